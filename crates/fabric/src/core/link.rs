@@ -3,7 +3,7 @@
 use crate::core::Core;
 use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
-use crate::core::port::Port;
+use crate::core::port::{LinkState, Port};
 use crate::ids::{PacketId, PortId};
 use crate::outcome::{Counters, PacketKind, TraceKind};
 use crate::spec::{FlowControl, PfcMode};
@@ -233,6 +233,15 @@ impl Core {
         }
     }
 
+    /// The link of a port has failed, or is back.
+    pub(crate) fn set_up(&mut self, port: PortId, up: bool) {
+        self.ports[port].link = match (up, &self.credits) {
+            (false, _) => LinkState::Down,
+            (true, None) => LinkState::Open,
+            (true, Some(_)) => LinkState::OnCredit,
+        };
+    }
+
     /// Whether the link loses the packet: it is down, was down meanwhile, or corrupts it.
     #[cold]
     pub(crate) fn is_lost(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
@@ -241,7 +250,7 @@ impl Core {
         if world.quirks.gentle_failures {
             return self.is_corrupted(world, port, id);
         }
-        if !p.up {
+        if !p.is_up() {
             return true;
         }
         let down_at = self.link_down_at[link];
@@ -298,7 +307,7 @@ impl Core {
             // The frame's IP identification is a random number.
             streams.skip();
         }
-        if !self.ports[port].up {
+        if !self.ports[port].is_up() {
             // A packet that came in here before the link failed has left.
             return None;
         }

@@ -1,7 +1,6 @@
 //! Which classes of ports are paused, since when, and with timed pauses for how long.
 
 use crate::core::Core;
-use crate::core::credits::GATED;
 use crate::core::event::Event;
 use crate::core::random::have_moved;
 use crate::ids::{PacketId, PortId};
@@ -81,7 +80,7 @@ impl Core {
     /// Whether a frame that was to be heeded now has come to nothing: its link has failed since it was made.
     pub(crate) fn is_forgotten(&self, port: PortId, id: PacketId) -> bool {
         let down_at = self.link_down_at[port.link()];
-        !self.ports[port].up || (down_at != u64::MAX && self.packets.get(id).sent_at < down_at)
+        !self.ports[port].is_up() || (down_at != u64::MAX && self.packets.get(id).sent_at < down_at)
     }
 
     /// The other end has paused a class; whether it was not before.
@@ -136,7 +135,7 @@ impl Core {
     pub(crate) fn resume(&mut self, port: PortId, class: u8) {
         let p = &mut self.ports[port];
         p.paused &= !(1 << class);
-        let still = p.paused & !GATED != 0;
+        let still = p.paused != 0;
         self.watch.recorder.ports.paused(port, still, self.now);
         self.count_pause(port, class);
     }

@@ -36,7 +36,7 @@ pub(crate) struct Port {
     /// Dense class served last.
     pub(crate) served: u8,
     pub(crate) is_host: bool,
-    pub(crate) up: bool,
+    pub(crate) link: LinkState,
     /// Whether arrivals are not just handed on: the link can lose them (it has errors, or fails at some time), or
     /// somebody is told of each.
     pub(crate) odd: bool,
@@ -49,6 +49,17 @@ pub(crate) struct Port {
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
+
+/// What a port may do with its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinkState {
+    /// Send: whoever asks whether the link is this one need not ask for anything else.
+    Open,
+    /// Send what has credit ([`crate::core::credits`]).
+    OnCredit,
+    /// Nothing: it has failed.
+    Down,
+}
 
 /// All ports of a network.
 pub(crate) type Ports = List<PortId, Port>;
@@ -74,10 +85,16 @@ impl Port {
         self.free_at > now || self.free_at == now && self.free_tie > tie
     }
 
-    /// Whether nothing waits and nothing holds back what would come.
+    /// Whether nothing waits and nothing holds back what would come, nor has to be asked.
     #[inline(always)]
     pub(crate) fn is_clear(&self) -> bool {
-        self.ready | self.paused == 0 && self.up
+        self.ready | self.paused == 0 && self.link == LinkState::Open
+    }
+
+    /// Whether its link has not failed.
+    #[inline(always)]
+    pub(crate) fn is_up(&self) -> bool {
+        self.link != LinkState::Down
     }
 
     /// Whether something may follow; what is paused waits for the resume, not for a transmission.

@@ -5,9 +5,9 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Time};
 
 use crate::core::Core;
-use crate::core::credits::GATED;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
+use crate::core::port::LinkState;
 use crate::host::Hosts;
 use crate::host::port::FEW_QPS;
 use crate::host::qp::{Part, Qp, STANDSTILL};
@@ -186,8 +186,8 @@ impl Hosts {
     /// then queue pairs in turn; otherwise arms a wake-up for the next one that pacing holds back.
     pub(crate) fn nic_send(&mut self, world: &World, core: &mut Core, port: PortId) {
         let p = &core.ports[port];
-        if !p.up {
-            return;
+        if p.link != LinkState::Open {
+            return self.nic_send_on_credit(world, core, port);
         }
         let nic = p.nic();
         let has_acks = p.ready != 0;
@@ -199,16 +199,9 @@ impl Hosts {
             return;
         }
         if has_acks && let Some(class) = world.next_ack(&core.ports[port]) {
-            if core.ports[port].paused & GATED != 0 {
-                return self.send_on_credit(world, core, port);
-            }
             return self.send_ack::<false>(world, core, port, class);
         }
         match self.choose_qp(world, core, nic) {
-            // Asked only once something would go: what may not need not be asked for.
-            Choice::Now(..) if core.ports[port].paused & GATED != 0 => {
-                self.send_on_credit(world, core, port);
-            }
             Choice::Now(place, slot) => {
                 self.nics[nic].served = place;
                 self.send_data::<false>(world, core, port, slot);

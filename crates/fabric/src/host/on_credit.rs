@@ -8,10 +8,34 @@ use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
 
 impl Hosts {
+    /// Sends the next packet of a host port under credits, as [`Hosts::nic_send`] does elsewhere: credit is asked for once
+    /// something would go.
+    #[inline(never)]
+    pub(super) fn nic_send_on_credit(&mut self, world: &World, core: &mut Core, port: PortId) {
+        let p = &core.ports[port];
+        if !p.is_up() {
+            return;
+        }
+        let (nic, has_acks) = (p.nic(), p.ready != 0);
+        if core.is_busy(port) {
+            if has_acks || !self.nics[nic].qps.is_empty() {
+                core.await_transmission(port);
+            }
+            return;
+        }
+        if has_acks && world.next_ack(&core.ports[port]).is_some() {
+            return self.send_on_credit(world, core, port);
+        }
+        match self.choose_qp(world, core, nic) {
+            Choice::Now(..) => self.send_on_credit(world, core, port),
+            Choice::Later(at) => self.arm_wake(world, core, nic, at),
+            Choice::None => {}
+        }
+    }
+
     /// Sends the next packet of an idle host port, if there is credit for it: of the link, then of the lane whose turn
     /// it is, its acknowledgements first.
-    #[inline(never)]
-    pub(super) fn send_on_credit(&mut self, world: &World, core: &mut Core, port: PortId) {
+    fn send_on_credit(&mut self, world: &World, core: &mut Core, port: PortId) {
         let strict = core.ports[port].ready & (1 << LINK_CONTROL | 1 << STRICT);
         if strict != 0 {
             return self.send_control(world, core, port, strict.trailing_zeros() as u8);

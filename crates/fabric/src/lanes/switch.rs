@@ -53,7 +53,7 @@ impl LaneSwitches {
         let packet = net.core.packets.get(id);
         let (ingress, class, wire) = (packet.ingress, packet.class, packet.wire);
         debit(&mut self.entering[(ingress, class)], net.core.units(wire));
-        if net.core.ports[egress].up {
+        if net.core.ports[egress].is_up() {
             return self.enqueue(net, ingress, egress, id);
         }
         net.core.counters.link_drops += 1;
@@ -83,7 +83,7 @@ impl LaneSwitches {
     /// Sends from a port if it is idle and something may go.
     pub(crate) fn kick(&mut self, net: &mut Net<'_>, port: PortId) {
         let p = &net.core.ports[port];
-        if p.up && p.ready != 0 {
+        if p.is_up() && p.ready != 0 {
             if net.core.is_busy(port) {
                 net.core.await_transmission(port);
             } else {

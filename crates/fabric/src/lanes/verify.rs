@@ -3,7 +3,7 @@
 use paceline_kernel::ids::Grid;
 
 use crate::core::Core;
-use crate::core::credits::GATED;
+use crate::core::port::LinkState;
 use crate::ids::PortId;
 use crate::lanes::LaneSwitches;
 use crate::world::classes::STRICT;
@@ -16,7 +16,7 @@ impl LaneSwitches {
     pub(crate) fn verify(&self, core: &Core) {
         let mut held = Grid::of(core.ports.len(), self.classes, 0);
         for (id, port) in core.ports.numbered() {
-            assert!(port.paused & GATED != 0, "port {id} is under credits");
+            assert!(port.link != LinkState::Open, "port {id} is under credits");
             let mut total = 0;
             for class in 0..self.classes as u8 {
                 let bytes = self.verify_lane(core, (id, class), &mut held);

@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::core::credits::Credits;
 use crate::core::event::Event;
 use crate::core::packet::{PacketSlab, WIRE_HOPS};
-use crate::core::port::{Port, Ports};
+use crate::core::port::{LinkState, Port, Ports};
 use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId};
 use crate::run::check::{BuildError, check};
@@ -253,7 +253,7 @@ fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
                 asked: 0,
                 served: 0,
                 is_host: spec.nodes[node.index()] == NodeKind::Host,
-                up: true,
+                link: LinkState::Open,
                 odd: fallible,
                 done_pending: false,
                 crosses: false,

@@ -19,14 +19,14 @@ impl Simulation {
         if self.world.quirks.gentle_failures {
             // What is queued or under way still arrives, and nobody looks for another way.
             for port in link.ends() {
-                self.core.ports[port].up = up;
+                self.core.set_up(port, up);
             }
             return Arc::make_mut(&mut self.world).routing.set_link(link, up);
         }
         self.settle_all();
         self.find_first_paths();
         for port in link.ends() {
-            self.core.ports[port].up = up;
+            self.core.set_up(port, up);
             if up {
                 self.resume_storms(port);
                 if self.world.spec.lanes.is_some() {

@@ -186,7 +186,7 @@ impl Simulation {
         if self.core.is_busy(probe.port) {
             return self.core.await_transmission(probe.port);
         }
-        let held = port.paused >> probe.class & 1 != 0 || !port.up;
+        let held = port.paused >> probe.class & 1 != 0 || !port.is_up();
         if held || port.ready != 0 && self.world.next_ack(port).is_some() {
             return;
         }

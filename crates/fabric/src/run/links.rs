@@ -25,7 +25,7 @@ impl Simulation {
             self.tell_kind(Event::TxDone { port });
         } else if p.is_host {
             self.hosts.nic_send(&self.world, &mut self.core, port);
-        } else if p.up && p.ready != 0 {
+        } else if p.is_up() && p.ready != 0 {
             self.switches.switch_send(&self.world, &mut self.core, port);
         }
     }

@@ -33,7 +33,7 @@ impl Simulation {
         let (node, class) = (storm.node, self.world.classes.dense(storm.class));
         let ports = self.world.routing.ports_of(node).to_vec();
         for port in ports {
-            if self.core.ports[port].up {
+            if self.core.ports[port].is_up() {
                 self.send_pfc(port, class, begins);
             }
         }

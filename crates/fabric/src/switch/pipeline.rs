@@ -414,7 +414,7 @@ impl Switches {
     #[inline]
     pub(crate) fn kick(&mut self, world: &World, core: &mut Core, port: PortId) {
         let p = &core.ports[port];
-        if p.up && p.ready != 0 {
+        if p.is_up() && p.ready != 0 {
             if core.is_busy(port) {
                 core.await_transmission(port);
             } else {

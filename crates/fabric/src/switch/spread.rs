@@ -165,7 +165,7 @@ impl Switches {
         let node = core.ports[ingress].node;
         let root = &core.ports[last];
         if root.node == node {
-            if root.up {
+            if root.is_up() {
                 return Some(last);
             }
             return self.leave_spreading(world, core, ingress, id);

@@ -6,8 +6,8 @@
 //! that end learns what the link has lost. Numbers are those of a counter that begins anew ([`Binding::numbers`]).
 //!
 //! A lane whose next packet lacks credit is a paused class of its port, as a pause frame makes one elsewhere: whoever
-//! follows pauses (accounts, records, detectors) follows this. A port under credits has [`GATED`] among its paused
-//! classes always, so that nothing passes it unasked.
+//! follows pauses (accounts, records, detectors) follows this. The links of ports under credits are
+//! [`LinkState::OnCredit`], so that nothing passes them unasked.
 
 mod arbiter;
 mod verify;
@@ -20,14 +20,11 @@ use crate::core::Core;
 use crate::core::credits::arbiter::{Arbiter, Tables};
 use crate::core::event::Event;
 use crate::core::packet::Packet;
-use crate::core::port::Ports;
+use crate::core::port::{LinkState, Ports};
 use crate::ids::{PacketId, PortId, ProfileId};
 use crate::spec::{Binding, Forwarding, LaneSpec, Phase};
 use crate::world::classes::STRICT;
 use crate::world::links::Profiles;
-
-/// Among a port's paused classes: it is under credits. No class has this number.
-pub(crate) const GATED: u16 = 1 << 15;
 
 /// The kinds of [`Event::Credit`] here: a port is to tell its credits; a packet may leave the switch that it has begun
 /// to enter.
@@ -119,7 +116,9 @@ impl Credits {
                 lane.told = Some((lane.limit, 0));
             }
         }
-        ports.iter_mut().for_each(|port| port.paused |= GATED);
+        ports
+            .iter_mut()
+            .for_each(|port| port.link = LinkState::OnCredit);
         credits
     }
 
@@ -271,7 +270,7 @@ impl Core {
 
     /// A lane tells what is new of it.
     fn tell_lane(&mut self, port: PortId, class: u8) {
-        if !self.ports[port].up {
+        if !self.ports[port].is_up() {
             return;
         }
         let links = self.links_mut();
@@ -316,7 +315,6 @@ impl Core {
             (lane.limit, lane.sent, lane.arrived) = (0, 0, 0);
             (lane.told, lane.telling) = (None, false);
         }
-        self.ports[port].paused |= GATED;
     }
 
     /// It is back: both ends tell each other.

@@ -23,7 +23,7 @@ impl Core {
                     buffer,
                     "port {id} class {class}: what is free and what is taken of the other end's buffer"
                 );
-                if !port.up {
+                if !port.is_up() {
                     continue;
                 }
                 let granted = links.available(lane);

@@ -36,7 +36,7 @@ impl BoltNs3 {
         if self.discs[port].is_some() {
             return self.disc_enqueue(net, port, id);
         }
-        if !net.core.ports[port].up {
+        if !net.core.ports[port].is_up() {
             return net.drop_at_device(port, id);
         }
         if net.core.watch.recorder.tracing {
@@ -60,7 +60,7 @@ impl BoltNs3 {
                 let left = net.core.ports[port].queued;
                 net.trace(port, TraceKind::Dequeue, id, left);
             }
-            if !net.core.ports[port].up {
+            if !net.core.ports[port].is_up() {
                 net.drop_at_device(port, id);
             } else if net.core.is_busy(port) {
                 self.slots[port] = id;

@@ -26,7 +26,11 @@ impl Sender {
         if now <= self.until {
             return 0;
         }
-        let held = if port.up { qp.held() } else { Held::Unreachable };
+        let held = if port.is_up() {
+            qp.held()
+        } else {
+            Held::Unreachable
+        };
         if held == Held::No {
             return self.settle_open(qp, port, now);
         }
