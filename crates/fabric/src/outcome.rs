@@ -371,15 +371,16 @@ pub struct TraceEvent {
     pub queue_bytes: u32,
     /// The packet's kind.
     pub kind: PacketKind,
-    /// Its flow; `u32::MAX` for PFC frames.
+    /// Its flow; `u32::MAX` for PFC frames and flow-control packets.
     pub flow: u32,
-    /// Data: offset of the first payload byte. ACK, NACK: next expected byte. Otherwise 0.
+    /// Data: offset of the first payload byte. ACK, NACK: next expected byte. Flow-control packets: up to where the other
+    /// end may send (FCCL). Otherwise 0.
     pub seq: u64,
-    /// Payload bytes.
+    /// Payload bytes. Flow-control packets: what was sent so far (FCTBS).
     pub payload: u32,
     /// Bytes on the wire.
     pub wire: u32,
-    /// Priority class (of a PFC frame: the class that it pauses or resumes).
+    /// Priority class (of a PFC frame: the class that it pauses or resumes; of a flow-control packet: its lane).
     pub class: u8,
     /// Congestion mark. In ACKs, the echo of the data packet's.
     pub mark: Mark,
@@ -481,6 +482,11 @@ pub struct Outcome {
     pub decisions: Option<DecisionStats>,
     /// Of a network under credits ([`crate::RunSpec::credits`]), what it has beside the rest.
     pub credits: Option<Box<credits::CreditOutcome>>,
+    /// Under credits, with [`crate::spec::RecordSpec::credit_every`]: those of each lane of each port that ever sent
+    /// anything.
+    pub credit_series: Vec<StateRecord>,
+    /// Under credits: how often and how long ports waited for some.
+    pub stalls: credits::Stalls,
     /// Whether chance had a say: something was drawn from a random stream of the seed, or a path was chosen
     /// by a hash that hangs on it. If not, the same flows do the same under any other seed.
     pub hangs_on_seed: bool,

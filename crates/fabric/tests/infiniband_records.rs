@@ -36,7 +36,7 @@ fn credits_are_recorded_as_they_are() {
     let of_uplink = |series: &&paceline_fabric::outcome::StateRecord| {
         uplink(series.port.node, series.port.interface) && series.priority == 0
     };
-    let series = credits.series.iter().find(of_uplink).unwrap();
+    let series = seen.credit_series.iter().find(of_uplink).unwrap();
     assert_eq!(series.series.width(), Span::from_us(1));
     let changes: Vec<(Time, u32)> = credits
         .trace
@@ -119,4 +119,25 @@ fn the_time_of_messages_is_accounted_for() {
         .find(|hop| hop.port.node == NodeId(20))
         .unwrap();
     assert!(uplink.packets > 1000 && uplink.paused > Span::ZERO, "{uplink:?}");
+}
+
+/// Stalls are counted whether or not anything is recorded, and are what the steps of an arbiter say.
+#[test]
+fn stalls_are_counted() {
+    let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
+    spec.stop = Time::from_ns(10_400_000);
+    let bare = run(spec.clone());
+    spec.record.accounts = Accounted::All;
+    spec.record.port_bin = Some(Span::from_us(1));
+    let seen = run(spec);
+    assert_eq!(bare.stalls, seen.stalls);
+    // The bins say for which share of them ports waited; a port waits for one lane here.
+    let ports = seen.ports.as_ref().unwrap();
+    let shares = (0..ports.ports.len()).flat_map(|place| ports.of_port(place));
+    let waited = shares.map(|bin| f64::from(bin.paused)).sum::<f64>() * ports.bin.as_ps() as f64;
+    let counted = bare.stalls.time.as_ps() as f64;
+    assert!(
+        bare.stalls.count > 100 && (waited / counted - 1.0).abs() < 1e-3,
+        "{waited} {counted}"
+    );
 }

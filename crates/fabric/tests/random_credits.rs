@@ -3,6 +3,8 @@
 mod common;
 mod networks;
 
+use std::cell::Cell;
+
 use common::run;
 use networks::{Case, build, case};
 use paceline_fabric::Outcome;
@@ -10,6 +12,7 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::*;
 use paceline_kernel::{Bytes, Span};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 /// Schemes that ask nothing of switches but marks and telemetry.
 const SCHEMES: [&str; 8] = [
@@ -122,17 +125,35 @@ fn holds(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(400), ..ProptestConfig::default() })]
-
-    /// Credits add up (checked in the run itself), nothing goes without, nothing is dropped, every flow completes, and
-    /// the run repeats bit for bit.
-    #[test]
-    fn credits_add_up(case in case(&SCHEMES), lanes in lanes()) {
+/// Credits add up (checked in the run itself), nothing goes without, nothing is dropped, every flow completes, and the run
+/// repeats bit for bit. How many events that were is printed.
+#[test]
+fn credits_add_up() {
+    const TOLD_EVERY: u64 = 100_000_000;
+    let config = ProptestConfig {
+        cases: ProptestConfig::default().cases.max(400),
+        source_file: Some(file!()),
+        test_name: Some(concat!(module_path!(), "::credits_add_up")),
+        ..ProptestConfig::default()
+    };
+    let (runs, events) = (Cell::new(0u64), Cell::new(0u64));
+    let mut runner = TestRunner::new(config);
+    let result = runner.run(&(case(&SCHEMES), lanes()), |(case, lanes)| {
         let outcome = run(under(&case, &lanes));
         holds(&case, &outcome)?;
         let again = run(under(&case, &lanes));
         prop_assert_eq!(outcome.digest, again.digest);
         prop_assert_eq!(outcome.counters, again.counters);
+        let (before, of_both) = (events.get(), outcome.counters.events + again.counters.events);
+        runs.set(runs.get() + 2);
+        events.set(before + of_both);
+        if before / TOLD_EVERY != events.get() / TOLD_EVERY {
+            println!("{} runs, {} events so far", runs.get(), events.get());
+        }
+        Ok(())
+    });
+    println!("{} runs, {} events", runs.get(), events.get());
+    if let Err(error) = result {
+        panic!("{error}\n{runner}");
     }
 }

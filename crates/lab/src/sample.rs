@@ -320,6 +320,8 @@ pub fn incast() -> (Resolved, Outcome) {
         standstill: None,
         decisions: None,
         credits: None,
+        credit_series: Vec::new(),
+        stalls: Default::default(),
         hangs_on_seed: false,
         tcd_ns3: None,
         digest: 0x0123_4567_89ab_cdef,

@@ -128,6 +128,59 @@ fn a_rate_out_of_reach_is_told() {
     );
 }
 
+/// Automatic buffers below the marking threshold: the queue of one input is never marked.
+#[test]
+fn buffers_below_the_marking_threshold_are_told() {
+    // At 10 Gbit/s 6.429 us and four packets' times are 13.24 KB; DCQCN as it is marks above 100 KB at the rate given.
+    let slow = SCENARIO
+        .replace("100Gbps", "10Gbps")
+        .replace("\"none\"", "\"dcqcn\"");
+    let network = "[network]\necn = { kmin = \"64KB\", kmax = \"128KB\", reference-rate = \"10Gbps\" }\n";
+    let slow = slow.replace("[network]\n", network);
+    let resolved = load(&slow).unwrap();
+    let lanes = resolved.run.lanes.as_ref().unwrap();
+    let buffer = u64::from(lanes.buffers[0]) * 64;
+    assert!(buffer < 64_000, "{buffer}");
+    let told = format!(
+        "a lane's buffer is {} (network.lanes.buffer is `auto`), and ports of 10Gbps mark above 64KB (network.ecn.kmin): \
+         packets are marked there only while those of {} inputs or more wait for one output",
+        Bytes::new(buffer),
+        64_000 / buffer + 1
+    );
+    assert_eq!(resolved.warnings, [told]);
+    // Nobody reads marks; the threshold is below the buffer; the buffer is written.
+    let quiet = [
+        slow.replace("\"dcqcn\"", "\"none\""),
+        slow.replace("64KB", "1KB"),
+        slow.replace("lanes = 2", "buffer = \"14KB\""),
+    ];
+    for text in quiet {
+        assert_eq!(load(&text).unwrap().warnings, Vec::<String>::new());
+    }
+}
+
+/// Credits are recorded as under ib-omnet: by themselves up to 64 ports.
+#[test]
+fn credits_are_recorded() {
+    assert_eq!(
+        load(SCENARIO).unwrap().run.record.credit_every,
+        Some(Span::from_us(1))
+    );
+    let many = SCENARIO.replace("hosts = 4", "hosts = 33");
+    assert_eq!(load(&many).unwrap().run.record.credit_every, None);
+    let pfc = SCENARIO.replace("\"credits\"", "\"pfc\"") + "[record]\ncredits = \"1us\"\n";
+    let resolved = load(&pfc).unwrap();
+    assert_eq!(resolved.run.record.credit_every, None);
+    assert!(
+        resolved
+            .unused
+            .iter()
+            .any(|told| told.contains("record.credits does nothing: network.flow_control is not `credits`")),
+        "{:?}",
+        resolved.unused
+    );
+}
+
 #[test]
 fn keys_without_effect_are_told() {
     let resolved = with("flow_control = \"credits\"", "flow_control = \"pfc\"").unwrap();

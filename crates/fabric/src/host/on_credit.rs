@@ -58,6 +58,9 @@ impl Hosts {
 
     #[inline(never)]
     fn send_control(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
+        if class == LINK_CONTROL {
+            core.write_update(port);
+        }
         self.send_ack::<true>(world, core, port, class);
     }
 

@@ -41,6 +41,9 @@ impl InfiniBand {
         let state = &mut self.lanes[(port, lane)];
         state.filled |= 1 << input;
         state.promised &= !(1 << input);
+        if state.credits() == 0 {
+            self.stall_begins(port, lane, now);
+        }
         self.arbitrate(net, port);
         if self.record.tells_waits() {
             self.note_wait(net, port);
@@ -82,6 +85,9 @@ impl InfiniBand {
         state.promised &= !(1 << input);
         state.granted += 1;
         let credits = state.credits();
+        if credits == 0 && state.filled != 0 {
+            self.stall_begins(port, lane, net.core.now());
+        }
         let table = self.ports[port].table;
         let used = &mut self.used[(port, table)];
         *used = used.saturating_add(1);

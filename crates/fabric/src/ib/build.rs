@@ -16,6 +16,7 @@ use crate::ib::routes::Routes;
 use crate::ib::step::Step;
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{FlowId, NicId, PacketId, PortId, ProfileId};
+use crate::outcome::credits::Stalls;
 use crate::spec::{Control, CreditSpec, NodeId, NodeKind, RunSpec, Source};
 use crate::world::links::Profiles;
 use crate::world::routing::Routing;
@@ -63,6 +64,7 @@ impl InfiniBand {
                 (traces, spec.record.port_bin.is_some() || accounts.is_on()),
                 spec.flows.len(),
             ),
+            stalls: Stalls::default(),
             accounts,
             places,
             spec: credits.clone(),

@@ -1,5 +1,7 @@
 //! What is known of a lane of a port: at its arbiter, on its wire, in its input buffer.
 
+use std::num::NonZeroU64;
+
 /// A lane of a port. Packets are counted from the beginning of the run, in whole numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lane {
@@ -22,6 +24,8 @@ pub(super) struct Lane {
     /// Inputs whose slot at this output has a packet, or one that is on its way there.
     pub(super) filled: u64,
     pub(super) promised: u64,
+    /// Since when it has a packet and no credit, if that is so.
+    pub(super) stalled_since: Option<NonZeroU64>,
 }
 
 impl Lane {

@@ -229,6 +229,9 @@ impl InfiniBand {
         let state = &mut self.lanes[(port, lane)];
         state.limit = limit;
         let credits = state.credits();
+        if credits > 0 && state.stalled_since.is_some() {
+            self.stall_ends(port, lane, net.core.now());
+        }
         if self.record.is_on() {
             self.learned(net, port, lane, limit, credits);
         }

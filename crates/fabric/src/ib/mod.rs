@@ -35,6 +35,7 @@ use paceline_kernel::queue::LaneId;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::ids::{NicId, PortId};
+use crate::outcome::credits::Stalls;
 use crate::spec::CreditSpec;
 use crate::traffic::Traffic;
 use crate::world::World;
@@ -83,6 +84,7 @@ pub(crate) struct InfiniBand {
     /// Whether that is what happens.
     behind: bool,
     record: Record,
+    stalls: Stalls,
     accounts: account::Accounts,
 }
 

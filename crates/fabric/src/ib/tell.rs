@@ -1,6 +1,7 @@
 //! What is told of a network under credits.
 
 use std::cmp::Reverse;
+use std::num::NonZeroU64;
 
 use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
@@ -9,7 +10,7 @@ use paceline_kernel::{Span, Time};
 use crate::core::Core;
 use crate::ib::{InfiniBand, Net};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::credits::{CreditEvent, CreditOutcome, CreditStep, PortTotals};
+use crate::outcome::credits::{CreditEvent, CreditOutcome, CreditStep, PortTotals, Stalls};
 use crate::outcome::{PacketKind, TraceEvent, TraceKind};
 
 impl InfiniBand {
@@ -61,7 +62,7 @@ impl InfiniBand {
         (lane, limit, sent): (u8, u32, u32),
     ) {
         let what = TraceEvent {
-            kind: PacketKind::Resume,
+            kind: PacketKind::Credit,
             seq: u64::from(limit),
             payload: sent,
             wire: self.spec.update.get() as u32,
@@ -108,7 +109,35 @@ impl InfiniBand {
             sources: self.sources.iter().map(|source| source.totals).collect(),
             injected,
             trace,
-            series: Vec::new(),
+        }
+    }
+
+    /// A lane has a packet and no credit from now on.
+    #[cold]
+    pub(super) fn stall_begins(&mut self, port: PortId, lane: u8, now: u64) {
+        let since = &mut self.lanes[(port, lane)].stalled_since;
+        if since.is_none() {
+            *since = NonZeroU64::new(now);
+            self.stalls.count += 1;
+        }
+    }
+
+    /// It has credit again.
+    #[cold]
+    pub(super) fn stall_ends(&mut self, port: PortId, lane: u8, now: u64) {
+        if let Some(since) = self.lanes[(port, lane)].stalled_since.take() {
+            self.stalls.time += Span::from_ps(now - since.get());
+        }
+    }
+
+    /// How often and how long lanes had packets and no credits until now.
+    pub(crate) fn stalls(&self, now: u64) -> Stalls {
+        let open = self.lanes.numbered();
+        let open = open.filter_map(|(_, lane)| lane.stalled_since);
+        let open = open.map(|since| now - since.get()).sum();
+        Stalls {
+            time: self.stalls.time + Span::from_ps(open),
+            ..self.stalls
         }
     }
 

@@ -10,6 +10,7 @@
 mod check;
 mod queues;
 mod switch;
+mod tell;
 mod verify;
 
 use check::MOST_PORTS;

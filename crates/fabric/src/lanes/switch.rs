@@ -128,6 +128,9 @@ impl LaneSwitches {
 
     /// A packet of a port's link, or of a class that nothing holds back, goes.
     fn send_strict(&mut self, net: &mut Net<'_>, egress: PortId, class: u8) {
+        if class == LINK_CONTROL {
+            net.core.write_update(egress);
+        }
         let queue = &mut net.core.queues[(egress, class)];
         let (id, packet) = queue.pop(&net.core.packets);
         let (wire, is_last) = (packet.wire, queue.head == PacketId::NONE);
@@ -137,6 +140,9 @@ impl LaneSwitches {
         }
         debit(&mut p.queued, u32::from(wire));
         let more = p.has_sendable();
+        if net.core.watch.recorder.tracing {
+            net.core.trace(net.world, egress, TraceKind::Dequeue, id, 0);
+        }
         net.core
             .transmit_on_credit(net.world, egress, id, more, Packet::ACCOUNTED);
     }

@@ -1,8 +1,7 @@
 //! What a network under credits leaves behind beside the rest.
 
-use paceline_kernel::Time;
+use paceline_kernel::{Span, Time};
 
-use super::StateRecord;
 use crate::spec::NodeId;
 
 /// What a network under credits leaves behind.
@@ -16,8 +15,15 @@ pub struct CreditOutcome {
     pub sources: Vec<SourceTotals>,
     /// What happened while it was traced, in order.
     pub trace: Vec<CreditEvent>,
-    /// With [`crate::spec::RecordSpec::credit_every`]: credits of each lane of each port.
-    pub series: Vec<StateRecord>,
+}
+
+/// Lanes of ports that had a packet to send and no credit for it, of all ports together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// How often that began.
+    pub count: u64,
+    /// How long it lasted, summed.
+    pub time: Span,
 }
 
 /// What a port did.

@@ -5,12 +5,14 @@
 use paceline_kernel::Bytes;
 use paceline_kernel::queue::EventQueue;
 
+use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::port::Ports;
 use crate::ib::{self, InfiniBand};
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::lanes::LaneSwitches;
 use crate::outcome::TcdNs3Record;
+use crate::outcome::credits::Stalls;
 use crate::reference::Net;
 use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
 use crate::reference::tcd_ns3::TcdNs3;
@@ -37,10 +39,18 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Whether a lane of a port, under credits, has ever let a packet go.
-    pub(super) fn has_used(&self, port: PortId, lane: u8) -> bool {
+    pub(super) fn has_used(&self, core: &Core, port: PortId, lane: u8) -> bool {
         match self {
             Self::Credits(network) => network.has_used(port, lane),
-            _ => true,
+            _ => core.has_used(port, lane),
+        }
+    }
+
+    /// Under credits: how often and how long ports have waited for some.
+    pub(super) fn stalls(&self, core: &Core) -> Stalls {
+        match self {
+            Self::Credits(network) => network.stalls(core.now()),
+            _ => core.stalls(),
         }
     }
 

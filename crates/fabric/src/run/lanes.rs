@@ -29,6 +29,25 @@ impl Net<'_> {
 
     /// An event of such a network.
     pub(super) fn handle_on_credit(&mut self, lanes: &mut LaneSwitches, event: Event) {
+        self.act_on_credit(lanes, event);
+        self.explain_stalls(lanes);
+    }
+
+    /// A packet has arrived.
+    pub(super) fn receive_on_credit(&mut self, lanes: &mut LaneSwitches, port: PortId, id: PacketId) {
+        self.take_in(lanes, port, id);
+        self.explain_stalls(lanes);
+    }
+
+    /// Says behind what stands what ports lack credit for, of those that this is to be told of.
+    #[inline(always)]
+    fn explain_stalls(&mut self, lanes: &LaneSwitches) {
+        while let Some((port, class)) = self.core.take_unexplained() {
+            lanes.tell_why(self.core, port, class);
+        }
+    }
+
+    fn act_on_credit(&mut self, lanes: &mut LaneSwitches, event: Event) {
         match event {
             Event::TxDone { port } if self.core.ports[port].is_host => {
                 self.hosts.nic_send(self.world, self.core, port);
@@ -45,8 +64,7 @@ impl Net<'_> {
         }
     }
 
-    /// A packet has arrived.
-    pub(super) fn receive_on_credit(&mut self, lanes: &mut LaneSwitches, port: PortId, id: PacketId) {
+    fn take_in(&mut self, lanes: &mut LaneSwitches, port: PortId, id: PacketId) {
         let packet = self.core.packets.get(id);
         let (kind, class, wire) = (packet.kind, packet.class, packet.wire);
         if kind == PacketKind::Credit {

@@ -48,7 +48,10 @@ impl Simulation {
         match kind {
             Kind::TcdNs3(tcd) => tcd.sample_states(core, at, is_over),
             Kind::Credits(network) => network.sample_credits(core, at, is_over),
-            _ => switches.sample_states(core, at, is_over),
+            _ => {
+                switches.sample_states(core, at, is_over);
+                core.sample_credits(at, is_over);
+            }
         }
         core.sample_ports_until(at, is_over);
     }

@@ -327,7 +327,7 @@ impl Simulation {
         let of_messages = self
             .credits()
             .and_then(|(network, net)| network.close_accounts(&net, &|port| port_refs[port]));
-        let mut credits = self.credits().map(|(network, net)| Box::new(network.close(&net)));
+        let credits = self.credits().map(|(network, net)| Box::new(network.close(&net)));
         let decisions = self.hosts.decision_stats(&self.core);
         self.core.tell_all();
         self.core.watch.recorder.finish_queues();
@@ -338,11 +338,15 @@ impl Simulation {
             self.traffic.put_in_order();
         }
         let (counters, digest) = self.core.counts();
+        let stalls = self.kind.stalls(&self.core);
+        let of_credits = self.core.watch.recorder.credits.end_with();
+        let credit_series = of_credits.finish(now, &port_refs, |port, lane| {
+            self.kind.has_used(&self.core, port, lane)
+        });
         let Recorder {
             ports,
             flows: flow_series,
             states,
-            credits: of_credits,
             pfc,
             rtt,
             rtt_all,
@@ -357,9 +361,6 @@ impl Simulation {
         let (rates, rate_bin) = rates.finish();
         let accounts = self.core.watch.accounts.close(now, &|port| port_refs[port]);
         let accounts = of_messages.unwrap_or(accounts);
-        if let Some(credits) = &mut credits {
-            credits.series = of_credits.finish(now, &port_refs, |port, lane| self.kind.has_used(port, lane));
-        }
         let (flows, ended, begun, completions) = self.traffic.close();
         Outcome {
             end: Time::from_ps(now),
@@ -393,6 +394,8 @@ impl Simulation {
             standstill: self.core.watch.standstill.found,
             decisions,
             credits,
+            credit_series,
+            stalls,
             hangs_on_seed,
             tcd_ns3,
             digest,

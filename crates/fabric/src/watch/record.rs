@@ -7,7 +7,7 @@ use crate::outcome::{
     Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
 };
 use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
-use crate::world::classes::Classes;
+use crate::world::classes::{Classes, STRICT};
 use crate::world::links::Profiles;
 use flows::FlowRecorder;
 use paceline_kernel::ids::List;
@@ -168,6 +168,15 @@ impl Recorder {
             },
             _ => Span::ZERO,
         };
+        let told = match packet.kind {
+            PacketKind::Credit => (u64::from(packet.note), packet.answers, packet.class - STRICT - 1),
+            _ => (
+                packet.seq,
+                u32::from(packet.payload),
+                classes.priority(packet.class),
+            ),
+        };
+        let (seq, payload, class) = told;
         self.trace.push(TraceEvent {
             at: Time::from_ps(now),
             node,
@@ -176,10 +185,10 @@ impl Recorder {
             queue_bytes,
             kind: packet.kind,
             flow: packet.flow.0,
-            seq: packet.seq,
-            payload: u32::from(packet.payload),
+            seq,
+            payload,
             wire: u32::from(packet.wire),
-            class: classes.priority(packet.class),
+            class,
             mark: packet.mark,
             pause,
         });

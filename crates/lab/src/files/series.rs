@@ -279,7 +279,8 @@ impl Series {
 pub const QUEUE: &str = "queue_bytes";
 /// What a port's detector finds it to be, sampled: 0 not congested, 1 checking, 2 undetermined, 3 congested.
 pub const STATE: &str = "state";
-/// Credits of a lane of a port, sampled: packets that it may send.
+/// Credits of a lane of a port, sampled: what it may send, in packets (fidelity ib-omnet) or in units of
+/// `network.lanes.unit`.
 pub const CREDITS: &str = "credits";
 /// Bytes of a flow acknowledged in the bin that starts at the time, as a rate in bit/s.
 pub const GOODPUT: &str = "goodput_bps";
@@ -312,8 +313,7 @@ pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     let queue = |queue: &QueueRecord| sampled(port_name(&queue.port), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
     all.extend(classes(&outcome.states, STATE, "class"));
-    let credits = outcome.credits.as_ref().map(|credits| &credits.series[..]);
-    all.extend(classes(credits.unwrap_or_default(), CREDITS, "lane"));
+    all.extend(classes(&outcome.credit_series, CREDITS, "lane"));
     let asked = spec.record.rate_every.map_or(0, |span| span.as_ps());
     let bin = outcome.rate_bin.as_ps();
     let bps = |bytes: u64| (u128::from(bytes) * 8 * u128::from(PS_PER_S) / u128::from(bin)) as f64;

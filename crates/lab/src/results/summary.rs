@@ -199,9 +199,9 @@ pub struct Pfc {
 /// Credit-based flow control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Credits {
-    /// Times that a port had packets and no credits.
+    /// Times that a lane of a port had a packet to send and no credit for it.
     pub stalls: u64,
-    /// How long, summed over ports.
+    /// How long, summed over lanes of ports.
     pub stalled_s: f64,
 }
 
@@ -316,9 +316,15 @@ pub fn summarise(
         pfc: Pfc {
             pauses: counters.pauses,
             resumes: counters.resumes,
-            paused_s: counters.paused_ps as f64 / 1e12,
+            paused_s: match input.run.is_under_credits() {
+                true => 0.0,
+                false => counters.paused_ps as f64 / 1e12,
+            },
         },
-        credits: Credits::default(),
+        credits: Credits {
+            stalls: outcome.stalls.count,
+            stalled_s: outcome.stalls.time.as_ps() as f64 / 1e12,
+        },
         ecn: Ecn {
             ce: counters.marked,
             ue: counters.undetermined,

@@ -140,9 +140,12 @@ pub(crate) fn credits(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
             "Credits of a port"
         }
         .into(),
-        note: format!("Packets that a port may send, of those that had fewest in the mean.{more}"),
+        note: format!(
+            "What a port may send (in fidelity ib-omnet packets, otherwise units of network.lanes.unit), of those that had \
+             fewest in the mean.{more}"
+        ),
         x: clock.axis(),
-        y: Axis::new("credits", "packets"),
+        y: Axis::new("credits", ""),
         kind: Kind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,

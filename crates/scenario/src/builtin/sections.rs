@@ -268,7 +268,7 @@ pub fn sections() -> &'static [Entry] {
             "queue-to", TIME, "the duration", "last sample";
             "queue-dump", TIME, "off", "copy the queues' histograms at this period, as ns-3 does";
             "ports", TIME, "auto", "utilisation, largest queue, paused share, marks of every port and largest occupancy of every switch, at first in bins of this width, which double as often as 512 are full: `auto` (1us) or `off` (ns3-hpcc)";
-            "credits", TIME, "auto", "in fidelity ib-omnet, credits of each lane of each port, sampled at this period: `auto` (1us up to 64 ports, otherwise not) or `off`";
+            "credits", TIME, "auto", "with `flow_control = \"credits\"`, credits of each lane of each port, sampled at this period: `auto` (1us up to 64 ports, otherwise not) or `off`";
             "states", TIME, "auto", "what the detectors of `[network.detection]` find each port to be, sampled at this period: `auto` (1us, where there are any) or `off`";
             "flows", TIME, "off", "the scheme's rate and window and the last round-trip time of the first flows, whenever they have changed, at this period";
             "flows-max", "", "64", "how many flows that is";

@@ -210,7 +210,28 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         }
     })?;
     warn(cx, (run, full, most), (units, &written));
+    if written.get_ref().0.is_none() {
+        cx.warnings.extend(below_marking(run));
+    }
     Ok(())
+}
+
+/// Tells that a lane's buffer is too small for the queue of a single input to be marked at any port.
+fn below_marking(run: &RunSpec) -> Option<String> {
+    let lanes = run.lanes.as_deref()?;
+    let buffer = u64::from(*lanes.buffers.iter().max()?) * lanes.unit.get();
+    let reads_marks = run.schemes.iter().any(|scheme| scheme.config.needs().ecn);
+    let curve = run.switch.ecn.iter().max_by_key(|curve| curve.kmin)?;
+    (reads_marks && curve.kmin.get() >= buffer).then(|| {
+        format!(
+            "a lane's buffer is {} (network.lanes.buffer is `auto`), and ports of {} mark above {} (network.ecn.kmin): \
+             packets are marked there only while those of {} inputs or more wait for one output",
+            Bytes::new(buffer),
+            curve.rate,
+            curve.kmin,
+            curve.kmin.get() / buffer + 1,
+        )
+    })
 }
 
 /// Tells of links whose rate their buffers do not reach.

@@ -33,7 +33,7 @@ mod tiers;
 mod topology;
 mod workload;
 
-use paceline_fabric::spec::{Binding, Detection, EcmpHash, Quirks, RunSpec, TieOrder};
+use paceline_fabric::spec::{Binding, Detection, EcmpHash, FlowControl, Quirks, RunSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::{Diagnostics, Problem, Source};
@@ -306,7 +306,9 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         Fidelity::TcdNs3 => matches!(switch.detection, Detection::Tcd(_)),
         _ => !switch.detectors().is_empty(),
     };
-    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), detects)?;
+    let under_credits = cx.fidelity == Fidelity::IbOmnet || switch.flow_control == FlowControl::Credits;
+    let told = (detects, under_credits);
+    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), told)?;
     scenario.record.pcap = Some(pcap);
     cx.unused.extend(schemes.unused(cx)?);
     cx.warnings.extend(schemes.overruled(cx));

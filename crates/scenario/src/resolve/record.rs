@@ -18,7 +18,7 @@ pub(super) fn resolve(
     record: &mut schema::Record,
     net: &Net,
     flows: usize,
-    detects: bool,
+    (detects, under_credits): (bool, bool),
 ) -> Result<(RecordSpec, bool), Problem> {
     let from = fill_value(&mut record.queue_from, Time::ZERO);
     let to = fill_at(&mut record.queue_to, cx.stop);
@@ -47,7 +47,7 @@ pub(super) fn resolve(
         queue_dump_every: period(cx, &mut record.queue_dump, "queue-dump")?,
         port_bin: port_bin(cx, &mut record.ports, ports)?,
         state_every: state_every(cx, &mut record.states, detects)?,
-        credit_every: credit_every(cx, &mut record.credits, ports)?,
+        credit_every: credit_every(cx, &mut record.credits, ports, under_credits)?,
         rate_every: period(cx, &mut record.rates, "rates")?,
         flow_every: period(cx, &mut record.flows, "flows")?,
         flows_max: fill(&mut record.flows_max, FLOWS_MAX),
@@ -127,8 +127,8 @@ fn credit_every(
     cx: &mut Cx<'_>,
     slot: &mut Option<Spanned<PortBins>>,
     ports: usize,
+    has_credits: bool,
 ) -> Result<Option<Span>, Problem> {
-    let has_credits = cx.fidelity == Fidelity::IbOmnet;
     let default = match ports <= PORTS_SAMPLED {
         true => PortBins::Auto,
         false => PortBins::Off,
@@ -136,7 +136,7 @@ fn credit_every(
     let period = fill_at(slot, default);
     let every = width(cx, &period, ("credits", "period"))?;
     if !has_credits && matches!(period.get_ref(), PortBins::Of(_)) {
-        let why = "credits are sampled in fidelity ib-omnet";
+        let why = "network.flow_control is not `credits`";
         cx.idle(Some(period.span()), "record.credits", why);
     }
     Ok(every.filter(|_| has_credits))

@@ -25,10 +25,11 @@ enum Scenario {
 }
 
 /// No recording, unless a workload says so: what is measured is the simulation.
-const UNRECORDED: [&str; 5] = [
+const UNRECORDED: [&str; 6] = [
     "record.queue=off",
     "record.rates=off",
     "record.ports=off",
+    "record.credits=off",
     "record.flows=off",
     "record.accounts=off",
 ];
@@ -55,6 +56,21 @@ rate = "100Gbps"
 delay = "1us"
 [cc]
 scheme = "hpcc"
+"#;
+
+/// The two switches of `infiniband-demo`, and what is sent there, in fidelity `exact`.
+const TWO_SWITCHES: &str = r#"
+name = "two-switches"
+duration = "1s"
+topology.dumbbell = { left = 2, right = 17, rate = "32Gbps", delay = "1us" }
+[[workload]]
+flows = [{ src = 0, dst = 2, size = "80MiB" }, { src = 1, dst = 4, size = "80MiB" }]
+[[workload]]
+incast = { receiver = 4, senders = [3, "5..18"], size = "800KiB" }
+[network]
+flow_control = "credits"
+[cc]
+scheme = "none"
 "#;
 
 pub(super) const WORKLOADS: &[Workload] = &[
@@ -147,6 +163,51 @@ pub(super) const WORKLOADS: &[Workload] = &[
         set: &[],
         quick: &["duration=7ms"],
         fidelity: Fidelity::IbOmnet,
+        replaceable: false,
+        long: false,
+        decided: false,
+    },
+    Workload {
+        name: "infiniband-fat-tree-1024",
+        scenario: Scenario::Shipped("infiniband-fat-tree-1024"),
+        set: &[],
+        quick: &["duration=3ms"],
+        fidelity: Fidelity::IbOmnet,
+        replaceable: false,
+        long: true,
+        decided: false,
+    },
+    Workload {
+        name: "two-switches-ib",
+        scenario: Scenario::Text(TWO_SWITCHES),
+        set: &[],
+        quick: &["workload.0.flows.0.size=8MiB", "workload.0.flows.1.size=8MiB"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+        long: false,
+        decided: false,
+    },
+    Workload {
+        name: "permutation-k8-ib",
+        scenario: Scenario::Text(PERMUTATION),
+        set: &["network.flow_control=credits", "cc.scheme=none"],
+        quick: &["workload.0.permutation.size=1MB"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+        long: false,
+        decided: false,
+    },
+    Workload {
+        name: "permutation-k16-ib",
+        scenario: Scenario::Text(PERMUTATION),
+        set: &[
+            "topology.fat-tree.k=16",
+            "workload.0.permutation.size=1MB",
+            "network.flow_control=credits",
+            "cc.scheme=none",
+        ],
+        quick: &["workload.0.permutation.size=100KB"],
+        fidelity: Fidelity::Exact,
         replaceable: false,
         long: false,
         decided: false,

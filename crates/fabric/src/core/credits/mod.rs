@@ -10,6 +10,7 @@
 //! [`LinkState::OnCredit`], so that nothing passes them unasked.
 
 mod arbiter;
+mod tell;
 mod verify;
 mod wire;
 
@@ -46,6 +47,8 @@ pub(crate) struct Lane {
     told: Option<(u32, u32)>,
     /// Whether that is under way to the wire.
     telling: bool,
+    /// Whether it has ever sent anything.
+    used: bool,
 }
 
 /// The credits of all links.
@@ -68,6 +71,10 @@ pub(crate) struct Credits {
     buffers: Vec<u32>,
     /// Whether links may lose packets, by port: then what was sent is told, too, where credits are told by events.
     loses: List<PortId, bool>,
+    /// How often a lane's next packet lacked credit.
+    stalls: u64,
+    /// Ports and lanes of which somebody wants to know behind what their packets stand at the other end.
+    unexplained: Vec<(PortId, u8)>,
 }
 
 impl Credits {
@@ -107,6 +114,8 @@ impl Credits {
             update: spec.update.get() as u16,
             buffers: spec.buffers.clone(),
             loses: ports.iter().map(|port| port.odd).collect(),
+            stalls: 0,
+            unexplained: Vec::new(),
         };
         let room = credits.numbers / 2;
         for port in ports.ids() {
@@ -116,9 +125,7 @@ impl Credits {
                 lane.told = Some((lane.limit, 0));
             }
         }
-        ports
-            .iter_mut()
-            .for_each(|port| port.link = LinkState::OnCredit);
+        ports.iter_mut().for_each(|port| port.link = LinkState::OnCredit);
         credits
     }
 
@@ -188,7 +195,16 @@ impl Core {
     pub(crate) fn await_credit(&mut self, port: PortId, class: u8, wire: u16) {
         let links = self.links_mut();
         links.lanes[(port, class)].need = links.units(wire);
-        self.pause(port, class);
+        if !self.pause(port, class) {
+            return;
+        }
+        let peer = self.ports[port].peer;
+        let asked = !self.ports[peer].is_host && self.watch.recorder.ports.asks_why(peer);
+        let links = self.links_mut();
+        links.stalls += 1;
+        if asked {
+            links.unexplained.push((peer, class));
+        }
     }
 
     /// Whether a lane could send what it holds back if all but `held` had left its buffer at the other end.

@@ -29,8 +29,9 @@ impl Core {
         p.queued += u32::from(wire);
     }
 
-    /// Writes what a lane has to tell into the packet that leaves now.
-    fn write_update(&mut self, port: PortId, id: PacketId) {
+    /// Writes what a lane has to tell into the flow-control packet that leaves next.
+    pub(crate) fn write_update(&mut self, port: PortId) {
+        let id = self.queues[(port, LINK_CONTROL)].head;
         let class = self.packets.get(id).class;
         let links = self.links_mut();
         let news = links.news(&links.lanes[(port, class)]);
@@ -46,7 +47,9 @@ impl Core {
         let units = links.units(wire);
         let lane = links.lanes[(port, class)];
         assert!(units <= links.available(&lane), "nothing is sent without credit");
-        links.lanes[(port, class)].sent = (lane.sent + units) & (links.numbers - 1);
+        let mask = links.numbers - 1;
+        let lane = &mut links.lanes[(port, class)];
+        (lane.sent, lane.used) = ((lane.sent + units) & mask, true);
         let tells = matches!(links.binding, Binding::Ib { .. }) || links.loses[port];
         if tells {
             self.has_news(port);
@@ -66,10 +69,8 @@ impl Core {
         let packet = self.packets.get(id);
         let (kind, wire, class, accounted) =
             (packet.kind, packet.wire, packet.class, packet.flags & told != 0);
-        match kind {
-            PacketKind::Credit => self.write_update(port, id),
-            _ if class > STRICT => self.spend(port, class, wire),
-            _ => {}
+        if kind != PacketKind::Credit && class > STRICT {
+            self.spend(port, class, wire);
         }
         let p = &self.ports[port];
         let (peer, profile) = (p.peer, &world.profiles[p.profile]);

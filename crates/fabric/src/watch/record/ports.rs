@@ -174,7 +174,7 @@ impl PortRecorder {
             Open::new(rate.as_bps() as f64 / 8e12, bin)
         };
         recorder.open = ports.iter().map(open).collect();
-        if !spec.switch.detectors().is_empty() || spec.credits.is_some() {
+        if !spec.switch.detectors().is_empty() || spec.is_under_credits() {
             recorder.behind = List::of(ports.len(), 0);
         }
         recorder.held = List::of(switches, 0);

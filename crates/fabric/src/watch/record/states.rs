@@ -11,7 +11,7 @@ use crate::core::port::Ports;
 use crate::ids::PortId;
 use crate::outcome::{Binned, PortRef, Room, StateRecord};
 use crate::spec::RunSpec;
-use crate::world::classes::Classes;
+use crate::world::classes::{Classes, STRICT};
 
 /// Bins of all series together, at most: 20 MB.
 const BINS_MAX: usize = 1 << 19;
@@ -54,21 +54,19 @@ impl ClassRecorder {
 
     /// Of credits: every lane of every port.
     pub(super) fn of_credits(spec: &RunSpec, ports: &Ports) -> Self {
-        let lanes = spec.credits.as_ref().map_or(0, |credits| credits.lanes);
-        let of_port = |port| (0..lanes).map(move |lane| (port, lane, lane));
+        let (lanes, first) = match (&spec.credits, &spec.lanes) {
+            (Some(credits), _) => (credits.lanes, 0),
+            (None, Some(lanes)) => (lanes.lanes(), STRICT + 1),
+            (None, None) => (0, 0),
+        };
+        let of_port = |port| (0..lanes).map(move |lane| (port, first + lane, lane));
         Self::new(spec.record.credit_every, spec, ports.ids().flat_map(of_port))
     }
 
     /// Of these ports and classes, with the classes' names.
     fn new(every: Option<Span>, spec: &RunSpec, of: impl Iterator<Item = (PortId, u8, u8)>) -> Self {
-        let nothing = Self {
-            due: u64::MAX,
-            period: 1,
-            room: Room::new(BINS_MAX, 0),
-            followed: Vec::new(),
-        };
         let (Some(every), Some(first)) = (every, spec.first_start()) else {
-            return nothing;
+            return Self::nothing();
         };
         let period = every.as_ps().max(1);
         let number = first.as_ps() / period + 1;
@@ -87,6 +85,20 @@ impl ClassRecorder {
             room: Room::new(BINS_MAX, followed.len()),
             followed,
         }
+    }
+
+    fn nothing() -> Self {
+        Self {
+            due: u64::MAX,
+            period: 1,
+            room: Room::new(BINS_MAX, 0),
+            followed: Vec::new(),
+        }
+    }
+
+    /// What has been recorded; from here on nothing is.
+    pub(crate) fn end_with(&mut self) -> Self {
+        std::mem::replace(self, Self::nothing())
     }
 
     /// When the next sample is due.

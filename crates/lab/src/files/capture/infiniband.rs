@@ -10,6 +10,7 @@ use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_kernel::Time;
 
 use super::wire::{Message, crc32, push_transport, queue_pair};
+use super::{ends, message};
 
 const LRH: usize = 8;
 /// The byte of the base transport header with the bits of congestion, behind the LRH.
@@ -32,10 +33,10 @@ const ERF_HEADER: usize = 16;
 const VARYING_LENGTH: u8 = 1 << 2;
 
 /// The record of an event; `None` if its flow is unknown.
-pub(super) fn record(spec: &RunSpec, event: &TraceEvent) -> Option<Vec<u8>> {
+pub(super) fn record(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64)) -> Option<Vec<u8>> {
     let (kind, frame) = match event.kind {
-        PacketKind::Resume => (ERF_LINK, update(event)),
-        _ => (ERF_PACKET, packet(spec, event)?),
+        PacketKind::Credit => (ERF_LINK, update(event)),
+        _ => (ERF_PACKET, packet(spec, event, sent_as)?),
     };
     let length = frame.len() as u16;
     let mut record = time(event.at).to_le_bytes().to_vec();
@@ -65,33 +66,24 @@ fn update(event: &TraceEvent) -> Vec<u8> {
     frame
 }
 
-fn packet(spec: &RunSpec, event: &TraceEvent) -> Option<Vec<u8>> {
+fn packet(spec: &RunSpec, event: &TraceEvent, (queue, start): (u32, u64)) -> Option<Vec<u8>> {
     let flow = spec.flows.get(event.flow as usize)?;
     let data = event.kind == PacketKind::Data;
-    let (from, to) = match data {
-        true => (flow.src, flow.dst),
-        false => (flow.dst, flow.src),
+    let (from, to) = ends(flow, data);
+    let lane = match &spec.lanes {
+        Some(lanes) => lanes.lane_of[usize::from(event.class & 7)],
+        None => event.class,
     };
-    let mut frame = vec![event.class << 4, event.class << 4 | LOCAL];
+    let mut frame = vec![lane << 4, event.class << 4 | LOCAL];
     frame.extend(lid(to).to_be_bytes());
     frame.extend([0; 2]);
     frame.extend(lid(from).to_be_bytes());
-    let left = flow.size.get().saturating_sub(event.seq);
-    let message = match data {
-        true => Message::Write {
-            number: (event.seq / spec.packet.mtu.get().max(1)) as u32,
-            first: event.seq == 0,
-            last: left <= u64::from(event.payload),
-            length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
-            payload: event.payload.min(left as u32),
-        },
-        false => Message::Cnp,
-    };
-    push_transport(&mut frame, queue_pair(event.flow, data), &message);
-    match (data, event.mark) {
-        (true, Mark::Congested) => frame[MARKS] |= FECN,
-        (true, _) => {}
-        (false, _) => frame[LRH] = CNP,
+    let message = message(spec, flow, event, start);
+    push_transport(&mut frame, queue_pair(queue, data), &message);
+    match (&message, event.mark) {
+        (Message::Write { .. }, Mark::Congested) => frame[MARKS] |= FECN,
+        (Message::Cnp, _) => frame[LRH] = CNP,
+        _ => {}
     }
     // In words, from the LRH to the invariant CRC.
     let words = ((frame.len() + ICRC) / 4) as u16;

@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 
 use paceline_congestion::Mark;
 use paceline_fabric::outcome::{FlowRecord, FlowStatus, Outcome, PacketKind, TraceEvent, TraceKind};
-use paceline_fabric::spec::RunSpec;
+use paceline_fabric::spec::{Binding, FlowSpec, LaneSpec, NodeId, RunSpec};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use super::ns3::interfaces;
@@ -38,9 +38,9 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let ports = traced_ports(spec);
     let posted = posted(spec, outcome);
-    let link_type = match spec.credits {
-        Some(_) => LINK_TYPE_ERF,
-        None => LINK_TYPE_ETHERNET,
+    let link_type = match is_infiniband(spec) {
+        true => LINK_TYPE_ERF,
+        false => LINK_TYPE_ETHERNET,
     };
     let mut writer = Writer::new(out, concat!("Paceline ", env!("CARGO_PKG_VERSION")))?;
     for port in &ports {
@@ -71,10 +71,16 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Whether links are InfiniBand's; under credits that are told by events they are Ethernet's.
+fn is_infiniband(spec: &RunSpec) -> bool {
+    let told_in_periods = |lanes: &LaneSpec| matches!(lanes.binding, Binding::Ib { .. });
+    spec.credits.is_some() || spec.lanes.as_deref().is_some_and(told_in_periods)
+}
+
 /// A packet as its link type has it, and how long it is on the wire; `None` if its flow is unknown.
 fn frame(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64), rate: BitRate) -> Option<(Vec<u8>, usize)> {
-    if spec.credits.is_some() {
-        let bytes = infiniband::record(spec, event)?;
+    if is_infiniband(spec) {
+        let bytes = infiniband::record(spec, event, sent_as)?;
         let length = bytes.len();
         return Some((bytes, length));
     }
@@ -165,13 +171,8 @@ fn packet(
         });
     }
     let flow = spec.flows.get(event.flow as usize)?;
-    let mtu = spec.packet.mtu.get().max(1);
     let data = event.kind == PacketKind::Data;
-    let ends = if data {
-        (flow.src, flow.dst)
-    } else {
-        (flow.dst, flow.src)
-    };
+    let ends = ends(flow, data);
     let ecn_capable = spec
         .schemes
         .get(flow.scheme as usize)
@@ -185,15 +186,31 @@ fn packet(
         ecn: if marked { 3 } else { u8::from(ecn_capable) * 2 },
         queue_pair: wire::queue_pair(queue_pair, data),
     };
+    let message = message(spec, flow, event, start);
+    Some(wire::Packet::Roce { header, message })
+}
+
+/// Between which hosts a packet of a flow goes.
+fn ends(flow: &FlowSpec, data: bool) -> (NodeId, NodeId) {
+    match data {
+        true => (flow.src, flow.dst),
+        false => (flow.dst, flow.src),
+    }
+}
+
+/// What a packet of a flow says whose queue pair has sent so much before it.
+fn message(spec: &RunSpec, flow: &FlowSpec, event: &TraceEvent, start: u64) -> wire::Message {
+    let mtu = spec.packet.mtu.get().max(1);
     let expected = (event.seq / mtu) as u32;
     let end = start + flow.size.get();
-    let message = match event.kind {
+    match event.kind {
         PacketKind::Data => wire::Message::Write {
             number: expected,
             first: event.seq == start,
             last: event.seq + u64::from(event.payload) >= end,
             length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
-            payload: event.payload,
+            // Of packets that are as long as any, only what is left.
+            payload: event.payload.min(end.saturating_sub(event.seq) as u32),
         },
         PacketKind::Ack => wire::Message::Ack {
             // Of the last packet that arrived in order.
@@ -206,8 +223,7 @@ fn packet(
             congested: event.mark.is_set(),
         },
         _ => wire::Message::Cnp,
-    };
-    Some(wire::Packet::Roce { header, message })
+    }
 }
 
 /// A pause in units of 512 bit times, as long as can be said for one without end.

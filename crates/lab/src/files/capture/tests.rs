@@ -10,6 +10,8 @@ use paceline_kernel::Time;
 use super::*;
 use crate::sample;
 
+mod infiniband;
+
 fn event(node: u32, interface: u32, at_ps: u64, what: TraceKind, kind: PacketKind) -> TraceEvent {
     TraceEvent {
         at: Time::from_ps(at_ps),
@@ -321,123 +323,4 @@ fn tshark_agrees() {
         text.contains("RC RDMA Write First") && !text.contains("Malformed"),
         "{text}"
     );
-}
-
-/// A network under credits: host 1 sends a message of 5000 bytes to host 3, of which the second packet is marked; a
-/// notification comes back, and flow-control packets go both ways.
-fn infiniband() -> Vec<u8> {
-    let (mut input, mut outcome) = sample::incast();
-    let run = input.run_mut();
-    run.credits = Some(Box::new(paceline_fabric::spec::CreditSpec::ib_omnet()));
-    run.packet.mtu = Bytes::new(2048);
-    run.record.trace_nodes = vec![NodeId(2)];
-    run.flows[1].size = Bytes::new(5000);
-    let data = |seq: u64, mark, at| TraceEvent {
-        seq,
-        payload: 2048,
-        wire: 2048,
-        class: 1,
-        mark,
-        ..event(2, 1, at, Dequeue, PacketKind::Data)
-    };
-    let update = |what, at| TraceEvent {
-        flow: u32::MAX,
-        seq: 0x1_2034,
-        payload: 0xf007,
-        class: 2,
-        wire: 8,
-        ..event(2, 1, at, what, PacketKind::Resume)
-    };
-    outcome.trace = vec![
-        data(0, Mark::None, 1_500_000_000_000),
-        data(2048, Mark::Congested, 1_500_000_512_000),
-        data(4096, Mark::None, 1_500_001_024_000),
-        update(Dequeue, 1_500_001_536_000),
-        update(Receive, 1_500_001_538_000),
-        TraceEvent {
-            class: 1,
-            wire: 2048,
-            ..event(2, 1, 1_500_002_000_000, Receive, PacketKind::Cnp)
-        },
-    ];
-    let mut out = Vec::new();
-    write(&mut out, &input.run, &outcome, WHOLE).unwrap();
-    out
-}
-
-#[test]
-fn infiniband_packets() {
-    let file = infiniband();
-    let blocks = blocks(&file);
-    assert_eq!(u16_at(blocks[1].1, 0), 197, "records of ERF");
-    let packets = packets(&blocks);
-    let be = |bytes: &[u8]| u16::from_be_bytes([bytes[0], bytes[1]]);
-    for packet in &packets {
-        let record = packet.bytes;
-        assert_eq!(usize::from(be(&record[10..])), record.len());
-        assert_eq!(usize::from(be(&record[14..])), record.len() - 16);
-        assert_eq!(u32_at(record, 4), 1, "seconds");
-        assert_eq!(u32_at(record, 0) >> 31, 1, "and a half");
-    }
-    let types: Vec<u8> = packets.iter().map(|packet| packet.bytes[8]).collect();
-    assert_eq!(types, [21, 21, 21, 25, 25, 21]);
-    let frame = |i: usize| &packets[i].bytes[16..];
-    for i in [0, 1, 2, 5] {
-        let lrh = &frame(i)[..8];
-        assert_eq!(
-            (lrh[0] >> 4, lrh[1] >> 4, lrh[1] & 3),
-            (1, 1, 2),
-            "VL, SL, what follows"
-        );
-        // In words of 4 bytes, without the CRC of links.
-        assert_eq!(usize::from(be(&lrh[4..])) * 4 + 2, frame(i).len());
-        let (to, from) = if i == 5 { (3, 5) } else { (5, 3) };
-        assert_eq!((be(&lrh[2..]), be(&lrh[6..])), (to, from), "local identifiers");
-    }
-    let opcodes: Vec<u8> = [0, 1, 2, 5].iter().map(|&i| frame(i)[8]).collect();
-    assert_eq!(opcodes, [0x06, 0x07, 0x08, 0x80]);
-    let marks: Vec<u8> = [0, 1, 2, 5].iter().map(|&i| frame(i)[12] >> 6).collect();
-    assert_eq!(marks, [0, 0b10, 0, 0b01], "FECN, BECN");
-    // The last has 904 bytes, which are whole words.
-    assert_eq!(
-        [0, 1, 2].map(|i| frame(i).len()),
-        [8 + 12 + 16 + 2048 + 6, 8 + 12 + 2048 + 6, 8 + 12 + 904 + 6]
-    );
-    // Blocks sent and the limit, of 12 bits each, and the lane.
-    assert_eq!(frame(3)[..4], [0x00, 0x07, 0x20, 0x34]);
-    assert_eq!((frame(3).len(), frame(3)), (64, frame(4)));
-}
-
-#[test]
-fn tshark_reads_infiniband() {
-    if Command::new("tshark").arg("--version").output().is_err() {
-        return eprintln!("there is no tshark");
-    }
-    let mut file = tempfile::NamedTempFile::new().unwrap();
-    file.write_all(&infiniband()).unwrap();
-    let fields = [
-        "infiniband.lrh.dlid",
-        "infiniband.bth.opcode",
-        "infiniband.bth.psn",
-        "infiniband_link.fctbs",
-        "infiniband_link.vl",
-        "infiniband_link.fccl",
-        "_ws.malformed",
-    ];
-    let args = fields.iter().flat_map(|field| ["-e", field]);
-    let out = Command::new("tshark")
-        .args(["-T", "fields", "-r"])
-        .arg(file.path())
-        .args(args)
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&out.stdout);
-    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
-    assert_eq!(rows.len(), 6, "{text}{}", String::from_utf8_lossy(&out.stderr));
-    let column = |i: usize| rows.iter().map(|row| row[i]).collect::<Vec<&str>>();
-    assert_eq!(column(2)[..3], ["0", "1", "2"], "{text}");
-    assert_eq!(column(3)[3..5], ["7"; 2], "{text}");
-    assert_eq!(column(4)[3..5], ["2"; 2], "{text}");
-    assert_eq!(column(5)[3..5], ["52"; 2], "{text}");
-    assert!(column(6).iter().all(|field| field.is_empty()), "{text}");
 }

@@ -1,0 +1,31 @@
+//! What is told of these switches.
+
+use std::cmp::Reverse;
+
+use crate::core::Core;
+use crate::ids::PortId;
+use crate::lanes::LaneSwitches;
+
+impl LaneSwitches {
+    /// Who sends to a port of a switch lacks credit: writes down at which output most stands of what came in by it.
+    #[cold]
+    pub(crate) fn tell_why(&self, core: &mut Core, ingress: PortId, class: u8) {
+        let (node, input) = (core.ports[ingress].node, core.ports[ingress].place);
+        let here = core.ports.numbered().filter(|(_, port)| port.node == node);
+        let bytes = |output: PortId| {
+            let waiting = self.waiting[self.place(output, input, class)].head;
+            let packets = core.packets.linked(waiting);
+            packets
+                .map(|id| u64::from(core.packets.get(id).wire))
+                .sum::<u64>()
+        };
+        let all = here.map(|(output, _)| (bytes(output), output));
+        let most = all
+            .filter(|&(bytes, _)| bytes > 0)
+            .max_by_key(|&(bytes, output)| (bytes, Reverse(output)));
+        if let Some((_, output)) = most {
+            let recorder = &mut core.watch.recorder;
+            recorder.ports.stands_behind(ingress, recorder.interface(output));
+        }
+    }
+}
