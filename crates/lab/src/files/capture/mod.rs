@@ -210,7 +210,7 @@ fn message(spec: &RunSpec, flow: &FlowSpec, event: &TraceEvent, start: u64) -> w
             last: event.seq + u64::from(event.payload) >= end,
             length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
             // Of packets that are as long as any, only what is left.
-            payload: event.payload.min(end.saturating_sub(event.seq) as u32),
+            payload: u64::from(event.payload).min(end.saturating_sub(event.seq)) as u32,
         },
         PacketKind::Ack => wire::Message::Ack {
             // Of the last packet that arrived in order.
