@@ -119,8 +119,9 @@ impl Layout {
             for pass in these {
                 let wide = &wide[pass.feature % MAX_FEATURES];
                 for lane in 0..LANES {
-                    let answer = wide[lane] > pass.above[lane];
-                    numbers[lane] |= if answer { pass.bit[lane] } else { 0 };
+                    // The sign of the difference, as sixteen bits: this the compiler makes vectors of.
+                    let above = (i32::from(pass.above[lane]) - i32::from(wide[lane])) >> 31;
+                    numbers[lane] |= above as u16 & pass.bit[lane];
                 }
             }
             for (lane, number) in numbers.iter().enumerate() {

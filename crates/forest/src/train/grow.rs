@@ -1,0 +1,206 @@
+//! One tree.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use paceline_congestion::learned::forest::{Feature, Split, Tree, Trend};
+
+use super::bins::{Ask, Binned};
+use super::{LARGEST, Options, order};
+
+/// A tree, and its questions in bins.
+#[derive(Debug)]
+pub(super) struct Grown {
+    pub(super) tree: Tree,
+    pub(super) asks: Vec<Ask>,
+}
+
+/// Sums of residuals, and of weights.
+type Sums = (f64, f64);
+
+/// What a threshold gains.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    gain: f64,
+    ask: Ask,
+}
+
+/// Grows trees, one after another.
+#[derive(Debug)]
+pub(super) struct Grower<'a> {
+    binned: &'a Binned,
+    features: &'a [Feature],
+    weights: &'a [f64],
+    options: &'a Options,
+    unit: f64,
+    /// Of each row, in the tree that grows.
+    leaves: Vec<u16>,
+}
+
+impl<'a> Grower<'a> {
+    pub(super) fn new(
+        binned: &'a Binned,
+        features: &'a [Feature],
+        weights: &'a [f64],
+        options: &'a Options,
+        unit: f64,
+    ) -> Self {
+        Self {
+            binned,
+            features,
+            weights,
+            options,
+            unit,
+            leaves: Vec::new(),
+        }
+    }
+
+    /// A tree for what is left of the targets; without questions where none gains anything.
+    pub(super) fn grow(&mut self, residuals: &[f64]) -> Grown {
+        self.leaves.clear();
+        self.leaves.resize(residuals.len(), 0);
+        let pulls: Vec<f64> = residuals.iter().zip(self.weights).map(|(r, w)| r * w).collect();
+        let mut asks: Vec<Ask> = Vec::new();
+        let mut before = self.worth(sums(&self.leaves, &pulls, self.weights, 1)[0]);
+        for level in 0..self.options.depth {
+            let Some(best) = self.best(&pulls, 1 << level) else {
+                break;
+            };
+            if best.gain <= before * (1.0 + 1e-12) {
+                break;
+            }
+            before = best.gain;
+            let column = &self.binned.columns[best.ask.feature];
+            for (leaf, bin) in self.leaves.iter_mut().zip(column) {
+                *leaf |= u16::from(*bin > best.ask.bin) << level;
+            }
+            asks.push(best.ask);
+        }
+        let sums = sums(&self.leaves, &pulls, self.weights, 1 << asks.len());
+        Grown {
+            tree: self.tree(&asks, &sums),
+            asks,
+        }
+    }
+
+    /// Leaves in order where they have to be, and rounded, which keeps the order.
+    fn tree(&self, asks: &[Ask], sums: &[Sums]) -> Tree {
+        let rate = self.options.learning_rate;
+        let mut values: Vec<f64> = sums.iter().map(|sum| rate * self.value(*sum)).collect();
+        let weights: Vec<f64> = sums.iter().map(|sum| sum.1).collect();
+        order::put(&mut values, &weights, asks, self.features);
+        let round = |value: f64| (value / self.unit).round().clamp(-LARGEST, LARGEST) as i32;
+        let split = |ask: &Ask| Split {
+            feature: ask.feature,
+            above: self.binned.borders[ask.feature][usize::from(ask.bin)],
+        };
+        Tree {
+            splits: asks.iter().map(split).collect(),
+            leaves: values.into_iter().map(round).collect(),
+        }
+    }
+
+    /// The best question of a level, the first of several.
+    fn best(&self, pulls: &[f64], leaves: usize) -> Option<Candidate> {
+        let next = AtomicUsize::new(0);
+        let found: Mutex<Vec<(usize, Candidate)>> = Mutex::new(Vec::new());
+        let work = || {
+            loop {
+                let feature = next.fetch_add(1, Ordering::Relaxed);
+                if feature >= self.features.len() {
+                    return;
+                }
+                if let Some(candidate) = self.best_of(feature, pulls, leaves) {
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    found.push((feature, candidate));
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.options.threads.min(self.features.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_by_key(|(feature, _)| *feature);
+        let better = |best: Candidate, (_, other): (usize, Candidate)| match other.gain > best.gain {
+            true => other,
+            false => best,
+        };
+        let mut found = found.into_iter();
+        let (_, first) = found.next()?;
+        Some(found.fold(first, better))
+    }
+
+    /// The best threshold of a feature.
+    fn best_of(&self, feature: usize, pulls: &[f64], leaves: usize) -> Option<Candidate> {
+        let bins = self.binned.borders[feature].len() + 1;
+        if bins < 2 {
+            return None;
+        }
+        let mut histogram = vec![(0.0, 0.0); leaves * bins];
+        let rows = self.leaves.iter().zip(&self.binned.columns[feature]);
+        for ((leaf, bin), (pull, weight)) in rows.zip(pulls.iter().zip(self.weights)) {
+            let sums: &mut Sums = &mut histogram[usize::from(*leaf) * bins + usize::from(*bin)];
+            sums.0 += pull;
+            sums.1 += weight;
+        }
+        let trend = self.features[feature].trend;
+        let mut gains = vec![0.0; bins - 1];
+        for histogram in histogram.chunks_exact(bins) {
+            let all = histogram.iter().fold((0.0, 0.0), add);
+            let mut below = (0.0, 0.0);
+            for (gain, sums) in gains.iter_mut().zip(histogram) {
+                below = add(below, sums);
+                *gain += self.parted(below, (all.0 - below.0, all.1 - below.1), trend);
+            }
+        }
+        let mut best: Option<Candidate> = None;
+        for (bin, gain) in gains.into_iter().enumerate() {
+            if best.is_none_or(|best| gain > best.gain) {
+                let bin = bin as u8;
+                let ask = Ask { feature, bin };
+                best = Some(Candidate { gain, ask });
+            }
+        }
+        best
+    }
+
+    /// What two leaves are worth; as one, if they go the wrong way.
+    fn parted(&self, below: Sums, above: Sums, trend: Option<Trend>) -> f64 {
+        let rise = self.value(above) - self.value(below);
+        match trend {
+            Some(trend) if rise * (trend.sign() as f64) < 0.0 => self.worth(add(below, &above)),
+            _ => self.worth(below) + self.worth(above),
+        }
+    }
+
+    fn value(&self, (pull, weight): Sums) -> f64 {
+        if weight > 0.0 {
+            pull / (weight + self.options.l2)
+        } else {
+            0.0
+        }
+    }
+
+    fn worth(&self, sums: Sums) -> f64 {
+        sums.0 * self.value(sums)
+    }
+}
+
+fn add(a: Sums, b: &Sums) -> Sums {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+/// By leaf.
+fn sums(leaves: &[u16], pulls: &[f64], weights: &[f64], count: usize) -> Vec<Sums> {
+    let mut sums = vec![(0.0, 0.0); count];
+    for (leaf, (pull, weight)) in leaves.iter().zip(pulls.iter().zip(weights)) {
+        let sum: &mut Sums = &mut sums[usize::from(*leaf)];
+        sum.0 += pull;
+        sum.1 += weight;
+    }
+    sums
+}
