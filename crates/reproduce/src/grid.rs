@@ -66,7 +66,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    fn need(&self, case: usize, seed: u64) -> Need {
+    pub(crate) fn need(&self, case: usize, seed: u64) -> Need {
         let case = &self.cases[case];
         let settings = self.settings.iter().chain(case.settings);
         Need {

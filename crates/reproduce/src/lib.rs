@@ -152,6 +152,12 @@ const REGISTRY: &[Reproduction] = &[
     ib::REPRODUCTIONS[7],
     ib::REPRODUCTIONS[8],
     ib::REPRODUCTIONS[9],
+    ib::REPRODUCTIONS[10],
+    ib::REPRODUCTIONS[11],
+    ib::REPRODUCTIONS[12],
+    ib::REPRODUCTIONS[13],
+    ib::REPRODUCTIONS[14],
+    ib::REPRODUCTIONS[15],
 ];
 
 /// Every reproduction: those that need no more than runs, then those that train.

@@ -1,12 +1,17 @@
-//! InfiniBand: the packet-level model of RRCC's author, whose runs are deterministic, and ours beside it.
+//! InfiniBand: the packet-level model of RRCC's author, whose runs are deterministic, and ours beside it; and credits as
+//! standards have them.
 
+mod cable;
 mod demo;
 mod fat_tree;
+mod osu;
+mod points;
 mod reference;
 mod shares;
 mod single;
 mod steps;
 mod taken;
+mod victims;
 mod wire;
 
 use paceline_scenario::Fidelity;
@@ -18,7 +23,7 @@ use super::panel::{Column, Panel, Row};
 
 pub use steps::step;
 
-pub(super) const REPRODUCTIONS: [Reproduction; 10] = [
+pub(super) const REPRODUCTIONS: [Reproduction; 16] = [
     shares::UNFAIRNESS,
     wire::REPRODUCTION,
     single::REPRODUCTION,
@@ -29,7 +34,24 @@ pub(super) const REPRODUCTIONS: [Reproduction; 10] = [
     shares::JOIN,
     fat_tree::OF_128,
     fat_tree::OF_1024,
+    points::SINGLE,
+    points::MULTI,
+    victims::BY_EXIT,
+    victims::BY_EVENT,
+    osu::REPRODUCTION,
+    cable::REPRODUCTION,
 ];
+
+/// Where ternary detection is from.
+macro_rules! thesis {
+    ($which:literal) => {
+        concat!(
+            "无丢失网络拥塞管理关键技术研究 (doctoral thesis, Tsinghua University, May 2022), ",
+            $which
+        )
+    };
+}
+use thesis;
 
 /// Where the numbers beside ours are from.
 macro_rules! model {
@@ -77,6 +99,14 @@ const fn column(name: &'static str) -> Column {
     }
 }
 
+/// A column of ours, beside which no model stands.
+const fn own(name: &'static str) -> Column {
+    Column {
+        published: "closed form",
+        ..column(name)
+    }
+}
+
 /// The columns of [`CONTROLS`].
 fn controls() -> Vec<Column> {
     CONTROLS.map(|(_, _, name)| column(name)).to_vec()
@@ -106,6 +136,13 @@ fn claims(title: &str, claims: &[Claim]) -> Panel {
         criterion: claims[row].2,
     });
     panel.told_by_title()
+}
+
+/// The same where no model stands beside it.
+fn ours(title: &str, said: &[Claim]) -> Panel {
+    let mut panel = claims(title, said);
+    panel.columns = vec![own("ours")];
+    panel
 }
 
 /// Names with their numbers, those that are numbers at all.

@@ -262,6 +262,11 @@ pub fn scenarios() -> &'static [Shipped] {
         "infiniband-join" in "infiniband/join.toml",
         "infiniband-fat-tree-128" in "infiniband/fat-tree-128.toml" beside "fat-tree-128.csv",
         "infiniband-fat-tree-1024" in "infiniband/fat-tree-1024.toml" beside "fat-tree-1024.csv",
+        "tcd-credits" in "credits/tcd.toml",
+        "tcd-credits-victims" in "credits/victims.toml",
+        "infiniband-osu" in "credits/osu.toml",
+        "infiniband-all-to-all" in "credits/all-to-all.toml",
+        "credits-cable" in "credits/cable.toml",
     ]
 }
 
