@@ -39,8 +39,8 @@ enum Node {
     Integer(i64),
     Float(f64),
     Text(String),
-    List(Vec<Node>),
-    Table(Vec<(String, Node)>),
+    List(Vec<Self>),
+    Table(Vec<(String, Self)>),
 }
 
 impl Serialize for Node {
