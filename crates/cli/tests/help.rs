@@ -33,6 +33,9 @@ fn help_of_commands() {
         "plot",
         "reproduce",
         "train",
+        "import",
+        "prove",
+        "export",
         "bench",
         "completions",
     ] {

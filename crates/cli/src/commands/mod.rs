@@ -7,9 +7,13 @@ mod completions;
 mod demo;
 mod diff;
 mod explain;
+mod export;
+mod forest;
 mod generate;
+mod import;
 mod list;
 mod plot;
+mod prove;
 mod report;
 mod reproduce;
 mod run;
@@ -67,6 +71,12 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     /// Train a learned scheme: its predictor, or its gains
     Train(train::TrainArgs),
+    /// Take a forest of oblivious trees that CatBoost trained
+    Import(import::ImportArgs),
+    /// Prove or refute what is said of a forest: bounds, trends
+    Prove(prove::ProveArgs),
+    /// Write a forest as C, in whole numbers
+    Export(export::ExportArgs),
     /// Tell where one flow's time went, part by part and hop by hop
     Why(why::WhyArgs),
     /// Compare two runs: what differs in their inputs and in their results
@@ -97,6 +107,9 @@ pub(crate) fn dispatch() -> Ended {
         Command::Plot(args) => plot::plot(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Train(args) => train::train(&args),
+        Command::Import(args) => import::import(&args),
+        Command::Prove(args) => prove::prove(&args),
+        Command::Export(args) => export::export(&args),
         Command::Why(args) => why::why(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Bench(args) => bench::bench(&args),

@@ -8,6 +8,9 @@ use crate::common::stdout;
 use crate::guide::Shown;
 use crate::sources::Command;
 
+/// A forest that CatBoost trained.
+const CATBOOST: &str = include_str!("../../../forest/tests/catboost/model.json");
+
 /// What a reader has written before: the pages say that it is his.
 const MY: &str = r#"name = "my"
 duration = "2ms"
@@ -66,6 +69,7 @@ impl Reader {
             fs::copy(given.join(file), folder.join("mix").join(file)).expect("a file");
         }
         fs::write(folder.join("my.toml"), MY).expect("a file");
+        fs::write(folder.join("catboost.json"), CATBOOST).expect("a file");
         // The mistake that the README makes.
         let mine = stdout(folder, &["explain", "incast-16"]);
         fs::write(folder.join("mine.toml"), mine.replace("size =", "szie =")).expect("a file");
