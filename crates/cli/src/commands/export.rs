@@ -12,8 +12,8 @@ const EXAMPLES: &str = "\
 Examples:
   paceline export whole.json -o policy.h
 
-The header is C99, of whole numbers only, and needs no library; its comment says what it reads, its
-size, and the operations of a decision. It decides as the forest does, to the last bit.";
+The header is C99, of whole numbers only, and needs no library; its comment says what it reads,
+its size, and the operations of a decision. It decides as the forest does, to the last bit.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -14,9 +14,9 @@ Examples:
   paceline import catboost.json --fraction 13 -o whole.json
                                                      in whole numbers, to be exported as C
 
-In Python: CatBoostRegressor(..).fit(x, y).save_model(\"catboost.json\", format=\"json\"). Its trees have
-to be oblivious, as they are by default, and its features numbers. Without --fraction thresholds stay
-32-bit floating-point numbers, and predictions are CatBoost's.";
+In Python: CatBoostRegressor(..).fit(x, y).save_model(\"catboost.json\", format=\"json\"). Its trees
+have to be oblivious, as they are by default, and its features numbers. Without --fraction
+thresholds stay 32-bit floating-point numbers, and predictions are CatBoost's.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -19,9 +19,10 @@ Examples:
                                                         no stall: with empty queues it rises, at the
                                                         lowest rate, whatever else it reads
 
-What a forest's file says of it, its trends and claims, is proved, too. A feature is named whole, or
-without its [..]: then all of that name. What does not hold is shown with features for which it does
-not. Exit status 1 if a claim is refuted, or neither proved nor refuted within the budget.";
+What a forest's file says of it, its trends and claims, is proved, too. A feature is named
+whole, or without its [..]: then all of that name. What does not hold is shown with features for
+which it does not. Exit status 1 if a claim is refuted, or neither proved nor refuted within the
+budget.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
