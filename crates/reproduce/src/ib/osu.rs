@@ -99,9 +99,9 @@ fn judged(done: &Done) -> Panel {
         "a sum of stages, to the picosecond",
     );
     const CREDITS: Criterion = Criterion::property(
-        Tolerance::Between(0.0, 1.0),
+        Tolerance::AtMost(1.0),
         Source::Us,
-        "a credit may go before each packet, and none can make it faster",
+        "no more than a credit may go before each packet",
     );
     let off = |binding, size| of(done, &message(binding, size), "off");
     let said: [Claim; 9] = [
