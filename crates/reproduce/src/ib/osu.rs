@@ -24,7 +24,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
         "`cbfc`, whose switches store and forward: the first packet six times, the others once. Credits for acknowledgements go in \
          between when these have come: at most one of 2 ns for each packet.",
         "All-to-all: fifteen exchanges of a message of 32 packets, each as long as the message alone with its acknowledgement, 30 \
-         acknowledgements of 7.5 ns that a host sends before its last packet, and four flow-control packets of 2 ns.",
+         acknowledgements of 7.5 ns that a host sends before its last packet, and four flow-control packets of 2 ns. Both counts \
+         were taken from the run, not worked out before it.",
     ],
     choices: &[],
     steps: &[],
