@@ -20,6 +20,7 @@ use super::Reproduction;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::need::{Digest, Done, Input, Need, Numbers};
 use super::panel::{Column, Panel, Row};
+use super::tcd::thesis;
 
 pub use steps::step;
 
@@ -42,17 +43,6 @@ pub(super) const REPRODUCTIONS: [Reproduction; 16] = [
     cable::REPRODUCTION,
 ];
 
-/// Where ternary detection is from.
-macro_rules! thesis {
-    ($which:literal) => {
-        concat!(
-            "无丢失网络拥塞管理关键技术研究 (doctoral thesis, Tsinghua University, May 2022), ",
-            $which
-        )
-    };
-}
-use thesis;
-
 /// Where the numbers beside ours are from.
 macro_rules! model {
     ($where:literal) => {
@@ -63,6 +53,19 @@ macro_rules! model {
     };
 }
 use model;
+
+/// Of a detection that knows who congests.
+const NO_VICTIM: Criterion = Criterion::property(
+    Tolerance::AtMost(0.0),
+    Source::Paper,
+    "no victim is taken for a culprit",
+);
+/// Of one that sees queues alone.
+const SOME_VICTIM: Criterion = Criterion::property(
+    Tolerance::AtLeast(1.0),
+    Source::Paper,
+    "a queue does not say whose it is",
+);
 
 /// What is equal, and how to see it.
 const EQUAL: &str = "Nothing is drawn at random in that model, and our runs are equal to its step by step. `cargo run --release -p \

@@ -7,7 +7,10 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_scenario::Resolved;
 
-use super::{Criterion, Digest, Numbers, Panel, Quantity, Reproduction, Source, Tolerance, thesis};
+use super::{
+    Criterion, Digest, NO_VICTIM, Numbers, Panel, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance,
+    thesis,
+};
 use crate::choice::Choice;
 use crate::grid::{Claim, Grid, case};
 use crate::need::Done;
@@ -97,12 +100,12 @@ const GRID: Grid = Grid {
         Claim {
             what: "5 Tc: victims' packets marked congested",
             of: |value| value(TCD, "victims_ce"),
-            criterion: NONE,
+            criterion: NO_VICTIM,
         },
         Claim {
             what: "formula: victims' packets marked congested",
             of: |value| value(FORMULA, "victims_ce"),
-            criterion: NONE,
+            criterion: NO_VICTIM,
         },
         Claim {
             what: "5 Tc: packets that P0, P1 and P2 marked congested",
@@ -126,12 +129,12 @@ const GRID: Grid = Grid {
         Claim {
             what: "queue alone: victims' packets marked congested",
             of: |value| value(RED, "victims_ce"),
-            criterion: SOME,
+            criterion: SOME_VICTIM,
         },
         Claim {
             what: "IBCC's FECN: victims' packets marked congested",
             of: |value| value(FECN, "victims_ce"),
-            criterion: SOME,
+            criterion: SOME_VICTIM,
         },
         Claim {
             what: "0.5 Tc: victims' packets marked congested",
@@ -198,16 +201,6 @@ const SEVERAL: Grid = Grid {
     ],
 };
 
-const NONE: Criterion = Criterion::property(
-    Tolerance::AtMost(0.0),
-    Source::Paper,
-    "no victim is taken for a culprit",
-);
-const SOME: Criterion = Criterion::property(
-    Tolerance::AtLeast(1.0),
-    Source::Paper,
-    "a queue does not say whose it is",
-);
 const LATER: Criterion =
     Criterion::property(Tolerance::AtLeast(1.0), Source::Paper, "a longer max(Ton) delays");
 

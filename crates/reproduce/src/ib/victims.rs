@@ -5,7 +5,9 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::stats::mean;
 use paceline_scenario::Resolved;
 
-use super::{Criterion, Digest, Numbers, Quantity, Reproduction, Source, Tolerance, thesis};
+use super::{
+    Criterion, Digest, NO_VICTIM, Numbers, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance, thesis,
+};
 use crate::choice::Choice;
 use crate::grid::{Case, Claim, Grid, case};
 
@@ -109,17 +111,17 @@ const EXITS: Grid = Grid {
         Claim {
             what: "victims' packets marked congested, formula",
             of: |value| value(3, "ce"),
-            criterion: SPARED,
+            criterion: NO_VICTIM,
         },
         Claim {
             what: "victims' packets marked congested, 5 Tc",
             of: |value| value(6, "ce"),
-            criterion: SPARED,
+            criterion: NO_VICTIM,
         },
         Claim {
             what: "victims' packets marked congested, 20 Tc",
             of: |value| value(8, "ce"),
-            criterion: SPARED,
+            criterion: NO_VICTIM,
         },
         Claim {
             what: "victims' packets marked congested, 5 Tc over queue alone",
@@ -133,20 +135,10 @@ const EXITS: Grid = Grid {
         Claim {
             what: "victims' packets marked congested, IBCC's FECN",
             of: |value| value(1, "ce"),
-            criterion: Criterion::property(
-                Tolerance::AtLeast(1.0),
-                Source::Paper,
-                "a queue does not say whose it is",
-            ),
+            criterion: SOME_VICTIM,
         },
     ],
 };
-
-const SPARED: Criterion = Criterion::property(
-    Tolerance::AtMost(0.0),
-    Source::Paper,
-    "no victim is taken for a culprit",
-);
 
 /// Buffers of 2, 8, 32 and 62 packets of 2112 bytes in credits, under either binding.
 const BUFFERS: [Case; 8] = [

@@ -18,7 +18,7 @@ macro_rules! thesis {
         )
     };
 }
-use thesis;
+pub(super) use thesis;
 
 /// Every reproduction here.
 pub(super) const REPRODUCTIONS: [Reproduction; 7] = [
