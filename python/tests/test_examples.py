@@ -1,0 +1,46 @@
+"""The examples, as those run them who copy them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import paceline
+import pytest
+from conftest import ROOT, TINY, files
+
+EXAMPLES = ROOT / "python" / "examples"
+
+
+def test_the_notebook_runs_from_top_to_bottom() -> None:
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(EXAMPLES / "incast.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "it is kept without outputs"
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": "."}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    told = "".join(output["text"] for output in outputs if output["output_type"] == "stream")
+    assert "all 16" in told and "longest queue:" in told
+    figures = [output for output in outputs if "image/png" in output.get("data", {})]
+    assert len(figures) == 2
+    assert Path("incast-by-size/report.html").is_file()
+
+
+def test_a_sweep_on_two_workers_of_ray_has_the_folder_of_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+    monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+    import ray_sweep  # type: ignore[import-not-found, unused-ignore]
+
+    over = {"cc.hpcc.eta": [0.9, 0.95, 0.97]}
+    environment = {"env_vars": {"PYTHONPATH": str(EXAMPLES)}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=environment)
+    try:
+        on_ray = ray_sweep.sweep(TINY, over=over, repeats=2, out=Path("on-ray"), parts=4)
+    finally:
+        ray.shutdown()
+    alone = paceline.sweep(TINY, over=over, repeats=2, out="alone")
+    assert on_ray.complete and on_ray.failures == []
+    # Parts have locks of their own.
+    found = {name: text for name, text in files(Path("on-ray")).items() if not name.startswith(".lock-")}
+    assert found == files(Path("alone"))
