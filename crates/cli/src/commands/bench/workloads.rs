@@ -1,6 +1,6 @@
 //! The canonical speed workloads.
 
-use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved, builtin};
+use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
 
 /// Something to measure.
 pub(super) struct Workload {
@@ -171,7 +171,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         name: "infiniband-fat-tree-1024",
         scenario: Scenario::Shipped("infiniband-fat-tree-1024"),
         set: &[],
-        quick: &["duration=3ms"],
+        quick: &["duration=7ms"],
         fidelity: Fidelity::IbOmnet,
         replaceable: false,
         long: true,
@@ -265,17 +265,25 @@ impl Workload {
     pub(super) fn resolve(&self, quick: bool) -> Result<Resolved, Diagnostics> {
         let overrides = self.overrides(quick);
         match self.scenario {
-            Scenario::Shipped(name) => shipped(name, &overrides),
+            // There may be a folder of that name where the user is.
+            Scenario::Shipped(name) => paceline_scenario::load_shipped(name, &overrides),
             Scenario::Text(_) => paceline_lab::load(self.name, &overrides),
         }
     }
 }
 
-/// By its text: there may be a folder of that name where the user is.
-fn shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
-    let shipped = builtin::scenarios().iter().find(|shipped| shipped.name == name);
-    match shipped {
-        Some(shipped) => paceline_scenario::load_text(name, shipped.text, overrides),
-        None => paceline_lab::load(name, overrides),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wherever the user is: what a scenario refers to ships with it.
+    #[test]
+    fn every_workload_is_found_with_its_files() {
+        for workload in WORKLOADS {
+            for quick in [false, true] {
+                let problems = workload.resolve(quick).err().map(|problems| problems.to_string());
+                assert_eq!(problems, None, "{}", workload.name);
+            }
+        }
     }
 }
