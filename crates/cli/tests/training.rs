@@ -250,6 +250,8 @@ fn wrong_arguments() {
                 "shuffle-ties=7",
             ],
         ),
+        ("rounds_of_decc", &["train", "decc", "--rounds", "5"]),
+        ("nothing_to_resume", &["train", "decc", "--resume", "nowhere"]),
         ("no_data", &["train", "lstm", "--data", "nowhere"]),
         ("damaged_data", &["train", "lstm", "--data", "data.parquet"]),
         (
@@ -329,4 +331,48 @@ fn an_earlier_training_is_replaced_only_when_told() {
         "training_nowhere",
         said(path, &[&args[..], &["--out", "file/inside"]].concat())
     );
+}
+
+/// What `--quick` trains decides in a run, and is what a training that is resumed comes to.
+#[test]
+fn a_policy_is_trained_used_and_resumed() {
+    let folder = folder();
+    let path = folder.path();
+    let training: Value =
+        serde_json::from_str(&stdout(path, &["train", "decc", "--quick", "-q", "--json"])).unwrap();
+    let losses: Vec<f64> = (training["updates"].as_array().unwrap().iter())
+        .filter(|update| update["stage"] == "clone")
+        .map(|update| update["loss"].as_f64().unwrap())
+        .collect();
+    assert!(losses[losses.len() - 1] < 0.2, "{losses:?}");
+    let model = "cc.decc.model=results/train-decc/decc";
+    let run = [
+        "run",
+        "tiny.toml",
+        "--scheme",
+        "decc",
+        "--set",
+        model,
+        "-q",
+        "--json",
+    ];
+    let summary: Value = serde_json::from_str(&stdout(path, &run)).unwrap();
+    assert_eq!(summary["scheme"], "decc", "{summary}");
+    let again = [
+        "train",
+        "decc",
+        "--quick",
+        "-q",
+        "--resume",
+        "results/train-decc",
+        "-o",
+        "again",
+    ];
+    stdout(path, &again);
+    let weights = |folder: &str| fs::read(path.join(folder).join("decc.safetensors")).unwrap();
+    assert_eq!(weights("results/train-decc"), weights("again"));
+    fs::write(path.join("again/checkpoint.bin"), "nothing").unwrap();
+    let refused = said(path, &["train", "decc", "--resume", "again", "-o", "third"]);
+    assert!(refused.contains("does not begin as a checkpoint"), "{refused}");
+    assert!(!path.join("third").exists());
 }

@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use paceline_congestion::learned::ModelRef;
+use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::forest::{Forest, Parts, Scale};
+use paceline_congestion::learned::{Kind, ModelRef};
 use paceline_congestion::lstm_pid::{LstmPid, Params, Predictor};
 use paceline_congestion::params::Auto;
 use paceline_congestion::testkit::{ack, forests, models::random_model, star_path};
@@ -84,5 +85,18 @@ fn forest(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decision, forest);
+/// DECC's network by itself.
+fn policy(c: &mut Criterion) {
+    let model = random_model(Kind::Decc, 1);
+    let policy = model.decides().expect("it decides");
+    let mut features: [f32; INPUTS] = std::array::from_fn(|k| (k % 7) as f32 * 0.1 - 0.3);
+    c.bench_function("policy/decc", |b| {
+        b.iter(|| {
+            features[0] = -features[0];
+            black_box(policy.decide(black_box(&features)))
+        });
+    });
+}
+
+criterion_group!(benches, decision, forest, policy);
 criterion_main!(benches);

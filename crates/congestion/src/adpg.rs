@@ -139,33 +139,11 @@ impl Definition for Params {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        let refuse = |param: &str, message: String| Err(ParamError::new(param, message));
-        let Some(model) = self.model() else {
-            let name = match &self.model {
-                Auto::Is(reference) => reference.name(),
-                Auto::Auto => SHIPPED,
-            };
-            return refuse("model", shipped::unknown(name));
+        let name = match &self.model {
+            Auto::Is(reference) => reference.name(),
+            Auto::Auto => SHIPPED,
         };
-        let card = model.card();
-        if card.kind != Kind::Adpg {
-            let message = format!(
-                "`{}` is of kind {}; expected one of kind adpg",
-                card.name, card.kind
-            );
-            return refuse("model", message);
-        }
-        let found = ModelHash::of(&model);
-        match &self.model_hash {
-            Auto::Is(expected) if *expected != found => refuse(
-                "model-hash",
-                format!(
-                    "{expected} is not of the model `{}`, whose weights have {found}",
-                    card.name
-                ),
-            ),
-            _ => Ok(()),
-        }
+        shipped::check(Kind::Adpg, name, self.model().as_deref(), &self.model_hash)
     }
 
     fn needs(&self) -> Needs {

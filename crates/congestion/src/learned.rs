@@ -6,7 +6,9 @@
 
 pub mod activation;
 pub mod card;
+pub mod dense;
 pub mod forest;
+pub mod layers;
 pub mod mlp;
 pub mod model;
 pub mod recurrent;

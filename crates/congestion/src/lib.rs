@@ -43,6 +43,7 @@ pub mod adpg;
 pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod decc;
 pub mod dx;
 pub mod external;
 pub mod fixed;

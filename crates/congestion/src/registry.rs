@@ -193,6 +193,7 @@ schemes! {
     LstmPid(lstm_pid),
     External(external),
     Adpg(adpg),
+    Decc(decc),
 }
 
 /// The scheme or alias that `name` names.

@@ -1,6 +1,7 @@
 //! What agents do.
 
 use paceline_congestion::adpg::multiplier;
+use paceline_congestion::decc::window::moved;
 use paceline_congestion::{PathInfo, Report, SendLimits};
 use paceline_kernel::{BitRate, Bytes};
 
@@ -65,29 +66,17 @@ impl Action {
         path: &PathInfo,
         window: &mut f64,
     ) -> SendLimits {
-        let factor = multiplier(action, step);
         let at = report.limits;
         match self {
             Self::RateMultiplier => SendLimits {
-                rate: rate(at.rate.as_bps() as f64 * factor),
+                rate: rate(at.rate.as_bps() as f64 * multiplier(action, step)),
                 window: Bytes::MAX,
             },
             Self::Rate => SendLimits {
                 rate: rate(path.line_rate.as_bps() as f64 * libm::exp2(8.0 * (f64::from(action) - 1.0))),
                 window: Bytes::MAX,
             },
-            Self::WindowMultiplier => {
-                let rtt_s = report.tally.rtt_mean().max(path.base_rtt).as_secs_f64();
-                if *window == 0.0 {
-                    *window = at.rate.as_bps() as f64 / 8.0 * path.base_rtt.as_secs_f64();
-                }
-                let mtu = path.mtu.get() as f64;
-                *window = (*window * factor).clamp(mtu / 64.0, (1.5 * path.bdp.get() as f64).max(mtu));
-                SendLimits {
-                    rate: rate(*window * 8.0 / rtt_s),
-                    window: Bytes::new(*window as u64).max(path.mtu),
-                }
-            }
+            Self::WindowMultiplier => moved((action, step), (at.rate, report.tally.rtt_mean()), path, window),
         }
     }
 }

@@ -58,7 +58,8 @@ pub(crate) fn distribution(name: &str) -> String {
 /// A run with a model that ships.
 pub(crate) fn model(name: &str) -> String {
     let Some(predictor) = name.strip_prefix("rtt-") else {
-        return format!("paceline run rl-cc --scheme adpg --set cc.adpg.model={name}");
+        let scheme = name.split('-').next().unwrap_or(name);
+        return format!("paceline run rl-cc --scheme {scheme} --set cc.{scheme}.model={name}");
     };
     format!("paceline run incast-16 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor}")
 }

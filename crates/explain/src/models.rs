@@ -17,7 +17,7 @@ pub(crate) fn shipped() -> Vec<Card> {
 
 /// What it is, in a line.
 pub(crate) fn about(card: &Card) -> String {
-    if card.kind == Kind::Adpg {
+    if card.kind.decides() {
         return format!(
             "{}, {} parameters; {}",
             kind(card),
@@ -42,6 +42,7 @@ fn kind(card: &Card) -> String {
         Kind::Rnn => format!("simple recurrent network of {hidden} units"),
         Kind::Ar3 => "linear in the last three features, AR(3)".to_string(),
         Kind::Adpg => "policy of two hidden layers of 12 units".to_string(),
+        Kind::Decc => "policy of five layers, one of them recurrent".to_string(),
     }
 }
 
@@ -118,16 +119,19 @@ fn policy_page(card: &Card, place: &str, width: usize) -> String {
     let rows: Vec<Vec<String>> = (rows.into_iter())
         .map(|(name, value)| vec![name.to_string(), value])
         .collect();
-    let mut page = format!("{} - a policy of the scheme adpg\n\n", card.name);
+    let scheme = card.kind;
+    let mut page = format!("{} - a policy of the scheme {scheme}\n\n", card.name);
     page.push_str(&layout::columns(&rows, width));
     page.push_str("\nScenarios in which it learned:\n");
     page.push_str(&layout::columns(&sources(card), width));
-    page.push_str(&format!("\nIn a scenario:\n  [cc.adpg]\n  model = \"{place}\"\n"));
+    page.push_str(&format!(
+        "\nIn a scenario:\n  [cc.{scheme}]\n  model = \"{place}\"\n"
+    ));
     page
 }
 
 fn card_page(card: &Card, place: &str, width: usize) -> String {
-    if card.kind == Kind::Adpg {
+    if card.kind.decides() {
         return policy_page(card, place, width);
     }
     let training = &card.training;
@@ -235,9 +239,13 @@ fn how(card: &Card) -> String {
 
 /// The models that a scheme's page lists: those that ship and fit, where the scheme reads models.
 pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
-    let policies = scheme.name == Kind::Adpg.name();
     let mut shipped = shipped();
-    shipped.retain(|card| (card.kind == Kind::Adpg) == policies);
+    shipped.retain(|card| match card.kind.decides() {
+        true => card.kind.name() == scheme.name,
+        false => ![Kind::Adpg, Kind::Decc]
+            .iter()
+            .any(|kind| kind.name() == scheme.name),
+    });
     let mut parameters = (scheme.params)().into_iter();
     if shipped.is_empty() || !parameters.any(|parameter| parameter.name == "model") {
         return String::new();

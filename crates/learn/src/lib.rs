@@ -10,10 +10,11 @@
 //! 3. [`train::train`] fits a network to the pairs, round by round.
 //! 4. [`write()`] makes the files of a model of it; [`page`] is what a reader sees of a training.
 //!
-//! [`adpg`] trains a policy in environments ([`paceline_env`]). [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
+//! [`adpg`] and [`decc`] train policies in environments ([`paceline_env`]). [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
 
 pub mod adpg;
 pub mod dataset;
+pub mod decc;
 mod error;
 pub mod evaluate;
 pub mod on_policy;

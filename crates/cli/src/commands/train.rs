@@ -3,6 +3,7 @@
 mod adpg;
 mod args;
 mod data;
+mod decc;
 mod gains;
 mod network;
 mod on_policy;
@@ -37,6 +38,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Ar3 => network::train(args, Network::Ar3),
         Trainee::Pidnn => gains::train(args),
         Trainee::Adpg => adpg::train(args),
+        Trainee::Decc => decc::train(args),
     }
 }
 

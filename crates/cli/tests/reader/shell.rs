@@ -41,6 +41,7 @@ const SHORTER: &[(&str, Shorter)] = &[
         Shorter::With("--scenarios my.toml --episodes 2 --settle 1"),
     ),
     ("train adpg", Shorter::With("--quick")),
+    ("train decc", Shorter::With("--quick")),
     ("train ", Shorter::With("--pairs 300 --rounds 7")),
     ("bench", Shorter::With("--quick --only incast-20")),
     // No cluster here.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::layers::{Layer, Units};
 use super::mlp::{INPUTS, UNITS};
 use super::model::ModelError;
 use super::recurrent::STEPS;
@@ -31,7 +32,22 @@ pub enum Kind {
     Ar3,
     /// ADPG's policy: see [`super::mlp`].
     Adpg,
+    /// DECC's policy: [`DECC`].
+    Decc,
 }
+
+/// DECC's network; how its tensors are called in a file is [`DECC_NAMES`].
+pub const DECC: [Layer; 6] = [
+    Layer::new(crate::decc::features::INPUTS, 128, Units::Rectified),
+    Layer::new(128, 64, Units::Rectified),
+    Layer::new(64, 32, Units::Rectified),
+    Layer::new(32, 32, Units::Cell),
+    Layer::new(32, 16, Units::Rectified),
+    Layer::new(16, 1, Units::Tanh),
+];
+
+/// The layers of [`DECC`], as files have them.
+pub const DECC_NAMES: [&str; 6] = ["first", "second", "third", "cell", "fifth", "last"];
 
 impl Kind {
     /// Its name in a card.
@@ -42,6 +58,7 @@ impl Kind {
             Self::Rnn => "rnn",
             Self::Ar3 => "ar3",
             Self::Adpg => "adpg",
+            Self::Decc => "decc",
         }
     }
 
@@ -49,6 +66,7 @@ impl Kind {
     pub const fn features(self) -> &'static [&'static str] {
         match self {
             Self::Adpg => &["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"],
+            Self::Decc => &DECC_FEATURES,
             _ => &FEATURES,
         }
     }
@@ -56,7 +74,7 @@ impl Kind {
     /// What it gives.
     pub const fn output(self) -> &'static str {
         match self {
-            Self::Adpg => "a[t]",
+            Self::Adpg | Self::Decc => "a[t]",
             _ => OUTPUT,
         }
     }
@@ -67,10 +85,49 @@ impl Kind {
             Self::Lstm => 4,
             Self::Gru => 3,
             Self::Rnn => 1,
-            Self::Ar3 | Self::Adpg => 0,
+            Self::Ar3 | Self::Adpg | Self::Decc => 0,
         }
     }
+
+    /// Whether it decides; otherwise it predicts.
+    pub const fn decides(self) -> bool {
+        matches!(self, Self::Adpg | Self::Decc)
+    }
 }
+
+/// What DECC reads: of each of the last five round trips.
+const DECC_FEATURES: [&str; crate::decc::features::INPUTS] = [
+    "log2(delivered)[t-4]",
+    "latency[t-4]",
+    "loss[t-4]",
+    "log2(in flight)[t-4]",
+    "log2(rate)[t-4]",
+    "a[t-5]",
+    "log2(delivered)[t-3]",
+    "latency[t-3]",
+    "loss[t-3]",
+    "log2(in flight)[t-3]",
+    "log2(rate)[t-3]",
+    "a[t-4]",
+    "log2(delivered)[t-2]",
+    "latency[t-2]",
+    "loss[t-2]",
+    "log2(in flight)[t-2]",
+    "log2(rate)[t-2]",
+    "a[t-3]",
+    "log2(delivered)[t-1]",
+    "latency[t-1]",
+    "loss[t-1]",
+    "log2(in flight)[t-1]",
+    "log2(rate)[t-1]",
+    "a[t-2]",
+    "log2(delivered)[t]",
+    "latency[t]",
+    "loss[t]",
+    "log2(in flight)[t]",
+    "log2(rate)[t]",
+    "a[t-1]",
+];
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -287,6 +344,14 @@ impl Card {
             return layers
                 .map(|(name, rows, inputs)| (name.into(), vec![rows, inputs]))
                 .to_vec();
+        }
+        if kind == Kind::Decc {
+            let layers = DECC.iter().zip(DECC_NAMES);
+            let tensors = layers.flat_map(|(layer, name)| {
+                let weight = (format!("{name}.weight"), vec![layer.columns(), layer.inputs]);
+                [weight, (format!("{name}.bias"), vec![layer.columns()])]
+            });
+            return tensors.collect();
         }
         let rows = kind.gates() * h;
         let mut tensors = Vec::new();

@@ -9,9 +9,10 @@ use safetensors::tensor::{Dtype, SafeTensors};
 use sha2::{Digest, Sha256};
 
 pub use super::card::{
-    Card, Data, DataSource, FEATURES, FORMAT, Kind, MAX_HIDDEN, Metrics, Normalisation, OUTPUT, RoundMetrics,
-    Training,
+    Card, DECC, DECC_NAMES, Data, DataSource, FEATURES, FORMAT, Kind, MAX_HIDDEN, Metrics, Normalisation,
+    OUTPUT, RoundMetrics, Training,
 };
+use super::layers::{self, Policy};
 use super::mlp::Mlp;
 pub use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
 
@@ -123,6 +124,7 @@ pub struct Model {
 enum Net {
     Predictor(Box<dyn Run>),
     Policy(Box<Mlp>),
+    Layers(Box<layers::Network>),
 }
 
 impl PartialEq for Model {
@@ -148,6 +150,7 @@ impl Model {
         let tensors = read_tensors(&card, weights)?;
         let network = match card.kind {
             Kind::Adpg => Net::Policy(Box::new(Mlp::of(tensors.iter().flatten().copied()))),
+            Kind::Decc => Net::Layers(Box::new(of_layers(&tensors))),
             kind => Net::Predictor(build(kind, card.hidden, &tensors)),
         };
         Ok(Self { card, network })
@@ -162,17 +165,43 @@ impl Model {
     pub fn predict(&self, features: &[f32; STEPS]) -> f32 {
         match &self.network {
             Net::Predictor(network) => network.run(features),
-            Net::Policy(_) => 0.0,
+            Net::Policy(_) | Net::Layers(_) => 0.0,
         }
     }
 
-    /// The policy, if it is one.
+    /// ADPG's policy, if it is one.
     pub fn policy(&self) -> Option<&Mlp> {
         match &self.network {
             Net::Policy(policy) => Some(policy),
-            Net::Predictor(_) => None,
+            Net::Predictor(_) | Net::Layers(_) => None,
         }
     }
+
+    /// DECC's policy, if it is one.
+    pub fn decides(&self) -> Option<&dyn Policy> {
+        self.layers().map(|network| network as &dyn Policy)
+    }
+
+    /// Its layers, if it is DECC's.
+    pub fn layers(&self) -> Option<&layers::Network> {
+        match &self.network {
+            Net::Layers(network) => Some(network),
+            Net::Predictor(_) | Net::Policy(_) => None,
+        }
+    }
+}
+
+/// Of the tensors of a file, a row of weights per sum: here an input's weights are side by side.
+fn of_layers(tensors: &[Vec<f32>]) -> layers::Network {
+    let mut values = Vec::new();
+    for (layer, tensors) in DECC.iter().zip(tensors.chunks_exact(2)) {
+        let (weights, bias) = (&tensors[0], &tensors[1]);
+        values.extend_from_slice(bias);
+        for input in 0..layer.inputs {
+            values.extend(weights.iter().skip(input).step_by(layer.inputs));
+        }
+    }
+    layers::Network::new(&DECC, values)
 }
 
 /// The tensors in the order of [`Card::tensors`].
@@ -259,7 +288,7 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
             linear,
             bias: linear_bias,
         }),
-        Kind::Rnn | Kind::Ar3 | Kind::Adpg => Box::new(Network {
+        Kind::Rnn | Kind::Ar3 | Kind::Adpg | Kind::Decc => Box::new(Network {
             cell: Rnn(rows(0, &bias)),
             linear,
             bias: linear_bias,

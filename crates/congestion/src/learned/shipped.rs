@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::model::Model;
+use super::model::{Kind, Model};
+use super::reference::ModelHash;
+use crate::params::{Auto, ParamError};
 
 /// A model that ships: its two files.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,16 @@ macro_rules! shipped {
 }
 
 shipped!(
-    "rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3", "adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5"
+    "rtt-lstm",
+    "rtt-gru",
+    "rtt-rnn",
+    "rtt-ar3",
+    "adpg",
+    "adpg-2",
+    "adpg-3",
+    "adpg-4",
+    "adpg-5",
+    "decc-clone"
 );
 
 /// The model of that name, if one ships; read once.
@@ -64,6 +75,37 @@ pub fn unknown(name: &str) -> String {
         "there is no model `{name}`{hint}; expected the path of a model file, or one that ships: {}",
         names.join(", ")
     )
+}
+
+/// Refuses a policy, called `name`, that is not there, of another kind, or has another hash.
+pub(crate) fn check(
+    kind: Kind,
+    name: &str,
+    model: Option<&Model>,
+    hash: &Auto<ModelHash>,
+) -> Result<(), ParamError> {
+    let Some(model) = model else {
+        return Err(ParamError::new("model", unknown(name)));
+    };
+    let card = model.card();
+    if card.kind != kind {
+        let message = format!(
+            "`{}` is of kind {}; expected one of kind {kind}",
+            card.name, card.kind
+        );
+        return Err(ParamError::new("model", message));
+    }
+    let found = ModelHash::of(model);
+    match hash {
+        Auto::Is(expected) if *expected != found => Err(ParamError::new(
+            "model-hash",
+            format!(
+                "{expected} is not of the model `{}`, whose weights have {found}",
+                card.name
+            ),
+        )),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

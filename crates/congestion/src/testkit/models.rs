@@ -5,10 +5,7 @@ use std::sync::Arc;
 use paceline_kernel::rng::{Purpose, Rng};
 use safetensors::tensor::{Dtype, TensorView};
 
-use crate::learned::model::{
-    Card, Data, FEATURES, FORMAT, Kind, Metrics, Model, Normalisation, OUTPUT, Training, sha256,
-};
-use crate::learned::recurrent::STEPS;
+use crate::learned::model::{Card, Data, FORMAT, Kind, Metrics, Model, Normalisation, Training, sha256};
 
 /// Tensors by name, with their shapes.
 pub type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
@@ -20,9 +17,9 @@ pub fn card(kind: Kind, hidden: usize) -> Card {
         name: "test".into(),
         kind,
         hidden,
-        steps: STEPS,
-        features: FEATURES.map(String::from).to_vec(),
-        output: OUTPUT.into(),
+        steps: kind.features().len(),
+        features: kind.features().iter().map(|name| (*name).into()).collect(),
+        output: kind.output().into(),
         smoothing: 0.2,
         normalisation: Normalisation {
             input: "none".into(),
@@ -74,7 +71,8 @@ pub fn json(card: &Card, weights: &[u8]) -> Vec<u8> {
 
 /// A model of the size of those that ship, with random weights.
 pub fn random_model(kind: Kind, seed: u32) -> Arc<Model> {
-    let card = card(kind, if kind == Kind::Ar3 { 0 } else { 16 });
+    let recurrent = matches!(kind, Kind::Lstm | Kind::Gru | Kind::Rnn);
+    let card = card(kind, if recurrent { 16 } else { 0 });
     let weights = file(&random(&card, seed));
     let model = Model::parse(&json(&card, &weights), &weights);
     Arc::new(model.expect("card and weights fit together"))

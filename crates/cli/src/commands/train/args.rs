@@ -19,6 +19,7 @@ Examples:
   paceline train lstm --scenarios my.toml --resume results/train-lstm/checkpoints/round-07
   paceline train pidnn                       the gains of the controller, in the simulator
   paceline train adpg                        the policy that ships again, in environments for learning
+  paceline train decc                        the policy of DECC: clones a rule, then learns with critics
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
 
 Data are round-trip times that senders measured: either scenarios are run and recorded
@@ -50,6 +51,8 @@ pub(crate) enum Trainee {
     Pidnn,
     /// The policy of ADPG (RL-CC), while it decides
     Adpg,
+    /// The policy of DECC, with critics that see all flows of a bottleneck
+    Decc,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -120,7 +123,7 @@ pub(crate) struct TrainArgs {
     )]
     pub(crate) on_policy: Option<u32>,
     /// Go on from a model, or the folder of an earlier training or checkpoint; with --on-policy, from the
-    /// rounds that the folder of such a training has
+    /// rounds that the folder of such a training has; with decc, after the last stage that the folder has whole
     #[arg(
         long,
         value_name = "PATH",
@@ -130,8 +133,11 @@ pub(crate) struct TrainArgs {
     pub(crate) resume: Option<PathBuf>,
 
     /// A training of seconds, which shows that it learns and not where it ends
-    #[arg(long, help_heading = "Policy (adpg)")]
+    #[arg(long, help_heading = "Policies (adpg, decc)")]
     pub(crate) quick: bool,
+    /// Train only the clone of the rule that a training begins with
+    #[arg(long, help_heading = "Policies (adpg, decc)")]
+    pub(crate) clone: bool,
 
     /// Units of the gradient: µs and Gbit/s as in the thesis, or shares of target and line rate
     /// [default: seed]
@@ -231,7 +237,8 @@ impl TrainArgs {
         add("--seed", self.seed.map(|seed| seed.to_string()));
         add("--on-policy", self.on_policy.map(|rounds| rounds.to_string()));
         // One on the loop's own runs that goes on comes to what one that was never stopped comes to.
-        let resumed = self.resume.as_ref().filter(|_| self.on_policy.is_none());
+        let same = self.on_policy.is_some() || self.what == Trainee::Decc;
+        let resumed = self.resume.as_ref().filter(|_| !same);
         add("--resume", resumed.map(text));
         let units = self.units.and_then(|units| units.to_possible_value());
         add("--units", units.map(|units| units.get_name().to_string()));
@@ -247,6 +254,7 @@ impl TrainArgs {
         add("--episodes", self.episodes.map(|episodes| episodes.to_string()));
         add("--target", self.target.map(|target| target.to_string()));
         words.extend(self.quick.then(|| "--quick".to_string()));
+        words.extend(self.clone.then(|| "--clone".to_string()));
         shell(&words)
     }
 
@@ -280,12 +288,23 @@ impl TrainArgs {
         };
         let (wrong, about) = match self.what {
             Trainee::Adpg => (
-                given(&of_gains)
+                (given(&of_gains).or_else(|| given(&[("--clone", self.clone)])))
                     .or_else(|| given(&of_networks.map(|(option, is)| (option, is && option != "--rounds"))))
                     .or_else(|| given(&of_runs)),
                 "is not about policies: `train adpg` takes --seed, --rounds and --quick",
             ),
-            _ if self.quick => (given(&of_policies), "goes with `train adpg`"),
+            Trainee::Decc => {
+                let others = of_networks.map(|(option, is)| (option, is && option != "--resume"));
+                let rounds = [("--rounds", self.rounds.is_some())];
+                (
+                    (given(&of_gains).or_else(|| given(&others)))
+                        .or_else(|| given(&of_runs))
+                        .or_else(|| given(&rounds)),
+                    "is not about this policy: `train decc` takes --seed, --quick, --clone and --resume",
+                )
+            }
+            _ if self.clone => (Some("--clone"), "goes with `train decc`"),
+            _ if self.quick => (given(&of_policies), "goes with `train adpg` and `train decc`"),
             Trainee::Pidnn => (
                 given(&of_networks),
                 "is about networks, and `train pidnn` trains the gains of the controller",

@@ -1,0 +1,171 @@
+//! Training DECC's policy.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use paceline_lab::files::Folder;
+use paceline_learn::decc::{self, Options, Reached, TrainedPolicy, Update};
+use serde_json::{Value, json};
+
+use super::args::TrainArgs;
+use super::write_json;
+use crate::failure::{Done, Ended, Failure};
+use crate::{interrupt, output};
+
+/// Where a training may be resumed from.
+const CHECKPOINT: &str = "checkpoint.bin";
+
+/// Trains, writes and shows.
+pub(super) fn train(args: &TrainArgs) -> Ended {
+    let kept = interrupt::keep();
+    let options = options(args);
+    let from = earlier(args, &options)?;
+    let begun = Instant::now();
+    let mut watch = |update: &Update| {
+        if !args.say.quiet {
+            eprintln!("{}", line(update, &options));
+        }
+        interrupt::control()
+    };
+    let mut checkpoint = from.as_ref().map(Reached::to_bytes);
+    let mut reached = |reached: &Reached| {
+        checkpoint = Some(reached.to_bytes());
+        Ok(())
+    };
+    let trained = decc::train(&options, from, &mut watch, &mut reached)?;
+    let _kept = kept.unless_whole();
+    let wall_s = begun.elapsed().as_secs_f64();
+    let folder = Folder::create(&args.folder(), args.force)?;
+    let name = name(&options);
+    let files = decc::files(&name, &trained, &args.command())?;
+    for (end, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
+        folder.write(Path::new(&format!("{name}.{end}")), |out| out.write_all(bytes))?;
+    }
+    // From a clone whose critics learned nothing no stage can go on.
+    if let Some(bytes) = checkpoint.filter(|_| !args.clone) {
+        folder.write(Path::new(CHECKPOINT), |out| out.write_all(&bytes))?;
+    }
+    let record = record(&trained, &args.command());
+    write_json(&folder, &record)?;
+    folder.commit()?;
+    if args.say.json {
+        output::print_json(&record)?;
+    } else if !args.say.quiet {
+        output::print(&told(&trained, args, wall_s))?;
+    }
+    Ok(match trained.stopped {
+        true => Done::Interrupted,
+        false => Done::All,
+    })
+}
+
+/// The model's name: of other seeds than the first with the seed.
+fn name(options: &Options) -> String {
+    let name = if options.stages.is_empty() {
+        "decc-clone"
+    } else {
+        "decc"
+    };
+    match options.seed {
+        1 => name.to_string(),
+        seed => format!("{name}-{seed}"),
+    }
+}
+
+fn options(args: &TrainArgs) -> Options {
+    let options = Options {
+        seed: args.seed(),
+        threads: args.jobs.count(),
+        ..Options::default()
+    };
+    let options = if args.quick { options.quick() } else { options };
+    match args.clone {
+        true => Options {
+            critics: 0,
+            stages: Vec::new(),
+            ..options
+        },
+        false => options,
+    }
+}
+
+/// What the folder of `--resume` reached.
+fn earlier(args: &TrainArgs, options: &Options) -> Result<Option<Reached>, Failure> {
+    let Some(folder) = &args.resume else {
+        return Ok(None);
+    };
+    let path = folder.join(CHECKPOINT);
+    let refuse = |message: String| Failure::arguments(format!("--resume: {}: {message}", path.display()));
+    let bytes = fs::read(&path).map_err(|error| refuse(error.to_string()))?;
+    let reached = Reached::of_bytes(&bytes).map_err(refuse)?;
+    if reached.seed != options.seed {
+        return Err(refuse(format!(
+            "it is of a training with seed {}; expected {}",
+            reached.seed, options.seed
+        )));
+    }
+    if reached.step > options.steps() {
+        return Err(refuse(format!(
+            "{} steps are done there, and this training has {}",
+            reached.step,
+            options.steps()
+        )));
+    }
+    Ok(Some(reached))
+}
+
+/// How far it is.
+fn line(update: &Update, options: &Options) -> String {
+    let mut line = format!(
+        "step {:>6} of {}, {}: loss {:.5}",
+        update.step,
+        options.steps(),
+        update.stage,
+        update.loss
+    );
+    if let (Some((policy, rule)), Some(best)) = (update.trial, update.best) {
+        line.push_str(&format!(
+            "; reward in trials {policy:.5}, best {best:.5}, the rule's {rule:.5}"
+        ));
+    }
+    line
+}
+
+fn told(trained: &TrainedPolicy, args: &TrainArgs, wall_s: f64) -> String {
+    let steps = trained.updates.last().map_or(0, |last| last.step);
+    let early = if trained.stopped { ", stopped early" } else { "" };
+    let folder = args.folder();
+    format!(
+        "{steps} steps, {} decisions in {wall_s:.1} s{early}\n\
+         model in {}; a run uses it with\n  --scheme decc --set cc.decc.model={}\n",
+        trained.decisions,
+        folder.display(),
+        folder.join(name(&trained.options)).display()
+    )
+}
+
+/// `training.json`.
+fn record(trained: &TrainedPolicy, command: &str) -> Value {
+    let update = |update: &Update| {
+        json!({
+            "stage": update.stage, "step": update.step, "loss": update.loss,
+            "reward": update.trial.map(|(policy, _)| policy),
+            "reward_of_rule": update.trial.map(|(_, rule)| rule),
+            "best": update.best,
+        })
+    };
+    let options = &trained.options;
+    json!({
+        "what": name(options),
+        "command": command,
+        "seed": options.seed,
+        "stages": options.stages.iter().map(|stage| stage.name).collect::<Vec<_>>(),
+        "steps": options.steps(),
+        "decisions": trained.decisions,
+        "updates": trained.updates.iter().map(update).collect::<Vec<_>>(),
+        "partial": trained.stopped,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}

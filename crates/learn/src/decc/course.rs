@@ -1,0 +1,179 @@
+//! The curriculum: what is trained in, stage after stage.
+
+use paceline_env::Source;
+use paceline_kernel::rng::Rng;
+use paceline_scenario::Overrides;
+
+use super::state::Facts;
+
+/// Seeds of scenarios: those of training, those by which policies are chosen, and from where on those are by which a
+/// policy that was chosen may be judged.
+pub const TRAINING: std::ops::Range<u64> = 0..1 << 32;
+/// See [`TRAINING`].
+pub const SELECTION: std::ops::Range<u64> = 1 << 32..2 << 32;
+/// See [`TRAINING`].
+pub const EVALUATION: u64 = 2 << 32;
+const _: () = assert!(
+    TRAINING.end <= SELECTION.start && SELECTION.end <= EVALUATION,
+    "what chooses was not trained with, what judges neither"
+);
+
+/// A stage: how many flows, and how many steps of the learner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    /// Its name.
+    pub name: &'static str,
+    /// The fewest and the most flows of a bottleneck.
+    pub flows: (u32, u32),
+    /// Whether flows may also be among four hosts, all to all, and decisions take time.
+    pub wide: bool,
+    /// Steps of the learner.
+    pub steps: usize,
+}
+
+/// A network and its flows, drawn for an episode.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Drawn {
+    pub(super) scenario: &'static str,
+    pub(super) set: Vec<String>,
+    pub(super) facts: Facts,
+}
+
+/// Hosts that send, at most.
+const SENDERS: u32 = 32;
+/// Episodes are as long as so many round trips.
+const ROUND_TRIPS: f64 = 200.0;
+
+/// Whole numbers, even on a logarithmic scale.
+fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
+    low * libm::exp2(rng.next_f64() * libm::log2(high / low))
+}
+
+/// An episode's network: a rate of 25 to 400 Gbit/s, a round trip of 4 to 40 us, a buffer of 1/4 to 4 bandwidth-delay
+/// products, first rates of 1/64 to 1/2 of the line's.
+pub(super) fn draw(stage: &Stage, rng: &mut Rng) -> Drawn {
+    let gbps = [25.0, 40.0, 100.0, 200.0, 400.0][rng.below(5) as usize];
+    let delay_us = between(rng, (1.0, 10.0));
+    let flows = between(rng, (f64::from(stage.flows.0), f64::from(stage.flows.1) + 0.99)) as u32;
+    let buffer = between(rng, (0.25, 4.0));
+    let first = gbps / between(rng, (2.0, 64.0));
+    let all_to_all = stage.wide && rng.below(4) == 0;
+    let latency_us = match stage.wide && rng.below(2) == 0 {
+        true => between(rng, (0.5, 20.0)),
+        false => 0.0,
+    };
+    let mtu = if gbps > 100.0 || rng.below(2) == 0 {
+        4000
+    } else {
+        1000
+    };
+    network(&Plan {
+        gbps,
+        delay_us,
+        flows,
+        buffer,
+        first,
+        all_to_all,
+        latency_us,
+        mtu,
+    })
+}
+
+/// What is drawn.
+struct Plan {
+    gbps: f64,
+    delay_us: f64,
+    flows: u32,
+    buffer: f64,
+    first: f64,
+    all_to_all: bool,
+    latency_us: f64,
+    mtu: u32,
+}
+
+fn network(plan: &Plan) -> Drawn {
+    // Four links there and back; a packet and its acknowledgement on two each.
+    let wire_us = f64::from(plan.mtu + 48) * 8.0 / (plan.gbps * 1000.0);
+    let base_us = 4.0 * plan.delay_us + 2.0 * wire_us;
+    let product = plan.gbps * 1000.0 / 8.0 * base_us;
+    let buffer = (plan.buffer * product).max(20.0 * f64::from(plan.mtu));
+    let mut set = vec![
+        format!("duration={}us", (ROUND_TRIPS * base_us) as u64),
+        format!("topology.star.rate={}Gbps", plan.gbps),
+        format!("topology.star.delay={}ns", (1000.0 * plan.delay_us) as u64),
+        format!("network.mtu={}B", plan.mtu),
+        format!("network.buffer={}B", buffer as u64),
+        "cc.scheme=external".to_string(),
+        format!("cc.external.initial-rate={}Mbps", (1000.0 * plan.first) as u64),
+        "cc.external.ecn=false".to_string(),
+        format!(
+            "cc.external.decision-latency={}ns",
+            (1000.0 * plan.latency_us) as u64
+        ),
+        "record.accounts=off".to_string(),
+    ];
+    let scenario = if plan.all_to_all {
+        let rounds = plan.flows.div_ceil(3).max(1);
+        set.extend((1..=4).map(|to| format!("workload.to-{to}.incast.rounds={rounds}")));
+        "rl-cc-all-to-all"
+    } else {
+        let rounds = plan.flows.div_ceil(SENDERS);
+        let senders = plan.flows.div_ceil(rounds);
+        set.extend([
+            format!("topology.star.hosts={}", senders + 1),
+            format!("workload.many-to-one.incast.fan-in={senders}"),
+            format!("workload.many-to-one.incast.receiver={}", senders + 1),
+            format!("workload.many-to-one.incast.rounds={rounds}"),
+        ]);
+        "rl-cc"
+    };
+    Drawn {
+        scenario,
+        set,
+        facts: Facts {
+            gbps: plan.gbps,
+            base_us,
+            buffer: buffer / product,
+        },
+    }
+}
+
+/// Networks by which a stage's policies are chosen: the same ones each time.
+pub(super) fn trials(stage: &Stage) -> Vec<Drawn> {
+    let (least, most) = (f64::from(stage.flows.0), f64::from(stage.flows.1));
+    let one = |(place, gbps, delay_us): (i32, f64, f64)| {
+        let flows = least * libm::exp2(libm::log2(most / least) * f64::from(place) / 5.0);
+        network(&Plan {
+            gbps,
+            delay_us,
+            flows: flows.round() as u32,
+            buffer: 1.0,
+            first: gbps / 64.0,
+            all_to_all: false,
+            latency_us: 0.0,
+            mtu: if gbps > 100.0 { 4000 } else { 1000 },
+        })
+    };
+    [
+        (0, 100.0, 2.0),
+        (1, 400.0, 2.0),
+        (2, 25.0, 5.0),
+        (3, 100.0, 1.0),
+        (4, 200.0, 4.0),
+        (5, 100.0, 2.0),
+    ]
+    .map(one)
+    .to_vec()
+}
+
+impl Drawn {
+    pub(super) fn source(&self) -> Source {
+        Source {
+            name: self.scenario.to_string(),
+            overrides: Overrides {
+                set: self.set.clone(),
+                ..Overrides::default()
+            },
+        }
+    }
+}

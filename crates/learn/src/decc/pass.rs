@@ -1,0 +1,140 @@
+//! Many inputs through a network at once, and derivatives back through it, by hand.
+
+use paceline_congestion::learned::activation::{sigmoid, tanh};
+use paceline_congestion::learned::dense::{product, transposed};
+use paceline_congestion::learned::layers::{Layer, Network, Units};
+
+/// What each layer read and summed up.
+pub(super) struct Pass {
+    rows: usize,
+    inputs: Vec<Vec<f32>>,
+    sums: Vec<Vec<f32>>,
+    /// What came out.
+    pub(super) output: Vec<f32>,
+}
+
+/// Rows of inputs, one behind the other.
+pub(super) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
+    let (mut inputs, mut all, mut now) = (Vec::new(), Vec::new(), input);
+    for (layer, bias, weights) in network.parts() {
+        let columns = layer.columns();
+        let mut sums = bias.repeat(rows);
+        product((rows, layer.inputs, columns), &now, weights, &mut sums);
+        let mut next = vec![0.0; rows * layer.outputs];
+        let each = sums
+            .chunks_exact(columns)
+            .zip(next.chunks_exact_mut(layer.outputs));
+        each.for_each(|(sums, next)| layer.outputs_of(sums, next));
+        inputs.push(std::mem::replace(&mut now, next));
+        all.push(sums);
+    }
+    Pass {
+        rows,
+        inputs,
+        sums: all,
+        output: now,
+    }
+}
+
+/// Adds to `slope`, if it is wanted, the derivatives by the network's numbers of what has the derivatives `by_output`;
+/// gives those by the inputs.
+pub(super) fn backward(
+    network: &Network,
+    pass: &Pass,
+    by_output: Vec<f32>,
+    mut slope: Option<&mut [f32]>,
+) -> Vec<f32> {
+    let (mut by, mut end, rows) = (by_output, network.values().len(), pass.rows);
+    let parts: Vec<_> = network.parts().collect();
+    for (place, (layer, _, weights)) in parts.into_iter().enumerate().rev() {
+        let columns = layer.columns();
+        let by_sums = by_sums(layer, &pass.sums[place], &by);
+        let begin = end - layer.size();
+        if let Some(slope) = slope.as_deref_mut() {
+            let (bias, own) = slope[begin..end].split_at_mut(columns);
+            for row in by_sums.chunks_exact(columns) {
+                bias.iter_mut().zip(row).for_each(|(sum, by)| *sum += by);
+            }
+            let input = transposed((rows, layer.inputs), &pass.inputs[place]);
+            product((layer.inputs, rows, columns), &input, &by_sums, own);
+        }
+        by = vec![0.0; rows * layer.inputs];
+        let weights = transposed((layer.inputs, columns), weights);
+        product((rows, columns, layer.inputs), &by_sums, &weights, &mut by);
+        end = begin;
+    }
+    by
+}
+
+/// Derivatives by the sums of a layer.
+fn by_sums(layer: &Layer, sums: &[f32], by: &[f32]) -> Vec<f32> {
+    match layer.units {
+        Units::Linear => by.to_vec(),
+        Units::Rectified => {
+            let each = by.iter().zip(sums);
+            each.map(|(by, sum)| if *sum > 0.0 { *by } else { 0.0 }).collect()
+        }
+        Units::Tanh => {
+            let each = by.iter().zip(sums);
+            each.map(|(by, sum)| by * (1.0 - tanh(*sum) * tanh(*sum)))
+                .collect()
+        }
+        Units::Cell => {
+            let units = layer.outputs;
+            let mut out = vec![0.0; sums.len()];
+            let rows = out.chunks_exact_mut(3 * units).zip(sums.chunks_exact(3 * units));
+            for ((out, sums), by) in rows.zip(by.chunks_exact(units)) {
+                for unit in 0..units {
+                    let input = sigmoid(sums[unit]);
+                    let cell = tanh(sums[units + unit]);
+                    let output = sigmoid(sums[2 * units + unit]);
+                    let kept = tanh(input * cell);
+                    let by_cell = by[unit] * output * (1.0 - kept * kept);
+                    out[unit] = by_cell * cell * input * (1.0 - input);
+                    out[units + unit] = by_cell * input * (1.0 - cell * cell);
+                    out[2 * units + unit] = by[unit] * kept * output * (1.0 - output);
+                }
+            }
+            out
+        }
+    }
+}
+
+/// Adam (Kingma and Ba, 2015), for numbers in a row.
+#[derive(Clone)]
+pub(super) struct Adam {
+    mean: Vec<f32>,
+    square: Vec<f32>,
+    lacking: (f64, f64),
+}
+
+impl Adam {
+    const DECAY: (f64, f64) = (0.9, 0.999);
+    const EPSILON: f32 = 1e-8;
+
+    pub(super) fn new(size: usize) -> Self {
+        Self {
+            mean: vec![0.0; size],
+            square: vec![0.0; size],
+            lacking: (1.0, 1.0),
+        }
+    }
+
+    /// A step down `slope`, which is cut to the length `longest` first.
+    pub(super) fn step(&mut self, values: &mut [f32], slope: &[f32], rate: f64, longest: f32) {
+        let length = slope.iter().map(|by| by * by).sum::<f32>().sqrt();
+        let cut = if length > longest { longest / length } else { 1.0 };
+        self.lacking.0 *= Self::DECAY.0;
+        self.lacking.1 *= Self::DECAY.1;
+        let whole = (1.0 / (1.0 - self.lacking.1)) as f32;
+        let rate = (rate / (1.0 - self.lacking.0)) as f32;
+        let (kept, square_kept) = (Self::DECAY.0 as f32, Self::DECAY.1 as f32);
+        let means = self.mean.iter_mut().zip(&mut self.square);
+        for ((value, by), (mean, square)) in values.iter_mut().zip(slope).zip(means) {
+            let by = by * cut;
+            *mean = kept * *mean + (1.0 - kept) * by;
+            *square = square_kept * *square + (1.0 - square_kept) * by * by;
+            *value -= rate * *mean / ((*square * whole).sqrt() + Self::EPSILON);
+        }
+    }
+}

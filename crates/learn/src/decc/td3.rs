@@ -1,0 +1,243 @@
+//! The learner: one policy for all agents, two critics that see all agents of a bottleneck (MADDPG with shared
+//! parameters), and what TD3 adds: the smaller of two critics, noise in the target's action, a policy that moves every
+//! other step.
+
+use paceline_congestion::decc::features::INPUTS;
+use paceline_congestion::learned::card::DECC;
+use paceline_congestion::learned::layers::{Layer, Network, Units};
+use paceline_kernel::rng::Rng;
+
+use super::pass::{Adam, Pass, backward, forward};
+use super::replay::Sample;
+use super::state::GLOBAL;
+
+/// Numbers that a critic reads: all agents, one agent's features, its action.
+const JOINT: usize = GLOBAL + INPUTS + 1;
+
+/// A critic.
+const CRITIC: [Layer; 4] = [
+    Layer::new(JOINT, 128, Units::Rectified),
+    Layer::new(128, 64, Units::Rectified),
+    Layer::new(64, 32, Units::Rectified),
+    Layer::new(32, 1, Units::Linear),
+];
+
+/// Steps of the optimisers, and the longest gradient.
+const CRITIC_RATE: f64 = 1e-3;
+pub(super) const ACTOR_RATE: f64 = 3e-4;
+const LONGEST: f32 = 1.0;
+/// Noise of the target's action, of a range from -1 to 1, and where it is cut.
+const NOISE: (f64, f64) = (0.1, 0.2);
+/// How far targets follow in a step.
+const FOLLOW: f32 = 0.005;
+
+/// A network with the means of its optimiser.
+#[derive(Clone)]
+struct Fitted {
+    network: Network,
+    adam: Adam,
+}
+
+impl Fitted {
+    fn new(network: Network) -> Self {
+        Self {
+            adam: Adam::new(network.values().len()),
+            network,
+        }
+    }
+
+    fn step(&mut self, slope: &[f32], rate: f64) {
+        self.adam.step(self.network.values_mut(), slope, rate, LONGEST);
+    }
+}
+
+/// Policy, critics, and their slower copies.
+#[derive(Clone)]
+pub(super) struct Learner {
+    actor: Fitted,
+    critics: [Fitted; 2],
+    slow_actor: Network,
+    slow_critics: [Network; 2],
+    updates: u64,
+}
+
+/// Random numbers that keep the size of what goes through rectified units; the last layer's are small.
+fn first(layers: &[Layer], rng: &mut Rng) -> Network {
+    let mut values = Vec::new();
+    for (place, layer) in layers.iter().enumerate() {
+        values.resize(values.len() + layer.columns(), 0.0);
+        let last = place + 1 == layers.len();
+        let reach = (6.0 / layer.inputs as f64).sqrt() * if last { 0.1 } else { 1.0 };
+        let weights =
+            (0..layer.inputs * layer.columns()).map(|_| ((2.0 * rng.next_f64() - 1.0) * reach) as f32);
+        values.extend(weights);
+    }
+    Network::new(layers, values)
+}
+
+impl Learner {
+    pub(super) fn new(rng: &mut Rng) -> Self {
+        let actor = first(&DECC, rng);
+        let critics = [first(&CRITIC, rng), first(&CRITIC, rng)];
+        Self::of(actor, critics)
+    }
+
+    /// Of networks of an earlier training; optimisers begin anew.
+    pub(super) fn of(actor: Network, critics: [Network; 2]) -> Self {
+        Self {
+            slow_actor: actor.clone(),
+            slow_critics: critics.clone(),
+            actor: Fitted::new(actor),
+            critics: critics.map(Fitted::new),
+            updates: 0,
+        }
+    }
+
+    /// The same from the numbers of the policy and the critics, in a row.
+    pub(super) fn of_values(values: &[f32]) -> Option<Self> {
+        let size = |layers: &[Layer]| layers.iter().map(Layer::size).sum::<usize>();
+        let (actor, rest) = values.split_at_checked(size(&DECC))?;
+        let (one, two) = rest.split_at_checked(size(&CRITIC))?;
+        if two.len() != one.len() {
+            return None;
+        }
+        let critics = [one, two].map(|values| Network::new(&CRITIC, values.to_vec()));
+        Some(Self::of(Network::new(&DECC, actor.to_vec()), critics))
+    }
+
+    /// The numbers of the policy and the critics, in a row.
+    pub(super) fn values(&self) -> Vec<f32> {
+        let networks = [&self.actor, &self.critics[0], &self.critics[1]];
+        let values = networks.map(|fitted| fitted.network.values());
+        values.concat()
+    }
+
+    pub(super) fn actor(&self) -> &Network {
+        &self.actor.network
+    }
+
+    /// A step towards the labels of actions: the mean square of what was off before it.
+    pub(super) fn clone_step(&mut self, seen: Vec<f32>, labels: &[f32], rate: f64) -> f64 {
+        let rows = labels.len();
+        let pass = forward(&self.actor.network, rows, seen);
+        let off: Vec<f32> = pass
+            .output
+            .iter()
+            .zip(labels)
+            .map(|(a, label)| a - label)
+            .collect();
+        let loss = off.iter().map(|off| f64::from(off * off)).sum::<f64>() / rows as f64;
+        let by = off.iter().map(|off| 2.0 * off / rows as f32).collect();
+        let mut slope = vec![0.0; self.actor.network.values().len()];
+        backward(&self.actor.network, &pass, by, Some(&mut slope));
+        self.actor.step(&slope, rate);
+        loss
+    }
+
+    /// Targets are where policy and critics are.
+    pub(super) fn settle(&mut self) {
+        *self = Self::of(
+            self.actor.network.clone(),
+            [0, 1].map(|k| self.critics[k].network.clone()),
+        );
+    }
+
+    /// A step on a sample; the policy's only if it is to move: the mean loss of the critics.
+    pub(super) fn step(&mut self, sample: &Sample, moves: bool, rng: &mut Rng) -> f64 {
+        let goals = self.goals(sample, rng);
+        let joint = joined(&sample.all, &sample.seen, &sample.actions);
+        let mut loss = 0.0;
+        for critic in &mut self.critics {
+            let pass = forward(&critic.network, goals.len(), joint.clone());
+            let (by, own) = huber(&pass, &goals);
+            loss += own / 2.0;
+            let mut slope = vec![0.0; critic.network.values().len()];
+            backward(&critic.network, &pass, by, Some(&mut slope));
+            critic.step(&slope, CRITIC_RATE);
+        }
+        self.updates += 1;
+        if self.updates.is_multiple_of(2) {
+            if moves {
+                self.move_actor(sample);
+            }
+            self.follow();
+        }
+        loss
+    }
+
+    /// What the critics should have said.
+    fn goals(&self, sample: &Sample, rng: &mut Rng) -> Vec<f32> {
+        let rows = sample.rewards.len();
+        let mut actions = forward(&self.slow_actor, rows, sample.next_seen.clone()).output;
+        for action in &mut actions {
+            let noise = (NOISE.0 * normal(rng)).clamp(-NOISE.1, NOISE.1);
+            *action = (*action + noise as f32).clamp(-1.0, 1.0);
+        }
+        let joint = joined(&sample.next_all, &sample.next_seen, &actions);
+        let said = (self.slow_critics.each_ref()).map(|critic| forward(critic, rows, joint.clone()).output);
+        let later = said[0].iter().zip(&said[1]).map(|(one, two)| one.min(*two));
+        let each = sample.rewards.iter().zip(&sample.discounts).zip(later);
+        each.map(|((reward, discount), later)| reward + discount * later)
+            .collect()
+    }
+
+    /// The policy goes up the first critic.
+    fn move_actor(&mut self, sample: &Sample) {
+        let rows = sample.rewards.len();
+        let pass = forward(&self.actor.network, rows, sample.seen.clone());
+        let joint = joined(&sample.all, &sample.seen, &pass.output);
+        let critic = &self.critics[0].network;
+        let said = forward(critic, rows, joint);
+        let by = backward(critic, &said, vec![-1.0 / rows as f32; rows], None);
+        let by_action = by.chunks_exact(JOINT).map(|row| row[JOINT - 1]).collect();
+        let mut slope = vec![0.0; self.actor.network.values().len()];
+        backward(&self.actor.network, &pass, by_action, Some(&mut slope));
+        self.actor.step(&slope, ACTOR_RATE);
+    }
+
+    fn follow(&mut self) {
+        let ([slow_one, slow_two], [one, two]) = (&mut self.slow_critics, &self.critics);
+        let pairs = [
+            (&mut self.slow_actor, &self.actor),
+            (slow_one, one),
+            (slow_two, two),
+        ];
+        for (slow, fast) in pairs {
+            let values = slow.values_mut().iter_mut().zip(fast.network.values());
+            values.for_each(|(slow, fast)| *slow += FOLLOW * (fast - *slow));
+        }
+    }
+}
+
+/// Rows of a critic's input.
+fn joined(all: &[f32], seen: &[f32], actions: &[f32]) -> Vec<f32> {
+    let mut joint = Vec::with_capacity(actions.len() * JOINT);
+    let rows = all.chunks_exact(GLOBAL).zip(seen.chunks_exact(INPUTS));
+    for ((all, seen), action) in rows.zip(actions) {
+        joint.extend_from_slice(all);
+        joint.extend_from_slice(seen);
+        joint.push(*action);
+    }
+    joint
+}
+
+/// Derivatives of the mean Huber loss by the outputs, and that loss.
+fn huber(pass: &Pass, goals: &[f32]) -> (Vec<f32>, f64) {
+    let rows = goals.len() as f32;
+    let off = pass.output.iter().zip(goals).map(|(said, goal)| said - goal);
+    let loss = off.clone().map(|off| {
+        let size = f64::from(off.abs());
+        if size <= 1.0 {
+            0.5 * size * size
+        } else {
+            size - 0.5
+        }
+    });
+    let loss = loss.sum::<f64>() / f64::from(rows);
+    (off.map(|off| off.clamp(-1.0, 1.0) / rows).collect(), loss)
+}
+
+/// The sum of twelve even draws, less six: near enough to normal, and of basic operations.
+pub(super) fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.next_f64()).sum::<f64>() - 6.0
+}

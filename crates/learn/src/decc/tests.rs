@@ -1,0 +1,258 @@
+use paceline_congestion::decc::features::ONCE;
+use paceline_congestion::learned::Model;
+use paceline_congestion::learned::card::DECC;
+use paceline_congestion::learned::layers::{Layer, Policy, Units};
+
+use super::pass::{Adam, backward, forward};
+use super::*;
+
+fn number(k: usize) -> f32 {
+    ((k * 37 % 101) as f32 - 50.0) / 80.0
+}
+
+fn random(layers: &[Layer]) -> Network {
+    let size = layers.iter().map(Layer::size).sum::<usize>();
+    Network::new(layers, (0..size).map(|k| number(k * 3 + 1)).collect())
+}
+
+/// Derivatives by all numbers and by the inputs are those of differences, for every kind of unit.
+#[test]
+fn derivatives_are_those_of_differences() {
+    let layers = [
+        Layer::new(3, 5, Units::Rectified),
+        Layer::new(5, 4, Units::Cell),
+        Layer::new(4, 2, Units::Tanh),
+        Layer::new(2, 1, Units::Linear),
+    ];
+    let (network, rows) = (random(&layers), 6);
+    let input: Vec<f32> = (0..3 * rows).map(|k| number(k + 5)).collect();
+    let weight = |row: usize| 0.5 + row as f32 * 0.3;
+    let loss = |network: &Network, input: &[f32]| {
+        let pass = forward(network, rows, input.to_vec());
+        let each = pass.output.iter().enumerate();
+        each.map(|(row, y)| f64::from(weight(row) * y)).sum::<f64>()
+    };
+    let pass = forward(&network, rows, input.clone());
+    let mut slope = vec![0.0; network.values().len()];
+    let by = (0..rows).map(weight).collect();
+    let by_input = backward(&network, &pass, by, Some(&mut slope));
+    const H: f32 = 1e-2;
+    let mut compared = 0;
+    let mut compare = |found: f32, up: f64, here: f64, down: f64| {
+        // Where a unit begins or ceases to be above zero between, the difference is no slope.
+        if ((up - here) - (here - down)).abs() > 2e-2 * (up - down).abs() + 1e-4 {
+            return;
+        }
+        let difference = (up - down) / (2.0 * f64::from(H));
+        assert!(
+            (f64::from(found) - difference).abs() < 2e-2 * difference.abs() + 2e-3,
+            "{found} {difference}"
+        );
+        compared += 1;
+    };
+    let here = loss(&network, &input);
+    for place in 0..slope.len() {
+        let moved = |by: f32| {
+            let mut moved = network.clone();
+            moved.values_mut()[place] += by;
+            loss(&moved, &input)
+        };
+        compare(slope[place], moved(H), here, moved(-H));
+    }
+    for place in 0..input.len() {
+        let moved = |by: f32| {
+            let mut moved = input.clone();
+            moved[place] += by;
+            loss(&network, &moved)
+        };
+        compare(by_input[place], moved(H), here, moved(-H));
+    }
+    assert!(compared > (slope.len() + input.len()) * 3 / 4, "{compared}");
+}
+
+/// Many at once are each by itself.
+#[test]
+fn a_pass_is_a_decision() {
+    let network = random(&DECC);
+    let input: Vec<f32> = (0..3 * INPUTS).map(number).collect();
+    let pass = forward(&network, 3, input.clone());
+    for (row, output) in input.chunks(INPUTS).zip(pass.output) {
+        assert_eq!(network.decide(row), output);
+    }
+}
+
+/// Two steps of Adam by hand: with a constant slope each is the rate.
+#[test]
+fn steps_of_the_optimiser_by_hand() {
+    let mut adam = Adam::new(2);
+    let mut values = [1.0f32, 2.0];
+    adam.step(&mut values, &[0.5, -0.25], 0.1, 10.0);
+    assert!(
+        (values[0] - 0.9).abs() < 1e-6 && (values[1] - 2.1).abs() < 1e-6,
+        "{values:?}"
+    );
+    adam.step(&mut values, &[0.5, -0.25], 0.1, 10.0);
+    assert!(
+        (values[0] - 0.8).abs() < 1e-5 && (values[1] - 2.2).abs() < 1e-5,
+        "{values:?}"
+    );
+}
+
+/// On one transition without a future, critics learn its reward; with a reward for high actions the policy goes up.
+#[test]
+fn the_learner_goes_where_the_reward_is() {
+    let mut rng = stream(1, 0, 0);
+    let mut learner = Learner::new(&mut rng);
+    let mut replay = Replay::new(1, 4000);
+    for k in 0..4000 {
+        let action = (2.0 * rng.next_f64() - 1.0) as f32;
+        let transition = Transition {
+            all: [0.1; state::GLOBAL],
+            seen: std::array::from_fn(|place| number(place + k)),
+            action,
+            reward: 0.5 * action,
+            discount: 0.0,
+            next_all: [0.1; state::GLOBAL],
+            next_seen: [0.0; INPUTS],
+        };
+        replay.push(0, transition);
+    }
+    let (mut first, mut last) = (0.0, 0.0);
+    for step in 0..700 {
+        last = learner.step(&replay.draw(64, &mut rng), step > 100, &mut rng);
+        first = if step == 0 { last } else { first };
+    }
+    assert!(last < first / 20.0, "{first} {last}");
+    let mean = (0..50).map(|k| {
+        learner
+            .actor()
+            .decide(&std::array::from_fn::<_, INPUTS, _>(|place| number(place + k)))
+    });
+    let mean = mean.sum::<f32>() / 50.0;
+    assert!(mean > 0.5, "{mean}");
+}
+
+#[test]
+fn a_replay_draws_from_sources_evenly_and_forgets_the_oldest() {
+    let one = |reward: f32| Transition {
+        all: [0.0; state::GLOBAL],
+        seen: [0.0; INPUTS],
+        action: 0.0,
+        reward,
+        discount: 1.0,
+        next_all: [0.0; state::GLOBAL],
+        next_seen: [0.0; INPUTS],
+    };
+    let mut replay = Replay::new(2, 20);
+    (0..15).for_each(|k| replay.push(0, one(k as f32)));
+    replay.push(1, one(100.0));
+    let rewards = replay.draw(4000, &mut stream(1, 0, 0)).rewards;
+    let rare = rewards.iter().filter(|&&reward| reward == 100.0).count();
+    assert!((1800..2200).contains(&rare), "{rare}");
+    assert!(
+        rewards.iter().all(|&reward| reward >= 5.0),
+        "those before were forgotten"
+    );
+}
+
+/// lat, loss, rate share.
+fn now(latency: f32, loss: f32, rate: f32) -> [f32; ONCE] {
+    [0.0, latency / 4.0, loss, 0.0, rate.log2() / 16.0, 0.0]
+}
+
+#[test]
+fn the_rule_by_hand() {
+    // N fair flows rest at 1.05 + 0.02 sqrt(N).
+    for n in [4.0f32, 256.0] {
+        let rest = now(1.05 + 0.02 * n.sqrt(), 0.0, 1.0 / n);
+        assert!(rule::action(&rest).abs() < 1e-5);
+        assert!(rule::shaping(&rest, 1.0).abs() < 1e-6);
+    }
+    // Target 1.09 at a quarter; lat 2: 1 - 0.8 * 0.91 / 2 = 0.636, which is 1 / (1 + 0.425 * 1.3467): cut.
+    assert_eq!(rule::action(&now(2.0, 0.0, 0.25)), -1.0);
+    // Window 0.25, below by 0.09: 1 + min(0.08, 0.072).
+    let up = rule::action(&now(1.0, 0.0, 0.25));
+    assert!((up - 0.072 / 0.425).abs() < 1e-4, "{up}");
+    assert_eq!(rule::action(&now(1.0, 0.1, 0.25)), -1.0);
+    assert!(rule::shaping(&now(1.0, 0.0, 0.25), 1.0) > 0.0 && rule::shaping(&now(3.0, 0.0, 0.25), 1.0) < 0.0);
+}
+
+#[test]
+fn what_critics_see_by_hand() {
+    let facts = state::Facts {
+        gbps: 100.0,
+        base_us: 8.0,
+        buffer: 2.0,
+    };
+    let mut agents = [now(1.5, 0.0, 0.25), now(2.5, 0.5, 0.125)];
+    agents[0][0] = -1.0 / 16.0;
+    agents[1][0] = -2.0 / 16.0;
+    let all = state::state(&facts, agents.iter());
+    // Windows: 0.375 and 0.3125.
+    let logs = [0.375f32.log2() / 8.0, 0.3125f32.log2() / 8.0];
+    let expected = [
+        0.75,
+        0.25,
+        0.5,
+        0.5,
+        logs[1],
+        logs[0],
+        (logs[0] + logs[1]) / 2.0,
+        0.25,
+        1.0 / 13.0,
+        0.2,
+        0.5,
+        0.25,
+    ];
+    for (found, expected) in all.iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-5, "{all:?}");
+    }
+    assert_eq!(state::state(&facts, [].iter()), [0.0; state::GLOBAL]);
+}
+
+/// A training of a moment.
+fn options(threads: usize) -> Options {
+    let stage = Stage {
+        steps: 20,
+        ..STAGES[0]
+    };
+    Options {
+        clone: 60,
+        critics: 20,
+        stages: vec![stage],
+        trial: 20,
+        threads,
+        ..Options::default()
+    }
+}
+
+fn trained(options: &Options, from: Option<Reached>) -> (TrainedPolicy, Vec<Reached>) {
+    let mut reached = Vec::new();
+    let mut keep = |one: &Reached| {
+        reached.push(one.clone());
+        Ok(())
+    };
+    let trained = train(options, from, &mut |_| Control::Continue, &mut keep).unwrap();
+    (trained, reached)
+}
+
+/// The same weights on any number of threads, and from a checkpoint; the files are a model that decides the same.
+#[test]
+fn a_short_training_is_the_same_again() {
+    let (one, reached) = trained(&options(1), None);
+    let (two, _) = trained(&options(2), None);
+    assert_eq!(one.policy, two.policy);
+    assert_eq!((one.decisions, &one.updates), (two.decisions, &two.updates));
+    let bytes = reached[0].to_bytes();
+    let from = Reached::of_bytes(&bytes).unwrap();
+    assert_eq!((&from, from.stage), (&reached[0], 1));
+    let (resumed, _) = trained(&options(2), Some(from));
+    assert_eq!(resumed.policy, one.policy);
+    let files = files("mine", &one, "paceline train decc").unwrap();
+    let model = Model::parse(&files.card, &files.weights).unwrap();
+    assert_eq!(model.layers().unwrap(), &one.policy);
+    let mut damaged = bytes.clone();
+    damaged[60] ^= 1;
+    assert!(Reached::of_bytes(&damaged).unwrap_err().contains("SHA-256"));
+    assert!(Reached::of_bytes(&bytes[..30]).is_err() && Reached::of_bytes(b"x").is_err());
+}
