@@ -4,6 +4,7 @@
 mod cable;
 mod demo;
 mod fat_tree;
+mod mpi;
 mod osu;
 mod points;
 mod reference;
@@ -24,7 +25,7 @@ use super::tcd::thesis;
 
 pub use steps::step;
 
-pub(super) const REPRODUCTIONS: [Reproduction; 16] = [
+pub(super) const REPRODUCTIONS: [Reproduction; 17] = [
     shares::UNFAIRNESS,
     wire::REPRODUCTION,
     single::REPRODUCTION,
@@ -39,6 +40,7 @@ pub(super) const REPRODUCTIONS: [Reproduction; 16] = [
     points::MULTI,
     victims::BY_EXIT,
     victims::BY_EVENT,
+    mpi::REPRODUCTION,
     osu::REPRODUCTION,
     cable::REPRODUCTION,
 ];

@@ -80,6 +80,7 @@ pub const GROUPS: &[Group] = &[
             of("tcd-credits", 20, 243, 184_570),
             of("tcd-credits-victims", 20, 1250, 1_016_123),
             of("credits-cable", 2, 1, 80_000),
+            of("infiniband-mpi-io", 1024, 53248, 32_688_138),
         ],
     },
     Group {

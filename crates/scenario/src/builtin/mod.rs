@@ -267,6 +267,7 @@ pub fn scenarios() -> &'static [Shipped] {
         "infiniband-osu" in "credits/osu.toml",
         "infiniband-all-to-all" in "credits/all-to-all.toml",
         "credits-cable" in "credits/cable.toml",
+        "infiniband-mpi-io" in "credits/mpi-io.toml",
     ]
 }
 
