@@ -89,6 +89,8 @@ const SLICE: u64 = 1 << 20;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Measured {
     packet_hops: u64,
+    /// Of these, those of data packets: what acknowledgements and flow control take is no use to anybody.
+    data_hops: u64,
     events: u64,
     /// Decisions that were made outside the run, where they are.
     decisions: Option<u64>,
@@ -113,6 +115,7 @@ struct Row {
     workload: String,
     runs: usize,
     packet_hops: u64,
+    data_hops: u64,
     events: u64,
     events_per_hop: Option<f64>,
     /// Median, least, largest.
@@ -120,6 +123,7 @@ struct Row {
     cpu_s_min: f64,
     cpu_s_max: f64,
     packet_hops_per_s: f64,
+    data_hops_per_s: f64,
     events_per_s: f64,
     peak_rss_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -240,12 +244,14 @@ fn row(workload: &Workload, args: &BenchArgs, measured: &mut [Measured]) -> Resu
         workload: name(workload, args).to_string(),
         runs: measured.len(),
         packet_hops: middle.packet_hops,
+        data_hops: middle.data_hops,
         events: middle.events,
         events_per_hop: (middle.packet_hops > 0).then(|| middle.events as f64 / middle.packet_hops as f64),
         cpu_s: middle.cpu_s,
         cpu_s_min: measured[0].cpu_s,
         cpu_s_max: measured[measured.len() - 1].cpu_s,
         packet_hops_per_s: per_s(middle.packet_hops),
+        data_hops_per_s: per_s(middle.data_hops),
         events_per_s: per_s(middle.events),
         peak_rss_bytes: middle.peak_rss_bytes,
         decisions: middle.decisions,
@@ -285,6 +291,7 @@ fn table(rows: &[Row]) -> String {
         "CPU s",
         "(min, max)",
         "M hops/s",
+        "of data",
         "M events/s",
         "peak MB",
     ];
@@ -299,6 +306,7 @@ fn table(rows: &[Row]) -> String {
             format!("{:.3}", row.cpu_s),
             format!("({:.3}, {:.3})", row.cpu_s_min, row.cpu_s_max),
             format!("{:.2}", row.packet_hops_per_s / 1e6),
+            format!("{:.2}", row.data_hops_per_s / 1e6),
             format!("{:.2}", row.events_per_s / 1e6),
             format!("{:.0}", row.peak_rss_bytes as f64 / 1e6),
         ];
@@ -344,6 +352,7 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     let outcome = simulation.finish();
     output::print_json(&Measured {
         packet_hops: outcome.counters.packet_hops(),
+        data_hops: outcome.counters.data_hops,
         events: outcome.counters.events,
         decisions: None,
         cpu_s: cpu_s(),
@@ -364,6 +373,7 @@ fn measure_decisions(workload: &Workload, quick: bool, wall: Instant) -> Ended {
     let counters = &decided.outcome.counters;
     output::print_json(&Measured {
         packet_hops: counters.packet_hops(),
+        data_hops: counters.data_hops,
         events: counters.events,
         decisions: Some(decided.decisions),
         cpu_s: cpu_s(),
