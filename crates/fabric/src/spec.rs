@@ -458,7 +458,7 @@ impl RunSpec {
     }
 
     /// Priority classes of flows.
-    pub(crate) fn flow_classes(&self) -> impl Iterator<Item = u8> {
+    pub fn flow_classes(&self) -> impl Iterator<Item = u8> {
         let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
         let streamed = sources.map(|source| source.class);
         self.flows.iter().map(|flow| flow.class).chain(streamed)

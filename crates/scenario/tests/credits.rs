@@ -126,6 +126,10 @@ fn a_table_is_refused_where_it_is_wrong() {
         (format!("{header}\n1,2,0,5,1,0\n"), "`0` as msg_bytes"),
         (format!("{header}\n1,2,4096,5,1,-1\n"), "`-1` as start_ms"),
         (format!("{header}\n1,2,4096\n"), "messages"),
+        (
+            format!("{header}\n2,1,4096,5,1,0\n1,2,4096,5,1,0\n2,3,4096,5,1,0\n"),
+            "messages.csv:4:1: another line for host 2 of the file",
+        ),
         (format!("{header}\n1,2,4096,5,1,0.5\n"), "it is taken"),
     ] {
         std::fs::write(&file, &table).unwrap();

@@ -110,6 +110,29 @@ fn a_lane_that_starves_is_refused() {
     );
 }
 
+/// One that the low table alone names waits for the others where the high table has no limit.
+#[test]
+fn a_lane_that_may_starve_is_told() {
+    let tables = |high: &str, limit: u8| {
+        let text = SCENARIO
+            .replace(
+                "[network]\n",
+                "[[workload]]\npriority = 4\nincast = { fan-in = 2, receiver = 4, size = \"1KB\" }\n[network]\n",
+            )
+            .replace("lanes = 2", &format!("lanes = 2\nhigh = {high}\nlow = [[1, 64]]\nlimit = {limit}"));
+        load(&text).unwrap().warnings
+    };
+    // Priority 3 goes on lane 0, 4 on lane 1.
+    let told = tables("[[0, 64]]", 255);
+    assert!(
+        told.len() == 1
+            && told[0].contains("lanes [1] are sent from only while lanes [0] have nothing to send"),
+        "{told:?}"
+    );
+    assert_eq!(tables("[[0, 64]]", 254), Vec::<String>::new());
+    assert_eq!(tables("[[0, 64], [1, 1]]", 255), Vec::<String>::new());
+}
+
 #[test]
 fn a_rate_out_of_reach_is_told() {
     // In 6.42848 us 100 Gbit/s bring 80 356 bytes: 40 000 are half of that.

@@ -1,5 +1,6 @@
 //! `[network.lanes]`: credits of links, with `flow_control = "credits"`.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use paceline_fabric::spec::{
@@ -210,10 +211,30 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         }
     })?;
     warn(cx, (run, full, most), (units, &written));
+    cx.warnings.extend(starving(run));
     if written.get_ref().0.is_none() {
         cx.warnings.extend(below_marking(run));
     }
     Ok(())
+}
+
+/// Tells of lanes that wait for as long as others have packets: those that only the low table names, where the high one
+/// has no limit.
+fn starving(run: &RunSpec) -> Option<String> {
+    let lanes = run.lanes.as_deref()?;
+    let tables = &lanes.arbitration;
+    let used = run.flow_classes().chain(run.nic.ack_class);
+    let used: BTreeSet<u8> = used
+        .map(|priority| lanes.lane_of[usize::from(priority)])
+        .collect();
+    let is_high = |lane: &u8| (tables.high.iter()).any(|&(other, weight)| other == *lane && weight > 0);
+    let (first, waiting): (Vec<u8>, Vec<u8>) = used.into_iter().partition(is_high);
+    (tables.limit == u8::MAX && !first.is_empty() && !waiting.is_empty()).then(|| {
+        format!(
+            "lanes {waiting:?} are sent from only while lanes {first:?} have nothing to send: the high table of \
+             network.lanes goes first, and its `limit` of 255 is none"
+        )
+    })
 }
 
 /// Tells that a lane's buffer is too small for the queue of a single input to be marked at any port.

@@ -1,6 +1,9 @@
 //! Hosts that send messages one after the other, each a while after the last packet of the one before was made: what a
 //! network under credits carries.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -142,17 +145,35 @@ impl Maker<'_, '_> {
             return Err(Problem::new(message).at(&source.at(0..source.text().find('\n').unwrap_or(0))));
         }
         let hosts: Vec<NodeId> = self.net.topology.hosts().collect();
-        records
-            .map(|record| sends_of_line(&source, &record.map_err(broken)?, &hosts))
-            .collect()
+        let (mut all, mut seen) = (Vec::new(), BTreeMap::new());
+        for record in records {
+            let record = record.map_err(broken)?;
+            let sends = sends_of_line(&source, &record, &hosts)?;
+            let line = line_of(&source, &record);
+            if let Some(first) = seen.insert(sends.src, line.clone()) {
+                let message = format!(
+                    "another line for host {} of the file: a host has one source",
+                    &record[0]
+                );
+                let problem = Problem::new(message).at(&source.at(line));
+                return Err(problem.see(&source.at(first), "the first one"));
+            }
+            all.push(sends);
+        }
+        Ok(all)
     }
+}
+
+/// Where a line of a file is.
+fn line_of(source: &Source, record: &csv::StringRecord) -> Range<usize> {
+    let begin = record.position().map_or(0, |position| position.byte() as usize);
+    let line = source.text()[begin..].lines().next().unwrap_or_default();
+    begin..begin + line.len()
 }
 
 /// A line of a file.
 fn sends_of_line(source: &Source, record: &csv::StringRecord, hosts: &[NodeId]) -> Result<Sends, Problem> {
-    let begin = record.position().map_or(0, |position| position.byte() as usize);
-    let line = source.text()[begin..].lines().next().unwrap_or_default();
-    let wrong = |message: String| Problem::new(message).at(&source.at(begin..begin + line.len()));
+    let wrong = |message: String| Problem::new(message).at(&source.at(line_of(source, record)));
     let number = |column: usize, least: u64, most: u64| {
         let (name, text) = (COLUMNS[column], record.get(column).unwrap_or_default());
         let value = text
