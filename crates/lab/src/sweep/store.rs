@@ -25,10 +25,7 @@ impl Store {
     /// Opens or makes a sweep's folder for `plan`, of which this process runs the part `shard`. With
     /// `force` all that an earlier sweep left there is removed.
     pub(super) fn open(folder: &Path, plan: &Plan, shard: Shard, force: bool) -> Result<Self, SweepError> {
-        let resumes = plan_file(folder).is_file();
-        if !resumes {
-            check_empty(folder)?;
-        }
+        let resumes = is_begun(folder)?;
         make(folder)?;
         let locks = lock(folder, shard)?;
         let mut plan_changed = false;
@@ -37,12 +34,13 @@ impl Store {
         } else if resumes {
             plan_changed = fits(folder, plan)?;
         }
-        make(&folder.join("runs"))?;
-        make(&folder.join("rows"))?;
         for name in ["sweep.json", "results.csv", "results.parquet", "report.html"] {
             clear_leftovers(&folder.join(name));
         }
+        // The plan first: where there is anything else of a sweep, there is a plan.
         write_file(&plan_file(folder), sealed(plan))?;
+        make(&folder.join("runs"))?;
+        make(&folder.join("rows"))?;
         let store = Self {
             folder: folder.to_path_buf(),
             _locks: locks,
@@ -98,6 +96,19 @@ impl Store {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a folder is a sweep's; otherwise it must be one in which a sweep may begin.
+fn is_begun(folder: &Path) -> Result<bool, OutputError> {
+    let is_file = || plan_file(folder).is_file();
+    if is_file() {
+        return Ok(true);
+    }
+    match check_empty(folder) {
+        // Another part of the sweep has begun meanwhile.
+        Err(OutputError::NotEmpty { .. }) if is_file() => Ok(true),
+        other => other.map(|()| false),
     }
 }
 

@@ -132,3 +132,30 @@ fn what_is_missing_is_named() {
     assert_eq!(collected.missing, [(0, 6), (1, 6)]);
     assert_eq!(collected.data.describe(1), "cc.scheme=dctcp");
 }
+
+/// Whichever of them makes the folder: the others find a sweep's there, or nothing but what one begins with.
+#[test]
+fn parts_may_begin_at_the_same_time() {
+    let lab = Lab::new(&GRID, 1);
+    let plan = lab.study.plan(1).unwrap();
+    for round in 0..200 {
+        let folder = lab.path(&format!("round-{round}"));
+        let barrier = std::sync::Barrier::new(4);
+        let open = |part: usize| {
+            let shard = format!("{part}/4").parse().unwrap();
+            barrier.wait();
+            store::Store::open(&folder, &plan, shard, false).map(drop)
+        };
+        std::thread::scope(|scope| {
+            let parts: Vec<_> = (1..=4)
+                .map(|part| {
+                    let open = &open;
+                    scope.spawn(move || open(part))
+                })
+                .collect();
+            for part in parts {
+                part.join().unwrap().unwrap();
+            }
+        });
+    }
+}
