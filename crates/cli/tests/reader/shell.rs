@@ -34,6 +34,8 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("recovery-loss", Shorter::With("--duration 50us")),
     ("hpcc-recovery", Shorter::With("--duration 50us")),
     ("reproduce all", Shorter::As("reproduce thesis-table6")),
+    // 720 runs.
+    ("reproduce adpg-grid", Shorter::As("reproduce thesis-table6")),
     ("thesis-table8 hpcc-fct", Shorter::As("thesis-table6")),
     ("thesis-table6 hpcc-fct", Shorter::As("thesis-table6")),
     (
