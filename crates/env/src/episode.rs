@@ -1,7 +1,6 @@
 //! An episode: a run, who waits in it, and what they have seen.
 
-use paceline_congestion::SendLimits;
-use paceline_fabric::{Simulation, Until};
+use paceline_fabric::{Question, Simulation, Until};
 use paceline_kernel::Span;
 
 use crate::action::Action;
@@ -23,9 +22,12 @@ pub(crate) struct Episode {
     courses: Vec<Course>,
     /// Flows that have asked and are not over, in the order of their first questions.
     under_way: Vec<u32>,
-    /// Who waits for an action, in the order of the poll, and that action; and the place of each agent among them.
+    /// Who waits for an action, in the order of the poll.
     pub(crate) waiting: Vec<u32>,
-    actions: Vec<f32>,
+    /// What their flows measured, summed up, and how many flows that were.
+    measured: Vec<(Measured, usize)>,
+    /// Bottlenecks of those who wait, and the reward that all have in common there.
+    common: Vec<(u32, f32)>,
     pub(crate) stage: Stage,
     completed: u64,
     pub(crate) left: Vec<Left>,
@@ -65,7 +67,8 @@ impl Episode {
             courses: vec![Course::default(); agents],
             under_way: Vec::new(),
             waiting: Vec::new(),
-            actions: Vec::new(),
+            measured: Vec::new(),
+            common: Vec::new(),
             stage: Stage::Running,
             completed: 0,
             left: Vec::new(),
@@ -95,13 +98,10 @@ impl Episode {
         for agent in self.waiting.drain(..) {
             self.agents[agent as usize].place = 0;
         }
-        let mut sums: Vec<(Measured, usize)> = Vec::new();
-        for flow in self.simulation.awaited() {
+        let mut sums = std::mem::take(&mut self.measured);
+        for Question { flow, report, path } in self.simulation.questions() {
             let agent = roster.of_flow[flow as usize];
-            if agent == NOBODY {
-                continue;
-            }
-            let Some((report, path)) = self.simulation.report(flow) else {
+            let Some(report) = report.filter(|_| agent != NOBODY) else {
                 continue;
             };
             let known = &mut self.agents[agent as usize];
@@ -120,12 +120,14 @@ impl Episode {
                 *count += 1;
             }
         }
-        for (place, (mut measured, count)) in sums.into_iter().enumerate() {
-            if count > 1 {
-                measured.over(count);
+        for (place, (measured, count)) in sums.iter_mut().enumerate() {
+            if *count > 1 {
+                measured.over(*count);
             }
-            self.see(config, self.waiting[place], &measured);
+            self.see(config, self.waiting[place], measured);
         }
+        sums.clear();
+        self.measured = sums;
         self.reward(config, roster);
     }
 
@@ -144,12 +146,11 @@ impl Episode {
                 seen.copy_within(width - once.., row * once);
             }
         }
-        self.courses[agent as usize].push(measured);
-        known.reward = if known.begun {
-            config.reward.of(measured)
-        } else {
-            0.0
-        };
+        if config.reward.is_common() {
+            self.courses[agent as usize].push(measured);
+        } else if known.begun {
+            known.reward = config.reward.of(measured);
+        }
     }
 
     /// Rewards that all agents of a bottleneck have in common.
@@ -160,7 +161,8 @@ impl Episode {
             }
             return;
         }
-        let mut known: Vec<(u32, f32)> = Vec::new();
+        let known = &mut self.common;
+        known.clear();
         for &agent in &self.waiting {
             let bottleneck = roster.bottleneck[agent as usize];
             let found = known.iter().find(|(other, _)| *other == bottleneck);
@@ -222,27 +224,17 @@ impl Episode {
 
     /// Tells each flow that waits what its agent does.
     pub(crate) fn act(&mut self, config: &Config, roster: &Roster, actions: &[f32]) {
-        self.actions.clear();
-        self.actions.extend_from_slice(actions);
-        for (&agent, action) in self.waiting.iter().zip(&mut self.actions) {
-            *action = action.clamp(Action::RANGE.0, Action::RANGE.1);
-            self.agents[agent as usize].action = *action;
+        for (&agent, action) in self.waiting.iter().zip(actions) {
+            self.agents[agent as usize].action = action.clamp(Action::RANGE.0, Action::RANGE.1);
         }
-        let simulation = &mut self.simulation;
-        let mut answers: Vec<(u32, SendLimits)> = Vec::with_capacity(actions.len());
-        for flow in simulation.awaited() {
+        let (agents, windows) = (&self.agents, &mut self.windows);
+        self.simulation.answer(|Question { flow, report, path }| {
             let agent = roster.of_flow[flow as usize];
-            if agent == NOBODY {
-                continue;
-            }
-            if let Some((report, path)) = simulation.report(flow) {
-                let action = (self.agents[agent as usize].action, config.step);
-                let window = &mut self.windows[flow as usize];
-                answers.push((flow, config.action.apply(action, report, path, window)));
-            }
-        }
-        let mut answers = answers.into_iter().peekable();
-        simulation.answer(|flow| answers.next_if(|(of, _)| *of == flow).map(|(_, limits)| limits));
+            let report = report.filter(|_| agent != NOBODY)?;
+            let action = (agents[agent as usize].action, config.step);
+            let window = &mut windows[flow as usize];
+            Some(config.action.apply(action, report, path, window))
+        });
         for agent in self.waiting.drain(..) {
             self.agents[agent as usize].place = 0;
         }

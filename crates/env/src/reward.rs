@@ -16,12 +16,19 @@ pub enum Reward {
     Decc,
 }
 
-/// How an agent's delivered rate has been, in Gbit/s: mean and variance, the last five questions weighing most.
+/// What a common reward has to know of an agent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Course {
-    pub(crate) last: Measured,
+    /// Of its last question: what its flows were delivered, in Gbit/s, delay, loss, rate and bottleneck.
+    delivered: f64,
+    latency: f64,
+    loss: f64,
+    rate_gbps: f64,
+    bottleneck_gbps: f64,
+    /// Mean and variance of its delivered rate, the last five questions weighing most, and how much that varies.
     mean: f64,
     variance: f64,
+    variation: f64,
     begun: bool,
 }
 
@@ -38,7 +45,12 @@ impl Course {
         } else {
             (self.mean, self.begun) = (now, true);
         }
-        self.last = *measured;
+        self.delivered = measured.flows * now;
+        self.latency = measured.latency();
+        self.loss = measured.loss;
+        self.rate_gbps = measured.rate_gbps;
+        self.bottleneck_gbps = measured.bottleneck_gbps;
+        self.variation = libm::sqrt(self.variance) / self.mean.max(1e-9);
     }
 
     pub(crate) fn has_begun(&self) -> bool {
@@ -113,18 +125,27 @@ impl Reward {
     /// Of all agents of a bottleneck.
     pub(crate) fn of_all<'a>(self, agents: impl Iterator<Item = &'a Course> + Clone) -> f32 {
         let agents = agents.filter(|course| course.begun);
-        let count = agents.clone().count().max(1) as f64;
-        let mean = |of: &dyn Fn(&Course) -> f64| agents.clone().map(of).sum::<f64>() / count;
-        let capacity = mean(&|one| one.last.bottleneck_gbps).max(1e-9);
-        let delivered = mean(&|one| one.mean);
-        let spread = libm::sqrt(mean(&|one| (one.mean - delivered) * (one.mean - delivered)));
-        let rate = mean(&|one| one.last.rate_gbps).max(1e-9);
-        let fastest = agents.clone().map(|one| one.last.rate_gbps).fold(0.0, f64::max);
-        let throughput = count * mean(&|one| one.last.flows * one.last.delivered_gbps) / capacity;
-        let latency = (mean(&|one| one.last.latency()) - 1.1).max(0.0) * (fastest / rate).min(4.0);
-        let unfair = spread / delivered.max(1e-9);
-        let unstable = mean(&|one| libm::sqrt(one.variance) / one.mean.max(1e-9));
-        let lost = mean(&|one| one.last.loss);
+        // In one go: it is made once for each batch of each bottleneck.
+        let (mut sums, mut count, mut fastest) = (Course::default(), 0.0, 0.0f64);
+        for one in agents.clone() {
+            sums.delivered += one.delivered;
+            sums.latency += one.latency;
+            sums.loss += one.loss;
+            sums.rate_gbps += one.rate_gbps;
+            sums.bottleneck_gbps += one.bottleneck_gbps;
+            sums.mean += one.mean;
+            sums.variation += one.variation;
+            fastest = fastest.max(one.rate_gbps);
+            count += 1.0;
+        }
+        let count = f64::max(count, 1.0);
+        let mean = sums.mean / count;
+        let off: f64 = agents.map(|one| (one.mean - mean) * (one.mean - mean)).sum();
+        let throughput = count * (sums.delivered / count) / (sums.bottleneck_gbps / count).max(1e-9);
+        let rate = (sums.rate_gbps / count).max(1e-9);
+        let latency = (sums.latency / count - 1.1).max(0.0) * (fastest / rate).min(4.0);
+        let unfair = libm::sqrt(off / count) / mean.max(1e-9);
+        let (unstable, lost) = (sums.variation / count, sums.loss / count);
         let sum = 0.1 * throughput - 0.02 * latency - lost - 0.02 * unfair - 0.01 * unstable;
         self.cut(0.1 * libm::tanh(10.0 * sum))
     }

@@ -25,6 +25,7 @@ mod traffic;
 mod watch;
 mod world;
 
+pub use host::Question;
 pub use outcome::Outcome;
 pub use outcome::{account, closeup};
 pub use run::build::{Makers, RoundTrip, check_credits, round_trips};

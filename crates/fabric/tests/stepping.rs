@@ -225,7 +225,7 @@ fn answer_in_batches(spec: RunSpec, maker: &Maker, log: &Log, latency: Span) -> 
         simulation.verify();
         sizes.push(simulation.awaited().len());
         let asked_at = log.lock().unwrap().clone();
-        simulation.answer(|flow| Some(policy(asked_at[flow as usize])));
+        simulation.answer(|question| Some(policy(asked_at[question.flow as usize])));
         assert!(simulation.awaited().is_empty());
     }
     (simulation.finish(), sizes)

@@ -22,7 +22,7 @@ const ALL_MAY_NAME: [&str; 4] = ["ids", "spec", "outcome", "common"];
 const LARGEST_CIRCLE: usize = 5;
 
 /// Fields that other folders may name, by struct: all else is asked for by methods. An empty list is all of them.
-const OPEN_FIELDS: [(&str, &[&str], &str); 15] = [
+const OPEN_FIELDS: [(&str, &[&str], &str); 16] = [
     (
         "core::Core",
         &[
@@ -50,6 +50,11 @@ const OPEN_FIELDS: [(&str, &[&str], &str); 15] = [
     ("core::paths::Paths", &[], "an answer"),
     ("core::parts::Posted", &[], "an answer"),
     ("host::qp::Way", &[], "an answer, handed on to the queue pair"),
+    (
+        "host::decisions::Question",
+        &[],
+        "what is handed to those outside the run",
+    ),
     ("switch::spread::Stage", &[], "an answer"),
     ("reference::Net", &[], "what is lent"),
     ("ib::Net", &[], "what is lent"),

@@ -27,6 +27,17 @@ use crate::outcome::DecisionStats;
 use crate::world::World;
 use paceline_kernel::ids::List;
 
+/// A sender that waits for a decision that is made outside the run.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Its flow.
+    pub flow: u32,
+    /// What it tells; nothing where its scheme says nothing.
+    pub report: Option<&'a Report>,
+    /// What it knows of its path.
+    pub path: &'a PathInfo,
+}
+
 /// The processors of all NICs; empty until a decision is asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DecisionBank {
@@ -80,6 +91,15 @@ fn cost(qp: &Qp) -> Decisions {
         in_service: 0,
         outside: false,
     })
+}
+
+/// What the sender of a queue pair that waits tells.
+fn question(qp: &Qp) -> Question<'_> {
+    Question {
+        flow: qp.flow.0,
+        report: qp.scheme.report(),
+        path: qp.path(),
+    }
 }
 
 impl DecisionBank {
@@ -137,11 +157,17 @@ impl Hosts {
         self.decisions.asked_outside
     }
 
-    /// The flows that wait for what those outside decide, in the order in which they asked.
-    pub(crate) fn open_decisions(&self) -> impl Iterator<Item = FlowId> {
+    /// When those outside were asked next after the first `before` questions; what was asked since is not answered.
+    pub(crate) fn asked_after(&self, before: u64) -> Option<u64> {
+        let (bank, open) = (&self.decisions, &self.decisions.open);
+        let since = (bank.asked_outside - before) as usize;
+        open[open.len() - since..].first().map(|asked| asked.at)
+    }
+
+    /// Who waits for what those outside decide, in the order in which they asked.
+    pub(crate) fn open_decisions(&self) -> impl Iterator<Item = Question<'_>> {
         let open = self.decisions.open.iter();
-        open.map(|asked| asked.flow)
-            .filter(|&flow| self.sender_of(flow).is_some())
+        open.filter_map(|asked| Some(question(&self.qps[self.sender_of(asked.flow)?])))
     }
 
     /// What a flow's sender tells those outside, and what it knows of its path.
@@ -155,15 +181,15 @@ impl Hosts {
     pub(crate) fn take_answers(
         &mut self,
         core: &mut Core,
-        mut answer: impl FnMut(FlowId) -> Option<SendLimits>,
+        mut answer: impl FnMut(Question<'_>) -> Option<SendLimits>,
     ) {
-        let open = std::mem::take(&mut self.decisions.open);
-        for asked in open {
+        let mut open = std::mem::take(&mut self.decisions.open);
+        for asked in open.drain(..) {
             let Some(slot) = self.sender_of(asked.flow) else {
                 self.decisions.ended += 1;
                 continue;
             };
-            match answer(asked.flow) {
+            match answer(question(&self.qps[slot])) {
                 Some(limits) => {
                     let answer = Some(limits);
                     let any_number = cost(&self.qps[slot]).in_service == 0;
@@ -172,6 +198,10 @@ impl Hosts {
                 }
                 None => self.decisions.open.push(asked),
             }
+        }
+        if self.decisions.open.is_empty() {
+            // With the room that it has.
+            self.decisions.open = open;
         }
     }
 

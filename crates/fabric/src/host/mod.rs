@@ -39,6 +39,7 @@ use paceline_kernel::ids::List;
 
 pub(crate) use cnp::read_cnp;
 use decisions::DecisionBank;
+pub use decisions::Question;
 use engine::Endpoints;
 use hash_order::HashOrder;
 use port::Nic;

@@ -129,7 +129,7 @@ impl Simulation {
                 self.execute(last, u64::MAX);
             }
             Until::Time(at) => self.execute_until(at.as_ps()),
-            Until::Decisions => self.execute_until_asked(),
+            Until::Decisions => self.execute_until_due(Span::ZERO),
             Until::Due(latency) => self.execute_until_due(latency),
         }
         if self.core.is_over() && self.world.spec.check {

@@ -4,13 +4,19 @@
 use paceline_congestion::{PathInfo, Report, SendLimits};
 use paceline_kernel::Span;
 
+use crate::host::Question;
 use crate::ids::FlowId;
 use crate::run::simulation::Simulation;
 
 impl Simulation {
+    /// Who waits for a decision that is made outside the run, in the order in which they asked.
+    pub fn questions(&self) -> impl Iterator<Item = Question<'_>> {
+        self.hosts.open_decisions()
+    }
+
     /// The flows whose senders wait for a decision that is made outside the run, in the order in which they asked.
     pub fn awaited(&self) -> Vec<u32> {
-        self.hosts.open_decisions().map(|flow| flow.0).collect()
+        self.questions().map(|question| question.flow).collect()
     }
 
     /// What was decided for `flow`, as of now: computing it begins. Says whether the flow waits for a decision;
@@ -22,8 +28,8 @@ impl Simulation {
     /// Who waits is told, in the order in which they asked, and is decided for where `answer` says what; computing it
     /// began when it was asked for, so that what takes a latency takes effect that much later, whenever up to then the
     /// answer comes ([`crate::Until::Due`]).
-    pub fn answer(&mut self, mut answer: impl FnMut(u32) -> Option<SendLimits>) {
-        self.hosts.take_answers(&mut self.core, |flow| answer(flow.0));
+    pub fn answer(&mut self, answer: impl FnMut(Question<'_>) -> Option<SendLimits>) {
+        self.hosts.take_answers(&mut self.core, answer);
     }
 
     /// What the sender of `flow` tells those outside, and what it knows of its path; nothing of a flow that has not
@@ -32,21 +38,30 @@ impl Simulation {
         self.hosts.report(FlowId(flow))
     }
 
-    /// Until somebody asks who did not before, and from then on for `latency`, that instant not included.
+    /// Until somebody asks who did not before, and from then on for `latency`, that instant not included; without a
+    /// latency to the end of the instant.
     pub(super) fn execute_until_due(&mut self, latency: Span) {
-        self.execute_until_asked();
-        if latency > Span::ZERO && !self.core.is_over() {
-            let due = self.core.now().saturating_add(latency.as_ps());
-            self.execute_before(due);
+        let asked_at = self.execute_until_asked(latency);
+        if let Some(asked_at) = asked_at.filter(|_| latency > Span::ZERO) {
+            self.execute_before(asked_at.saturating_add(latency.as_ps()));
         }
     }
 
-    /// Instant by instant until somebody asks who did not before.
-    pub(super) fn execute_until_asked(&mut self) {
+    /// Until somebody asks who did not before, in steps as long as what is asked may wait: so nothing has to be looked
+    /// at after each event. Says when the first asked.
+    fn execute_until_asked(&mut self, patience: Span) -> Option<u64> {
         let before = self.hosts.asked_outside();
-        while !self.core.is_over() && self.hosts.asked_outside() == before {
-            let next = self.core.next_event_at();
-            self.execute_until(next.unwrap_or(u64::MAX));
+        while !self.core.is_over() {
+            let next = self.core.next_event_at().unwrap_or(u64::MAX);
+            match patience {
+                Span::ZERO => self.execute_until(next),
+                patience => self.execute_before(next.saturating_add(patience.as_ps())),
+            }
+            let asked_at = self.hosts.asked_after(before);
+            if asked_at.is_some() {
+                return asked_at;
+            }
         }
+        None
     }
 }

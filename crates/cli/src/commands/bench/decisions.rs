@@ -26,6 +26,9 @@ scheme = "external"
 decision-latency = "1us"
 "#;
 
+/// The place of `rate-log2` among the features of [`Config::default`].
+const RATE_LOG2: usize = 5;
+
 /// A run and how many decisions were made in it.
 pub(super) struct Decided {
     pub(super) outcome: Outcome,
@@ -51,10 +54,13 @@ pub(super) fn run(name: &str, overrides: Overrides) -> Result<(f64, Decided), Fa
         if batch.is_empty() {
             break;
         }
-        // The first feature of a question is the delay: towards a target, and against its change.
+        // Towards a delay that is longer for slower flows, so that all get the same rate and ask equally often, as under a
+        // policy that is worth training; and against the delay's change. Its features are the delay and log2 of the rate
+        // over 16.
         let rule = |row: &[f32]| {
-            let (now, before) = (row[batch.width - features], row[batch.width - 2 * features]);
-            (1.6 - now - 4.0 * (now - before)).clamp(-1.0, 1.0)
+            let (now, before) = (&row[batch.width - features..], row[batch.width - 2 * features]);
+            let target = 1.2 + 0.1 * (-8.0 * now[RATE_LOG2]).exp2();
+            (target - now[0] - 4.0 * (now[0] - before)).clamp(-1.0, 1.0)
         };
         actions.clear();
         actions.extend(batch.observations.chunks_exact(batch.width).map(rule));
