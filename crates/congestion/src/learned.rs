@@ -14,6 +14,7 @@ pub mod model;
 pub mod recurrent;
 pub mod reference;
 pub mod shipped;
+pub mod whole;
 
 pub use model::{Card, Kind, Model, ModelError};
 pub use reference::{ModelHash, ModelRef};

@@ -87,6 +87,7 @@ pub fn write(
             library: "none".into(),
         },
         metrics: metrics(rounds),
+        quantisation: None,
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let mut text = serde_json::to_vec_pretty(&card)
@@ -150,22 +151,40 @@ pub(crate) fn serialize(weights: &Weights) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// One of them cannot be read, or they are not a model.
 pub fn read(path: &Path) -> Result<(Card, Weights), Error> {
-    let load = |path: &Path| fs::read(path).map_err(|error| Error::io("read", path, error));
     let weights = load(&path.with_extension("safetensors"))?;
-    let model = Model::parse(&load(&path.with_extension("json"))?, &weights);
-    let content = |message: String| Error::Content {
-        path: path.to_path_buf(),
-        expected: "a model",
-        message,
-    };
-    let card = model.map_err(|error| content(error.to_string()))?.card().clone();
-    let file = SafeTensors::deserialize(&weights).map_err(|error| content(error.to_string()))?;
+    let card = parsed(path, &weights)?.card().clone();
+    let file = SafeTensors::deserialize(&weights).map_err(|error| no_model(path, &error.to_string()))?;
     let tensors = file.iter().map(|(name, view)| {
         let values = view.data().as_chunks::<4>().0.iter();
         let values = values.map(|bytes| f32::from_le_bytes(*bytes)).collect();
         (name.to_string(), Tensor::new(view.shape(), values))
     });
     Ok((card, tensors.collect()))
+}
+
+/// The model of a file, ready to decide.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn model(path: &Path) -> Result<Model, Error> {
+    parsed(path, &load(&path.with_extension("safetensors"))?)
+}
+
+fn load(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|error| Error::io("read", path, error))
+}
+
+fn parsed(path: &Path, weights: &[u8]) -> Result<Model, Error> {
+    let model = Model::parse(&load(&path.with_extension("json"))?, weights);
+    model.map_err(|error| no_model(path, &error.to_string()))
+}
+
+fn no_model(path: &Path, message: &str) -> Error {
+    Error::Content {
+        path: path.to_path_buf(),
+        expected: "a model",
+        message: message.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod adpg;
 mod args;
+mod compress;
 mod data;
 mod decc;
 mod gains;
@@ -38,7 +39,10 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Ar3 => network::train(args, Network::Ar3),
         Trainee::Pidnn => gains::train(args),
         Trainee::Adpg => adpg::train(args),
-        Trainee::Decc => decc::train(args),
+        Trainee::Decc => match &args.compress {
+            Some(model) => compress::compress(model, args),
+            None => decc::train(args),
+        },
     }
 }
 

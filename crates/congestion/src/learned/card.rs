@@ -8,6 +8,7 @@ use super::layers::{Layer, Units};
 use super::mlp::{INPUTS, UNITS};
 use super::model::ModelError;
 use super::recurrent::STEPS;
+use super::whole::Quantisation;
 
 /// The version of the format.
 pub const FORMAT: u32 = 1;
@@ -164,6 +165,9 @@ pub struct Card {
     pub training: Training,
     /// How well it predicts.
     pub metrics: Metrics,
+    /// How it decides in whole numbers, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantisation: Option<Quantisation>,
     /// The version of this program that wrote it.
     pub version: String,
 }

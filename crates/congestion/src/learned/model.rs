@@ -15,6 +15,7 @@ pub use super::card::{
 use super::layers::{self, Policy};
 use super::mlp::Mlp;
 pub use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
+use super::whole::Whole;
 
 /// Why a model is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +66,9 @@ pub enum ModelError {
         /// Type and shape.
         expected: String,
     },
+    /// The weights do not decide in whole numbers.
+    #[error("the card's quantisation does not fit the weights: {0}")]
+    Quantisation(String),
     /// A weight is not a number.
     #[error("the tensor `{tensor}` has the value {value} at index {index}; expected finite numbers only")]
     NotFinite {
@@ -124,7 +128,8 @@ pub struct Model {
 enum Net {
     Predictor(Box<dyn Run>),
     Policy(Box<Mlp>),
-    Layers(Box<layers::Network>),
+    /// With what decides, where that is in whole numbers.
+    Layers(Box<layers::Network>, Option<Box<Whole>>),
 }
 
 impl PartialEq for Model {
@@ -150,7 +155,12 @@ impl Model {
         let tensors = read_tensors(&card, weights)?;
         let network = match card.kind {
             Kind::Adpg => Net::Policy(Box::new(Mlp::of(tensors.iter().flatten().copied()))),
-            Kind::Decc => Net::Layers(Box::new(of_layers(&tensors))),
+            Kind::Decc => {
+                let network = of_layers(&tensors);
+                let whole = card.quantisation.as_ref().map(|said| Whole::new(&network, said));
+                let whole = whole.transpose().map_err(ModelError::Quantisation)?;
+                Net::Layers(Box::new(network), whole.map(Box::new))
+            }
             kind => Net::Predictor(build(kind, card.hidden, &tensors)),
         };
         Ok(Self { card, network })
@@ -165,7 +175,7 @@ impl Model {
     pub fn predict(&self, features: &[f32; STEPS]) -> f32 {
         match &self.network {
             Net::Predictor(network) => network.run(features),
-            Net::Policy(_) | Net::Layers(_) => 0.0,
+            Net::Policy(_) | Net::Layers(..) => 0.0,
         }
     }
 
@@ -173,19 +183,23 @@ impl Model {
     pub fn policy(&self) -> Option<&Mlp> {
         match &self.network {
             Net::Policy(policy) => Some(policy),
-            Net::Predictor(_) | Net::Layers(_) => None,
+            Net::Predictor(_) | Net::Layers(..) => None,
         }
     }
 
     /// DECC's policy, if it is one.
     pub fn decides(&self) -> Option<&dyn Policy> {
-        self.layers().map(|network| network as &dyn Policy)
+        match &self.network {
+            Net::Layers(_, Some(whole)) => Some(&**whole),
+            Net::Layers(network, None) => Some(&**network),
+            Net::Predictor(_) | Net::Policy(_) => None,
+        }
     }
 
     /// Its layers, if it is DECC's.
     pub fn layers(&self) -> Option<&layers::Network> {
         match &self.network {
-            Net::Layers(network) => Some(network),
+            Net::Layers(network, _) => Some(network),
             Net::Predictor(_) | Net::Policy(_) => None,
         }
     }

@@ -29,6 +29,7 @@ pub fn card(kind: Kind, hidden: usize) -> Card {
         data: Data::default(),
         training: Training::default(),
         metrics: Metrics::default(),
+        quantisation: None,
         version: "test".into(),
     }
 }

@@ -46,6 +46,7 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
             library: "none".into(),
         },
         metrics: metrics(trained),
+        quantisation: None,
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let mut text = serde_json::to_vec_pretty(&card)

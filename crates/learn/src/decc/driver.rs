@@ -2,7 +2,7 @@
 
 use paceline_congestion::decc::STEP;
 use paceline_congestion::decc::features::{INPUTS, ONCE, latency};
-use paceline_congestion::learned::layers::{Network, Policy};
+use paceline_congestion::learned::layers::Policy;
 use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward};
 use paceline_kernel::rng::Rng;
 
@@ -19,14 +19,14 @@ pub(super) enum Decider<'a> {
     /// The rule that the policy begins with.
     Rule,
     /// A policy.
-    Policy(&'a Network),
+    Policy(&'a dyn Policy),
 }
 
 impl Decider<'_> {
     fn decide(self, seen: &[f32; INPUTS]) -> f32 {
         match self {
             Self::Rule => rule::action(last(seen)),
-            Self::Policy(network) => network.decide(seen),
+            Self::Policy(policy) => policy.decide(seen),
         }
     }
 }

@@ -6,7 +6,8 @@
 //!    that of its bottleneck and a part of its own ([`rule::shaping`]), which fades in the last third of each stage.
 //!
 //! Every so often the policy drives flows of networks that it never learns in, and of all that it has been, the best
-//! there is kept, the clone included: so a stage that spoils it costs nothing but time. A stage but the last
+//! there is kept, the clone included: so a stage that spoils it costs nothing but time. A stage begins with the policy of
+//! the one before, or with the clone where that is better there. A stage but the last
 //! ends early when the policy was better than the rule three times in a row.
 //!
 //! # What is deterministic
@@ -14,6 +15,7 @@
 //! same options give the same weights, bit for bit, on any number of threads. A stage begins with nothing but the
 //! networks of the one before ([`Reached`]), so one that is resumed comes to the same.
 
+mod compress;
 mod course;
 mod driver;
 mod model;
@@ -22,6 +24,7 @@ mod replay;
 mod rule;
 mod state;
 mod td3;
+mod tune;
 
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::layers::Network;
@@ -29,11 +32,13 @@ use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
 
 use crate::Error;
+pub use compress::{Asked, Compressed};
 pub use course::{EVALUATION, SELECTION, Stage, TRAINING};
 use driver::{Decider, Driver, Manner, judge, last};
-pub use model::{Reached, files};
+pub use model::{Reached, files, files_of_compressed, policy_of};
 use replay::{Replay, Transition};
 use td3::Learner;
+pub use tune::{Apart, Tuned, Tuning, tuned};
 
 /// How to train.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +71,7 @@ const DECISIONS: usize = 400;
 /// Step of the optimiser that clones, at its beginning.
 const CLONE_RATE: f64 = 1e-3;
 
-const STAGES: [Stage; 3] = [
+const STAGES: [Stage; 2] = [
     Stage {
         name: "many to one",
         flows: (2, 16),
@@ -77,13 +82,7 @@ const STAGES: [Stage; 3] = [
         name: "wide",
         flows: (2, 256),
         wide: true,
-        steps: 16_000,
-    },
-    Stage {
-        name: "fine",
-        flows: (2, 512),
-        wide: true,
-        steps: 16_000,
+        steps: 8000,
     },
 ];
 
@@ -154,7 +153,9 @@ pub struct TrainedPolicy {
     pub policy: Network,
     /// What it was told on the way.
     pub updates: Vec<Update>,
-    /// Decisions that it learned from.
+    /// Steps of it, and decisions that it learned from.
+    pub steps: usize,
+    /// See above.
     pub decisions: u64,
     /// Whether it was stopped early.
     pub stopped: bool,
@@ -164,6 +165,8 @@ pub struct TrainedPolicy {
 struct Training<'a> {
     options: &'a Options,
     learner: Learner,
+    /// The clone's numbers.
+    clone: Vec<f32>,
     step: usize,
     decisions: u64,
     updates: Vec<Update>,
@@ -183,6 +186,7 @@ pub fn train(
 ) -> Result<TrainedPolicy, Error> {
     let mut training = Training {
         learner: Learner::new(&mut stream(options.seed, 0, 0)),
+        clone: Vec::new(),
         options,
         step: 0,
         decisions: 0,
@@ -208,6 +212,7 @@ pub fn train(
         options: options.clone(),
         policy: training.learner.actor().clone(),
         updates: training.updates,
+        steps: training.step,
         decisions: training.decisions,
         stopped: training.stopped,
     })
@@ -222,7 +227,7 @@ impl Training<'_> {
     fn take_over(&mut self, from: Reached) -> Result<(), Error> {
         self.learner = Learner::of_values(&from.values)
             .ok_or_else(|| Error::Options("the checkpoint has networks of another size".to_string()))?;
-        (self.step, self.decisions) = (from.step, from.decisions);
+        (self.step, self.decisions, self.clone) = (from.step, from.decisions, from.clone);
         Ok(())
     }
 
@@ -233,6 +238,7 @@ impl Training<'_> {
             step: self.step,
             decisions: self.decisions,
             values: self.learner.values(),
+            clone: self.clone.clone(),
         }
     }
 
@@ -286,12 +292,19 @@ impl Training<'_> {
         if self.stopped {
             return Ok(());
         }
+        self.clone = self.learner.actor().values().to_vec();
         self.learner.settle();
         self.teach(0, FIRST, options.critics)
     }
 
     /// A stage of the curriculum.
     fn stage(&mut self, number: usize, stage: Stage) -> Result<(), Error> {
+        let clone = Network::new(self.learner.actor().layers(), self.clone.clone());
+        let threads = self.options.threads;
+        let of = |policy: &Network| trial(stage, Decider::Policy(policy), threads);
+        if of(&clone)? > of(self.learner.actor())? {
+            self.learner.act_as(clone);
+        }
         self.learner.settle();
         self.teach(number, stage, stage.steps)
     }

@@ -1,11 +1,16 @@
 //! The files of a trained policy, and of a training that may be resumed.
 
-use paceline_congestion::learned::layers::Network;
-use paceline_congestion::learned::model::{
-    Card, DECC_NAMES, Data, DataSource, FORMAT, Kind, Metrics, Normalisation, RoundMetrics, Training, sha256,
-};
+use std::path::Path;
+use std::sync::Arc;
 
-use super::{BATCH, Options, TrainedPolicy, Update};
+use paceline_congestion::learned::layers::{Layer, Network};
+use paceline_congestion::learned::model::{
+    Card, DECC, DECC_NAMES, Data, DataSource, FORMAT, Kind, Metrics, Normalisation, RoundMetrics, Training,
+    sha256,
+};
+use paceline_congestion::learned::shipped;
+
+use super::{BATCH, Options, TrainedPolicy, Tuned, Update};
 use crate::Error;
 use crate::train::{Tensor, Weights};
 use crate::write::{ModelFiles, serialize};
@@ -15,9 +20,82 @@ use crate::write::{ModelFiles, serialize};
 /// # Errors
 /// The format refuses.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
-    let weights = serialize(&tensors(&trained.policy))?;
-    let features = Kind::Decc.features();
+    let training = Training {
+        rounds: trained.steps as u64,
+        learning_rate: match trained.options.stages.is_empty() {
+            true => super::CLONE_RATE,
+            false => super::td3::ACTOR_RATE,
+        },
+        loss: loss(&trained.options).into(),
+        ..training(command, trained.options.seed)
+    };
     let card = Card {
+        data: data(trained.decisions, trained.options.seed),
+        training,
+        metrics: metrics(&trained.updates),
+        ..card(name)
+    };
+    both(card, &trained.policy)
+}
+
+/// The same of a policy that was compressed.
+///
+/// # Errors
+/// The format refuses.
+pub fn files_of_compressed(
+    name: &str,
+    tuned: &Tuned,
+    options: &Options,
+    command: &str,
+) -> Result<ModelFiles, Error> {
+    let compressed = &tuned.compressed;
+    let training = Training {
+        rounds: tuned.steps as u64,
+        learning_rate: super::tune::RATE,
+        loss: format!(
+            "pruned by {:.1} % and quantised to {:.2} bits in the mean, then taught what it did before",
+            100.0 * compressed.taken,
+            compressed.bits
+        ),
+        ..training(command, options.seed)
+    };
+    let card = Card {
+        data: data(tuned.observations as u64, options.seed),
+        training,
+        quantisation: Some(tuned.quantisation.clone()),
+        ..card(name)
+    };
+    both(card, &compressed.network)
+}
+
+/// A policy by the name that it ships with, or of a file; and its name.
+///
+/// # Errors
+/// There is none, or it is none of DECC's.
+pub fn policy_of(model: &str) -> Result<(String, Network), Error> {
+    let model = match shipped::find(model) {
+        Some(model) => model,
+        None => Arc::new(crate::write::model(Path::new(model))?),
+    };
+    let card = model.card();
+    match model.layers() {
+        Some(_) if card.quantisation.is_some() => {
+            Err(Error::Options(format!("`{}` is compressed already", card.name)))
+        }
+        Some(network) => Ok((card.name.clone(), network.clone())),
+        None => Err(Error::Options(format!(
+            "`{}` is of kind {}; expected one of kind {}",
+            card.name,
+            card.kind,
+            Kind::Decc
+        ))),
+    }
+}
+
+/// What cards have in common.
+fn card(name: &str) -> Card {
+    let features = Kind::Decc.features();
+    Card {
         format: FORMAT,
         name: name.into(),
         kind: Kind::Decc,
@@ -30,26 +108,35 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
             input: "none".into(),
             output: "none".into(),
         },
-        weights_sha256: sha256(&weights),
-        data: data(trained),
-        training: Training {
-            command: command.into(),
-            rounds: trained.updates.last().map_or(0, |last| last.step as u64),
-            batch: BATCH as u64,
-            learning_rate: match trained.options.stages.is_empty() {
-                true => super::CLONE_RATE,
-                false => super::td3::ACTOR_RATE,
-            },
-            optimiser: "Adam".into(),
-            loss: loss(&trained.options).into(),
-            seed: trained.options.seed,
-            library: "none".into(),
-        },
-        metrics: metrics(&trained.updates),
+        weights_sha256: String::new(),
+        data: Data::default(),
+        training: Training::default(),
+        metrics: Metrics::default(),
+        quantisation: None,
         version: env!("CARGO_PKG_VERSION").into(),
+    }
+}
+
+fn training(command: &str, seed: u64) -> Training {
+    Training {
+        command: command.into(),
+        batch: BATCH as u64,
+        optimiser: "Adam".into(),
+        seed,
+        library: "none".into(),
+        ..Training::default()
+    }
+}
+
+/// The files, of a card that lacks only the hash of its weights.
+fn both(card: Card, policy: &Network) -> Result<ModelFiles, Error> {
+    let weights = serialize(&tensors(policy))?;
+    let card = Card {
+        weights_sha256: sha256(&weights),
+        ..card
     };
     let mut text = serde_json::to_vec_pretty(&card)
-        .map_err(|error| Error::Options(format!("the card of {name} cannot be written: {error}")))?;
+        .map_err(|error| Error::Options(format!("the card of {} cannot be written: {error}", card.name)))?;
     text.push(b'\n');
     Ok(ModelFiles { weights, card: text })
 }
@@ -77,7 +164,7 @@ fn tensors(policy: &Network) -> Weights {
     weights
 }
 
-fn data(trained: &TrainedPolicy) -> Data {
+fn data(decisions: u64, seed: u64) -> Data {
     let source = |scenario: &str| {
         DataSource {
         scenario: scenario.into(),
@@ -85,15 +172,15 @@ fn data(trained: &TrainedPolicy) -> Data {
         settings: vec![
             "rate, delay, buffer, packets, flows, first rates and latency of decisions drawn for each episode".into(),
         ],
-        seed: trained.options.seed,
+        seed,
         fidelity: "exact".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         ..DataSource::default()
     }
     };
     Data {
-        pairs: trained.decisions,
-        train: trained.decisions,
+        pairs: decisions,
+        train: decisions,
         sources: ["rl-cc", "rl-cc-all-to-all"].map(source).to_vec(),
         ..Data::default()
     }
@@ -126,10 +213,12 @@ pub struct Reached {
     pub decisions: u64,
     /// The numbers of policy and critics.
     pub(super) values: Vec<f32>,
+    /// Those of the clone.
+    pub(super) clone: Vec<f32>,
 }
 
 /// How a file of it begins.
-const MAGIC: &[u8; 8] = b"DECC-01\n";
+const MAGIC: &[u8; 8] = b"DECC-02\n";
 /// Numbers before the values, and the hash behind them.
 const HEAD: usize = 8 + 4 * 8;
 const HASH: usize = 64;
@@ -141,7 +230,8 @@ impl Reached {
         for number in [self.seed, self.stage as u64, self.step as u64, self.decisions] {
             bytes.extend(number.to_le_bytes());
         }
-        bytes.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
+        let values = self.clone.iter().chain(&self.values);
+        bytes.extend(values.flat_map(|value| value.to_le_bytes()));
         let hash = sha256(&bytes);
         bytes.extend(hash.as_bytes());
         bytes
@@ -172,21 +262,25 @@ impl Reached {
             .iter()
             .map(|bytes| u64::from_le_bytes(*bytes));
         let mut next = || numbers.next().unwrap_or(0);
-        let reached = Self {
+        let values = values.as_chunks::<4>().0.iter();
+        let values: Vec<f32> = values.map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+            return Err(format!("its weight {place} is {}", values[place]));
+        }
+        let size = DECC.iter().map(Layer::size).sum::<usize>();
+        let Some((clone, values)) = values.split_at_checked(size) else {
+            return Err(format!(
+                "it has {} weights; expected {size} and more",
+                values.len()
+            ));
+        };
+        Ok(Self {
             seed: next(),
             stage: next() as usize,
             step: next() as usize,
             decisions: next(),
-            values: values
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .map(|bytes| f32::from_le_bytes(*bytes))
-                .collect(),
-        };
-        match reached.values.iter().position(|value| !value.is_finite()) {
-            Some(place) => Err(format!("its weight {place} is {}", reached.values[place])),
-            None => Ok(reached),
-        }
+            values: values.to_vec(),
+            clone: clone.to_vec(),
+        })
     }
 }

@@ -7,7 +7,7 @@ use paceline_congestion::learned::layers::{Layer, Network, Units};
 /// What each layer read and summed up.
 pub(super) struct Pass {
     rows: usize,
-    inputs: Vec<Vec<f32>>,
+    pub(super) inputs: Vec<Vec<f32>>,
     sums: Vec<Vec<f32>>,
     /// What came out.
     pub(super) output: Vec<f32>,

@@ -134,6 +134,11 @@ impl Learner {
         loss
     }
 
+    /// Another policy takes the place of its own.
+    pub(super) fn act_as(&mut self, policy: Network) {
+        self.actor = Fitted::new(policy);
+    }
+
     /// Targets are where policy and critics are.
     pub(super) fn settle(&mut self) {
         *self = Self::of(

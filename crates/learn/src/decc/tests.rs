@@ -51,21 +51,21 @@ fn derivatives_are_those_of_differences() {
         compared += 1;
     };
     let here = loss(&network, &input);
-    for place in 0..slope.len() {
+    for (place, found) in slope.iter().enumerate() {
         let moved = |by: f32| {
             let mut moved = network.clone();
             moved.values_mut()[place] += by;
             loss(&moved, &input)
         };
-        compare(slope[place], moved(H), here, moved(-H));
+        compare(*found, moved(H), here, moved(-H));
     }
-    for place in 0..input.len() {
+    for (place, found) in by_input.iter().enumerate() {
         let moved = |by: f32| {
             let mut moved = input.clone();
             moved[place] += by;
             loss(&network, &moved)
         };
-        compare(by_input[place], moved(H), here, moved(-H));
+        compare(*found, moved(H), here, moved(-H));
     }
     assert!(compared > (slope.len() + input.len()) * 3 / 4, "{compared}");
 }

@@ -138,6 +138,14 @@ pub(crate) struct TrainArgs {
     /// Train only the clone of the rule that a training begins with
     #[arg(long, help_heading = "Policies (adpg, decc)")]
     pub(crate) clone: bool,
+    /// Train nothing: prune and quantise a policy, one that ships or a model's file, and tune what is left
+    #[arg(
+        long,
+        value_name = "MODEL",
+        help_heading = "Policies (adpg, decc)",
+        conflicts_with_all = ["clone", "resume"]
+    )]
+    pub(crate) compress: Option<String>,
 
     /// Units of the gradient: µs and Gbit/s as in the thesis, or shares of target and line rate
     /// [default: seed]
@@ -255,6 +263,7 @@ impl TrainArgs {
         add("--target", self.target.map(|target| target.to_string()));
         words.extend(self.quick.then(|| "--quick".to_string()));
         words.extend(self.clone.then(|| "--clone".to_string()));
+        words.extend(self.compress.iter().map(|model| format!("--compress={model}")));
         shell(&words)
     }
 
@@ -281,6 +290,7 @@ impl TrainArgs {
             ("--resume", self.resume.is_some()),
         ];
         let of_policies = [("--quick", self.quick)];
+        let of_decc = [("--clone", self.clone), ("--compress", self.compress.is_some())];
         let of_runs = [("--scenarios", !self.scenarios.is_empty())];
         let given = |options: &[(&'static str, bool)]| {
             let found = options.iter().find(|(_, given)| *given);
@@ -288,7 +298,7 @@ impl TrainArgs {
         };
         let (wrong, about) = match self.what {
             Trainee::Adpg => (
-                (given(&of_gains).or_else(|| given(&[("--clone", self.clone)])))
+                (given(&of_gains).or_else(|| given(&of_decc)))
                     .or_else(|| given(&of_networks.map(|(option, is)| (option, is && option != "--rounds"))))
                     .or_else(|| given(&of_runs)),
                 "is not about policies: `train adpg` takes --seed, --rounds and --quick",
@@ -300,10 +310,10 @@ impl TrainArgs {
                     (given(&of_gains).or_else(|| given(&others)))
                         .or_else(|| given(&of_runs))
                         .or_else(|| given(&rounds)),
-                    "is not about this policy: `train decc` takes --seed, --quick, --clone and --resume",
+                    "is not about this policy: `train decc` takes --seed, --quick, --clone, --compress and --resume",
                 )
             }
-            _ if self.clone => (Some("--clone"), "goes with `train decc`"),
+            _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),
             _ if self.quick => (given(&of_policies), "goes with `train adpg` and `train decc`"),
             Trainee::Pidnn => (
                 given(&of_networks),

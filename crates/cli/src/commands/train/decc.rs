@@ -134,12 +134,12 @@ fn line(update: &Update, options: &Options) -> String {
 }
 
 fn told(trained: &TrainedPolicy, args: &TrainArgs, wall_s: f64) -> String {
-    let steps = trained.updates.last().map_or(0, |last| last.step);
     let early = if trained.stopped { ", stopped early" } else { "" };
     let folder = args.folder();
     format!(
-        "{steps} steps, {} decisions in {wall_s:.1} s{early}\n\
+        "{} steps, {} decisions in {wall_s:.1} s{early}\n\
          model in {}; a run uses it with\n  --scheme decc --set cc.decc.model={}\n",
+        trained.steps,
         trained.decisions,
         folder.display(),
         folder.join(name(&trained.options)).display()
@@ -163,6 +163,7 @@ fn record(trained: &TrainedPolicy, command: &str) -> Value {
         "seed": options.seed,
         "stages": options.stages.iter().map(|stage| stage.name).collect::<Vec<_>>(),
         "steps": options.steps(),
+        "steps_done": trained.steps,
         "decisions": trained.decisions,
         "updates": trained.updates.iter().map(update).collect::<Vec<_>>(),
         "partial": trained.stopped,

@@ -1,0 +1,99 @@
+//! Compressing DECC's policy.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use paceline_lab::files::Folder;
+use paceline_learn::decc::{self, Apart, Options, Tuned, Tuning};
+use serde_json::{Value, json};
+
+use super::args::TrainArgs;
+use super::write_json;
+use crate::failure::{Done, Ended};
+use crate::{interrupt, output};
+
+/// Compresses, tunes, writes and shows.
+pub(super) fn compress(model: &str, args: &TrainArgs) -> Ended {
+    let kept = interrupt::keep();
+    let (name, teacher) = decc::policy_of(model)?;
+    let options = Options {
+        seed: args.seed(),
+        threads: args.jobs.count(),
+        ..Options::default()
+    };
+    let begun = Instant::now();
+    let tuning = match args.quick {
+        true => Tuning::default().quick(),
+        false => Tuning::default(),
+    };
+    let tuned = decc::tuned(&teacher, &tuning, &options)?;
+    let _kept = kept.unless_whole();
+    let wall_s = begun.elapsed().as_secs_f64();
+    let name = format!("{name}-q4");
+    let files = decc::files_of_compressed(&name, &tuned, &options, &args.command())?;
+    let folder = Folder::create(&args.folder(), args.force)?;
+    for (end, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
+        folder.write(Path::new(&format!("{name}.{end}")), |out| out.write_all(bytes))?;
+    }
+    let record = record(&name, &tuned, &args.command());
+    write_json(&folder, &record)?;
+    folder.commit()?;
+    if args.say.json {
+        output::print_json(&record)?;
+    } else if !args.say.quiet {
+        let place = args.folder().join(&name);
+        output::print(&format!(
+            "{}in {wall_s:.1} s; a run uses it with\n  --scheme decc --set cc.decc.model={}\n",
+            told(&tuned),
+            place.display()
+        ))?;
+    }
+    Ok(Done::All)
+}
+
+fn told(tuned: &Tuned) -> String {
+    let compressed = &tuned.compressed;
+    let apart = |apart: &Apart| {
+        format!(
+            "actions {:.2} % of their range apart, reward in trials {:.5} (before compression {:.5})",
+            100.0 * apart.difference,
+            apart.rewards.1,
+            apart.rewards.0
+        )
+    };
+    format!(
+        "taken away: {:.2} % of the weights, those up to {:.5}\n\
+         left: {:.2} bits in the mean, multiples up to {}\n\
+         before tuning: {}\nafter tuning: {}\nin whole numbers: {}\n",
+        100.0 * compressed.taken,
+        compressed.threshold,
+        compressed.bits,
+        compressed.most,
+        apart(&tuned.rounded),
+        apart(&tuned.tuned),
+        apart(&tuned.whole)
+    )
+}
+
+/// `training.json`.
+fn record(name: &str, tuned: &Tuned, command: &str) -> Value {
+    let compressed = &tuned.compressed;
+    let apart = |apart: &Apart| json!({"difference": apart.difference, "reward": apart.rewards.1});
+    json!({
+        "what": name,
+        "command": command,
+        "scales": compressed.scales,
+        "threshold": compressed.threshold,
+        "taken": compressed.taken,
+        "steps": compressed.steps,
+        "bits": compressed.bits,
+        "most": compressed.most,
+        "reward": tuned.tuned.rewards.0,
+        "rounded": apart(&tuned.rounded),
+        "tuned": apart(&tuned.tuned),
+        "whole": apart(&tuned.whole),
+        "observations": tuned.observations,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
