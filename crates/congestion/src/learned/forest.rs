@@ -136,12 +136,30 @@ pub struct Parts {
     pub about: Map<String, Value>,
 }
 
+impl Parts {
+    /// A feature's thresholds, in order, each once.
+    pub fn borders(&self, feature: usize) -> Vec<i32> {
+        borders(&self.trees, feature)
+    }
+}
+
+/// Those of some trees.
+fn borders(trees: &[Tree], feature: usize) -> Vec<i32> {
+    let splits = trees.iter().flat_map(|tree| &tree.splits);
+    let of = splits.filter(|split| split.feature == feature);
+    let mut borders: Vec<i32> = of.map(|split| split.above).collect();
+    borders.sort_unstable();
+    borders.dedup();
+    borders
+}
+
 /// A forest, ready to decide.
 #[derive(Clone, Debug)]
 pub struct Forest {
     parts: Parts,
     sha256: String,
-    layout: Layout,
+    /// The fast way, if bytes suffice for it.
+    layout: Option<Layout>,
 }
 
 impl PartialEq for Forest {
@@ -223,7 +241,10 @@ impl Forest {
 
     /// The output in the forest's units.
     pub fn sum(&self, features: &[f32]) -> i64 {
-        self.cut(self.layout.sum(features))
+        match &self.layout {
+            Some(layout) => self.cut(layout.sum(features)),
+            None => self.sum_at(&self.positions(features)),
+        }
     }
 
     /// The same, of positions, tree by tree: slower, and what the fast way has to give.
@@ -235,12 +256,14 @@ impl Forest {
         self.cut(self.parts.start + sum)
     }
 
-    /// Positions of features.
-    pub fn positions(&self, features: &[f32]) -> Vec<i32> {
+    /// Positions of features; behind them, and of a feature that is not there, 0.
+    pub fn positions(&self, features: &[f32]) -> [i32; MAX_FEATURES] {
+        let mut positions = [0; MAX_FEATURES];
         let pairs = self.parts.features.iter().zip(features);
-        pairs
-            .map(|(feature, value)| feature.scale.position(*value))
-            .collect()
+        for (position, (feature, value)) in positions.iter_mut().zip(pairs) {
+            *position = feature.scale.position(*value);
+        }
+        positions
     }
 
     /// Units as a number.

@@ -45,10 +45,23 @@ fn trees_by_hand() {
 }
 
 #[test]
-fn eight_at_a_time_is_one_by_one() {
-    for (trees, features, depth) in [(1, 1, 1), (7, 3, 6), (8, 30, 6), (300, 30, 6), (41, 64, 10)] {
+fn side_by_side_is_one_by_one() {
+    let sizes = [
+        (1, 1, 1, 1),
+        (7, 3, 6, 1),
+        (64, 30, 6, 1),
+        (300, 30, 6, 1),
+        // Leaves of more than 16 bits, deeper trees, and what bytes do not suffice for: depth, and thresholds.
+        (65, 4, 6, 1_000_000),
+        (41, 64, 8, 1),
+        (41, 64, 10, 1),
+        (300, 2, 6, 1),
+    ];
+    for (trees, features, depth, times) in sizes {
         let mut parts = random(trees, features, depth, trees as u64);
         parts.start = -77;
+        let leaves = parts.trees.iter_mut().flat_map(|tree| &mut tree.leaves);
+        leaves.for_each(|leaf| *leaf *= times);
         let forest = Forest::new(parts).unwrap();
         let mut rng = Rng::stream(5, Purpose::Training, 1);
         for _ in 0..500 {
