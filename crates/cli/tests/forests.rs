@@ -1,4 +1,4 @@
-//! `paceline import`, `prove`, `export`: a forest from CatBoost to C.
+//! `paceline import`, `prove`, `export`: a forest from CatBoost to C; `distill`: from a policy to a run; pages.
 
 mod common;
 
@@ -102,6 +102,62 @@ fn refusals() {
         said(path, &["prove", "float.json"]),
         said(path, &["prove", "float.json", "--falling", "latncy"]),
         said(path, &["prove", "float.json", "--claim", "loss => 1.."]),
+        said(path, &["distill", "adgp"]),
+        said(path, &["distill", "rtt-lstm"]),
+        said(path, &["distill", "float.json"]),
+        said(path, &["explain", "adpg", "--page", "page.html"]),
+        said(path, &["run", "rl-cc", "--set", "cc.adpg.model=float.json"]),
     ];
     assert_snapshot!(all.join("\n"));
+}
+
+/// A policy's trees: a run uses them, what is said of them is proved, they become C, and they have a page.
+#[test]
+fn from_a_policy_to_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let distil = [
+        "distill", "adpg", "--quick", "--trees", "20", "--rounds", "1", "-o", "mine",
+    ];
+    let table = stdout(path, &distil);
+    assert!(
+        table.contains("forest, kept") && table.contains("16 flows to one host"),
+        "{table}"
+    );
+    let model = "mine/adpg-tree-20.json";
+    let proved = stdout(path, &["prove", model]);
+    assert_eq!(proved.matches("  holds  ").count(), 3, "{proved}");
+    let header = stdout(path, &["export", model]);
+    assert!(header.contains("#define ADPG_TREE_20_FEATURES 4"), "{header}");
+    let said = stdout(path, &["explain", model]);
+    for expected in [
+        "distilled from",
+        "adpg",
+        "no stall",
+        "paceline distill adpg --trees=20",
+        "[cc.adpg]",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    stdout(path, &["explain", model, "--page", "page.html"]);
+    let [own, again] =
+        ["mine/report.html", "page.html"].map(|page| fs::read_to_string(path.join(page)).unwrap());
+    for page in [own, again] {
+        assert!(page.contains("Which feature decides") && page.contains("a[t] along z[t]"));
+        assert!(page.contains("128 that it met") && page.contains("no stall"));
+    }
+    let set = format!("cc.adpg.model={model}");
+    let run = [
+        "run",
+        "rl-cc",
+        "--duration",
+        "1ms",
+        "--set",
+        &set,
+        "--set",
+        "cc.adpg.decision-latency=1530ns",
+    ];
+    stdout(path, &[&run[..], &["-o", "run", "-q"]].concat());
+    stdout(path, &["run", "run", "-o", "again", "-q"]);
+    common::assert_same(&path.join("run"), &path.join("again"));
 }

@@ -22,6 +22,10 @@
 //! weights minimise, G discounting what comes later and being the mean of z from t on, the mean of `a G` and half the
 //! mean square of the differences of flows' actions.
 //!
+//! The function of (2) may be a forest of boosted trees as well, which reads and gives the same: `model` says which.
+//! `adpg-tree-100`, `-300` and `-1000` were distilled from `adpg` (`paceline distill adpg`); `paceline reproduce
+//! adpg-distilled` holds them beside it.
+//!
 //! # Parameters
 //! [`Params`]. `base-rtt` is by default that of the path; RL-CC's is 8192 ns, whatever the network.
 //!
@@ -44,7 +48,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, PathInfo, Report, SendLimits};
 use crate::external::{self, Clock, External};
-use crate::learned::mlp::{INPUTS, Mlp};
+use crate::learned::mlp::INPUTS;
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
@@ -52,7 +56,7 @@ use crate::registry::{Definition, Scheme, WindowMode};
 params! {
     /// Parameters of ADPG.
     pub struct Params {
-        /// The network: the name of a model that ships (`paceline list models`), or the path of a model file;
+        /// The network, or a forest: the name of a model that ships (`paceline list models`), or the path of a model file;
         /// auto is `adpg`.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train adpg`";
         /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
@@ -198,7 +202,7 @@ impl Adpg {
     /// # Panics
     /// If the model is not there, or no policy: parameters are to be validated first.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
-        let model = params.model().filter(|model| model.policy().is_some());
+        let model = params.model().filter(|model| model.fits(Kind::Adpg).is_ok());
         let asks = external::Params {
             clock: Clock::RoundTrip,
             initial_rate: params.initial_rate.or(path.line_rate),
@@ -222,12 +226,6 @@ impl Adpg {
         self.action
     }
 
-    fn policy(&self) -> &Mlp {
-        self.model
-            .policy()
-            .expect("it was checked when the sender was made")
-    }
-
     /// Equations (1) to (3).
     fn decide(&mut self, report: &Report, line: BitRate) -> SendLimits {
         let rtt = report.tally.rtt_mean().as_us_f64() / self.base_rtt.as_us_f64().max(1e-9);
@@ -238,7 +236,7 @@ impl Adpg {
         let [.., a, z] = self.seen.unwrap_or([now[0], now[1], now[0], now[1]]);
         let seen = [a, z, now[0], now[1]];
         self.seen = Some(seen);
-        self.action = self.policy().act(&seen);
+        self.action = self.model.act(&seen);
         let bps = rate.as_bps() as f64 * multiplier(self.action, self.step);
         SendLimits {
             rate: BitRate::from_bps((bps as u64).max(1)),
@@ -325,7 +323,7 @@ mod tests {
         };
         let error = params.check().unwrap_err().to_string();
         assert!(
-            error.contains("`rtt-lstm` is of kind lstm; expected one of kind adpg"),
+            error.contains("`rtt-lstm` is of kind lstm; expected one of kind adpg, or a forest"),
             "{error}"
         );
         let params = Params {
@@ -338,6 +336,69 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .contains("did you mean `adpg`?")
+        );
+    }
+
+    fn forest(features: [&str; 4], output: &str) -> ModelRef {
+        use crate::learned::forest::{Forest, Parts, Scale, Split, Tree};
+        let tree = Tree {
+            splits: vec![Split {
+                feature: 3,
+                above: -512,
+            }],
+            leaves: vec![8, -24],
+        };
+        let features = features.map(|name| (name, Scale::Fixed(11)));
+        let parts = Parts {
+            output: output.into(),
+            ..crate::testkit::forests::parts(&features, vec![tree])
+        };
+        let model = Model::of_forest(Forest::new(parts).expect("parts that fit"));
+        ModelRef::read_from("mine", Arc::new(model))
+    }
+
+    /// A forest of one question: with z up to -1/4 the action is 1/2, above it -1.5, which is cut to -1.
+    #[test]
+    fn a_forest_decides() {
+        let params = Params {
+            model: Auto::Is(forest(["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"], "a[t]")),
+            initial_rate: Auto::Is(BitRate::from_gbps(20)),
+            ..Params::default()
+        };
+        params.check().unwrap();
+        let mut pair = Pair::new(star_path(), |path| Adpg::new(&params, path));
+        let mut after = |rtt_ns: u64, round: u64| {
+            pair.advance(Span::from_us(50));
+            pair.ack(&AckInfo {
+                rtt: Span::from_ns(rtt_ns),
+                ..ack(round * 100_000, round * 100_000 + 50_000)
+            });
+            pair.decision();
+            pair.rate().as_gbps_f64()
+        };
+        assert!((after(4160, 1) - 20.0 * 1.1).abs() < 1e-6);
+        assert!((after(40_000, 2) - 20.0 * 1.1 / 1.2).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_forest_that_reads_or_gives_something_else_is_refused() {
+        let said = |model| {
+            let params = Params {
+                model: Auto::Is(model),
+                ..Params::default()
+            };
+            params.check().unwrap_err().to_string()
+        };
+        let names = ["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"];
+        let other = said(forest(["a[t-2]", "z[t]", "a[t-1]", "z[t-1]"], "a[t]"));
+        assert!(
+            other.contains("does not fit: features[1].name is \"z[t]\"; expected \"z[t-1]\""),
+            "{other}"
+        );
+        let output = said(forest(names, "rate"));
+        assert!(
+            output.contains("its output is \"rate\"; expected \"a[t]\""),
+            "{output}"
         );
     }
 }

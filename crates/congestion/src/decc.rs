@@ -225,7 +225,7 @@ impl Decc {
             None => Seen::first(now),
         };
         self.seen = Some(seen);
-        self.action = self.policy().decide(&seen.0);
+        self.action = self.policy().decide(&seen.0).clamp(-1.0, 1.0);
         let at = (report.limits.rate, report.tally.rtt_mean());
         window::moved((self.action, self.step), at, path, &mut self.window)
     }

@@ -5,7 +5,7 @@ use paceline_congestion::learned::shipped;
 use paceline_env::{Action, Batch, Config, Environment, Feature, Reward, Source};
 use paceline_scenario::Overrides;
 
-fn overrides(scheme: &str) -> Overrides {
+fn overrides(scheme: &str, model: Option<&str>) -> Overrides {
     let set = [
         format!("cc.{scheme}.initial-rate=10Gbps"),
         format!("cc.{scheme}.min-rate=100Mbps"),
@@ -13,21 +13,27 @@ fn overrides(scheme: &str) -> Overrides {
         "record.accounts=off".to_string(),
     ];
     let not_marked = (scheme == "external").then(|| "cc.external.ecn=false".to_string());
+    let model = model.map(|model| format!("cc.adpg.model={model}"));
     Overrides {
         scheme: Some(scheme.to_string()),
-        set: set.into_iter().chain(not_marked).collect(),
+        set: set.into_iter().chain(not_marked).chain(model).collect(),
         ..Overrides::default()
     }
 }
 
-/// The policy that ships decides for flows from outside: they go the way of flows under `adpg`, to the byte.
+/// A policy that ships decides for flows from outside: they go the way of flows under `adpg`, to the byte.
 #[test]
 fn the_policy_in_an_environment_is_the_scheme() {
-    let policy = shipped::find("adpg").unwrap();
-    let policy = policy.policy().unwrap();
+    for name in ["adpg", "adpg-tree-100"] {
+        goes_the_same_way(name);
+    }
+}
+
+fn goes_the_same_way(name: &str) {
+    let policy = shipped::find(name).unwrap();
     let source = Source {
         name: "rl-cc".to_string(),
-        overrides: overrides("external"),
+        overrides: overrides("external", None),
     };
     let config = Config {
         features: ["action", "adpg"]
@@ -52,7 +58,7 @@ fn the_policy_in_an_environment_is_the_scheme() {
         environment.submit(&actions).unwrap();
     }
     let outside = environment.finish().unwrap().outcome;
-    let input = paceline_lab::load("rl-cc", &overrides("adpg")).unwrap();
+    let input = paceline_lab::load("rl-cc", &overrides("adpg", Some(name))).unwrap();
     let inside = paceline_lab::run::execute(&input, &mut |_| paceline_lab::run::Control::Continue);
     let inside = inside.unwrap().outcome;
     assert!(decisions > 200, "{decisions}");

@@ -1,6 +1,8 @@
 //! Lists of what is built in.
 
-use paceline_congestion::learned::model::Card;
+use std::sync::Arc;
+
+use paceline_congestion::learned::Model;
 use paceline_congestion::registry::SCHEMES;
 use paceline_scenario::builtin::{self, Entry, Extent, Group};
 use serde_json::{Value, json};
@@ -114,10 +116,11 @@ pub fn workloads() -> Vec<Item> {
 
 /// The models that ship.
 pub fn models() -> Vec<Item> {
-    let item = |card: &Card| {
-        Item::new(&card.name, cards::about(card))
+    let item = |model: &Arc<Model>| {
+        let card = model.card();
+        Item::new(&card.name, cards::about(model))
             .with("kind", card.kind.name())
-            .with("parameters", card.parameters())
+            .with("parameters", model.parameters())
             .with("test_mape", card.metrics.test_mape)
             .with("data", json!(card.data))
     };

@@ -1,22 +1,29 @@
 //! Trained models: those that ship, and files.
 
-use std::fs;
+mod forest;
+
 use std::path::Path;
+use std::sync::Arc;
 
 use paceline_congestion::learned::model::{Card, DataSource, Kind, Model};
 use paceline_congestion::learned::shipped::{self, SHIPPED};
 use paceline_congestion::registry::Scheme;
 use paceline_lab::layout;
 use paceline_lab::text::percent;
+use paceline_scenario::{is_model_file, read_model};
 
-/// The cards of the models that ship.
-pub(crate) fn shipped() -> Vec<Card> {
+/// The models that ship.
+pub(crate) fn shipped() -> Vec<Arc<Model>> {
     let models = SHIPPED.iter().filter_map(|shipped| shipped::find(shipped.name));
-    models.map(|model| model.card().clone()).collect()
+    models.collect()
 }
 
 /// What it is, in a line.
-pub(crate) fn about(card: &Card) -> String {
+pub(crate) fn about(model: &Model) -> String {
+    let card = model.card();
+    if let Some(forest) = model.forest() {
+        return forest::about(forest);
+    }
     if card.kind.decides() {
         return format!(
             "{}, {} parameters; {}",
@@ -43,6 +50,7 @@ fn kind(card: &Card) -> String {
         Kind::Ar3 => "linear in the last three features, AR(3)".to_string(),
         Kind::Adpg => "policy of two hidden layers of 12 units".to_string(),
         Kind::Decc => "policy of five layers, one of them recurrent".to_string(),
+        Kind::Forest => "boosted oblivious trees".to_string(),
     }
 }
 
@@ -69,7 +77,7 @@ fn trained_on(card: &Card) -> String {
 /// The page of a model that ships.
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let model = shipped::find(name)?;
-    Some(card_page(model.card(), name, width))
+    Some(model_page(&model, name, width))
 }
 
 /// The page of a model's file, if `name` is the name of one.
@@ -78,20 +86,24 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
 /// It cannot be read, or is damaged.
 pub(crate) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, String> {
     let path = Path::new(name);
-    let known = path
-        .extension()
-        .is_some_and(|ending| ending == "safetensors" || ending == "json");
-    if !known {
+    if !is_model_file(path) {
         return Ok(None);
     }
-    let read =
-        |path: &Path| fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-    let card = read(&path.with_extension("json"))?;
-    let weights = path.with_extension("safetensors");
-    let model =
-        Model::parse(&card, &read(&weights)?).map_err(|error| format!("{}: {error}", weights.display()))?;
-    let place = weights.display().to_string();
-    Ok(Some(card_page(model.card(), &place, width)))
+    let model = read_model(path)?;
+    let ending = if model.forest().is_some() {
+        "json"
+    } else {
+        "safetensors"
+    };
+    let place = path.with_extension(ending).display().to_string();
+    Ok(Some(model_page(&model, &place, width)))
+}
+
+fn model_page(model: &Model, place: &str, width: usize) -> String {
+    match model.forest() {
+        Some(forest) => forest::page(forest, model, place, width),
+        None => card_page(model.card(), place, width),
+    }
 }
 
 /// The page of a policy: what it reads and does, and from what it learned.
@@ -240,17 +252,17 @@ fn how(card: &Card) -> String {
 /// The models that a scheme's page lists: those that ship and fit, where the scheme reads models.
 pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
     let mut shipped = shipped();
-    shipped.retain(|card| match card.kind.decides() {
-        true => card.kind.name() == scheme.name,
-        false => ![Kind::Adpg, Kind::Decc]
-            .iter()
-            .any(|kind| kind.name() == scheme.name),
+    let policies = [Kind::Adpg, Kind::Decc].into_iter();
+    let policy = policies.into_iter().find(|kind| kind.name() == scheme.name);
+    shipped.retain(|model| match policy {
+        Some(kind) => model.fits(kind).is_ok(),
+        None => !model.card().kind.decides(),
     });
     let mut parameters = (scheme.params)().into_iter();
     if shipped.is_empty() || !parameters.any(|parameter| parameter.name == "model") {
         return String::new();
     }
-    let row = |card: &Card| vec![format!("  {}", card.name), about(card)];
+    let row = |model: &Arc<Model>| vec![format!("  {}", model.card().name), about(model)];
     let rows: Vec<Vec<String>> = shipped.iter().map(row).collect();
     format!("\nModels that ship:\n{}", layout::columns(&rows, width))
 }

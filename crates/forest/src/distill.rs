@@ -3,25 +3,53 @@
 //! A forest that was taught only where its teacher goes knows nothing of where its own small mistakes take it. So rounds
 //! follow each other (DAgger): the forest decides, the teacher says of everything that the forest met what it would have
 //! done, and the next forest learns from all rounds' rows. In round 0 the teacher itself decides. Which of the forests is
-//! kept is decided by what its own decisions were worth, not by how near it is to the teacher.
+//! kept is decided by what its decisions were worth in episodes of which nothing is learned, not by how near it is to the
+//! teacher.
 //!
 //! S. Ross, G. Gordon, D. Bagnell, "A Reduction of Imitation Learning and Structured Prediction to No-Regret Online
 //! Learning", AISTATS 2011.
 
 use paceline_congestion::learned::forest::Forest;
 
-use crate::train::{Options, Rows, Shape, TrainError, train};
+use crate::train::{Options, Rows, Shape, TrainError, Trained, train};
 
 /// What decides: features in, an action out.
-pub type Policy<'a> = dyn FnMut(&[f32]) -> f32 + 'a;
+pub type Policy<'a> = dyn Fn(&[f32]) -> f32 + Sync + 'a;
 
-/// Where policies decide: an episode of that number under a policy, and what it was worth.
-pub type World<'a, E> = dyn FnMut(usize, &mut Policy<'_>) -> Result<f64, E> + 'a;
+/// Where policies decide.
+pub trait World {
+    /// Why it refuses.
+    type Error;
+
+    /// An episode under a policy.
+    ///
+    /// # Errors
+    /// It refuses.
+    fn episode(&mut self, stage: Stage, policy: &Policy<'_>) -> Result<Met, Self::Error>;
+}
+
+/// What an episode is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// To learn from, in the round of this number.
+    Learning(usize),
+    /// To choose by; the same for every round, whose number this is.
+    Choosing(usize),
+}
+
+/// What a policy met.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Met {
+    /// Features, row by row.
+    pub features: Vec<f32>,
+    /// What its decisions were worth.
+    pub worth: f64,
+}
 
 /// How to distil.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Rounds in which the forest decides.
+    /// Rounds in which a forest decides, one at least.
     pub rounds: usize,
     /// Rows to learn from at most: of more, every other one of the fullest rounds goes.
     pub most: usize,
@@ -34,11 +62,11 @@ pub struct Plan {
 pub struct Round {
     /// Its number; 0 is the teacher's.
     pub number: usize,
-    /// What its decisions were worth.
+    /// What its decisions were worth in the episodes that choose.
     pub worth: f64,
-    /// How far they were from the teacher's: root of the mean square.
+    /// How far they were from the teacher's there: root of the mean square.
     pub error: f64,
-    /// How many.
+    /// Decisions that were learned from.
     pub rows: usize,
 }
 
@@ -51,8 +79,10 @@ pub struct Distilled {
     pub best: usize,
     /// Round by round.
     pub rounds: Vec<Round>,
-    /// What was learned from last.
+    /// What all rounds met, as far as it was not thinned.
     pub rows: Rows,
+    /// What each feature's questions gained, as shares of all: of the forest's training.
+    pub gains: Vec<f64>,
 }
 
 /// Why there is no forest.
@@ -70,47 +100,52 @@ pub enum DistillError<E> {
 ///
 /// # Errors
 /// The world refuses, or what it showed is nothing to learn from.
-pub fn distill<E>(
+pub fn distill<W: World>(
     shape: &Shape,
-    teacher: &mut Policy<'_>,
-    world: &mut World<'_, E>,
+    teacher: &Policy<'_>,
+    world: &mut W,
     plan: &Plan,
-) -> Result<Distilled, DistillError<E>> {
+) -> Result<Distilled, DistillError<W::Error>> {
+    let width = shape.features.len();
     let mut seen: Vec<Rows> = Vec::new();
     let mut rounds: Vec<Round> = Vec::new();
-    let mut best: Option<(f64, usize, Forest)> = None;
-    let mut forest: Option<Forest> = None;
+    let mut trained: Option<Trained> = None;
+    let mut best: Option<(f64, usize, Trained)> = None;
     for number in 0..=plan.rounds.max(1) {
-        let mut rows = Rows::default();
-        let mut squares = 0.0;
-        let mut decide = |features: &[f32]| {
-            let wanted = teacher(features);
-            rows.push(features, wanted);
-            let done = forest.as_ref().map_or(wanted, |forest| forest.decide(features));
-            squares += f64::from(done - wanted).powi(2);
-            done
+        let decide = |features: &[f32]| match &trained {
+            Some(trained) => trained.forest.decide(features),
+            None => teacher(features),
         };
-        let worth = world(number, &mut decide).map_err(DistillError::World)?;
+        let mut episode = |stage| world.episode(stage, &decide).map_err(DistillError::World);
+        let chosen = episode(Stage::Choosing(number))?;
+        let met = episode(Stage::Learning(number))?;
+        let squares = chosen.features.chunks_exact(width);
+        let squares: f64 = squares.map(|x| f64::from(decide(x) - teacher(x)).powi(2)).sum();
+        let mut rows = Rows::default();
+        met.features
+            .chunks_exact(width)
+            .for_each(|x| rows.push(x, teacher(x)));
         rounds.push(Round {
             number,
-            worth,
-            error: (squares / rows.len().max(1) as f64).sqrt(),
+            worth: chosen.worth,
+            error: (squares / (chosen.features.len() / width).max(1) as f64).sqrt(),
             rows: rows.len(),
         });
-        if let Some(forest) = forest.take()
-            && best.as_ref().is_none_or(|(most, ..)| worth > *most)
-        {
-            best = Some((worth, number, forest));
-        }
         seen.push(rows);
+        if let Some(trained) = trained.take()
+            && best.as_ref().is_none_or(|(most, ..)| chosen.worth > *most)
+        {
+            best = Some((chosen.worth, number, trained));
+        }
         if number < plan.rounds.max(1) {
             thin(&mut seen, plan.most);
-            forest = Some(train(shape, &joined(&seen), &plan.options)?.forest);
+            trained = Some(train(shape, &joined(&seen), &plan.options)?);
         }
     }
-    let (_, best, forest) = best.expect("a forest decided in the last round");
+    let (_, best, trained) = best.expect("a forest decided in the last round");
     Ok(Distilled {
-        forest,
+        forest: trained.forest,
+        gains: trained.gains,
         best,
         rounds,
         rows: joined(&seen),
@@ -176,18 +211,30 @@ mod tests {
     }
 
     /// A mass that is to come to rest at 0, and is pushed now and then; what was worth more stayed nearer.
-    fn mass(number: usize, policy: &mut Policy<'_>) -> Result<f64, Infallible> {
-        let mut rng = Rng::stream(number as u64, Purpose::Training, 0);
-        let (mut place, mut speed, mut away) = (1.0f32, 0.0f32, 0.0f64);
-        for step in 0..2000 {
-            speed += 0.1 * policy(&[place, speed]);
-            if step % 100 == 0 {
-                speed += rng.next_f64() as f32 - 0.5;
+    struct Mass;
+
+    impl World for Mass {
+        type Error = Infallible;
+
+        fn episode(&mut self, stage: Stage, policy: &Policy<'_>) -> Result<Met, Infallible> {
+            let seed = match stage {
+                Stage::Learning(number) => number as u64,
+                Stage::Choosing(_) => 1000,
+            };
+            let mut rng = Rng::stream(seed, Purpose::Training, 0);
+            let (mut place, mut speed) = (1.0f32, 0.0f32);
+            let mut met = Met::default();
+            for step in 0..2000 {
+                met.features.extend([place, speed]);
+                speed += 0.1 * policy(&[place, speed]);
+                if step % 100 == 0 {
+                    speed += rng.next_f64() as f32 - 0.5;
+                }
+                place += 0.1 * speed;
+                met.worth -= f64::from(place.abs());
             }
-            place += 0.1 * speed;
-            away += f64::from(place.abs());
+            Ok(met)
         }
-        Ok(-away)
     }
 
     fn teach(x: &[f32]) -> f32 {
@@ -196,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_forest_does_what_its_teacher_does() {
-        let distilled = distill(&shape(), &mut |x| teach(x), &mut mass, &plan()).unwrap();
+        let distilled = distill(&shape(), &teach, &mut Mass, &plan()).unwrap();
         let rounds = &distilled.rounds;
         assert_eq!(rounds.len(), 5);
         assert_eq!((rounds[0].error, rounds[0].rows), (0.0, 2000));
@@ -206,20 +253,35 @@ mod tests {
         assert!(rounds[1..].iter().all(|round| round.worth <= best.worth));
         assert!(best.worth > 1.3 * rounds[0].worth, "{rounds:?}");
         assert!(distilled.rows.len() <= 3000 + 2000);
-        let again = distill(&shape(), &mut |x| teach(x), &mut mass, &plan()).unwrap();
+        assert!((distilled.gains.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        let again = distill(&shape(), &teach, &mut Mass, &plan()).unwrap();
         assert_eq!(again.forest, distilled.forest);
+    }
+
+    /// A world that closes at a stage.
+    struct Closing(Stage);
+
+    impl World for Closing {
+        type Error = &'static str;
+
+        fn episode(&mut self, stage: Stage, _: &Policy<'_>) -> Result<Met, &'static str> {
+            match stage == self.0 {
+                true => Err("closed"),
+                false => Ok(Met::default()),
+            }
+        }
     }
 
     #[test]
     fn a_world_that_refuses_is_heard() {
-        let mut refuse = |number: usize, _: &mut Policy<'_>| match number {
-            0 => Ok(0.0),
-            _ => Err("closed"),
+        let told = |stage| {
+            let error = distill(&shape(), &teach, &mut Closing(stage), &plan());
+            error.unwrap_err().to_string()
         };
-        let error = distill(&shape(), &mut |x| teach(x), &mut refuse, &plan()).unwrap_err();
-        assert_eq!(error.to_string(), "the number of rows is 0; expected 2 at least");
-        let mut refuse = |_: usize, _: &mut Policy<'_>| Err("closed");
-        let error = distill(&shape(), &mut |x| teach(x), &mut refuse, &plan()).unwrap_err();
-        assert_eq!(error.to_string(), "closed");
+        assert_eq!(told(Stage::Learning(0)), "closed");
+        assert_eq!(
+            told(Stage::Learning(1)),
+            "the number of rows is 0; expected 2 at least"
+        );
     }
 }

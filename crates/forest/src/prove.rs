@@ -26,6 +26,17 @@ pub enum Verdict {
     Open,
 }
 
+impl Verdict {
+    /// In a word.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Refuted(_) => "refuted",
+            Self::Open => "open",
+        }
+    }
+}
+
 /// Where a claim does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Counterexample {
@@ -88,15 +99,7 @@ pub fn prove_trend(forest: &Forest, feature: usize, trend: Trend, budget: u64) -
         .iter()
         .map(|feature| feature.scale.range())
         .collect();
-    let mut thresholds: Vec<i32> = parts
-        .trees
-        .iter()
-        .flat_map(|tree| &tree.splits)
-        .filter(|split| split.feature == feature)
-        .map(|split| split.above)
-        .collect();
-    thresholds.sort_unstable();
-    thresholds.dedup();
+    let thresholds = parts.borders(feature);
     let name = &parts.features[feature].name;
     let mut finding = Finding {
         what: format!("{} is {trend} in {name}", parts.output),

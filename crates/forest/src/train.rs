@@ -29,7 +29,7 @@ use paceline_congestion::learned::forest::{Feature, Forest, ForestError, Parts, 
 use paceline_kernel::rng::{Purpose, Rng};
 use serde_json::Map;
 
-use bins::Binned;
+use bins::{Ask, Binned};
 use grow::{Grower, Grown};
 
 /// Fractional bits of leaves at most.
@@ -168,6 +168,8 @@ pub struct Trained {
     pub forest: Forest,
     /// Tree by tree, also those that were not kept.
     pub course: Vec<Step>,
+    /// By feature, what its questions gained, as a share of what all gained: (1) after a level, less that before.
+    pub gains: Vec<f64>,
 }
 
 /// What a forest is called, what it reads and what it gives.
@@ -200,11 +202,14 @@ pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, T
     let mut trees: Vec<Tree> = Vec::new();
     let mut course: Vec<Step> = Vec::new();
     let mut best = (f64::INFINITY, 0);
+    // Of each tree, by feature.
+    let mut gains: Vec<Vec<f64>> = Vec::new();
     while trees.len() < options.trees {
-        let Grown { tree, asks } = grower.grow(&fit.residuals());
+        let Grown { tree, asks, gained } = grower.grow(&fit.residuals());
         if asks.is_empty() {
             break;
         }
+        gains.push(by_feature(shape.features.len(), &asks, &gained));
         for (row, sum) in fit.sums.iter_mut().enumerate() {
             *sum += i64::from(tree.leaves[binned.leaf(&asks, row)]);
         }
@@ -225,6 +230,7 @@ pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, T
     if options.patience > 0 {
         trees.truncate(best.1);
     }
+    let gains = shares(shape.features.len(), &gains[..trees.len()]);
     let inward = |[low, high]: [f64; 2]| {
         [
             (low / fit.unit()).ceil() as i64,
@@ -242,7 +248,31 @@ pub fn train(shape: &Shape, rows: &Rows, options: &Options) -> Result<Trained, T
         claims: Vec::new(),
         about: Map::new(),
     })?;
-    Ok(Trained { forest, course })
+    Ok(Trained {
+        forest,
+        course,
+        gains,
+    })
+}
+
+/// What a tree's questions gained, by feature.
+fn by_feature(features: usize, asks: &[Ask], gained: &[f64]) -> Vec<f64> {
+    let mut gains = vec![0.0; features];
+    for (ask, gain) in asks.iter().zip(gained) {
+        gains[ask.feature] += gain;
+    }
+    gains
+}
+
+/// The sum over trees, as shares of all.
+fn shares(features: usize, trees: &[Vec<f64>]) -> Vec<f64> {
+    let sums: Vec<f64> = (0..features)
+        .map(|k| trees.iter().map(|gains| gains[k]).sum())
+        .collect();
+    let all: f64 = sums.iter().sum();
+    sums.into_iter()
+        .map(|sum| if all > 0.0 { sum / all } else { 0.0 })
+        .collect()
 }
 
 /// Targets, and how far the trees have come.

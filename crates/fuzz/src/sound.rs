@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use paceline_congestion::learned::forest::{Forest, Scale};
 use paceline_congestion::learned::shipped::SHIPPED;
+use paceline_congestion::testkit::forests;
 use paceline_fabric::Progress;
 use paceline_lab::files::columns::{Column, Values, write_parquet};
 use paceline_lab::files::{Folder, Format, Writing, write_run_into};
@@ -232,6 +234,8 @@ fn training(folder: &Path) -> Result<()> {
     let model = &SHIPPED[0];
     write(folder, "model/mine.json", model.card)?;
     write(folder, "model/mine.safetensors", model.weights)?;
+    let forest = Forest::new(forests::random(6, &[Scale::Fixed(8), Scale::Float], 4, 1))?;
+    write(folder, "model/forest.json", forest.to_json().as_bytes())?;
     let trace = Trace::from_folder(&folder.join("run"))?;
     let data = Dataset::draw(&[trace], 8, 1)?;
     data.write(&folder.join("dataset.parquet"))?;

@@ -8,6 +8,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result};
 use miette::{GraphicalReportHandler, GraphicalTheme};
+use paceline_congestion::learned::forest::{Forest, ForestError};
 use paceline_congestion::learned::model::{Card, Model, sha256};
 use paceline_lab::diff::Diff;
 use paceline_lab::files::RunData;
@@ -55,7 +56,7 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
 }
 
 /// All of them.
-pub(crate) static TARGETS: [Target; 22] = [
+pub(crate) static TARGETS: [Target; 23] = [
     text("scenario", "scenario/*", scenario),
     text("ns3-config", "ns3/config.txt", beside),
     text("ns3-topology", "ns3/topology.txt", beside),
@@ -66,6 +67,7 @@ pub(crate) static TARGETS: [Target; 22] = [
     binary("parquet", "parquet/flows.parquet", beside),
     text("model-card", "model/mine.json", model),
     binary("model-weights", "model/mine.safetensors", model_by_its_hash),
+    text("forest", "model/forest.json", forest_by_its_hash),
     text("run-summary", "run/summary.json", run_folder),
     text("run-scenario", "run/scenario.toml", run_folder),
     text("run-network", "run/topology.txt", run_folder),
@@ -214,6 +216,24 @@ fn model_by_its_hash(path: &Path) -> Said {
     let model = Model::parse(&card, &weights).map_err(words)?;
     model.predict(&[0.5, -0.5, 1e30]);
     Ok(())
+}
+
+/// A forest that says of itself what it is: damage goes past the digest. What can be read decides the same both ways.
+fn forest_by_its_hash(path: &Path) -> Said {
+    let bytes = fs::read(path).map_err(words)?;
+    let forest = match Forest::parse(&bytes) {
+        Err(ForestError::Hash { found, expected }) => {
+            let text = String::from_utf8(bytes).map_err(words)?;
+            Forest::parse(text.replace(&expected, &found).as_bytes())
+        }
+        other => other,
+    };
+    let forest = forest.map_err(words)?;
+    let features = [0.5, -0.5, 1e30, f32::NAN];
+    match forest.sum(&features) == forest.sum_at(&forest.positions(&features)) {
+        true => Ok(()),
+        false => panic!("a forest decides in two ways"),
+    }
 }
 
 /// What commands make of the folder of a run.

@@ -10,11 +10,12 @@
 //! 3. [`train::train`] fits a network to the pairs, round by round.
 //! 4. [`write()`] makes the files of a model of it; [`page`] is what a reader sees of a training.
 //!
-//! [`adpg`] and [`decc`] train policies in environments ([`paceline_env`]). [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
+//! [`adpg`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
 
 pub mod adpg;
 pub mod dataset;
 pub mod decc;
+pub mod distill;
 mod error;
 pub mod evaluate;
 pub mod on_policy;

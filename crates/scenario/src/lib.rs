@@ -11,6 +11,7 @@ mod document;
 mod files;
 pub mod generate;
 pub mod groups;
+mod models;
 mod ns3;
 mod resolve;
 mod schema;
@@ -31,6 +32,7 @@ use paceline_kernel::Span;
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
+pub use models::{find_model, is_model_file, read_model};
 pub use resolve::{Collective, Job};
 pub use schema::Fidelity;
 pub use sweep::Grid;

@@ -111,3 +111,42 @@ fn a_resolved_scenario_finds_the_same_model_again() {
     let error = load(copy.to_str().unwrap(), &Overrides::default()).unwrap_err();
     assert!(error.to_string().contains("parameter `model-hash`"), "{error}");
 }
+
+/// A forest is one file: named with or without its ending, damaged, or of other features.
+#[test]
+fn a_forest_is_a_model_of_one_file() {
+    let good = std::str::from_utf8(shipped_forest()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let said = |text: &str, model: &str| {
+        let parameters = format!("model = '{model}'");
+        let input = scenario(folder.path(), "mine", text.as_bytes(), b"", &parameters);
+        fs::remove_file(folder.path().join("models/mine.safetensors")).unwrap();
+        let adpg = fs::read_to_string(&input).unwrap().replace("lstm-pid", "adpg");
+        fs::write(&input, adpg).unwrap();
+        match load(&input, &Overrides::default()) {
+            Ok(resolved) => {
+                let values = resolved.run.schemes[0].config.values();
+                let of = |key: &str| values.iter().find(|(name, _)| name == key).unwrap().1.clone();
+                format!("{} {}", of("model"), of("model-hash").len())
+            }
+            Err(error) => error.to_string(),
+        }
+        .replace(&format!("{}/", folder.path().display()), "")
+    };
+    let all = [
+        said(good, "models/mine.json"),
+        said(good, "models/mine"),
+        said(&good.replacen("\"z[t]\"", "\"y[t]\"", 1), "models/mine"),
+        said(&good[..good.len() / 2], "models/mine"),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+fn shipped_forest() -> &'static [u8] {
+    let shipped = paceline_congestion::learned::shipped::SHIPPED;
+    shipped
+        .iter()
+        .find(|shipped| shipped.name == "adpg-tree-100")
+        .unwrap()
+        .card
+}

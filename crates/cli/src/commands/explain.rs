@@ -1,9 +1,12 @@
 //! `paceline explain`: a page about anything that has a name.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use paceline_explain::{explain as page, index};
-use paceline_scenario::builtin;
+use paceline_scenario::{builtin, find_model};
 
+use super::{folder, forest};
 use crate::failure::{Done, Ended, Failure};
 use crate::output;
 
@@ -13,7 +16,9 @@ Examples:
   paceline explain dcqcn               what a scheme does, its parameters, their sources
   paceline explain network.ecn         a section of a scenario
   paceline explain incast-16 > mine.toml
-                                       a scenario that ships, to start your own from";
+                                       a scenario that ships, to start your own from
+  paceline explain adpg-tree-300 --page forest.html
+                                       a forest to look at: what decides, along which features, proofs";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -21,6 +26,12 @@ pub(super) struct ExplainArgs {
     /// A scheme, topology, workload, distribution, scenario, mechanism or model; or a model's file
     /// [default: list them all]
     name: Option<String>,
+    /// Write a page about a forest, to be looked at: which feature decides what, and what is proved of it
+    #[arg(long, value_name = "FILE", requires = "name")]
+    page: Option<PathBuf>,
+    /// Replace a page that is there
+    #[arg(long, requires = "page")]
+    force: bool,
 }
 
 /// Prints the page about a name.
@@ -30,6 +41,18 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
         output::print(&index(width))?;
         return Ok(Done::All);
     };
+    if let Some(path) = &args.page {
+        let model = find_model(name).map_err(Failure::arguments)?;
+        let Some(shown) = model.forest() else {
+            let message = format!(
+                "`{name}` is no forest: --page is about those; a training writes the page of a network"
+            );
+            return Err(Failure::Arguments(message));
+        };
+        let command = format!("paceline explain {name} --page {}", path.display());
+        forest::write(Some(path), args.force, &folder::forest_page(shown, command)?)?;
+        return Ok(Done::All);
+    }
     output::print(&page(name, width).map_err(Failure::arguments)?)?;
     // Of a scenario the page is the file: what may be done with it stands beside it.
     let name = name.trim();

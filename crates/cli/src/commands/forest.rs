@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use paceline_congestion::learned::forest::Forest;
+use paceline_congestion::learned::shipped;
+use paceline_lab::files::write_file;
 
 use crate::failure::Failure;
 use crate::output;
@@ -14,8 +16,13 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).map_err(|error| Failure::arguments(format!("cannot read {}: {error}", path.display())))
 }
 
-/// The forest of a file.
+/// The forest of a file, or one that ships.
 pub(super) fn read(path: &Path) -> Result<Forest, Failure> {
+    if let Some(model) = path.to_str().and_then(shipped::find)
+        && let Some(forest) = model.forest()
+    {
+        return Ok(forest.clone());
+    }
     Forest::parse(&bytes(path)?).map_err(|error| Failure::arguments(format!("{}: {error}", path.display())))
 }
 
@@ -28,12 +35,5 @@ pub(super) fn write(path: Option<&Path>, force: bool, text: &str) -> Result<(), 
         let message = format!("{} is there already: --force replaces it", path.display());
         return Err(Failure::arguments(message));
     }
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let written = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path)?;
-        Ok(())
-    };
-    written().map_err(|error| Failure::run(format!("cannot write {}: {error}", path.display())))
+    Ok(write_file(path, |out| out.write_all(text.as_bytes()))?)
 }

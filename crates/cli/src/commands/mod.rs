@@ -6,8 +6,10 @@ mod compare;
 mod completions;
 mod demo;
 mod diff;
+mod distill;
 mod explain;
 mod export;
+mod folder;
 mod forest;
 mod generate;
 mod import;
@@ -71,6 +73,8 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     /// Train a learned scheme: its predictor, or its gains
     Train(train::TrainArgs),
+    /// Make boosted trees of a trained policy: they decide as it does, in whole numbers
+    Distill(distill::DistillArgs),
     /// Take a forest of oblivious trees that CatBoost trained
     Import(import::ImportArgs),
     /// Prove or refute what is said of a forest: bounds, trends
@@ -107,6 +111,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::Plot(args) => plot::plot(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Train(args) => train::train(&args),
+        Command::Distill(args) => distill::distill(&args),
         Command::Import(args) => import::import(&args),
         Command::Prove(args) => prove::prove(&args),
         Command::Export(args) => export::export(&args),

@@ -85,18 +85,10 @@ pub(super) fn prove(args: &ProveArgs) -> Ended {
     }
 }
 
-fn verdict(finding: &Finding) -> &'static str {
-    match finding.verdict {
-        Verdict::Holds => "holds",
-        Verdict::Refuted(_) => "refuted",
-        Verdict::Open => "open",
-    }
-}
-
 fn table(forest: &Forest, findings: &[Finding]) -> String {
     let rows = findings.iter().map(|finding| {
         let ranges = finding.ranges.to_string();
-        [&finding.what, verdict(finding), &finding.by, &ranges].map(str::to_string)
+        [&finding.what, finding.verdict.name(), &finding.by, &ranges].map(str::to_string)
     });
     let head = ["claim", "verdict", "by", "ranges"].map(str::to_string);
     let rows: Vec<[String; 4]> = std::iter::once(head).chain(rows).collect();
@@ -164,7 +156,7 @@ fn record(forest: &Forest, finding: &Finding) -> Value {
         Verdict::Holds | Verdict::Open => json!([]),
     };
     json!({
-        "claim": finding.what, "verdict": verdict(finding), "by": finding.by, "ranges": finding.ranges,
+        "claim": finding.what, "verdict": finding.verdict.name(), "by": finding.by, "ranges": finding.ranges,
         "counterexample": counterexample,
     })
 }

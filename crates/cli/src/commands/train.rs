@@ -12,14 +12,9 @@ mod record;
 
 pub(crate) use args::TrainArgs;
 use args::Trainee;
-use std::io::Write as _;
-use std::path::Path;
-
-use paceline_lab::files::Folder;
 use paceline_learn::train::Network;
-use serde_json::Value;
 
-use crate::failure::{Ended, Failure};
+use crate::failure::Ended;
 use crate::{output, place};
 
 /// Trains what was asked for.
@@ -44,19 +39,4 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
             None => decc::train(args),
         },
     }
-}
-
-/// `training.json`.
-fn write_json(folder: &Folder, training: &Value) -> Result<(), Failure> {
-    folder.write(Path::new("training.json"), |out| {
-        serde_json::to_writer_pretty(&mut *out, training)?;
-        writeln!(out)
-    })?;
-    Ok(())
-}
-
-/// `report.html`.
-fn write_page(folder: &Folder, page: &str) -> Result<(), Failure> {
-    folder.write(Path::new("report.html"), |out| out.write_all(page.as_bytes()))?;
-    Ok(())
 }

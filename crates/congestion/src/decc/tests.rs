@@ -143,7 +143,10 @@ fn windows_go_far_below_one_packet() {
 #[test]
 fn a_model_of_another_kind_is_refused() {
     for (name, expected) in [
-        ("adpg", "`adpg` is of kind adpg; expected one of kind decc"),
+        (
+            "adpg",
+            "`adpg` is of kind adpg; expected one of kind decc, or a forest",
+        ),
         ("deccc-clone", "did you mean `decc-clone`?"),
     ] {
         let params = Params {

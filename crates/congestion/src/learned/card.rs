@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::forest::Forest;
 use super::layers::{Layer, Units};
 use super::mlp::{INPUTS, UNITS};
 use super::model::ModelError;
@@ -35,6 +37,9 @@ pub enum Kind {
     Adpg,
     /// DECC's policy: [`DECC`].
     Decc,
+    /// Boosted trees: see [`super::forest`]. They have a file of their own, and no card says that it is one.
+    #[serde(skip)]
+    Forest,
 }
 
 /// DECC's network; how its tensors are called in a file is [`DECC_NAMES`].
@@ -60,14 +65,16 @@ impl Kind {
             Self::Ar3 => "ar3",
             Self::Adpg => "adpg",
             Self::Decc => "decc",
+            Self::Forest => "forest",
         }
     }
 
-    /// What it reads, in order.
+    /// What it reads, in order; of a forest its file says that.
     pub const fn features(self) -> &'static [&'static str] {
         match self {
             Self::Adpg => &["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"],
             Self::Decc => &DECC_FEATURES,
+            Self::Forest => &[],
             _ => &FEATURES,
         }
     }
@@ -86,13 +93,13 @@ impl Kind {
             Self::Lstm => 4,
             Self::Gru => 3,
             Self::Rnn => 1,
-            Self::Ar3 | Self::Adpg | Self::Decc => 0,
+            Self::Ar3 | Self::Adpg | Self::Decc | Self::Forest => 0,
         }
     }
 
     /// Whether it decides; otherwise it predicts.
     pub const fn decides(self) -> bool {
-        matches!(self, Self::Adpg | Self::Decc)
+        matches!(self, Self::Adpg | Self::Decc | Self::Forest)
     }
 }
 
@@ -330,7 +337,35 @@ impl Card {
         Ok(())
     }
 
-    /// Numbers that were trained.
+    /// The card of a forest: what its file says of how it came to be.
+    pub(super) fn of_forest(forest: &Forest) -> Self {
+        let parts = forest.parts();
+        Self {
+            format: FORMAT,
+            name: parts.name.clone(),
+            kind: Kind::Forest,
+            hidden: 0,
+            steps: parts.features.len(),
+            features: parts
+                .features
+                .iter()
+                .map(|feature| feature.name.clone())
+                .collect(),
+            output: parts.output.clone(),
+            smoothing: 1.0,
+            normalisation: Normalisation {
+                input: "none".into(),
+                output: "none".into(),
+            },
+            weights_sha256: forest.sha256().into(),
+            data: told(forest, "data"),
+            training: told(forest, "training"),
+            metrics: Metrics::default(),
+            version: told(forest, "version"),
+        }
+    }
+
+    /// Numbers that were trained; of a forest the model knows.
     pub fn parameters(&self) -> usize {
         let size = |(_, shape): (String, Vec<usize>)| shape.iter().product::<usize>();
         self.tensors().into_iter().map(size).sum()
@@ -373,6 +408,13 @@ impl Card {
         tensors.push(("linear.bias".into(), vec![1]));
         tensors
     }
+}
+
+/// What a forest's file says under a key, if it does: a forest from elsewhere may say anything there.
+fn told<T: DeserializeOwned + Default>(forest: &Forest, key: &str) -> T {
+    let entry = forest.parts().about.get(key);
+    let read = entry.map(|entry| T::deserialize(entry).ok());
+    read.flatten().unwrap_or_default()
 }
 
 fn fits(key: &'static str, found: &str, expected: &str) -> Result<(), ModelError> {

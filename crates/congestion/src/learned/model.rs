@@ -6,14 +6,16 @@
 use std::fmt;
 
 use safetensors::tensor::{Dtype, SafeTensors};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 pub use super::card::{
     Card, DECC, DECC_NAMES, Data, DataSource, FEATURES, FORMAT, Kind, MAX_HIDDEN, Metrics, Normalisation,
     OUTPUT, RoundMetrics, Training,
 };
+use super::forest::{Forest, ForestError};
 use super::layers::{self, Policy};
-use super::mlp::Mlp;
+use super::mlp::{INPUTS, Mlp};
 pub use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
 use super::whole::Whole;
 
@@ -79,6 +81,9 @@ pub enum ModelError {
         /// What stands there.
         value: String,
     },
+    /// A forest is refused.
+    #[error(transparent)]
+    Forest(#[from] ForestError),
 }
 
 /// SHA-256 in hexadecimal.
@@ -130,6 +135,7 @@ enum Net {
     Policy(Box<Mlp>),
     /// With what decides, where that is in whole numbers.
     Layers(Box<layers::Network>, Option<Box<Whole>>),
+    Forest(Box<Forest>),
 }
 
 impl PartialEq for Model {
@@ -145,6 +151,33 @@ impl Model {
     /// They do not fit together, or are not what this version reads.
     pub fn parse(card: &[u8], weights: &[u8]) -> Result<Self, ModelError> {
         let card = Card::parse(card)?;
+        Self::of_card(card, weights)
+    }
+
+    /// Of the bytes of the file at `NAME.json`: a forest, or the card of a network, whose weights are asked for.
+    ///
+    /// # Errors
+    /// They do not fit together, or are not what this version reads; or there are no weights.
+    pub fn read<E: From<ModelError>>(
+        json: &[u8],
+        weights: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Self, E> {
+        if is_forest(json) {
+            return Ok(Self::of_forest(Forest::parse(json).map_err(ModelError::from)?));
+        }
+        let card = Card::parse(json)?;
+        Ok(Self::of_card(card, &weights()?)?)
+    }
+
+    /// A forest as a model.
+    pub fn of_forest(forest: Forest) -> Self {
+        Self {
+            card: Card::of_forest(&forest),
+            network: Net::Forest(Box::new(forest)),
+        }
+    }
+
+    fn of_card(card: Card, weights: &[u8]) -> Result<Self, ModelError> {
         let found = sha256(weights);
         if found != card.weights_sha256.to_lowercase() {
             return Err(ModelError::Hash {
@@ -175,32 +208,91 @@ impl Model {
     pub fn predict(&self, features: &[f32; STEPS]) -> f32 {
         match &self.network {
             Net::Predictor(network) => network.run(features),
-            Net::Policy(_) | Net::Layers(..) => 0.0,
+            Net::Policy(_) | Net::Layers(..) | Net::Forest(_) => 0.0,
         }
     }
 
-    /// ADPG's policy, if it is one.
+    /// The action of ADPG's policy, from -1 to 1; 0 of what is none.
+    pub fn act(&self, seen: &[f32; INPUTS]) -> f32 {
+        match &self.network {
+            Net::Policy(policy) => policy.act(seen),
+            Net::Forest(forest) => forest.decide(seen).clamp(-1.0, 1.0),
+            Net::Predictor(_) | Net::Layers(..) => 0.0,
+        }
+    }
+
+    /// The network of ADPG's policy, if it is one.
     pub fn policy(&self) -> Option<&Mlp> {
         match &self.network {
             Net::Policy(policy) => Some(policy),
-            Net::Predictor(_) | Net::Layers(..) => None,
+            Net::Predictor(_) | Net::Layers(..) | Net::Forest(_) => None,
         }
     }
 
-    /// DECC's policy, if it is one.
+    /// DECC's policy, if it is one: its network, or a forest.
     pub fn decides(&self) -> Option<&dyn Policy> {
         match &self.network {
             Net::Layers(_, Some(whole)) => Some(&**whole),
             Net::Layers(network, None) => Some(&**network),
+            Net::Forest(forest) => Some(&**forest),
             Net::Predictor(_) | Net::Policy(_) => None,
         }
     }
 
-    /// Its layers, if it is DECC's.
+    /// Its layers, if it is DECC's network.
     pub fn layers(&self) -> Option<&layers::Network> {
         match &self.network {
             Net::Layers(network, _) => Some(network),
-            Net::Predictor(_) | Net::Policy(_) => None,
+            Net::Predictor(_) | Net::Policy(_) | Net::Forest(_) => None,
+        }
+    }
+
+    /// The forest, if it is one.
+    pub fn forest(&self) -> Option<&Forest> {
+        match &self.network {
+            Net::Forest(forest) => Some(forest),
+            Net::Predictor(_) | Net::Policy(_) | Net::Layers(..) => None,
+        }
+    }
+
+    /// That it is a policy of this kind: its network, or a forest that reads and gives the same.
+    ///
+    /// # Errors
+    /// It is not; in words.
+    pub fn fits(&self, expected: Kind) -> Result<(), String> {
+        let card = &self.card;
+        let Some(forest) = self.forest() else {
+            return match card.kind == expected {
+                true => Ok(()),
+                false => Err(format!(
+                    "`{}` is of kind {}; expected one of kind {expected}, or a forest",
+                    card.name, card.kind
+                )),
+            };
+        };
+        let read = forest
+            .reads(expected.features())
+            .map_err(|error| error.to_string());
+        let given = match card.output == expected.output() {
+            true => Ok(()),
+            false => Err(format!(
+                "its output is \"{}\"; expected \"{}\"",
+                card.output,
+                expected.output()
+            )),
+        };
+        read.and(given)
+            .map_err(|what| format!("the forest `{}` does not fit: {what}", card.name))
+    }
+
+    /// Numbers that were trained: weights, or thresholds and leaves.
+    pub fn parameters(&self) -> usize {
+        match self.forest() {
+            Some(forest) => {
+                let trees = forest.parts().trees.iter();
+                trees.map(|tree| tree.splits.len() + tree.leaves.len()).sum()
+            }
+            None => self.card.parameters(),
         }
     }
 }
@@ -216,6 +308,16 @@ fn of_layers(tensors: &[Vec<f32>]) -> layers::Network {
         }
     }
     layers::Network::new(&DECC, values)
+}
+
+/// Whether the bytes of a file are a forest, good or bad.
+fn is_forest(json: &[u8]) -> bool {
+    /// What tells a forest's file from a card.
+    #[derive(Deserialize)]
+    struct Start {
+        kind: String,
+    }
+    serde_json::from_slice::<Start>(json).is_ok_and(|start| start.kind == Kind::Forest.name())
 }
 
 /// The tensors in the order of [`Card::tensors`].
@@ -302,7 +404,7 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
             linear,
             bias: linear_bias,
         }),
-        Kind::Rnn | Kind::Ar3 | Kind::Adpg | Kind::Decc => Box::new(Network {
+        Kind::Rnn | Kind::Ar3 | Kind::Adpg | Kind::Decc | Kind::Forest => Box::new(Network {
             cell: Rnn(rows(0, &bias)),
             linear,
             bias: linear_bias,

@@ -2,59 +2,52 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::model::{Kind, Model};
+use super::model::{Kind, Model, ModelError};
 use super::reference::ModelHash;
 use crate::params::{Auto, ParamError};
 
-/// A model that ships: its two files.
+/// A model that ships: its files.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
     /// Its name.
     pub name: &'static str,
-    /// Its card.
+    /// Its card; of a forest all of it.
     pub card: &'static [u8],
-    /// Its weights.
+    /// Its weights; of a forest nothing.
     pub weights: &'static [u8],
 }
 
 macro_rules! shipped {
-    ($($name:literal),* $(,)?) => {
+    (networks: $($name:literal),* ; forests: $($forest:literal),* $(,)?) => {
         /// All of them.
         pub static SHIPPED: &[Shipped] = &[$(Shipped {
             name: $name,
             card: include_bytes!(concat!("../../models/", $name, ".json")),
             weights: include_bytes!(concat!("../../models/", $name, ".safetensors")),
+        },)* $(Shipped {
+            name: $forest,
+            card: include_bytes!(concat!("../../models/", $forest, ".json")),
+            weights: &[],
         },)*];
     };
 }
 
 shipped!(
-    "rtt-lstm",
-    "rtt-gru",
-    "rtt-rnn",
-    "rtt-ar3",
-    "adpg",
-    "adpg-2",
-    "adpg-3",
-    "adpg-4",
-    "adpg-5",
-    "decc-clone"
+    networks: "rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3", "adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5",
+        "decc-clone";
+    forests: "adpg-tree-100", "adpg-tree-300", "adpg-tree-1000"
 );
 
-/// The model of that name, if one ships; read once.
+/// The model of that name, if one ships; each is read once, when it is asked for.
 pub fn find(name: &str) -> Option<Arc<Model>> {
-    static READ: OnceLock<Vec<Arc<Model>>> = OnceLock::new();
-    let read = READ.get_or_init(|| {
-        SHIPPED
-            .iter()
-            .map(|shipped| {
-                let model = Model::parse(shipped.card, shipped.weights);
-                Arc::new(model.unwrap_or_else(|error| panic!("{}: {error}", shipped.name)))
-            })
-            .collect()
-    });
+    static READ: [OnceLock<Arc<Model>>; SHIPPED.len()] = [const { OnceLock::new() }; SHIPPED.len()];
     let place = SHIPPED.iter().position(|shipped| shipped.name == name)?;
-    Some(Arc::clone(&read[place]))
+    let read = || {
+        let shipped = &SHIPPED[place];
+        let model = Model::read(shipped.card, || Ok::<_, ModelError>(shipped.weights.to_vec()));
+        Arc::new(model.unwrap_or_else(|error| panic!("{}: {error}", shipped.name)))
+    };
+    Some(Arc::clone(READ[place].get_or_init(read)))
 }
 
 /// The name most like `name`, if one is.
@@ -88,13 +81,9 @@ pub(crate) fn check(
         return Err(ParamError::new("model", unknown(name)));
     };
     let card = model.card();
-    if card.kind != kind {
-        let message = format!(
-            "`{}` is of kind {}; expected one of kind {kind}",
-            card.name, card.kind
-        );
-        return Err(ParamError::new("model", message));
-    }
+    model
+        .fits(kind)
+        .map_err(|message| ParamError::new("model", message))?;
     let found = ModelHash::of(model);
     match hash {
         Auto::Is(expected) if *expected != found => Err(ParamError::new(

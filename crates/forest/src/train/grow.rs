@@ -14,6 +14,8 @@ use super::{LARGEST, Options, order};
 pub(super) struct Grown {
     pub(super) tree: Tree,
     pub(super) asks: Vec<Ask>,
+    /// What each question gained.
+    pub(super) gained: Vec<f64>,
 }
 
 /// Sums of residuals, and of weights.
@@ -61,7 +63,7 @@ impl<'a> Grower<'a> {
         self.leaves.clear();
         self.leaves.resize(residuals.len(), 0);
         let pulls: Vec<f64> = residuals.iter().zip(self.weights).map(|(r, w)| r * w).collect();
-        let mut asks: Vec<Ask> = Vec::new();
+        let (mut asks, mut gained): (Vec<Ask>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut before = self.worth(sums(&self.leaves, &pulls, self.weights, 1)[0]);
         for level in 0..self.options.depth {
             let Some(best) = self.best(&pulls, 1 << level) else {
@@ -70,6 +72,7 @@ impl<'a> Grower<'a> {
             if best.gain <= before * (1.0 + 1e-12) {
                 break;
             }
+            gained.push(best.gain - before);
             before = best.gain;
             let column = &self.binned.columns[best.ask.feature];
             for (leaf, bin) in self.leaves.iter_mut().zip(column) {
@@ -81,6 +84,7 @@ impl<'a> Grower<'a> {
         Grown {
             tree: self.tree(&asks, &sums),
             asks,
+            gained,
         }
     }
 

@@ -28,6 +28,7 @@ use crate::Error;
 use crate::rng::Stream;
 pub use gradient::{Adam, Window, gradient};
 pub use model::files;
+pub(crate) use model::sources;
 
 /// How to train.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,6 +253,19 @@ fn first_weights(rng: &mut Rng) -> Mlp {
     Mlp::of(weights)
 }
 
+/// What the policy sees, does and gets: as the scheme's.
+pub(crate) fn config() -> Result<Config, Error> {
+    let features = ["action", "adpg"].map(Feature::find);
+    Ok(Config {
+        features: features.into_iter().collect::<Result<_, _>>()?,
+        history: 2,
+        action: Action::RateMultiplier,
+        step: paceline_congestion::adpg::STEP,
+        reward: Reward::Adpg,
+        agents: Agents::Flow,
+    })
+}
+
 /// A scenario of the training, episode after episode.
 struct Driver {
     environment: Environment,
@@ -271,17 +285,8 @@ impl Driver {
                 ..Overrides::default()
             },
         };
-        let features = ["action", "adpg"].map(Feature::find);
-        let config = Config {
-            features: features.into_iter().collect::<Result<_, _>>()?,
-            history: 2,
-            action: Action::RateMultiplier,
-            step: paceline_congestion::adpg::STEP,
-            reward: Reward::Adpg,
-            agents: Agents::Flow,
-        };
         let mut driver = Self {
-            environment: Environment::new(source, config)?,
+            environment: Environment::new(source, config()?)?,
             seeds: Rng::stream(seed, Purpose::Training, SCENARIOS + number),
             batch: Batch::default(),
             windows: Vec::new(),

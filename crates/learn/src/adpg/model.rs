@@ -68,25 +68,30 @@ fn tensors(policy: &Mlp) -> Weights {
 
 fn data(trained: &TrainedPolicy) -> Data {
     let decisions: usize = trained.updates.iter().map(|update| update.decisions).sum();
+    Data {
+        pairs: decisions as u64,
+        train: decisions as u64,
+        sources: sources([&SET[1..], &[]], trained.options.seed),
+        ..Data::default()
+    }
+}
+
+/// The scenarios of the training, with what is set in all of them, before and after their own.
+pub(crate) fn sources([before, after]: [&[&str]; 2], seed: u64) -> Vec<DataSource> {
     let source = |case: &super::Case| DataSource {
         scenario: case.scenario.into(),
         scheme: "external".into(),
-        settings: SET[1..]
-            .iter()
-            .chain(case.set)
-            .map(|text| (*text).into())
+        settings: [before, case.set, after]
+            .concat()
+            .into_iter()
+            .map(String::from)
             .collect(),
-        seed: trained.options.seed,
+        seed,
         fidelity: "exact".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         ..DataSource::default()
     };
-    Data {
-        pairs: decisions as u64,
-        train: decisions as u64,
-        sources: CASES.iter().map(source).collect(),
-        ..Data::default()
-    }
+    CASES.iter().map(source).collect()
 }
 
 fn metrics(trained: &TrainedPolicy) -> Metrics {

@@ -2,6 +2,7 @@
 
 mod courses;
 mod data;
+mod forest;
 mod gains;
 mod network;
 #[cfg(test)]
@@ -14,6 +15,7 @@ pub use courses::{
     Course, CourseErrors, ON_POLICY, by_course, errors_by_course, row as on_policy_row, tested_courses,
     unseen_courses,
 };
+pub use forest::{Background, Dependence, ForestPage, Weight, dependence, forest, weights};
 pub use gains::{GainsPage, MOVED, gains, last_quarter};
 pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
 

@@ -2,8 +2,11 @@ use super::*;
 use crate::dataset::{Dataset, Pair, stratum};
 use crate::pidnn::{self, Episode, Point, TrainedGains};
 use crate::train::{Control, Network, Options, Trained, train};
+use paceline_congestion::learned::forest::{Forest, Parts, Scale};
 use paceline_congestion::lstm_pid::Gains;
+use paceline_congestion::testkit::forests;
 use paceline_kernel::Time;
+use serde_json::json;
 
 /// A course that comes and goes, so that there is something to learn.
 fn data(count: usize) -> Dataset {
@@ -149,4 +152,66 @@ fn many_points_are_thinned() {
     assert_eq!(thinned(&[1, 2, 3, 4, 5], 2), [1, 4]);
     assert_eq!(thinned(&[1, 2], 5), [1, 2]);
     assert!(thinned::<u8>(&[], 5).is_empty());
+}
+
+/// What is drawn of a forest is what it answers: at each place the mean over the rows, each with that feature in place of
+/// its own, and nothing happens between places.
+#[test]
+fn curves_of_a_forest_are_its_answers() {
+    let scales = [Scale::Fixed(8), Scale::Float, Scale::Fixed(12)];
+    let parts = forests::random(20, &scales, 4, 3);
+    assert!(!Background::of(&Forest::new(parts.clone()).unwrap()).met);
+    let number = |k: u8, f: u8| f32::from((k * 7 + f * 13) % 31) / 10.0 - 1.5;
+    let row = |k: u8| (0..3).map(|f| number(k % 31, f)).collect();
+    let rows: Vec<Vec<f32>> = (0..40).map(row).collect();
+    let about = json!({ "met": rows, "gains": [0.5, 0.25, 0.25] });
+    let about = about.as_object().unwrap().clone();
+    let forest = Forest::new(Parts { about, ..parts }).unwrap();
+    let background = Background::of(&forest);
+    assert_eq!((background.met, &background.rows), (true, &rows));
+    for feature in 0..3 {
+        let course = dependence(&forest, &background, feature);
+        assert!(
+            course.len() > 10 && course.is_sorted_by(|a, b| a.x < b.x),
+            "{course:?}"
+        );
+        let answers = |x: f64| {
+            let of = |row: &Vec<f32>| {
+                let mut row = row.clone();
+                row[feature] = x as f32;
+                f64::from(forest.decide(&row))
+            };
+            let mut answers: Vec<f64> = rows.iter().map(of).collect();
+            answers.sort_by(f64::total_cmp);
+            answers
+        };
+        let mean = |answers: &[f64]| answers.iter().sum::<f64>() / 40.0;
+        for at in &course {
+            let answers = answers(at.x);
+            let expected = (mean(&answers), answers[4], answers[35]);
+            assert_eq!((at.mean, at.low, at.high), expected, "{feature} at {}", at.x);
+        }
+        // Half-way between two places it is as at one of them.
+        for pair in course.windows(2) {
+            let middle = mean(&answers((pair[0].x + pair[1].x) / 2.0));
+            assert!(
+                [pair[0].mean, pair[1].mean].contains(&middle),
+                "{feature}: {pair:?} {middle}"
+            );
+        }
+    }
+    let weights = weights(&forest, &background);
+    let asked: usize = weights.iter().map(|weight| weight.questions).sum();
+    let questions = forest.parts().trees.iter().map(|tree| tree.splits.len());
+    assert_eq!((asked, weights[0].gain), (questions.sum(), Some(0.5)));
+    let page = super::forest(&ForestPage {
+        forest: &forest,
+        findings: &paceline_forest::prove::prove(&forest, &[], 100).unwrap(),
+        command: "paceline explain x --page y".into(),
+    });
+    let page = page.unwrap();
+    let first = dependence(&forest, &background, 0);
+    let drawn = serde_json::to_string(&first.iter().map(|at| at.mean).collect::<Vec<_>>()).unwrap();
+    assert!(page.contains(&drawn), "the page draws what was computed");
+    assert!(page.contains("40 that it met in its training") && page.contains("Which feature decides"));
 }

@@ -9,6 +9,7 @@ use paceline_congestion::registry::SchemeParams;
 use crate::diagnostics::{Place, Problem};
 
 use super::Cx;
+use crate::models::Unread;
 
 /// What a model is called in messages.
 const WHAT: &str = "the model file";
@@ -40,9 +41,16 @@ fn read(cx: &Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef
     }
     let stem = stem.unwrap_or(path);
     let (card_path, card) = cx.files.read_bytes(&card_of(stem), WHAT, place)?;
-    let (weights_path, weights) = cx.files.read_bytes(&format!("{stem}.safetensors"), WHAT, place)?;
-    let model = Model::parse(&card, &weights).map_err(|error| {
-        Problem::new(format!(
+    let weights = || {
+        let (_, weights) = cx
+            .files
+            .read_bytes(&format!("{stem}.safetensors"), WHAT, place)
+            .map_err(Unread::File)?;
+        Ok(weights)
+    };
+    let model = Model::read(&card, weights).map_err(|unread| match unread {
+        Unread::File(problem) => problem,
+        Unread::Model(error) => Problem::new(format!(
             "the model `{}` cannot be used: {error}",
             card_path.display()
         ))
@@ -50,9 +58,9 @@ fn read(cx: &Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef
         .label("this model")
         .help(format!(
             "`paceline train` writes models; `paceline explain {scheme}` says which fit"
-        ))
+        )),
     })?;
-    Ok(ModelRef::read_from(whole(&weights_path), Arc::new(model)))
+    Ok(ModelRef::read_from(whole(&card_path), Arc::new(model)))
 }
 
 fn card_of(stem: &str) -> String {

@@ -10,7 +10,7 @@ use paceline_learn::decc::{self, Options, Reached, TrainedPolicy, Update};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use super::write_json;
+use crate::commands::folder::write_json;
 use crate::failure::{Done, Ended, Failure};
 use crate::{interrupt, output};
 

@@ -14,7 +14,7 @@ use paceline_learn::pidnn::{self, Damping as Sign, Options, THESIS, TrainedGains
 use serde_json::{Value, json};
 
 use super::args::{Damping, TrainArgs, Units};
-use super::{write_json, write_page};
+use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::GainMeter;
 use crate::{interrupt, output, text};

@@ -13,7 +13,8 @@ use paceline_learn::train::{self, Network, Options, Progress, Trained, Weights};
 
 use super::args::TrainArgs;
 use super::data::{self, Data};
-use super::{on_policy, record, write_json, write_page};
+use super::{on_policy, record};
+use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Seen, TrainMeter};
 use crate::{interrupt, output, text};

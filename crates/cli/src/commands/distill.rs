@@ -1,0 +1,198 @@
+//! `paceline distill`: boosted trees that decide as a trained policy does.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use paceline_congestion::learned::Model;
+use paceline_lab::files::Folder;
+use paceline_learn::distill::{self, DistilledPolicy, JUDGED, Judged, Options};
+use serde_json::{Value, json};
+
+use super::folder::{forest_page, write_json, write_page};
+use super::sweep::shell;
+use crate::args::{JobArgs, SayArgs};
+use crate::failure::{Done, Ended, Failure};
+use crate::{output, place, text};
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline distill adpg                      the 300 trees that ship again: minutes
+  paceline distill adpg --trees 1000
+  paceline distill adpg --quick -o mine      seconds: that it goes, not where it ends
+  paceline run rl-cc --set cc.adpg.model=mine/adpg-tree-300.json
+  paceline prove mine/adpg-tree-300.json
+  paceline export mine/adpg-tree-300.json -o policy.h
+
+In rounds: the trees decide, the policy says what it would have done, and the next trees learn from
+all rounds. The round whose decisions were worth most is kept. In the end policy and trees are run
+with scenarios and seeds that nothing learned from, and both are told. The same command gives the
+same trees, bit for bit, on any number of threads.
+
+The folder: the trees (.json, one file), training.json, report.html. Exit status: 0 done, 1 a run
+failed or output cannot be written, 2 input or arguments are wrong, 130 interrupted: nothing is
+written.";
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct DistillArgs {
+    /// A policy of ADPG: the name of one that ships, or a model's file
+    #[arg(value_name = "MODEL")]
+    model: String,
+    /// Trees
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    trees: u32,
+    /// Questions of a tree
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10))]
+    depth: u32,
+    /// Rounds in which trees decide [default: 4; 2 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=50))]
+    rounds: Option<u32>,
+    /// Seed of the scenarios, and of the rows that are set aside
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// A distillation of seconds, which shows that it goes and not where it ends
+    #[arg(long)]
+    quick: bool,
+    /// Folder for everything [default: results/distill-NAME; with a number behind it where that has another]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Replace the folder of an earlier one
+    #[arg(long, help_heading = "Output")]
+    force: bool,
+    #[command(flatten)]
+    say: SayArgs,
+    #[command(flatten)]
+    jobs: JobArgs,
+}
+
+impl DistillArgs {
+    fn options(&self) -> Options {
+        let options = Options {
+            trees: self.trees as usize,
+            depth: self.depth as usize,
+            seed: self.seed,
+            threads: self.jobs.count(),
+            ..Options::default()
+        };
+        let options = if self.quick { options.quick() } else { options };
+        Options {
+            rounds: self.rounds.map_or(options.rounds, |rounds| rounds as usize),
+            ..options
+        }
+    }
+
+    /// The command that makes the same trees: without where and how it is run.
+    fn command(&self) -> String {
+        let mut words = ["paceline", "distill", &self.model].map(String::from).to_vec();
+        let mut add = |option: &str, value: Option<u64>| {
+            words.extend(value.map(|value| format!("{option}={value}")));
+        };
+        let unless = |value: u32, default: u32| (value != default).then_some(u64::from(value));
+        add("--trees", unless(self.trees, 300));
+        add("--depth", unless(self.depth, 6));
+        add("--rounds", self.rounds.map(u64::from));
+        add("--seed", (self.seed != 1).then_some(self.seed));
+        words.extend(self.quick.then(|| "--quick".to_string()));
+        shell(&words)
+    }
+}
+
+/// Distils, writes and shows.
+pub(super) fn distill(args: &DistillArgs) -> Ended {
+    let teacher = paceline_scenario::find_model(&args.model).map_err(Failure::arguments)?;
+    let default = format!("results/distill-{}", teacher.card().name);
+    let folder = place::choose(args.out.as_ref(), Path::new(&default), args.force, |_| false)?;
+    output::check_folder(&folder, args.force)?;
+    let begun = Instant::now();
+    let name = format!("{}-tree-{}", teacher.card().name, args.trees);
+    let mut watch = |said: &str| {
+        if !args.say.quiet {
+            eprintln!("{said}");
+        }
+    };
+    let command = args.command();
+    let distilled = distill::distill(&name, &teacher, &args.options(), &command, &mut watch)?;
+    write(&folder, args.force, (&teacher, &distilled), &command)?;
+    match args.say.json {
+        true => output::print_json(&record(&teacher, &distilled, &command))?,
+        false => output::print(&table(&distilled))?,
+    }
+    if !args.say.quiet && !args.say.json {
+        let place = folder.display();
+        eprintln!(
+            "{} trees in {:.1} s, in {place}\nuse them  paceline run rl-cc --set cc.adpg.model={place}/{name}.json",
+            args.trees,
+            begun.elapsed().as_secs_f64()
+        );
+    }
+    Ok(Done::All)
+}
+
+fn write(
+    place: &Path,
+    force: bool,
+    (teacher, distilled): (&Model, &DistilledPolicy),
+    command: &str,
+) -> Result<(), Failure> {
+    let folder = Folder::create(place, force)?;
+    if let Some(forest) = distilled.model.forest() {
+        let (name, text) = (format!("{}.json", forest.parts().name), forest.to_json());
+        folder.write(Path::new(&name), |out| out.write_all(text.as_bytes()))?;
+        write_page(&folder, &forest_page(forest, command.to_string())?)?;
+    }
+    write_json(&folder, &record(teacher, distilled, command))?;
+    folder.commit()?;
+    Ok(())
+}
+
+/// `training.json`.
+fn record(teacher: &Model, distilled: &DistilledPolicy, command: &str) -> Value {
+    let options = &distilled.options;
+    let rounds = distilled.rounds.iter().map(|round| {
+        json!({ "round": round.number, "worth": round.worth, "error": round.error, "rows": round.rows })
+    });
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "what": distilled.model.card().name,
+        "status": "completed",
+        "command": command,
+        "teacher": { "name": teacher.card().name, "sha256": teacher.card().weights_sha256 },
+        "sha256": distilled.model.card().weights_sha256,
+        "options": {
+            "trees": options.trees, "depth": options.depth, "rounds": options.rounds,
+            "learning_rate": options.learning_rate, "seed": options.seed, "episode_ms": options.episode_ms,
+        },
+        "rounds": rounds.collect::<Vec<_>>(),
+        "best": distilled.best,
+        "judged": distilled.judged,
+    })
+}
+
+/// Round by round; then policy and trees where nothing learned.
+fn table(distilled: &DistilledPolicy) -> String {
+    let head = ["round", "decides", "worth", "off the teacher by", "decisions"].map(String::from);
+    let round = |round: &paceline_forest::distill::Round| {
+        let who = match round.number {
+            0 => "teacher",
+            number if number == distilled.best => "forest, kept",
+            _ => "forest",
+        };
+        vec![
+            round.number.to_string(),
+            who.to_string(),
+            format!("{:.5}", round.worth),
+            format!("{:.4}", round.error),
+            round.rows.to_string(),
+        ]
+    };
+    let mut rows = vec![head.to_vec()];
+    rows.extend(distilled.rounds.iter().map(round));
+    let mut text = text::table(&rows);
+    let mut rows = vec![JUDGED.map(String::from).to_vec()];
+    rows.extend(distilled.judged.iter().flat_map(Judged::rows));
+    text.push_str("\nwhere nothing learned, mean over seeds and half of the 95 % interval\n");
+    text.push_str(&text::table(&rows));
+    text
+}

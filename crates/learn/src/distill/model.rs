@@ -1,0 +1,113 @@
+//! What the file of a distilled forest says of how it came to be.
+
+use paceline_congestion::learned::Model;
+use paceline_congestion::learned::card::{Data, Training};
+use paceline_congestion::learned::forest::{Forest, ForestError, Parts};
+use paceline_forest::distill::{Distilled, Round};
+use paceline_forest::prove::{Verdict, prove_claim};
+use paceline_forest::train::Rows;
+use serde_json::{Map, Value, json};
+
+use super::world::SET;
+use super::{Judged, Options, claims};
+use crate::Error;
+use crate::adpg::sources;
+
+/// Ranges that are looked at for a claim.
+const BUDGET: u64 = 20_000;
+/// Rows that a file keeps of what its forest met, so that it can be looked at without the runs.
+const MET: usize = 128;
+
+/// The forest with its account of itself.
+pub(super) fn model(
+    teacher: &Model,
+    distilled: &Distilled,
+    judged: &[Judged],
+    options: &Options,
+    command: &str,
+) -> Result<Model, Error> {
+    let unwritten =
+        |error: serde_json::Error| Error::Options(format!("the forest cannot be written: {error}"));
+    let round = |round: &Round| json!({ "round": round.number, "worth": round.worth, "error": round.error, "rows": round.rows });
+    let mut about = Map::new();
+    let mut put = |key: &str, value: Value| about.insert(key.into(), value);
+    put("version", env!("CARGO_PKG_VERSION").into());
+    put(
+        "teacher",
+        json!({ "name": teacher.card().name, "sha256": teacher.card().weights_sha256 }),
+    );
+    put(
+        "training",
+        serde_json::to_value(training(options, command)).map_err(unwritten)?,
+    );
+    put(
+        "data",
+        serde_json::to_value(data(distilled, options)).map_err(unwritten)?,
+    );
+    put("rounds", distilled.rounds.iter().map(round).collect());
+    put("best", distilled.best.into());
+    put("gains", distilled.gains.iter().copied().collect());
+    put("judged", serde_json::to_value(judged).map_err(unwritten)?);
+    put(
+        "met",
+        met(&distilled.rows, distilled.forest.parts().features.len()),
+    );
+    let unfit = |error: ForestError| Error::Options(error.to_string());
+    let parts = distilled.forest.parts().clone();
+    let forest = Forest::new(Parts { about, ..parts }).map_err(unfit)?;
+    let forest = Forest::new(said(&forest)?).map_err(unfit)?;
+    Ok(Model::of_forest(forest))
+}
+
+/// The forest with the claims that are proved of it; of the others its account says what came of them.
+fn said(forest: &Forest) -> Result<Parts, Error> {
+    let mut parts = forest.parts().clone();
+    let mut others = Vec::new();
+    for claim in claims() {
+        let finding = prove_claim(forest, &claim, BUDGET).map_err(Error::Options)?;
+        match finding.verdict {
+            Verdict::Holds => parts.claims.push(claim),
+            other => others.push(json!({ "what": claim.what, "verdict": other.name() })),
+        }
+    }
+    if !others.is_empty() {
+        parts.about.insert("not_proved".into(), others.into());
+    }
+    Ok(parts)
+}
+
+/// Some of the rows, evenly from all, as short as they are written.
+fn met(rows: &Rows, width: usize) -> Value {
+    let count = rows.len().min(MET);
+    let row = |k: usize| -> Value {
+        let at = k * rows.len() / count * width;
+        let digits = |x: &f32| json!((f64::from(*x) * 1e4).round() / 1e4);
+        rows.features[at..at + width].iter().map(digits).collect()
+    };
+    (0..count).map(row).collect()
+}
+
+fn training(options: &Options, command: &str) -> Training {
+    Training {
+        command: command.into(),
+        rounds: options.rounds as u64,
+        batch: 0,
+        learning_rate: options.learning_rate,
+        optimiser: "boosting".into(),
+        loss: "mean square error to the teacher's action".into(),
+        seed: options.seed,
+        library: "none".into(),
+    }
+}
+
+fn data(distilled: &Distilled, options: &Options) -> Data {
+    let rows: usize = distilled.rounds.iter().map(|round| round.rows).sum();
+    let duration = format!("duration={}ms", options.episode_ms);
+    Data {
+        pairs: rows as u64,
+        // The last round's are not learned from: no forest comes after it.
+        train: (rows - distilled.rounds.last().map_or(0, |round| round.rows)) as u64,
+        sources: sources([&SET[1..], &[&duration]], options.seed),
+        ..Data::default()
+    }
+}
