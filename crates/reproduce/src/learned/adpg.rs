@@ -46,8 +46,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 };
 
 /// Seeds of scenarios: none that a training can have drawn.
-const EVALUATION: [u64; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-const BEYOND: u64 = SEEDS;
+pub(super) const EVALUATION: [u64; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+pub(super) const BEYOND: u64 = SEEDS;
 const _: () = assert!(
     EVALUATION[0] + BEYOND >= SEEDS,
     "no seed that a policy was trained with"
@@ -84,10 +84,10 @@ const RULES: [Under; 3] = [
 ];
 
 /// A network with so many flows.
-struct Case {
+pub(super) struct Case {
     pattern: &'static str,
     scenario: &'static str,
-    flows: u32,
+    pub(super) flows: u32,
     /// Senders of a receiver, and flows from each of them.
     each: (u32, u32),
     duration: &'static str,
@@ -111,7 +111,7 @@ const MANY: &str = "many-to-one";
 const ALL: &str = "all-to-all";
 const LONG: &str = "long and short flows";
 
-const CASES: [Case; 9] = [
+pub(super) const CASES: [Case; 9] = [
     case(MANY, "rl-cc", 2, (2, 1)),
     case(MANY, "rl-cc", 16, (16, 1)),
     case(MANY, "rl-cc", 128, (32, 4)),
@@ -143,7 +143,7 @@ impl Case {
         set
     }
 
-    fn need(&self, seed: u64, scheme: &'static str, variant: &str, further: &[String]) -> Need {
+    pub(super) fn need(&self, seed: u64, scheme: &'static str, variant: &str, further: &[String]) -> Need {
         let mut settings = self.settings();
         settings.extend_from_slice(further);
         Need {
@@ -155,8 +155,13 @@ impl Case {
         }
     }
 
+    /// `128 flows, many-to-one`.
+    pub(super) fn label(&self) -> String {
+        format!("{} flows, {}", self.flows, self.pattern)
+    }
+
     /// The runs of a policy, a seed each.
-    fn policy(&self, policy: &str) -> Vec<Need> {
+    pub(super) fn policy(&self, policy: &str) -> Vec<Need> {
         let model = [format!("cc.adpg.model={policy}")];
         let of = |&seed: &u64| self.need(seed, "adpg", &format!("-{policy}"), &model);
         EVALUATION.iter().map(of).collect()
@@ -222,7 +227,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 /// Name, unit, digits, and where a run has it.
-type Quantity = (
+pub(super) type Quantity = (
     (&'static str, &'static str, usize),
     fn(&Done, &Need) -> Option<f64>,
 );
@@ -235,7 +240,7 @@ fn of_summary(done: &Done, need: &Need, of: fn(&Summary) -> Option<f64>) -> Opti
     done.summary_of(need).and_then(of)
 }
 
-const QUANTITIES: [Quantity; 6] = [
+pub(super) const QUANTITIES: [Quantity; 6] = [
     (("delivered, of what the links carry", "%", 2), |done, need| {
         number(done, need, "utilisation")
     }),

@@ -2,6 +2,7 @@
 //! of our own with learned control. They join the others in [`crate::registry`].
 
 mod adpg;
+mod distilled;
 mod features;
 mod follow;
 mod gains;
@@ -28,6 +29,7 @@ pub(crate) const REGISTRY: &[Reproduction] = &[
     latency::REPRODUCTION,
     gains::RETRAINED,
     adpg::REPRODUCTION,
+    distilled::REPRODUCTION,
 ];
 
 /// Where what the thesis does not have is from.
