@@ -361,6 +361,7 @@ impl Card {
             data: told(forest, "data"),
             training: told(forest, "training"),
             metrics: Metrics::default(),
+            quantisation: None,
             version: told(forest, "version"),
         }
     }

@@ -211,7 +211,8 @@ fn curves_of_a_forest_are_its_answers() {
     });
     let page = page.unwrap();
     let first = dependence(&forest, &background, 0);
-    let drawn = serde_json::to_string(&first.iter().map(|at| at.mean).collect::<Vec<_>>()).unwrap();
+    let means: Vec<(f64, f64)> = first.iter().map(|at| (at.x, at.mean)).collect();
+    let drawn = serde_json::to_string(&Line::new("mean", 0, &means).y).unwrap();
     assert!(page.contains(&drawn), "the page draws what was computed");
     assert!(page.contains("40 that it met in its training") && page.contains("Which feature decides"));
 }

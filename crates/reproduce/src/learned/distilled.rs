@@ -187,8 +187,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 
 /// Cases in which a quantity is measured.
 fn measured((metric, ..): (&'static str, &'static str, usize)) -> impl Iterator<Item = &'static Case> {
-    cases()
-        .filter(move |case| case.flows == 260 || !metric.contains("short"))
+    cases().filter(move |case| case.flows == 260 || !metric.contains("short"))
 }
 
 /// Mean, and half of the interval, of each column.

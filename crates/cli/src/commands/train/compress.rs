@@ -9,7 +9,7 @@ use paceline_learn::decc::{self, Apart, Options, Tuned, Tuning};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use super::write_json;
+use crate::commands::folder::write_json;
 use crate::failure::{Done, Ended};
 use crate::{interrupt, output};
 
