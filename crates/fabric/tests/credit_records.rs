@@ -5,10 +5,11 @@ mod common;
 mod lanes;
 
 use common::{add_flow, run};
+use paceline_congestion::detect::tcd::Variant;
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::{PacketKind, TraceKind};
+use paceline_fabric::outcome::{PacketKind, StateRecord, TraceKind};
 use paceline_fabric::spec::*;
-use paceline_kernel::{Span, Time};
+use paceline_kernel::{Bytes, Span, Time};
 
 /// The first flow-control packet of the switch reaches host 1: the period, 8 bytes, the cable.
 const TOLD: u64 = 4_096_000 + 640 + 1_000_000;
@@ -22,12 +23,16 @@ fn three_packets() -> RunSpec {
     spec
 }
 
-/// What a series says of node 1 at an instant: what was sampled last.
-fn credits_at(outcome: &Outcome, ps: u64) -> u64 {
-    let of_host = |one: &&paceline_fabric::outcome::StateRecord| one.port.node == NodeId(1);
-    let series = outcome.credit_series.iter().find(of_host).unwrap();
+/// What a series says of an instant: what was sampled last.
+fn value_at(series: &StateRecord, ps: u64) -> u64 {
     let before = series.series.bins().take_while(|bin| bin.at.as_ps() <= ps);
     before.last().unwrap().last
+}
+
+/// The credits of node 1 at an instant.
+fn credits_at(outcome: &Outcome, ps: u64) -> u64 {
+    let of_host = |one: &&StateRecord| one.port.node == NodeId(1);
+    value_at(outcome.credit_series.iter().find(of_host).unwrap(), ps)
 }
 
 #[test]
@@ -125,5 +130,50 @@ fn ports_that_wait_are_told_with_what_is_in_their_way() {
             );
         }
         assert!(middle.iter().all(|&n| causes[n] == 4), "{causes:?}");
+    }
+}
+
+/// Switch 0 with host 2, switch 1 with hosts 3 to 5; 2, 3 and 4 send to 5, under ternary detection.
+fn two_switches(lanes: LaneSpec) -> RunSpec {
+    let mut spec = lanes::row(2, 100, lanes);
+    spec.nodes.extend([NodeKind::Host; 2]);
+    let rate = spec.links[0].rate;
+    spec.links
+        .extend([common::link(1, 4, rate), common::link(1, 5, rate)]);
+    (2..5).for_each(|host| add_flow(&mut spec, host, 5, 1 << 20, 0));
+    spec.switch.detection = Detection::Tcd(Tcd {
+        variant: Variant::Thesis,
+        epsilon: 0.05,
+        max_ton: Some(Span::from_us(20)),
+    });
+    spec.switch.ecn = common::star(1, common::scheme("dctcp")).switch.ecn;
+    for curve in &mut spec.switch.ecn {
+        (curve.kmin, curve.kmax) = (Bytes::new(2_000), Bytes::new(2_000));
+    }
+    spec.record.state_every = Some(Span::from_ns(500));
+    spec
+}
+
+/// A port that waits for credits is undetermined, the one behind which packets stand a root: in each sample, by lane,
+/// whichever of a lane's priorities flows have.
+#[test]
+fn states_of_ports_are_sampled() {
+    let mut two_lanes = lanes::ib(2048);
+    two_lanes.buffers = vec![2048; 2];
+    two_lanes.lane_of = [0, 1, 0, 1, 0, 1, 0, 1];
+    two_lanes.arbitration = Arbitration::fair(2);
+    for (lanes, lane) in [(lanes::ib(2048), 0), (two_lanes, 1), (lanes::cbfc(2048), 0)] {
+        let outcome = run(two_switches(lanes));
+        let of = |node: u32, peer: u32| {
+            let mut all = outcome.states.iter();
+            all.find(|one| (one.port.node.0, one.port.peer.0) == (node, peer))
+                .unwrap()
+        };
+        assert!(outcome.states.iter().all(|one| one.priority == lane));
+        assert_eq!(outcome.states.len(), 6, "ports of switches");
+        for us in 50..200 {
+            let states = [of(0, 1), of(1, 5)].map(|one| value_at(one, us * 1_000_000));
+            assert_eq!(states, [2, 3], "undetermined, congested, at {us} us");
+        }
     }
 }

@@ -49,11 +49,14 @@ impl Classes {
     pub(crate) fn priority(&self, dense: u8) -> u8 {
         self.priority[usize::from(dense)]
     }
-    /// The dense classes of some priorities, a bit each; priority 0 has no queue of its own.
+    /// The dense classes of some priorities, a bit each; neither priority 0 nor one that is not used has a queue of its
+    /// own.
     pub(crate) fn of(&self, priorities: u8) -> u16 {
-        let dense = (0u8..).zip(&self.priority).skip(usize::from(STRICT) + 1);
-        let named = dense.filter(|&(_, &priority)| priorities >> priority & 1 == 1);
-        named.fold(0, |mask, (class, _)| mask | 1 << class)
+        let named = (1..8).filter(|&priority| priorities >> priority & 1 == 1);
+        let own = named
+            .map(|priority| self.dense(priority))
+            .filter(|&class| class > STRICT);
+        own.fold(0, |mask, class| mask | 1 << class)
     }
     pub(crate) fn count(&self) -> usize {
         self.priority.len()
@@ -76,5 +79,13 @@ mod tests {
             (3, 5, 4)
         );
         assert_eq!([classes.of(0xff), classes.of(1 << 5 | 1 << 1)], [0b1100, 0b1000]);
+    }
+
+    /// Whichever of its priorities is named, a lane is meant.
+    #[test]
+    fn lanes_are_found_by_any_of_their_priorities() {
+        let classes = Classes::of_lanes([0, 0, 1, 0, 1, 0, 1, 0], 2);
+        let of = |priority: u8| classes.of(1 << priority);
+        assert_eq!([of(1), of(3), of(6), of(0)], [0b0100, 0b0100, 0b1000, 0]);
     }
 }

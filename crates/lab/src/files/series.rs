@@ -312,7 +312,8 @@ fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
     let queue = |queue: &QueueRecord| sampled(port_name(&queue.port), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
-    all.extend(classes(&outcome.states, STATE, "class"));
+    let named = if spec.lanes.is_some() { "lane" } else { "class" };
+    all.extend(classes(&outcome.states, STATE, named));
     all.extend(classes(&outcome.credit_series, CREDITS, "lane"));
     let asked = spec.record.rate_every.map_or(0, |span| span.as_ps());
     let bin = outcome.rate_bin.as_ps();

@@ -159,9 +159,11 @@ fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Op
     }
 }
 
-/// A port without its class, where a series is about one.
+/// A port without its class or lane, where a series is about one.
 fn port_of(entity: &str) -> &str {
-    entity.split_once(" class ").map_or(entity, |(port, _)| port)
+    let named = [" class ", " lane "];
+    let parts = named.into_iter().find_map(|what| entity.split_once(what));
+    parts.map_or(entity, |(port, _)| port)
 }
 
 /// The series of a quantity, in the order of rows; of the classes of a port one after another.

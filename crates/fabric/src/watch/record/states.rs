@@ -36,7 +36,8 @@ struct Followed {
 }
 
 impl ClassRecorder {
-    /// Of what detectors find: the classes of switches' ports that carry data and have a detector.
+    /// Of what detectors find: the classes of switches' ports that carry data and have a detector. Under credits they go
+    /// by their lanes, whatever priorities go on these.
     pub(super) fn of_states(spec: &RunSpec, ports: &Ports, classes: &Classes) -> Self {
         let detected = spec.switch.detectors().into_iter();
         let detected = detected.fold(0, |mask, (priorities, _)| mask | priorities);
@@ -45,9 +46,13 @@ impl ClassRecorder {
             .fold(0u8, |mask, priority| mask | 1 << priority);
         let mask = classes.of(detected & data);
         let switches = ports.numbered().filter(|(_, port)| !port.is_host);
+        let name = |class| match spec.lanes {
+            Some(_) => class - STRICT - 1,
+            None => classes.priority(class),
+        };
         let of_port = |(port, _)| {
             let named = (0..16u8).filter(move |class| mask >> class & 1 == 1);
-            named.map(move |class| (port, class, classes.priority(class)))
+            named.map(move |class| (port, class, name(class)))
         };
         Self::new(spec.record.state_every, spec, switches.flat_map(of_port))
     }
