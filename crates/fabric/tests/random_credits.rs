@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 /// Schemes that ask nothing of switches but marks and telemetry.
-const SCHEMES: [&str; 8] = [
+const SCHEMES: [&str; 10] = [
     "none",
     "dcqcn",
     "dcqcn-paper",
@@ -24,6 +24,8 @@ const SCHEMES: [&str; 8] = [
     "hpcc",
     "hpcc-pint",
     "pcn",
+    "ibcc",
+    "rrcc",
 ];
 
 fn binding() -> impl Strategy<Value = Binding> {
