@@ -157,6 +157,8 @@ pub struct Update {
     pub loss: f64,
     /// The mean square of z.
     pub error: f64,
+    /// The same in each of [`CASES`].
+    pub errors: [f64; CASES.len()],
     /// Decisions that it learned from.
     pub decisions: usize,
 }
@@ -225,9 +227,10 @@ fn put_together(policy: &Mlp, seen: &[Vec<Window>], options: &Options, number: u
         number,
         loss: 0.0,
         error: 0.0,
+        errors: [0.0; CASES.len()],
         decisions: 0,
     };
-    for windows in seen {
+    for (windows, error) in seen.iter().zip(&mut update.errors) {
         let share = 1.0 / (seen.len() * windows.len().max(1)) as f64;
         for window in windows {
             update.loss += share
@@ -240,6 +243,7 @@ fn put_together(policy: &Mlp, seen: &[Vec<Window>], options: &Options, number: u
                 );
             let squares = window.errors().map(|z| z * z).sum::<f64>();
             update.error += share * squares / window.len().max(1) as f64;
+            *error += squares / (windows.len() * window.len().max(1)) as f64;
             update.decisions += window.len();
         }
     }

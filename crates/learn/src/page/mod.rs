@@ -5,6 +5,7 @@ mod data;
 mod forest;
 mod gains;
 mod network;
+mod policy;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ pub use courses::{
 pub use forest::{Background, Dependence, ForestPage, Weight, dependence, forest, weights};
 pub use gains::{GainsPage, MOVED, gains, last_quarter};
 pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
+pub use policy::{PolicyPage, policy};
 
 /// Steps of a line of many: more of them nobody sees.
 const STEPS_MAX: usize = 1200;

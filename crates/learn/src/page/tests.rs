@@ -216,3 +216,35 @@ fn curves_of_a_forest_are_its_answers() {
     assert!(page.contains(&drawn), "the page draws what was computed");
     assert!(page.contains("40 that it met in its training") && page.contains("Which feature decides"));
 }
+
+/// Its curves are those of the updates, by scenario; what it does about z is what the network does.
+#[test]
+fn a_page_about_a_policy() {
+    use crate::adpg::{self, CASES};
+    let options = adpg::Options {
+        updates: 3,
+        first_decisions: 64,
+        threads: 1,
+        ..adpg::Options::default()
+    };
+    let trained = adpg::train(&options, &mut |_| Control::Continue).unwrap();
+    for update in &trained.updates {
+        let mean = update.errors.iter().sum::<f64>() / CASES.len() as f64;
+        assert!((mean - update.error).abs() < 1e-9 * update.error, "{update:?}");
+    }
+    let page = policy(&PolicyPage {
+        trained: &trained,
+        command: "paceline train adpg".into(),
+        facts: vec![("seed".into(), "1".into())],
+    })
+    .unwrap();
+    for text in [
+        "In 3 updates a network of 204 weights",
+        "4_15 all-to-all",
+        "after -1",
+        "paceline train adpg",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("stopped before"));
+}

@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use paceline_lab::files::Folder;
 use paceline_learn::adpg::{self, CASES, Options, TrainedPolicy, Update};
+use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use crate::commands::folder::write_json;
+use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended};
 use crate::{interrupt, output};
 
@@ -41,6 +42,12 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
     }
     let record = record(&trained, &args.command());
     write_json(&folder, &record)?;
+    let page = PolicyPage {
+        trained: &trained,
+        command: args.command(),
+        facts: facts(&trained),
+    };
+    write_page(&folder, &page::policy(&page)?)?;
     folder.commit()?;
     if args.say.json {
         output::print_json(&record)?;
@@ -92,11 +99,30 @@ fn told(trained: &TrainedPolicy, args: &TrainArgs, wall_s: f64) -> String {
     let folder = args.folder();
     format!(
         "{} updates from {decisions} decisions in {wall_s:.1} s{early}\n\
-         model in {}; a run uses it with\n  --scheme adpg --set cc.adpg.model={}\n",
+         model in {}; look at {}; a run uses it with\n  --scheme adpg --set cc.adpg.model={}\n",
         trained.updates.len(),
         folder.display(),
+        folder.join("report.html").display(),
         folder.join(name(&trained.options)).display()
     )
+}
+
+/// What it was made of, for its page.
+fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
+    let options = &trained.options;
+    let facts = [
+        ("model", name(options)),
+        ("seed", options.seed.to_string()),
+        (
+            "updates",
+            format!("{} of {}", trained.updates.len(), options.updates),
+        ),
+        ("discount", options.gamma.to_string()),
+        ("z counts at most", options.largest.to_string()),
+        ("learning rate", options.learning_rate.to_string()),
+        ("version", env!("CARGO_PKG_VERSION").to_string()),
+    ];
+    facts.map(|(name, value)| (name.to_string(), value)).to_vec()
 }
 
 /// `training.json`.
@@ -104,7 +130,8 @@ fn record(trained: &TrainedPolicy, command: &str) -> Value {
     let options = &trained.options;
     let update = |update: &Update| {
         json!({
-            "update": update.number, "loss": update.loss, "error": update.error, "decisions": update.decisions
+            "update": update.number, "loss": update.loss, "error": update.error, "errors": update.errors,
+            "decisions": update.decisions
         })
     };
     json!({
