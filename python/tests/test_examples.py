@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -44,3 +45,20 @@ def test_a_sweep_on_two_workers_of_ray_has_the_folder_of_any_other(monkeypatch: 
     # Parts have locks of their own.
     found = {name: text for name, text in files(Path("on-ray")).items() if not name.startswith(".lock-")}
     assert found == files(Path("alone"))
+
+
+def test_rllib_trains_all_agents_with_one_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where PyTorch is, which is large."""
+    pytest.importorskip("torch")
+    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray.rllib")
+    monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+    import rllib_ppo  # type: ignore[import-not-found, unused-ignore]
+
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        returns = rllib_ppo.train(2, scenario={**rllib_ppo.SCENARIO, "duration": "400us"})
+    finally:
+        ray.shutdown()
+    # Not a number where no episode came to its end.
+    assert len(returns) == 2 and all(math.isfinite(value) for value in returns)
