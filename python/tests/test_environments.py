@@ -131,7 +131,7 @@ def test_bad_input_is_told_and_changes_nothing() -> None:
 def test_names_that_are_wrong_are_told() -> None:
     wrong = [
         ({"observation": ["rtt", "qeue"]}, r"unknown observation `qeue` \(did you mean `queue`"),
-        ({"observation": ["queue"]}, "expected `cc.external.telemetry = true`"),
+        ({"observation": ["queue"]}, 'expected `cc.external.feedback = "int"`'),
         ({"action": "rates"}, r"did you mean `rate`"),
         ({"reward": "desc"}, r"did you mean `decc`"),
         ({"agents": "receiver"}, "expected `cc.external.clock"),
@@ -209,3 +209,41 @@ def test_decisions_a_second() -> None:
     rate = decisions / (time.process_time() - begun)
     print(f"{rate:.0f} decisions/s")
     assert rate > 20_000
+
+def test_environments_that_share_a_process_are_apart() -> None:
+    """Several at a time, one of them restarted in the middle, agents that ask whenever they like: each sees what it would
+    see alone."""
+    scenario = {**LEAVING, "workload": [{**LEAVING["workload"][0], "start-jitter": "20us"}]}
+    keywords: dict[str, Any] = {"duration": "300us", "set": {"cc.external.decision-latency": "1us"}}
+
+    def seen(batch: paceline.Batch, number: int) -> Any:
+        mine = batch.environments == number
+        return [batch.agents[mine].tolist(), batch.observations[mine].tobytes(), batch.rewards[mine].tobytes()]
+
+    def alone(seed: int) -> list[Any]:
+        environment = paceline.Environment(scenario, seed=seed, **keywords)
+        told = []
+        while len(batch := environment.poll()):
+            told.append(seen(batch, 0))
+            environment.submit(rule(batch))
+        return told
+
+    together = paceline.Environment(scenario, environments=3, threads=2, seed=5, **keywords)
+    told: list[list[Any]] = [[], [], []]
+    polls, waiting = 0, []
+    while len(batch := together.poll()):
+        polls += 1
+        for number in range(3):
+            if (batch.environments == number).any():
+                told[number].append(seen(batch, number))
+        waiting.append(len(batch))
+        together.submit(rule(batch))
+        if polls == 20:
+            # Not at its end, and the others do not wait for it.
+            together.reset(environment=1, seed=9)
+            first, told[1] = told[1], []
+    assert told == [alone(5), alone(9), alone(7)]
+    assert told[0] != told[1] and told[0] != told[2], "seeds differ"
+    assert first == alone(6)[: len(first)] and len(first) == 20
+    # Nobody waits for others to ask: never all 24 do.
+    assert max(waiting) < 24 and min(waiting) == 1, (min(waiting), max(waiting))

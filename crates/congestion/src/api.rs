@@ -11,6 +11,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 pub use crate::mark::Mark;
 pub use crate::receiver::Cnp;
 pub use crate::report::{Report, Tally};
+pub use crate::switch_ack::PortReport;
 pub use crate::timers::{Expiry, TimerBank, TimerEvent, TimerSlot};
 
 /// What the sender may do right now. The NIC reads it after every callback.
@@ -193,6 +194,8 @@ pub enum Notice {
         /// The value.
         fb: u8,
     },
+    /// The answer of a port to a data packet that asked for it ([`crate::switch_ack`]).
+    Report(PortReport),
 }
 
 /// A data packet that is about to leave.

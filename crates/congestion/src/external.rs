@@ -7,16 +7,21 @@
 //! run that nobody takes part in, flows keep their first rate.
 //!
 //! # Signal it needs
-//! Time stamps in data packets, marks if `ecn` says so, and telemetry if `telemetry` does.
+//! Time stamps in data packets, and marks if `ecn` says so. `feedback` says what else: with `int` telemetry in data
+//! packets, with `switch-ack` answers of switches. For these the sender sets a bit in a data packet every
+//! `switch-interval`; each port on the way in which that packet finds `switch-threshold` bytes or more sends a packet of 64
+//! bytes back at once, which tells of what is queued, of the share of the line that was used in the last whole
+//! `switch-window`, and of the queue's growth since that began. Where less is queued there is no answer.
 //!
 //! # Equations
 //! With t the times at which a flow asked, L `decision-latency`:
 //! ```text
 //! round-trip:  asks with the first ACK of a packet that was sent after t[k-1], if t - t[k-1] >= interval     (1)
 //! aligned:     asks at the multiples of interval                                                             (2)
-//! effect:      rate and window of decision k hold from t[k] + L                                              (3)
+//! feedback:    asks with an ACK or a switch's answer, if t - t[k-1] >= interval                              (3)
+//! effect:      rate and window of decision k hold from t[k] + L                                              (4)
 //! ```
-//! A flow asks for nothing while a decision of its own is on its way. A retransmission timeout asks, too (1).
+//! A flow asks for nothing while a decision of its own is on its way. A retransmission timeout asks, too (1, 3).
 //!
 //! # Parameters
 //! [`Params`]. What is decided is a rate and a window, or one of them; `min-rate` bounds the first.
@@ -30,12 +35,17 @@
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
+use paceline_kernel::rng::Rng;
+
 use crate::api::{
-    AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, PathInfo, Report, SendLimits, Tally, TimerSlot,
+    AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, Notice, Outgoing, PathInfo, Report, SendLimits,
+    Tally, TimerSlot,
 };
-use crate::params::{ParamError, Parameters, Range};
+use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::Bounds;
 use crate::registry::{Definition, Scheme, WindowMode};
+use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchPart};
+use crate::switch_ack::{self, AnsweringPort, Asking};
 
 choice! {
     /// When flows ask.
@@ -44,14 +54,28 @@ choice! {
         RoundTrip = "round-trip",
         /// All at the same instants.
         Aligned = "aligned",
+        /// With whatever comes back.
+        Feedback = "feedback",
+    }
+}
+
+choice! {
+    /// What senders learn beside round-trip times, marks and losses.
+    pub enum Feedback {
+        /// Nothing.
+        Ack = "ack",
+        /// What switches write into data packets, with the acknowledgement.
+        Int = "int",
+        /// What switches answer on their own.
+        SwitchAck = "switch-ack",
     }
 }
 
 params! {
     /// Parameters of a sender that is decided for outside.
     pub struct Params {
-        /// When a flow asks: once per round trip (`round-trip`), or at instants that all flows have in
-        /// common (`aligned`).
+        /// When a flow asks: once per round trip (`round-trip`), at instants that all flows have in
+        /// common (`aligned`), or with each ACK and each switch's answer (`feedback`).
         clock: Clock = Clock::RoundTrip, in Range::Any, from "RL-CC: a probe per round trip";
         /// The least time from one question of a flow to the next; with `aligned` the time between instants.
         interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
@@ -63,8 +87,15 @@ params! {
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
         /// Whether switches mark its packets.
         ecn: bool = true, in Range::Any, from "ours";
-        /// Whether switches write telemetry into its packets.
-        telemetry: bool = false, in Range::Any, from "ours";
+        /// What senders learn beside round-trip times, marks and losses: nothing (`ack`), telemetry in data
+        /// packets (`int`), or what switches answer on their own (`switch-ack`).
+        feedback: Feedback = Feedback::Ack, in Range::Any, from "ours";
+        /// The least time between two data packets of a flow that ask switches; 0 for each packet.
+        switch_interval: Span = Span::from_us(2), in Range::AtLeast(0.0), from "ours: a quarter of 8 µs";
+        /// What a packet has to find in a port's queues for an answer; a full packet if `auto`.
+        switch_threshold: Auto<Bytes> = Auto::Auto, in Range::AtLeast(0.0), from "ours";
+        /// How long ports count what leaves, for the share of the line that was used.
+        switch_window: Span = Span::from_us(8), in Range::Above(0.0), from "ours: about a round trip";
     }
 }
 
@@ -92,7 +123,8 @@ impl Definition for Params {
         Needs {
             timestamp: true,
             ecn: self.ecn,
-            int: self.telemetry,
+            int: self.feedback == Feedback::Int,
+            tags: self.feedback == Feedback::SwitchAck,
             repaces: true,
             decisions: Some(Decisions {
                 latency: self.decision_latency,
@@ -105,6 +137,25 @@ impl Definition for Params {
 
     fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
         Some(self.min_rate)
+    }
+
+    fn switch_part(&self) -> Option<SwitchPart> {
+        (self.feedback == Feedback::SwitchAck).then_some(SwitchPart {
+            task: "that answer",
+            params: &["switch-threshold", "switch-window"],
+            hooks: switch_ack::HOOKS,
+            turns_back: false,
+        })
+    }
+
+    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
+        let rules = switch_ack::Rules {
+            threshold: self.switch_threshold,
+            window: self.switch_window,
+        };
+        Some(PerPort::boxed(ports, rngs, |port, _| {
+            AnsweringPort::new(rules, port)
+        }))
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
@@ -120,6 +171,7 @@ const CLOCK: TimerSlot = TimerSlot(0);
 pub struct External {
     clock: Clock,
     interval: Span,
+    asking: Asking,
     bounds: Bounds,
     limits: SendLimits,
     /// Bytes that had been sent when it asked last.
@@ -142,6 +194,7 @@ impl External {
         Self {
             clock: params.clock,
             interval: params.interval,
+            asking: Asking::new(params.switch_interval),
             bounds,
             limits,
             asked_at_byte: 0,
@@ -176,11 +229,23 @@ impl External {
         cx.decide();
     }
 
+    /// Whether the last question was long enough ago, and is answered.
+    fn may_ask(&self, now: Time) -> bool {
+        let spaced = self.report.asked == 0 || now.saturating_since(self.report.at) >= self.interval;
+        spaced && !self.waits
+    }
+
     /// Equation (1).
     fn ask_per_round_trip(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        let spaced = self.report.asked == 0 || cx.now.saturating_since(self.report.at) >= self.interval;
-        if ack.seq > self.asked_at_byte && spaced && !self.waits {
+        if ack.seq > self.asked_at_byte && self.may_ask(cx.now) {
             self.asked_at_byte = ack.snd_nxt;
+            self.ask(cx);
+        }
+    }
+
+    /// Equation (3).
+    fn ask_with_feedback(&mut self, cx: &mut Ctx<'_>) {
+        if self.may_ask(cx.now) {
             self.ask(cx);
         }
     }
@@ -202,8 +267,22 @@ impl CongestionControl for External {
         self.count(cx, ack);
         match self.clock {
             Clock::RoundTrip => self.ask_per_round_trip(cx, ack),
+            Clock::Feedback => self.ask_with_feedback(cx),
             Clock::Aligned if !self.ticks => self.tick(cx),
             Clock::Aligned => {}
+        }
+    }
+
+    fn tag(&mut self, cx: &mut Ctx<'_>, _packet: &Outgoing) -> u8 {
+        self.asking.tag(cx.now)
+    }
+
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+        if let Notice::Report(report) = notice {
+            self.tally.answers.count(report);
+            if self.clock == Clock::Feedback {
+                self.ask_with_feedback(cx);
+            }
         }
     }
 
@@ -214,7 +293,7 @@ impl CongestionControl for External {
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
         self.tally.timeouts += 1;
         match self.clock {
-            Clock::RoundTrip => self.ask(cx),
+            Clock::RoundTrip | Clock::Feedback => self.ask(cx),
             Clock::Aligned if !self.ticks => self.tick(cx),
             Clock::Aligned => {}
         }

@@ -35,6 +35,7 @@ mod mark;
 pub mod pint;
 mod rate;
 mod report;
+pub mod switch_ack;
 pub mod tcd_ns3;
 mod timers;
 
@@ -68,4 +69,5 @@ pub use api::{
     TimerSlot,
 };
 pub use mark::Mark;
+pub use report::Answers;
 pub use switch::Red;

@@ -4,6 +4,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{AckInfo, PathInfo, SendLimits};
 use crate::mark::Mark;
+use crate::switch_ack::PortReport;
 
 /// What a sender counted over a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,6 +31,32 @@ pub struct Tally {
     pub queue_max: u32,
     /// The longest time that such a queue takes to drain.
     pub queue_delay_max: Span,
+    /// What switches answered.
+    pub answers: Answers,
+}
+
+/// What a sender counted of what switches answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Answers {
+    /// How many answers.
+    pub count: u32,
+    /// The longest time that a queue takes to drain of which they told.
+    pub drains_max: Span,
+    /// The growth of that queue over its line's rate.
+    pub growth: f64,
+    /// The largest share of a line that was used.
+    pub utilisation_max: f64,
+}
+
+impl Answers {
+    pub(crate) fn count(&mut self, report: &PortReport) {
+        let drains = report.drains();
+        if self.count == 0 || drains >= self.drains_max {
+            (self.drains_max, self.growth) = (drains, report.growth());
+        }
+        self.count += 1;
+        self.utilisation_max = self.utilisation_max.max(report.utilisation());
+    }
 }
 
 impl Tally {

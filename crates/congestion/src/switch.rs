@@ -11,6 +11,7 @@ use paceline_kernel::{BitRate, Span, Time};
 
 use crate::detect::PortState;
 use crate::mark::Mark;
+use crate::switch_ack::Course;
 
 mod ports;
 mod red;
@@ -149,6 +150,8 @@ pub enum Tell {
     Congested,
     /// The sender, in a small packet of its own ([`crate::Notice::Feedback`]).
     Feedback(u8),
+    /// The sender, in a small packet: the port's queue, and this ([`crate::Notice::Report`]).
+    Report(Course),
 }
 
 /// By what law a departing packet is marked.

@@ -1,5 +1,7 @@
 //! A run whose flows ask, one episode after another.
 
+use paceline_congestion::external::Feedback;
+use paceline_congestion::params::ParamValue as _;
 use paceline_fabric::spec::RecordSpec;
 use paceline_fabric::{Progress, Simulation};
 use paceline_kernel::Span;
@@ -12,6 +14,7 @@ use crate::batch::{Batch, Left};
 use crate::config::{Config, EXTERNAL, Source};
 use crate::episode::{Episode, Stage};
 use crate::error::Error;
+use crate::feature::Feature;
 use crate::rollout::Rollout;
 
 /// A run whose flows ask, one episode after another.
@@ -333,23 +336,23 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
     }
     let mut least = Span::from_ps(u64::MAX);
     for scheme in asking {
-        let needs = scheme.needs();
-        if !needs.int
-            && let Some(feature) = config.features.iter().find(|feature| feature.telemetry)
-        {
+        let values = scheme.values();
+        let is =
+            |wanted: (&str, &str)| (values.iter()).any(|(key, value)| key == wanted.0 && value == wanted.1);
+        let unknown = |feature: &&Feature| {
+            feature.feedback != Feedback::Ack && !is(("feedback", &feature.feedback.show()))
+        };
+        if let Some(feature) = config.features.iter().find(unknown) {
             return Err(Error::Config {
                 key: "observation",
                 message: format!(
-                    "`{}` is known from telemetry; expected `cc.external.telemetry = true` in the scenario",
-                    feature.name
+                    "`{}` is what switches tell; expected `cc.external.feedback = \"{}\"` in the scenario",
+                    feature.name,
+                    feature.feedback.show()
                 ),
             });
         }
-        let values = scheme.values();
-        let aligned = values
-            .iter()
-            .any(|(key, value)| key == "clock" && value == "aligned");
-        if config.agents == Agents::Receiver && !aligned {
+        if config.agents == Agents::Receiver && !is(("clock", "aligned")) {
             return Err(Error::Config {
                 key: "agents",
                 message: "`receiver` needs flows that ask at the same instants; expected \
@@ -357,7 +360,8 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
                     .to_string(),
             });
         }
-        least = least.min(needs.decisions.map_or(Span::ZERO, |decisions| decisions.latency));
+        let decisions = scheme.needs().decisions;
+        least = least.min(decisions.map_or(Span::ZERO, |decisions| decisions.latency));
     }
     Ok(least)
 }

@@ -1,5 +1,7 @@
 //! What agents see: a list of features by name, each a number in a range.
 
+use paceline_congestion::external::Feedback;
+
 use crate::error::Error;
 use crate::measure::Measured;
 
@@ -14,8 +16,8 @@ pub struct Feature {
     pub range: (f32, f32),
     /// What it is.
     pub help: &'static str,
-    /// Whether switches have to write telemetry.
-    pub telemetry: bool,
+    /// What switches have to tell for it; with [`Feedback::Ack`] nothing.
+    pub feedback: Feedback,
     of: fn(&Measured) -> f64,
 }
 
@@ -42,9 +44,14 @@ const fn feature(
         unit,
         range,
         help,
-        telemetry: false,
+        feedback: Feedback::Ack,
         of,
     }
+}
+
+/// A feature that needs what switches tell in such a way.
+const fn by(feedback: Feedback, feature: Feature) -> Feature {
+    Feature { feedback, ..feature }
 }
 
 /// All of them.
@@ -91,17 +98,60 @@ pub(crate) const FEATURES: &[Feature] = &[
         "share of acknowledgements whose packet was marked (ECN)",
         |m| m.marked,
     ),
-    Feature {
-        telemetry: true,
-        ..feature(
+    by(
+        Feedback::Int,
+        feature(
             "queue",
             "base RTTs",
             (0.0, 100.0),
             "how long the longest queue on the way takes to drain, by telemetry (INT), over the empty network's \
              round trip",
             |m| m.queue_us / m.base_rtt_us.max(1e-9),
-        )
-    },
+        ),
+    ),
+    by(
+        Feedback::SwitchAck,
+        feature(
+            "switch-queue",
+            "base RTTs",
+            (0.0, 100.0),
+            "how long the longest queue takes to drain of which a switch's answer told since the last question, over \
+             the empty network's round trip; 0 without an answer",
+            |m| m.switch_queue_us / m.base_rtt_us.max(1e-9),
+        ),
+    ),
+    by(
+        Feedback::SwitchAck,
+        feature(
+            "switch-growth",
+            "of the line",
+            (-1.0, 100.0),
+            "how fast that queue grows, over its line's rate: 1 where twice as much comes as can leave; 0 without an \
+             answer",
+            |m| m.switch_growth,
+        ),
+    ),
+    by(
+        Feedback::SwitchAck,
+        feature(
+            "switch-utilisation",
+            "of the line",
+            (0.0, 1.1),
+            "the largest share of a line that was used, of which a switch's answer told since the last question; 0 \
+             without an answer",
+            |m| m.switch_utilisation,
+        ),
+    ),
+    by(
+        Feedback::SwitchAck,
+        feature(
+            "switch-answers",
+            "",
+            (0.0, 1000.0),
+            "answers of switches since the last question",
+            |m| m.switch_answers,
+        ),
+    ),
     feature(
         "rate",
         "of the line",

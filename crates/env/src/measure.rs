@@ -31,6 +31,14 @@ pub struct Measured {
     pub marked: f64,
     /// How long the longest queue on the way takes to drain, in us, by telemetry.
     pub queue_us: f64,
+    /// The same, of what switches answered.
+    pub switch_queue_us: f64,
+    /// How fast that queue grows, over its line's rate.
+    pub switch_growth: f64,
+    /// The largest share of a line that was used, of what switches answered.
+    pub switch_utilisation: f64,
+    /// Answers of switches.
+    pub switch_answers: f64,
     /// Bytes in flight.
     pub in_flight: f64,
     /// The bandwidth-delay product in bytes.
@@ -68,6 +76,10 @@ impl Measured {
             },
             marked: share(tally.marked),
             queue_us: tally.queue_delay_max.as_us_f64(),
+            switch_queue_us: tally.answers.drains_max.as_us_f64(),
+            switch_growth: tally.answers.growth,
+            switch_utilisation: tally.answers.utilisation_max,
+            switch_answers: f64::from(tally.answers.count),
             in_flight: report.in_flight as f64,
             bdp: path.bdp.get() as f64,
             action: f64::from(action),
@@ -108,6 +120,10 @@ impl Measured {
             loss,
             marked,
             queue_us,
+            switch_queue_us,
+            switch_growth,
+            switch_utilisation,
+            switch_answers,
             in_flight,
             bdp,
             action

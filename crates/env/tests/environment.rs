@@ -311,7 +311,7 @@ fn who_cannot_be_an_environment_says_why() {
     };
     let text = with(&|config| config.features.push(Feature::find("queue").unwrap()));
     assert!(
-        text.contains("`queue` is known from telemetry; expected `cc.external.telemetry = true`"),
+        text.contains("`queue` is what switches tell; expected `cc.external.feedback = \"int\"`"),
         "{text}"
     );
     assert!(with(&|config| config.agents = Agents::Receiver).contains("expected `cc.external.clock"));

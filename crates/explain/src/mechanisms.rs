@@ -128,7 +128,8 @@ const MECHANISMS: &[Mechanism] = &[
         name: "switch-assistance",
         also: &["assist", "src", "pru", "sm"],
         about: "What switches do for schemes beside marks and telemetry: Bolt's answers to senders (SRC) and \
-                its tokens for capacity that is about to be free (PRU) or is (SM), QCN's congestion point. \
+                its tokens for capacity that is about to be free (PRU) or is (SM), QCN's congestion point, \
+                answers to those who are decided for outside (feedback: switch-ack). \
                 There is as much of it as the schemes of a run ask for; their blocks in [cc] have its \
                 parameters.",
         example: "paceline run incast-16 --scheme bolt --set cc.bolt.src=false",

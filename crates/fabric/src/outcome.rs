@@ -342,11 +342,13 @@ pub enum PacketKind {
     Resume,
     /// Flow-control packet of a network under credits.
     Credit,
+    /// A switch's answer to a data packet that asked for it.
+    SwitchAck,
 }
 
 impl PacketKind {
     /// How many there are.
-    pub(crate) const COUNT: usize = 9;
+    pub(crate) const COUNT: usize = 10;
 
     /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
     #[inline(always)]

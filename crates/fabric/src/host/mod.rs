@@ -119,7 +119,7 @@ impl Hosts {
             PacketKind::Data => self.receive_data(world, core, traffic, id),
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(world, core, traffic, id),
             PacketKind::Cnp => self.receive_cnp(world, core, id),
-            PacketKind::Src | PacketKind::Cnm => self.receive_notice(world, core, id),
+            PacketKind::Src | PacketKind::Cnm | PacketKind::SwitchAck => self.receive_notice(world, core, id),
             PacketKind::Pause | PacketKind::Resume | PacketKind::Credit => {
                 unreachable!("what links tell each other ends at the port")
             }

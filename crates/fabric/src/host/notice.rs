@@ -1,5 +1,6 @@
 //! What switches tell senders in packets of their own, and how it reaches the scheme.
 
+use paceline_congestion::switch_ack::{Course, PortReport};
 use paceline_congestion::{CongestedPort, Notice};
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span};
@@ -22,11 +23,22 @@ impl World {
     }
 
     fn read_notice(&self, core: &Core, packet: &Packet) -> Option<Notice> {
+        let after = Span::from_ps(core.now() - packet.sent_at);
         match packet.kind {
             PacketKind::Src => Some(Notice::Congested {
                 port: self.congested_port(packet)?,
-                rtt: Span::from_ps(core.now() - packet.sent_at),
+                rtt: after,
             }),
+            PacketKind::SwitchAck => {
+                let CongestedPort { queue, rate } = self.congested_port(packet)?;
+                let (utilisation, growth) = (packet.pint, packet.answers.cast_signed());
+                Some(Notice::Report(PortReport {
+                    queue,
+                    rate,
+                    course: Course { utilisation, growth },
+                    after,
+                }))
+            }
             _ => Some(Notice::Feedback {
                 fb: packet.note as u8,
             }),

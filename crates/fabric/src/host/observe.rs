@@ -47,7 +47,12 @@ impl Hosts {
         let packet = core.packets.get(id);
         let answers = matches!(
             packet.kind,
-            PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm
+            PacketKind::Ack
+                | PacketKind::Nack
+                | PacketKind::Cnp
+                | PacketKind::Src
+                | PacketKind::Cnm
+                | PacketKind::SwitchAck
         );
         let Some(qp) = self
             .qps

@@ -16,13 +16,17 @@ use paceline_kernel::{Span, Time};
 use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
-use crate::ids::{PacketId, PortId, ProfileId};
+use crate::ids::{PacketId, PortId};
 use crate::outcome::PacketKind;
 use crate::spec::{AssistPorts, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
 use crate::world::classes::{Classes, STRICT};
 use crate::world::links::{LinkProfile, Profiles};
+
+mod telling;
+
+use telling::{feedback, note, report, turn_back};
 
 /// The halves of a run's schemes.
 #[derive(Clone, Debug, Default)]
@@ -412,6 +416,7 @@ impl Switches {
             Tell::Packet => return note(world, core, egress, id),
             Tell::Congested => turn_back(world, core, egress, id),
             Tell::Feedback(value) => feedback(world, core, id, value),
+            Tell::Report(course) => report(world, core, egress, id, course),
         };
         core.counters.notices += 1;
         let notice = core.packets.insert(notice);
@@ -432,60 +437,6 @@ impl Switches {
                         .verify(port.index(), now, class, core.queue(port, class));
                 }
             }
-        }
-    }
-}
-
-/// A packet to the sender of data packet `id`.
-fn to_sender(core: &Core, id: PacketId, kind: PacketKind) -> Packet {
-    let packet = core.packets.get(id);
-    Packet {
-        kind,
-        flow: packet.flow,
-        qp: packet.qp,
-        seq: packet.seq,
-        sent_at: packet.sent_at,
-        class: STRICT,
-        ..Packet::EMPTY
-    }
-}
-
-/// Headers and what the sender has to know of the port, back the way that the packet came (Bolt's SRC).
-fn turn_back(world: &World, core: &Core, egress: PortId, id: PacketId) -> Packet {
-    let packet = core.packets.get(id);
-    let known_way = packet.epoch == world.epoch;
-    let port = &core.ports[egress];
-    Packet {
-        wire: world.packet.turned_back(packet.wire - packet.payload),
-        path: world.routing.turn_back(packet.path),
-        epoch: if known_way { world.epoch } else { world.old_epoch() },
-        note: port.queued,
-        note_port: port.profile,
-        ..to_sender(core, id, PacketKind::Src)
-    }
-}
-
-/// A value for the sender, in a packet rare enough to be looked up at every switch (QCN's CNM).
-fn feedback(world: &World, core: &Core, id: PacketId, value: u8) -> Packet {
-    Packet {
-        wire: world.packet.cnp.get() as u16,
-        epoch: world.old_epoch(),
-        note: u32::from(value),
-        ..to_sender(core, id, PacketKind::Cnm)
-    }
-}
-
-/// The data packet carries the report of the port whose queue takes longest.
-fn note(world: &World, core: &mut Core, egress: PortId, id: PacketId) {
-    let Port { queued, profile, .. } = core.ports[egress];
-    let rate = |profile: ProfileId| u128::from(world.profiles[profile].rate.as_bps());
-    let packet = core.packets.get_mut(id);
-    let worse = packet.note_port == ProfileId::NONE
-        || u128::from(queued) * rate(packet.note_port) > u128::from(packet.note) * rate(profile);
-    if worse {
-        (packet.note, packet.note_port) = (queued, profile);
-        if core.watch.closeups.on() {
-            core.look_at_note(id, egress);
         }
     }
 }

@@ -87,6 +87,7 @@ const fn packet_name(event: &TraceEvent) -> &'static str {
         PacketKind::Pause => "pause",
         PacketKind::Resume => "resume",
         PacketKind::Credit => "credit",
+        PacketKind::SwitchAck => "switch-ack",
     }
 }
 

@@ -94,7 +94,9 @@ impl Core {
             PacketKind::Cnp if read_cnp(&packet).rate.is_some() => {
                 (trigger.told, trigger.port) = (Told::Report, told_by)
             }
-            PacketKind::Src | PacketKind::Cnm => (trigger.told, trigger.port) = (Told::Notice, told_by),
+            PacketKind::Src | PacketKind::Cnm | PacketKind::SwitchAck => {
+                (trigger.told, trigger.port) = (Told::Notice, told_by)
+            }
             PacketKind::Cnp => {
                 look.pending_told = Told::Cnp;
                 watched::count(&mut look.pending, told_by);

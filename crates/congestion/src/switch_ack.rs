@@ -1,0 +1,323 @@
+//! Answers of switches: what ports tell a sender before the acknowledgement does.
+//!
+//! A sender asks with a bit of the tag of a data packet, once per interval ([`Asking`]). Each egress port on the packet's
+//! way in which the packet finds at least a threshold of bytes answers at once, in a packet of its own
+//! ([`AnsweringPort`], [`PortReport`]): how much is queued, how much of the line was used over the last whole window, and
+//! how fast the queue has grown since that window began.
+
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::params::Auto;
+use crate::switch::{Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalf, Tell, Verdict};
+
+/// The bit of a tag by which a data packet asks.
+pub const ASKS: u8 = 1 << 6;
+
+/// What a switch half is called for that answers.
+pub const HOOKS: Hooks = Hooks {
+    arrivals: true,
+    departures: true,
+    pauses: false,
+};
+
+/// Of a whole: what shares in reports are counted in.
+const WHOLE: u64 = 10_000;
+
+/// What a port knows of its last window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Course {
+    /// The share of the line that was used in the last whole window, in ten thousandths.
+    pub utilisation: u16,
+    /// By how much its queue has grown since that window began, in bytes per microsecond.
+    pub growth: i32,
+}
+
+/// What a port tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortReport {
+    /// Bytes in its queues before the packet that asked.
+    pub queue: Bytes,
+    /// Its rate.
+    pub rate: BitRate,
+    /// What went on before.
+    pub course: Course,
+    /// From the start of that packet's transmission until the answer arrived.
+    pub after: Span,
+}
+
+impl PortReport {
+    /// How long what is queued takes to leave.
+    pub fn drains(&self) -> Span {
+        self.rate.time_to_send(self.queue)
+    }
+
+    /// The share of the line that was used.
+    pub fn utilisation(&self) -> f64 {
+        f64::from(self.course.utilisation) / WHOLE as f64
+    }
+
+    /// The queue's growth over the line's rate: 1 where twice as much comes as can leave.
+    pub fn growth(&self) -> f64 {
+        f64::from(self.course.growth) * 8e6 / self.rate.as_bps().max(1) as f64
+    }
+}
+
+/// When a sender asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking {
+    interval: Span,
+    next: Time,
+}
+
+impl Asking {
+    /// Once per `interval`, from the first packet on; each packet asks where that is zero.
+    pub fn new(interval: Span) -> Self {
+        Self {
+            interval,
+            next: Time::ZERO,
+        }
+    }
+
+    /// The tag of a packet that leaves now.
+    #[inline]
+    pub fn tag(&mut self, now: Time) -> u8 {
+        if now < self.next {
+            return 0;
+        }
+        self.next = now.saturating_add(self.interval);
+        ASKS
+    }
+}
+
+/// By what ports answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Bytes in queues from which on ports answer; a full packet by default.
+    pub threshold: Auto<Bytes>,
+    /// The length of a window.
+    pub window: Span,
+}
+
+/// An egress port that answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnsweringPort {
+    threshold: u32,
+    window: u64,
+    /// Bytes that the line carries in a window, at least 1.
+    carries: u64,
+    /// When the present window began: a multiple of its length.
+    begun: u64,
+    /// Bytes that have left since, and those that were queued when it began.
+    sent: u64,
+    queued: u32,
+    /// The same of the window before.
+    sent_before: u64,
+    queued_before: u32,
+}
+
+impl AnsweringPort {
+    /// A port that nothing has passed.
+    pub fn new(rules: Rules, port: &EgressPort) -> Self {
+        let threshold = rules.threshold.or(Bytes::new(u64::from(port.full_bytes)));
+        Self {
+            threshold: u32::try_from(threshold.get()).unwrap_or(u32::MAX),
+            window: rules.window.as_ps().max(1),
+            carries: port.rate.bytes_in(rules.window).get().max(1),
+            begun: 0,
+            sent: 0,
+            queued: 0,
+            sent_before: 0,
+            queued_before: 0,
+        }
+    }
+
+    /// The window of `now`, until which `queue` bytes were queued since something happened last.
+    #[inline]
+    fn go_to(&mut self, now: Time, queue: u32) {
+        let since = now.as_ps() - self.begun;
+        if since < self.window {
+            return;
+        }
+        (self.sent_before, self.queued_before) = if since < 2 * self.window {
+            (self.sent, self.queued)
+        } else {
+            (0, queue)
+        };
+        self.begun = now.as_ps() / self.window * self.window;
+        (self.sent, self.queued) = (0, queue);
+    }
+
+    /// What has gone on, now that `queue` bytes are queued.
+    fn course(&self, now: Time, queue: u32) -> Course {
+        let since = self.begun.saturating_sub(self.window);
+        let elapsed = i128::from(now.as_ps() - since).max(1);
+        let grown = i128::from(queue) - i128::from(self.queued_before);
+        let growth = (grown * 1_000_000 / elapsed).clamp(i32::MIN.into(), i32::MAX.into());
+        Course {
+            utilisation: u16::try_from(self.sent_before * WHOLE / self.carries).unwrap_or(u16::MAX),
+            growth: growth as i32,
+        }
+    }
+}
+
+impl SwitchHalf for AnsweringPort {
+    #[inline]
+    fn on_arrival(&mut self, at: &mut Egress<'_>, packet: &Passing) -> Verdict {
+        self.go_to(at.now, at.queued);
+        let mut verdict = Verdict::pass(packet);
+        if packet.load == Load::Data && packet.tag & ASKS != 0 && at.queued >= self.threshold {
+            verdict.tell = Tell::Report(self.course(at.now, at.queued));
+        }
+        verdict
+    }
+
+    #[inline]
+    fn on_departure(&mut self, at: &mut Egress<'_>, packet: &Passing) -> Marking {
+        self.go_to(at.now, at.queued + packet.wire);
+        self.sent += u64::from(packet.wire);
+        Marking::Curve
+    }
+
+    fn on_link_down(&mut self) {
+        (self.queued, self.queued_before) = (0, 0);
+    }
+
+    fn verify(&self, now: Time, _class: u8, _queue: Queue) {
+        assert!(self.begun <= now.as_ps(), "a window of the future");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mark::Mark;
+    use crate::switch::Red;
+    use paceline_kernel::rng::{Purpose, Rng};
+
+    const G100: BitRate = BitRate::from_gbps(100);
+
+    /// 100 Gbit/s are 12 500 bytes per microsecond, so 25 000 in a window of 2.
+    fn port(threshold: Auto<Bytes>) -> AnsweringPort {
+        let rules = Rules {
+            threshold,
+            window: Span::from_us(2),
+        };
+        let port = EgressPort {
+            classes: 1,
+            full_packet: Span::from_ns(80),
+            full_bytes: 1000,
+            rate: G100,
+            delay: Span::from_us(1),
+            red: Red::OFF,
+            buffer: 1 << 20,
+        };
+        AnsweringPort::new(rules, &port)
+    }
+
+    fn packet(tag: u8) -> Passing {
+        Passing {
+            load: Load::Data,
+            class: 1,
+            wire: 1000,
+            takes: Span::from_ns(80),
+            tag,
+            mark: Mark::None,
+            queue: 0,
+        }
+    }
+
+    fn at<T>(now_ns: u64, queued: u32, call: impl FnOnce(&mut Egress<'_>) -> T) -> T {
+        let mut rng = Rng::stream(1, Purpose::Switch, 0);
+        call(&mut Egress {
+            now: Time::from_ns(now_ns),
+            rate: G100,
+            queued,
+            rng: &mut rng,
+        })
+    }
+
+    fn asks(port: &mut AnsweringPort, now_ns: u64, queued: u32) -> Tell {
+        at(now_ns, queued, |egress| {
+            port.on_arrival(egress, &packet(ASKS)).tell
+        })
+    }
+
+    fn leaves(port: &mut AnsweringPort, now_ns: u64, left: u32) {
+        let marking = at(now_ns, left, |egress| port.on_departure(egress, &packet(0)));
+        assert_eq!(marking, Marking::Curve);
+    }
+
+    fn told(utilisation: u16, growth: i32) -> Tell {
+        Tell::Report(Course { utilisation, growth })
+    }
+
+    /// By hand: ten packets of 1000 bytes leave in the window from 0 to 2 us, which carries 25 000 bytes: 40 %. In the
+    /// next one 12 500 bytes are 50 %, and the queue goes from 3000 bytes at 2 us to 8000 at 4.5: 2000 a microsecond.
+    #[test]
+    fn what_ports_tell_is_what_has_happened() {
+        let mut port = port(Auto::Is(Bytes::new(500)));
+        for packet in 0..10 {
+            leaves(&mut port, 100 * packet, 3000);
+        }
+        // Nothing is known yet but the queue: 3000 bytes in 1.5 us.
+        assert_eq!(asks(&mut port, 1500, 3000), told(0, 2000));
+        // 3000 bytes since 0, in 2.5 us.
+        assert_eq!(asks(&mut port, 2500, 3000), told(4000, 1200));
+        for packet in 0..12 {
+            leaves(&mut port, 2600 + 100 * packet, 4000);
+        }
+        at(3900, 4000, |egress| {
+            let half = Passing {
+                wire: 500,
+                ..packet(0)
+            };
+            port.on_departure(egress, &half);
+        });
+        assert_eq!(asks(&mut port, 4500, 8000), told(5000, 2000));
+        // After windows in which nothing happened the line was idle, and the queue stood.
+        assert_eq!(asks(&mut port, 10_500, 8000), told(0, 0));
+        // It falls: 8000 at 10 us, 500 at 13 us. (The window before is that from 10 us.)
+        assert_eq!(asks(&mut port, 13_000, 500), told(0, -2500));
+    }
+
+    #[test]
+    fn only_those_who_ask_are_answered_and_from_the_threshold_on() {
+        let mut full = port(Auto::Auto);
+        assert_eq!(asks(&mut full, 100, 999), Tell::Nobody);
+        assert_eq!(asks(&mut full, 100, 1000), told(0, 10_000));
+        let silent = at(200, 5000, |egress| full.on_arrival(egress, &packet(!ASKS)));
+        assert_eq!(silent, Verdict::pass(&packet(!ASKS)));
+        let mut every = port(Auto::Is(Bytes::ZERO));
+        assert_eq!(asks(&mut every, 100, 0), told(0, 0));
+        let control = Passing {
+            load: Load::Control,
+            ..packet(ASKS)
+        };
+        let verdict = at(200, 5000, |egress| every.on_arrival(egress, &control));
+        assert_eq!(verdict.tell, Tell::Nobody);
+    }
+
+    #[test]
+    fn senders_ask_once_per_interval() {
+        let mut asking = Asking::new(Span::from_us(2));
+        let tags = [0, 1999, 2000, 2001, 5000, 6999, 7000].map(|ns| asking.tag(Time::from_ns(ns)));
+        assert_eq!(tags, [ASKS, 0, ASKS, 0, ASKS, 0, ASKS]);
+        let mut each = Asking::new(Span::ZERO);
+        assert_eq!([each.tag(Time::ZERO), each.tag(Time::ZERO)], [ASKS, ASKS]);
+    }
+
+    #[test]
+    fn reports_are_read_in_shares_of_the_line() {
+        let report = PortReport {
+            queue: Bytes::new(125_000),
+            rate: G100,
+            course: Course {
+                utilisation: 7500,
+                growth: 12_500,
+            },
+            after: Span::from_us(1),
+        };
+        assert_eq!(report.drains(), Span::from_us(10));
+        assert!((report.utilisation() - 0.75).abs() < 1e-12 && (report.growth() - 1.0).abs() < 1e-12);
+    }
+}
