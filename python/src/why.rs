@@ -97,6 +97,7 @@ pub(crate) fn why<'py>(
             run: &folder,
             top,
             brief,
+            label: None,
         };
         let asker = &mut Waiting(watch);
         match flow {

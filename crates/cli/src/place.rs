@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_lab::files::{OutputError, check_destination};
 use paceline_lab::repeats::Repeats;
-use paceline_lab::results::Summary;
+use paceline_lab::results::{RunStatus, Summary};
 use paceline_scenario::Resolved;
 
 use crate::failure::Failure;
@@ -67,11 +67,31 @@ fn first(default: &Path, known: impl Fn(&Path) -> bool) -> (PathBuf, bool) {
 }
 
 fn there(folder: &Path) -> Failure {
+    if is_partial(folder) {
+        return Failure::arguments(format!(
+            "{} has the part of this that was done when it was interrupted. Make the whole with --force, or elsewhere with \
+             --out",
+            folder.display()
+        ));
+    }
     Failure::arguments(format!(
         "{} has this run: the same input, seed and version give the same bytes. Make it again with --force, or \
          elsewhere with --out",
         folder.display()
     ))
+}
+
+/// Whether the run in `folder`, or one of the comparison there, was interrupted.
+fn is_partial(folder: &Path) -> bool {
+    let inside = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let of = |folder: &Path| fs::read_to_string(folder.join("summary.json")).ok();
+    let all = inside.filter_map(|folder| of(&folder)).chain(of(folder));
+    all.filter_map(|text| serde_json::from_str::<Summary>(&text).ok())
+        .any(|summary| summary.status == RunStatus::Partial)
 }
 
 /// Whether `folder` is what a run of `input` left.

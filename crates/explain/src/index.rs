@@ -144,15 +144,28 @@ pub(crate) fn missing(name: &str) -> String {
     message
 }
 
-/// The names on whose pages the word or phrase stands, in any case.
+/// The names on whose pages the word or phrase stands, in any case: first those that have it themselves, then by how
+/// often it stands there.
 fn pages_with(word: &str, names: &[&'static str]) -> Vec<&'static str> {
     let word = word.to_lowercase();
     // A letter or two stand everywhere.
     if word.chars().count() < 3 {
         return Vec::new();
     }
-    let has = |name: &&&str| page(name, UNBROKEN).is_some_and(|page| page.to_lowercase().contains(&word));
-    names.iter().filter(has).copied().collect()
+    let times = |name: &&'static str| {
+        let page = page(name, UNBROKEN)?.to_lowercase();
+        let times = page.matches(&word).count();
+        (times > 0).then(|| {
+            (
+                !name.to_lowercase().contains(&word),
+                std::cmp::Reverse(times),
+                *name,
+            )
+        })
+    };
+    let mut found: Vec<_> = names.iter().filter_map(times).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(.., name)| name).collect()
 }
 
 #[cfg(test)]

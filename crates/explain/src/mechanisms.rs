@@ -2,7 +2,7 @@
 //! Keys, units and defaults are those that the scenario crate documents.
 
 use paceline_lab::layout;
-use paceline_scenario::builtin::{self, Parameter};
+use paceline_scenario::builtin::{self, Entry, Parameter};
 
 use crate::example;
 
@@ -35,7 +35,7 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "credits",
-        also: &["cbfc", "virtual-lanes", "ibcc", "rrcc"],
+        also: &["cbfc", "infiniband", "virtual-lanes", "ibcc", "rrcc"],
         about: "Credit-based flow control (InfiniBand). A port sends a packet only if the other end of its link has told it \
                 of room for that, lane by lane, in flow-control packets: so nothing is lost, and nobody is paused. Switches \
                 buffer packets where they come in. A port with packets and no credits is no congested port: what it waits \
@@ -146,7 +146,15 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "fidelity",
-        also: &["ns3-hpcc", "bolt-ns3", "tcd-ns3", "ib-omnet", "exact", "quirks"],
+        also: &[
+            "config.txt",
+            "ns3-hpcc",
+            "bolt-ns3",
+            "tcd-ns3",
+            "ib-omnet",
+            "exact",
+            "quirks",
+        ],
         about: "Whose behaviour a run has. `exact`: time in picoseconds, headers and thresholds as written. \
                 `ns3-hpcc`: HPCC's ns-3 simulator quirk by quirk, so that published numbers can be \
                 reproduced; a config.txt runs so unless told otherwise. `bolt-ns3` and \
@@ -176,6 +184,8 @@ fn example_of_section(name: &str) -> &'static str {
         "network.tier" => {
             "paceline run load-balancing --set network.tier.spine.buffer=64MB --set network.tier.spine.ecn.kmin=200KB"
         }
+        "job" | "job.step" => "paceline run ai-cluster",
+        "network.detection" => "paceline run incast-16 --scheme dcqcn --set network.detection.kind=tcd",
         "network.bolt-ns3" => "paceline run bolt-join100 --set network.bolt-ns3.buffer-packets=500",
         "network.tcd-ns3" => {
             "paceline run incast-16 --fidelity tcd-ns3 --scheme dcqcn-tcd --set network.tcd-ns3.log=true"
@@ -201,7 +211,8 @@ fn example_of_section(name: &str) -> &'static str {
 /// The mechanisms, and a few words on each.
 pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
     MECHANISMS.iter().map(|mechanism| {
-        let end = mechanism.about.find(['.', ':']).unwrap_or(mechanism.about.len());
+        let ends = [". ", ": ", " ("].map(|end| mechanism.about.find(end).unwrap_or(mechanism.about.len()));
+        let end = ends[0].min(ends[1]).min(ends[2]);
         let also = match mechanism.also {
             [] => String::new(),
             also => format!(" (also {})", also.join(", ")),
@@ -237,8 +248,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
             (section.name, section.summary, keys, example_of_section(name))
         }
     };
-    let head = ["key", "default", "what"].map(str::to_string).to_vec();
-    let mut rows = vec![head];
+    let mut rows = vec![HEAD.map(str::to_string).to_vec()];
     for (section, chosen) in keys {
         let entry = builtin::sections().iter().find(|entry| entry.name == section);
         let parameters = entry.map_or(&[][..], |entry| entry.parameters);
@@ -252,6 +262,32 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
         layout::columns(&rows, width)
     ))
 }
+
+/// Of the last part of a section's name, the section; of a key, what it is in each section that has it.
+pub(crate) fn part(name: &str, width: usize) -> Option<String> {
+    let last = |section: &&Entry| {
+        section
+            .name
+            .rsplit_once('.')
+            .is_some_and(|(_, last)| last == name)
+    };
+    let mut named = builtin::sections().iter().filter(last);
+    if let (Some(section), None) = (named.next(), named.next()) {
+        return page(section.name, width);
+    }
+    let mut rows = vec![HEAD.map(str::to_string).to_vec()];
+    for section in builtin::sections() {
+        let found = section
+            .parameters
+            .iter()
+            .map(|parameter| row(section.name, parameter));
+        rows.extend(found.filter(|row| row[0] == name || row[0].rsplit('.').next() == Some(name)));
+    }
+    let found = rows.len() > 1;
+    found.then(|| format!("{name}\n\n{}", layout::columns(&rows, width)))
+}
+
+const HEAD: [&str; 3] = ["key", "default", "what"];
 
 fn row(section: &str, parameter: &Parameter) -> Vec<String> {
     let dot = if section.is_empty() { "" } else { "." };

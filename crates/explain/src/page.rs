@@ -12,7 +12,7 @@ use crate::{example, index, learning, mechanisms, models};
 /// There is nothing of this name, and what may have been meant; or the file is damaged.
 pub fn explain(name: &str, width: usize) -> Result<String, String> {
     let name = name.trim().trim_start_matches("cc.");
-    if let Some(page) = page(name, width) {
+    if let Some(page) = page(name, width).or_else(|| mechanisms::part(name, width)) {
         return Ok(page);
     }
     models::page_of_file(name, width)?.ok_or_else(|| index::missing(name))

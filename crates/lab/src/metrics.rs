@@ -92,7 +92,10 @@ const COLLECTIVE_TIME: Metric = Metric {
     group: "collectives",
     name: "mean time",
     key: "collectives.time_us",
-    text: |s| duration_us(mean_of(s, |time| time.time_us)),
+    text: |s| match s.collectives.iter().filter(|one| one.time_us.is_some()).count() {
+        ended if ended == s.collectives.len() => duration_us(mean_of(s, |time| time.time_us)),
+        ended => format!("{ended} of {} ended", s.collectives.len()),
+    },
     value: |s| mean_of(s, |time| time.time_us),
     show: duration_us,
     cost: |s| mean_of(s, |time| time.time_us),
@@ -160,6 +163,28 @@ const MARKS: &[Metric] = metrics! {
     "marked" "UE flows" "marks.ue_flows": |s| marked(s, s.marks.ue_flows), whole, neither;
 };
 
+/// Times that a lane waited for credit.
+const STALLS: Metric = Metric {
+    group: "credits",
+    name: "stalls",
+    key: "credits.stalls",
+    text: |s| whole(stalls(s)),
+    value: stalls,
+    show: whole,
+    cost: stalls,
+};
+
+fn stalls(summary: &Summary) -> Option<f64> {
+    let stalls = summary.credits.stalls;
+    (stalls > 0).then_some(stalls as f64)
+}
+
+/// What is shown besides where lanes waited for credit.
+const CREDITS: &[Metric] = metrics! {
+    STALLS;
+    "credits" "stalled ms" "credits.stalled_s": |s| stalls(s).map(|_| s.credits.stalled_s * 1e3), number, low;
+};
+
 /// A count of marks, where ports have detectors.
 fn marked(summary: &Summary, count: u64) -> Option<f64> {
     summary.detection.as_ref().map(|_| count as f64)
@@ -198,6 +223,7 @@ pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
         .iter()
         .chain(DECISIONS)
         .chain(MARKS)
+        .chain(CREDITS)
         .chain(LATENCY)
         .chain(BEFORE_FEEDBACK)
 }
@@ -212,6 +238,7 @@ pub(crate) fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
         (COLLECTIVES, collectives),
         (DECISIONS, decisions),
         (MARKS, runs.iter().any(|run| run.detection.is_some())),
+        (CREDITS, runs.iter().any(|run| run.credits.stalls > 0)),
         (LATENCY, runs.iter().any(|run| run.latency_us.is_some())),
         (BEFORE_FEEDBACK, feedback),
     ] {
@@ -220,10 +247,11 @@ pub(crate) fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
     metrics
 }
 
-/// The mean over iterations that came to their end.
+/// The mean over all iterations. Where one has not come to its end there is none: of runs of which others ended, means
+/// cannot be compared.
 fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = summary.collectives.iter().filter_map(value).collect();
-    stats::mean(&values)
+    let values: Option<Vec<f64>> = summary.collectives.iter().map(value).collect();
+    stats::mean(&values?)
 }
 
 /// How many flows finished, of how many.

@@ -52,7 +52,17 @@ pub fn row_names(runs: &[&Summary]) -> Vec<String> {
         }
         name
     };
-    runs.iter().map(name).collect()
+    let mut names: Vec<String> = runs.iter().map(name).collect();
+    // What differs in a parameter alone is told by its place among those that were named.
+    for i in 0..names.len() {
+        let same: Vec<usize> = (i..names.len()).filter(|&j| names[j] == names[i]).collect();
+        if let [_, _, ..] = same[..] {
+            for (number, j) in same.into_iter().enumerate() {
+                names[j] = format!("{} ({})", names[j], number + 1);
+            }
+        }
+    }
+    names
 }
 
 fn by_run(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> String {

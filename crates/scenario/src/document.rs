@@ -1,6 +1,7 @@
 //! TOML texts with overrides: from text to [`Scenario`], every place kept.
 
 mod axes;
+mod inherited;
 mod reader;
 mod writer;
 
@@ -71,6 +72,8 @@ pub(crate) struct Document {
     pub(crate) parameters: Vec<(String, String, Range<usize>)>,
     /// The grid of its sweep.
     pub(crate) sweep: Written,
+    /// What is said of how it was read.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Reads a TOML text and puts `settings`, and what a point of a sweep's grid says, into it.
@@ -103,6 +106,7 @@ pub(crate) fn parse(
     for (path, (text, span), padded) in &chosen {
         put(table.get_mut(), path, value(text, padded, span.start), &texts)?;
     }
+    let renewed = inherited::renew(table.get_mut(), source.text().len());
     let parameters = split_schemes(table.get_mut());
     let scenario = Scenario::deserialize(Reader::from(table));
     let scenario = scenario.map_err(|error| schema_problem(&error, &texts))?;
@@ -111,6 +115,10 @@ pub(crate) fn parse(
         texts,
         parameters,
         sweep,
+        warnings: renewed
+            .map(|what| format!("{}: {what}", source.name()))
+            .into_iter()
+            .collect(),
     })
 }
 
@@ -261,7 +269,7 @@ fn put<'i>(
 
 /// Moves the schemes' blocks out of `[cc]`, where they stand beside other keys.
 fn split_schemes(table: &mut DeTable<'_>) -> Vec<(String, String, Range<usize>)> {
-    const OWN: [&str; 3] = ["scheme", "window", "windows"];
+    const OWN: [&str; 4] = ["scheme", "window", "windows", "defaults"];
     let Some(cc) = table.get_mut("cc") else {
         return Vec::new();
     };
@@ -374,7 +382,7 @@ fn unknown(message: &str) -> Option<Problem> {
     known.retain(|name| *name != "cc-blocks");
     // Keys of `[cc]`: a block for each scheme, flattened.
     if what == "key" && SCHEMES.iter().all(|scheme| known.contains(&scheme.name)) {
-        known.extend(["scheme", "window", "windows"]);
+        known.extend(["scheme", "window", "windows", "defaults"]);
     }
     let list: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
     let problem = Problem::new(format!("unknown {what} `{found}`"));

@@ -65,7 +65,11 @@ impl Files {
         if let Some(text) = self.memory.get(path) {
             return Ok(Source::new(path, text.clone()));
         }
-        let found = self.find(path, what, place)?;
+        let found = match self.find(path, what, place) {
+            Ok(found) => found,
+            // A scenario that ships, copied without the files that ship with it.
+            Err(missing) => return shipped(path).ok_or(missing),
+        };
         read(&found).map_err(|problem| problem.see(place, format!("{what} is named here")))
     }
 
@@ -117,6 +121,15 @@ impl Files {
 }
 
 /// Reads a text file.
+/// A file that ships with a scenario, such as `flows/util60.csv`.
+fn shipped(path: &str) -> Option<Source> {
+    let mut files = crate::builtin::scenarios()
+        .iter()
+        .flat_map(|shipped| shipped.files);
+    let (_, text) = files.find(|(known, _)| *known == path)?;
+    Some(Source::new(path, *text))
+}
+
 pub(crate) fn read(path: &Path) -> Result<Source, Problem> {
     let name = path.display().to_string();
     let bytes =

@@ -13,6 +13,7 @@ pub mod generate;
 pub mod groups;
 mod models;
 mod ns3;
+mod open;
 mod resolve;
 mod schema;
 pub mod sweep;
@@ -42,6 +43,7 @@ use diagnostics::Source;
 use document::{Point, Setting};
 use files::Files;
 use ns3::config::Changes;
+use open::{Opened, open};
 use resolve::Input;
 
 /// What the command line changes in a scenario.
@@ -189,52 +191,6 @@ pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
     Ok(written.grid())
 }
 
-/// An input that was found.
-enum Opened {
-    /// A scenario, where its files are, and what it is called without a name of its own.
-    Toml(Source, Files, String),
-    /// A configuration and its path.
-    Config(Source, PathBuf),
-}
-
-fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnostics> {
-    let path = Path::new(input);
-    if let Some(text) = &overrides.text {
-        let source = Source::new(input, text.as_str());
-        return Ok(Opened::Toml(source, Files::within([PathBuf::new()]), stem(path)));
-    }
-    let path = if path.is_dir() {
-        let inside = ["scenario.toml", "config.txt"].map(|name| path.join(name));
-        let found = inside.into_iter().find(|file| file.is_file());
-        found.ok_or_else(|| {
-            Problem::new(format!(
-                "`{input}` is a folder without a scenario.toml or a config.txt"
-            ))
-        })?
-    } else {
-        path.to_path_buf()
-    };
-    if !path.is_file() {
-        let shipped = shipped(input)?;
-        let source = Source::new(format!("{input}.toml"), shipped.text);
-        return Ok(Opened::Toml(source, shipped.files(), input.to_string()));
-    }
-    let source = files::read(&path)?;
-    if ns3::config::looks_like_config(source.text()) {
-        return Ok(Opened::Config(source, path));
-    }
-    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-    let files = Files::within([folder, PathBuf::new()]);
-    Ok(Opened::Toml(source, files, stem(&path)))
-}
-
-/// What a scenario of this file is called that has no name.
-fn stem(path: &Path) -> String {
-    path.file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned())
-        .unwrap_or_default()
-}
-
 /// Reads a scenario that ships; [`load`] would take a file of the same name.
 ///
 /// # Errors
@@ -319,7 +275,7 @@ fn load_toml(
         files: files.with_models(&overrides.models),
         name: plain_name(name),
         origin: Origin::Toml,
-        warnings: Vec::new(),
+        warnings: document.warnings,
         streams: overrides.streams,
     })
 }

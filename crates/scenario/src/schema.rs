@@ -457,9 +457,18 @@ pub(crate) struct Cc {
     pub(crate) scheme: Option<Spanned<String>>,
     pub(crate) window: Option<Spanned<WindowMode>>,
     pub(crate) windows: Option<Spanned<BTreeMap<String, WindowMode>>>,
+    pub(crate) defaults: Option<CcDefaults>,
     /// The blocks again, every parameter with its value, for writing.
     #[serde(skip)]
     pub(crate) explicit: toml::Table,
+}
+
+/// `[cc.defaults]`: values of this file that came with the scheme `of`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CcDefaults {
+    pub(crate) of: String,
+    pub(crate) keys: Vec<String>,
 }
 
 impl Serialize for Cc {
@@ -474,6 +483,9 @@ impl Serialize for Cc {
         }
         if let Some(windows) = &self.windows {
             map.serialize_entry("windows", windows)?;
+        }
+        if let Some(defaults) = &self.defaults {
+            map.serialize_entry("defaults", defaults)?;
         }
         for (name, block) in &self.explicit {
             map.serialize_entry(name, block)?;

@@ -27,6 +27,7 @@ Of runs and comparisons:
   queue                  the busiest ports of one run, the busiest port of each of several
   rate                   goodput of each flow of one run with few, else of all flows together
   state                  what detectors find ports to be, as queue: 0 not congested to 3 congested
+  credits                credits of the lanes, as queue: the least that a lane had
   pauses                 PFC pauses
   rtt, window            of the flows of one run
 Of a sweep: any number of its points.csv, such as fct_slowdown.p99, rtt_us.mean or pfc.pauses, as the

@@ -19,7 +19,7 @@ use crate::progress::Meter;
 const EXAMPLES: &str = "\
 Examples:
   paceline run incast-20
-  paceline run incast-20 --scheme dcqcn --set cc.dcqcn.rate-ai=40Mbps --seed 2 --out results/mine
+  paceline run incast-20 --scheme dcqcn --set cc.dcqcn.g=0.0625 --seed 2 --out results/mine
   paceline run mix/config.txt
   paceline run results/incast-20-hpcc-1 --out results/again    the same run, the same bytes
   paceline run incast-16 --json --quiet | jq .fct_slowdown.p99

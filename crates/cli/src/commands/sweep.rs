@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::{ChangeArgs, INPUT_HELP, JobArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::SweepMeter;
-use crate::{interrupt, output};
+use crate::{interrupt, output, place};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,8 +109,11 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
     if !args.say.quiet {
         output::oddities(&plan.oddities);
     }
-    let folder =
-        (args.out.clone()).unwrap_or_else(|| output::default_folder(&plan.scenario, "sweep", plan.seeds[0]));
+    let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
+    // Another grid of the same scenario does not take the place of one whose results are there.
+    let folder = place::choose_or_go_on(args.out.as_ref(), &default, args.force, |folder| {
+        sweep::goes_on(folder, &plan)
+    });
     if let Some(tasks) = args.print_slurm {
         output::print(&slurm(args, &plan, &folder, tasks))?;
         return Ok(Done::All);
@@ -225,37 +228,12 @@ pub(super) fn failures(data: &SweepData, runs: usize) -> Ended {
 
 /// What to know before trusting the runs, each once.
 fn warnings(data: &SweepData) -> String {
-    const SHOWN: usize = 6;
-    let mut found: Vec<(&str, usize)> = Vec::new();
-    let summaries = data.rows.values().filter_map(|row| row.summary.as_ref());
-    for warning in summaries.flat_map(|summary| &summary.warnings) {
-        match found.iter_mut().find(|(known, _)| known == warning) {
-            Some((_, count)) => *count += 1,
-            None => found.push((warning, 1)),
-        }
-    }
+    let found = sweep::warnings(data);
     if found.is_empty() {
         return String::new();
     }
-    // The most frequent first; of equals the first in the alphabet.
-    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    let runs = data.rows.len();
-    let mut text = String::from("check before trusting:\n");
-    for (warning, count) in found.iter().take(SHOWN) {
-        let about = if *count == runs {
-            String::new()
-        } else {
-            format!("{count} of {runs} runs: ")
-        };
-        text.push_str(&format!("  ! {about}{warning}\n"));
-    }
-    if found.len() > SHOWN {
-        text.push_str(&format!(
-            "  ! and {} more in the runs' summaries\n",
-            found.len() - SHOWN
-        ));
-    }
-    text
+    let lines: String = found.iter().map(|warning| format!("  ! {warning}\n")).collect();
+    format!("check before trusting:\n{lines}")
 }
 
 /// Words as a POSIX shell takes them.

@@ -14,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   paceline why results/incast-16-hpcc-1         the slowest flows of a run, and what most of their time went to
   paceline why results/incast-16-hpcc-1 7       flow 7 (the flow_id of its flows.csv)
+  paceline why results/ai-cluster-dcqcn-1 vision   the slowest flows of a label: of a workload, or a job
   paceline why link-flap 12                     of a scenario: it is run for that
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
 
@@ -44,9 +45,10 @@ pub(super) struct WhyArgs {
     /// A run's folder; or what `run` takes, which is then run
     #[arg(value_name = "RUN")]
     run: String,
-    /// The flow's id: its place in order of start, from 0 [default: the slowest flows, in a list]
-    #[arg(value_name = "FLOW")]
-    flow: Option<u32>,
+    /// The flow's id: its place in order of start, from 0; or a label: the slowest of its flows [default: the slowest
+    /// of all, in a list]
+    #[arg(value_name = "FLOW|LABEL")]
+    flow: Option<String>,
     /// How many of the slowest flows are listed
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "flow", value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
@@ -59,22 +61,30 @@ pub(super) struct WhyArgs {
 
 /// Tells where time went: that of a flow, or those of the slowest.
 pub(super) fn why(args: &WhyArgs) -> Ended {
+    let flow = args
+        .flow
+        .as_deref()
+        .map(|flow| flow.parse::<u32>().map_err(|_| flow));
     let question = Question {
         run: &args.run,
         top: args.top as usize,
         brief: args.brief,
+        label: match flow {
+            Some(Err(label)) => Some(label),
+            _ => None,
+        },
     };
     let mut user = User {
         say: args.say,
         kept: None,
     };
-    let partial = match args.flow {
-        Some(flow) => {
+    let partial = match flow {
+        Some(Ok(flow)) => {
             let answer = question.flow(flow, &mut user)?;
             show(&answer.why(), args)?;
             answer.partial
         }
-        None => {
+        _ => {
             let answer = question.slowest(&mut user)?;
             list(&answer, args)?;
             answer.partial
@@ -111,9 +121,13 @@ fn list(SlowAnswer { slow, flows, .. }: &SlowAnswer, args: &WhyArgs) -> Result<(
     if slow.is_empty() {
         return Err(Failure::arguments("no flow of this run has sent anything"));
     }
+    let of = match &args.flow {
+        Some(label) => format!(" of {label}"),
+        None => String::new(),
+    };
     let head = match slow.len() {
-        all if all == *flows => format!("all {flows} flows, the slowest first"),
-        some => format!("the {some} slowest of {flows} flows"),
+        all if all == *flows => format!("all {flows} flows{of}, the slowest first"),
+        some => format!("the {some} slowest of {flows} flows{of}"),
     };
     output::print(&format!(
         "{head}\n{}\nmore on one of them: {}\n",

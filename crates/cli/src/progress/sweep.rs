@@ -93,7 +93,7 @@ impl Watch for SweepMeter {
             ),
         };
         if plan_changed {
-            text.push_str("; the folder held another plan, its runs are used where they fit");
+            text.push_str("; the folder held another grid: its runs are used where they fit, its tables and its page are made anew");
         }
         self.show.line(&text);
     }

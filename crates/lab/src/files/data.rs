@@ -37,11 +37,22 @@ pub struct RunData {
     pub pauses_ns: Vec<u64>,
 }
 
+/// What a folder is that is no run's.
+fn what_it_is(folder: &Path) -> &'static str {
+    if folder.join("sweep.json").is_file() {
+        ". It is a sweep's: its runs are in its folder `runs`, its points in points.csv"
+    } else if folder.join("comparison.json").is_file() {
+        ". It is a comparison's: its runs have folders in it"
+    } else {
+        ""
+    }
+}
+
 /// Why a run's folder cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// There is no `summary.json`.
-    #[error("{} is not the folder of a run: there is no summary.json in it", path.display())]
+    #[error("{} is not the folder of a run: there is no summary.json in it{}", path.display(), what_it_is(path))]
     NotARun {
         /// The folder.
         path: PathBuf,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::store::json;
-use super::{Plan, Row, SweepError};
+use super::{Plan, Row, SweepError, metrics};
 use crate::results::Summary;
 
 /// The plan of a sweep and the rows that are there.
@@ -70,11 +70,13 @@ impl SweepData {
         (0..self.plan.points.len()).all(|point| self.point_is_fixed(point))
     }
 
-    /// Whether a point has repeats, and all of them do the same: there the seed changes nothing.
+    /// Whether a point has repeats, and all of them do the same: there the seed changes nothing. (A digest is of what
+    /// becomes of packets in time: marks that nobody acts on are seen in the numbers alone.)
     pub fn point_is_fixed(&self, point: usize) -> bool {
-        let digests: Vec<&str> = self.summaries(point).map(|(_, s)| s.digest.as_str()).collect();
-        let all = digests.len() == self.plan.seeds.len();
-        self.plan.seeds.len() > 1 && all && digests.windows(2).all(|pair| pair[0] == pair[1])
+        let all: Vec<&Summary> = self.summaries(point).map(|(_, summary)| summary).collect();
+        let same =
+            |pair: &[&Summary]| pair[0].digest == pair[1].digest && metrics(pair[0]) == metrics(pair[1]);
+        self.plan.seeds.len() > 1 && all.len() == self.plan.seeds.len() && all.windows(2).all(same)
     }
 
     /// A quantity of a point's finished runs, with their seeds; runs that do not have it are left out.
@@ -84,6 +86,31 @@ impl SweepData {
             .filter_map(|(seed, summary)| Some((seed, metric(summary)?)))
             .collect()
     }
+}
+
+/// What the runs of a sweep say is to be known before trusting them, each once with how many say it: the most frequent first.
+pub fn warnings(data: &SweepData) -> Vec<String> {
+    const SHOWN: usize = 6;
+    let mut found: Vec<(&str, usize)> = Vec::new();
+    let summaries = data.rows.values().filter_map(|row| row.summary.as_ref());
+    for warning in summaries.flat_map(|summary| &summary.warnings) {
+        match found.iter_mut().find(|(known, _)| known == warning) {
+            Some((_, count)) => *count += 1,
+            None => found.push((warning, 1)),
+        }
+    }
+    // Of equals the first in the alphabet.
+    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let runs = data.rows.len();
+    let about = |&(warning, count): &(&str, usize)| match count == runs {
+        true => warning.to_string(),
+        false => format!("{count} of {runs} runs: {warning}"),
+    };
+    let mut all: Vec<String> = found.iter().take(SHOWN).map(about).collect();
+    if found.len() > SHOWN {
+        all.push(format!("and {} more in the runs' summaries", found.len() - SHOWN));
+    }
+    all
 }
 
 pub(super) fn plan_file(folder: &Path) -> std::path::PathBuf {

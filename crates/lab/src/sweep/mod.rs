@@ -27,7 +27,7 @@ mod store;
 mod table;
 
 pub use collect::{Collected, collect};
-pub use data::{SweepData, read_plan};
+pub use data::{SweepData, read_plan, warnings};
 pub use id::run_id;
 pub use metrics::{Metric, metrics};
 pub use plan::{Plan, Point, Study};
@@ -36,6 +36,7 @@ pub use results::{results, write_results};
 pub use rows::{Keep, Row, Status};
 pub use run::{Job, Ran, Watch, WriteRun};
 pub use shard::Shard;
+pub use store::goes_on;
 pub use table::table;
 
 use crate::files::OutputError;

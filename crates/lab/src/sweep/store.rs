@@ -112,6 +112,19 @@ fn is_begun(folder: &Path) -> Result<bool, OutputError> {
     }
 }
 
+/// Whether `plan` goes on in a sweep's folder: it has all of the runs there, perhaps more. So it does where a sweep has only
+/// just begun; and where another version's is, which [`Store::open`] refuses.
+pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
+    if is_begun(folder).is_ok_and(|begun| !begun) {
+        return true;
+    }
+    let Ok(old) = read_plan(folder) else {
+        return false;
+    };
+    let mine: BTreeSet<&str> = plan.runs().into_iter().map(|(id, ..)| id).collect();
+    old.version != plan.version || old.runs().iter().all(|(id, ..)| mine.contains(id))
+}
+
 /// A folder that is no sweep's must be empty, but for what is left of a process that was killed
 /// before it could make it one.
 fn check_empty(folder: &Path) -> Result<(), OutputError> {

@@ -24,6 +24,7 @@ fn rows_are_told_apart() {
     let other = Summary { seed: 8, ..a.clone() };
     assert_eq!(row_names(&[a, b]), ["none", "dcqcn-win"]);
     assert_eq!(row_names(&[a, &other]), ["none #7", "none #8"]);
+    assert_eq!(row_names(&[a, b, a]), ["none (1)", "dcqcn-win", "none (2)"]);
 }
 
 #[test]

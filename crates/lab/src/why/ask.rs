@@ -19,6 +19,8 @@ pub struct Question<'a> {
     pub run: &'a str,
     /// Of several flows, how many of the slowest are listed.
     pub top: usize,
+    /// Of which label, if not of all.
+    pub label: Option<&'a str>,
     /// Whether only what the run's folder has is told of a flow.
     pub brief: bool,
 }
@@ -253,12 +255,12 @@ impl Question<'_> {
 
     /// The slowest flows of a run that has a folder; of those that it has no account of the scenario is run again.
     fn list_of_finished(&self, data: &RunData, asker: &mut dyn Asker) -> Result<SlowAnswer, AskError> {
-        let slow = slowest(data.flows.rows(), &data.flow_times, self.top, self.run);
+        let slow = slowest(self.of_label(&data.flows)?, &data.flow_times, self.top, self.run);
         let missing = slow.iter().filter(|one| one.main.is_none()).count();
         // In that fidelity nothing is accounted for.
         let unaccounted = !data.fidelity().accounts();
         if missing == 0 || self.brief || unaccounted || data.summary.status == RunStatus::Partial {
-            return Ok(SlowAnswer::new(slow, data.flows.len(), false));
+            return Ok(SlowAnswer::new(slow, self.of_label(&data.flows)?.len(), false));
         }
         asker.tell(&format!(
             "the run has no account of {missing} of its slowest flows: running its scenario again for that"
@@ -279,9 +281,32 @@ impl Question<'_> {
         }
         let finished = asker.run(&input)?;
         let times = flow_times(&input.run, &finished.outcome);
-        let slow = slowest(finished.flows.rows(), &times, self.top, self.run);
+        let slow = slowest(self.of_label(&finished.flows)?, &times, self.top, self.run);
         let partial = finished.summary.status == RunStatus::Partial;
-        Ok(SlowAnswer::new(slow, finished.flows.len(), partial))
+        let flows = self.of_label(&finished.flows)?.len();
+        Ok(SlowAnswer::new(slow, flows, partial))
+    }
+
+    /// The flows that are asked of: all, or those of a label.
+    fn of_label<'a>(&self, flows: &'a FlowRows) -> Result<Vec<FlowRow<'a>>, AskError> {
+        let Some(label) = self.label else {
+            return Ok(flows.rows().collect());
+        };
+        let found: Vec<_> = flows.rows().filter(|row| row.label == label).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let mut labels: Vec<String> = flows.rows().map(|row| row.label.to_string()).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        let near = crate::layout::nearest_few(label, labels.iter().map(String::as_str), 1);
+        let near = near
+            .first()
+            .map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+        Err(AskError::Refused(format!(
+            "`{label}` is neither a flow's id nor a label of this run's flows{near} Its labels: {}",
+            labels.join(", ")
+        )))
     }
 }
 

@@ -81,8 +81,12 @@ impl What {
                 "the network has no credits, or none were recorded: --set record.credits=1us records them"
             }
             Self::Pauses => "there was no pause",
-            Self::Rtt | Self::Window => {
+            Self::Rtt => {
                 "it is drawn of one run, in which flows were recorded: --set record.flows=1us records them"
+            }
+            Self::Window => {
+                "it is drawn of one run, whose scheme has a window (some have a rate alone), and in which flows were recorded: \
+                 --set record.flows=1us records them"
             }
         }
     }
@@ -122,7 +126,7 @@ pub fn of_runs(runs: &[RunData], what: What) -> Result<Figure, NoFigure> {
 }
 
 fn lacking(what: What) -> NoFigure {
-    NoFigure(format!("there is no {} to draw: {}", what.name(), what.lacking()))
+    NoFigure(format!("{}: nothing to draw: {}", what.name(), what.lacking()))
 }
 
 fn scale(axis: &Axis) -> Scale {

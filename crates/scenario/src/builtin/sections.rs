@@ -137,8 +137,8 @@ pub fn sections() -> &'static [Entry] {
             "static", "", "", "pause above xoff, resume below xon: { xoff, xon }; instead of dynamic";
         }
         "network.ecn": "Marking by the length of the queue, scaled with the port's rate. The default is the first scheme's: a step of 30KB at 10Gbps for DCTCP and PCN, of 50KB at 40Gbps for ACC, 5KB, 200KB and 1% at 40Gbps for DCQCN as its paper has it (dcqcn-paper), for all others what is here." {
-            "kmin", SIZE, "100KB", "no marks below";
-            "kmax", SIZE, "400KB", "every packet is marked above";
+            "kmin", SIZE, "100KB", "no marks below; on a link of `reference-rate`, on others in proportion: 200KB are 3.2MB at 400Gbps unless that is said to be the reference-rate";
+            "kmax", SIZE, "400KB", "every packet is marked above; in proportion, too";
             "pmax", "", "0.2", "probability at kmax";
             "reference-rate", RATE, "25Gbps", "the rate that kmin and kmax are for";
             "curves", "", "", "list of { rate, kmin, kmax, pmax }, one for each rate, instead; [] for no marks";
@@ -261,6 +261,10 @@ pub fn sections() -> &'static [Entry] {
             "scheme", "", "", "the scheme, or an alias of one";
             "window", "", "the scheme's", "bound of bytes in flight: `off`, `fixed` (bandwidth-delay product) or `variable` (times rate over line rate)";
             "windows", "", "", "the same by name of scheme, where several share the network";
+        }
+        "cc.defaults": "In a file that a run wrote: what of it came with its scheme. Under another scheme it is that one's own; without this block what the file says holds." {
+            "of", "", "", "the scheme";
+            "keys", "", "", "paths of keys, of \"cc.window\", \"network.detection\" and \"network.ecn\" those that the scenario left to it";
         }
         "record": "What to record; what is off costs nothing." {
             "queue", TIME, "off", "sample every switch port's queue at this period";

@@ -17,6 +17,7 @@ mod failures;
 mod fill;
 mod hosts;
 mod idle;
+mod inherited;
 mod lanes;
 mod limits;
 mod loss;
@@ -233,6 +234,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
     hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
+    let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let mut traffic = workload::resolve(
         cx,
@@ -313,6 +315,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     cx.unused.extend(schemes.unused(cx)?);
     cx.warnings.extend(schemes.overruled(cx));
     let (schemes, names) = schemes.finish(&mut scenario.cc);
+    cx.warnings.extend(schemes::unheeded(&schemes, &nic));
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let configs = schemes.iter().map(|scheme| &scheme.config);
     let first = schemes[0].config.name();
@@ -354,6 +357,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         check: scenario.check.unwrap_or(false),
     };
     lanes::finish(cx, &mut scenario.network, &mut run)?;
+    unsaid.name(scenario);
     tcd_ns3::check(cx, &run)?;
     delay::warn(cx, &run);
     Ok(Built {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode, find};
-use paceline_fabric::spec::SchemeSpec;
+use paceline_fabric::spec::{NicSpec, SchemeSpec};
 use toml::Spanned;
 
 use crate::cc;
@@ -26,6 +26,24 @@ fn windows(
         })?;
     }
     Ok(written.get_ref().clone())
+}
+
+/// Schemes that steer by a rate alone.
+const BY_RATE: [&str; 7] = ["dcqcn", "timely", "qcn", "pcn", "rrcc", "lstm-pid", "fixed"];
+
+/// Says of schemes that steer by a rate, where NICs do not keep to rates and no window follows it.
+pub(super) fn unheeded(schemes: &[SchemeSpec], nic: &NicSpec) -> Vec<String> {
+    let by_rate = |spec: &&SchemeSpec| {
+        !nic.pacing && BY_RATE.contains(&spec.config.name()) && spec.window != WindowMode::Variable
+    };
+    let say = |spec: &SchemeSpec| {
+        format!(
+            "network.pacing is false, so NICs do not heed the rates of {}, and it has no window that follows them: flows run \
+             as under `none`",
+            spec.config.scheme().title
+        )
+    };
+    schemes.iter().filter(by_rate).map(say).collect()
 }
 
 /// The schemes of a run, in the order in which they are first named.

@@ -1,0 +1,93 @@
+//! What an input's name stands for.
+
+use std::path::{Path, PathBuf};
+
+use crate::diagnostics::{self, Diagnostics, Problem, Source};
+use crate::files::{self, Files};
+use crate::{Overrides, ns3, shipped};
+
+/// An input that was found.
+pub(crate) enum Opened {
+    /// A scenario, where its files are, and what it is called without a name of its own.
+    Toml(Source, Files, String),
+    /// A configuration and its path.
+    Config(Source, PathBuf),
+}
+
+/// Finds what `input` names: a file, a folder with one, or a scenario that ships.
+pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnostics> {
+    let path = Path::new(input);
+    if let Some(text) = &overrides.text {
+        let source = Source::new(input, text.as_str());
+        return Ok(Opened::Toml(source, Files::within([PathBuf::new()]), stem(path)));
+    }
+    let path = if path.is_dir() {
+        let inside = ["scenario.toml", "config.txt"].map(|name| path.join(name));
+        let found = inside.into_iter().find(|file| file.is_file());
+        found.ok_or_else(|| {
+            let sweep = path.join("sweep.json").is_file();
+            let whose = if sweep {
+                ": it is a sweep's, whose runs are in its folder `runs`"
+            } else {
+                ""
+            };
+            Problem::new(format!(
+                "`{input}` is a folder without a scenario.toml or a config.txt{whose}"
+            ))
+        })?
+    } else {
+        path.to_path_buf()
+    };
+    if !path.is_file() {
+        if let Some(near) = file_beside(&path) {
+            return Err(Problem::new(format!("there is no file `{input}`"))
+                .help(format!("did you mean `{}`?", near.display()))
+                .into());
+        }
+        let shipped = shipped(input)?;
+        let source = Source::new(format!("{input}.toml"), shipped.text);
+        return Ok(Opened::Toml(source, shipped.files(), input.to_string()));
+    }
+    let source = files::read(&path)?;
+    if looks_like_flows(source.text()) {
+        let message = format!("`{input}` looks like a file of flows, or a topology, of HPCC's simulator");
+        return Err(Problem::new(message)
+            .help("give the config.txt that names it; or write a scenario with `[[workload]] file = \"..\"`")
+            .into());
+    }
+    if ns3::config::looks_like_config(source.text()) {
+        return Ok(Opened::Config(source, path));
+    }
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let files = Files::within([folder, PathBuf::new()]);
+    Ok(Opened::Toml(source, files, stem(&path)))
+}
+
+/// A scenario or a configuration beside a file that there is not, with nearly its name.
+fn file_beside(missing: &Path) -> Option<PathBuf> {
+    let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let wanted = missing.extension().is_some() || folder.is_some();
+    let folder = folder.unwrap_or(Path::new("."));
+    let files = wanted.then(|| std::fs::read_dir(folder).ok()).flatten()?;
+    let names: Vec<String> = files
+        .flatten()
+        .map(|file| file.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".toml") || name.ends_with(".txt"))
+        .collect();
+    let name = missing.file_name()?.to_string_lossy();
+    let near = diagnostics::nearest(&name, names.iter().map(String::as_str))?;
+    Some(folder.join(near))
+}
+
+/// Whether a text has nothing but numbers, several in a line: flows, or a topology.
+fn looks_like_flows(text: &str) -> bool {
+    let mut words = text.split_whitespace().take(8).peekable();
+    words.peek().is_some() && words.all(|word| word.parse::<f64>().is_ok())
+}
+
+/// What a scenario of this file is called that has no name.
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}

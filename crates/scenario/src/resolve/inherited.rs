@@ -1,0 +1,57 @@
+//! What a scenario leaves to its scheme, named in `[cc.defaults]` of what is written: under another scheme it is to be
+//! that one's own.
+
+use crate::schema::{CcDefaults, Ecn, Network, Scenario};
+
+/// What was unsaid before anything was filled in.
+pub(super) struct Unsaid {
+    window: bool,
+    ecn: bool,
+    detection: bool,
+}
+
+impl Unsaid {
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let (cc, network) = (&scenario.cc, &scenario.network);
+        Self {
+            window: cc.window.is_none() && cc.windows.is_none(),
+            ecn: network.ecn.as_ref().is_none_or(|ecn| is_empty(ecn.get_ref())),
+            detection: network.detection.is_none(),
+        }
+    }
+
+    /// Afterwards: these, and what a file that a run wrote names already.
+    pub(super) fn name(self, scenario: &mut Scenario) {
+        let Some(scheme) = &scenario.cc.scheme else { return };
+        let of = scheme.get_ref().clone();
+        let before = scenario.cc.defaults.take().filter(|defaults| defaults.of == of);
+        let mut keys = before.map_or_else(Vec::new, |defaults| defaults.keys);
+        let Network { ecn, detection, .. } = &scenario.network;
+        let window = if scenario.cc.windows.is_some() {
+            "cc.windows"
+        } else {
+            "cc.window"
+        };
+        let now = [
+            (window, self.window),
+            ("network.detection", self.detection && detection.is_some()),
+            ("network.ecn", self.ecn && ecn.is_some()),
+        ];
+        keys.extend(
+            now.into_iter()
+                .filter(|(_, is)| *is)
+                .map(|(key, _)| key.to_string()),
+        );
+        keys.sort_unstable();
+        keys.dedup();
+        scenario.cc.defaults = (!keys.is_empty()).then_some(CcDefaults { of, keys });
+    }
+}
+
+fn is_empty(ecn: &Ecn) -> bool {
+    ecn.curves.is_none()
+        && ecn.kmin.is_none()
+        && ecn.kmax.is_none()
+        && ecn.pmax.is_none()
+        && ecn.reference_rate.is_none()
+}

@@ -1,0 +1,124 @@
+//! A file that a run wrote, under another scheme: what came with its own is the other's own again.
+
+use paceline_scenario::{Overrides, Resolved, builtin, load_shipped, load_text};
+
+fn under(scheme: &str, set: &[&str]) -> Overrides {
+    Overrides {
+        scheme: Some(scheme.to_string()),
+        set: set.iter().map(|text| (*text).to_string()).collect(),
+        ..Overrides::default()
+    }
+}
+
+fn text(name: &str, text: &str, overrides: &Overrides) -> Resolved {
+    load_text(name, text, overrides).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Without the block of the scheme before, which stays as it is.
+fn without(toml: &str, block: &str) -> String {
+    let mut kept = true;
+    let keeps = |line: &&str| {
+        if line.starts_with('[') {
+            kept = *line != format!("[cc.{block}]");
+        }
+        kept
+    };
+    toml.lines()
+        .filter(keeps)
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[test]
+fn another_scheme_has_its_own_marking_window_and_detection() {
+    let all = ["hpcc", "dctcp", "dcqcn", "dcqcn-tcd", "swift", "pcn"];
+    for first in all {
+        let written = load_shipped("incast-20", &under(first, &[])).unwrap();
+        // Where they share a block its parameters stay.
+        let block = first.trim_end_matches("-tcd");
+        for second in all
+            .into_iter()
+            .filter(|second| second.trim_end_matches("-tcd") != block)
+        {
+            let anew = load_shipped("incast-20", &under(second, &[])).unwrap();
+            let again = text("incast-20", &written.toml, &under(second, &[]));
+            assert_eq!(without(&again.toml, block), anew.toml, "{first}, then {second}");
+            let told = again.warnings.join("\n");
+            assert!(told.contains(&format!("came with {first}")), "{told}");
+        }
+        let same = text("incast-20", &written.toml, &under(first, &[]));
+        assert_eq!((same.toml, same.warnings.len()), (written.toml, 0));
+    }
+}
+
+#[test]
+fn what_was_said_stays_and_settings_hold() {
+    let said = ["network.ecn.pmax=0.5", "cc.window=fixed"];
+    let written = load_shipped("incast-20", &under("hpcc", &said)).unwrap();
+    assert!(!written.toml.contains("[cc.defaults]"), "{}", written.toml);
+    let again = text("incast-20", &written.toml, &under("dctcp", &[]));
+    assert_eq!(again.run.switch.ecn, written.run.switch.ecn);
+    // A setting of the same table as what is left out.
+    let written = load_shipped("incast-20", &under("hpcc", &[])).unwrap();
+    let one = ["network.ecn.pmax=0.5"];
+    let again = text("incast-20", &written.toml, &under("dctcp", &one));
+    let anew = load_shipped("incast-20", &under("dctcp", &one)).unwrap();
+    assert_eq!(again.run.switch.ecn, anew.run.switch.ecn);
+    // By hand: the block alone tells.
+    let by_hand = written
+        .toml
+        .replacen("scheme = \"hpcc\"", "scheme = \"dctcp\"", 1);
+    let by_hand = text("incast-20", &by_hand, &Overrides::default());
+    assert_eq!(
+        by_hand.run.switch.ecn,
+        load_shipped("incast-20", &under("dctcp", &[]))
+            .unwrap()
+            .run
+            .switch
+            .ecn
+    );
+}
+
+/// `paceline explain NAME > mine.toml`, wherever that is.
+#[test]
+fn a_copy_of_what_ships_finds_what_ships_with_it() {
+    for shipped in builtin::scenarios()
+        .iter()
+        .filter(|shipped| !shipped.files.is_empty())
+    {
+        let copy = load_text("mine.toml", shipped.text, &Overrides::default());
+        assert!(copy.is_ok(), "{}: {}", shipped.name, copy.unwrap_err());
+    }
+}
+
+#[test]
+fn rates_that_nobody_heeds_are_told() {
+    let unpaced = load_shipped("incast-16", &under("dcqcn", &["network.pacing=false"])).unwrap();
+    let told = unpaced.warnings.join("\n");
+    assert!(told.contains("do not heed the rates"), "{told}");
+    let windowed = under("dcqcn", &["network.pacing=false", "cc.window=variable"]);
+    assert!(load_shipped("incast-16", &windowed).unwrap().warnings.is_empty());
+}
+
+#[test]
+fn files_that_are_no_scenarios_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("flow.txt"),
+        "2\n0 1 3 100 1000 2.0\n1 0 3 100 1000 2.0\n",
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("config.txt"), "CC_MODE 3\n").unwrap();
+    let said = |name: &str| {
+        let path = folder.path().join(name);
+        paceline_scenario::load(&path.display().to_string(), &Overrides::default()).unwrap_err()
+    };
+    let problems = said("flow.txt");
+    assert!(
+        problems.to_string().contains("looks like a file of flows"),
+        "{problems}"
+    );
+    let problems = said("confg.txt");
+    assert!(problems.to_string().contains("there is no file"), "{problems}");
+    assert!(format!("{problems:?}").contains("config.txt`?"), "{problems:?}");
+}
