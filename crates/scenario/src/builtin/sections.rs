@@ -261,6 +261,7 @@ pub fn sections() -> &'static [Entry] {
             "scheme", "", "", "the scheme, or an alias of one";
             "window", "", "the scheme's", "bound of bytes in flight: `off`, `fixed` (bandwidth-delay product) or `variable` (times rate over line rate)";
             "windows", "", "", "the same by name of scheme, where several share the network";
+            "defaults", "", "", "in a file that a run wrote: what of it came with the scheme, see `[cc.defaults]`";
         }
         "cc.defaults": "In a file that a run wrote: what of it came with its scheme. Under another scheme it is that one's own; without this block what the file says holds." {
             "of", "", "", "the scheme";
