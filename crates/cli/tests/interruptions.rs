@@ -241,4 +241,19 @@ fn an_interruption_keeps_what_ran() {
     assert!(rest.contains("interrupted"), "{rest}");
     let written = fs::read_to_string(path.join("results/small-hpcc-1/summary.json")).unwrap();
     assert!(written.contains("\"status\": \"partial\""));
+    // The same again is refused for what is there.
+    let again = [
+        "run",
+        "long.toml",
+        "--duration",
+        "10s",
+        "--set",
+        "record.queue=off",
+        "--set",
+        "record.rates=off",
+    ];
+    let again = command(path).args(again).output().unwrap();
+    let said = String::from_utf8(again.stderr).unwrap();
+    assert_eq!(again.status.code(), Some(2), "{said}");
+    assert!(said.contains("when it was interrupted"), "{said}");
 }

@@ -306,3 +306,83 @@ fn an_interrupted_sweep_keeps_what_is_finished() {
     assert!(count(",completed,") >= 1 && count(",missing,") >= 1, "{table}");
     assert_eq!(count(",completed,") + count(",missing,"), 12);
 }
+
+/// Another grid of the same scenario does not take the place of one whose results are there; a larger one goes on.
+#[test]
+fn another_grid_has_a_folder_of_its_own() {
+    let folder = small();
+    let path = folder.path();
+    let rows = |name: &str| {
+        let text = fs::read_to_string(path.join("results").join(name).join("results.csv")).unwrap();
+        text.lines().count() - 1
+    };
+    stdout(path, &["sweep", "my.toml", "--over=cc.scheme=hpcc,dcqcn", "-q"]);
+    let first = fs::read(path.join("results/small-sweep-1/results.csv")).unwrap();
+    stdout(
+        path,
+        &[
+            "sweep",
+            "my.toml",
+            "--over=network.buffer=1MiB,2MiB",
+            "--scheme=dcqcn",
+            "-q",
+        ],
+    );
+    assert_eq!(
+        fs::read(path.join("results/small-sweep-1/results.csv")).unwrap(),
+        first
+    );
+    assert_eq!(rows("small-sweep-1-2"), 2);
+    stdout(
+        path,
+        &["sweep", "my.toml", "--over=cc.scheme=hpcc,dcqcn,none", "-q"],
+    );
+    assert_eq!(rows("small-sweep-1"), 3);
+    assert!(!path.join("results/small-sweep-1-3").exists());
+}
+
+/// What differs with the seed is told of all seeds, also where flows end at the same times: marks that nobody heeds.
+#[test]
+fn numbers_that_differ_with_the_seed_are_of_all_seeds() {
+    let folder = small();
+    let path = folder.path();
+    let args = [
+        "sweep",
+        "my.toml",
+        "--scheme=none",
+        "--over=network.ecn.pmax=0.2,1",
+        "--set=network.ecn.kmin=1KB",
+        "--set=network.ecn.kmax=10MB",
+        "--repeats=3",
+        "-q",
+        "--out=s",
+    ];
+    stdout(path, &args);
+    let table = |name: &str| -> Vec<Vec<String>> {
+        let text = fs::read_to_string(path.join("s").join(name)).unwrap();
+        let cells = |line: &str| line.split(',').map(str::to_string).collect();
+        text.lines().map(cells).collect()
+    };
+    let (results, points) = (table("results.csv"), table("points.csv"));
+    let column = |name: &str| results[0].iter().position(|head| head == name).unwrap();
+    let (pmax, ce) = (column("network.ecn.pmax"), column("ecn.ce"));
+    for value in ["0.2", "1"] {
+        let marks = results[1..].iter().filter(|row| row[pmax] == value);
+        let marks: Vec<f64> = marks.map(|row| row[ce].parse().unwrap()).collect();
+        let mean = marks.iter().sum::<f64>() / 3.0;
+        assert!(
+            marks.len() == 3 && marks.iter().any(|mark| *mark != marks[0]),
+            "{marks:?}"
+        );
+        let at = |name: &str| points[0].iter().position(|head| head == name).unwrap();
+        let row = points
+            .iter()
+            .find(|row| row[0] == value && row[at("metric")] == "ecn.ce")
+            .unwrap();
+        assert_eq!(row[at("n")], "3");
+        assert!(
+            (row[at("mean")].parse::<f64>().unwrap() - mean).abs() < 1e-9,
+            "{row:?}, {marks:?}"
+        );
+    }
+}

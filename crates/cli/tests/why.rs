@@ -355,3 +355,19 @@ fn standstills_are_told() {
     let why = stdout(folder.path(), &["why", "results/pfc-deadlock-none-1", "0"]);
     assert!(why.contains("had not finished when the run ended"), "{why}");
 }
+
+/// The slowest of a label; of a label that there is not, those that there are.
+#[test]
+fn why_of_a_label() {
+    let text = SMALL.replacen("[[workload]]", "[[workload]]\nlabel = \"mine\"", 1);
+    let folder = folder_with("my.toml", &text);
+    stdout(folder.path(), &["run", "my.toml", "--out", "a"]);
+    let told = stdout(folder.path(), &["why", "a", "mine"]);
+    assert!(told.contains("of mine, the slowest first"), "{told}");
+    assert!(refused(&folder, &["why", "a", "mime"]).contains("did you mean `mine`?"));
+    // A sweep is told as what it is.
+    let sweep = ["sweep", "my.toml", "--over=cc.scheme=hpcc,dcqcn", "--out=s", "-q"];
+    stdout(folder.path(), &sweep);
+    assert!(refused(&folder, &["why", "s"]).contains("it is a sweep's"));
+    assert!(refused(&folder, &["diff", "s", "a"]).contains("a sweep's"));
+}

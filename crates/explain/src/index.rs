@@ -182,6 +182,22 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_names_and_keys_have_pages() {
+        let of = |name: &str| crate::explain(name, 100).unwrap();
+        assert_eq!(of("lanes"), of("network.lanes"));
+        assert_eq!(of("tier"), of("network.tier"));
+        let buffer = of("buffer");
+        assert!(
+            buffer.contains("network.buffer") && buffer.contains("network.tier.buffer"),
+            "{buffer}"
+        );
+        assert!(of("network.ecn.pmax").contains("0.2"));
+        assert!(of("seed").contains("seed"));
+        // Those that have the word in their names first.
+        assert!(pages_with("credits", &names())[0].contains("credits"));
+    }
+
+    #[test]
     fn everything_in_the_index_has_a_page() {
         for group in groups() {
             assert!(!group.rows.is_empty(), "{}", group.title);
