@@ -113,7 +113,7 @@ fn is_begun(folder: &Path) -> Result<bool, OutputError> {
 }
 
 /// Whether `plan` goes on in a sweep's folder: it has all of the runs there, perhaps more. So it does where a sweep has only
-/// just begun; and where another version's is, which [`Store::open`] refuses.
+/// just begun; and where another version's is, which a sweep refuses to go on with.
 pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
     if is_begun(folder).is_ok_and(|begun| !begun) {
         return true;
