@@ -1,9 +1,9 @@
 //! Training DECC's policy: multi-agent deterministic policy gradients with central critics, in the simulator.
 //!
-//! 1. The policy clones a rule ([`rule`]), in states that the rule meets, then in those that it meets itself.
+//! 1. The policy clones a rule (`rule.rs`), in states that the rule meets, then in those that it meets itself.
 //! 2. The critics learn what the clone is worth; the clone stays as it is.
-//! 3. Both learn, stage after stage ([`course`]), in networks that are drawn anew for each episode. An agent's reward is
-//!    that of its bottleneck and a part of its own ([`rule::shaping`]), which fades in the last third of each stage.
+//! 3. Both learn, stage after stage (`course.rs`), in networks that are drawn anew for each episode. An agent's reward is
+//!    that of its bottleneck and a part of its own (`rule::shaping`), which fades in the last third of each stage.
 //!
 //! Every so often the policy drives flows of networks that it never learns in, and of all that it has been, the best
 //! there is kept, the clone included: so a stage that spoils it costs nothing but time. A stage begins with the policy of
