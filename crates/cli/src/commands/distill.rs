@@ -23,7 +23,7 @@ Examples:
   paceline distill adpg --quick -o mine      seconds: that it goes, not where it ends
   paceline run rl-cc --set cc.adpg.model=mine/adpg-tree-300.json
   paceline prove mine/adpg-tree-300.json
-  paceline export mine/adpg-tree-300.json -o policy.h
+  paceline export mine/adpg-tree-300.json -o adpg.h
 
 In rounds: the trees decide, the policy says what it would have done, and the next trees learn from
 all rounds. The round whose decisions were worth most is kept. In the end policy and trees are run
