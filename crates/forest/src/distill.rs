@@ -247,8 +247,11 @@ mod tests {
         let rounds = &distilled.rounds;
         assert_eq!(rounds.len(), 5);
         assert_eq!((rounds[0].error, rounds[0].rows), (0.0, 2000));
-        // Nearer to the teacher where the forest itself goes, and worth nearly as much.
-        assert!(rounds[4].error < 0.7 * rounds[1].error, "{rounds:?}");
+        // Nearer to the teacher than the first forest, in an episode of which nothing is learned, and worth nearly as much.
+        assert!(
+            rounds[2..].iter().all(|round| round.error < rounds[1].error),
+            "{rounds:?}"
+        );
         let best = rounds[distilled.best];
         assert!(rounds[1..].iter().all(|round| round.worth <= best.worth));
         assert!(best.worth > 1.3 * rounds[0].worth, "{rounds:?}");

@@ -97,7 +97,7 @@ const DRAWN: &str = r#"duration = "1ms"
 [topology.star]
 hosts = 4
 [[workload]]
-poisson = { sizes = "sizes.txt", load = 0.3, from = "0s", to = "100us" }
+poisson = { sizes = "sizes.txt", load = 0.3, from = "0s", to = "10us" }
 [cc]
 scheme = "dctcp"
 "#;

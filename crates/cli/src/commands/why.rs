@@ -14,7 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
   paceline why results/incast-16-hpcc-1         the slowest flows of a run, and what most of their time went to
   paceline why results/incast-16-hpcc-1 7       flow 7 (the flow_id of its flows.csv)
-  paceline why results/ai-cluster-dcqcn-1 vision   the slowest flows of a label: of a workload, or a job
+  paceline why results/incast-16-hpcc-1 incast   the slowest flows of a label: of a workload, or a job
   paceline why link-flap 12                     of a scenario: it is run for that
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
 
