@@ -126,28 +126,16 @@ impl Definition for Params {
 
     fn explicit(&self) -> Self {
         let mut params = self.clone();
-        if params.model == Auto::Auto {
-            params.model = Auto::Is(ModelRef::new(SHIPPED));
-        }
-        if let (Auto::Auto, Some(model)) = (&params.model_hash, params.model()) {
-            params.model_hash = Auto::Is(ModelHash::of(&model));
-        }
+        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
         params
     }
 
     fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
-        match &mut self.model {
-            Auto::Is(model) => vec![("model", model)],
-            Auto::Auto => Vec::new(),
-        }
+        shipped::asked(&mut self.model)
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        let name = match &self.model {
-            Auto::Is(reference) => reference.name(),
-            Auto::Auto => SHIPPED,
-        };
-        shipped::check(Kind::Adpg, name, self.model().as_deref(), &self.model_hash)
+        shipped::check(Kind::Adpg, &self.model, &self.model_hash, SHIPPED)
     }
 
     fn needs(&self) -> Needs {
@@ -172,16 +160,6 @@ impl Definition for Params {
     }
 }
 
-impl Params {
-    /// The model, if it is there: the one that ships, or one that was read and attached.
-    fn model(&self) -> Option<Arc<Model>> {
-        match &self.model {
-            Auto::Is(reference) => reference.model().cloned(),
-            Auto::Auto => shipped::find(SHIPPED),
-        }
-    }
-}
-
 /// The sender of a flow: it asks when one does that is decided for outside, and has the answer itself.
 #[derive(Clone, Debug)]
 pub struct Adpg {
@@ -202,7 +180,7 @@ impl Adpg {
     /// # Panics
     /// If the model is not there, or no policy: parameters are to be validated first.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
-        let model = params.model().filter(|model| model.fits(Kind::Adpg).is_ok());
+        let model = shipped::model(&params.model, SHIPPED).filter(|model| model.fits(Kind::Adpg).is_ok());
         let asks = external::Params {
             clock: Clock::RoundTrip,
             initial_rate: params.initial_rate.or(path.line_rate),

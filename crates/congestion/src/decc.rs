@@ -106,28 +106,16 @@ impl Definition for Params {
 
     fn explicit(&self) -> Self {
         let mut params = self.clone();
-        if params.model == Auto::Auto {
-            params.model = Auto::Is(ModelRef::new(SHIPPED));
-        }
-        if let (Auto::Auto, Some(model)) = (&params.model_hash, params.model()) {
-            params.model_hash = Auto::Is(ModelHash::of(&model));
-        }
+        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
         params
     }
 
     fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
-        match &mut self.model {
-            Auto::Is(model) => vec![("model", model)],
-            Auto::Auto => Vec::new(),
-        }
+        shipped::asked(&mut self.model)
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        let name = match &self.model {
-            Auto::Is(reference) => reference.name(),
-            Auto::Auto => SHIPPED,
-        };
-        shipped::check(Kind::Decc, name, self.model().as_deref(), &self.model_hash)
+        shipped::check(Kind::Decc, &self.model, &self.model_hash, SHIPPED)
     }
 
     fn needs(&self) -> Needs {
@@ -149,16 +137,6 @@ impl Definition for Params {
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Decc::new(self, path))
-    }
-}
-
-impl Params {
-    /// The model, if it is there: the one that ships, or one that was read and attached.
-    fn model(&self) -> Option<Arc<Model>> {
-        match &self.model {
-            Auto::Is(reference) => reference.model().cloned(),
-            Auto::Auto => shipped::find(SHIPPED),
-        }
     }
 }
 
@@ -185,7 +163,7 @@ impl Decc {
     /// # Panics
     /// If the model is not there, or decides nothing: parameters are to be validated first.
     pub fn new(params: &Params, path: &PathInfo) -> Self {
-        let model = params.model().filter(|model| model.decides().is_some());
+        let model = shipped::model(&params.model, SHIPPED).filter(|model| model.decides().is_some());
         let asks = external::Params {
             clock: Clock::RoundTrip,
             interval: params.interval,

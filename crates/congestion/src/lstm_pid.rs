@@ -73,7 +73,7 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, SendLimits};
-use crate::learned::{ModelHash, ModelRef};
+use crate::learned::{ModelHash, ModelRef, shipped};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::{Bounds, in_proportion};
 use crate::registry::{Alias, Definition, DelayLimit, Scheme, Tuned, WindowMode};
@@ -209,10 +209,7 @@ impl Definition for Params {
     }
 
     fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
-        match &mut self.model {
-            Auto::Is(model) => vec![("model", model)],
-            Auto::Auto => Vec::new(),
-        }
+        shipped::asked(&mut self.model)
     }
 
     fn check(&self) -> Result<(), ParamError> {

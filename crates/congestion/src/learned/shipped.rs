@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::model::{Kind, Model, ModelError};
-use super::reference::ModelHash;
+use super::reference::{ModelHash, ModelRef};
 use crate::params::{Auto, ParamError};
 
 /// A model that ships: its files.
@@ -70,21 +70,51 @@ pub fn unknown(name: &str) -> String {
     )
 }
 
-/// Refuses a policy, called `name`, that is not there, of another kind, or has another hash.
+/// The model of a scheme's parameter, if it is there: `default`, which ships, or one that was read and attached.
+pub(crate) fn model(asked: &Auto<ModelRef>, default: &str) -> Option<Arc<Model>> {
+    match asked {
+        Auto::Is(reference) => reference.model().cloned(),
+        Auto::Auto => find(default),
+    }
+}
+
+/// Names the model that a scheme decides by, and its hash, where these are left to it.
+pub(crate) fn make_explicit(asked: &mut Auto<ModelRef>, hash: &mut Auto<ModelHash>, default: &str) {
+    if *asked == Auto::Auto {
+        *asked = Auto::Is(ModelRef::new(default));
+    }
+    if let (Auto::Auto, Some(model)) = (&hash, model(asked, default)) {
+        *hash = Auto::Is(ModelHash::of(&model));
+    }
+}
+
+/// The parameter `model` where a scheme has no other that names one.
+pub(crate) fn asked(model: &mut Auto<ModelRef>) -> Vec<(&'static str, &mut ModelRef)> {
+    match model {
+        Auto::Is(model) => vec![("model", model)],
+        Auto::Auto => Vec::new(),
+    }
+}
+
+/// Refuses a policy that is not there, of another kind, or has another hash.
 pub(crate) fn check(
     kind: Kind,
-    name: &str,
-    model: Option<&Model>,
+    asked: &Auto<ModelRef>,
     hash: &Auto<ModelHash>,
+    default: &str,
 ) -> Result<(), ParamError> {
-    let Some(model) = model else {
+    let name = match asked {
+        Auto::Is(reference) => reference.name(),
+        Auto::Auto => default,
+    };
+    let Some(model) = model(asked, default) else {
         return Err(ParamError::new("model", unknown(name)));
     };
     let card = model.card();
     model
         .fits(kind)
         .map_err(|message| ParamError::new("model", message))?;
-    let found = ModelHash::of(model);
+    let found = ModelHash::of(&model);
     match hash {
         Auto::Is(expected) if *expected != found => Err(ParamError::new(
             "model-hash",
