@@ -255,12 +255,13 @@ impl Question<'_> {
 
     /// The slowest flows of a run that has a folder; of those that it has no account of the scenario is run again.
     fn list_of_finished(&self, data: &RunData, asker: &mut dyn Asker) -> Result<SlowAnswer, AskError> {
-        let slow = slowest(self.of_label(&data.flows)?, &data.flow_times, self.top, self.run);
+        let count = self.count(&data.flows)?;
+        let slow = slowest(self.asked_of(&data.flows), &data.flow_times, self.top, self.run);
         let missing = slow.iter().filter(|one| one.main.is_none()).count();
         // In that fidelity nothing is accounted for.
         let unaccounted = !data.fidelity().accounts();
         if missing == 0 || self.brief || unaccounted || data.summary.status == RunStatus::Partial {
-            return Ok(SlowAnswer::new(slow, self.of_label(&data.flows)?.len(), false));
+            return Ok(SlowAnswer::new(slow, count, false));
         }
         asker.tell(&format!(
             "the run has no account of {missing} of its slowest flows: running its scenario again for that"
@@ -281,32 +282,28 @@ impl Question<'_> {
         }
         let finished = asker.run(&input)?;
         let times = flow_times(&input.run, &finished.outcome);
-        let slow = slowest(self.of_label(&finished.flows)?, &times, self.top, self.run);
+        let slow = slowest(self.asked_of(&finished.flows), &times, self.top, self.run);
         let partial = finished.summary.status == RunStatus::Partial;
-        let flows = self.of_label(&finished.flows)?.len();
-        Ok(SlowAnswer::new(slow, flows, partial))
+        Ok(SlowAnswer::new(slow, self.count(&finished.flows)?, partial))
     }
 
-    /// The flows that are asked of: all, or those of a label.
-    fn of_label<'a>(&self, flows: &'a FlowRows) -> Result<Vec<FlowRow<'a>>, AskError> {
+    /// The flows that are asked of, one by one: all, or those of a label.
+    fn asked_of<'f>(&self, flows: &'f FlowRows) -> impl Iterator<Item = FlowRow<'f>> {
+        let label = self.label;
+        flows
+            .rows()
+            .filter(move |row| label.is_none_or(|label| row.label == label))
+    }
+
+    /// How many these are.
+    fn count(&self, flows: &FlowRows) -> Result<usize, AskError> {
         let Some(label) = self.label else {
-            return Ok(flows.rows().collect());
+            return Ok(flows.len());
         };
-        let found: Vec<_> = flows.rows().filter(|row| row.label == label).collect();
-        if !found.is_empty() {
-            return Ok(found);
+        match self.asked_of(flows).count() {
+            0 => Err(no_label(label, flows)),
+            count => Ok(count),
         }
-        let mut labels: Vec<String> = flows.rows().map(|row| row.label.to_string()).collect();
-        labels.sort_unstable();
-        labels.dedup();
-        let near = crate::layout::nearest_few(label, labels.iter().map(String::as_str), 1);
-        let near = near
-            .first()
-            .map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
-        Err(AskError::Refused(format!(
-            "`{label}` is neither a flow's id nor a label of this run's flows{near} Its labels: {}",
-            labels.join(", ")
-        )))
     }
 }
 
@@ -318,6 +315,24 @@ impl SlowAnswer {
             partial,
         }
     }
+}
+
+/// A label that no flow has.
+fn no_label(label: &str, flows: &FlowRows) -> AskError {
+    let mut labels: Vec<String> = Vec::new();
+    for row in flows.rows() {
+        if let Err(place) = labels.binary_search_by(|known| known.as_str().cmp(&row.label)) {
+            labels.insert(place, row.label.to_string());
+        }
+    }
+    let near = crate::layout::nearest_few(label, labels.iter().map(String::as_str), 1);
+    let near = near
+        .first()
+        .map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+    AskError::Refused(format!(
+        "`{label}` is neither a flow's id nor a label of this run's flows{near} Its labels: {}",
+        labels.join(", ")
+    ))
 }
 
 /// All flows of an input: which are slow only the run shows.
