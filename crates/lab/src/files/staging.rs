@@ -153,8 +153,10 @@ pub fn clear_leftovers(destination: &Path) {
     // What cannot be read or removed is in nobody's way.
     for entry in fs::read_dir(parent(destination)).into_iter().flatten().flatten() {
         let found = entry.file_name().to_string_lossy().into_owned();
-        if found.starts_with(&old) && !destination.exists() && is_left(&entry.path()) {
-            let _ = fs::rename(entry.path(), destination);
+        if found.starts_with(&old) && !destination.exists() {
+            if let Some(_lock) = lock_of(&entry.path()) {
+                let _ = fs::rename(entry.path(), destination);
+            }
         } else if found.starts_with(&partial) || found.starts_with(&old) {
             remove_if_left(&entry.path());
         }
@@ -163,16 +165,13 @@ pub fn clear_leftovers(destination: &Path) {
 
 /// Removes what is in the making, unless the process that makes it lives.
 pub(crate) fn remove_if_left(path: &Path) {
-    if is_left(path) {
+    // Held until it is gone: who has just begun it and locks it now finds that it is somebody's, or nothing.
+    if let Some(_lock) = lock_of(path) {
         let _ = remove(path);
     }
 }
 
-/// Whether nobody holds it any more; where there are no locks, nobody knows.
-fn is_left(path: &Path) -> bool {
-    lock_of(path).is_some()
-}
-
+/// The lock of what nobody holds any more; where there are no locks, nobody knows.
 fn lock_of(path: &Path) -> Option<File> {
     let file = File::open(path).ok()?;
     file.try_lock().ok()?;
@@ -238,6 +237,27 @@ mod tests {
         assert_eq!(names(tmp.path()), [living.as_str(), ".ab.partial-1-2", "a"]);
         drop(alive);
         assert_eq!(names(tmp.path()), [".ab.partial-1-2", "a"]);
+    }
+
+    /// What somebody begins while another clears is his, or he begins again; it is never taken from him.
+    #[test]
+    fn what_begins_while_another_clears_stays() {
+        let tmp = tempfile::tempdir().unwrap();
+        let place = tmp.path().join("a");
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        clear_leftovers(&place);
+                    }
+                });
+            }
+            let published = (0..1000)
+                .all(|_| Staged::file(&place).is_ok_and(|(staged, _file)| staged.publish(&place).is_ok()));
+            done.store(true, Ordering::Relaxed);
+            assert!(published);
+        });
     }
 
     #[test]
