@@ -145,6 +145,17 @@ const MECHANISMS: &[Mechanism] = &[
         keys: &[("network.endpoint", &[])],
     },
     Mechanism {
+        name: "qp-scheduling",
+        also: &["nic-scheduling", "quantum", "max-min", "round-robin", "drr", "sfq"],
+        about: "Which of a NIC's queue pairs goes next, of those that pauses, windows and pacing let go. Round robin: in turn, \
+                a packet each, so who sends small packets gets less of the port. Quantum: in turn, each for so many bytes (deficit \
+                round robin), as NICs do that fetch several packets of one queue pair at once: others wait longer, and \
+                switches see bursts. Max-min: the one that has had the least of the port (start-time fair queueing): all get the \
+                same bytes, and who asks for less gets what it asks for, without waiting for a round of the others.",
+        example: "paceline run all-to-all-broadcast-4 --set network.qp-scheduling=quantum",
+        keys: &[("network", &["qp-scheduling", "qp-quantum"])],
+    },
+    Mechanism {
         name: "fidelity",
         also: &[
             "config.txt",

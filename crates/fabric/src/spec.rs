@@ -139,6 +139,17 @@ impl PacketFormat {
     pub fn data_headers(&self, needs: &Needs) -> u16 {
         (self.data_header.get() + self.added_header(needs)) as u16
     }
+    /// A full data packet with all headers that are ever counted.
+    pub fn largest(&self) -> Bytes {
+        let headers = [
+            self.data_header,
+            self.int_header,
+            self.timestamp_header,
+            self.pint_header,
+        ];
+        let add = |sum: u64, header: Bytes| sum.saturating_add(header.get());
+        Bytes::new(headers.into_iter().fold(self.mtu.get(), add))
+    }
     /// A data packet with so many bytes of headers that a switch turns back: without its payload.
     pub(crate) fn turned_back(&self, headers: u16) -> u16 {
         headers.max(self.ack_min.get() as u16)
@@ -180,6 +191,28 @@ pub struct NicSpec {
     /// `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_reset: Option<Span>,
+    /// Which queue pair goes next.
+    #[serde(default, skip_serializing_if = "Scheduling::is_round_robin")]
+    pub scheduling: Scheduling,
+}
+
+/// Which of a NIC's queue pairs goes next, of those that nothing holds back (`host/turns.rs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// In turn, a packet each.
+    #[default]
+    RoundRobin,
+    /// In turn, each until it has sent so many bytes on the wire: deficit round robin.
+    Quantum(Bytes),
+    /// The one that has had the least of the port: start-time fair queueing.
+    MaxMin,
+}
+
+impl Scheduling {
+    fn is_round_robin(&self) -> bool {
+        *self == Self::RoundRobin
+    }
 }
 
 /// What a receiver's host takes between a data packet's arrival at its NIC and its answer. Its memory

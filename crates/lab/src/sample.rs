@@ -88,6 +88,7 @@ pub fn spec() -> RunSpec {
             pacing: true,
             global_rtt: true,
             idle_reset: None,
+            scheduling: Scheduling::RoundRobin,
         },
         packet: PacketFormat {
             mtu: Bytes::new(1000),

@@ -12,6 +12,7 @@ mod lanes;
 mod nodes;
 mod quirks;
 mod recovery;
+mod scheduling;
 mod values;
 mod workload;
 
@@ -38,6 +39,7 @@ pub(crate) use lanes::*;
 pub(crate) use nodes::{NodeItem, Nodes};
 pub(crate) use quirks::Quirks;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
+pub(crate) use scheduling::SchedulingKind;
 pub(crate) use values::{
     Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, ExitKind, FlowControlKind, Headroom,
     OrAuto, OrOff, PerLink, PfcModeKind, PortBins, Ratio,
@@ -271,6 +273,8 @@ tables! {
         pacing: Spanned<bool>,
         global_rtt: bool,
         idle_reset: OrOff<Span>,
+        qp_scheduling: Spanned<SchedulingKind>,
+        qp_quantum: Spanned<Bytes>,
         assist: Spanned<AssistKind>,
         assist_ports: Spanned<AssistPortsKind>,
         error_rate: Spanned<f64>,

@@ -99,6 +99,11 @@ snapshots! {
     toml_irn_chunks: star_with("[network]\nrecovery = 'irn'\nback-to-chunk = '4KB'\n");
     toml_irn_timeouts: star_with("[network]\nrecovery = 'irn'\n[network.irn]\nrto-low = '400us'\nrto-high = '300us'\n");
     toml_irn_timeout_zero: star_with("[network]\nrecovery = 'irn'\n[network.irn]\nrto-low = '0us'\n");
+    toml_qp_scheduling_unknown: star_with("[network]\nqp-scheduling = 'maxmin'\n");
+    toml_qp_scheduling_good: star_with("[network]\nqp-scheduling = 'quantum'\nqp-quantum = '9KB'\n");
+    toml_qp_quantum_small: star_with("[network]\nqp-scheduling = 'quantum'\nqp-quantum = '1KB'\n");
+    toml_qp_scheduling_of_another_fidelity: star_set(&["fidelity=ns3-hpcc", "network.qp-scheduling=max-min"]);
+    toml_qp_scheduling_under_credits: star_with("[network]\nqp-scheduling = 'max-min'\nflow_control = 'credits'\n");
     toml_recovery_unknown: star_with("[network]\nrecovery = 'selective'\n");
     toml_trim_good: star_with("[network]\nflow_control = 'none'\ndrop = { trim = true }\n");
     toml_trim_lossless: star_with("[network.drop]\ntrim = true\n");

@@ -24,6 +24,10 @@ fn what_does_nothing_is_told() {
             "idle.toml:10:11: [network.irn] does nothing: network.recovery is `go-back-n`",
         ),
         (
+            "[network]\nqp-scheduling = \"max-min\"\nqp-quantum = \"9KB\"\n",
+            "idle.toml:12:14: network.qp-quantum does nothing: network.qp-scheduling is `max-min`",
+        ),
+        (
             "[network.flowlet]\ngap = \"10us\"\n",
             "idle.toml:10:7: [network.flowlet] does nothing: network.load-balancing is `ecmp`",
         ),

@@ -42,7 +42,7 @@ impl Hosts {
         if quirks.wakeup_suppression || quirks.lazy_qp_removal {
             return false;
         }
-        self.crowds = true;
+        self.regards = true;
         let Nic { qps, crowd, .. } = &mut self.nics[nic];
         let (mut all, mut classes) = (Vec::with_capacity(qps.len()), 0);
         for (place, &slot) in qps.iter().enumerate() {
@@ -58,13 +58,34 @@ impl Hosts {
     /// A queue pair has changed.
     #[inline]
     pub(super) fn regard(&mut self, core: &Core, slot: QpId) {
-        if self.crowds {
+        if self.regards {
             self.regard_in_crowd(core, slot);
         }
     }
 
+    /// A queue pair has sent a packet of `wire` bytes.
+    #[inline]
+    pub(super) fn regard_sent(&mut self, core: &Core, slot: QpId, wire: u16) {
+        if self.regards {
+            self.regard_turn(core, slot, wire);
+        }
+    }
+
+    #[inline(never)]
+    fn regard_turn(&mut self, core: &Core, slot: QpId, wire: u16) {
+        if let Some(turns) = &mut self.turns {
+            turns.sent(core.ports[self.qps[slot].port].nic(), slot, wire);
+        }
+        self.find_in_crowd(core, slot);
+    }
+
     #[inline(never)]
     fn regard_in_crowd(&mut self, core: &Core, slot: QpId) {
+        self.find_in_crowd(core, slot);
+    }
+
+    #[inline(always)]
+    fn find_in_crowd(&mut self, core: &Core, slot: QpId) {
         let qp = &self.qps[slot];
         let nic = &mut self.nics[core.ports[qp.port].nic()];
         let place = qp.place as usize;
@@ -79,9 +100,41 @@ impl Hosts {
         crowd.next_due(*served + 1, core.now())
     }
 
+    /// Whose turn it is, where that is not round robin.
+    #[inline(never)]
+    pub(super) fn choose_by_turns(
+        &self,
+        core: &Core,
+        nic: NicId,
+        paused: u16,
+        gathered: bool,
+    ) -> Option<usize> {
+        let Nic {
+            qps, served, crowd, ..
+        } = &self.nics[nic];
+        let (turns, now) = (self.turns.as_ref()?, core.now());
+        if gathered {
+            let due = crowd.due();
+            return match crowd.soonest() <= now {
+                true => turns.choose(nic, qps, *served, |place| due[place] <= now),
+                false => None,
+            };
+        }
+        turns.choose(nic, qps, *served, |place| {
+            let qp = &self.qps[qps[place]];
+            !qp.is_blocked(paused) && qp.next_avail <= now
+        })
+    }
+
     /// When the first of the queue pairs may go, in a NIC that has gathered.
     pub(super) fn soonest_of_crowd(&self, nic: NicId) -> Option<u64> {
         Some(self.nics[nic].crowd.soonest()).filter(|&at| at != NEVER)
+    }
+
+    pub(crate) fn verify_turns(&self) {
+        if let Some(turns) = &self.turns {
+            turns.verify();
+        }
     }
 
     /// What NICs know of their queue pairs is so.

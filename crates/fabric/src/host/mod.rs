@@ -25,6 +25,7 @@ mod receiver;
 mod receivers;
 mod recovery;
 mod sender;
+mod turns;
 
 use paceline_kernel::Bytes;
 
@@ -45,13 +46,15 @@ use hash_order::HashOrder;
 use port::Nic;
 pub(crate) use qp::{Held, Qp, Way};
 use receivers::Receivers;
+use turns::Turns;
 
 /// NICs, queue pairs, receivers.
 #[derive(Clone)]
 pub(crate) struct Hosts {
     nics: List<NicId, Nic>,
-    /// Whether any NIC has gathered: see [`choose`].
-    crowds: bool,
+    /// Whether NICs keep anything of their queue pairs: some have gathered ([`choose`]), or there are [`turns`].
+    regards: bool,
+    turns: Option<Box<Turns>>,
     /// Hosts that take time before they answer.
     endpoints: Option<Box<Endpoints>>,
     decisions: DecisionBank,
@@ -72,11 +75,13 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// The hosts behind these ports: a NIC each.
     pub(crate) fn new(spec: &RunSpec, ports: Vec<PortId>) -> Self {
+        let turns = Turns::of(spec.nic.scheduling, ports.len());
         Self {
             endpoints: Endpoints::of(spec, ports.len()),
             decisions: DecisionBank::default(),
+            regards: turns.is_some(),
+            turns,
             nics: ports.into_iter().map(Nic::new).collect(),
-            crowds: false,
             qps: List::new(),
             senders: FlowTable::default(),
             receivers: Receivers::default(),
@@ -93,7 +98,8 @@ impl Hosts {
             endpoints: self.endpoints.clone(),
             decisions: DecisionBank::default(),
             nics: self.nics.iter().map(|nic| Nic::new(nic.port)).collect(),
-            crowds: false,
+            regards: false,
+            turns: None,
             qps: List::new(),
             senders: FlowTable::default(),
             receivers: self.receivers.clone(),

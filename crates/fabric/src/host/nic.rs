@@ -211,8 +211,8 @@ impl Hosts {
         }
     }
 
-    /// Round robin from the queue pair served last: the first that is not blocked and that pacing
-    /// lets go. Finished queue pairs leave the list.
+    /// Round robin from the queue pair served last, unless NICs go by other rules ([`super::turns`]): the first that is
+    /// not blocked and that pacing lets go. Finished queue pairs leave the list.
     #[inline(always)]
     pub(super) fn choose_qp(&mut self, world: &World, core: &Core, nic: NicId) -> Choice {
         let n = &self.nics[nic];
@@ -240,10 +240,13 @@ impl Hosts {
     #[inline(never)]
     fn choose_among(&mut self, world: &World, core: &Core, nic: NicId, paused: u16) -> Choice {
         let gathered = self.gather(world, core, nic);
-        if !gathered && self.holds_all(nic, paused) {
+        let chosen = if !self.regards {
+            self.choose_of_many(core, nic, paused)
+        } else if !gathered && self.holds_all(nic, paused) {
             return Choice::None;
-        }
-        let chosen = if gathered {
+        } else if self.turns.is_some() {
+            self.choose_by_turns(core, nic, paused, gathered)
+        } else if gathered {
             self.choose_of_crowd(core, nic)
         } else {
             self.choose_of_many(core, nic, paused)
@@ -401,7 +404,7 @@ impl Hosts {
             // A change of rate takes this from the gap all the same.
             qp.gap = gap_after(wire, qp.rate, truncate);
         }
-        self.regard(core, slot);
+        self.regard_sent(core, slot, wire);
         let nic = core.ports[port].nic();
         let more = self.awaits_end(world, core, nic, wire);
         if ON_CREDIT {

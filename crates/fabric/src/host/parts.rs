@@ -11,7 +11,7 @@ impl Hosts {
     /// Takes over the hosts of another part, whose `core` it is; `mine` is the core that takes over.
     pub(crate) fn take_over(&mut self, mut other: Self, world: &World, mine: &mut Core, core: &mut Core) {
         self.qps_drew |= other.have_drawn(world);
-        self.crowds |= other.crowds;
+        self.regards |= other.regards;
         let before = self.qps.len();
         for nic in self.nics.ids() {
             let port = other.nics[nic].port;
@@ -23,6 +23,9 @@ impl Hosts {
                 .qps
                 .iter_mut()
                 .for_each(|slot| *slot = slot.plus(before));
+            if let (Some(own), Some(turns)) = (&mut self.turns, &mut other.turns) {
+                own.take_nic(turns, nic, before);
+            }
             if let (Some(own), Some(endpoints)) = (&mut self.endpoints, &mut other.endpoints) {
                 own.take_over(endpoints, nic, mine, core);
             }
@@ -38,6 +41,9 @@ impl Hosts {
         if !other.repeats.is_empty() || !self.repeats.is_empty() {
             self.repeats.resize_with(before, Default::default);
             self.repeats.append(&mut other.repeats);
+        }
+        if let (Some(own), Some(turns)) = (&mut self.turns, &mut other.turns) {
+            own.take_queue_pairs(turns, before);
         }
         self.qps.append(&mut other.qps);
         self.free_qps

@@ -28,6 +28,9 @@ impl Hosts {
             bdp => bdp.get(),
         };
         let slot = self.place(world, qp);
+        if let Some(turns) = &mut self.turns {
+            turns.begin(slot);
+        }
         self.note_order(world, core, slot);
         if let Recovery::SelectiveRepeat(irn) = world.nic.recovery {
             self.begin_selective_repeat(world, slot, &irn, bdp);
@@ -117,6 +120,9 @@ impl Hosts {
             let nic = |port: PortId| core.ports[port].nic();
             self.nics[nic(old_port)].qps.retain(|&other| other != slot);
             self.nics[nic(new_port)].qps.push(slot);
+            if let Some(turns) = &mut self.turns {
+                turns.begin(slot);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::core::event::Event;
 use crate::spec::{
     DropPolicy, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery,
-    RunSpec,
+    RunSpec, Scheduling,
 };
 use crate::traffic::find_cycle;
 
@@ -213,6 +213,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
             packet.mtu
         )));
     }
+    check_scheduling(spec)?;
     let control = [packet.ack_min, packet.ack_header, packet.pfc_frame, packet.cnp];
     if let Some(size) = control
         .into_iter()
@@ -235,6 +236,29 @@ pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError
         )));
     }
     Ok(())
+}
+
+/// Who goes by other rules than round robin.
+fn check_scheduling(spec: &RunSpec) -> Result<(), BuildError> {
+    let bad = |why: String| Err(BuildError::BadHost(why));
+    if spec.nic.scheduling == Scheduling::RoundRobin {
+        return Ok(());
+    }
+    let quirks = &spec.quirks;
+    let others = quirks.device_fifo || quirks.lazy_qp_removal || quirks.wakeup_suppression;
+    if others || spec.tcd_ns3.is_some() || spec.credits.is_some() {
+        return bad("hosts of other simulators have rules of their own for which queue pair goes next".into());
+    }
+    if spec.switch.flow_control == FlowControl::Credits {
+        return bad("under credits the queue pairs of a lane go in turn, a packet each".into());
+    }
+    match spec.nic.scheduling {
+        Scheduling::Quantum(quantum) if quantum < spec.packet.largest() => bad(format!(
+            "a quantum of {quantum} is less than a full packet ({})",
+            spec.packet.largest()
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What may be lost, and how.

@@ -31,6 +31,7 @@ impl Simulation {
         }
         self.switches.verify_assists(&self.core);
         self.hosts.verify_crowds();
+        self.hosts.verify_turns();
         self.hosts.verify_decisions();
         if self.core.is_idle() && self.core.is_whole() {
             assert_eq!(

@@ -87,6 +87,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
             pacing: true,
             global_rtt: true,
             idle_reset: None,
+            scheduling: Scheduling::RoundRobin,
         },
         packet: packet_format(43),
         int_multi: 4,

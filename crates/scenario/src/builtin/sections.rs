@@ -83,6 +83,8 @@ pub fn sections() -> &'static [Entry] {
             "pacing", "", "true", "pace packets at the scheme's rate";
             "global-rtt", "", "true", "base round-trip time: the largest of all pairs of hosts, or each flow's own";
             "idle-reset", TIME, "off", "a persistent connection over which nothing was under way for so long begins anew, with its scheme as it is at its start; `off`: it goes on where it was";
+            "qp-scheduling", "", "round-robin", "which of a NIC's queue pairs goes next, of those that pauses, windows and pacing let go: `round-robin` (in turn, a packet each), `quantum` (in turn, each until it has sent `qp-quantum`: deficit round robin), `max-min` (the one that has had the least of the port: start-time fair queueing)";
+            "qp-quantum", SIZE, "16KB", "with quantum: bytes on the wire that a queue pair sends in its turn; a packet that begins in a turn goes whole, and is counted in the next as far as it was too much";
             "assist", "", "auto", "what schemes ask of switches beside marks and telemetry (Bolt's tokens and reports): `auto`, what the run's schemes ask for, or `none`";
             "assist-ports", "", "switches", "which ports do: `switches` (all of theirs), or `between-switches`, those that lead to other switches";
             "error-rate", "", "0", "probability that a link loses a packet, where the link has none of its own";

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use crate::schema::{
-    self, AdaptivePer, Balancing, DropKind, Fidelity, FlowControlKind, PfcModeKind, RecoveryKind,
+    self, AdaptivePer, Balancing, DropKind, Fidelity, FlowControlKind, PfcModeKind, RecoveryKind, SchedulingKind,
 };
 
 use super::Cx;
@@ -17,6 +17,7 @@ pub(super) const RESUME_OFFSET: paceline_kernel::Bytes = paceline_kernel::Bytes:
 /// something are defaults: these are not told.)
 pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network) {
     recovery(cx, n);
+    scheduling(cx, n);
     balancing(cx, n);
     let default = match cx.fidelity {
         Fidelity::BoltNs3 => FlowControlKind::None,
@@ -53,6 +54,18 @@ fn recovery(cx: &mut Cx<'_>, n: &schema::Network) {
             .or(span(&irn.rto_high))
             .or(span(&irn.reordering));
         cx.idle(at, "[network.irn]", "network.recovery is `go-back-n`");
+    }
+}
+
+fn scheduling(cx: &mut Cx<'_>, n: &schema::Network) {
+    let name = match value(&n.qp_scheduling) {
+        Some(SchedulingKind::Quantum) => return,
+        Some(SchedulingKind::MaxMin) => "max-min",
+        None | Some(SchedulingKind::RoundRobin) => "round-robin",
+    };
+    if n.qp_quantum.is_some() {
+        let why = format!("network.qp-scheduling is `{name}`");
+        cx.idle(span(&n.qp_quantum), "network.qp-quantum", &why);
     }
 }
 

@@ -28,6 +28,7 @@ mod reach;
 mod record;
 mod recovery;
 mod room;
+mod scheduling;
 mod schemes;
 mod tcd_ns3;
 mod tiers;
@@ -266,7 +267,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let written = &mut scenario.network;
     let lanes = lanes::resolve(cx, written)?;
     let packet = network::packet(cx, written)?;
-    let nic = network::nic(cx, written)?;
+    let nic = network::nic(cx, written, &packet)?;
     let bolt_ns3 = bolt_ns3::resolve(cx, written)?;
     let mut switch = network::switch(cx, written, &net, &packet, schemes.first())?;
     let failures = failures::failures(cx, written, &net)?;

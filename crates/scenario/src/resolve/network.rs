@@ -95,7 +95,11 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
 }
 
 /// Hosts.
-pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Problem> {
+pub(super) fn nic(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    packet: &PacketFormat,
+) -> Result<NicSpec, Problem> {
     let ns3 = cx.fidelity == Fidelity::Ns3Hpcc;
     let ack = if ns3 {
         Ack::EveryBytes(Bytes::new(1))
@@ -142,6 +146,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network) -> Result<NicSpec, Probl
         pacing: fill_value(&mut n.pacing, true),
         global_rtt: fill(&mut n.global_rtt, true),
         idle_reset: fill(&mut n.idle_reset, OrOff(None)).0,
+        scheduling: super::scheduling::scheduling(cx, n, packet)?,
     })
 }
 
