@@ -146,7 +146,14 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "qp-scheduling",
-        also: &["nic-scheduling", "quantum", "max-min", "round-robin", "drr", "sfq"],
+        also: &[
+            "nic-scheduling",
+            "quantum",
+            "max-min",
+            "round-robin",
+            "drr",
+            "sfq",
+        ],
         about: "Which of a NIC's queue pairs goes next, of those that pauses, windows and pacing let go. Round robin: in turn, \
                 a packet each, so who sends small packets gets less of the port. Quantum: in turn, each for so many bytes (deficit \
                 round robin), as NICs do that fetch several packets of one queue pair at once: others wait longer, and \

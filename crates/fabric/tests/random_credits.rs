@@ -96,6 +96,7 @@ fn lanes() -> impl Strategy<Value = LaneSpec> {
 fn under(case: &Case, lanes: &LaneSpec) -> RunSpec {
     let mut spec = build(case);
     spec.switch.flow_control = FlowControl::Credits;
+    spec.nic.scheduling = Scheduling::RoundRobin;
     spec.nic.ack_class = spec.nic.ack_class.filter(|&class| class > 0);
     spec.record.closeups.clear();
     spec.lanes = Some(Box::new(lanes.clone()));

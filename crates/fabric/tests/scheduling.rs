@@ -7,6 +7,7 @@ use paceline_congestion::registry::WindowMode;
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span};
+use std::num::NonZeroU32;
 
 /// A full data packet at 100 Gbit/s, in ps.
 const TX: u64 = 83_840;
@@ -260,4 +261,97 @@ fn one_class_is_first_in_first_out() {
             .collect();
         assert_eq!(queued, left);
     }
+}
+
+/// The order in which three connections of host 1 send: their packets are of 1048, 548 and 298 bytes on the wire.
+fn order_of_three(scheduling: Scheduling) -> Vec<u32> {
+    let mut spec = plain(4);
+    spec.nic.scheduling = scheduling;
+    for message in 0..60 {
+        let connection = message % 3;
+        add_flow(
+            &mut spec,
+            1,
+            2 + connection,
+            [1000, 500, 250][connection as usize],
+            0,
+        );
+        let flow = spec.flows.last_mut().unwrap();
+        (flow.connection, flow.sport) = (NonZeroU32::new(1 + connection), 10_000);
+    }
+    spec.record.trace_nodes = vec![NodeId(1)];
+    let outcome = run(spec.clone());
+    assert_complete(&spec, &outcome);
+    let sent = departures(&outcome, 1, 1);
+    sent.iter().take(20).map(|&(_, flow, _)| flow % 3).collect()
+}
+
+/// By hand: of three that always may go, what each rule lets go.
+#[test]
+fn queue_pairs_go_by_the_rule_of_their_nic() {
+    let [packets, turns, least] = [
+        Scheduling::RoundRobin,
+        Scheduling::Quantum(Bytes::new(1500)),
+        Scheduling::MaxMin,
+    ]
+    .map(order_of_three);
+    let round: Vec<u32> = (0..20).map(|packet| packet % 3).collect();
+    assert_eq!(packets, round);
+    // 1500 - 2 * 1048 = -596; 1500 - 3 * 548 = -144; 1500 - 6 * 298 = -288; then 904 - 1048 = -144, and so on.
+    assert_eq!(
+        turns,
+        [0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 0, 1, 1, 1, 2, 2, 2, 2, 2]
+    );
+    // Starts: 0 0 0 298 548 596 894 1048 1096 1192 1490 1644 1788 2086 2096.
+    assert_eq!(least[..15], [0, 1, 2, 2, 1, 2, 2, 0, 1, 2, 2, 1, 2, 2, 0]);
+}
+
+/// Twenty queue pairs, so that the NIC keeps when each may go: under max-min those with small packets get as many bytes.
+#[test]
+fn many_queue_pairs_share_by_bytes() {
+    let share_of_small = |scheduling| {
+        let mut spec = plain(21);
+        spec.nic.scheduling = scheduling;
+        for message in 0..100 {
+            for connection in 0..20 {
+                let size = if connection % 2 == 0 { 1000 } else { 200 };
+                add_flow(&mut spec, 1, 2 + connection, size, message / 50 * 1000);
+                let flow = spec.flows.last_mut().unwrap();
+                (flow.connection, flow.sport) = (NonZeroU32::new(1 + connection), 10_000);
+            }
+        }
+        spec.stop = paceline_kernel::Time::from_ns(35_000);
+        spec.record.trace_nodes = vec![NodeId(1)];
+        let outcome = run(spec);
+        let sent = departures(&outcome, 1, 1);
+        let small = sent.iter().filter(|(_, flow, _)| flow % 2 == 1).count() as f64 * 248.0;
+        let large = sent.iter().filter(|(_, flow, _)| flow % 2 == 0).count() as f64 * 1048.0;
+        small / (small + large)
+    };
+    let packets = share_of_small(Scheduling::RoundRobin);
+    assert!((packets - 248.0 / 1296.0).abs() < 0.01, "{packets}");
+    for rule in [Scheduling::MaxMin, Scheduling::Quantum(Bytes::new(2000))] {
+        let share = share_of_small(rule);
+        assert!((share - 0.5).abs() < 0.03, "{rule:?}: {share}");
+    }
+}
+
+/// What cannot be is refused.
+#[test]
+fn rules_that_do_not_fit_are_refused() {
+    let refused = |change: fn(&mut RunSpec)| {
+        let mut spec = plain(2);
+        change(&mut spec);
+        match paceline_fabric::Simulation::new(spec).err() {
+            Some(paceline_fabric::BuildError::BadHost(why)) => why,
+            other => format!("{other:?}"),
+        }
+    };
+    let small = refused(|spec| spec.nic.scheduling = Scheduling::Quantum(Bytes::new(1000)));
+    assert!(small.contains("is less than a full packet"), "{small}");
+    let other = refused(|spec| {
+        spec.nic.scheduling = Scheduling::MaxMin;
+        spec.quirks.lazy_qp_removal = true;
+    });
+    assert!(other.contains("hosts of other simulators"), "{other}");
 }

@@ -25,7 +25,7 @@ fn what_does_nothing_is_told() {
         ),
         (
             "[network]\nqp-scheduling = \"max-min\"\nqp-quantum = \"9KB\"\n",
-            "idle.toml:12:14: network.qp-quantum does nothing: network.qp-scheduling is `max-min`",
+            "idle.toml:11:14: network.qp-quantum does nothing: network.qp-scheduling is `max-min`",
         ),
         (
             "[network.flowlet]\ngap = \"10us\"\n",

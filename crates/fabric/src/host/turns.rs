@@ -14,7 +14,7 @@
 //! Tags are taken when a packet goes. That is the same as when it comes to the head of its queue: no start tag that waits is
 //! below the virtual time, since the least of those that wait went last.
 
-use paceline_kernel::ids::List;
+use paceline_kernel::ids::{Id, List};
 
 use crate::ids::{NicId, QpId};
 use crate::spec::Scheduling;
@@ -81,9 +81,9 @@ impl Turns {
         let mut round = (start..qps.len()).chain(0..start).filter(|&place| may_go(place));
         match self {
             Self::Quantum { left, holders, .. } => {
-                let goes_on = qps.get(served).is_some_and(|&slot| {
-                    holders[nic] == Some(slot) && left[slot] > 0 && may_go(served)
-                });
+                let goes_on = qps
+                    .get(served)
+                    .is_some_and(|&slot| holders[nic] == Some(slot) && left[slot] > 0 && may_go(served));
                 if goes_on { Some(served) } else { round.next() }
             }
             Self::MaxMin { ends, virtual_time } => {
@@ -120,7 +120,12 @@ impl Turns {
             (Self::Quantum { holders, .. }, Self::Quantum { holders: theirs, .. }) => {
                 holders[nic] = theirs[nic].map(|slot| slot.plus(before));
             }
-            (Self::MaxMin { virtual_time, .. }, Self::MaxMin { virtual_time: theirs, .. }) => {
+            (
+                Self::MaxMin { virtual_time, .. },
+                Self::MaxMin {
+                    virtual_time: theirs, ..
+                },
+            ) => {
                 virtual_time[nic] = theirs[nic];
             }
             _ => {}
@@ -146,7 +151,10 @@ impl Turns {
     pub(super) fn verify(&self) {
         if let Self::Quantum { quantum, left, .. } = self {
             for (slot, &bytes) in left.numbered() {
-                assert!(bytes < *quantum, "queue pair {slot}: {bytes} bytes left of a turn");
+                assert!(
+                    bytes < *quantum,
+                    "queue pair {slot}: {bytes} bytes left of a turn"
+                );
             }
         }
     }
@@ -188,7 +196,9 @@ mod tests {
         }
 
         fn order(&mut self, packets: usize, sizes: &[u16]) -> Vec<usize> {
-            (0..packets).filter_map(|_| self.next(|_| true, |place| sizes[place])).collect()
+            (0..packets)
+                .filter_map(|_| self.next(|_| true, |place| sizes[place]))
+                .collect()
         }
     }
 
@@ -210,7 +220,9 @@ mod tests {
             (1, 2), // 900 - 1400 = -500
             (2, 2), // 900 - 600 = 300: goes on
         ];
-        let expected = turns.into_iter().flat_map(|(place, packets)| std::iter::repeat_n(place, packets));
+        let expected = turns
+            .into_iter()
+            .flat_map(|(place, packets)| std::iter::repeat_n(place, packets));
         assert_eq!(order, expected.collect::<Vec<_>>());
     }
 
@@ -219,7 +231,11 @@ mod tests {
     fn a_turn_ends_where_nothing_may_go() {
         let mut port = Port::of(Scheduling::Quantum(Bytes::new(1000)), 2);
         assert_eq!(port.next(|place| place == 0, |_| 600), Some(0));
-        assert_eq!(port.next(|place| place == 1, |_| 600), Some(1), "the first is held back");
+        assert_eq!(
+            port.next(|place| place == 1, |_| 600),
+            Some(1),
+            "the first is held back"
+        );
         // The second has 400 left; the first, whose turn is over, a whole quantum when its turn comes.
         let order: Vec<_> = (0..4).filter_map(|_| port.next(|_| true, |_| 600)).collect();
         assert_eq!(order, [1, 0, 0, 1]);
@@ -277,7 +293,12 @@ mod tests {
                 (lowest, highest) = (ahead.min(lowest), ahead.max(highest));
             }
             assert!(highest - lowest <= bound, "{scheduling:?}: {lowest} to {highest}");
-            assert!(sent[2..].iter().all(|&bytes| bytes > 0 && bytes <= sent[1] + bound), "{sent:?}");
+            assert!(
+                sent[2..]
+                    .iter()
+                    .all(|&bytes| bytes > 0 && bytes <= sent[1] + bound),
+                "{sent:?}"
+            );
         }
     }
 }

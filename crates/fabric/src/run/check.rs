@@ -247,7 +247,9 @@ fn check_scheduling(spec: &RunSpec) -> Result<(), BuildError> {
     let quirks = &spec.quirks;
     let others = quirks.device_fifo || quirks.lazy_qp_removal || quirks.wakeup_suppression;
     if others || spec.tcd_ns3.is_some() || spec.credits.is_some() {
-        return bad("hosts of other simulators have rules of their own for which queue pair goes next".into());
+        return bad(
+            "hosts of other simulators have rules of their own for which queue pair goes next".into(),
+        );
     }
     if spec.switch.flow_control == FlowControl::Credits {
         return bad("under credits the queue pairs of a lane go in turn, a packet each".into());

@@ -184,6 +184,15 @@ fn balancing(spec: &RunSpec, seed: u64) -> LoadBalancing {
     }
 }
 
+/// Half of the time round robin.
+fn scheduling(seed: u64) -> Scheduling {
+    match seed >> 20 & 3 {
+        0 | 1 => Scheduling::RoundRobin,
+        2 => Scheduling::Quantum(Bytes::new(1100 + (seed >> 22 & 0xfff))),
+        _ => Scheduling::MaxMin,
+    }
+}
+
 /// What it is as a run.
 pub fn build(case: &Case) -> RunSpec {
     let mut spec = natural(star(2, scheme(case.scheme)));
@@ -250,6 +259,7 @@ pub fn build(case: &Case) -> RunSpec {
         spec.nic.back_to_chunk = case.chunk.map(Bytes::new);
     }
     spec.nic.pacing = case.pacing;
+    spec.nic.scheduling = scheduling(case.seed);
     spec.nic.global_rtt = case.global_rtt;
     spec.ties = case.ties;
     spec.nic.ack_class = case.ack_class;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use toml::Spanned;
 
 use crate::schema::{
-    self, AdaptivePer, Balancing, DropKind, Fidelity, FlowControlKind, PfcModeKind, RecoveryKind, SchedulingKind,
+    self, AdaptivePer, Balancing, DropKind, Fidelity, FlowControlKind, PfcModeKind, RecoveryKind,
+    SchedulingKind,
 };
 
 use super::Cx;

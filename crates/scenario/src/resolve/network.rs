@@ -95,11 +95,7 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
 }
 
 /// Hosts.
-pub(super) fn nic(
-    cx: &Cx<'_>,
-    n: &mut schema::Network,
-    packet: &PacketFormat,
-) -> Result<NicSpec, Problem> {
+pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -> Result<NicSpec, Problem> {
     let ns3 = cx.fidelity == Fidelity::Ns3Hpcc;
     let ack = if ns3 {
         Ack::EveryBytes(Bytes::new(1))
