@@ -188,6 +188,40 @@ def test_agents_leave() -> None:
     assert left[0] == "flow_0", "the smallest first"
 
 
+# Four queue pairs, three messages over each.
+LOOP: dict[str, Any] = {
+    **LEAVING,
+    "name": "loop",
+    "workload": [
+        {
+            "label": "writes",
+            "closed-loop": {
+                "senders": [1, 2, 3, 4],
+                "receivers": [9],
+                "connections": "persistent",
+                "messages": 3,
+                "size": "200KB",
+            },
+        }
+    ],
+}
+
+
+def test_queue_pairs_are_agents_over_their_messages() -> None:
+    parallel_api_test(paceline.ParallelEnv(LOOP), num_cycles=300)
+    parallel_seed_test(lambda: paceline.ParallelEnv(LOOP, duration="300us"), num_cycles=30)
+    env = paceline.ParallelEnv(LOOP)
+    assert len(env.possible_agents) == 4
+    env.reset(seed=1)
+    left: list[str] = []
+    while env.agents:
+        *_, terminated, truncated, _ = env.step({agent: np.zeros(1, np.float32) for agent in env.agents})
+        assert not any(truncated.values())
+        left += [agent for agent, over in terminated.items() if over]
+    assert sorted(left) == sorted(env.possible_agents), "once each, not once a message"
+    assert env.native.finish().summary["flows"]["completed"] == 12
+
+
 def test_an_absent_package_is_named() -> None:
     program = (
         "import sys; sys.modules['pettingzoo'] = None\n"

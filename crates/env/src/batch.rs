@@ -28,7 +28,7 @@ pub struct Left {
     pub environment: u32,
     /// Who.
     pub agent: u32,
-    /// Whether all of its flows are complete; otherwise the episode is over.
+    /// Whether all of its flows are complete, of connections all messages; otherwise the episode is over.
     pub complete: bool,
 }
 

@@ -242,7 +242,10 @@ impl Environment {
             };
             let Some(place) = (known.place as usize).checked_sub(1) else {
                 return refuse(
-                    match (known.begun, known.complete == self.roster.flows[agent as usize]) {
+                    match (
+                        known.begun,
+                        known.complete == self.roster.queue_pairs[agent as usize],
+                    ) {
                         (false, _) => "has not asked yet",
                         (true, true) => "has left",
                         (true, false) => "does not wait for an action",

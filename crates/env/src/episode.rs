@@ -20,8 +20,9 @@ pub(crate) struct Episode {
     /// Each flow's window, where that is what actions are about.
     windows: Vec<f64>,
     courses: Vec<Course>,
-    /// Flows that have asked and are not over, in the order of their first questions.
+    /// Flows by which queue pairs have asked that are not over, in the order of their first questions; and all that have.
     under_way: Vec<u32>,
+    entered: Vec<bool>,
     /// Who waits for an action, in the order of the poll.
     pub(crate) waiting: Vec<u32>,
     /// What their flows measured, summed up, and how many flows that were.
@@ -48,7 +49,7 @@ pub(crate) struct Agent {
     /// Rows of its history that are filled.
     pub(crate) begun: bool,
     action: f32,
-    /// Flows of its that are complete.
+    /// Queue pairs of its that are done.
     pub(crate) complete: u32,
     /// Its place among those who wait, from 1.
     pub(crate) place: u32,
@@ -66,6 +67,7 @@ impl Episode {
             windows: vec![0.0; roster.of_flow.len()],
             courses: vec![Course::default(); agents],
             under_way: Vec::new(),
+            entered: vec![false; roster.of_flow.len()],
             waiting: Vec::new(),
             measured: Vec::new(),
             common: Vec::new(),
@@ -106,7 +108,8 @@ impl Episode {
             };
             let known = &mut self.agents[agent as usize];
             let measured = Measured::new(report, path, known.action);
-            if report.asked == 1 {
+            // The first of a connection that began anew is not its first.
+            if report.asked == 1 && !std::mem::replace(&mut self.entered[flow as usize], true) {
                 self.under_way.push(flow);
             }
             if known.place == 0 {
@@ -114,7 +117,8 @@ impl Episode {
                 known.place = self.waiting.len() as u32;
                 known.asked_at = report.at.as_ps();
                 sums.push((measured, 1));
-            } else {
+            } else if roster.queue_pairs[agent as usize] > 1 {
+                // (One that has one queue pair may have asked twice: its sender began anew meanwhile.)
                 let (sum, count) = &mut sums[known.place as usize - 1];
                 sum.add(&measured);
                 *count += 1;
@@ -161,7 +165,7 @@ impl Episode {
             }
             return;
         }
-        let known = &mut self.common;
+        let mut known = std::mem::take(&mut self.common);
         known.clear();
         for &agent in &self.waiting {
             let bottleneck = roster.bottleneck[agent as usize];
@@ -173,7 +177,8 @@ impl Episode {
                     let present = members.filter(|&&member| {
                         let known = &self.agents[member as usize];
                         self.courses[member as usize].has_begun()
-                            && known.complete < roster.flows[member as usize]
+                            && known.complete < roster.queue_pairs[member as usize]
+                            && (!roster.persist || known.place > 0 || self.is_busy(roster, member))
                     });
                     let courses = present.map(|&member| &self.courses[member as usize]);
                     let value = config.reward.of_all(courses);
@@ -185,6 +190,13 @@ impl Episode {
             agent.reward = if agent.begun { value } else { 0.0 };
             agent.begun = true;
         }
+        self.common = known;
+    }
+
+    /// Whether an agent's queue pair has anything to do: between two messages it may have nothing, and what it told last
+    /// is of no account. (An agent of several has.)
+    fn is_busy(&self, roster: &Roster, agent: u32) -> bool {
+        roster.queue_pairs[agent as usize] > 1 || self.simulation.has_work(roster.first[agent as usize])
     }
 
     /// Flows are over, or all is.
@@ -198,7 +210,7 @@ impl Episode {
             let agent = roster.of_flow[flow as usize];
             let known = &mut agents[agent as usize];
             known.complete += 1;
-            if known.complete == roster.flows[agent as usize] {
+            if known.complete == roster.queue_pairs[agent as usize] {
                 left.push(Left {
                     environment: 0,
                     agent,
@@ -211,7 +223,7 @@ impl Episode {
             let complete = self.completed == roster.of_flow.len() as u64;
             let stays = |agent: &u32| {
                 let known = &agents[*agent as usize];
-                known.begun && known.complete < roster.flows[*agent as usize]
+                known.begun && known.complete < roster.queue_pairs[*agent as usize]
             };
             let those = (0..agents.len() as u32).filter(stays);
             left.extend(those.map(|agent| Left {

@@ -1,4 +1,5 @@
-"""PettingZoo's parallel interface: each flow is an agent; agents leave when their flows are complete.
+"""PettingZoo's parallel interface: each flow is an agent, or each persistent connection; agents leave when their flows
+are complete.
 
 A step is an interval of the aligned clock: an action for each agent, then the run up to the next instant at which
 flows ask.
@@ -19,7 +20,7 @@ import pettingzoo  # type: ignore[import-untyped, import-not-found, unused-ignor
 
 
 class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
-    """One run, an agent per flow."""
+    """One run, an agent per flow, or per queue pair of persistent connections."""
 
     metadata: dict[str, Any] = {"name": "paceline_v0", "render_modes": [], "is_parallelizable": True}
 

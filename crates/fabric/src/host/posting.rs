@@ -114,6 +114,13 @@ impl Hosts {
         }
     }
 
+    /// Whether the queue pair by which this flow sends, as the first of its own, has anything under way.
+    pub(crate) fn has_work(&self, flow: FlowId) -> bool {
+        let connection = |slot: QpId| self.qps[slot].connection.as_ref();
+        let sender = self.sender_of(flow);
+        sender.is_some_and(|slot| connection(slot).is_none_or(|connection| !connection.is_idle()))
+    }
+
     /// Flows that are under way in a queue pair: of a connection, the messages that are posted.
     pub(crate) fn flows_of(&self, slot: QpId) -> Vec<FlowId> {
         let qp = &self.qps[slot];

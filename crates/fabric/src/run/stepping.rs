@@ -38,6 +38,11 @@ impl Simulation {
         self.hosts.report(FlowId(flow))
     }
 
+    /// Whether a flow is under way; of a connection, whether any of its messages is.
+    pub fn has_work(&self, flow: u32) -> bool {
+        self.hosts.has_work(FlowId(flow))
+    }
+
     /// Until somebody asks who did not before, and from then on for `latency`, that instant not included; without a
     /// latency to the end of the instant.
     pub(super) fn execute_until_due(&mut self, latency: Span) {

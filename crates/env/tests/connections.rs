@@ -1,0 +1,189 @@
+//! Persistent connections: who is an agent is the queue pair, not the message.
+
+use std::collections::BTreeMap;
+
+use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward, Source};
+use paceline_scenario::Overrides;
+
+/// Four senders to one, each three messages, one after another.
+fn source(set: &[&str]) -> Source {
+    const TEXT: &str = r#"
+name = "loop"
+duration = "5ms"
+[topology.star]
+hosts = 5
+rate = "100Gbps"
+delay = "1us"
+[[workload]]
+label = "writes"
+closed-loop = { senders = [1, 2, 3, 4], receivers = [5], connections = "persistent", messages = 3, size = "200KB" }
+[cc]
+scheme = "external"
+"#;
+    Source {
+        name: "loop".to_string(),
+        overrides: Overrides {
+            text: Some(TEXT.to_string()),
+            set: set.iter().map(|text| (*text).to_string()).collect(),
+            ..Overrides::default()
+        },
+    }
+}
+
+/// All that was told up to the end, where each agent sends at such a share of what there is.
+fn episode(environment: &mut Environment, action: f32) -> Vec<Batch> {
+    let mut told = Vec::new();
+    loop {
+        let mut batch = Batch::default();
+        environment.poll(&mut batch).unwrap();
+        let count = batch.len();
+        told.push(batch);
+        if count == 0 {
+            return told;
+        }
+        environment.submit(&vec![action; count]).unwrap();
+    }
+}
+
+fn config() -> Config {
+    Config {
+        features: vec![Feature::find("rate-log2").unwrap()],
+        history: 1,
+        action: Action::Rate,
+        ..Config::default()
+    }
+}
+
+/// A queue pair asks on through all of its messages, keeps its rate from one to the next, and leaves with the last.
+#[test]
+fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
+    let mut environment = Environment::new(source(&[]), config()).unwrap();
+    assert_eq!(environment.agents(), 4);
+    // A quarter of the line each: log2(1/4) = 8 (a - 1).
+    let told = episode(&mut environment, 0.75);
+    let finished = environment.finish().unwrap();
+    assert_eq!(finished.summary.flows.completed, 12);
+    let flows = &finished.outcome.flows;
+    let ends: Vec<u64> = flows
+        .iter()
+        .map(|flow| flow.start.as_ps() + flow.fct.as_ps())
+        .collect();
+    let seconds: Vec<u64> = flows[4..8].iter().map(|flow| flow.start.as_ps()).collect();
+    let mut asked: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for batch in &told {
+        for row in 0..batch.len() {
+            asked.entry(batch.agents[row]).or_default().push(batch.times[row]);
+            // Its first question tells of its first rate, 10 Gbit/s; every other one of what it was told to.
+            let shares = batch.observation(row)[0] * 16.0;
+            let first = asked[&batch.agents[row]].len() == 1;
+            assert!((shares + if first { 3.32 } else { 2.0 }).abs() < 0.01, "{shares}");
+        }
+    }
+    assert_eq!(asked.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    for times in asked.values() {
+        let before = times.iter().filter(|&&at| at < seconds[0]).count();
+        assert!(
+            before > 3 && times.len() > 3 * before - 3,
+            "{before} of {}",
+            times.len()
+        );
+    }
+    let left: Vec<_> = told.iter().flat_map(|batch| &batch.left).collect();
+    assert_eq!(left.len(), 4);
+    assert!(left.iter().all(|left| left.complete));
+    // Nobody leaves with its first message.
+    let leaves = |batch: &Batch| !batch.left.is_empty();
+    let first = told.iter().position(leaves).unwrap();
+    let at = told[..first]
+        .iter()
+        .rev()
+        .find_map(|batch| batch.times.last().copied());
+    assert!(at > ends[4..8].iter().copied().min(), "{at:?}, {ends:?}");
+}
+
+/// The agent of a receiver leaves when the last message of its last queue pair is complete, while others go on; also where
+/// senders begin anew meanwhile.
+#[test]
+fn a_receiver_has_queue_pairs() {
+    let others = r#"
+[[workload]]
+closed-loop = { senders = [4], receivers = [5], connections = "persistent", messages = 9, size = "200KB" }
+[[workload]]
+closed-loop = { senders = [3], receivers = [4], connections = "persistent", messages = 30, size = "200KB" }
+"#;
+    for think in ["0us", "100us"] {
+        let mut source = source(&[
+            "cc.external.clock=aligned",
+            "cc.external.interval=10us",
+            "network.idle-reset=50us",
+            &format!("workload.0.closed-loop.think-time={think}"),
+        ]);
+        let text = source.overrides.text.take();
+        source.overrides.text = text.map(|text| text.replace("[cc]", &format!("{others}[cc]")));
+        let agents = Agents::Receiver;
+        let mut environment = Environment::new(source, Config { agents, ..config() }).unwrap();
+        assert_eq!(environment.agents(), 2);
+        let told = episode(&mut environment, 0.75);
+        let left: Vec<_> = told.iter().flat_map(|batch| &batch.left).collect();
+        assert!(
+            left.len() == 2 && left.iter().all(|left| left.complete),
+            "{left:?}"
+        );
+        let gone = left[0].agent;
+        let leaves = told.iter().position(|batch| !batch.left.is_empty()).unwrap();
+        assert!(leaves < told.len() - 50, "{think}: {leaves} of {}", told.len());
+        let after = told[leaves..].iter().filter(|batch| batch.agents.contains(&gone));
+        assert_eq!(after.count(), 0, "{think}: it asks on");
+    }
+}
+
+/// A sender that begins anew after a pause is the same agent, which leaves once.
+#[test]
+fn who_begins_anew_stays() {
+    let idle = "workload.0.closed-loop.think-time=100us";
+    let mut rates = Vec::new();
+    for reset in ["off", "50us"] {
+        let set = [idle, &format!("network.idle-reset={reset}")];
+        let mut environment = Environment::new(source(&set), config()).unwrap();
+        let told = episode(&mut environment, 0.75);
+        let left = told.iter().map(|batch| batch.left.len()).sum::<usize>();
+        assert_eq!(left, 4, "{reset}");
+        let begins = |batch: &Batch| {
+            (0..batch.len())
+                .filter(|&row| batch.observation(row)[0] * 16.0 < -3.0)
+                .count()
+        };
+        rates.push(told.iter().map(begins).sum::<usize>());
+    }
+    // At their first rate, 10 Gbit/s, they ask once; anew with each message.
+    assert_eq!(rates, [4, 12]);
+}
+
+/// Between two messages a queue pair has nothing to send: what it told last is of no account to the others' reward.
+#[test]
+fn who_has_nothing_to_send_is_not_counted() {
+    // The second sends while the first thinks: never both at a time.
+    let more = r#"
+[[workload]]
+closed-loop = { senders = [2], receivers = [5], connections = "persistent", messages = 3, size = "200KB", start = "200us", think-time = "400us" }
+"#;
+    let with = |more: &str| {
+        let set = [
+            "workload.0.closed-loop.senders=[1]",
+            "workload.0.closed-loop.think-time=400us",
+        ];
+        let mut source = source(&set);
+        let text = source.overrides.text.take();
+        source.overrides.text = text.map(|text| text.replace("[cc]", &format!("{more}[cc]")));
+        let reward = Reward::Decc;
+        let mut environment = Environment::new(source, Config { reward, ..config() }).unwrap();
+        let told = episode(&mut environment, 0.75);
+        let rewards = told.iter().flat_map(|batch| &batch.rewards);
+        (environment.agents(), rewards.copied().fold(0.0f32, f32::max))
+    };
+    let (one, two) = (with(""), with(more));
+    assert_eq!((one.0, two.0), (1, 2));
+    // A quarter of the line is worth 0.1 tanh(0.25) at most, two quarters 0.1 tanh(0.5).
+    assert!((0.015..0.0246).contains(&one.1), "{one:?}");
+    assert!((one.1 - two.1).abs() < 0.001, "{one:?}, {two:?}");
+}
