@@ -490,6 +490,12 @@ impl RunSpec {
         self.arrivals.as_ref().filter(|arrivals| arrivals.flows > 0)
     }
 
+    /// What the first packet of each message has beside the headers of all, in bytes: see [`LaneSpec::first_header`].
+    pub fn first_header(&self) -> u16 {
+        let lanes = self.lanes.as_ref();
+        lanes.map_or(0, |lanes| lanes.first_header.get() as u16)
+    }
+
     /// Priority classes of flows.
     pub fn flow_classes(&self) -> impl Iterator<Item = u8> {
         let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);

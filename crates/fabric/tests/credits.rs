@@ -4,9 +4,12 @@ mod common;
 #[path = "networks/lanes.rs"]
 mod lanes;
 
+use std::num::NonZeroU32;
+
 use common::{add_flow, assert_complete, fcts, run};
 use paceline_fabric::outcome::{PacketKind, TraceKind};
 use paceline_fabric::spec::*;
+use paceline_fabric::{Outcome, Simulation};
 use paceline_kernel::{Bytes, Span};
 
 /// Picoseconds that bytes take at 100 Gbit/s.
@@ -49,6 +52,55 @@ fn a_packet_alone_is_cut_through() {
     let back = tx(20) / 4 + CABLE + tx(30) + CABLE;
     assert_eq!(outcome.flows[0].fct, Span::from_ps(there + back));
     assert_eq!(outcome.flows[0].ideal, Span::from_ps(there + back));
+}
+
+/// When and how long the data packets are that host 1 puts on its wire, in ps and bytes.
+fn sent_by_host_1(outcome: &Outcome) -> Vec<(u64, u16)> {
+    common::traced(outcome, 1, TraceKind::Dequeue)
+        .filter(|event| event.kind == PacketKind::Data)
+        .map(|event| (event.at.as_ps(), event.wire))
+        .collect()
+}
+
+/// Three packets, of which the first has 16 bytes more: 1066, 1050 and 126.
+#[test]
+fn the_first_packet_of_a_message_is_longer() {
+    let mut lanes = lanes::ib(512);
+    lanes.first_header = Bytes::new(16);
+    let mut spec = lanes::star(2, lanes.clone());
+    spec.record.trace_nodes = vec![NodeId(1)];
+    add_flow(&mut spec, 1, 2, 2 * 1024 + 100, 0);
+    let outcome = run(spec);
+    let sent = [(0, 1066), (tx(1066), 1050), (tx(1066 + 1050), 126)];
+    assert_eq!(sent_by_host_1(&outcome), sent);
+    // The switch stores the first, then the others wait for it.
+    let there = tx(1066) + CABLE + tx(1066 + 1050 + 126) + CABLE;
+    let fct = Span::from_ps(there + 2 * (tx(30) + CABLE));
+    assert_eq!((outcome.flows[0].fct, outcome.flows[0].ideal), (fct, fct));
+    // A message of one packet is all first, and so is each of several over one connection.
+    let mut spec = lanes::star(2, lanes);
+    spec.record.trace_nodes = vec![NodeId(1)];
+    (0..2).for_each(|_| add_flow(&mut spec, 1, 2, 1024 + 100, 0));
+    spec.flows.iter_mut().for_each(|flow| flow.connection = NonZeroU32::new(1));
+    let outcome = run(spec);
+    let wires: Vec<u16> = sent_by_host_1(&outcome).iter().map(|&(_, wire)| wire).collect();
+    assert_eq!(wires, [1066, 126, 1066, 126]);
+}
+
+/// A first packet that has no room is held back, though others would have: 17 blocks, of which 1050 bytes need all, and
+/// 1066 do too; of 1100 they would be 18.
+#[test]
+fn the_first_packet_needs_its_credits() {
+    let mut lanes = lanes::ib(17);
+    lanes.first_header = Bytes::new(16);
+    let mut spec = lanes::star(2, lanes.clone());
+    add_flow(&mut spec, 1, 2, 1024, 0);
+    assert_complete(&spec, &run(spec.clone()));
+    lanes.first_header = Bytes::new(50);
+    let mut spec = lanes::star(2, lanes);
+    add_flow(&mut spec, 1, 2, 1024, 0);
+    let error = Simulation::new(spec).err().expect("it is refused").to_string();
+    assert!(error.contains("a packet of 1100 bytes takes 18"), "{error}");
 }
 
 /// When flow-control packets of the switch leave towards host 1, and what the sender's next packets wait for.

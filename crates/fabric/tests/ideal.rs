@@ -1,6 +1,8 @@
 //! The completion time of a flow alone, against runs of it alone.
 
 mod common;
+#[path = "networks/lanes.rs"]
+mod lanes;
 
 use common::{G100, add_flow, assert_complete, kb, link, natural, run, scheme, star};
 use paceline_fabric::spec::*;
@@ -188,6 +190,37 @@ proptest! {
     #[test]
     fn a_flow_alone_takes_its_ideal_time(case in case()) {
         let mut spec = network(&case, "none");
+        one_flow(&case, &mut spec);
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        prop_assert_eq!(outcome.flows[0].fct, outcome.flows[0].ideal);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    /// Under credits, too, with first packets that are longer than others, over switches that cut through or do not: as
+    /// long as there is room, and no flow-control packet comes in between.
+    #[test]
+    fn a_message_alone_takes_its_ideal_time(
+        case in case(),
+        first in prop_oneof![Just(0u64), Just(16), 1u64..2000],
+        header in prop::option::of(1u64..2000),
+    ) {
+        let case = Case { endpoint: None, mtu: case.mtu.max(400), ..case };
+        let mut spec = network(&case, "none");
+        spec.switch.flow_control = FlowControl::Credits;
+        spec.nic.ack_class = spec.nic.ack_class.filter(|&class| class > 0);
+        spec.lanes = Some(Box::new(LaneSpec {
+            binding: Binding::Ib { period: Span::from_ns(50_000_000_000), phase: Phase::Aligned },
+            unit: Bytes::new(20_000),
+            first_header: Bytes::new(first),
+            forwarding: header.map_or(Forwarding::StoreAndForward, |header| Forwarding::CutThrough {
+                header: Bytes::new(header),
+            }),
+            ..lanes::ib(2000)
+        }));
         one_flow(&case, &mut spec);
         let outcome = run(spec.clone());
         assert_complete(&spec, &outcome);

@@ -81,6 +81,7 @@ fn lanes() -> impl Strategy<Value = LaneSpec> {
                     buffers: bytes.iter().map(|bytes| bytes / unit as u32).collect(),
                     lane_of: lane_of.map(|lane| lane % count),
                     update: Bytes::new(update),
+                    first_header: Bytes::new([0, 16, 2 * update][update as usize % 3]),
                     forwarding,
                     release,
                     arbitration: Arbitration {

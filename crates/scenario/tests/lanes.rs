@@ -51,9 +51,11 @@ fn infinibands_defaults() {
     assert_eq!(lanes.release, Release::Start);
     assert_eq!((run.packet.mtu.get(), run.packet.data_header.get()), (2048, 26));
     assert_eq!((run.nic.ack_class, run.ecmp_hash), (None, EcmpHash::DModK));
-    // 4.096 us, two packets, an update and two cables at 100 Gbit/s, and a packet: 6.429 us and 2074 bytes.
-    let round = 4_096_000 + 2 * 165_920 + 640 + 2_000_000;
-    let bytes: u64 = round / 80 + 2074;
+    assert_eq!(lanes.first_header.get(), 16);
+    // 4.096 us, two packets, an update and two cables at 100 Gbit/s, and a packet, all of them the first of a message:
+    // 6.431 us and 2090 bytes.
+    let round = 4_096_000 + 2 * 167_200 + 640 + 2_000_000;
+    let bytes: u64 = round / 80 + 2090;
     assert_eq!(lanes.buffers, [bytes.div_ceil(64) as u32; 2]);
     assert_eq!(resolved.warnings, Vec::<String>::new());
 }
@@ -64,7 +66,7 @@ fn ethernets_defaults() {
     let lanes = resolved.run.lanes.as_ref().unwrap();
     assert_eq!(lanes.forwarding, Forwarding::StoreAndForward);
     assert_eq!(lanes.release, Release::End);
-    assert_eq!(resolved.run.packet.mtu.get(), 1000);
+    assert_eq!((resolved.run.packet.mtu.get(), lanes.first_header), (1000, Bytes::ZERO));
     assert_eq!(resolved.run.ecmp_hash, EcmpHash::PerSwitch);
 }
 
@@ -72,8 +74,14 @@ fn ethernets_defaults() {
 fn what_cannot_be_is_refused_at_its_place() {
     refused(
         "buffer = \"2000B\"",
-        "a packet of 2.074KB takes 33: nothing could be sent",
+        "a packet of 2.09KB takes 33: nothing could be sent",
     );
+    refused(
+        "first-header = \"70KB\"",
+        "a message's first packet has 70KB beside other headers: expected at most 65000B",
+    );
+    refused("first-header = \"64KB\"", "may have 66.074KB: expected at most 65535B");
+    refused("first_headr = \"16B\"", "did you mean `first-header`?");
     refused("lanes = 8", "expected 1 to 7");
     refused(
         "sl-to-vl = [0, 0, 0]",

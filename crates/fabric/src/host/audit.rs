@@ -58,7 +58,7 @@ impl Hosts {
             qp: slot,
             path: qp.route,
             seq: qp.snd_nxt,
-            wire: payload + qp.data_header,
+            wire: payload + qp.data_header + qp.first_header(world, qp.snd_nxt),
             payload,
             epoch: qp.data_epoch,
             class: qp.class,

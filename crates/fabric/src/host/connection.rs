@@ -132,6 +132,12 @@ impl Connection {
         }
     }
 
+    /// Whether a message that is not complete begins at this sequence number.
+    pub(super) fn begins(&self, seq: u64) -> bool {
+        let message = self.messages.at(seq);
+        message.is_some_and(|message| message.start == seq)
+    }
+
     /// So much of the message at this sequence number has been sent again.
     #[inline(never)]
     pub(super) fn sent_again(&mut self, seq: u64, payload: u64) {

@@ -356,7 +356,10 @@ impl Hosts {
         let ack_request =
             qp.in_flight() + (end - seq) >= qp.window || !is_new || qp.limit < qp.size && end >= qp.limit;
         flags |= u8::from(ack_request) * Packet::ACK_REQUEST;
-        let wire = payload + qp.data_header;
+        let mut wire = payload + qp.data_header;
+        if ON_CREDIT {
+            wire += qp.first_header(world, seq);
+        }
         let id = core.packets.insert(Packet {
             flow,
             qp: slot,

@@ -139,15 +139,15 @@ impl Hosts {
         }
     }
 
-    /// The next data packet of a queue pair on the wire: of what selective repeat may send, a full one.
+    /// The next data packet of a queue pair on the wire: of what selective repeat may send, the longest.
     fn next_wire(&self, world: &World, slot: QpId) -> u16 {
         let qp = &self.qps[slot];
         let mtu = world.packet.mtu.get();
-        let payload = match self.repeats.is_empty() {
-            true => qp.part(qp.snd_nxt, mtu).payload,
-            false => mtu as u16,
+        let (payload, first) = match self.repeats.is_empty() {
+            true => (qp.part(qp.snd_nxt, mtu).payload, qp.first_header(world, qp.snd_nxt)),
+            false => (mtu as u16, world.first_header),
         };
-        payload + qp.data_header
+        payload + qp.data_header + first
     }
 
     /// Whether a lane has credit for a packet; otherwise it waits for that.

@@ -127,6 +127,15 @@ impl Qp {
         }
     }
 
+    /// What the packet at `seq` has beside the headers of all: something if a message begins with it.
+    pub(super) fn first_header(&self, world: &World, seq: u64) -> u16 {
+        let begins = match &self.connection {
+            None => seq == 0,
+            Some(connection) => connection.begins(seq),
+        };
+        if begins { world.first_header } else { 0 }
+    }
+
     /// So many bytes have been sent again, from `seq` on.
     #[inline]
     pub(super) fn sent_again(&mut self, seq: u64, payload: u64) {

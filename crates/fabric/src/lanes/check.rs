@@ -23,8 +23,13 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
     check_lanes(spec, lanes)?;
     check_ports(spec)?;
     check_rest(spec, schemes)?;
-    let full = |scheme: &AtWork| spec.packet.mtu.get() as u16 + spec.packet.data_headers(&scheme.needs());
-    let largest = schemes.iter().map(full).max().unwrap_or(0);
+    let longest = lanes.longest(&spec.packet, schemes.iter().map(AtWork::needs));
+    let Ok(largest) = u16::try_from(longest.get()) else {
+        return Err(format!(
+            "the first packet of a message may have {longest}: expected at most {}B",
+            u16::MAX
+        ));
+    };
     let needed = lanes.units(largest);
     match lanes.buffers.iter().position(|&buffer| buffer < needed) {
         Some(lane) => Err(format!(
@@ -43,6 +48,10 @@ fn check_units(lanes: &LaneSpec) -> Result<(), String> {
         .find(|(_, size)| !(1..=65_000).contains(&size.get()))
     {
         return Err(format!("{what} of {size}: expected 1B to 65000B"));
+    }
+    if lanes.first_header.get() > 65_000 {
+        let size = lanes.first_header;
+        return Err(format!("a message's first packet has {size} more: expected at most 65000B"));
     }
     let (Binding::Ib { period, .. } | Binding::Cbfc { period, .. }) = lanes.binding;
     if period.as_ps() == 0 {

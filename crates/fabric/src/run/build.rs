@@ -90,6 +90,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
         nic: spec.nic,
         quirks: spec.quirks,
         packet: spec.packet,
+        first_header: spec.first_header(),
         class_count,
         changes: build_changes(&spec),
         epoch: 0,

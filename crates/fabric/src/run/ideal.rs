@@ -16,6 +16,16 @@
 //! L_i = max(L_(i-1) + delay, F_i(N - 1)) + s_i
 //! ```
 //!
+//! Where the first packet of a message is longer than the others, that one is a server's first customer and has its own
+//! time h_i. The full ones behind it, numbered from 1, are then done at the latest of several evenly spaced series,
+//!
+//! ```text
+//! F_i(n) = max over j of F_(i,j)(1) + (n - 1) g_(i,j)
+//! ```
+//!
+//! one of their own and one from each server j where the first held them up, `H_j + t_j` and from there on as above: a
+//! server that serves all of them takes each series for itself.
+//!
 //! Switches are taken to have room for what waits: pauses and losses that a flow causes alone, since a link
 //! on its way is slower than its host's, count as slowdown. So do a scheme's larger headers, a bound on what
 //! may be in flight, and the jitter of hosts.
@@ -32,57 +42,95 @@ use crate::run::simulation::Simulation;
 use crate::spec::{AckPolicy, Forwarding};
 use crate::switch::Stage;
 
-/// Packets of a flow at some place: full ones, evenly spaced, and behind them the last.
-#[derive(Clone, Copy, Debug, Default)]
+/// Packets of a flow at some place: a longer one where there is one, full ones, and behind them the last.
+#[derive(Clone, Debug, Default)]
 struct Train {
-    /// How many full ones there are before the last.
+    /// When the longer one is here, in ps.
+    head: Option<u64>,
+    /// How many full ones there are between it and the last.
     full: u64,
-    /// When the first of them is here, in ps; they follow each other every `gap`.
+    /// When the first of them is here; they follow each other every `gap`.
     first: u64,
     gap: u64,
+    /// The same of the series in which the longer one held them up: each is here at the latest of all.
+    held: Vec<(u64, u64)>,
     /// When the last is here.
     last: u64,
 }
 
 impl Train {
-    /// All are served one after another, a full one in `full` ps and the last in `last`.
-    fn serve(&mut self, full: u64, last: u64) {
-        self.first += full;
-        self.gap = self.gap.max(full);
-        self.last = self.last.max(self.last_full()) + last;
+    /// All are served one after another: what each of them takes, in ps.
+    fn serve(&mut self, times: Wire<u64>) {
+        self.first += times.full;
+        self.gap = self.gap.max(times.full);
+        for (first, gap) in &mut self.held {
+            (*first, *gap) = (*first + times.full, times.full.max(*gap));
+        }
+        if let Some(head) = &mut self.head {
+            *head += times.head;
+            let held = (*head + times.full, times.full);
+            self.held.retain(|&(first, gap)| first > held.0 || gap > held.1);
+            self.held.push(held);
+        }
+        self.last = self.last.max(self.before_last()) + times.last;
     }
 
-    /// A switch need not have a packet whole before it sends it on: of a full one so much less, and of the last.
-    fn cut_through(&mut self, full: u64, last: u64) {
-        self.first -= full;
-        self.last -= last;
+    /// A switch need not have a packet whole before it sends it on: so much less of each.
+    fn cut_through(&mut self, saved: Wire<u64>) {
+        self.first -= saved.full;
+        self.last -= saved.last;
+        self.head = self.head.map(|head| head - saved.head);
+        self.held.iter_mut().for_each(|(first, _)| *first -= saved.full);
     }
 
     /// All travel on.
     fn travel(&mut self, delay: u64) {
         self.first += delay;
         self.last += delay;
+        self.head = self.head.map(|head| head + delay);
+        self.held.iter_mut().for_each(|(first, _)| *first += delay);
     }
 
-    /// When the last of the full ones is here; the beginning of time if there is none.
-    fn last_full(&self) -> u64 {
-        let before = self.full.checked_sub(1);
-        before.map_or(0, |before| self.first + before * self.gap)
+    /// When the one before the last is here; the beginning of time if there is none.
+    fn before_last(&self) -> u64 {
+        let Some(before) = self.full.checked_sub(1) else {
+            return self.head.unwrap_or(0);
+        };
+        let held = self.held.iter().map(|(first, gap)| first + before * gap);
+        held.fold(self.first + before * self.gap, u64::max)
     }
 
     /// Only every `n`-th is answered, and the last.
     fn thin(&mut self, n: u64) {
-        self.full /= n;
-        self.first += (n - 1) * self.gap;
-        self.gap *= n;
+        if n == 1 {
+            return;
+        }
+        let ahead = u64::from(self.head.take().is_some());
+        self.full = (self.full + ahead) / n;
+        let thinned = |first: u64, gap: u64| (first + (n - 1 - ahead) * gap, gap * n);
+        (self.first, self.gap) = thinned(self.first, self.gap);
+        for (first, gap) in &mut self.held {
+            (*first, *gap) = thinned(*first, *gap);
+        }
     }
 }
 
-/// A flow's data packets on the wire: full ones, and the last.
+/// Something of each of a flow's data packets: of the first where that is longer, of full ones, of the last.
 #[derive(Clone, Copy, Debug)]
-struct Wire {
-    full: u16,
-    last: u16,
+struct Wire<T> {
+    head: T,
+    full: T,
+    last: T,
+}
+
+impl Wire<u16> {
+    fn map(self, of: impl Fn(u16) -> u64) -> Wire<u64> {
+        Wire {
+            head: of(self.head),
+            full: of(self.full),
+            last: of(self.last),
+        }
+    }
 }
 
 impl Simulation {
@@ -94,19 +142,28 @@ impl Simulation {
         let packet = &self.world.packet;
         let (size, mtu) = (self.world.flow(&self.core, flow).size.get(), packet.mtu.get());
         let packets = size.div_ceil(mtu).max(1);
-        let header = packet.data_headers(&Needs::default());
+        let (header, first) = (packet.data_headers(&Needs::default()), self.world.first_header);
+        let full = mtu as u16 + header;
+        let alone = if packets == 1 { first } else { 0 };
         let wire = Wire {
-            full: mtu as u16 + header,
-            last: (size - (packets - 1) * mtu) as u16 + header,
+            head: full + first,
+            full,
+            last: (size - (packets - 1) * mtu) as u16 + header + alone,
         };
-        let train = Train {
+        let mut train = Train {
             full: packets - 1,
             ..Train::default()
         };
         let dst = self.world.flow(&self.core, flow).dst;
         let arrived = match self.switches.stages(&self.world, &self.core, forward, dst) {
+            // A bound: the first of several packets is taken for one like the others.
             Some(stages) => self.meet(&train, wire, forward, &stages),
-            None => self.follow(train, wire, forward),
+            None => {
+                if first > 0 && packets > 1 {
+                    (train.head, train.full) = (Some(0), packets - 2);
+                }
+                self.follow(train, wire, forward)
+            }
         };
         Span::from_ps(self.come_back(arrived, wire, back))
     }
@@ -123,28 +180,31 @@ impl Simulation {
     }
 
     /// When packets have come along a path: each link serves them one after another.
-    fn follow(&self, mut train: Train, wire: Wire, path: &[PortId]) -> Train {
+    fn follow(&self, mut train: Train, wire: Wire<u16>, path: &[PortId]) -> Train {
         for (place, &port) in path.iter().enumerate() {
-            train.serve(self.sending(port, wire.full), self.sending(port, wire.last));
+            train.serve(wire.map(|wire| self.sending(port, wire)));
             train.travel(self.delay(port));
             if let Some(&next) = path.get(place + 1) {
-                let saved = |wire: u16| self.saved([port, next], wire);
-                train.cut_through(saved(wire.full), saved(wire.last));
+                train.cut_through(wire.map(|wire| self.saved([port, next], wire)));
             }
         }
         train
     }
 
     /// When the last acknowledgement is back at the sender, in ps, of packets that arrive at its receiver.
-    fn come_back(&self, mut train: Train, wire: Wire, back: &[PortId]) -> u64 {
+    fn come_back(&self, mut train: Train, wire: Wire<u16>, back: &[PortId]) -> u64 {
         let nic = &self.world.nic;
         if let Some(model) = nic.endpoint {
-            train.serve(model.service(wire.full), model.service(wire.last));
+            train.serve(wire.map(|wire| model.service(wire)));
             train.travel(model.delay.as_ps());
         }
         train.thin(self.packets_per_ack());
         let ack = self.world.packet.ack_wire(&Needs::default());
-        let acks = Wire { full: ack, last: ack };
+        let acks = Wire {
+            head: ack,
+            full: ack,
+            last: ack,
+        };
         self.follow(train, acks, back).last
     }
 
@@ -158,11 +218,10 @@ impl Simulation {
 
     /// When the first and the last of all packets can have arrived at the soonest where switches choose
     /// their ways: bounds.
-    fn meet(&self, train: &Train, wire: Wire, forward: &[PortId], stages: &[Stage]) -> Train {
+    fn meet(&self, train: &Train, wire: Wire<u16>, forward: &[PortId], stages: &[Stage]) -> Train {
         let last = forward[forward.len() - 1];
-        let mut sent = self.follow(*train, wire, &forward[..1]);
-        let unread = |wire: u16| self.sending(forward[0], wire) - self.reading(forward[0], wire);
-        sent.cut_through(unread(wire.full), unread(wire.last));
+        let mut sent = self.follow(train.clone(), wire, &forward[..1]);
+        sent.cut_through(wire.map(|wire| self.sending(forward[0], wire) - self.reading(forward[0], wire)));
         let (whole, [full, short]) = self.cross(&sent, wire, last, stages);
         // At the link of the receiver's host all meet, in whatever order they come: it is done after each
         // of them, and no sooner than it could be had it worked since the first.
@@ -189,7 +248,7 @@ impl Simulation {
     /// The way between the hosts' links: when the link to the receiver's host can be done at the soonest,
     /// as far as the links of each stage together allow it; and the least time from the first switch to the
     /// last, of full packets and of the last one.
-    fn cross(&self, sent: &Train, wire: Wire, last: PortId, stages: &[Stage]) -> (u64, [u64; 2]) {
+    fn cross(&self, sent: &Train, wire: Wire<u16>, last: PortId, stages: &[Stage]) -> (u64, [u64; 2]) {
         let framing = self.world.packet.framing.get();
         let on_wire = |wire: u16| u128::from(u64::from(wire) + framing) * 8_000_000_000_000;
         let bits = on_wire(wire.full) * u128::from(sent.full) + on_wire(wire.last);

@@ -26,6 +26,8 @@ fn common_sizes(spec: &RunSpec, schemes: &[AtWork]) -> Vec<u16> {
             sizes.push(packet.turned_back(packet.data_headers(&needs)));
         }
     }
+    let full = (schemes.iter()).map(|scheme| packet.mtu.get() as u16 + packet.data_headers(&scheme.needs()));
+    sizes.extend(full.map(|full| full + spec.first_header()));
     let mut seen = Vec::new();
     sizes.retain(|size| {
         !seen.contains(size) && {

@@ -42,6 +42,8 @@ pub(crate) struct World {
     pub(crate) nic: NicSpec,
     pub(crate) quirks: Quirks,
     pub(crate) packet: PacketFormat,
+    /// What the first packet of a message has beside other headers.
+    pub(crate) first_header: u16,
     /// The schemes that it lists, at work.
     pub(crate) schemes: Vec<AtWork>,
     pub(crate) classes: Classes,

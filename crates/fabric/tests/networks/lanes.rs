@@ -17,6 +17,7 @@ pub fn ib(blocks: u32) -> LaneSpec {
         buffers: vec![blocks],
         lane_of: [0; 8],
         update: Bytes::new(8),
+        first_header: Bytes::ZERO,
         forwarding: Forwarding::StoreAndForward,
         release: Release::End,
         arbitration: Arbitration::fair(1),

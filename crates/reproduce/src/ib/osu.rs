@@ -19,7 +19,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
               time.",
     notes: &[
         "`ib`, whose switches cut through: over six links of delay d the message takes 6 d, the headers of 20 bytes five times, its \
-         packets (2074 bytes and the rest) at line rate, and 2 ns for each period of 4.096 us that ends meanwhile: the sender tells \
+         packets (the first of 2090 bytes, others of 2074, and the rest) at line rate, and 2 ns for each period of 4.096 us that ends meanwhile: the sender tells \
          its own credits, since acknowledgements have come. To the picosecond.",
         "`cbfc`, whose switches store and forward: the first packet six times, the others once. Credits for acknowledgements go in \
          between when these have come: at most one of 2 ns for each packet.",
@@ -177,9 +177,9 @@ fn of_message(input: &Resolved, outcome: &Outcome) -> Numbers {
     let ps = |bytes: u64| link.rate.time_to_send(Bytes::new(bytes)).as_ps();
     let took = (received - flow.start).as_ps();
     let (size, mtu) = (spec.size.get(), run.packet.mtu.get());
-    let header = run.packet.data_header.get();
+    let (header, first) = (run.packet.data_header.get(), u64::from(run.first_header()));
     let packets = size.div_ceil(mtu);
-    let wires = ps(size + packets * header);
+    let wires = ps(size + packets * header + first);
     let update = ps(lanes.update.get());
     let stages = LINKS * link.delay.as_ps()
         + match lanes.binding {
@@ -187,7 +187,7 @@ fn of_message(input: &Resolved, outcome: &Outcome) -> Numbers {
             Binding::Ib { period, .. } => {
                 wires + (LINKS - 1) * ps(20) + update * told(took, period.as_ps(), packets)
             }
-            Binding::Cbfc { .. } => wires + (LINKS - 1) * ps(size.min(mtu) + header),
+            Binding::Cbfc { .. } => wires + (LINKS - 1) * ps(size.min(mtu) + header + first),
         };
     let off = took as f64 - stages as f64;
     super::numbers([

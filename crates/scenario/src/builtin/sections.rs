@@ -186,6 +186,7 @@ pub fn sections() -> &'static [Entry] {
             "phase", "", "aligned", "with ib: all ports at the same instants (`aligned`), or spread over the period (`per-port`)";
             "delay", TIME, "0s", "with cbfc: from room that has become free to the message that tells it";
             "update", SIZE, "8B", "a flow-control packet";
+            "first-header", SIZE, "16B (cbfc: 0B)", "what the first packet of each message has beside `data-header`: InfiniBand's RETH, with which an RDMA WRITE begins";
             "forwarding", "", "cut-through (cbfc: store-and-forward)", "whether switches send packets on before all of them has come: `cut-through` or `store-and-forward`";
             "header", SIZE, "20B", "with cut-through: what a switch reads of a packet first";
             "release", "", "start (store-and-forward: end)", "when a packet's room in a switch is free: at the `start` of its transmission, or at the `end`";

@@ -74,6 +74,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option
         buffers: vec![0; usize::from(lanes)],
         lane_of: lane_of(cx, table, lanes)?,
         update: size(cx, &mut table.update, 8, "a flow-control packet")?,
+        first_header: first_header(cx, table, ib)?,
         forwarding,
         release: fill_value(&mut table.release, release),
         arbitration: arbitration(cx, table, lanes)?,
@@ -86,6 +87,19 @@ fn size(cx: &Cx<'_>, slot: &mut Option<Spanned<Bytes>>, default: u64, what: &str
         return Ok(value.into_inner());
     }
     let message = format!("{what} is {}: expected 1B to 65000B", value.get_ref());
+    Err(Problem::new(message).at(&cx.texts.of_value(&value)))
+}
+
+/// What the first packet of a message has beside the headers of all: of an RDMA WRITE the RETH.
+fn first_header(cx: &Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Bytes, Problem> {
+    let value = fill_at(&mut table.first_header, Bytes::new(if ib { 16 } else { 0 }));
+    if value.get_ref().get() <= *SIZES.end() {
+        return Ok(value.into_inner());
+    }
+    let message = format!(
+        "a message's first packet has {} beside other headers: expected at most 65000B",
+        value.get_ref()
+    );
     Err(Problem::new(message).at(&cx.texts.of_value(&value)))
 }
 
@@ -168,12 +182,12 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         return Ok(());
     };
     debug_assert_eq!(run.switch.flow_control, FlowControl::Credits);
-    let headers = run
-        .schemes
-        .iter()
-        .map(|scheme| run.packet.data_headers(&scheme.config.needs()));
-    let full = run.packet.mtu + Bytes::new(u64::from(headers.max().unwrap_or(0)));
-    let most = u64::from(lanes.binding.numbers() / 2);
+    let needs = run.schemes.iter().map(|scheme| scheme.config.needs());
+    let full = lanes.longest(&run.packet, needs);
+    let (most, least) = (
+        u64::from(lanes.binding.numbers() / 2),
+        full.get().div_ceil(lanes.unit.get()),
+    );
     let links = run.links.iter().map(|link| (link.rate, link.delay));
     let needed = links.clone().map(|link| {
         // A packet that has begun may wait for its last credit.
@@ -187,13 +201,12 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     let place = cx.texts.of_value(&written);
     let units = match written.get_ref().0 {
         Some(bytes) => bytes.get() / lanes.unit.get(),
-        None => needed.min(most).max(u64::from(lanes.units(full.get() as u16))),
+        None => needed.min(most).max(least),
     };
-    if units < u64::from(lanes.units(full.get() as u16)) {
+    if units < least {
         let message = format!(
-            "the buffer of a lane holds {units} credits of {}, and a packet of {full} takes {}: nothing could be sent",
+            "the buffer of a lane holds {units} credits of {}, and a packet of {full} takes {least}: nothing could be sent",
             lanes.unit,
-            lanes.units(full.get() as u16)
         );
         return Err(Problem::new(message).at(&place));
     }

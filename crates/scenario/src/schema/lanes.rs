@@ -35,6 +35,7 @@ tables! {
         phase: Spanned<Phase>,
         delay: Spanned<Span>,
         update: Spanned<Bytes>,
+        first_header: Spanned<Bytes>,
         forwarding: Spanned<ForwardingKind>,
         header: Spanned<Bytes>,
         release: Spanned<Release>,

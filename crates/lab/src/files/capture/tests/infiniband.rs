@@ -131,6 +131,7 @@ fn standard(binding: Binding) -> Vec<u8> {
         buffers: vec![512; 2],
         lane_of: [0, 0, 0, 0, 0, 1, 1, 1],
         update: Bytes::new(8),
+        first_header: Bytes::new(16),
         forwarding: Forwarding::StoreAndForward,
         release: Release::End,
         arbitration: Arbitration::fair(2),
