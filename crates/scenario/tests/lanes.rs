@@ -255,16 +255,23 @@ fn ternary_detection_ends_by_periods_or_by_formula() {
     };
     assert_eq!(exit("ib", "").unwrap(), Span::from_ps(5 * 4_096_000));
     assert_eq!(exit("ib", "periods = 1.16").unwrap(), Span::from_ps(4_751_360));
-    // 4.096 us / 1.1, and two packets of 2074 bytes at 100 Gbit/s.
+    // 4.096 us / 1.1, and two packets of 2090 bytes at 100 Gbit/s: 2048, LRH 8, BTH 12, RETH 16, ICRC 4, VCRC 2.
     assert_eq!(
         exit("ib", "exit = \"formula\"").unwrap(),
-        Span::from_ps(3_723_636 + 2 * 165_920)
+        Span::from_ps(3_723_636 + 2 * 2090 * 80)
     );
     // (83.84 ns + half of 2.16768 us) / 0.05, and 2.16768 us.
     assert_eq!(
         exit("cbfc", "").unwrap(),
         Span::from_ps((83_840 + 1_083_840) * 20 + 2_167_680)
     );
+    // What a scheme writes into packets counts, too: HPCC's telemetry has 42 bytes.
+    let text = SCENARIO.replace("\"none\"", "\"hpcc\"");
+    let tcd = "[network.detection]\nkind = \"tcd\"\nexit = \"formula\"\n";
+    match load(&format!("{text}{tcd}")).unwrap().run.switch.detection {
+        Detection::Tcd(tcd) => assert_eq!(tcd.max_ton, Some(Span::from_ps(3_723_636 + 2 * 2132 * 80))),
+        other => panic!("{other:?}"),
+    }
     assert!(
         exit("cbfc", "exit = \"periods\"")
             .unwrap_err()

@@ -19,8 +19,14 @@ use super::fill::{fill_at, fill_value};
 /// The thesis's ε.
 const EPSILON: f64 = 0.05;
 
-/// What a network is beside its switches: links, packets, the classes of its flows, how credits are told.
-type Around<'a> = (&'a Net, &'a PacketFormat, &'a BTreeSet<u8>, Option<Binding>);
+/// What a network is beside its switches: links, packets, the classes of its flows, how credits are told, and then the
+/// longest packet.
+type Around<'a> = (
+    &'a Net,
+    &'a PacketFormat,
+    &'a BTreeSet<u8>,
+    Option<(Binding, Bytes)>,
+);
 
 /// What `scheme` has by default, where the scenario says nothing: before [`resolve`].
 pub(super) fn by_default(
@@ -233,7 +239,7 @@ fn marks_late(cx: &mut Cx<'_>, span: &Range<usize>, (net, ..): Around<'_>, switc
 fn ternary(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
-    (net, packet, _, binding): Around<'_>,
+    (net, packet, _, credits): Around<'_>,
 ) -> Result<Tcd, Problem> {
     let epsilon = fill_at(&mut section.epsilon, EPSILON);
     if !(*epsilon.get_ref() > 0.0 && *epsilon.get_ref() <= 0.5) {
@@ -261,7 +267,7 @@ fn ternary(
     Ok(Tcd {
         variant,
         epsilon: *epsilon.get_ref(),
-        max_ton: match (max_ton.get_ref().0, binding) {
+        max_ton: match (max_ton.get_ref().0, credits) {
             (None, None) => {
                 let why = "network.flow_control is not `credits`";
                 let exit = section.exit.as_ref().map(Spanned::span);
@@ -273,7 +279,7 @@ fn ternary(
                 }
                 None
             }
-            (None, Some(binding)) => Some(exit(cx, section, binding, *epsilon.get_ref(), (net, packet))?),
+            (None, Some(credits)) => Some(exit(cx, section, credits, *epsilon.get_ref(), net)?),
             (own, _) => own,
         },
     })
@@ -282,15 +288,15 @@ fn ternary(
 /// Periods of flow-control packets after which a port leaves the undetermined state, unless told otherwise.
 const PERIODS: f64 = 5.0;
 
-/// The longest time for which a port under credits sends in one go, of all of them.
+/// The longest time for which a port under credits sends in one go, of all of them; packets have `full` bytes at most,
+/// all headers counted.
 fn exit(
     cx: &mut Cx<'_>,
     section: &mut schema::Detection,
-    binding: Binding,
+    (binding, full): (Binding, Bytes),
     epsilon: f64,
-    (net, packet): (&Net, &PacketFormat),
+    net: &Net,
 ) -> Result<Span, Problem> {
-    let full = packet.mtu + packet.data_header;
     let links = net.topology.links.iter();
     let period = match binding {
         Binding::Ib { period, .. } => Some(period),

@@ -273,15 +273,18 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let failures = failures::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     switch.loss = loss::loss(cx, written, &packet, &traffic.classes())?;
-    let binding = lanes.as_ref().map(|lanes| lanes.binding);
-    let ecmp_hash = match binding {
-        Some(Binding::Ib { .. }) => EcmpHash::DModK,
+    let credits = lanes.as_ref().map(|lanes| {
+        let needs = schemes.all().map(|scheme| scheme.needs());
+        (lanes.binding, lanes.longest(&packet, needs))
+    });
+    let ecmp_hash = match credits {
+        Some((Binding::Ib { .. }, _)) => EcmpHash::DModK,
         _ => EcmpHash::PerSwitch,
     };
     detection::resolve(
         cx,
         written,
-        (&net, &packet, &traffic.classes(), binding),
+        (&net, &packet, &traffic.classes(), credits),
         &mut switch,
     )?;
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
