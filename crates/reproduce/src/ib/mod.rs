@@ -8,6 +8,7 @@ mod mpi;
 mod osu;
 mod points;
 mod reference;
+mod row;
 mod shares;
 mod single;
 mod steps;
@@ -25,8 +26,9 @@ use super::tcd::thesis;
 
 pub use steps::step;
 
-pub(super) const REPRODUCTIONS: [Reproduction; 17] = [
+pub(super) const REPRODUCTIONS: [Reproduction; 18] = [
     shares::UNFAIRNESS,
+    row::REPRODUCTION,
     wire::REPRODUCTION,
     single::REPRODUCTION,
     demo::TRACES,

@@ -259,6 +259,7 @@ pub fn scenarios() -> &'static [Shipped] {
         "bolt-fat256-400" in "bolt/fat256-400.toml",
         "infiniband-demo" in "infiniband/demo.toml",
         "infiniband-unfairness" in "infiniband/unfairness.toml",
+        "infiniband-row" in "infiniband/row.toml",
         "infiniband-join" in "infiniband/join.toml",
         "infiniband-fat-tree-128" in "infiniband/fat-tree-128.toml" beside "fat-tree-128.csv",
         "infiniband-fat-tree-1024" in "infiniband/fat-tree-1024.toml" beside "fat-tree-1024.csv",
