@@ -196,6 +196,35 @@ fn inputs_share_an_output() {
     }
 }
 
+/// Seven hosts to one over credits by event: RRCC and DCQCN hear of it and slow down, nothing is lost, and the port before
+/// the crowded one waits less for credits than without them.
+#[test]
+fn rates_are_controlled_over_credits_by_event() {
+    let waited = |scheme: &str| {
+        let mut spec = lanes::star(8, lanes::cbfc(1024));
+        spec.schemes = vec![common::scheme(scheme)];
+        spec.switch.ecn = vec![EcnCurve {
+            rate: common::G100,
+            kmin: Bytes::new(20_000),
+            kmax: Bytes::new(40_000),
+            pmax: 0.2,
+        }];
+        (1..8).for_each(|host| add_flow(&mut spec, host, 8, 4 << 20, 0));
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        let counters = &outcome.counters;
+        let lost = counters.buffer_drops + counters.link_drops;
+        assert_eq!((lost, counters.retransmitted_bytes), (0, 0), "{scheme}");
+        assert_eq!(counters.notifications > 0, scheme != "none", "{scheme}");
+        counters.paused_ps
+    };
+    let alone = waited("none");
+    for scheme in ["rrcc", "dcqcn"] {
+        let controlled = waited(scheme);
+        assert!(controlled * 2 < alone, "{scheme}: {controlled} of {alone} ps");
+    }
+}
+
 /// Two lanes of one output whose weights are 1 to 3: the bytes that go while both have something.
 #[test]
 fn lanes_have_their_weights() {

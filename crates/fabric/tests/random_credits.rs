@@ -94,6 +94,20 @@ fn lanes() -> impl Strategy<Value = LaneSpec> {
         )
 }
 
+/// The same told by event.
+fn by_event() -> impl Strategy<Value = LaneSpec> {
+    (lanes(), 0u64..3_000_000).prop_map(|(lanes, delay)| LaneSpec {
+        binding: match lanes.binding {
+            Binding::Ib { period, .. } => Binding::Cbfc {
+                delay: Span::from_ps(delay),
+                period,
+            },
+            told => told,
+        },
+        ..lanes
+    })
+}
+
 fn under(case: &Case, lanes: &LaneSpec) -> RunSpec {
     let mut spec = build(case);
     spec.switch.flow_control = FlowControl::Credits;
@@ -159,5 +173,17 @@ fn credits_add_up() {
     println!("{} runs, {} events", runs.get(), events.get());
     if let Err(error) = result {
         panic!("{error}\n{runner}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// RRCC and DCQCN, of which the one was made for credits in periods and the other for pauses, over credits by event.
+    #[test]
+    fn rates_are_controlled_over_credits_by_event(case in case(&["rrcc", "dcqcn", "dcqcn-paper"]), lanes in by_event()) {
+        let outcome = run(under(&case, &lanes));
+        holds(&case, &outcome)?;
+        prop_assert_eq!(outcome.digest, run(under(&case, &lanes)).digest);
     }
 }
