@@ -150,6 +150,12 @@ impl PacketFormat {
         let add = |sum: u64, header: Bytes| sum.saturating_add(header.get());
         Bytes::new(headers.into_iter().fold(self.mtu.get(), add))
     }
+    /// The longest data packet of schemes with these needs, all headers counted: a full one that is the first of its
+    /// message, where that has `first` bytes more.
+    pub fn longest(&self, needs: impl Iterator<Item = Needs>, first: Bytes) -> Bytes {
+        let headers = needs.map(|needs| self.data_headers(&needs)).max();
+        self.mtu + Bytes::new(u64::from(headers.unwrap_or(0))) + first
+    }
     /// A data packet with so many bytes of headers that a switch turns back: without its payload.
     pub(crate) fn turned_back(&self, headers: u16) -> u16 {
         headers.max(self.ack_min.get() as u16)

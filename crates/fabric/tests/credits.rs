@@ -55,7 +55,7 @@ fn a_packet_alone_is_cut_through() {
 }
 
 /// When and how long the data packets are that host 1 puts on its wire, in ps and bytes.
-fn sent_by_host_1(outcome: &Outcome) -> Vec<(u64, u16)> {
+fn sent_by_host_1(outcome: &Outcome) -> Vec<(u64, u32)> {
     common::traced(outcome, 1, TraceKind::Dequeue)
         .filter(|event| event.kind == PacketKind::Data)
         .map(|event| (event.at.as_ps(), event.wire))
@@ -81,9 +81,11 @@ fn the_first_packet_of_a_message_is_longer() {
     let mut spec = lanes::star(2, lanes);
     spec.record.trace_nodes = vec![NodeId(1)];
     (0..2).for_each(|_| add_flow(&mut spec, 1, 2, 1024 + 100, 0));
-    spec.flows.iter_mut().for_each(|flow| flow.connection = NonZeroU32::new(1));
+    for flow in &mut spec.flows {
+        (flow.connection, flow.sport) = (NonZeroU32::new(1), 10_000);
+    }
     let outcome = run(spec);
-    let wires: Vec<u16> = sent_by_host_1(&outcome).iter().map(|&(_, wire)| wire).collect();
+    let wires: Vec<u32> = sent_by_host_1(&outcome).iter().map(|&(_, wire)| wire).collect();
     assert_eq!(wires, [1066, 126, 1066, 126]);
 }
 
@@ -215,7 +217,7 @@ fn rates_are_controlled_over_credits_by_event() {
         let counters = &outcome.counters;
         let lost = counters.buffer_drops + counters.link_drops;
         assert_eq!((lost, counters.retransmitted_bytes), (0, 0), "{scheme}");
-        assert_eq!(counters.notifications > 0, scheme != "none", "{scheme}");
+        assert!(counters.notifications > 0, "{scheme}");
         counters.paused_ps
     };
     let alone = waited("none");

@@ -158,6 +158,8 @@ const REGISTRY: &[Reproduction] = &[
     ib::REPRODUCTIONS[13],
     ib::REPRODUCTIONS[14],
     ib::REPRODUCTIONS[15],
+    ib::REPRODUCTIONS[16],
+    ib::REPRODUCTIONS[17],
 ];
 
 /// Every reproduction: those that need no more than runs, then those that train.

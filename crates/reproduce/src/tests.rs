@@ -217,6 +217,18 @@ fn the_registry_is_whole() {
         cases.dedup();
         assert_eq!(cases.len(), records.len(), "cases of {} are told apart", one.id);
     }
+    let groups = [
+        &acc::REPRODUCTIONS[..],
+        &bolt::REPRODUCTIONS,
+        &hpcc::REPRODUCTIONS,
+        &ib::REPRODUCTIONS,
+    ];
+    let groups = groups
+        .into_iter()
+        .chain([&tcd::REPRODUCTIONS[..], &tcd_ns3::REPRODUCTIONS]);
+    for one in groups.flatten() {
+        assert!(find(one.id).is_some(), "{} is in no list", one.id);
+    }
     assert_eq!(find("thesis-table9").map(|one| one.id), None);
 }
 

@@ -66,7 +66,10 @@ fn ethernets_defaults() {
     let lanes = resolved.run.lanes.as_ref().unwrap();
     assert_eq!(lanes.forwarding, Forwarding::StoreAndForward);
     assert_eq!(lanes.release, Release::End);
-    assert_eq!((resolved.run.packet.mtu.get(), lanes.first_header), (1000, Bytes::ZERO));
+    assert_eq!(
+        (resolved.run.packet.mtu.get(), lanes.first_header),
+        (1000, Bytes::ZERO)
+    );
     assert_eq!(resolved.run.ecmp_hash, EcmpHash::PerSwitch);
 }
 
@@ -80,7 +83,10 @@ fn what_cannot_be_is_refused_at_its_place() {
         "first-header = \"70KB\"",
         "a message's first packet has 70KB beside other headers: expected at most 65000B",
     );
-    refused("first-header = \"64KB\"", "may have 66.074KB: expected at most 65535B");
+    refused(
+        "first-header = \"64KB\"",
+        "may have 66.074KB: expected at most 65535B",
+    );
     refused("first_headr = \"16B\"", "did you mean `first-header`?");
     refused("lanes = 8", "expected 1 to 7");
     refused(

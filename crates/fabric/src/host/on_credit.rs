@@ -144,7 +144,10 @@ impl Hosts {
         let qp = &self.qps[slot];
         let mtu = world.packet.mtu.get();
         let (payload, first) = match self.repeats.is_empty() {
-            true => (qp.part(qp.snd_nxt, mtu).payload, qp.first_header(world, qp.snd_nxt)),
+            true => (
+                qp.part(qp.snd_nxt, mtu).payload,
+                qp.first_header(world, qp.snd_nxt),
+            ),
             false => (mtu as u16, world.first_header),
         };
         payload + qp.data_header + first

@@ -23,7 +23,9 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
     check_lanes(spec, lanes)?;
     check_ports(spec)?;
     check_rest(spec, schemes)?;
-    let longest = lanes.longest(&spec.packet, schemes.iter().map(AtWork::needs));
+    let longest = spec
+        .packet
+        .longest(schemes.iter().map(AtWork::needs), lanes.first_header);
     let Ok(largest) = u16::try_from(longest.get()) else {
         return Err(format!(
             "the first packet of a message may have {longest}: expected at most {}B",
@@ -51,7 +53,9 @@ fn check_units(lanes: &LaneSpec) -> Result<(), String> {
     }
     if lanes.first_header.get() > 65_000 {
         let size = lanes.first_header;
-        return Err(format!("a message's first packet has {size} more: expected at most 65000B"));
+        return Err(format!(
+            "a message's first packet has {size} more: expected at most 65000B"
+        ));
     }
     let (Binding::Ib { period, .. } | Binding::Cbfc { period, .. }) = lanes.binding;
     if period.as_ps() == 0 {

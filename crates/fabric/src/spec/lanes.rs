@@ -1,10 +1,7 @@
 //! Flow control by credits, as standards have it: what a network's links and switches are told.
 
-use paceline_congestion::Needs;
 use paceline_kernel::{Bytes, Span};
 use serde::{Deserialize, Serialize};
-
-use crate::spec::PacketFormat;
 
 /// Virtual lanes that a port has at most: as many as there are priorities but 0.
 pub const MOST_LANES: u8 = 7;
@@ -115,13 +112,6 @@ impl LaneSpec {
     /// How many lanes a port has.
     pub fn lanes(&self) -> u8 {
         self.buffers.len() as u8
-    }
-
-    /// The longest data packet of schemes with these needs, all headers counted: a full one that is the first of its
-    /// message.
-    pub fn longest(&self, packet: &PacketFormat, needs: impl Iterator<Item = Needs>) -> Bytes {
-        let headers = needs.map(|needs| packet.data_headers(&needs)).max();
-        packet.mtu + self.first_header + Bytes::new(u64::from(headers.unwrap_or(0)))
     }
 
     /// Credits that a packet of so many bytes takes.

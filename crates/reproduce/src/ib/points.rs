@@ -24,7 +24,7 @@ pub(super) const SINGLE: Reproduction = Reproduction {
     ),
     setting: "Scenario `tcd-credits`: bursts fill P3 from 2 to 6 ms; two victims and the culprit bring 24 Gbit/s to P2 and 20 to P0, \
               which carry 32. IBCC slows down those that are marked. Under `tcd` ports leave the undetermined state 5 periods of \
-              4.096 us after they last waited for credit; `formula` is 4.75 us. Everything is counted from the beginning.",
+              4.096 us after they last waited for credit; `formula` is 4.77 us. Everything is counted from the beginning.",
     notes: &[
         "The figures are lost; judged is what the thesis says of them. The rates of senders are ours, so that the truth is known: no port \
          but P3 can be congested by what it is sent.",

@@ -26,6 +26,8 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          have 511 in place of 512 since the victim's packets go over the row as well.",
         "A link that carries a rate R sends R Tc / C of each period where that is a packet or more, and otherwise a packet each time \
          that there is credit for one, every 512 ns C / R.",
+        "Under IBCC and RRCC shares are shown: neither says that it is fair. IBCC is, nearly: one index for each host, and all are \
+         notified alike. RRCC is not: senders go by the rate at which their packets came.",
     ],
     choices: &[],
     steps: &[],
@@ -40,7 +42,8 @@ const FIRST: u32 = 10;
 const RECEIVERS: [NodeId; 2] = [NodeId(21), NodeId(22)];
 /// What hosts' shares are called among numbers, from the nearest to the receiver.
 const SHARES: [&str; HOSTS] = [
-    "share_9", "share_8", "share_7", "share_6", "share_5", "share_4", "share_3", "share_2", "share_1", "share_0",
+    "share_9", "share_8", "share_7", "share_6", "share_5", "share_4", "share_3", "share_2", "share_1",
+    "share_0",
 ];
 /// The links of the row that are looked at: the switch, and what its times are called.
 const LINKS: [(u32, [&str; 2]); 3] = [
@@ -68,46 +71,61 @@ fn by_turns(switch: usize) -> f64 {
 }
 
 fn judged(done: &Done) -> Panel {
+    const TURNS: &str = "each arbiter takes from the row and from its own host in turn";
     let of = |name| of(done, &run(0), name);
     let near = |at: f64, within: f64, because| {
         let bounds = Tolerance::Between((1.0 - within) * at, (1.0 + within) * at);
         Criterion::property(bounds, Source::Us, because)
     };
-    let turns = "each arbiter takes from the row and from its own host in turn";
-    let period = |on, off| of(on).zip(of(off)).map(|(on, off)| on + off);
+    let share = |name, switch| Some(of(name)? / by_turns(switch));
+    let period = |on, off| Some(of(on)? + of(off)?);
     let said: [Claim; 6] = [
         (
-            "credits: share of the nearest host",
-            of("share_9"),
-            near(by_turns(9), 0.001, turns),
+            "share of the nearest host, over 1/2",
+            share("share_9", 9),
+            near(1.0, 0.001, TURNS),
         ),
         (
-            "credits: share of the host at the switch before the last",
-            of("share_8"),
-            near(by_turns(8), 0.001, turns),
+            "share of the host at the switch before, over 128/511",
+            share("share_8", 8),
+            near(1.0, 0.001, TURNS),
         ),
         (
-            "credits: share of the farthest host",
-            of("share_0"),
-            near(by_turns(0), 0.02, turns),
+            "share of the farthest host, over 1/1022",
+            share("share_0", 0),
+            near(1.0, 0.02, TURNS),
         ),
         (
-            "credits: the victim's rate over that of the host beside it",
-            of("victim").zip(of("farthest")).map(|(victim, host)| victim / host),
-            near(1.0, 0.02, "both have every other turn of the same link, though the victim's port is idle"),
+            "the victim's rate over that of the host beside it",
+            of("victim")
+                .zip(of("farthest"))
+                .map(|(victim, host)| victim / host),
+            near(
+                1.0,
+                0.02,
+                "both have every other turn of one link, though the victim's port is idle",
+            ),
         ),
         (
-            "credits: the link into the last switch sends and waits, mean, us",
+            "the link into the last switch sends and waits, mean, us",
             period("on_8", "off_8"),
-            near(4.096, 0.01, "it has credits for some packets once in a period, and never for all that wait"),
+            near(
+                4.096,
+                0.01,
+                "it has credits once in a period, and never for all that wait",
+            ),
         ),
         (
-            "credits: the link out of the fifth switch sends and waits, mean, us",
+            "the link out of the fifth switch sends and waits, mean, us",
             period("on_4", "off_4"),
-            near(0.512 * 511.0 / 16.0, 0.01, "a packet each time that there is credit for one: 16/511 of the line"),
+            near(
+                0.512 * 511.0 / 16.0,
+                0.01,
+                "a packet each time that there is credit for one: 16/511 of the line",
+            ),
         ),
     ];
-    ours("What turns and periods give", &said)
+    ours("What turns and periods give under credits alone", &said)
 }
 
 /// What each host got, beside turns.
@@ -120,17 +138,31 @@ fn got(done: &Done) -> Panel {
         Row::quantity("what the receiver gets", "Gbit/s", 3),
     ];
     let names: Vec<&str> = SHARES.into_iter().chain(["jain", "victim", "all"]).collect();
-    let panel = Panel::of("Shares of the receiver", "", controls(), rows.chain(others).collect(), |row, control| Cell {
-        paper: None,
-        ours: of(done, &run(control), names[row]),
-        criterion: Criterion::shown(Source::Us),
-    });
+    let panel = Panel::of(
+        "Shares of the receiver",
+        "",
+        controls(),
+        rows.chain(others).collect(),
+        |row, control| Cell {
+            paper: None,
+            ours: of(done, &run(control), names[row]),
+            criterion: Criterion::shown(Source::Us),
+        },
+    );
     panel.told_by_title()
 }
 
 const NAMES: [&str; HOSTS] = [
-    "host at switch 0", "at switch 1", "at switch 2", "at switch 3", "at switch 4", "at switch 5", "at switch 6",
-    "at switch 7", "at switch 8", "host at switch 9",
+    "host at switch 0",
+    "at switch 1",
+    "at switch 2",
+    "at switch 3",
+    "at switch 4",
+    "at switch 5",
+    "at switch 6",
+    "at switch 7",
+    "at switch 8",
+    "host at switch 9",
 ];
 
 /// How long links of the row send and wait.
@@ -143,11 +175,17 @@ fn waits(done: &Done) -> Panel {
         })
     });
     let names: Vec<&str> = LINKS.iter().flat_map(|(_, names)| *names).collect();
-    Panel::of("Links of the row", "link", controls(), rows.collect(), |row, control| Cell {
-        paper: None,
-        ours: of(done, &run(control), names[row]),
-        criterion: Criterion::shown(Source::Us),
-    })
+    Panel::of(
+        "Links of the row",
+        "link",
+        controls(),
+        rows.collect(),
+        |row, control| Cell {
+            paper: None,
+            ours: of(done, &run(control), names[row]),
+            criterion: Criterion::shown(Source::Us),
+        },
+    )
 }
 
 const DIGEST: Digest = Digest {
@@ -162,10 +200,13 @@ const PACKET: u64 = 512_000;
 const WAIT: u64 = 4_250;
 
 fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
-    let looked = |event: &&TraceEvent| {
-        event.kind == PacketKind::Data && (FROM..UNTIL).contains(&event.at.as_ps())
-    };
-    let came = outcome.trace.iter().filter(looked).filter(|event| event.event == TraceKind::Receive);
+    let looked =
+        |event: &&TraceEvent| event.kind == PacketKind::Data && (FROM..UNTIL).contains(&event.at.as_ps());
+    let came = outcome
+        .trace
+        .iter()
+        .filter(looked)
+        .filter(|event| event.event == TraceKind::Receive);
     let mut packets: BTreeMap<(NodeId, u32), u64> = BTreeMap::new();
     for event in came.filter(|event| RECEIVERS.contains(&event.node)) {
         let from = input.run.flows[event.flow as usize].src.0;
@@ -175,8 +216,15 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let of_host = |switch: u32| packets.get(&(RECEIVERS[0], FIRST + switch)).copied().unwrap_or(0);
     let hosts: Vec<u64> = (0..HOSTS as u32).rev().map(of_host).collect();
     let all: u64 = hosts.iter().sum();
-    let victim: u64 = packets.iter().filter(|((to, _), _)| *to == RECEIVERS[1]).map(|(_, packets)| packets).sum();
-    let shares: Vec<f64> = hosts.iter().map(|&packets| packets as f64 / all.max(1) as f64).collect();
+    let victim: u64 = packets
+        .iter()
+        .filter(|((to, _), _)| *to == RECEIVERS[1])
+        .map(|(_, packets)| packets)
+        .sum();
+    let shares: Vec<f64> = hosts
+        .iter()
+        .map(|&packets| packets as f64 / all.max(1) as f64)
+        .collect();
     let mut numbers = super::numbers([
         ("all", Some(rate(all))),
         ("victim", Some(rate(victim))),

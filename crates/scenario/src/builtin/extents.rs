@@ -72,7 +72,7 @@ pub const GROUPS: &[Group] = &[
         scenarios: &[
             of("infiniband-demo", 19, 3002, 253_509),
             of("infiniband-unfairness", 5, 4, 224_752),
-            of("infiniband-row", 13, 11, 0),
+            of("infiniband-row", 13, 11, 2_054_718),
             of("infiniband-join", 4, 3, 224_705),
             of("infiniband-fat-tree-128", 128, 19320, 2_580_629),
             of("infiniband-fat-tree-1024", 1024, 77760, 20_952_086),

@@ -183,7 +183,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     };
     debug_assert_eq!(run.switch.flow_control, FlowControl::Credits);
     let needs = run.schemes.iter().map(|scheme| scheme.config.needs());
-    let full = lanes.longest(&run.packet, needs);
+    let full = run.packet.longest(needs, lanes.first_header);
     let (most, least) = (
         u64::from(lanes.binding.numbers() / 2),
         full.get().div_ceil(lanes.unit.get()),

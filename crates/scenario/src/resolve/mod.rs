@@ -275,7 +275,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     switch.loss = loss::loss(cx, written, &packet, &traffic.classes())?;
     let credits = lanes.as_ref().map(|lanes| {
         let needs = schemes.all().map(|scheme| scheme.needs());
-        (lanes.binding, lanes.longest(&packet, needs))
+        (lanes.binding, packet.longest(needs, lanes.first_header))
     });
     let ecmp_hash = match credits {
         Some((Binding::Ib { .. }, _)) => EcmpHash::DModK,

@@ -121,6 +121,43 @@ fn packets_under_credits_of_the_standard() {
     assert_eq!(super::packets(&found).len(), 2);
 }
 
+/// A message of two packets and one of a single one under credits, as they were simulated: what is captured of each has the
+/// bytes that it took on the wire, RETH and all, and its opcode is RDMA WRITE FIRST, LAST or ONLY.
+#[test]
+fn first_packets_are_as_long_as_they_were_on_the_wire() {
+    let scenario = "duration = '1ms'\n\
+                    topology.star = { hosts = 2, rate = '32Gbps', delay = '100ns' }\n\
+                    [[workload]]\n\
+                    flows = [{ src = 1, dst = 2, size = '3000B' }, { src = 1, dst = 2, size = '8B' }]\n\
+                    [network]\nflow_control = 'credits'\n\
+                    [record]\ntrace = [1]\n\
+                    [cc]\nscheme = 'none'\n";
+    let input = paceline_scenario::load_text("test.toml", scenario, &Default::default()).unwrap();
+    let mut simulation = paceline_fabric::Simulation::new(input.run.clone()).unwrap();
+    while !simulation.advance(u64::MAX).done {}
+    let outcome = simulation.finish();
+    let mut out = Vec::new();
+    write(&mut out, &input.run, &outcome, WHOLE).unwrap();
+    let data = |event: &&TraceEvent| event.kind == PacketKind::Data && event.event == Dequeue;
+    let wires: Vec<usize> = outcome
+        .trace
+        .iter()
+        .filter(data)
+        .map(|event| event.wire as usize)
+        .collect();
+    let mut frames: Vec<(u8, usize)> = packets(&blocks(&out))
+        .iter()
+        .filter(|packet| packet.bytes[8] == 21)
+        .map(|packet| (packet.bytes[16 + 8], packet.bytes.len() - 16))
+        .collect();
+    frames.retain(|&(opcode, _)| opcode < 0x11);
+    let lengths: Vec<usize> = frames.iter().map(|&(_, length)| length).collect();
+    assert_eq!(lengths, wires);
+    // 26 bytes of headers, and 16 of the first: 2048, 952 and 8 of payload.
+    frames.sort_unstable();
+    assert_eq!(frames, [(0x06, 2090), (0x08, 978), (0x0a, 50)]);
+}
+
 /// The first packet of a message of 5000 bytes, marked, its acknowledgement and a flow-control packet.
 fn standard(binding: Binding) -> Vec<u8> {
     let (mut input, mut outcome) = sample::incast();
