@@ -252,11 +252,11 @@ fn sends_and_waits(starts: &[u64]) -> [Option<f64>; 2] {
     let mut since = None;
     for pair in starts.windows(2) {
         let (end, next) = (pair[0] + PACKET, pair[1]);
-        if next > end + WAIT {
-            if let Some(since) = since.replace(next) {
-                on.push((end - since) as f64 / 1e6);
-                off.push((next - end) as f64 / 1e6);
-            }
+        if next > end + WAIT
+            && let Some(since) = since.replace(next)
+        {
+            on.push((end - since) as f64 / 1e6);
+            off.push((next - end) as f64 / 1e6);
         }
     }
     [mean(&on), mean(&off)]
