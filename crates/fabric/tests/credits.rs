@@ -245,6 +245,32 @@ fn lanes_have_their_weights() {
     assert!((got(1) / got(0) - 3.0).abs() < 0.02, "{} {}", got(0), got(1));
 }
 
+/// Each lane has a round robin of its own: two at work take turns packet by packet, and so do the two queue pairs of each,
+/// in whatever order these began.
+#[test]
+fn queue_pairs_of_each_lane_take_turns() {
+    for classes in [[3, 3, 5, 5], [3, 5, 3, 5]] {
+        let mut lanes = lanes::cbfc(2048);
+        lanes.buffers = vec![2048, 2048];
+        lanes.lane_of = [0, 0, 0, 0, 1, 1, 1, 1];
+        lanes.arbitration.low = vec![(0, 16), (1, 16)];
+        let mut spec = lanes::star(5, lanes);
+        for (to, class) in (2..).zip(classes) {
+            add_flow(&mut spec, 1, to, 1_000_000, 0);
+            spec.flows.last_mut().unwrap().class = class;
+        }
+        spec.record.trace_nodes = vec![NodeId(1)];
+        spec.stop = paceline_kernel::Time::from_ns(50_000);
+        let outcome = run(spec);
+        let mut sent = [0_u32; 4];
+        common::traced(&outcome, 1, TraceKind::Dequeue)
+            .filter(|event| event.kind == PacketKind::Data)
+            .for_each(|event| sent[event.flow as usize] += 1);
+        let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+        assert!(*least > 100 && most - least <= 1, "{classes:?}: {sent:?}");
+    }
+}
+
 /// Flow-control packets and data that links lose are made good.
 #[test]
 fn what_links_lose_is_told_again() {

@@ -6,6 +6,7 @@
 use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::crowd::{Crowd, NEVER};
+use crate::host::nic::Choice;
 use crate::host::port::{FEW_QPS, Nic};
 use crate::host::qp::Qp;
 use crate::ids::{NicId, QpId};
@@ -16,6 +17,27 @@ pub(super) fn due(qp: &Qp) -> u64 {
 }
 
 impl Hosts {
+    /// The same of several queue pairs.
+    #[inline(never)]
+    pub(super) fn choose_among(&mut self, world: &World, core: &Core, nic: NicId, paused: u16) -> Choice {
+        let gathered = self.gather(world, core, nic);
+        let chosen = if !self.regards {
+            self.choose_of_many(core, nic, paused)
+        } else if !gathered && self.holds_all(nic, paused) {
+            return Choice::None;
+        } else if self.turns.is_some() {
+            self.choose_by_turns(core, nic, paused, gathered)
+        } else if gathered {
+            self.choose_of_crowd(core, nic)
+        } else {
+            self.choose_of_many(core, nic, paused)
+        };
+        match chosen {
+            Some(place) => Choice::Now(place, self.nics[nic].qps[place]),
+            None => (self.soonest(world, core, nic)).map_or(Choice::None, Choice::Later),
+        }
+    }
+
     /// Whether the NIC knows when each of its queue pairs may go; where it can know, it does after
     /// this. With few of them looking is cheaper, and quirks are not in the array, nor are pauses of some of their
     /// classes.

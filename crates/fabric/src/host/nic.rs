@@ -211,8 +211,8 @@ impl Hosts {
         }
     }
 
-    /// Round robin from the queue pair served last, unless NICs go by other rules ([`super::turns`]): the first that is
-    /// not blocked and that pacing lets go. Finished queue pairs leave the list.
+    /// Round robin from the queue pair served last, or [`super::turns`]: the first that is not blocked and that pacing
+    /// lets go. Finished queue pairs leave the list.
     #[inline(always)]
     pub(super) fn choose_qp(&mut self, world: &World, core: &Core, nic: NicId) -> Choice {
         let n = &self.nics[nic];
@@ -235,26 +235,6 @@ impl Hosts {
             }
         }
         self.choose_among(world, core, nic, paused)
-    }
-
-    #[inline(never)]
-    fn choose_among(&mut self, world: &World, core: &Core, nic: NicId, paused: u16) -> Choice {
-        let gathered = self.gather(world, core, nic);
-        let chosen = if !self.regards {
-            self.choose_of_many(core, nic, paused)
-        } else if !gathered && self.holds_all(nic, paused) {
-            return Choice::None;
-        } else if self.turns.is_some() {
-            self.choose_by_turns(core, nic, paused, gathered)
-        } else if gathered {
-            self.choose_of_crowd(core, nic)
-        } else {
-            self.choose_of_many(core, nic, paused)
-        };
-        match chosen {
-            Some(place) => Choice::Now(place, self.nics[nic].qps[place]),
-            None => (self.soonest(world, core, nic)).map_or(Choice::None, Choice::Later),
-        }
     }
 
     pub(super) fn choose_of_many(&mut self, core: &Core, nic: NicId, paused: u16) -> Option<usize> {
@@ -298,7 +278,7 @@ impl Hosts {
     }
 
     /// When the first queue pair may go that only pacing holds back.
-    fn soonest(&mut self, world: &World, core: &Core, nic: NicId) -> Option<u64> {
+    pub(super) fn soonest(&mut self, world: &World, core: &Core, nic: NicId) -> Option<u64> {
         if self.gather(world, core, nic) {
             return self.soonest_of_crowd(nic);
         }

@@ -116,7 +116,9 @@ impl Hosts {
         if !self.may_send(core, (port, class), wire, ready) {
             return false;
         }
-        self.nics[nic].served = place;
+        let served = &mut self.nics[nic].served_of_lane;
+        served.resize(served.len().max(usize::from(class) + 1), 0);
+        served[usize::from(class)] = place;
         self.send_data::<true>(world, core, port, slot);
         true
     }
@@ -131,6 +133,8 @@ impl Hosts {
         let nic: NicId = core.ports[port].nic();
         let held = core.ports[port].paused;
         core.ports[port].paused = !(1 << class);
+        let served = &self.nics[nic].served_of_lane;
+        self.nics[nic].served = served.get(usize::from(class)).copied().unwrap_or(0);
         let choice = self.choose_qp(world, core, nic);
         core.ports[port].paused = held;
         match choice {

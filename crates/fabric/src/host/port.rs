@@ -14,6 +14,8 @@ pub(super) struct Nic {
     pub(super) qps: Vec<QpId>,
     /// Place in `qps` of the one served last.
     pub(super) served: usize,
+    /// The same for each lane of a port under credits, as far as they have sent: each has a round robin of its own.
+    pub(super) served_of_lane: Vec<usize>,
     /// Time of the pending wake-up; `u64::MAX` for none.
     pub(super) wake_at: u64,
     pub(super) wake_generation: u32,
@@ -27,6 +29,7 @@ impl Nic {
             port,
             qps: Vec::new(),
             served: 0,
+            served_of_lane: Vec::new(),
             wake_at: u64::MAX,
             wake_generation: 0,
             crowd: Crowd::default(),

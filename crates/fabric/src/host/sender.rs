@@ -224,11 +224,11 @@ impl Hosts {
                 }
             }
             // The one that would have been next stays next.
-            if place <= nic.served {
-                nic.served = nic
-                    .served
-                    .checked_sub(1)
-                    .unwrap_or(nic.qps.len().saturating_sub(1));
+            let last = nic.qps.len().saturating_sub(1);
+            for served in std::iter::once(&mut nic.served).chain(&mut nic.served_of_lane) {
+                if place <= *served {
+                    *served = served.checked_sub(1).unwrap_or(last);
+                }
             }
             if !self.qps[slot].is_connection() {
                 self.free_qps.push(slot);
