@@ -12,7 +12,7 @@ pub use crate::mark::Mark;
 pub use crate::receiver::Cnp;
 pub use crate::report::{Report, Tally};
 pub use crate::switch_ack::PortReport;
-pub use crate::timers::{Expiry, TimerBank, TimerEvent, TimerSlot};
+pub use crate::timers::{Asked, Expiry, TimerBank, TimerEvent, TimerSlot};
 
 /// What the sender may do right now. The NIC reads it after every callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,6 +252,19 @@ impl Ctx<'_> {
     pub fn decide(&mut self) {
         self.timers.ask_decision();
     }
+    /// What the sender has in common with others ([`CongestionControl::shared`]) has changed: they are told.
+    pub fn share(&mut self) {
+        self.timers.ask_share();
+    }
+}
+
+/// What the senders of one port, priority and scheme have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// A number whose meaning is the scheme's.
+    pub value: u32,
+    /// Since when it has been that.
+    pub since: Time,
 }
 
 /// What a scheme needs of the network and the NIC. Validation and the fabric read it: what nobody
@@ -337,6 +350,13 @@ pub trait CongestionControl: CloneBox + Send {
     fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         self.on_ack(cx, ack);
     }
+    /// What it has in common with the other senders of its port, priority and scheme, if it has something
+    /// ([`Ctx::share`]).
+    fn shared(&self) -> Option<Shared> {
+        None
+    }
+    /// Another of them has changed that, or this one comes to them.
+    fn on_shared(&mut self, _cx: &mut Ctx<'_>, _shared: &Shared) {}
     /// The flow takes over the window of another between the same hosts (only where messages share flows).
     fn inherit(&mut self, _window: Bytes) {}
 }

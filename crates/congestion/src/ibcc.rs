@@ -27,6 +27,9 @@
 //! t is what a packet takes at line rate C. The table is `delay (CCTI / ccti-limit)^2`, rounded to an entry's
 //! eighths.
 //!
+//! With `per-sl` all queue pairs of one port and service level have one index and one timer: a BECN of any of them is (2) for
+//! all, and each leaves (4) between its packets.
+//!
 //! # Parameters
 //! [`Params`]. OpenSM calls them `cc_sw_cong_setting_threshold`, `cc_ca_cong_setting_ccti_timer`, and so on: those names
 //! are answered with ours.
@@ -36,7 +39,8 @@
 //!   does, which has 15 packet times at 127.
 //! * The standard leaves to switches of what the threshold is a share: here of a lane's input buffer.
 //! * A port is a root as seen by each packet: it counts unless it was held back itself.
-//! * One index for each queue pair; the standard's other way, one for each service level, is not built.
+//! * One index for each queue pair unless `per-sl`, the standard's other way, is set. An index for each service level goes on
+//!   falling while no queue pair has it. Service levels are priorities here.
 //! * `Trigger_Threshold`, which logs, is not built. The timer runs while the index is above its least.
 //! * The index of RRCC's author is another: `fidelity = "ib-omnet"` has it.
 //!
@@ -45,9 +49,9 @@
 //! Control in InfiniBand Hardware", IPDPS 2010.
 
 use paceline_kernel::rng::Rng;
-use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits, TimerSlot};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits, Shared, TimerSlot};
 use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range};
 use crate::registry::{Alias, Definition, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
@@ -85,6 +89,8 @@ params! {
         ccti_min: u32 = 0, in Range::Between(0.0, 1023.0), from "OpenSM";
         /// Times 1.024 us after which the index falls by one.
         ccti_timer: u32 = 29, in Range::Between(1.0, 65535.0), from "RRCC's author: 30 us";
+        /// Whether all queue pairs of a port on one service level have an index and its timer in common.
+        per_sl: bool = false, in Range::Any, from "OpenSM";
         /// Packet times between two packets at the largest index.
         delay: f64 = 15.1, in Range::AboveUpTo(0.0, MULTIPLIERS / 8.0), from "RRCC's author";
     }
@@ -207,6 +213,8 @@ pub struct Ibcc {
     params: Params,
     line: BitRate,
     index: u32,
+    /// When the timer began that runs while the index is above its least.
+    since: Time,
 }
 
 impl Ibcc {
@@ -216,6 +224,7 @@ impl Ibcc {
             params: params.clone(),
             line: path.line_rate,
             index: params.ccti_min,
+            since: Time::ZERO,
         }
     }
 
@@ -230,11 +239,25 @@ impl Ibcc {
         Entry::of(self.params.delay * share * share)
     }
 
+    /// What the timer takes to expire.
+    fn period(&self) -> u64 {
+        TICK.as_ps() * u64::from(self.params.ccti_timer)
+    }
+
+    /// The index falls for each time that the timer has expired: (3).
+    fn settle(&mut self, now: Time) {
+        let expired = now.saturating_since(self.since).as_ps() / self.period();
+        let falls = expired.min(u64::from(self.index - self.params.ccti_min));
+        self.index -= falls as u32;
+        self.since = self.since.saturating_add(Span::from_ps(falls * self.period()));
+    }
+
+    /// The timer goes on, as long as the index is above its least.
     fn arm(&self, cx: &mut Ctx<'_>) {
-        cx.arm(
-            TIMER,
-            Span::from_ps(TICK.as_ps() * u64::from(self.params.ccti_timer)),
-        );
+        if self.index > self.params.ccti_min {
+            let passed = cx.now.saturating_since(self.since).as_ps();
+            cx.arm(TIMER, Span::from_ps(self.period() - passed));
+        }
     }
 }
 
@@ -250,17 +273,36 @@ impl CongestionControl for Ibcc {
         if ack.mark != Mark::Congested {
             return;
         }
-        if self.index == self.params.ccti_min {
+        self.settle(cx.now);
+        let rests = self.index == self.params.ccti_min;
+        self.index = (self.index + self.params.ccti_increase).min(self.params.ccti_limit); // (2)
+        if rests {
+            self.since = cx.now;
             self.arm(cx);
         }
-        self.index = (self.index + self.params.ccti_increase).min(self.params.ccti_limit); // (2)
+        if self.params.per_sl {
+            cx.share();
+        }
     }
 
     fn on_timer(&mut self, cx: &mut Ctx<'_>, _slot: TimerSlot) {
-        self.index = self.index.saturating_sub(1).max(self.params.ccti_min); // (3)
-        if self.index > self.params.ccti_min {
-            self.arm(cx);
-        }
+        self.settle(cx.now);
+        self.arm(cx);
+    }
+
+    /// The index, and when its timer began.
+    fn shared(&self) -> Option<Shared> {
+        self.params.per_sl.then_some(Shared {
+            value: self.index,
+            since: self.since,
+        })
+    }
+
+    fn on_shared(&mut self, cx: &mut Ctx<'_>, shared: &Shared) {
+        (self.index, self.since) = (shared.value, shared.since);
+        self.settle(cx.now);
+        cx.cancel(TIMER);
+        self.arm(cx);
     }
 }
 
@@ -320,5 +362,55 @@ mod tests {
         assert_eq!(pair.cc.index(), 5);
         pair.advance(Span::from_us(1000));
         assert_eq!(pair.cc.index(), 3);
+    }
+
+    /// Two queue pairs of one service level, and a third that begins later; a timer of 4 x 1.024 us.
+    #[test]
+    fn an_index_in_common_by_hand() {
+        let params = Params {
+            per_sl: true,
+            ccti_timer: 4,
+            ..Params::default()
+        };
+        let new = || Pair::new(star_path(), |path| Ibcc::new(&params, path));
+        let (mut one, mut other) = (new(), new());
+        let us = |us: u64| Time::from_ns(us * 1000);
+        let pairs = |one: &Pair<Ibcc>, other: &Pair<Ibcc>| [one.cc.index(), other.cc.index()];
+        // BECNs come to the first at 1 and 2 us: its timer runs from 1 us on, and so does the other's.
+        for at in [1, 2] {
+            one.advance_to(us(at));
+            other.advance_to(us(at));
+            one.ack(&marked(Mark::Congested));
+            other.shared(&one.cc.shared().unwrap());
+        }
+        assert_eq!(pairs(&one, &other), [2, 2]);
+        assert_eq!(one.rate(), other.rate());
+        // It expires for both at 5.096 us. One comes to the other at 6 us, when 904 ns of the next 4.096 us are over.
+        one.advance_to(us(6));
+        other.advance_to(us(6));
+        assert_eq!(pairs(&one, &other), [1, 1]);
+        other.ack(&marked(Mark::Congested));
+        one.shared(&other.cc.shared().unwrap());
+        assert_eq!(pairs(&one, &other), [2, 2]);
+        // At 9.192 us it is over; one that begins at 10 us has what they have, and falls with them, at 13.288 us.
+        let mut third = new();
+        third.advance_to(us(10));
+        third.shared(&one.cc.shared().unwrap());
+        one.advance_to(us(10));
+        assert_eq!(pairs(&one, &third), [1, 1]);
+        for pair in [&mut one, &mut other, &mut third] {
+            pair.advance_to(us(20));
+            assert_eq!(pair.cc.index(), 0);
+            let last = pair.expired.last().unwrap().0;
+            assert_eq!(last, Time::from_ps(1_000_000 + 3 * 4_096_000));
+        }
+    }
+
+    /// By queue pair nothing is in common, and nobody is told.
+    #[test]
+    fn an_index_of_its_own_is_not_shared() {
+        let mut pair = Pair::new(star_path(), |path| Ibcc::new(&Params::default(), path));
+        pair.ack(&marked(Mark::Congested));
+        assert_eq!(pair.cc.shared(), None);
     }
 }

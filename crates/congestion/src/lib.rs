@@ -64,9 +64,9 @@ pub mod timely;
 pub mod example;
 
 pub use api::{
-    AckInfo, Cnp, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat, Needs,
-    Notice, Outgoing, PathInfo, Report, SendLimits, SenderQuirks, SentInfo, Tally, TimerBank, TimerEvent,
-    TimerSlot,
+    AckInfo, Asked, Cnp, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat,
+    Needs, Notice, Outgoing, PathInfo, Report, SendLimits, SenderQuirks, SentInfo, Shared, Tally, TimerBank,
+    TimerEvent, TimerSlot,
 };
 pub use mark::Mark;
 pub use report::Answers;

@@ -28,7 +28,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
     AckInfo, Cnp, CongestionControl, Ctx, Expiry, IntFormat, Mark, Notice, Outgoing, PathInfo, SendLimits,
-    SenderQuirks, SentInfo, TimerBank, TimerEvent, TimerSlot,
+    SenderQuirks, SentInfo, Shared, TimerBank, TimerEvent, TimerSlot,
 };
 
 use crate::switch::{Egress, EgressPort, Load, Passing, Red};
@@ -234,6 +234,11 @@ impl<C: CongestionControl> Pair<C> {
         self.call(|cc, cx| cc.on_notice(cx, notice));
     }
 
+    /// Another sender of its port has changed what they have in common.
+    pub fn shared(&mut self, shared: &Shared) {
+        self.call(|cc, cx| cc.on_shared(cx, shared));
+    }
+
     /// The tag of a data packet that leaves now.
     pub fn tag(&mut self, packet: &Outgoing) -> u8 {
         let mut tag = 0;
@@ -272,7 +277,7 @@ impl<C: CongestionControl> Pair<C> {
                 event,
             });
         }
-        if self.timers.take_decision() {
+        if self.timers.take_asked().decision() {
             assert!(!self.deciding, "a decision is asked for before the last is done");
             self.deciding = true;
         }
@@ -327,6 +332,12 @@ impl CongestionControl for Box<dyn CongestionControl> {
     }
     fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         (**self).on_idle(cx, ack);
+    }
+    fn shared(&self) -> Option<Shared> {
+        (**self).shared()
+    }
+    fn on_shared(&mut self, cx: &mut Ctx<'_>, shared: &Shared) {
+        (**self).on_shared(cx, shared);
     }
     fn inherit(&mut self, window: Bytes) {
         (**self).inherit(window);

@@ -42,8 +42,32 @@ pub struct TimerBank {
     requests: [u8; Self::SLOTS],
     request_count: u8,
     event_per_setting: bool,
-    decision: bool,
+    asked: Asked,
     repaced: bool,
+}
+
+/// What a scheme has asked for beside timers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked(u8);
+
+impl Asked {
+    const DECISION: Self = Self(1);
+    const SHARE: Self = Self(1 << 1);
+
+    /// Whether it has asked for anything.
+    pub const fn anything(self) -> bool {
+        self.0 != 0
+    }
+
+    /// A decision: see [`crate::Ctx::decide`].
+    pub const fn decision(self) -> bool {
+        self.0 & Self::DECISION.0 != 0
+    }
+
+    /// That others learn what it shares with them: see [`crate::Ctx::share`].
+    pub const fn share(self) -> bool {
+        self.0 & Self::SHARE.0 != 0
+    }
 }
 
 impl Default for TimerBank {
@@ -56,7 +80,7 @@ impl Default for TimerBank {
             requests: [0; Self::SLOTS],
             request_count: 0,
             event_per_setting: false,
-            decision: false,
+            asked: Asked::default(),
             repaced: false,
         }
     }
@@ -147,14 +171,19 @@ impl TimerBank {
         }
     }
 
-    /// Whether a timer was armed, or a decision asked for, and not yet handed out.
+    /// Whether a timer was armed, or something else asked for, and not yet handed out.
     pub const fn has_requests(&self) -> bool {
-        self.request_count > 0 || self.decision
+        self.request_count > 0 || self.asked.anything()
     }
 
     /// Asks for a decision: see [`crate::Ctx::decide`].
     pub fn ask_decision(&mut self) {
-        self.decision = true;
+        self.asked.0 |= Asked::DECISION.0;
+    }
+
+    /// Asks that others learn what is shared: see [`crate::Ctx::share`].
+    pub fn ask_share(&mut self) {
+        self.asked.0 |= Asked::SHARE.0;
     }
 
     /// See [`crate::Ctx::repace`].
@@ -167,9 +196,9 @@ impl TimerBank {
         std::mem::replace(&mut self.repaced, false)
     }
 
-    /// Whether a decision was asked for since the last call.
-    pub const fn take_decision(&mut self) -> bool {
-        std::mem::replace(&mut self.decision, false)
+    /// What was asked for beside timers since the last call.
+    pub const fn take_asked(&mut self) -> Asked {
+        std::mem::replace(&mut self.asked, Asked(0))
     }
 }
 

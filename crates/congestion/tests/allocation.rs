@@ -71,7 +71,7 @@ fn an_acknowledgement_allocates_nothing() {
                 let rtt = Span::from_ns(4000 + i * 7919 % 4000);
                 sender.on_foresight(rtt);
                 sender.on_ack(&mut cx, &AckInfo { rtt, ..ack(i, i) });
-                if cx.timers.take_decision() {
+                if cx.timers.take_asked().decision() {
                     sender.on_decision(&mut cx);
                 }
             }

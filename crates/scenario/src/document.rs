@@ -359,6 +359,9 @@ fn opensm(found: &str) -> Option<&'static str> {
     let own = found
         .strip_prefix("cc_sw_cong_setting_")
         .or(found.strip_prefix("cc_ca_cong_setting_"))?;
+    if own == "port_control" {
+        return Some("per-sl");
+    }
     const KEYS: [&str; 7] = [
         "threshold",
         "marking-rate",

@@ -240,6 +240,7 @@ fn opensm_names_are_answered_with_ours() {
     for (name, own) in [
         ("cc_ca_cong_setting_ccti_timer", "ccti-timer"),
         ("cc_sw_cong_setting_marking_rate", "marking-rate"),
+        ("cc_ca_cong_setting_port_control", "per-sl"),
     ] {
         let message = load(&format!("{text}[cc.ibcc]\n{name} = 1\n")).unwrap_err();
         assert!(message.contains(&format!("did you mean `{own}`?")), "{message}");

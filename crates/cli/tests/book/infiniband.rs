@@ -126,3 +126,22 @@ fn the_demo_of_infiniband_has_a_figure_of_its_runs() {
     );
     crate::keep(FILE, &draw(&all).unwrap());
 }
+
+/// The flow to the idle host, as the page on credits has it: by service level it pays for its neighbour, by queue pair not.
+#[test]
+fn an_innocent_flow_pays_by_service_level() {
+    let took = |per_sl: bool| {
+        let overrides = Overrides {
+            set: vec![format!("cc.ibcc.per-sl={per_sl}")],
+            ..Overrides::default()
+        };
+        let input = load_shipped("infiniband-service-level", &overrides).expect("it ships");
+        let mut simulation = Simulation::new(input.run.clone()).expect("it was resolved");
+        while !simulation.advance(1 << 20).done {}
+        format!("{:.2}", simulation.finish().flows[0].fct.as_us_f64() / 1e3)
+    };
+    let (alone, shared) = (took(false), took(true));
+    let said = format!("takes {alone} ms by queue pair, {shared} by service level");
+    let page = std::fs::read_to_string(crate::book().join("credits.md")).unwrap();
+    assert!(page.contains(&said), "{said}");
+}

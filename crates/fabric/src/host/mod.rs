@@ -25,8 +25,12 @@ mod receiver;
 mod receivers;
 mod recovery;
 mod sender;
+mod sharing;
 mod turns;
 
+use std::collections::BTreeMap;
+
+use paceline_congestion::Shared;
 use paceline_kernel::Bytes;
 
 use crate::core::Core;
@@ -68,6 +72,8 @@ pub(crate) struct Hosts {
     repeats: List<QpId, recovery::irn::Sender>,
     /// Queue pairs that no flow has any more.
     free_qps: Vec<QpId>,
+    /// What queue pairs have in common, by their group.
+    shared: BTreeMap<sharing::Group, Shared>,
     /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see `run/chance.rs`.
     qps_drew: bool,
 }
@@ -88,6 +94,7 @@ impl Hosts {
             hash_order: HashOrder::of(spec),
             repeats: List::new(),
             free_qps: Vec::new(),
+            shared: BTreeMap::new(),
             qps_drew: false,
         }
     }
@@ -106,6 +113,7 @@ impl Hosts {
             hash_order: None,
             repeats: List::new(),
             free_qps: Vec::new(),
+            shared: BTreeMap::new(),
             qps_drew: false,
         }
     }

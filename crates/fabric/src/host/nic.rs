@@ -74,7 +74,7 @@ impl Hosts {
             self.pull_wake(core, slot);
         }
         if self.qps[slot].timers.has_requests() {
-            self.start_timers(core, slot);
+            self.start_timers(world, core, slot);
         }
         self.regard(core, slot);
     }
@@ -100,12 +100,13 @@ impl Hosts {
         }
     }
 
-    fn start_timers(&mut self, core: &mut Core, slot: QpId) {
+    fn start_timers(&mut self, world: &World, core: &mut Core, slot: QpId) {
         while let Some(event) = self.qps[slot].timers.take_request() {
             self.schedule_timer(core, slot, event);
         }
-        if self.qps[slot].timers.take_decision() {
-            self.decide(core, slot);
+        let asked = self.qps[slot].timers.take_asked();
+        if asked.anything() {
+            self.grant(world, core, slot, asked);
         }
     }
 

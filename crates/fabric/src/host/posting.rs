@@ -36,8 +36,9 @@ impl Hosts {
         let idle = idle.map(|connection| Span::from_ps(now - connection.idle_since));
         if world.nic.idle_reset.is_some_and(|after| idle >= Some(after)) {
             qp.reset(world, core);
+            self.join_group(world, core, slot);
         }
-        qp.post(flow, size, mtu);
+        self.qps[slot].post(flow, size, mtu);
         if let Recovery::SelectiveRepeat(_) = world.nic.recovery {
             self.extend_selective_repeat(world, slot);
         }

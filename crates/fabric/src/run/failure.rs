@@ -131,5 +131,6 @@ impl Simulation {
             reachable: true,
         };
         self.hosts.take_path(&self.core, slot, way, info);
+        self.hosts.join_group(&self.world, &mut self.core, slot);
     }
 }

@@ -134,6 +134,7 @@ impl Simulation {
         }
         let named = self.world.sending_flow(flow);
         let slot = self.hosts.open(&self.world, &self.core, named, way, info);
+        self.hosts.join_group(&self.world, &mut self.core, slot);
         let ways = reachable.then_some([&paths.forward[..], &paths.back]);
         self.hosts.watch_begin(&self.world, &mut self.core, slot, ways);
         Some(slot)

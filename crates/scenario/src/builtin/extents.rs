@@ -76,6 +76,7 @@ pub const GROUPS: &[Group] = &[
             of("infiniband-join", 4, 3, 224_705),
             of("infiniband-fat-tree-128", 128, 19320, 2_580_629),
             of("infiniband-fat-tree-1024", 1024, 77760, 20_952_086),
+            of("infiniband-service-level", 6, 5, 146_706),
             of("infiniband-osu", 16, 1, 32),
             of("infiniband-all-to-all", 16, 240, 32_768),
             of("tcd-credits", 20, 243, 184_570),

@@ -265,6 +265,7 @@ pub fn scenarios() -> &'static [Shipped] {
         "infiniband-fat-tree-1024" in "infiniband/fat-tree-1024.toml" beside "fat-tree-1024.csv",
         "tcd-credits" in "credits/tcd.toml",
         "tcd-credits-victims" in "credits/victims.toml",
+        "infiniband-service-level" in "credits/service-level.toml",
         "infiniband-osu" in "credits/osu.toml",
         "infiniband-all-to-all" in "credits/all-to-all.toml",
         "credits-cable" in "credits/cable.toml",

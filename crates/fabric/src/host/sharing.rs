@@ -1,0 +1,68 @@
+//! What queue pairs of one port have in common: those of one priority (InfiniBand's service level) and scheme.
+//!
+//! A scheme says so when it has changed ([`paceline_congestion::Ctx::share`]): the others take it over at once, and those
+//! that begin later find it here.
+
+use paceline_congestion::{Asked, Shared};
+
+use crate::core::Core;
+use crate::host::Hosts;
+use crate::ids::{PortId, QpId};
+use crate::world::World;
+
+/// A host's port, a priority, and the scheme of flows, by its place in the description.
+pub(super) type Group = (PortId, u8, u16);
+
+impl Hosts {
+    fn group_of(&self, world: &World, core: &Core, slot: QpId) -> Group {
+        let qp = &self.qps[slot];
+        let flow = world.flow(core, qp.flow);
+        (qp.port, flow.class, flow.scheme)
+    }
+
+    /// What a scheme has asked for beside timers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn grant(&mut self, world: &World, core: &mut Core, slot: QpId, asked: Asked) {
+        if asked.decision() {
+            self.decide(core, slot);
+        }
+        if asked.share() {
+            self.share(world, core, slot);
+        }
+    }
+
+    /// What a queue pair has in common with others has changed: these learn of it.
+    fn share(&mut self, world: &World, core: &mut Core, slot: QpId) {
+        let group = self.group_of(world, core, slot);
+        let Some(shared) = self.qps[slot].scheme.shared() else {
+            return;
+        };
+        self.shared.insert(group, shared);
+        let nic = core.ports[group.0].nic();
+        for place in 0..self.nics[nic].qps.len() {
+            let other = self.nics[nic].qps[place];
+            if other != slot && !self.qps[other].done && self.group_of(world, core, other) == group {
+                self.tell_shared(world, core, other, &shared);
+            }
+        }
+    }
+
+    /// A queue pair begins, begins anew, or goes by another port: it has in common with others there what these have.
+    pub(crate) fn join_group(&mut self, world: &World, core: &mut Core, slot: QpId) {
+        if self.shared.is_empty() {
+            return;
+        }
+        let group = self.group_of(world, core, slot);
+        if let Some(&shared) = self.shared.get(&group) {
+            self.tell_shared(world, core, slot, &shared);
+        }
+    }
+
+    fn tell_shared(&mut self, world: &World, core: &mut Core, slot: QpId, shared: &Shared) {
+        if core.watch.is_told() {
+            core.settle(&self.qps[slot]);
+        }
+        self.call_scheme(world, core, slot, |scheme, cx| scheme.on_shared(cx, shared));
+    }
+}
