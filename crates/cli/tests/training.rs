@@ -333,6 +333,39 @@ fn an_earlier_training_is_replaced_only_when_told() {
     );
 }
 
+/// What `--quick` trains of Aurora decides in a run; its page has what its record has.
+#[test]
+fn a_policy_learns_by_its_own_reward() {
+    let folder = folder();
+    let path = folder.path();
+    let train = ["train", "aurora", "--quick", "-q", "--json"];
+    let training: Value = serde_json::from_str(&stdout(path, &train)).unwrap();
+    let updates = training["updates"].as_array().unwrap();
+    let last = updates.last().unwrap();
+    // Of the variance of what flows get, the critic knows nothing at first.
+    assert!(last["unexplained"].as_f64().unwrap() < 0.7, "{last}");
+    let trials = updates.iter().filter_map(|update| update["trial"].as_f64());
+    let best = trials.fold(f64::NEG_INFINITY, f64::max);
+    assert_eq!(last["best"], best);
+    let page = fs::read_to_string(path.join("results/train-aurora/report.html")).unwrap();
+    assert!(page.contains(&format!("{best:.3}")), "{best}");
+    let model = "cc.aurora.model=results/train-aurora/aurora";
+    let run = [
+        "run",
+        "tiny.toml",
+        "--scheme",
+        "aurora",
+        "--set",
+        model,
+        "-q",
+        "--json",
+    ];
+    let summary: Value = serde_json::from_str(&stdout(path, &run)).unwrap();
+    assert_eq!(summary["scheme"], "aurora", "{summary}");
+    let refused = said(path, &["train", "aurora", "--clone"]);
+    assert!(refused.contains("--clone is not about policies"), "{refused}");
+}
+
 /// What `--quick` trains decides in a run, and is what a training that is resumed comes to.
 #[test]
 fn a_policy_is_trained_used_and_resumed() {

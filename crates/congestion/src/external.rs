@@ -220,6 +220,9 @@ impl External {
             return;
         }
         self.waits = true;
+        if self.report.asked > 0 {
+            self.report.rtt_before = self.report.tally.rtt_mean();
+        }
         self.report.asked += 1;
         self.report.since = self.report.at;
         self.report.at = cx.now;

@@ -41,6 +41,7 @@ mod timers;
 
 pub mod acc;
 pub mod adpg;
+pub mod aurora;
 pub mod bolt;
 pub mod dcqcn;
 pub mod dctcp;

@@ -193,6 +193,7 @@ schemes! {
     LstmPid(lstm_pid),
     External(external),
     Adpg(adpg),
+    Aurora(aurora),
     Decc(decc),
 }
 

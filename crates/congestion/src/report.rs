@@ -108,6 +108,8 @@ pub struct Report {
     pub at: Time,
     /// What it counted between.
     pub tally: Tally,
+    /// The mean round-trip time that it told of the time before; zero at first.
+    pub rtt_before: Span,
     /// What held when it asked.
     pub limits: SendLimits,
     /// The lowest rate that it may be told.
@@ -124,6 +126,7 @@ impl Report {
             since: Time::ZERO,
             at: Time::ZERO,
             tally: Tally::default(),
+            rtt_before: Span::ZERO,
             limits,
             min_rate,
             in_flight: 0,

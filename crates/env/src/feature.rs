@@ -1,5 +1,6 @@
 //! What agents see: a list of features by name, each a number in a range.
 
+use paceline_congestion::aurora;
 use paceline_congestion::external::Feedback;
 
 use crate::error::Error;
@@ -71,11 +72,26 @@ pub(crate) const FEATURES: &[Feature] = &[
         |m| m.rtt_min_us / m.base_rtt_us.max(1e-9),
     ),
     feature(
+        "rtt-growth",
+        "",
+        (-10.0, 10.0),
+        "by how much the mean round-trip time is longer than at the last question, over the time since: 1 where a queue \
+         grows as fast as its line could send",
+        |m| aurora::growth(m.rtt_us, m.rtt_before_us, m.span_us),
+    ),
+    feature(
         "delivered",
         "of the line",
         (0.0, 2.0),
         "payload acknowledged since the last question, over what the sender's line carries in that time",
         |m| m.delivered_gbps / m.line_gbps.max(1e-9),
+    ),
+    feature(
+        "sent",
+        "of what was delivered",
+        (0.0, 10.0),
+        "the rate at which packets may leave, over what was delivered since the last question; 1 where nothing was",
+        |m| aurora::sent(m.rate_gbps, m.delivered_gbps),
     ),
     feature(
         "delivered-log2",

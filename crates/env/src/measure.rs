@@ -11,6 +11,8 @@ pub struct Measured {
     pub span_us: f64,
     /// Mean round-trip time, in us; the last known where there was no acknowledgement.
     pub rtt_us: f64,
+    /// The mean of the time before the last question, in us; as now with the first.
+    pub rtt_before_us: f64,
     /// The smallest, in us.
     pub rtt_min_us: f64,
     /// That of the empty network, in us.
@@ -58,6 +60,10 @@ impl Measured {
             flows: 1.0,
             span_us,
             rtt_us: tally.rtt_mean().as_us_f64(),
+            rtt_before_us: match report.asked {
+                1 => tally.rtt_mean().as_us_f64(),
+                _ => report.rtt_before.as_us_f64(),
+            },
             rtt_min_us: tally.rtt_min.as_us_f64(),
             base_rtt_us: path.base_rtt.as_us_f64(),
             delivered_gbps: if span_us > 0.0 {
@@ -110,6 +116,7 @@ impl Measured {
         each!(
             span_us,
             rtt_us,
+            rtt_before_us,
             rtt_min_us,
             base_rtt_us,
             delivered_gbps,

@@ -50,6 +50,7 @@ fn kind(card: &Card) -> String {
         Kind::Ar3 => "linear in the last three features, AR(3)".to_string(),
         Kind::Adpg => "policy of two hidden layers of 12 units".to_string(),
         Kind::Decc => "policy of five layers, one of them recurrent".to_string(),
+        Kind::Aurora => "policy of two hidden layers of 32 and 16 units".to_string(),
         Kind::Forest => "boosted oblivious trees".to_string(),
     }
 }
@@ -252,8 +253,7 @@ fn how(card: &Card) -> String {
 /// The models that a scheme's page lists: those that ship and fit, where the scheme reads models.
 pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
     let mut shipped = shipped();
-    let policies = [Kind::Adpg, Kind::Decc].into_iter();
-    let policy = policies.into_iter().find(|kind| kind.name() == scheme.name);
+    let policy = Kind::POLICIES.into_iter().find(|kind| kind.name() == scheme.name);
     shipped.retain(|model| match policy {
         Some(kind) => model.fits(kind).is_ok(),
         None => !model.card().kind.decides(),

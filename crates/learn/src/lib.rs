@@ -10,9 +10,11 @@
 //! 3. [`train::train`] fits a network to the pairs, round by round.
 //! 4. [`write()`] makes the files of a model of it; [`page`] is what a reader sees of a training.
 //!
-//! [`adpg`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
+//! [`adpg`], [`aurora`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
 
 pub mod adpg;
+pub mod aurora;
+mod course;
 pub mod dataset;
 pub mod decc;
 pub mod distill;
@@ -20,7 +22,9 @@ mod error;
 pub mod evaluate;
 pub mod on_policy;
 pub mod page;
+mod pass;
 pub mod pidnn;
+mod policy;
 mod rng;
 pub mod train;
 mod write;

@@ -2,6 +2,11 @@
 
 use paceline_kernel::rng::{Purpose, Rng};
 
+/// The sum of twelve even draws, less six: near enough to normal, and of basic operations.
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.next_f64()).sum::<f64>() - 6.0
+}
+
 /// What is drawn.
 #[derive(Clone, Copy, Debug)]
 #[repr(u64)]

@@ -5,7 +5,7 @@
 pub(super) const COLORS: usize = 8;
 
 /// Colours that schemes have on every page on which nobody else has taken them.
-const PREFERRED: [(&str, usize); 18] = [
+const PREFERRED: [(&str, usize); 19] = [
     ("none", 7),
     ("dcqcn", 1),
     ("hpcc", 0),
@@ -23,6 +23,7 @@ const PREFERRED: [(&str, usize); 18] = [
     ("pidnn", 4),
     ("decc", 0),
     ("adpg", 5),
+    ("aurora", 3),
     ("dcqcn-win", 5),
 ];
 

@@ -2,12 +2,14 @@
 
 mod adpg;
 mod args;
+mod aurora;
 mod compress;
 mod data;
 mod decc;
 mod gains;
 mod network;
 mod on_policy;
+mod policy;
 mod record;
 
 pub(crate) use args::TrainArgs;
@@ -34,6 +36,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Ar3 => network::train(args, Network::Ar3),
         Trainee::Pidnn => gains::train(args),
         Trainee::Adpg => adpg::train(args),
+        Trainee::Aurora => aurora::train(args),
         Trainee::Decc => match &args.compress {
             Some(model) => compress::compress(model, args),
             None => decc::train(args),

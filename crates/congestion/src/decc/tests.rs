@@ -20,6 +20,7 @@ fn report() -> Report {
             rtt_sum: Span::from_ns(8 * 8320),
             ..Tally::default()
         },
+        rtt_before: Span::ZERO,
         limits: SendLimits {
             rate: BitRate::from_bps(6_250_000_000),
             window: Bytes::MAX,

@@ -37,6 +37,8 @@ pub enum Kind {
     Adpg,
     /// DECC's policy: [`DECC`].
     Decc,
+    /// Aurora's policy: [`AURORA`].
+    Aurora,
     /// Boosted trees: see [`super::forest`]. They have a file of their own, and no card says that it is one.
     #[serde(skip)]
     Forest,
@@ -52,10 +54,23 @@ pub const DECC: [Layer; 6] = [
     Layer::new(16, 1, Units::Tanh),
 ];
 
+/// Aurora's network; how its tensors are called in a file is [`AURORA_NAMES`].
+pub const AURORA: [Layer; 3] = [
+    Layer::new(crate::aurora::INPUTS, 32, Units::Tanh),
+    Layer::new(32, 16, Units::Tanh),
+    Layer::new(16, 1, Units::Linear),
+];
+
+/// The layers of [`AURORA`], as files have them.
+pub const AURORA_NAMES: [&str; 3] = ["first", "second", "last"];
+
 /// The layers of [`DECC`], as files have them.
 pub const DECC_NAMES: [&str; 6] = ["first", "second", "third", "cell", "fifth", "last"];
 
 impl Kind {
+    /// Those that decide, each the policy of the scheme of its name; a forest may stand for any of them.
+    pub const POLICIES: [Self; 3] = [Self::Adpg, Self::Decc, Self::Aurora];
+
     /// Its name in a card.
     pub const fn name(self) -> &'static str {
         match self {
@@ -65,6 +80,7 @@ impl Kind {
             Self::Ar3 => "ar3",
             Self::Adpg => "adpg",
             Self::Decc => "decc",
+            Self::Aurora => "aurora",
             Self::Forest => "forest",
         }
     }
@@ -74,6 +90,7 @@ impl Kind {
         match self {
             Self::Adpg => &["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"],
             Self::Decc => &DECC_FEATURES,
+            Self::Aurora => &AURORA_FEATURES,
             Self::Forest => &[],
             _ => &FEATURES,
         }
@@ -82,7 +99,7 @@ impl Kind {
     /// What it gives.
     pub const fn output(self) -> &'static str {
         match self {
-            Self::Adpg | Self::Decc => "a[t]",
+            Self::Adpg | Self::Decc | Self::Aurora => "a[t]",
             _ => OUTPUT,
         }
     }
@@ -93,13 +110,22 @@ impl Kind {
             Self::Lstm => 4,
             Self::Gru => 3,
             Self::Rnn => 1,
-            Self::Ar3 | Self::Adpg | Self::Decc | Self::Forest => 0,
+            Self::Ar3 | Self::Adpg | Self::Decc | Self::Aurora | Self::Forest => 0,
+        }
+    }
+
+    /// The layers of a policy that is a network of [`super::layers`], and how files call them.
+    pub const fn layers(self) -> Option<(&'static [Layer], &'static [&'static str])> {
+        match self {
+            Self::Decc => Some((&DECC, &DECC_NAMES)),
+            Self::Aurora => Some((&AURORA, &AURORA_NAMES)),
+            _ => None,
         }
     }
 
     /// Whether it decides; otherwise it predicts.
     pub const fn decides(self) -> bool {
-        matches!(self, Self::Adpg | Self::Decc | Self::Forest)
+        matches!(self, Self::Adpg | Self::Decc | Self::Aurora | Self::Forest)
     }
 }
 
@@ -135,6 +161,40 @@ const DECC_FEATURES: [&str; crate::decc::features::INPUTS] = [
     "log2(in flight)[t]",
     "log2(rate)[t]",
     "a[t-1]",
+];
+
+/// What Aurora reads: of each of the last ten monitor intervals.
+const AURORA_FEATURES: [&str; crate::aurora::INPUTS] = [
+    "growth[t-9]",
+    "latency[t-9]",
+    "sent[t-9]",
+    "growth[t-8]",
+    "latency[t-8]",
+    "sent[t-8]",
+    "growth[t-7]",
+    "latency[t-7]",
+    "sent[t-7]",
+    "growth[t-6]",
+    "latency[t-6]",
+    "sent[t-6]",
+    "growth[t-5]",
+    "latency[t-5]",
+    "sent[t-5]",
+    "growth[t-4]",
+    "latency[t-4]",
+    "sent[t-4]",
+    "growth[t-3]",
+    "latency[t-3]",
+    "sent[t-3]",
+    "growth[t-2]",
+    "latency[t-2]",
+    "sent[t-2]",
+    "growth[t-1]",
+    "latency[t-1]",
+    "sent[t-1]",
+    "growth[t]",
+    "latency[t]",
+    "sent[t]",
 ];
 
 impl fmt::Display for Kind {
@@ -385,8 +445,8 @@ impl Card {
                 .map(|(name, rows, inputs)| (name.into(), vec![rows, inputs]))
                 .to_vec();
         }
-        if kind == Kind::Decc {
-            let layers = DECC.iter().zip(DECC_NAMES);
+        if let Some((layers, names)) = kind.layers() {
+            let layers = layers.iter().zip(names);
             let tensors = layers.flat_map(|(layer, name)| {
                 let weight = (format!("{name}.weight"), vec![layer.columns(), layer.inputs]);
                 [weight, (format!("{name}.bias"), vec![layer.columns()])]

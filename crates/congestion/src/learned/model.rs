@@ -10,8 +10,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 pub use super::card::{
-    Card, DECC, DECC_NAMES, Data, DataSource, FEATURES, FORMAT, Kind, MAX_HIDDEN, Metrics, Normalisation,
-    OUTPUT, RoundMetrics, Training,
+    AURORA, Card, DECC, DECC_NAMES, Data, DataSource, FEATURES, FORMAT, Kind, MAX_HIDDEN, Metrics,
+    Normalisation, OUTPUT, RoundMetrics, Training,
 };
 use super::forest::{Forest, ForestError};
 use super::layers::{self, Policy};
@@ -188,8 +188,8 @@ impl Model {
         let tensors = read_tensors(&card, weights)?;
         let network = match card.kind {
             Kind::Adpg => Net::Policy(Box::new(Mlp::of(tensors.iter().flatten().copied()))),
-            Kind::Decc => {
-                let network = of_layers(&tensors);
+            Kind::Decc | Kind::Aurora => {
+                let network = of_layers(card.kind, &tensors);
                 let whole = card.quantisation.as_ref().map(|said| Whole::new(&network, said));
                 let whole = whole.transpose().map_err(ModelError::Quantisation)?;
                 Net::Layers(Box::new(network), whole.map(Box::new))
@@ -229,7 +229,7 @@ impl Model {
         }
     }
 
-    /// DECC's policy, if it is one: its network, or a forest.
+    /// The policy of DECC or Aurora, if it is one: its network, or a forest.
     pub fn decides(&self) -> Option<&dyn Policy> {
         match &self.network {
             Net::Layers(_, Some(whole)) => Some(&**whole),
@@ -239,7 +239,7 @@ impl Model {
         }
     }
 
-    /// Its layers, if it is DECC's network.
+    /// Its layers, if it is the network of DECC or Aurora.
     pub fn layers(&self) -> Option<&layers::Network> {
         match &self.network {
             Net::Layers(network, _) => Some(network),
@@ -298,16 +298,17 @@ impl Model {
 }
 
 /// Of the tensors of a file, a row of weights per sum: here an input's weights are side by side.
-fn of_layers(tensors: &[Vec<f32>]) -> layers::Network {
+fn of_layers(kind: Kind, tensors: &[Vec<f32>]) -> layers::Network {
+    let layers = kind.layers().map_or(&[][..], |(layers, _)| layers);
     let mut values = Vec::new();
-    for (layer, tensors) in DECC.iter().zip(tensors.chunks_exact(2)) {
+    for (layer, tensors) in layers.iter().zip(tensors.chunks_exact(2)) {
         let (weights, bias) = (&tensors[0], &tensors[1]);
         values.extend_from_slice(bias);
         for input in 0..layer.inputs {
             values.extend(weights.iter().skip(input).step_by(layer.inputs));
         }
     }
-    layers::Network::new(&DECC, values)
+    layers::Network::new(layers, values)
 }
 
 /// Whether the bytes of a file are a forest, good or bad.
@@ -404,7 +405,7 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
             linear,
             bias: linear_bias,
         }),
-        Kind::Rnn | Kind::Ar3 | Kind::Adpg | Kind::Decc | Kind::Forest => Box::new(Network {
+        Kind::Rnn | Kind::Ar3 | Kind::Adpg | Kind::Decc | Kind::Aurora | Kind::Forest => Box::new(Network {
             cell: Rnn(rows(0, &bias)),
             linear,
             bias: linear_bias,

@@ -102,9 +102,7 @@ pub(super) fn page(forest: &Forest, model: &Model, place: &str, width: usize) ->
         page.push_str("\nScenarios in which it learned:\n");
         page.push_str(&layout::columns(&sources(card), width));
     }
-    let fits = [Kind::Adpg, Kind::Decc]
-        .into_iter()
-        .find(|kind| model.fits(*kind).is_ok());
+    let fits = Kind::POLICIES.into_iter().find(|kind| model.fits(*kind).is_ok());
     if let Some(scheme) = fits {
         page.push_str(&format!(
             "\nIn a scenario:\n  [cc.{scheme}]\n  model = \"{place}\"\n"

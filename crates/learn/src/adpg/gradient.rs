@@ -3,6 +3,8 @@
 use paceline_congestion::learned::mlp::{INPUTS, Mlp, Pass, UNITS};
 use paceline_kernel::rng::Rng;
 
+use crate::rng::normal;
+
 /// What a flow saw and did between two updates.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
@@ -163,9 +165,4 @@ pub(super) fn orthogonal(rng: &mut Rng, rows: usize, columns: usize) -> Vec<f32>
     places
         .map(|(row, column)| (at(row, column) * std::f64::consts::SQRT_2) as f32)
         .collect()
-}
-
-/// The sum of twelve even draws, less six: near enough to normal, and of basic operations.
-fn normal(rng: &mut Rng) -> f64 {
-    (0..12).map(|_| rng.next_f64()).sum::<f64>() - 6.0
 }

@@ -6,12 +6,12 @@ use paceline_congestion::learned::layers::Policy;
 use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward};
 use paceline_kernel::rng::Rng;
 
-use super::course::{Drawn, SELECTION, Stage, TRAINING, draw};
 use super::replay::Transition;
 use super::rule;
-use super::state::{Facts, GLOBAL, state};
-use super::td3::normal;
+use super::state::{GLOBAL, state};
 use crate::Error;
+use crate::course::{Drawn, Facts, SELECTION, Stage, TRAINING, draw};
+use crate::rng::normal;
 
 /// Who decides.
 #[derive(Clone, Copy)]

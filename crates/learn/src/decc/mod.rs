@@ -16,10 +16,8 @@
 //! networks of the one before ([`Reached`]), so one that is resumed comes to the same.
 
 mod compress;
-mod course;
 mod driver;
 mod model;
-mod pass;
 mod replay;
 mod rule;
 mod state;
@@ -31,9 +29,9 @@ use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
 
-use crate::Error;
+pub use crate::course::{EVALUATION, SELECTION, Stage, TRAINING};
+use crate::{Error, course};
 pub use compress::{Asked, Compressed};
-pub use course::{EVALUATION, SELECTION, Stage, TRAINING};
 use driver::{Decider, Driver, Manner, judge, last};
 pub use model::{Reached, files, files_of_compressed, policy_of};
 use replay::{Replay, Transition};

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use paceline_congestion::learned::layers::{Layer, Network};
-use paceline_congestion::learned::model::{
-    Card, DECC, DECC_NAMES, Data, DataSource, FORMAT, Kind, Metrics, Normalisation, RoundMetrics, Training,
-    sha256,
-};
+use paceline_congestion::learned::model::{Card, DECC, Kind, Metrics, RoundMetrics, Training, sha256};
 use paceline_congestion::learned::shipped;
 
 use super::{BATCH, Options, TrainedPolicy, Tuned, Update};
-use crate::Error;
-use crate::train::{Tensor, Weights};
-use crate::write::{ModelFiles, serialize};
+use crate::policy::{self, card, data, training};
+use crate::write::ModelFiles;
+use crate::{Error, course};
+
+/// In which it learns.
+const SCENARIOS: [&str; 2] = [course::MANY_TO_ONE, course::ALL_TO_ALL];
 
 /// The policy's weights and its card.
 ///
@@ -27,15 +27,15 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
             false => super::td3::ACTOR_RATE,
         },
         loss: loss(&trained.options).into(),
-        ..training(command, trained.options.seed)
+        ..training(command, BATCH, trained.options.seed)
     };
     let card = Card {
-        data: data(trained.decisions, trained.options.seed),
+        data: data(trained.decisions, &SCENARIOS, trained.options.seed),
         training,
         metrics: metrics(&trained.updates),
-        ..card(name)
+        ..card(Kind::Decc, name)
     };
-    both(card, &trained.policy)
+    policy::files(card, &trained.policy)
 }
 
 /// The same of a policy that was compressed.
@@ -57,15 +57,15 @@ pub fn files_of_compressed(
             100.0 * compressed.taken,
             compressed.bits
         ),
-        ..training(command, options.seed)
+        ..training(command, BATCH, options.seed)
     };
     let card = Card {
-        data: data(tuned.observations as u64, options.seed),
+        data: data(tuned.observations as u64, &SCENARIOS, options.seed),
         training,
         quantisation: Some(tuned.quantisation.clone()),
-        ..card(name)
+        ..card(Kind::Decc, name)
     };
-    both(card, &compressed.network)
+    policy::files(card, &compressed.network)
 }
 
 /// A policy by the name that it ships with, or of a file; and its name.
@@ -78,7 +78,7 @@ pub fn policy_of(model: &str) -> Result<(String, Network), Error> {
         None => Arc::new(crate::write::model(Path::new(model))?),
     };
     let card = model.card();
-    match model.layers() {
+    match model.layers().filter(|_| card.kind == Kind::Decc) {
         Some(_) if card.quantisation.is_some() => {
             Err(Error::Options(format!("`{}` is compressed already", card.name)))
         }
@@ -92,97 +92,11 @@ pub fn policy_of(model: &str) -> Result<(String, Network), Error> {
     }
 }
 
-/// What cards have in common.
-fn card(name: &str) -> Card {
-    let features = Kind::Decc.features();
-    Card {
-        format: FORMAT,
-        name: name.into(),
-        kind: Kind::Decc,
-        hidden: 0,
-        steps: features.len(),
-        features: features.iter().map(|name| (*name).into()).collect(),
-        output: Kind::Decc.output().into(),
-        smoothing: 1.0,
-        normalisation: Normalisation {
-            input: "none".into(),
-            output: "none".into(),
-        },
-        weights_sha256: String::new(),
-        data: Data::default(),
-        training: Training::default(),
-        metrics: Metrics::default(),
-        quantisation: None,
-        version: env!("CARGO_PKG_VERSION").into(),
-    }
-}
-
-fn training(command: &str, seed: u64) -> Training {
-    Training {
-        command: command.into(),
-        batch: BATCH as u64,
-        optimiser: "Adam".into(),
-        seed,
-        library: "none".into(),
-        ..Training::default()
-    }
-}
-
-/// The files, of a card that lacks only the hash of its weights.
-fn both(card: Card, policy: &Network) -> Result<ModelFiles, Error> {
-    let weights = serialize(&tensors(policy))?;
-    let card = Card {
-        weights_sha256: sha256(&weights),
-        ..card
-    };
-    let mut text = serde_json::to_vec_pretty(&card)
-        .map_err(|error| Error::Options(format!("the card of {} cannot be written: {error}", card.name)))?;
-    text.push(b'\n');
-    Ok(ModelFiles { weights, card: text })
-}
-
 /// What it was trained by.
 fn loss(options: &Options) -> &'static str {
     match options.stages.is_empty() {
         true => "cloning of a rule (Swift's, in units of the path)",
         false => "multi-agent deterministic policy gradients (MADDPG, TD3), from a clone of a rule",
-    }
-}
-
-/// A row of weights per sum, as PyTorch has them.
-fn tensors(policy: &Network) -> Weights {
-    let mut weights = Weights::new();
-    for ((layer, bias, own), name) in policy.parts().zip(DECC_NAMES) {
-        let columns = layer.columns();
-        let rows = paceline_congestion::learned::dense::transposed((layer.inputs, columns), own);
-        weights.insert(
-            format!("{name}.weight"),
-            Tensor::new(&[columns, layer.inputs], rows),
-        );
-        weights.insert(format!("{name}.bias"), Tensor::new(&[columns], bias.to_vec()));
-    }
-    weights
-}
-
-fn data(decisions: u64, seed: u64) -> Data {
-    let source = |scenario: &str| {
-        DataSource {
-        scenario: scenario.into(),
-        scheme: "external".into(),
-        settings: vec![
-            "rate, delay, buffer, packets, flows, first rates and latency of decisions drawn for each episode".into(),
-        ],
-        seed,
-        fidelity: "exact".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        ..DataSource::default()
-    }
-    };
-    Data {
-        pairs: decisions,
-        train: decisions,
-        sources: ["rl-cc", "rl-cc-all-to-all"].map(source).to_vec(),
-        ..Data::default()
     }
 }
 

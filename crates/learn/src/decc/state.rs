@@ -2,19 +2,10 @@
 
 use paceline_congestion::decc::features::ONCE;
 
+use crate::course::Facts;
+
 /// Numbers of it.
 pub(super) const GLOBAL: usize = 12;
-
-/// The network, as a critic knows it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Facts {
-    /// The bottleneck's rate, in Gbit/s.
-    pub(super) gbps: f64,
-    /// The empty network's round trip, in us.
-    pub(super) base_us: f64,
-    /// The buffer, in bandwidth-delay products.
-    pub(super) buffer: f64,
-}
 
 /// The share of the line that a feature stands for.
 fn share(log: f32) -> f64 {

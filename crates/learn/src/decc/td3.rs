@@ -7,9 +7,10 @@ use paceline_congestion::learned::card::DECC;
 use paceline_congestion::learned::layers::{Layer, Network, Units};
 use paceline_kernel::rng::Rng;
 
-use super::pass::{Adam, Pass, backward, forward};
 use super::replay::Sample;
 use super::state::GLOBAL;
+use crate::pass::{Fitted, Pass, backward, first, forward};
+use crate::rng::normal;
 
 /// Numbers that a critic reads: all agents, one agent's features, its action.
 const JOINT: usize = GLOBAL + INPUTS + 1;
@@ -22,34 +23,13 @@ const CRITIC: [Layer; 4] = [
     Layer::new(32, 1, Units::Linear),
 ];
 
-/// Steps of the optimisers, and the longest gradient.
+/// Steps of the optimisers.
 const CRITIC_RATE: f64 = 1e-3;
 pub(super) const ACTOR_RATE: f64 = 3e-4;
-const LONGEST: f32 = 1.0;
 /// Noise of the target's action, of a range from -1 to 1, and where it is cut.
 const NOISE: (f64, f64) = (0.1, 0.2);
 /// How far targets follow in a step.
 const FOLLOW: f32 = 0.005;
-
-/// A network with the means of its optimiser.
-#[derive(Clone)]
-struct Fitted {
-    network: Network,
-    adam: Adam,
-}
-
-impl Fitted {
-    fn new(network: Network) -> Self {
-        Self {
-            adam: Adam::new(network.values().len()),
-            network,
-        }
-    }
-
-    fn step(&mut self, slope: &[f32], rate: f64) {
-        self.adam.step(self.network.values_mut(), slope, rate, LONGEST);
-    }
-}
 
 /// Policy, critics, and their slower copies.
 #[derive(Clone)]
@@ -59,20 +39,6 @@ pub(super) struct Learner {
     slow_actor: Network,
     slow_critics: [Network; 2],
     updates: u64,
-}
-
-/// Random numbers that keep the size of what goes through rectified units; the last layer's are small.
-fn first(layers: &[Layer], rng: &mut Rng) -> Network {
-    let mut values = Vec::new();
-    for (place, layer) in layers.iter().enumerate() {
-        values.resize(values.len() + layer.columns(), 0.0);
-        let last = place + 1 == layers.len();
-        let reach = (6.0 / layer.inputs as f64).sqrt() * if last { 0.1 } else { 1.0 };
-        let weights =
-            (0..layer.inputs * layer.columns()).map(|_| ((2.0 * rng.next_f64() - 1.0) * reach) as f32);
-        values.extend(weights);
-    }
-    Network::new(layers, values)
 }
 
 impl Learner {
@@ -240,9 +206,4 @@ fn huber(pass: &Pass, goals: &[f32]) -> (Vec<f32>, f64) {
     });
     let loss = loss.sum::<f64>() / f64::from(rows);
     (off.map(|off| off.clamp(-1.0, 1.0) / rows).collect(), loss)
-}
-
-/// The sum of twelve even draws, less six: near enough to normal, and of basic operations.
-pub(super) fn normal(rng: &mut Rng) -> f64 {
-    (0..12).map(|_| rng.next_f64()).sum::<f64>() - 6.0
 }

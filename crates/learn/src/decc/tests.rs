@@ -3,8 +3,8 @@ use paceline_congestion::learned::Model;
 use paceline_congestion::learned::card::DECC;
 use paceline_congestion::learned::layers::{Layer, Policy, Units};
 
-use super::pass::{Adam, backward, forward};
 use super::*;
+use crate::pass::{Adam, backward, forward};
 
 fn number(k: usize) -> f32 {
     ((k * 37 % 101) as f32 - 50.0) / 80.0
@@ -179,7 +179,7 @@ fn the_rule_by_hand() {
 
 #[test]
 fn what_critics_see_by_hand() {
-    let facts = state::Facts {
+    let facts = course::Facts {
         gbps: 100.0,
         base_us: 8.0,
         buffer: 2.0,

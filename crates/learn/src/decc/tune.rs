@@ -7,10 +7,10 @@ use paceline_kernel::rng::Rng;
 
 use super::compress::{Asked, Compressed, Grid, compress};
 use super::driver::{Decider, Driver, Manner, judge};
-use super::pass::{Adam, backward, forward};
 use super::replay::Transition;
-use super::{BATCH, DRIVERS, Options, STAGES, course, stream};
-use crate::Error;
+use super::{BATCH, DRIVERS, Options, STAGES, stream};
+use crate::pass::{Adam, backward, forward};
+use crate::{Error, course};
 
 /// How much it learns from.
 #[derive(Clone, Copy, Debug, PartialEq)]

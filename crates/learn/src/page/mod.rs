@@ -1,5 +1,6 @@
 //! `report.html` of a training: how it went, and what came of it.
 
+mod aurora;
 mod courses;
 mod data;
 mod forest;
@@ -12,6 +13,7 @@ mod tests;
 use paceline_lab::text::percent;
 use paceline_report::{Axis, Chart, Kind, Line, Width};
 
+pub use aurora::{AuroraPage, aurora};
 pub use courses::{
     Course, CourseErrors, ON_POLICY, by_course, errors_by_course, row as on_policy_row, tested_courses,
     unseen_courses,

@@ -1,18 +1,15 @@
 //! Training ADPG's policy.
 
-use std::io::Write as _;
-use std::path::Path;
 use std::time::Instant;
 
-use paceline_lab::files::Folder;
 use paceline_learn::adpg::{self, CASES, Options, TrainedPolicy, Update};
 use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use crate::commands::folder::{write_json, write_page};
-use crate::failure::{Done, Ended};
-use crate::{interrupt, output};
+use super::policy::{Policy, finish};
+use crate::failure::Ended;
+use crate::interrupt;
 
 /// Updates of which a line is the mean.
 const ROW: usize = 50;
@@ -32,40 +29,27 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         interrupt::control()
     };
     let trained = adpg::train(&options, &mut watch)?;
-    let _kept = kept.unless_whole();
     let wall_s = begun.elapsed().as_secs_f64();
-    let folder = Folder::create(&args.folder(), args.force)?;
     let name = name(&options);
-    let files = adpg::files(&name, &trained, &args.command())?;
-    for (end, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
-        folder.write(Path::new(&format!("{name}.{end}")), |out| out.write_all(bytes))?;
-    }
-    let record = record(&trained, &args.command());
-    write_json(&folder, &record)?;
     let page = PolicyPage {
         trained: &trained,
         command: args.command(),
         facts: facts(&trained),
     };
-    write_page(&folder, &page::policy(&page)?)?;
-    folder.commit()?;
-    if args.say.json {
-        output::print_json(&record)?;
-    } else if !args.say.quiet {
-        output::print(&told(&trained, args, wall_s))?;
-    }
-    Ok(match trained.stopped {
-        true => Done::Interrupted,
-        false => Done::All,
-    })
+    let policy = Policy {
+        files: adpg::files(&name, &trained, &args.command())?,
+        name,
+        beside: Vec::new(),
+        record: record(&trained, &args.command()),
+        page: Some(page::policy(&page)?),
+        told: told(&trained, args, wall_s),
+        stopped: trained.stopped,
+    };
+    finish(&policy, args, kept)
 }
 
-/// The model's name: of other seeds than the first with the seed.
 fn name(options: &Options) -> String {
-    match options.seed {
-        1 => "adpg".to_string(),
-        seed => format!("adpg-{seed}"),
-    }
+    super::policy::name("adpg", options.seed)
 }
 
 fn options(args: &TrainArgs) -> Options {

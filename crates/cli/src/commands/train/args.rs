@@ -19,6 +19,7 @@ Examples:
   paceline train lstm --scenarios my.toml --resume results/train-lstm/checkpoints/round-07
   paceline train pidnn                       the gains of the controller, in the simulator
   paceline train adpg                        the policy that ships again, in environments for learning
+  paceline train aurora                      the same of Aurora, by proximal policy optimisation
   paceline train decc                        the policy of DECC: clones a rule, then learns with critics
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
 
@@ -51,6 +52,8 @@ pub(crate) enum Trainee {
     Pidnn,
     /// The policy of ADPG (RL-CC), while it decides
     Adpg,
+    /// The policy of Aurora (PCC-RL), each flow for itself
+    Aurora,
     /// The policy of DECC, with critics that see all flows of a bottleneck
     Decc,
 }
@@ -96,7 +99,8 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub(crate) pairs: Option<usize>,
 
-    /// Rounds; each is a part of the pairs of its own [default: 19]; of adpg updates [default: 1000]
+    /// Rounds; each is a part of the pairs of its own [default: 19]; of adpg updates [default: 1000],
+    /// of aurora rounds of 8192 decisions [default: 200]
     #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: Option<u32>,
     /// Pairs between two steps of the optimiser [default: 10]
@@ -133,16 +137,16 @@ pub(crate) struct TrainArgs {
     pub(crate) resume: Option<PathBuf>,
 
     /// A training of seconds, which shows that it learns and not where it ends
-    #[arg(long, help_heading = "Policies (adpg, decc)")]
+    #[arg(long, help_heading = "Policies (adpg, aurora, decc)")]
     pub(crate) quick: bool,
     /// Train only the clone of the rule that a training begins with
-    #[arg(long, help_heading = "Policies (adpg, decc)")]
+    #[arg(long, help_heading = "Policies (adpg, aurora, decc)")]
     pub(crate) clone: bool,
     /// Train nothing: prune and quantise a policy, one that ships or a model's file, and tune what is left
     #[arg(
         long,
         value_name = "MODEL",
-        help_heading = "Policies (adpg, decc)",
+        help_heading = "Policies (adpg, aurora, decc)",
         conflicts_with_all = ["clone", "resume"]
     )]
     pub(crate) compress: Option<String>,
@@ -297,11 +301,11 @@ impl TrainArgs {
             found.map(|&(option, _)| option)
         };
         let (wrong, about) = match self.what {
-            Trainee::Adpg => (
+            Trainee::Adpg | Trainee::Aurora => (
                 (given(&of_gains).or_else(|| given(&of_decc)))
                     .or_else(|| given(&of_networks.map(|(option, is)| (option, is && option != "--rounds"))))
                     .or_else(|| given(&of_runs)),
-                "is not about policies: `train adpg` takes --seed, --rounds and --quick",
+                "is not about policies: `train adpg` and `train aurora` take --seed, --rounds and --quick",
             ),
             Trainee::Decc => {
                 let others = of_networks.map(|(option, is)| (option, is && option != "--resume"));
@@ -314,7 +318,10 @@ impl TrainArgs {
                 )
             }
             _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),
-            _ if self.quick => (given(&of_policies), "goes with `train adpg` and `train decc`"),
+            _ if self.quick => (
+                given(&of_policies),
+                "goes with `train adpg`, `train aurora` and `train decc`",
+            ),
             Trainee::Pidnn => (
                 given(&of_networks),
                 "is about networks, and `train pidnn` trains the gains of the controller",

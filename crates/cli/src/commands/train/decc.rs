@@ -1,18 +1,15 @@
 //! Training DECC's policy.
 
 use std::fs;
-use std::io::Write as _;
-use std::path::Path;
 use std::time::Instant;
 
-use paceline_lab::files::Folder;
 use paceline_learn::decc::{self, Options, Reached, TrainedPolicy, Update};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use crate::commands::folder::write_json;
-use crate::failure::{Done, Ended, Failure};
-use crate::{interrupt, output};
+use super::policy::{Policy, finish};
+use crate::failure::{Ended, Failure};
+use crate::interrupt;
 
 /// Where a training may be resumed from.
 const CHECKPOINT: &str = "checkpoint.bin";
@@ -35,43 +32,29 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Ok(())
     };
     let trained = decc::train(&options, from, &mut watch, &mut reached)?;
-    let _kept = kept.unless_whole();
     let wall_s = begun.elapsed().as_secs_f64();
-    let folder = Folder::create(&args.folder(), args.force)?;
     let name = name(&options);
-    let files = decc::files(&name, &trained, &args.command())?;
-    for (end, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
-        folder.write(Path::new(&format!("{name}.{end}")), |out| out.write_all(bytes))?;
-    }
     // From a clone whose critics learned nothing no stage can go on.
-    if let Some(bytes) = checkpoint.filter(|_| !args.clone) {
-        folder.write(Path::new(CHECKPOINT), |out| out.write_all(&bytes))?;
-    }
-    let record = record(&trained, &args.command());
-    write_json(&folder, &record)?;
-    folder.commit()?;
-    if args.say.json {
-        output::print_json(&record)?;
-    } else if !args.say.quiet {
-        output::print(&told(&trained, args, wall_s))?;
-    }
-    Ok(match trained.stopped {
-        true => Done::Interrupted,
-        false => Done::All,
-    })
+    let checkpoint = checkpoint.filter(|_| !args.clone);
+    let policy = Policy {
+        files: decc::files(&name, &trained, &args.command())?,
+        name,
+        beside: checkpoint.into_iter().map(|bytes| (CHECKPOINT, bytes)).collect(),
+        record: record(&trained, &args.command()),
+        page: None,
+        told: told(&trained, args, wall_s),
+        stopped: trained.stopped,
+    };
+    finish(&policy, args, kept)
 }
 
-/// The model's name: of other seeds than the first with the seed.
 fn name(options: &Options) -> String {
     let name = if options.stages.is_empty() {
         "decc-clone"
     } else {
         "decc"
     };
-    match options.seed {
-        1 => name.to_string(),
-        seed => format!("{name}-{seed}"),
-    }
+    super::policy::name(name, options.seed)
 }
 
 fn options(args: &TrainArgs) -> Options {

@@ -1,10 +1,8 @@
-//! The curriculum: what is trained in, stage after stage.
+//! The networks and flows in which policies are trained, chosen and judged, stage after stage.
 
 use paceline_env::Source;
 use paceline_kernel::rng::Rng;
 use paceline_scenario::Overrides;
-
-use super::state::Facts;
 
 /// Seeds of scenarios: those of training, those by which policies are chosen, and from where on those are by which a
 /// policy that was chosen may be judged.
@@ -31,13 +29,29 @@ pub struct Stage {
     pub steps: usize,
 }
 
+/// The network, as a critic knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Facts {
+    /// The bottleneck's rate, in Gbit/s.
+    pub(crate) gbps: f64,
+    /// The empty network's round trip, in us.
+    pub(crate) base_us: f64,
+    /// The buffer, in bandwidth-delay products.
+    pub(crate) buffer: f64,
+}
+
 /// A network and its flows, drawn for an episode.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Drawn {
-    pub(super) scenario: &'static str,
-    pub(super) set: Vec<String>,
-    pub(super) facts: Facts,
+pub(crate) struct Drawn {
+    pub(crate) scenario: &'static str,
+    pub(crate) set: Vec<String>,
+    pub(crate) facts: Facts,
 }
+
+/// The scenarios that networks are drawn of.
+pub(crate) const MANY_TO_ONE: &str = "rl-cc";
+/// See [`MANY_TO_ONE`].
+pub(crate) const ALL_TO_ALL: &str = "rl-cc-all-to-all";
 
 /// Hosts that send, at most.
 const SENDERS: u32 = 32;
@@ -51,7 +65,7 @@ fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
 
 /// An episode's network: a rate of 25 to 400 Gbit/s, a round trip of 4 to 40 us, a buffer of 1/4 to 4 bandwidth-delay
 /// products, first rates of 1/64 to 1/2 of the line's.
-pub(super) fn draw(stage: &Stage, rng: &mut Rng) -> Drawn {
+pub(crate) fn draw(stage: &Stage, rng: &mut Rng) -> Drawn {
     let gbps = [25.0, 40.0, 100.0, 200.0, 400.0][rng.below(5) as usize];
     let delay_us = between(rng, (1.0, 10.0));
     let flows = between(rng, (f64::from(stage.flows.0), f64::from(stage.flows.1) + 0.99)) as u32;
@@ -115,7 +129,7 @@ fn network(plan: &Plan) -> Drawn {
     let scenario = if plan.all_to_all {
         let rounds = plan.flows.div_ceil(3).max(1);
         set.extend((1..=4).map(|to| format!("workload.to-{to}.incast.rounds={rounds}")));
-        "rl-cc-all-to-all"
+        ALL_TO_ALL
     } else {
         let rounds = plan.flows.div_ceil(SENDERS);
         let senders = plan.flows.div_ceil(rounds);
@@ -125,7 +139,7 @@ fn network(plan: &Plan) -> Drawn {
             format!("workload.many-to-one.incast.receiver={}", senders + 1),
             format!("workload.many-to-one.incast.rounds={rounds}"),
         ]);
-        "rl-cc"
+        MANY_TO_ONE
     };
     Drawn {
         scenario,
@@ -139,7 +153,7 @@ fn network(plan: &Plan) -> Drawn {
 }
 
 /// Networks by which a stage's policies are chosen: the same ones each time.
-pub(super) fn trials(stage: &Stage) -> Vec<Drawn> {
+pub(crate) fn trials(stage: &Stage) -> Vec<Drawn> {
     let (least, most) = (f64::from(stage.flows.0), f64::from(stage.flows.1));
     let one = |(place, gbps, delay_us): (i32, f64, f64)| {
         let flows = least * libm::exp2(libm::log2(most / least) * f64::from(place) / 5.0);
@@ -167,7 +181,7 @@ pub(super) fn trials(stage: &Stage) -> Vec<Drawn> {
 }
 
 impl Drawn {
-    pub(super) fn source(&self) -> Source {
+    pub(crate) fn source(&self) -> Source {
         Source {
             name: self.scenario.to_string(),
             overrides: Overrides {

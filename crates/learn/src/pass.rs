@@ -3,18 +3,19 @@
 use paceline_congestion::learned::activation::{sigmoid, tanh};
 use paceline_congestion::learned::dense::{product, transposed};
 use paceline_congestion::learned::layers::{Layer, Network, Units};
+use paceline_kernel::rng::Rng;
 
 /// What each layer read and summed up.
-pub(super) struct Pass {
+pub(crate) struct Pass {
     rows: usize,
-    pub(super) inputs: Vec<Vec<f32>>,
+    pub(crate) inputs: Vec<Vec<f32>>,
     sums: Vec<Vec<f32>>,
     /// What came out.
-    pub(super) output: Vec<f32>,
+    pub(crate) output: Vec<f32>,
 }
 
 /// Rows of inputs, one behind the other.
-pub(super) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
+pub(crate) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
     let (mut inputs, mut all, mut now) = (Vec::new(), Vec::new(), input);
     for (layer, bias, weights) in network.parts() {
         let columns = layer.columns();
@@ -38,7 +39,7 @@ pub(super) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
 
 /// Adds to `slope`, if it is wanted, the derivatives by the network's numbers of what has the derivatives `by_output`;
 /// gives those by the inputs.
-pub(super) fn backward(
+pub(crate) fn backward(
     network: &Network,
     pass: &Pass,
     by_output: Vec<f32>,
@@ -102,7 +103,7 @@ fn by_sums(layer: &Layer, sums: &[f32], by: &[f32]) -> Vec<f32> {
 
 /// Adam (Kingma and Ba, 2015), for numbers in a row.
 #[derive(Clone)]
-pub(super) struct Adam {
+pub(crate) struct Adam {
     mean: Vec<f32>,
     square: Vec<f32>,
     lacking: (f64, f64),
@@ -112,7 +113,7 @@ impl Adam {
     const DECAY: (f64, f64) = (0.9, 0.999);
     const EPSILON: f32 = 1e-8;
 
-    pub(super) fn new(size: usize) -> Self {
+    pub(crate) fn new(size: usize) -> Self {
         Self {
             mean: vec![0.0; size],
             square: vec![0.0; size],
@@ -121,7 +122,7 @@ impl Adam {
     }
 
     /// A step down `slope`, which is cut to the length `longest` first.
-    pub(super) fn step(&mut self, values: &mut [f32], slope: &[f32], rate: f64, longest: f32) {
+    pub(crate) fn step(&mut self, values: &mut [f32], slope: &[f32], rate: f64, longest: f32) {
         let length = slope.iter().map(|by| by * by).sum::<f32>().sqrt();
         let cut = if length > longest { longest / length } else { 1.0 };
         self.lacking.0 *= Self::DECAY.0;
@@ -137,4 +138,41 @@ impl Adam {
             *value -= rate * *mean / ((*square * whole).sqrt() + Self::EPSILON);
         }
     }
+}
+
+/// The longest gradient of a step.
+const LONGEST: f32 = 1.0;
+
+/// A network with the means of its optimiser.
+#[derive(Clone)]
+pub(crate) struct Fitted {
+    pub(crate) network: Network,
+    adam: Adam,
+}
+
+impl Fitted {
+    pub(crate) fn new(network: Network) -> Self {
+        Self {
+            adam: Adam::new(network.values().len()),
+            network,
+        }
+    }
+
+    pub(crate) fn step(&mut self, slope: &[f32], rate: f64) {
+        self.adam.step(self.network.values_mut(), slope, rate, LONGEST);
+    }
+}
+
+/// Random numbers that keep the size of what goes through rectified units; the last layer's are small.
+pub(crate) fn first(layers: &[Layer], rng: &mut Rng) -> Network {
+    let mut values = Vec::new();
+    for (place, layer) in layers.iter().enumerate() {
+        values.resize(values.len() + layer.columns(), 0.0);
+        let last = place + 1 == layers.len();
+        let reach = (6.0 / layer.inputs as f64).sqrt() * if last { 0.1 } else { 1.0 };
+        let weights =
+            (0..layer.inputs * layer.columns()).map(|_| ((2.0 * rng.next_f64() - 1.0) * reach) as f32);
+        values.extend(weights);
+    }
+    Network::new(layers, values)
 }

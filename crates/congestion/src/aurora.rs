@@ -1,0 +1,293 @@
+//! Aurora: a network multiplies the rate, twice per round trip, by how delay grows, how long it is, and how much of what
+//! was sent arrived.
+//!
+//! # What it does
+//! Time goes in monitor intervals of half a round trip of the empty network. At the end of each the sender makes three
+//! numbers of what it has counted in it, puts those of the last ten intervals into a network, and multiplies its rate by
+//! what comes out. The network was trained in the simulator, by proximal policy optimisation: `paceline train aurora`.
+//! Each flow wants the most for itself; nothing in its reward is about others.
+//!
+//! # Signal it needs
+//! The round-trip times and what was acknowledged. Data packets carry the time at which they were sent. Switches do
+//! nothing.
+//!
+//! # Equations
+//! With R the mean round-trip time of an interval of length T, d the empty network's:
+//! ```text
+//! growth  = (R[t] - R[t-1]) / T, from -10 to 10                                  (1)
+//! latency = min(R[t] / d, 10)                                                    (2)
+//! sent    = rate / delivered, at most 10; 1 where nothing was                    (3)
+//! a = network of (1) to (3) over the last ten intervals, from -10 to 10          (4)
+//! rate = rate (1 + step a) where a >= 0, rate / (1 - step a) otherwise           (5)
+//! ```
+//! The network is 30-32-16-1, hyperbolic tangents, and a sum at its end. In training the reward of an interval is, with
+//! what was delivered as a share of the line and the share of acknowledgements that told of a loss,
+//! ```text
+//! 10 delivered - 2 (R / d - 1) - 2000 loss                                       (6)
+//! ```
+//!
+//! # Parameters
+//! [`Params`].
+//!
+//! # Where we differ from the paper or public code
+//! * Trained in networks of data centres: 25 to 400 Gbit/s, round trips of 4 to 40 us, 1 to 16 flows of which each learns
+//!   and decides for itself. The authors' are of 100 to 500 packets per second, 50 to 500 ms, and one flow.
+//! * (6) has the line and the empty network's round trip as units, where the authors' has packets per second and seconds
+//!   (10, 1000 and 2000).
+//! * (1) is the difference to the interval before; the authors take that of an interval's halves. Where many flows share a
+//!   line an interval has less than two acknowledgements.
+//! * (2) is over the empty network's round trip; the authors take the least that the flow has seen.
+//! * An interval is half of the empty network's round trip, or up to the next acknowledgement where there is none for
+//!   longer; the authors' is half the mean round-trip time.
+//! * In training what is below -5 counts as -5: otherwise flows learned to brake, and no more.
+//! * Cuts at 10: ours. So a decision changes the rate by a quarter at the most.
+//!
+//! # References
+//! N. Jay et al., "A Deep Reinforcement Learning Perspective on Internet Congestion Control", ICML 2019.
+//! J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017.
+//! Public code: PCCproject/PCC-RL (Apache-2.0).
+
+use std::sync::Arc;
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::adpg::multiplier;
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, PathInfo, Report, SendLimits};
+use crate::external::{self, Clock, External};
+use crate::learned::layers::Policy;
+use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::registry::{Definition, Scheme, WindowMode};
+
+params! {
+    /// Parameters of Aurora.
+    pub struct Params {
+        /// The network: the name of a model that ships (`paceline list models`), or the path of a model file;
+        /// auto is `aurora`.
+        model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train aurora`";
+        /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
+        /// model has.
+        model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
+        /// The relative change of the rate for an action of 1.
+        step: f64 = STEP, in Range::AboveUpTo(0.0, 1.0), from "PCC-RL: DELTA_SCALE";
+        /// The length of a monitor interval; auto is half a round trip of the empty network.
+        interval: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "PCC-RL: half the mean round-trip time";
+        /// A flow's first rate; auto is half the line's.
+        initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "PCC-RL: 0.3 to 1.5 of the link's";
+        /// The lowest rate.
+        min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
+        /// From a question to the effect of its answer: the time that a NIC computes.
+        decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
+        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        decisions_in_service: u32 = 0, in Range::Any, from "ours";
+    }
+}
+
+/// Of equation (5).
+pub const STEP: f64 = 0.025;
+/// The largest action.
+pub const CUT: f32 = 10.0;
+/// Numbers of an interval.
+pub const ONCE: usize = 3;
+/// Intervals that are seen.
+pub const HISTORY: usize = 10;
+/// Numbers that the network reads.
+pub const INPUTS: usize = ONCE * HISTORY;
+/// The largest of these numbers.
+const LARGEST: f64 = 10.0;
+/// The model that ships.
+const SHIPPED: &str = "aurora";
+
+/// Equation (1), in times of any unit.
+pub fn growth(now: f64, before: f64, span: f64) -> f64 {
+    match span > 0.0 {
+        true => ((now - before) / span).clamp(-LARGEST, LARGEST),
+        false => 0.0,
+    }
+}
+
+/// Equation (3), in rates of any unit.
+pub fn sent(rate: f64, delivered: f64) -> f64 {
+    match delivered > 0.0 {
+        true => (rate / delivered).min(LARGEST),
+        false => 1.0,
+    }
+}
+
+/// Equation (2), of a latency in round trips of the empty network.
+pub fn latency(rtt_per_base: f32) -> f32 {
+    rtt_per_base.min(LARGEST as f32)
+}
+
+/// Half a round trip of the empty network.
+pub fn interval(base_rtt: Span) -> Span {
+    Span::from_ps((base_rtt.as_ps() / 2).max(1))
+}
+
+/// Equations (1) to (3), of what a sender tells.
+fn observe(report: &Report, path: &PathInfo) -> [f32; ONCE] {
+    let (span_us, rtt_us) = (report.span().as_us_f64(), report.tally.rtt_mean().as_us_f64());
+    let delivered = match span_us > 0.0 {
+        true => report.tally.acked as f64 * 8e-3 / span_us,
+        false => 0.0,
+    };
+    let before = match report.asked {
+        1 => rtt_us,
+        _ => report.rtt_before.as_us_f64(),
+    };
+    [
+        growth(rtt_us, before, span_us) as f32,
+        latency((rtt_us / path.base_rtt.as_us_f64().max(1e-9)) as f32),
+        sent(report.limits.rate.as_gbps_f64(), delivered) as f32,
+    ]
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "aurora",
+        aliases: &[],
+        title: "Aurora (PCC-RL)",
+        paper: "Jay et al., A Deep Reinforcement Learning Perspective on Internet Congestion Control, ICML 2019",
+        summary: "Multiplies the rate twice per round trip by what a small network says of delay and of what arrives.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("aurora.rs"),
+    };
+
+    fn explicit(&self) -> Self {
+        let mut params = self.clone();
+        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
+        params
+    }
+
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        shipped::asked(&mut self.model)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        shipped::check(Kind::Aurora, &self.model, &self.model_hash, SHIPPED)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            timestamp: true,
+            repaces: true,
+            decisions: Some(Decisions {
+                latency: self.decision_latency,
+                in_service: self.decisions_in_service,
+                outside: false,
+            }),
+            ..Needs::default()
+        }
+    }
+
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Aurora::new(self, path))
+    }
+}
+
+/// The sender of a flow: it asks when one does that is decided for outside, and has the answer itself.
+#[derive(Clone, Debug)]
+pub struct Aurora {
+    asks: External,
+    model: Arc<Model>,
+    step: f64,
+    /// What the network reads, the oldest first; nothing before the first decision.
+    seen: Option<[f32; INPUTS]>,
+    action: f32,
+}
+
+impl Aurora {
+    /// A sender at its first rate.
+    ///
+    /// # Panics
+    /// If the model is not there, or decides nothing: parameters are to be validated first.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let model = shipped::model(&params.model, SHIPPED).filter(|model| model.fits(Kind::Aurora).is_ok());
+        let half = BitRate::from_bps((path.line_rate.as_bps() / 2).max(1));
+        let asks = external::Params {
+            clock: Clock::Feedback,
+            interval: params.interval.or(interval(path.base_rtt)),
+            initial_rate: params.initial_rate.or(half),
+            min_rate: params.min_rate,
+            ..external::Params::default()
+        };
+        Self {
+            asks: External::new(&asks, path),
+            model: model.expect("parameters were validated with a policy"),
+            step: params.step,
+            seen: None,
+            action: 0.0,
+        }
+    }
+
+    /// The last action, over the largest.
+    pub fn action(&self) -> f32 {
+        self.action
+    }
+
+    fn policy(&self) -> &dyn Policy {
+        self.model
+            .decides()
+            .expect("it was checked when the sender was made")
+    }
+
+    /// Equations (1) to (5).
+    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
+        let now = observe(report, path);
+        let seen = match self.seen {
+            Some(mut seen) => {
+                seen.copy_within(ONCE.., 0);
+                seen[INPUTS - ONCE..].copy_from_slice(&now);
+                seen
+            }
+            // The first is those before it, too.
+            None => std::array::from_fn(|k| now[k % ONCE]),
+        };
+        self.seen = Some(seen);
+        self.action = (self.policy().decide(&seen) / CUT).clamp(-1.0, 1.0);
+        let factor = multiplier(self.action, self.step * f64::from(CUT));
+        let bps = report.limits.rate.as_bps() as f64 * factor;
+        SendLimits {
+            rate: BitRate::from_bps((bps as u64).max(1)),
+            window: Bytes::MAX,
+        }
+    }
+}
+
+impl CongestionControl for Aurora {
+    fn limits(&self) -> SendLimits {
+        self.asks.limits()
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.asks.on_ack(cx, ack);
+    }
+
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
+        self.asks.on_cnp(cx, cnp);
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.asks.on_timeout(cx);
+    }
+
+    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
+        let Some(&report) = self.asks.report() else {
+            return;
+        };
+        let limits = self.decide(&report, cx.path);
+        self.asks.on_answer(cx, limits);
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.asks.on_idle(cx, ack);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Flows of environments, who decide by a policy and some chance, and what they go through.
+
+use paceline_congestion::aurora::{CUT, HISTORY, INPUTS, ONCE, STEP, latency};
+use paceline_congestion::learned::layers::{Network, Policy as _};
+use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward};
+use paceline_kernel::rng::Rng;
+
+use super::ppo::{Course, Step, likelihood};
+use crate::Error;
+use crate::course::{Drawn, SELECTION, Stage, TRAINING, draw};
+use crate::rng::normal;
+
+/// Rewards that are learned from are not below: one loss among ten acknowledgements would weigh more than all else, and
+/// flows would learn to brake before anything else.
+const LEAST: f32 = -5.0;
+
+/// An agent: what it went through, and what it did last, whose reward is not known yet.
+#[derive(Clone, Default)]
+struct Seat {
+    steps: Vec<Step>,
+    last: Option<Step>,
+}
+
+/// An environment under way.
+struct Episode {
+    environment: Environment,
+    batch: Batch,
+    seats: Vec<Seat>,
+}
+
+/// What a flow sees, does and gets: as the scheme's.
+pub(super) fn config() -> Result<Config, Error> {
+    let features = ["rtt-growth", "rtt", "sent"].map(Feature::find);
+    Ok(Config {
+        features: features.into_iter().collect::<Result<_, _>>()?,
+        history: HISTORY,
+        action: Action::RateMultiplier,
+        step: STEP * f64::from(CUT),
+        reward: Reward::Aurora,
+        agents: Agents::Flow,
+    })
+}
+
+impl Episode {
+    fn new(drawn: &Drawn, seed: u64) -> Result<Self, Error> {
+        let mut source = drawn.source();
+        source.overrides.seed = Some(seed);
+        let half_ns = (500.0 * drawn.facts.base_us) as u64;
+        source.overrides.set.extend([
+            "cc.external.clock=feedback".to_string(),
+            format!("cc.external.interval={half_ns}ns"),
+        ]);
+        let environment = Environment::new(source, config()?)?;
+        Ok(Self {
+            seats: vec![Seat::default(); environment.agents()],
+            environment,
+            batch: Batch::default(),
+        })
+    }
+
+    /// Goes on to the next questions and answers them by `decide`, which gives an action and how likely it was. Says how many
+    /// there were; none if the episode is over.
+    fn go_on(&mut self, decide: &mut dyn FnMut(&[f32; INPUTS]) -> (f32, f32)) -> Result<usize, Error> {
+        self.environment.poll(&mut self.batch)?;
+        let mut actions = Vec::with_capacity(self.batch.len());
+        for (row, &agent) in self.batch.agents.iter().enumerate() {
+            let mut seen = [0.0; INPUTS];
+            seen.copy_from_slice(self.batch.observation(row));
+            let delays = seen.iter_mut().skip(1).step_by(ONCE);
+            delays.for_each(|rtt| *rtt = latency(*rtt));
+            let seat = &mut self.seats[agent as usize];
+            if let Some(last) = seat.last.take() {
+                let reward = self.batch.rewards[row].max(LEAST);
+                seat.steps.push(Step { reward, ..last });
+            }
+            let (action, likelihood) = decide(&seen);
+            actions.push((action / CUT).clamp(-1.0, 1.0));
+            seat.last = Some(Step {
+                seen,
+                action,
+                likelihood,
+                reward: 0.0,
+            });
+        }
+        if !actions.is_empty() {
+            self.environment.submit(&actions)?;
+        }
+        Ok(actions.len())
+    }
+
+    /// What agents went through since it was asked last. Their last actions stay theirs.
+    fn courses(&mut self) -> Vec<Course> {
+        let mut courses = Vec::new();
+        for seat in &mut self.seats {
+            let steps = std::mem::take(&mut seat.steps);
+            if let (false, Some(last)) = (steps.is_empty(), &seat.last) {
+                courses.push(Course {
+                    steps,
+                    after: last.seen,
+                });
+            }
+        }
+        courses
+    }
+}
+
+/// Episode after episode.
+pub(super) struct Driver {
+    stage: Stage,
+    rng: Rng,
+    episode: Episode,
+}
+
+impl Driver {
+    pub(super) fn new(stage: Stage, mut rng: Rng) -> Result<Self, Error> {
+        let episode = begin(&stage, &mut rng)?;
+        Ok(Self { stage, rng, episode })
+    }
+
+    /// What agents go through in the next so many decisions, or a few more, by a policy and a deviation from it.
+    pub(super) fn drive(
+        &mut self,
+        (policy, deviation): (&Network, f64),
+        decisions: usize,
+    ) -> Result<Vec<Course>, Error> {
+        let (mut courses, mut done) = (Vec::new(), 0);
+        while done < decisions {
+            let rng = &mut self.rng;
+            let now = self.episode.go_on(&mut |seen| {
+                let mean = f64::from(policy.decide(seen));
+                let action = mean + deviation * normal(rng);
+                (action as f32, likelihood(action, mean, deviation) as f32)
+            })?;
+            if now == 0 {
+                courses.extend(self.episode.courses());
+                self.episode = begin(&self.stage, &mut self.rng)?;
+            }
+            done += now;
+        }
+        courses.extend(self.episode.courses());
+        Ok(courses)
+    }
+}
+
+fn begin(stage: &Stage, rng: &mut Rng) -> Result<Episode, Error> {
+    let drawn = draw(stage, rng);
+    Episode::new(&drawn, TRAINING.start + rng.below(TRAINING.end - TRAINING.start))
+}
+
+/// The mean reward of a policy without chance in a network, over an episode that nobody learns from.
+pub(super) fn judge(drawn: &Drawn, policy: &Network, number: u64) -> Result<f64, Error> {
+    let seed = SELECTION.start + number;
+    let mut episode = Episode::new(drawn, seed)?;
+    while episode.go_on(&mut |seen| (policy.decide(seen), 0.0))? > 0 {}
+    let courses = episode.courses();
+    let (mut sum, mut count) = (0.0, 0);
+    for step in courses.iter().flat_map(|course| &course.steps) {
+        (sum, count) = (sum + f64::from(step.reward), count + 1);
+    }
+    Ok(sum / f64::from(count.max(1)))
+}

@@ -1,0 +1,101 @@
+//! The files of policies that are networks of layers.
+
+use paceline_congestion::learned::dense::transposed;
+use paceline_congestion::learned::layers::Network;
+use paceline_congestion::learned::model::{
+    Card, Data, DataSource, FORMAT, Kind, Metrics, Normalisation, Training, sha256,
+};
+
+use crate::Error;
+use crate::train::{Tensor, Weights};
+use crate::write::{ModelFiles, serialize};
+
+/// What the cards of a kind have in common.
+pub(crate) fn card(kind: Kind, name: &str) -> Card {
+    let features = kind.features();
+    Card {
+        format: FORMAT,
+        name: name.into(),
+        kind,
+        hidden: 0,
+        steps: features.len(),
+        features: features.iter().map(|name| (*name).into()).collect(),
+        output: kind.output().into(),
+        smoothing: 1.0,
+        normalisation: Normalisation {
+            input: "none".into(),
+            output: "none".into(),
+        },
+        weights_sha256: String::new(),
+        data: Data::default(),
+        training: Training::default(),
+        metrics: Metrics::default(),
+        quantisation: None,
+        version: env!("CARGO_PKG_VERSION").into(),
+    }
+}
+
+/// How it was trained, but for what differs.
+pub(crate) fn training(command: &str, batch: usize, seed: u64) -> Training {
+    Training {
+        command: command.into(),
+        batch: batch as u64,
+        optimiser: "Adam".into(),
+        seed,
+        library: "none".into(),
+        ..Training::default()
+    }
+}
+
+/// What it learned from: networks that were drawn.
+pub(crate) fn data(decisions: u64, scenarios: &[&str], seed: u64) -> Data {
+    const DRAWN: &str =
+        "rate, delay, buffer, packets, flows, first rates and latency of decisions drawn for each episode";
+    let source = |scenario: &&str| DataSource {
+        scenario: (*scenario).into(),
+        scheme: "external".into(),
+        settings: vec![DRAWN.into()],
+        seed,
+        fidelity: "exact".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        ..DataSource::default()
+    };
+    Data {
+        pairs: decisions,
+        train: decisions,
+        sources: scenarios.iter().map(source).collect(),
+        ..Data::default()
+    }
+}
+
+/// The files, of a card that lacks only the hash of its weights.
+///
+/// # Errors
+/// The format refuses.
+pub(crate) fn files(card: Card, policy: &Network) -> Result<ModelFiles, Error> {
+    let weights = serialize(&tensors(card.kind, policy))?;
+    let card = Card {
+        weights_sha256: sha256(&weights),
+        ..card
+    };
+    let mut text = serde_json::to_vec_pretty(&card)
+        .map_err(|error| Error::Options(format!("the card of {} cannot be written: {error}", card.name)))?;
+    text.push(b'\n');
+    Ok(ModelFiles { weights, card: text })
+}
+
+/// A row of weights per sum, as PyTorch has them.
+fn tensors(kind: Kind, policy: &Network) -> Weights {
+    let mut weights = Weights::new();
+    let names = kind.layers().map_or(&[][..], |(_, names)| names);
+    for ((layer, bias, own), name) in policy.parts().zip(names) {
+        let columns = layer.columns();
+        let rows = transposed((layer.inputs, columns), own);
+        weights.insert(
+            format!("{name}.weight"),
+            Tensor::new(&[columns, layer.inputs], rows),
+        );
+        weights.insert(format!("{name}.bias"), Tensor::new(&[columns], bias.to_vec()));
+    }
+    weights
+}
