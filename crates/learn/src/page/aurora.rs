@@ -158,14 +158,17 @@ fn answers(trained: &TrainedPolicy) -> Part {
     let of = |growth: f32, sent: f32| -> Vec<(f64, f64)> {
         let point = |k: i32| {
             let latency = 1.0 + f64::from(k) / 20.0;
-            (latency, answer(trained, [growth, latency as f32, sent]))
+            (
+                latency,
+                100.0 * (answer(trained, [growth, latency as f32, sent]) - 1.0),
+            )
         };
         (0..=120).map(point).collect()
     };
     let still = || Line {
         dash: 1,
         guide: true,
-        ..Line::new("as before", 7, &[(1.0, 1.0), (7.0, 1.0)])
+        ..Line::new("as before", 7, &[(1.0, 0.0), (7.0, 0.0)])
     };
     let shown = |title: &str, note: &str, lines: Vec<Line>| Chart {
         kind: Kind::Lines,
@@ -174,13 +177,13 @@ fn answers(trained: &TrainedPolicy) -> Part {
             title,
             note,
             Axis::new("round-trip time, of the empty network's", ""),
-            Axis::new("multiplier", ""),
+            Axis::new("change of the rate", "%"),
             lines,
         )
     };
     Part {
         title: "What it does".into(),
-        text: "Rate over the rate before, after ten intervals alike.".into(),
+        text: "By how much it changes the rate after ten intervals alike.".into(),
         charts: vec![
             shown(
                 "By the growth of delay",
