@@ -43,6 +43,7 @@ const SHORTER: &[(&str, Shorter)] = &[
         Shorter::With("--scenarios my.toml --episodes 2 --settle 1"),
     ),
     ("train adpg", Shorter::With("--quick")),
+    ("train aurora", Shorter::With("--quick")),
     ("train decc", Shorter::With("--quick")),
     ("distill ", Shorter::With("--quick --rounds 1")),
     ("train ", Shorter::With("--pairs 300 --rounds 7")),
