@@ -46,11 +46,12 @@ use std::sync::Arc;
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, PathInfo, Report, SendLimits};
-use crate::external::{self, Clock, External};
+use crate::api::{CongestionControl, PathInfo, Report, SendLimits};
+use crate::external::{self, Clock};
+use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::mlp::INPUTS;
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
@@ -102,7 +103,16 @@ fn error_with(rtt_per_base: f64, share: f64, offset: f64, target: f64) -> f32 {
     (GAIN * (x - target)).clamp(CUT.0, CUT.1) as f32
 }
 
-/// Equation (3): by what the rate is multiplied.
+/// Equation (3): what a flow of this rate may do after an action.
+pub fn moved(rate: BitRate, (action, step): (f32, f64)) -> SendLimits {
+    let bps = rate.as_bps() as f64 * multiplier(action, step);
+    SendLimits {
+        rate: BitRate::from_bps((bps as u64).max(1)),
+        window: Bytes::MAX,
+    }
+}
+
+/// By what that multiplies the rate.
 pub fn multiplier(action: f32, step: f64) -> f64 {
     let action = f64::from(action);
     if action >= 0.0 {
@@ -124,46 +134,16 @@ impl Definition for Params {
         source: include_str!("adpg.rs"),
     };
 
-    fn explicit(&self) -> Self {
-        let mut params = self.clone();
-        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
-        params
-    }
-
-    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
-        shipped::asked(&mut self.model)
-    }
-
-    fn check(&self) -> Result<(), ParamError> {
-        shipped::check(Kind::Adpg, &self.model, &self.model_hash, SHIPPED)
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            timestamp: true,
-            repaces: true,
-            decisions: Some(Decisions {
-                latency: self.decision_latency,
-                in_service: self.decisions_in_service,
-                outside: false,
-            }),
-            ..Needs::default()
-        }
-    }
-
-    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
-        Some(self.min_rate)
-    }
+    policy_decides!(Kind::Adpg, SHIPPED);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        Box::new(Adpg::new(self, path))
+        Box::new(Adpg::sender(self, path))
     }
 }
 
-/// The sender of a flow: it asks when one does that is decided for outside, and has the answer itself.
+/// What decides for a flow.
 #[derive(Clone, Debug)]
 pub struct Adpg {
-    asks: External,
     model: Arc<Model>,
     base_rtt: Span,
     offset: f64,
@@ -178,84 +158,47 @@ impl Adpg {
     /// A sender at its first rate.
     ///
     /// # Panics
-    /// If the model is not there, or no policy: parameters are to be validated first.
-    pub fn new(params: &Params, path: &PathInfo) -> Self {
-        let model = shipped::model(&params.model, SHIPPED).filter(|model| model.fits(Kind::Adpg).is_ok());
+    /// If the model is not there, or no policy of ADPG: parameters are to be validated first.
+    pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         let asks = external::Params {
             clock: Clock::RoundTrip,
             initial_rate: params.initial_rate.or(path.line_rate),
             min_rate: params.min_rate,
             ..external::Params::default()
         };
-        Self {
-            asks: External::new(&asks, path),
-            model: model.expect("parameters were validated with a policy"),
+        let decider = Self {
+            model: shipped::policy(Kind::Adpg, &params.model, SHIPPED),
             base_rtt: params.base_rtt.or(path.base_rtt),
             offset: params.offset,
             target: params.target,
             step: params.step,
             seen: None,
             action: 0.0,
-        }
+        };
+        Inside::new(&asks, path, decider)
     }
+}
 
-    /// The last action.
-    pub fn action(&self) -> f32 {
-        self.action
-    }
-
+impl Decider for Adpg {
     /// Equations (1) to (3).
-    fn decide(&mut self, report: &Report, line: BitRate) -> SendLimits {
+    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
         let rtt = report.tally.rtt_mean().as_us_f64() / self.base_rtt.as_us_f64().max(1e-9);
         let rate = report.limits.rate;
-        let share = rate.as_gbps_f64() / line.as_gbps_f64().max(1e-9);
+        let share = rate.as_gbps_f64() / path.line_rate.as_gbps_f64().max(1e-9);
         let now = [self.action, error_with(rtt, share, self.offset, self.target)];
         // The first is the one before it, too.
         let [.., a, z] = self.seen.unwrap_or([now[0], now[1], now[0], now[1]]);
         let seen = [a, z, now[0], now[1]];
         self.seen = Some(seen);
         self.action = self.model.act(&seen);
-        let bps = rate.as_bps() as f64 * multiplier(self.action, self.step);
-        SendLimits {
-            rate: BitRate::from_bps((bps as u64).max(1)),
-            window: Bytes::MAX,
-        }
-    }
-}
-
-impl CongestionControl for Adpg {
-    fn limits(&self) -> SendLimits {
-        self.asks.limits()
-    }
-
-    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.asks.on_ack(cx, ack);
-    }
-
-    fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
-        self.asks.on_cnp(cx, cnp);
-    }
-
-    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
-        self.asks.on_timeout(cx);
-    }
-
-    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
-        let Some(&report) = self.asks.report() else {
-            return;
-        };
-        let limits = self.decide(&report, cx.path.line_rate);
-        self.asks.on_answer(cx, limits);
-    }
-
-    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.asks.on_idle(cx, ack);
+        moved(rate, (self.action, self.step))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::AckInfo;
     use crate::testkit::{Pair, ack, star_path};
 
     #[test]
@@ -277,7 +220,7 @@ mod tests {
                 initial_rate: Auto::Is(BitRate::from_gbps(20)),
                 ..Params::default()
             };
-            let mut pair = Pair::new(star_path(), |path| Adpg::new(&params, path));
+            let mut pair = Pair::new(star_path(), |path| Adpg::sender(&params, path));
             for round in 1..=10 {
                 pair.advance(Span::from_us(5));
                 pair.ack(&AckInfo {
@@ -344,7 +287,7 @@ mod tests {
             ..Params::default()
         };
         params.check().unwrap();
-        let mut pair = Pair::new(star_path(), |path| Adpg::new(&params, path));
+        let mut pair = Pair::new(star_path(), |path| Adpg::sender(&params, path));
         let mut after = |rtt_ns: u64, round: u64| {
             pair.advance(Span::from_us(50));
             pair.ack(&AckInfo {

@@ -49,14 +49,14 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_kernel::{BitRate, Span};
 
-use crate::adpg::multiplier;
-use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, PathInfo, Report, SendLimits};
-use crate::external::{self, Clock, External};
-use crate::learned::layers::Policy;
+use crate::adpg::moved;
+use crate::api::{CongestionControl, PathInfo, Report, SendLimits};
+use crate::external::{self, Clock};
+use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 params! {
@@ -154,60 +154,28 @@ impl Definition for Params {
         source: include_str!("aurora.rs"),
     };
 
-    fn explicit(&self) -> Self {
-        let mut params = self.clone();
-        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
-        params
-    }
-
-    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
-        shipped::asked(&mut self.model)
-    }
-
-    fn check(&self) -> Result<(), ParamError> {
-        shipped::check(Kind::Aurora, &self.model, &self.model_hash, SHIPPED)
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            timestamp: true,
-            repaces: true,
-            decisions: Some(Decisions {
-                latency: self.decision_latency,
-                in_service: self.decisions_in_service,
-                outside: false,
-            }),
-            ..Needs::default()
-        }
-    }
-
-    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
-        Some(self.min_rate)
-    }
+    policy_decides!(Kind::Aurora, SHIPPED);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        Box::new(Aurora::new(self, path))
+        Box::new(Aurora::sender(self, path))
     }
 }
 
-/// The sender of a flow: it asks when one does that is decided for outside, and has the answer itself.
+/// What decides for a flow.
 #[derive(Clone, Debug)]
 pub struct Aurora {
-    asks: External,
     model: Arc<Model>,
     step: f64,
     /// What the network reads, the oldest first; nothing before the first decision.
     seen: Option<[f32; INPUTS]>,
-    action: f32,
 }
 
 impl Aurora {
     /// A sender at its first rate.
     ///
     /// # Panics
-    /// If the model is not there, or decides nothing: parameters are to be validated first.
-    pub fn new(params: &Params, path: &PathInfo) -> Self {
-        let model = shipped::model(&params.model, SHIPPED).filter(|model| model.fits(Kind::Aurora).is_ok());
+    /// If the model is not there, or no policy of Aurora: parameters are to be validated first.
+    pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         let half = BitRate::from_bps((path.line_rate.as_bps() / 2).max(1));
         let asks = external::Params {
             clock: Clock::Feedback,
@@ -216,26 +184,16 @@ impl Aurora {
             min_rate: params.min_rate,
             ..external::Params::default()
         };
-        Self {
-            asks: External::new(&asks, path),
-            model: model.expect("parameters were validated with a policy"),
+        let decider = Self {
+            model: shipped::policy(Kind::Aurora, &params.model, SHIPPED),
             step: params.step,
             seen: None,
-            action: 0.0,
-        }
+        };
+        Inside::new(&asks, path, decider)
     }
+}
 
-    /// The last action, over the largest.
-    pub fn action(&self) -> f32 {
-        self.action
-    }
-
-    fn policy(&self) -> &dyn Policy {
-        self.model
-            .decides()
-            .expect("it was checked when the sender was made")
-    }
-
+impl Decider for Aurora {
     /// Equations (1) to (5).
     fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
         let now = observe(report, path);
@@ -249,43 +207,9 @@ impl Aurora {
             None => std::array::from_fn(|k| now[k % ONCE]),
         };
         self.seen = Some(seen);
-        self.action = (self.policy().decide(&seen) / CUT).clamp(-1.0, 1.0);
-        let factor = multiplier(self.action, self.step * f64::from(CUT));
-        let bps = report.limits.rate.as_bps() as f64 * factor;
-        SendLimits {
-            rate: BitRate::from_bps((bps as u64).max(1)),
-            window: Bytes::MAX,
-        }
-    }
-}
-
-impl CongestionControl for Aurora {
-    fn limits(&self) -> SendLimits {
-        self.asks.limits()
-    }
-
-    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.asks.on_ack(cx, ack);
-    }
-
-    fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
-        self.asks.on_cnp(cx, cnp);
-    }
-
-    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
-        self.asks.on_timeout(cx);
-    }
-
-    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
-        let Some(&report) = self.asks.report() else {
-            return;
-        };
-        let limits = self.decide(&report, cx.path);
-        self.asks.on_answer(cx, limits);
-    }
-
-    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.asks.on_idle(cx, ack);
+        let policy = self.model.decides().expect("it is a policy of Aurora");
+        let action = (policy.decide(&seen) / CUT).clamp(-1.0, 1.0);
+        moved(report.limits.rate, (action, self.step * f64::from(CUT)))
     }
 }
 

@@ -49,11 +49,11 @@ use std::sync::Arc;
 
 use paceline_kernel::{BitRate, Span};
 
-use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, PathInfo, Report, SendLimits};
-use crate::external::{self, Clock, External};
-use crate::learned::layers::Policy;
+use crate::api::{CongestionControl, PathInfo, Report, SendLimits};
+use crate::external::{self, Clock};
+use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 pub mod features;
@@ -104,39 +104,10 @@ impl Definition for Params {
         source: include_str!("decc.rs"),
     };
 
-    fn explicit(&self) -> Self {
-        let mut params = self.clone();
-        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
-        params
-    }
-
-    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
-        shipped::asked(&mut self.model)
-    }
-
-    fn check(&self) -> Result<(), ParamError> {
-        shipped::check(Kind::Decc, &self.model, &self.model_hash, SHIPPED)
-    }
-
-    fn needs(&self) -> Needs {
-        Needs {
-            timestamp: true,
-            repaces: true,
-            decisions: Some(Decisions {
-                latency: self.decision_latency,
-                in_service: self.decisions_in_service,
-                outside: false,
-            }),
-            ..Needs::default()
-        }
-    }
-
-    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
-        Some(self.min_rate)
-    }
+    policy_decides!(Kind::Decc, SHIPPED);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        Box::new(Decc::new(self, path))
+        Box::new(Decc::sender(self, path))
     }
 }
 
@@ -145,10 +116,9 @@ pub fn first_rate(line: BitRate) -> BitRate {
     BitRate::from_bps((line.as_bps() / 64).max(1))
 }
 
-/// The sender of a flow: it asks when one does that is decided for outside, and has the answer itself.
+/// What decides for a flow.
 #[derive(Clone, Debug)]
 pub struct Decc {
-    asks: External,
     model: Arc<Model>,
     step: f64,
     /// What the network reads; nothing before the first decision.
@@ -161,9 +131,8 @@ impl Decc {
     /// A sender at its first rate.
     ///
     /// # Panics
-    /// If the model is not there, or decides nothing: parameters are to be validated first.
-    pub fn new(params: &Params, path: &PathInfo) -> Self {
-        let model = shipped::model(&params.model, SHIPPED).filter(|model| model.decides().is_some());
+    /// If the model is not there, or no policy of DECC: parameters are to be validated first.
+    pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         let asks = external::Params {
             clock: Clock::RoundTrip,
             interval: params.interval,
@@ -171,27 +140,18 @@ impl Decc {
             min_rate: params.min_rate,
             ..external::Params::default()
         };
-        Self {
-            asks: External::new(&asks, path),
-            model: model.expect("parameters were validated with a policy"),
+        let decider = Self {
+            model: shipped::policy(Kind::Decc, &params.model, SHIPPED),
             step: params.step,
             seen: None,
             action: 0.0,
             window: 0.0,
-        }
+        };
+        Inside::new(&asks, path, decider)
     }
+}
 
-    /// The last action.
-    pub fn action(&self) -> f32 {
-        self.action
-    }
-
-    fn policy(&self) -> &dyn Policy {
-        self.model
-            .decides()
-            .expect("it was checked when the sender was made")
-    }
-
+impl Decider for Decc {
     /// Equations (1) to (4).
     fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
         let now = observe(report, path, self.action);
@@ -203,39 +163,10 @@ impl Decc {
             None => Seen::first(now),
         };
         self.seen = Some(seen);
-        self.action = self.policy().decide(&seen.0).clamp(-1.0, 1.0);
+        let policy = self.model.decides().expect("it is a policy of DECC");
+        self.action = policy.decide(&seen.0).clamp(-1.0, 1.0);
         let at = (report.limits.rate, report.tally.rtt_mean());
         window::moved((self.action, self.step), at, path, &mut self.window)
-    }
-}
-
-impl CongestionControl for Decc {
-    fn limits(&self) -> SendLimits {
-        self.asks.limits()
-    }
-
-    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.asks.on_ack(cx, ack);
-    }
-
-    fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
-        self.asks.on_cnp(cx, cnp);
-    }
-
-    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
-        self.asks.on_timeout(cx);
-    }
-
-    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
-        let Some(&report) = self.asks.report() else {
-            return;
-        };
-        let limits = self.decide(&report, cx.path);
-        self.asks.on_answer(cx, limits);
-    }
-
-    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        self.asks.on_idle(cx, ack);
     }
 }
 

@@ -8,6 +8,7 @@ pub mod activation;
 pub mod card;
 pub mod dense;
 pub mod forest;
+pub mod inside;
 pub mod layers;
 pub mod mlp;
 pub mod model;

@@ -1,8 +1,6 @@
 //! What agents do.
 
-use paceline_congestion::adpg::multiplier;
-use paceline_congestion::decc::window::moved;
-use paceline_congestion::{PathInfo, Report, SendLimits};
+use paceline_congestion::{PathInfo, Report, SendLimits, adpg, decc};
 use paceline_kernel::{BitRate, Bytes};
 
 use crate::error::Error;
@@ -68,20 +66,17 @@ impl Action {
     ) -> SendLimits {
         let at = report.limits;
         match self {
-            Self::RateMultiplier => SendLimits {
-                rate: rate(at.rate.as_bps() as f64 * multiplier(action, step)),
-                window: Bytes::MAX,
-            },
-            Self::Rate => SendLimits {
-                rate: rate(path.line_rate.as_bps() as f64 * libm::exp2(8.0 * (f64::from(action) - 1.0))),
-                window: Bytes::MAX,
-            },
-            Self::WindowMultiplier => moved((action, step), (at.rate, report.tally.rtt_mean()), path, window),
+            Self::RateMultiplier => adpg::moved(at.rate, (action, step)),
+            Self::Rate => {
+                let bps = path.line_rate.as_bps() as f64 * libm::exp2(8.0 * (f64::from(action) - 1.0));
+                SendLimits {
+                    rate: BitRate::from_bps((bps as u64).max(1)),
+                    window: Bytes::MAX,
+                }
+            }
+            Self::WindowMultiplier => {
+                decc::window::moved((action, step), (at.rate, report.tally.rtt_mean()), path, window)
+            }
         }
     }
-}
-
-/// Whole bit/s; at least one.
-fn rate(bps: f64) -> BitRate {
-    BitRate::from_bps((bps as u64).max(1))
 }

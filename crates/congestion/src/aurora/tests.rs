@@ -1,7 +1,7 @@
-use paceline_kernel::Time;
+use paceline_kernel::{Bytes, Time};
 
 use super::*;
-use crate::api::Tally;
+use crate::api::{AckInfo, Tally};
 use crate::testkit::models::{card, file, json, random};
 use crate::testkit::{Pair, ack, star_path};
 
@@ -57,14 +57,14 @@ fn constant(bias: f32) -> ModelRef {
     ModelRef::read_from("test", Arc::new(model.unwrap()))
 }
 
-fn pair(bias: f32) -> Pair<Aurora> {
+fn pair(bias: f32) -> Pair<Inside<Aurora>> {
     let params = Params {
         model: Auto::Is(constant(bias)),
         initial_rate: Auto::Is(BitRate::from_gbps(20)),
         ..Params::default()
     };
     params.check().unwrap();
-    Pair::new(star_path(), |path| Aurora::new(&params, path))
+    Pair::new(star_path(), |path| Aurora::sender(&params, path))
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn the_shipped_policy_goes_the_right_way() {
             initial_rate: Auto::Is(BitRate::from_gbps(20)),
             ..Params::default()
         };
-        let mut pair = Pair::new(star_path(), |path| Aurora::new(&params, path));
+        let mut pair = Pair::new(star_path(), |path| Aurora::sender(&params, path));
         for round in 1..=20 {
             pair.advance(Span::from_ns(2080));
             // 5200 bytes in 2080 ns: the 20 Gbit/s of the beginning.

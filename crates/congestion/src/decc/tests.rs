@@ -102,7 +102,7 @@ fn a_flow_asks_once_per_round_trip_and_goes_where_the_policy_says() {
         ..Params::default()
     };
     params.check().unwrap();
-    let mut pair = Pair::new(star_path(), |path| Decc::new(&params, path));
+    let mut pair = Pair::new(star_path(), |path| Decc::sender(&params, path));
     assert_eq!(pair.rate(), BitRate::from_bps(100_000_000_000 / 64));
     pair.advance(Span::from_us(5));
     pair.ack(&ack(1000, 3000));
@@ -130,7 +130,7 @@ fn windows_go_far_below_one_packet() {
         model: Auto::Is(constant(-50.0)),
         ..Params::default()
     };
-    let mut pair = Pair::new(star_path(), |path| Decc::new(&params, path));
+    let mut pair = Pair::new(star_path(), |path| Decc::sender(&params, path));
     for round in 1..60u64 {
         pair.advance(Span::from_us(5));
         pair.ack(&ack(round * 1000, round * 1000 + 500));

@@ -78,6 +78,15 @@ pub(crate) fn model(asked: &Auto<ModelRef>, default: &str) -> Option<Arc<Model>>
     }
 }
 
+/// The policy of a scheme's parameter.
+///
+/// # Panics
+/// If it is not there, or of another kind: parameters are to be validated first.
+pub(crate) fn policy(kind: Kind, asked: &Auto<ModelRef>, default: &str) -> Arc<Model> {
+    let model = model(asked, default).filter(|model| model.fits(kind).is_ok());
+    model.expect("parameters were validated with a policy")
+}
+
 /// Names the model that a scheme decides by, and its hash, where these are left to it.
 pub(crate) fn make_explicit(asked: &mut Auto<ModelRef>, hash: &mut Auto<ModelHash>, default: &str) {
     if *asked == Auto::Auto {

@@ -1,0 +1,99 @@
+//! Senders that are decided for inside the run: they measure and ask as one that is decided for outside does
+//! ([`crate::external`]), and have the answers themselves.
+
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, PathInfo, Report, SendLimits};
+use crate::external::{External, Params};
+
+/// Who has the answers of a flow.
+pub trait Decider: Clone + std::fmt::Debug + Send + 'static {
+    /// What the flow may do, by what its sender has counted since the last decision. Allocates nothing; a rate below the
+    /// lowest becomes that.
+    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits;
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Inside<D> {
+    asks: External,
+    decider: D,
+}
+
+impl<D: Decider> Inside<D> {
+    /// A sender that asks at the times of `asks` and begins at its rate. Switches' answers and timers do not reach it: that
+    /// is for clocks without instants in common, and for the feedback of acknowledgements.
+    pub fn new(asks: &Params, path: &PathInfo, decider: D) -> Self {
+        Self {
+            asks: External::new(asks, path),
+            decider,
+        }
+    }
+}
+
+impl<D: Decider> CongestionControl for Inside<D> {
+    fn limits(&self) -> SendLimits {
+        self.asks.limits()
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.asks.on_ack(cx, ack);
+    }
+
+    fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
+        self.asks.on_cnp(cx, cnp);
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.asks.on_timeout(cx);
+    }
+
+    fn on_decision(&mut self, cx: &mut Ctx<'_>) {
+        if let Some(report) = self.asks.report() {
+            let limits = self.decider.decide(report, cx.path);
+            self.asks.on_answer(cx, limits);
+        }
+    }
+
+    fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.asks.on_idle(cx, ack);
+    }
+}
+
+/// What is alike in the [`Definition`](crate::registry::Definition)s of schemes that a policy decides for: of this kind,
+/// and by default the one that ships under this name. Their parameters are `model`, `model_hash`, `min_rate`,
+/// `decision_latency` and `decisions_in_service`.
+macro_rules! policy_decides {
+    ($kind:expr, $shipped:expr) => {
+        fn explicit(&self) -> Self {
+            let mut params = self.clone();
+            $crate::learned::shipped::make_explicit(&mut params.model, &mut params.model_hash, $shipped);
+            params
+        }
+
+        fn models(&mut self) -> Vec<(&'static str, &mut $crate::learned::ModelRef)> {
+            $crate::learned::shipped::asked(&mut self.model)
+        }
+
+        fn check(&self) -> Result<(), $crate::params::ParamError> {
+            $crate::learned::shipped::check($kind, &self.model, &self.model_hash, $shipped)
+        }
+
+        fn needs(&self) -> $crate::api::Needs {
+            $crate::api::Needs {
+                timestamp: true,
+                repaces: true,
+                decisions: Some($crate::api::Decisions {
+                    latency: self.decision_latency,
+                    in_service: self.decisions_in_service,
+                    outside: false,
+                }),
+                ..$crate::api::Needs::default()
+            }
+        }
+
+        fn min_rate(&self, _line: paceline_kernel::BitRate) -> Option<paceline_kernel::BitRate> {
+            Some(self.min_rate)
+        }
+    };
+}
+
+pub(crate) use policy_decides;
