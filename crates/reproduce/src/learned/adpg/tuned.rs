@@ -24,9 +24,9 @@ const _: () = assert!(
 );
 
 /// What is tried: each with each.
-const BASE_DELAYS_US: [f64; 4] = [9.0, 10.0, 12.0, 16.0];
-const RANGES_US: [f64; 4] = [2.0, 8.0, 30.0, 100.0];
-const INITIAL_WINDOWS: [f64; 2] = [0.05, 1.0];
+const BASE_DELAYS_US: [f64; 5] = [8.5, 9.0, 10.0, 12.0, 16.0];
+const RANGES_US: [f64; 6] = [0.5, 1.0, 2.0, 8.0, 30.0, 100.0];
+const INITIAL_WINDOWS: [f64; 3] = [0.01, 0.05, 1.0];
 
 /// A candidate: base delay and range of flow scaling in µs, first window in packets.
 type Setting = [f64; 3];
@@ -186,7 +186,7 @@ mod tests {
         let value = reward([Some(90.0), Some(0.8), Some(16.384), None, Some(1.0), None]).unwrap();
         assert!((value - (0.09 - 0.018 - 0.01 - 0.01)).abs() < 1e-12, "{value}");
         assert_eq!(reward([Some(90.0), None, Some(9.0), None, Some(0.0), None]), None);
-        assert_eq!(candidates().len(), 32);
+        assert_eq!(candidates().len(), 90);
         assert_eq!(searched().count(), SEARCHED.len());
     }
 }
