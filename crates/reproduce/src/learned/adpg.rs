@@ -257,12 +257,8 @@ pub(super) const QUANTITIES: [Quantity; 6] = [
     (("Jain's index of what was delivered", "of 1", 3), |done, need| {
         number(done, need, "jain")
     }),
-    (("mean RTT", "µs", 1), |done, need| {
-        number(done, need, "rtt")
-    }),
-    (("p99 RTT", "µs", 1), |done, need| {
-        number(done, need, "rtt p99")
-    }),
+    (("mean RTT", "µs", 1), |done, need| number(done, need, "rtt")),
+    (("p99 RTT", "µs", 1), |done, need| number(done, need, "rtt p99")),
     (("packets dropped", "%", 3), |done, need| {
         number(done, need, "loss")
     }),
