@@ -1,35 +1,18 @@
 //! What is trained in an environment is what runs as `decc`.
 
+mod common;
+
+use common::{goes_the_same_way, of_rl_cc};
 use paceline_congestion::decc::STEP;
 use paceline_congestion::decc::features::{INPUTS, ONCE, latency};
 use paceline_congestion::learned::shipped;
-use paceline_env::{Action, Batch, Config, Environment, Feature, Reward, Source};
-use paceline_scenario::Overrides;
-
-fn overrides(scheme: &str) -> Overrides {
-    let set = [
-        format!("cc.{scheme}.initial-rate=1Gbps"),
-        "network.buffer=60KB".to_string(),
-        "duration=2ms".to_string(),
-        "record.accounts=off".to_string(),
-    ];
-    let not_marked = (scheme == "external").then(|| "cc.external.ecn=false".to_string());
-    Overrides {
-        scheme: Some(scheme.to_string()),
-        set: set.into_iter().chain(not_marked).collect(),
-        ..Overrides::default()
-    }
-}
+use paceline_env::{Action, Config, Feature, Reward};
 
 /// A policy that ships decides for flows from outside: they go the way of flows under `decc`, to the byte.
 #[test]
 fn the_policy_in_an_environment_is_the_scheme() {
     let model = shipped::find("decc-clone").unwrap();
     let policy = model.decides().unwrap();
-    let source = Source {
-        name: "rl-cc".to_string(),
-        overrides: overrides("external"),
-    };
     let names = [
         "delivered-log2",
         "rtt",
@@ -46,30 +29,20 @@ fn the_policy_in_an_environment_is_the_scheme() {
         reward: Reward::Decc,
         ..Config::default()
     };
-    let mut environment = Environment::new(source, config).unwrap();
-    let (mut batch, mut decisions) = (Batch::default(), 0);
-    loop {
-        environment.poll(&mut batch).unwrap();
-        if batch.is_empty() {
-            break;
-        }
-        let act = |row| {
-            let mut seen = batch.observation(row).to_vec();
-            seen.iter_mut()
-                .skip(1)
-                .step_by(ONCE)
-                .for_each(|rtt| *rtt = latency(*rtt));
-            policy.decide(&seen)
-        };
-        let actions: Vec<f32> = (0..batch.len()).map(act).collect();
-        decisions += actions.len();
-        environment.submit(&actions).unwrap();
-    }
-    let outside = environment.finish().unwrap().outcome;
-    let input = paceline_lab::load("rl-cc", &overrides("decc")).unwrap();
-    let inside = paceline_lab::run::execute(&input, &mut |_| paceline_lab::run::Control::Continue);
-    let inside = inside.unwrap().outcome;
-    assert!(decisions > 200, "{decisions}");
-    assert_eq!(outside.flows, inside.flows);
-    assert_eq!(outside.counters, inside.counters);
+    let outside = of_rl_cc(
+        "external",
+        &[
+            "network.buffer=60KB",
+            "cc.external.initial-rate=1Gbps",
+            "cc.external.ecn=false",
+        ],
+    );
+    let inside = of_rl_cc("decc", &["network.buffer=60KB", "cc.decc.initial-rate=1Gbps"]);
+    let decide = |seen: &[f32]| {
+        let mut seen = seen.to_vec();
+        let delays = seen.iter_mut().skip(1).step_by(ONCE);
+        delays.for_each(|rtt| *rtt = latency(*rtt));
+        policy.decide(&seen)
+    };
+    goes_the_same_way((outside, config), decide, &inside);
 }
