@@ -176,6 +176,13 @@ pub struct TrainedPolicy {
     pub stopped: bool,
 }
 
+impl TrainedPolicy {
+    /// Decisions that it learned from.
+    pub fn decisions(&self) -> usize {
+        self.updates.iter().map(|update| update.decisions).sum()
+    }
+}
+
 /// The streams of the scenarios' seeds, from this on.
 const SCENARIOS: u64 = 16;
 

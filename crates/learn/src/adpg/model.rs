@@ -67,10 +67,10 @@ fn tensors(policy: &Mlp) -> Weights {
 }
 
 fn data(trained: &TrainedPolicy) -> Data {
-    let decisions: usize = trained.updates.iter().map(|update| update.decisions).sum();
+    let decisions = trained.decisions() as u64;
     Data {
-        pairs: decisions as u64,
-        train: decisions as u64,
+        pairs: decisions,
+        train: decisions,
         sources: sources([&SET[1..], &[]], trained.options.seed),
         ..Data::default()
     }

@@ -106,6 +106,13 @@ pub struct TrainedPolicy {
     pub stopped: bool,
 }
 
+impl TrainedPolicy {
+    /// Decisions that it learned from.
+    pub fn decisions(&self) -> usize {
+        self.updates.iter().map(|update| update.decisions).sum()
+    }
+}
+
 /// Trains; `watch` is told what came of each round.
 ///
 /// # Errors

@@ -13,11 +13,10 @@ use crate::{Error, course};
 /// # Errors
 /// The format refuses.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
-    let decisions: usize = trained.updates.iter().map(|update| update.decisions).sum();
     let rounds = trained.updates.len().saturating_sub(1) as u64;
     let seed = trained.options.seed;
     let card = Card {
-        data: data(decisions as u64, &[course::MANY_TO_ONE], seed),
+        data: data(trained.decisions() as u64, &[course::MANY_TO_ONE], seed),
         training: Training {
             rounds,
             learning_rate: RATE,

@@ -3,17 +3,10 @@
 
 use paceline_congestion::aurora::INPUTS;
 use paceline_congestion::learned::card::AURORA;
-use paceline_congestion::learned::layers::{Layer, Network, Units};
+use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::Rng;
 
 use crate::pass::{Adam, Fitted, backward, first, forward};
-
-/// The critic: as the policy, with other weights.
-const CRITIC: [Layer; 3] = [
-    Layer::new(INPUTS, 32, Units::Tanh),
-    Layer::new(32, 16, Units::Tanh),
-    Layer::new(16, 1, Units::Linear),
-];
 
 /// Discount of a decision, and how far ahead advantages look.
 const GAMMA: f64 = 0.99;
@@ -79,7 +72,8 @@ impl Learner {
     pub(super) fn new(rng: &mut Rng) -> Self {
         Self {
             actor: Fitted::new(first(&AURORA, rng)),
-            critic: Fitted::new(first(&CRITIC, rng)),
+            // As the policy, with other weights.
+            critic: Fitted::new(first(&AURORA, rng)),
             spread: [SPREAD],
             spread_adam: Adam::new(1),
         }

@@ -5,26 +5,15 @@ use paceline_congestion::aurora::{CUT, HISTORY, INPUTS, STEP};
 use paceline_congestion::learned::layers::Policy as _;
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
-use super::{STEPS_MAX, chart, thinned};
+use super::{PolicyPage, STEPS_MAX, chart, thinned};
 use crate::Error;
 use crate::aurora::{TrainedPolicy, Update};
-
-/// Everything on the page of a policy.
-#[derive(Debug)]
-pub struct AuroraPage<'a> {
-    /// The training.
-    pub trained: &'a TrainedPolicy,
-    /// The command that makes it again.
-    pub command: String,
-    /// Names and values of what it was made of.
-    pub facts: Vec<(String, String)>,
-}
 
 /// Renders the page of a policy.
 ///
 /// # Errors
 /// If the template is at fault.
-pub fn aurora(page: &AuroraPage<'_>) -> Result<String, Error> {
+pub fn aurora(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     let trained = page.trained;
     let sheet = Sheet {
         kicker: "Paceline training".into(),
@@ -71,7 +60,6 @@ fn story(trained: &TrainedPolicy) -> String {
 }
 
 fn tiles(trained: &TrainedPolicy) -> Vec<Tile> {
-    let decisions: usize = trained.updates.iter().map(|update| update.decisions).sum();
     let (round, reward) = best(trained);
     let last = trained.updates.last();
     vec![
@@ -90,7 +78,7 @@ fn tiles(trained: &TrainedPolicy) -> Vec<Tile> {
         },
         Tile {
             name: "decisions".into(),
-            value: decisions.to_string(),
+            value: trained.decisions().to_string(),
             note: "that it learned from".into(),
         },
     ]

@@ -232,7 +232,7 @@ fn a_page_about_a_policy() {
         let mean = update.errors.iter().sum::<f64>() / CASES.len() as f64;
         assert!((mean - update.error).abs() < 1e-9 * update.error, "{update:?}");
     }
-    let page = policy(&PolicyPage {
+    let page = super::adpg(&PolicyPage {
         trained: &trained,
         command: "paceline train adpg".into(),
         facts: vec![("seed".into(), "1".into())],

@@ -7,7 +7,7 @@ use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use super::policy::{Policy, finish};
+use super::policy::{self, Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
@@ -36,20 +36,26 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         command: args.command(),
         facts: facts(&trained),
     };
+    let done = format!(
+        "{} updates from {} decisions",
+        trained.updates.len(),
+        trained.decisions()
+    );
     let policy = Policy {
+        scheme: "adpg",
         files: adpg::files(&name, &trained, &args.command())?,
         name,
         beside: Vec::new(),
         record: record(&trained, &args.command()),
-        page: Some(page::policy(&page)?),
-        told: told(&trained, args, wall_s),
+        page: Some(page::adpg(&page)?),
+        told: policy::told(&done, (wall_s, trained.stopped), true, args),
         stopped: trained.stopped,
     };
     finish(&policy, args, kept)
 }
 
 fn name(options: &Options) -> String {
-    super::policy::name("adpg", options.seed)
+    policy::name("adpg", options.seed)
 }
 
 fn options(args: &TrainArgs) -> Options {
@@ -77,24 +83,10 @@ fn line(seen: &[Update], options: &Options) -> String {
     )
 }
 
-fn told(trained: &TrainedPolicy, args: &TrainArgs, wall_s: f64) -> String {
-    let decisions: usize = trained.updates.iter().map(|update| update.decisions).sum();
-    let early = if trained.stopped { ", stopped early" } else { "" };
-    let folder = args.folder();
-    format!(
-        "{} updates from {decisions} decisions in {wall_s:.1} s{early}\n\
-         model in {}; look at {}; a run uses it with\n  --scheme adpg --set cc.adpg.model={}\n",
-        trained.updates.len(),
-        folder.display(),
-        folder.join("report.html").display(),
-        folder.join(name(&trained.options)).display()
-    )
-}
-
 /// What it was made of, for its page.
 fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
     let options = &trained.options;
-    let facts = [
+    policy::facts([
         ("model", name(options)),
         ("seed", options.seed.to_string()),
         (
@@ -104,9 +96,7 @@ fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
         ("discount", options.gamma.to_string()),
         ("z counts at most", options.largest.to_string()),
         ("learning rate", options.learning_rate.to_string()),
-        ("version", env!("CARGO_PKG_VERSION").to_string()),
-    ];
-    facts.map(|(name, value)| (name.to_string(), value)).to_vec()
+    ])
 }
 
 /// `training.json`.

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use paceline_learn::aurora::{self, Options, TrainedPolicy, Update};
-use paceline_learn::page::{self, AuroraPage};
+use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use super::policy::{Policy, finish};
+use super::policy::{self, Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
@@ -24,17 +24,23 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
     };
     let trained = aurora::train(&options, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
-    let name = super::policy::name("aurora", options.seed);
-    let page = AuroraPage {
+    let name = policy::name("aurora", options.seed);
+    let page = PolicyPage {
         trained: &trained,
         command: args.command(),
         facts: facts(&trained),
     };
+    let done = format!(
+        "{} rounds, {} decisions",
+        trained.updates.len() - 1,
+        trained.decisions()
+    );
     let policy = Policy {
+        scheme: "aurora",
         files: aurora::files(&name, &trained, &args.command())?,
         record: record(&trained, &name, &args.command()),
         page: Some(page::aurora(&page)?),
-        told: told(&trained, &name, args, wall_s),
+        told: policy::told(&done, (wall_s, trained.stopped), true, args),
         name,
         beside: Vec::new(),
         stopped: trained.stopped,
@@ -68,37 +74,17 @@ fn line(update: &Update, options: &Options) -> String {
     )
 }
 
-fn decisions(trained: &TrainedPolicy) -> usize {
-    trained.updates.iter().map(|update| update.decisions).sum()
-}
-
-fn told(trained: &TrainedPolicy, name: &str, args: &TrainArgs, wall_s: f64) -> String {
-    let early = if trained.stopped { ", stopped early" } else { "" };
-    let folder = args.folder();
-    format!(
-        "{} rounds, {} decisions in {wall_s:.1} s{early}\n\
-         model in {}; look at {}; a run uses it with\n  --scheme aurora --set cc.aurora.model={}\n",
-        trained.updates.len() - 1,
-        decisions(trained),
-        folder.display(),
-        folder.join("report.html").display(),
-        folder.join(name).display()
-    )
-}
-
 /// What it was made of, for its page.
 fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
     let options = &trained.options;
-    let facts = [
+    policy::facts([
         ("seed", options.seed.to_string()),
         (
             "rounds",
             format!("{} of {}", trained.updates.len() - 1, options.rounds),
         ),
-        ("decisions", decisions(trained).to_string()),
-        ("version", env!("CARGO_PKG_VERSION").to_string()),
-    ];
-    facts.map(|(name, value)| (name.to_string(), value)).to_vec()
+        ("decisions", trained.decisions().to_string()),
+    ])
 }
 
 /// `training.json`.
@@ -114,7 +100,7 @@ fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
         "command": command,
         "seed": trained.options.seed,
         "rounds": trained.options.rounds,
-        "decisions": decisions(trained),
+        "decisions": trained.decisions(),
         "updates": trained.updates.iter().map(update).collect::<Vec<_>>(),
         "partial": trained.stopped,
         "version": env!("CARGO_PKG_VERSION"),

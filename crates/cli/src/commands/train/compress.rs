@@ -1,17 +1,14 @@
 //! Compressing DECC's policy.
 
-use std::io::Write as _;
-use std::path::Path;
 use std::time::Instant;
 
-use paceline_lab::files::Folder;
 use paceline_learn::decc::{self, Apart, Options, Tuned, Tuning};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use crate::commands::folder::write_json;
-use crate::failure::{Done, Ended};
-use crate::{interrupt, output};
+use super::policy::{Policy, finish};
+use crate::failure::Ended;
+use crate::interrupt;
 
 /// Compresses, tunes, writes and shows.
 pub(super) fn compress(model: &str, args: &TrainArgs) -> Ended {
@@ -28,28 +25,19 @@ pub(super) fn compress(model: &str, args: &TrainArgs) -> Ended {
         false => Tuning::default(),
     };
     let tuned = decc::tuned(&teacher, &tuning, &options)?;
-    let _kept = kept.unless_whole();
     let wall_s = begun.elapsed().as_secs_f64();
     let name = format!("{name}-q4");
-    let files = decc::files_of_compressed(&name, &tuned, &options, &args.command())?;
-    let folder = Folder::create(&args.folder(), args.force)?;
-    for (end, bytes) in [("safetensors", &files.weights), ("json", &files.card)] {
-        folder.write(Path::new(&format!("{name}.{end}")), |out| out.write_all(bytes))?;
-    }
-    let record = record(&name, &tuned, &args.command());
-    write_json(&folder, &record)?;
-    folder.commit()?;
-    if args.say.json {
-        output::print_json(&record)?;
-    } else if !args.say.quiet {
-        let place = args.folder().join(&name);
-        output::print(&format!(
-            "{}in {wall_s:.1} s; a run uses it with\n  --scheme decc --set cc.decc.model={}\n",
-            told(&tuned),
-            place.display()
-        ))?;
-    }
-    Ok(Done::All)
+    let policy = Policy {
+        scheme: "decc",
+        files: decc::files_of_compressed(&name, &tuned, &options, &args.command())?,
+        beside: Vec::new(),
+        record: record(&name, &tuned, &args.command()),
+        page: None,
+        told: format!("{}in {wall_s:.1} s; ", told(&tuned)),
+        name,
+        stopped: false,
+    };
+    finish(&policy, args, kept)
 }
 
 fn told(tuned: &Tuned) -> String {

@@ -7,7 +7,7 @@ use paceline_learn::decc::{self, Options, Reached, TrainedPolicy, Update};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use super::policy::{Policy, finish};
+use super::policy::{self, Policy, finish};
 use crate::failure::{Ended, Failure};
 use crate::interrupt;
 
@@ -36,13 +36,15 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
     let name = name(&options);
     // From a clone whose critics learned nothing no stage can go on.
     let checkpoint = checkpoint.filter(|_| !args.clone);
+    let done = format!("{} steps, {} decisions", trained.steps, trained.decisions);
     let policy = Policy {
+        scheme: "decc",
         files: decc::files(&name, &trained, &args.command())?,
         name,
         beside: checkpoint.into_iter().map(|bytes| (CHECKPOINT, bytes)).collect(),
         record: record(&trained, &args.command()),
         page: None,
-        told: told(&trained, args, wall_s),
+        told: policy::told(&done, (wall_s, trained.stopped), false, args),
         stopped: trained.stopped,
     };
     finish(&policy, args, kept)
@@ -54,7 +56,7 @@ fn name(options: &Options) -> String {
     } else {
         "decc"
     };
-    super::policy::name(name, options.seed)
+    policy::name(name, options.seed)
 }
 
 fn options(args: &TrainArgs) -> Options {
@@ -114,19 +116,6 @@ fn line(update: &Update, options: &Options) -> String {
         ));
     }
     line
-}
-
-fn told(trained: &TrainedPolicy, args: &TrainArgs, wall_s: f64) -> String {
-    let early = if trained.stopped { ", stopped early" } else { "" };
-    let folder = args.folder();
-    format!(
-        "{} steps, {} decisions in {wall_s:.1} s{early}\n\
-         model in {}; a run uses it with\n  --scheme decc --set cc.decc.model={}\n",
-        trained.steps,
-        trained.decisions,
-        folder.display(),
-        folder.join(name(&trained.options)).display()
-    )
 }
 
 /// `training.json`.

@@ -15,6 +15,8 @@ use crate::output;
 
 /// A policy that was trained, and what is said of it.
 pub(super) struct Policy {
+    /// The scheme that it decides for.
+    pub(super) scheme: &'static str,
     /// The model's name.
     pub(super) name: String,
     pub(super) files: ModelFiles,
@@ -24,7 +26,7 @@ pub(super) struct Policy {
     pub(super) record: Value,
     /// `report.html`.
     pub(super) page: Option<String>,
-    /// What the terminal is told.
+    /// What the terminal is told, up to how a run uses it.
     pub(super) told: String,
     /// Whether it was stopped early.
     pub(super) stopped: bool,
@@ -52,7 +54,12 @@ pub(super) fn finish(policy: &Policy, args: &TrainArgs, kept: Kept) -> Ended {
     if args.say.json {
         output::print_json(&policy.record)?;
     } else if !args.say.quiet {
-        output::print(&policy.told)?;
+        output::print(&format!(
+            "{}a run uses it with\n  --scheme {scheme} --set cc.{scheme}.model={}\n",
+            policy.told,
+            args.folder().join(&policy.name).display(),
+            scheme = policy.scheme
+        ))?;
     }
     Ok(match policy.stopped {
         true => Done::Interrupted,
@@ -66,4 +73,25 @@ pub(super) fn name(of: &str, seed: u64) -> String {
         1 => of.to_string(),
         seed => format!("{of}-{seed}"),
     }
+}
+
+/// What was done in so many seconds, and where the model is, and the page about it if there is one.
+pub(super) fn told(done: &str, (wall_s, stopped): (f64, bool), has_page: bool, args: &TrainArgs) -> String {
+    let early = if stopped { ", stopped early" } else { "" };
+    let folder = args.folder();
+    let look = match has_page {
+        true => format!("; look at {}", folder.join("report.html").display()),
+        false => String::new(),
+    };
+    format!(
+        "{done} in {wall_s:.1} s{early}\nmodel in {}{look}; ",
+        folder.display()
+    )
+}
+
+/// What it was made of, for its page.
+pub(super) fn facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
+    let version = ("version", env!("CARGO_PKG_VERSION").to_string());
+    let facts = facts.into_iter().chain([version]);
+    facts.map(|(name, value)| (name.to_string(), value)).collect()
 }

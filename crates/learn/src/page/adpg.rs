@@ -3,26 +3,15 @@
 use paceline_congestion::adpg::{STEP, multiplier};
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
-use super::{STEPS_MAX, chart, thinned};
+use super::{PolicyPage, STEPS_MAX, chart, thinned};
 use crate::Error;
 use crate::adpg::{CASES, TrainedPolicy, Update};
-
-/// Everything on the page of a policy.
-#[derive(Debug)]
-pub struct PolicyPage<'a> {
-    /// The training.
-    pub trained: &'a TrainedPolicy,
-    /// The command that makes it again.
-    pub command: String,
-    /// Names and values of what it was made of.
-    pub facts: Vec<(String, String)>,
-}
 
 /// Renders the page of a policy.
 ///
 /// # Errors
 /// If the template is at fault.
-pub fn policy(page: &PolicyPage<'_>) -> Result<String, Error> {
+pub fn adpg(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     let trained = page.trained;
     let sheet = Sheet {
         kicker: "Paceline training".into(),
@@ -65,13 +54,12 @@ fn tiles(trained: &TrainedPolicy) -> Vec<Tile> {
         value: format!("{last:.4}"),
         note: format!("over the last tenth of the updates; {first:.4} over the first"),
     };
-    let decisions: usize = trained.updates.iter().map(|update| update.decisions).sum();
     vec![
         tile("loss", ends(&trained.updates, |update| update.loss)),
         tile("mean square of z", ends(&trained.updates, |update| update.error)),
         Tile {
             name: "decisions".into(),
-            value: decisions.to_string(),
+            value: trained.decisions().to_string(),
             note: format!("in {} scenarios at a time", CASES.len()),
         },
     ]
