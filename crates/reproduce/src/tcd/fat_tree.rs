@@ -48,7 +48,7 @@ pub(super) const WEBSEARCH: Reproduction = Reproduction {
     id: "tcd-fat-tree-websearch",
     title: "DCQCN with and without TCD: 250 hosts, 40,000 web search flows",
     source: thesis!("abstract, sections 1.3 and 3.5, figure 3.16 (WebSearch)"),
-    setting: "As `tcd-fat-tree` with web search flows, which are 14 times as large. Some five hours of processor time.",
+    setting: "As `tcd-fat-tree` with web search flows, which are 14 times as large. Some seven hours of processor time.",
     notes: &[PRINTED, AGGRESSIVE, CONTROL, POLARISED, PARTIAL],
     choices: &[],
     steps: &[],
