@@ -25,6 +25,7 @@ pub mod page;
 mod pass;
 pub mod pidnn;
 mod policy;
+mod ppo;
 mod rng;
 pub mod train;
 mod write;

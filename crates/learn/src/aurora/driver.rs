@@ -5,9 +5,10 @@ use paceline_congestion::learned::layers::{Network, Policy as _};
 use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward};
 use paceline_kernel::rng::Rng;
 
-use super::ppo::{Course, Step, likelihood};
+use super::{Course, GAMMA, Step};
 use crate::Error;
 use crate::course::{Drawn, SELECTION, Stage, TRAINING, draw};
+use crate::ppo::likelihood;
 use crate::rng::normal;
 
 /// Rewards that are learned from are not below: one loss among ten acknowledgements would weigh more than all else, and
@@ -77,9 +78,11 @@ impl Episode {
             actions.push((action / CUT).clamp(-1.0, 1.0));
             seat.last = Some(Step {
                 seen,
+                known: seen,
                 action,
                 likelihood,
                 reward: 0.0,
+                discount: GAMMA,
             });
         }
         if !actions.is_empty() {

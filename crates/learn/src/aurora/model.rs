@@ -2,9 +2,9 @@
 
 use paceline_congestion::learned::model::{Card, Kind, Metrics, RoundMetrics, Training};
 
-use super::ppo::{BATCH, RATE};
-use super::{TrainedPolicy, Update};
+use super::{MANNER, TrainedPolicy, Update};
 use crate::policy::{self, card, data, training};
+use crate::ppo::BATCH;
 use crate::write::ModelFiles;
 use crate::{Error, course};
 
@@ -19,7 +19,7 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
         data: data(trained.decisions() as u64, &[course::MANY_TO_ONE], seed),
         training: Training {
             rounds,
-            learning_rate: RATE,
+            learning_rate: MANNER.rate,
             loss: "proximal policy optimisation (PPO), each flow for itself".into(),
             ..training(command, BATCH, seed)
         },

@@ -60,6 +60,7 @@ struct Seat {
     all: [f32; GLOBAL],
     seen: [f32; INPUTS],
     action: f32,
+    tried: f32,
     at_ps: u64,
 }
 
@@ -68,6 +69,7 @@ const NOBODY: Seat = Seat {
     all: [0.0; GLOBAL],
     seen: [0.0; INPUTS],
     action: 0.0,
+    tried: 0.0,
     at_ps: 0,
 };
 
@@ -169,6 +171,8 @@ impl Episode {
                 let own = manner.shaping * rule::shaping(last(now), before.action);
                 let round_trips = (at_ps - before.at_ps) as f64 * 1e-6 / self.facts.base_us;
                 gone_through.push(Transition {
+                    agent: *agent as u32,
+                    tried: before.tried,
                     all: before.all,
                     seen: before.seen,
                     action: before.action,
@@ -183,10 +187,11 @@ impl Episode {
             } else {
                 0.0
             };
-            let action = (f64::from(manner.decider.decide(now)) + noise).clamp(-1.0, 1.0) as f32;
+            let tried = (f64::from(manner.decider.decide(now)) + noise) as f32;
+            let action = tried.clamp(-1.0, 1.0);
             actions.push(action);
             let seat = &mut self.seats[*agent];
-            (seat.all, seat.action, seat.at_ps) = (all, action, at_ps);
+            (seat.all, seat.action, seat.tried, seat.at_ps) = (all, action, tried, at_ps);
         }
         self.environment.submit(&actions)?;
         Ok(Some((rewards, count)))

@@ -1,4 +1,5 @@
-//! Training DECC's policy: multi-agent deterministic policy gradients with central critics, in the simulator.
+//! Training DECC's policy: multi-agent deterministic policy gradients with central critics, in the simulator; or proximal
+//! policy optimisation with such a critic (`on_policy.rs`).
 //!
 //! 1. The policy clones a rule (`rule.rs`), in states that the rule meets, then in those that it meets itself.
 //! 2. The critics learn what the clone is worth; the clone stays as it is.
@@ -18,6 +19,7 @@
 mod compress;
 mod driver;
 mod model;
+mod on_policy;
 mod replay;
 mod rule;
 mod state;
@@ -38,11 +40,33 @@ use replay::{Replay, Transition};
 use td3::Learner;
 pub use tune::{Apart, Tuned, Tuning, tuned};
 
+/// By what a policy learns, once it has cloned the rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// Multi-agent deterministic policy gradients, with what TD3 adds.
+    #[default]
+    Gradients,
+    /// Proximal policy optimisation, with a critic that sees as much.
+    Proximal,
+}
+
+impl By {
+    /// Its short name: `td3` or `ppo`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gradients => "td3",
+            Self::Proximal => "ppo",
+        }
+    }
+}
+
 /// How to train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Seed of everything that is drawn.
     pub seed: u64,
+    /// By what it learns.
+    pub by: By,
     /// Steps in which the policy clones the rule.
     pub clone: usize,
     /// Steps in which only the critics learn.
@@ -96,6 +120,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             seed: 1,
+            by: By::default(),
             clone: 20_000,
             critics: 6000,
             stages: STAGES.to_vec(),
@@ -123,7 +148,11 @@ impl Options {
 
     /// Steps in all.
     pub fn steps(&self) -> usize {
-        self.clone + self.critics + self.stages.iter().map(|stage| stage.steps).sum::<usize>()
+        let critics = match self.by {
+            By::Gradients => self.critics,
+            By::Proximal => 0,
+        };
+        self.clone + critics + self.stages.iter().map(|stage| stage.steps).sum::<usize>()
     }
 }
 
@@ -232,6 +261,7 @@ impl Training<'_> {
     fn reached(&self, stage: usize) -> Reached {
         Reached {
             seed: self.options.seed,
+            by: self.options.by,
             stage,
             step: self.step,
             decisions: self.decisions,
@@ -285,14 +315,17 @@ impl Training<'_> {
             })?;
             done += steps;
             self.step += steps;
-            self.report("clone", done, loss, None);
+            self.report("clone", done, loss, None::<(f64, &Best<Network>)>);
         }
         if self.stopped {
             return Ok(());
         }
         self.clone = self.learner.actor().values().to_vec();
         self.learner.settle();
-        self.teach(0, FIRST, options.critics)
+        match options.by {
+            By::Gradients => self.teach(0, FIRST, options.critics),
+            By::Proximal => Ok(()),
+        }
     }
 
     /// A stage of the curriculum.
@@ -304,7 +337,10 @@ impl Training<'_> {
             self.learner.act_as(clone);
         }
         self.learner.settle();
-        self.teach(number, stage, stage.steps)
+        match self.options.by {
+            By::Gradients => self.teach(number, stage, stage.steps),
+            By::Proximal => self.refine(number, stage),
+        }
     }
 
     /// A round: flows are driven while the learner learns from what was there before.
@@ -352,7 +388,7 @@ impl Training<'_> {
         let mut rng = stream(options.seed, number, 2);
         let mut drivers = self.drivers(number, stage)?;
         let mut replay = Replay::new(DRIVERS, ROOM);
-        let mut best = Best::default();
+        let mut best = Best::beside(0.0);
         if moves {
             best.rule = trial(stage, Decider::Rule, options.threads)?;
             let first = trial(stage, Decider::Policy(self.learner.actor()), options.threads)?;
@@ -397,7 +433,7 @@ impl Training<'_> {
     }
 
     /// Tells of every trial, and every so many steps.
-    fn report(&mut self, stage: &'static str, done: usize, loss: f64, tried: Option<(f64, &Best)>) {
+    fn report(&mut self, stage: &'static str, done: usize, loss: f64, tried: Option<(f64, &Best<impl Clone>)>) {
         if tried.is_none() && !done.is_multiple_of(TOLD) {
             return;
         }
@@ -411,18 +447,27 @@ impl Training<'_> {
     }
 }
 
-/// The best policy of a stage so far.
-#[derive(Default)]
-struct Best {
-    kept: Option<Learner>,
+/// The best policy of a stage so far, and all that goes with it.
+struct Best<T> {
+    kept: Option<T>,
     reward: f64,
     /// The rule's reward, and how often in a row the policy's was above it.
     rule: f64,
     streak: usize,
 }
 
-impl Best {
-    fn offer(&mut self, reward: f64, learner: &Learner) {
+impl<T: Clone> Best<T> {
+    /// None yet.
+    const fn beside(rule: f64) -> Self {
+        Self {
+            kept: None,
+            reward: 0.0,
+            rule,
+            streak: 0,
+        }
+    }
+
+    fn offer(&mut self, reward: f64, learner: &T) {
         if self.kept.is_none() || reward > self.reward {
             (self.kept, self.reward) = (Some(learner.clone()), reward);
         }

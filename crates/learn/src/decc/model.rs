@@ -7,7 +7,7 @@ use paceline_congestion::learned::layers::{Layer, Network};
 use paceline_congestion::learned::model::{Card, DECC, Kind, Metrics, RoundMetrics, Training, sha256};
 use paceline_congestion::learned::shipped;
 
-use super::{BATCH, Options, TrainedPolicy, Tuned, Update};
+use super::{BATCH, By, Options, TrainedPolicy, Tuned, Update};
 use crate::policy::{self, card, data, training};
 use crate::write::ModelFiles;
 use crate::{Error, course};
@@ -24,6 +24,7 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
         rounds: trained.steps as u64,
         learning_rate: match trained.options.stages.is_empty() {
             true => super::CLONE_RATE,
+            false if trained.options.by == By::Proximal => super::on_policy::MANNER.rate,
             false => super::td3::ACTOR_RATE,
         },
         loss: loss(&trained.options).into(),
@@ -96,6 +97,9 @@ pub fn policy_of(model: &str) -> Result<(String, Network), Error> {
 fn loss(options: &Options) -> &'static str {
     match options.stages.is_empty() {
         true => "cloning of a rule (Swift's, in units of the path)",
+        false if options.by == By::Proximal => {
+            "proximal policy optimisation (PPO), with a critic that sees all flows, from a clone of a rule"
+        }
         false => "multi-agent deterministic policy gradients (MADDPG, TD3), from a clone of a rule",
     }
 }
@@ -119,6 +123,8 @@ fn metrics(updates: &[Update]) -> Metrics {
 pub struct Reached {
     /// The seed of the training.
     pub seed: u64,
+    /// By what it learns.
+    pub by: By,
     /// The stage that comes next.
     pub stage: usize,
     /// Steps that are done.
@@ -132,16 +138,17 @@ pub struct Reached {
 }
 
 /// How a file of it begins.
-const MAGIC: &[u8; 8] = b"DECC-02\n";
+const MAGIC: &[u8; 8] = b"DECC-03\n";
 /// Numbers before the values, and the hash behind them.
-const HEAD: usize = 8 + 4 * 8;
+const HEAD: usize = 8 + 5 * 8;
 const HASH: usize = 64;
 
 impl Reached {
     /// As a file has it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        for number in [self.seed, self.stage as u64, self.step as u64, self.decisions] {
+        let (by, stage, step) = (self.by as u64, self.stage as u64, self.step as u64);
+        for number in [self.seed, by, stage, step, self.decisions] {
             bytes.extend(number.to_le_bytes());
         }
         let values = self.clone.iter().chain(&self.values);
@@ -190,6 +197,10 @@ impl Reached {
         };
         Ok(Self {
             seed: next(),
+            by: match next() {
+                0 => By::Gradients,
+                _ => By::Proximal,
+            },
             stage: next() as usize,
             step: next() as usize,
             decisions: next(),

@@ -8,6 +8,10 @@ use super::state::GLOBAL;
 /// A decision and what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Transition {
+    /// Whose it is, of an episode's agents.
+    pub(super) agent: u32,
+    /// The action before it was cut to what actions may be.
+    pub(super) tried: f32,
     pub(super) all: [f32; GLOBAL],
     pub(super) seen: [f32; INPUTS],
     pub(super) action: f32,

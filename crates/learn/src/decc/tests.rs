@@ -107,6 +107,8 @@ fn the_learner_goes_where_the_reward_is() {
     for k in 0..4000 {
         let action = (2.0 * rng.next_f64() - 1.0) as f32;
         let transition = Transition {
+            agent: 0,
+            tried: action,
             all: [0.1; state::GLOBAL],
             seen: std::array::from_fn(|place| number(place + k)),
             action,
@@ -135,6 +137,8 @@ fn the_learner_goes_where_the_reward_is() {
 #[test]
 fn a_replay_draws_from_sources_evenly_and_forgets_the_oldest() {
     let one = |reward: f32| Transition {
+        agent: 0,
+        tried: 0.0,
         all: [0.0; state::GLOBAL],
         seen: [0.0; INPUTS],
         action: 0.0,

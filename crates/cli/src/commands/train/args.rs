@@ -142,6 +142,15 @@ pub(crate) struct TrainArgs {
     /// Train only the clone of the rule that a training begins with
     #[arg(long, help_heading = "Policies (adpg, aurora, decc)")]
     pub(crate) clone: bool,
+    /// By what the policy learns after that [default: td3]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEARNER",
+        help_heading = "Policies (adpg, aurora, decc)",
+        conflicts_with_all = ["clone", "compress"]
+    )]
+    pub(crate) by: Option<Learner>,
     /// Train nothing: prune and quantise a policy, one that ships or a model's file, and tune what is left
     #[arg(
         long,
@@ -202,6 +211,15 @@ pub(crate) enum Units {
     Seed,
     /// Shares of the target and of the line rate
     Norm,
+}
+
+/// By what DECC's policy learns, once it has cloned the rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Learner {
+    /// Multi-agent deterministic policy gradients (MADDPG), with what TD3 adds
+    Td3,
+    /// Proximal policy optimisation, with a critic that sees as much
+    Ppo,
 }
 
 /// The sign of the derivative gain.
@@ -267,6 +285,8 @@ impl TrainArgs {
         add("--target", self.target.map(|target| target.to_string()));
         words.extend(self.quick.then(|| "--quick".to_string()));
         words.extend(self.clone.then(|| "--clone".to_string()));
+        let by = self.by.and_then(|by| by.to_possible_value());
+        words.extend(by.map(|by| format!("--by={}", by.get_name())));
         words.extend(self.compress.iter().map(|model| format!("--compress={model}")));
         shell(&words)
     }
@@ -294,7 +314,11 @@ impl TrainArgs {
             ("--resume", self.resume.is_some()),
         ];
         let of_policies = [("--quick", self.quick)];
-        let of_decc = [("--clone", self.clone), ("--compress", self.compress.is_some())];
+        let of_decc = [
+            ("--clone", self.clone),
+            ("--by", self.by.is_some()),
+            ("--compress", self.compress.is_some()),
+        ];
         let of_runs = [("--scenarios", !self.scenarios.is_empty())];
         let given = |options: &[(&'static str, bool)]| {
             let found = options.iter().find(|(_, given)| *given);
@@ -314,7 +338,7 @@ impl TrainArgs {
                     (given(&of_gains).or_else(|| given(&others)))
                         .or_else(|| given(&of_runs))
                         .or_else(|| given(&rounds)),
-                    "is not about this policy: `train decc` takes --seed, --quick, --clone, --compress and --resume",
+                    "is not about this policy: `train decc` takes --seed, --quick, --clone, --by, --compress and --resume",
                 )
             }
             _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),

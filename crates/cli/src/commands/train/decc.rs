@@ -3,10 +3,10 @@
 use std::fs;
 use std::time::Instant;
 
-use paceline_learn::decc::{self, Options, Reached, TrainedPolicy, Update};
+use paceline_learn::decc::{self, By, Options, Reached, TrainedPolicy, Update};
 use serde_json::{Value, json};
 
-use super::args::TrainArgs;
+use super::args::{Learner, TrainArgs};
 use super::policy::{self, Policy, finish};
 use crate::failure::{Ended, Failure};
 use crate::interrupt;
@@ -62,6 +62,10 @@ fn name(options: &Options) -> String {
 fn options(args: &TrainArgs) -> Options {
     let options = Options {
         seed: args.seed(),
+        by: match args.by {
+            Some(Learner::Ppo) => By::Proximal,
+            Some(Learner::Td3) | None => By::Gradients,
+        },
         threads: args.jobs.count(),
         ..Options::default()
     };
@@ -89,6 +93,13 @@ fn earlier(args: &TrainArgs, options: &Options) -> Result<Option<Reached>, Failu
         return Err(refuse(format!(
             "it is of a training with seed {}; expected {}",
             reached.seed, options.seed
+        )));
+    }
+    if reached.by != options.by {
+        return Err(refuse(format!(
+            "it is of a training by {}; expected {}",
+            reached.by.name(),
+            options.by.name()
         )));
     }
     if reached.step > options.steps() {
@@ -133,6 +144,7 @@ fn record(trained: &TrainedPolicy, command: &str) -> Value {
         "what": name(options),
         "command": command,
         "seed": options.seed,
+        "by": options.by.name(),
         "stages": options.stages.iter().map(|stage| stage.name).collect::<Vec<_>>(),
         "steps": options.steps(),
         "steps_done": trained.steps,

@@ -1,58 +1,69 @@
-//! The learner: a policy whose actions are spread about its mean, a critic, and steps that go no further than what was
-//! gone through can tell (PPO, with the surrogate that is clipped).
+//! Proximal policy optimisation: a policy whose actions are spread about its mean, a critic, and steps that go no
+//! further than what was gone through can tell (with the surrogate that is clipped).
+//!
+//! A policy reads `SEEN` numbers and its critic `KNOWN`, which may be others: in training more is known than a flow sees.
+//!
+//! # References
+//! J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017: equation (7).
+//! J. Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage Estimation", ICLR 2016.
 
-use paceline_congestion::aurora::INPUTS;
-use paceline_congestion::learned::card::AURORA;
 use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::Rng;
 
-use crate::pass::{Adam, Fitted, backward, first, forward};
+use crate::pass::{Adam, Fitted, backward, forward};
 
-/// Discount of a decision, and how far ahead advantages look.
-const GAMMA: f64 = 0.99;
+/// How far ahead advantages look.
 const LAMBDA: f64 = 0.95;
 /// How much more or less likely an action may become in a round.
 const CLIP: f64 = 0.2;
-/// What spread is worth, and the logarithm of the first one: actions of 2 change a rate by 5 %.
-const ENTROPY: f64 = 0.01;
-const SPREAD: f32 = std::f32::consts::LN_2;
-/// The optimisers' step at the beginning; it falls to nothing.
-pub(super) const RATE: f64 = 1e-3;
 /// Passes over what was gone through, and rows of a step.
 const EPOCHS: usize = 4;
-pub(super) const BATCH: usize = 512;
-/// The critic learns rewards in this unit, so that what it says is near 1.
-const SCALE: f64 = 0.02;
+pub(crate) const BATCH: usize = 512;
+
+/// What differs from one training to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Manner {
+    /// What spread is worth.
+    pub(crate) entropy: f64,
+    /// The optimisers' step at the beginning; it falls to nothing.
+    pub(crate) rate: f64,
+    /// The critic learns rewards in this unit, so that what it says is near 1.
+    pub(crate) scale: f64,
+}
 
 /// A decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Step {
+pub(crate) struct Step<const SEEN: usize, const KNOWN: usize> {
     /// What the flow saw.
-    pub(super) seen: [f32; INPUTS],
+    pub(crate) seen: [f32; SEEN],
+    /// What the critic reads.
+    pub(crate) known: [f32; KNOWN],
     /// What it did.
-    pub(super) action: f32,
+    pub(crate) action: f32,
     /// The logarithm of how likely that was.
-    pub(super) likelihood: f32,
+    pub(crate) likelihood: f32,
     /// What came of it.
-    pub(super) reward: f32,
+    pub(crate) reward: f32,
+    /// What the time until the next decision leaves of what comes then.
+    pub(crate) discount: f64,
 }
 
-/// Decisions of a flow one after another, and what it saw after the last.
+/// Decisions of a flow one after another, and what the critic reads after the last.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Course {
-    pub(super) steps: Vec<Step>,
-    pub(super) after: [f32; INPUTS],
+pub(crate) struct Course<const SEEN: usize, const KNOWN: usize> {
+    pub(crate) steps: Vec<Step<SEEN, KNOWN>>,
+    pub(crate) after: [f32; KNOWN],
 }
 
 /// The logarithm of the density of a normal distribution, less a constant.
-pub(super) fn likelihood(action: f64, mean: f64, deviation: f64) -> f64 {
+pub(crate) fn likelihood(action: f64, mean: f64, deviation: f64) -> f64 {
     let off = (action - mean) / deviation;
     -0.5 * off * off - libm::log(deviation)
 }
 
 /// What is learned from a decision.
-struct Lesson {
-    step: Step,
+struct Lesson<const SEEN: usize, const KNOWN: usize> {
+    step: Step<SEEN, KNOWN>,
     /// How much better it came than expected, in deviations of that.
     advantage: f64,
     /// What the critic should have said.
@@ -60,7 +71,8 @@ struct Lesson {
 }
 
 /// Policy, spread and critic.
-pub(super) struct Learner {
+pub(crate) struct Learner<const SEEN: usize, const KNOWN: usize> {
+    manner: Manner,
     actor: Fitted,
     critic: Fitted,
     /// The logarithm of the deviation of actions.
@@ -68,28 +80,35 @@ pub(super) struct Learner {
     spread_adam: Adam,
 }
 
-impl Learner {
-    pub(super) fn new(rng: &mut Rng) -> Self {
+impl<const SEEN: usize, const KNOWN: usize> Learner<SEEN, KNOWN> {
+    /// A policy and its critic; `spread` is the logarithm of the first deviation of actions.
+    pub(crate) fn new(manner: Manner, (actor, critic): (Network, Network), spread: f32) -> Self {
         Self {
-            actor: Fitted::new(first(&AURORA, rng)),
-            // As the policy, with other weights.
-            critic: Fitted::new(first(&AURORA, rng)),
-            spread: [SPREAD],
+            manner,
+            actor: Fitted::new(actor),
+            critic: Fitted::new(critic),
+            spread: [spread],
             spread_adam: Adam::new(1),
         }
     }
 
-    pub(super) fn actor(&self) -> &Network {
+    pub(crate) fn actor(&self) -> &Network {
         &self.actor.network
     }
 
     /// The deviation of actions.
-    pub(super) fn deviation(&self) -> f64 {
+    pub(crate) fn deviation(&self) -> f64 {
         libm::exp(f64::from(self.spread[0]))
     }
 
-    /// Learns from a round, with `part` of the rate; says which part of the variance of returns the critic did not know.
-    pub(super) fn learn(&mut self, courses: &[Course], part: f64, rng: &mut Rng) -> f64 {
+    /// Learns from a round, with `part` of the rate, the policy only if it is to move; says which part of the variance
+    /// of returns the critic did not know.
+    pub(crate) fn learn(
+        &mut self,
+        courses: &[Course<SEEN, KNOWN>],
+        (part, moves): (f64, bool),
+        rng: &mut Rng,
+    ) -> f64 {
         let (lessons, unexplained) = self.lessons(courses);
         let mut order: Vec<usize> = (0..lessons.len()).collect();
         for _ in 0..EPOCHS {
@@ -97,27 +116,30 @@ impl Learner {
                 order.swap(place, rng.below(place as u64 + 1) as usize);
             }
             for rows in order.chunks(BATCH) {
-                let rows: Vec<&Lesson> = rows.iter().map(|&place| &lessons[place]).collect();
-                self.step(&rows, part * RATE);
+                let rows: Vec<&Lesson<SEEN, KNOWN>> = rows.iter().map(|&place| &lessons[place]).collect();
+                if moves {
+                    self.move_policy(&rows, part * self.manner.rate);
+                }
+                self.teach_critic(&rows, part * self.manner.rate);
             }
         }
         unexplained
     }
 
     /// Generalised advantages (Schulman et al., 2016), normalised.
-    fn lessons(&self, courses: &[Course]) -> (Vec<Lesson>, f64) {
+    fn lessons(&self, courses: &[Course<SEEN, KNOWN>]) -> (Vec<Lesson<SEEN, KNOWN>>, f64) {
         let critic = &self.critic.network;
         let mut lessons = Vec::new();
         for course in courses {
-            let rows = course.steps.iter().map(|step| step.seen).chain([course.after]);
+            let rows = course.steps.iter().map(|step| step.known).chain([course.after]);
             let input: Vec<f32> = rows.flatten().collect();
             let said = forward(critic, course.steps.len() + 1, input).output;
             let begin = lessons.len();
             let mut advantage = 0.0;
             for (place, step) in course.steps.iter().enumerate().rev() {
                 let [here, next] = [said[place], said[place + 1]].map(f64::from);
-                let off = SCALE * f64::from(step.reward) + GAMMA * next - here;
-                advantage = off + GAMMA * LAMBDA * advantage;
+                let off = self.manner.scale * f64::from(step.reward) + step.discount * next - here;
+                advantage = off + step.discount * LAMBDA * advantage;
                 lessons.push(Lesson {
                     step: *step,
                     advantage,
@@ -134,13 +156,13 @@ impl Learner {
         (lessons, unexplained)
     }
 
-    /// A step of policy, spread and critic.
-    fn step(&mut self, rows: &[&Lesson], rate: f64) {
+    /// A step of policy and spread.
+    fn move_policy(&mut self, rows: &[&Lesson<SEEN, KNOWN>], rate: f64) {
         let input: Vec<f32> = rows.iter().flat_map(|lesson| lesson.step.seen).collect();
         let share = 1.0 / rows.len() as f64;
         let deviation = self.deviation();
-        let pass = forward(&self.actor.network, rows.len(), input.clone());
-        let mut by_spread = -ENTROPY;
+        let pass = forward(&self.actor.network, rows.len(), input);
+        let mut by_spread = -self.manner.entropy;
         let by_mean = rows.iter().zip(&pass.output).map(|(lesson, &mean)| {
             let (by_mean, spread) = surrogate(lesson, f64::from(mean), deviation);
             by_spread += share * spread;
@@ -152,8 +174,13 @@ impl Learner {
         self.actor.step(&slope, rate);
         self.spread_adam
             .step(&mut self.spread, &[by_spread as f32], rate, 1.0);
+    }
 
-        let pass = forward(&self.critic.network, rows.len(), input);
+    /// A step of the critic.
+    fn teach_critic(&mut self, rows: &[&Lesson<SEEN, KNOWN>], rate: f64) {
+        let share = 1.0 / rows.len() as f64;
+        let known: Vec<f32> = rows.iter().flat_map(|lesson| lesson.step.known).collect();
+        let pass = forward(&self.critic.network, rows.len(), known);
         let off = rows.iter().zip(&pass.output);
         let by = off.map(|(lesson, &said)| (2.0 * share * (f64::from(said) - lesson.worth)) as f32);
         let by: Vec<f32> = by.collect();
@@ -165,7 +192,11 @@ impl Learner {
 
 /// Derivatives of -min(r A, clip(r) A) by the mean and by the logarithm of the deviation, r being how much more likely the
 /// action is now.
-fn surrogate(lesson: &Lesson, mean: f64, deviation: f64) -> (f64, f64) {
+fn surrogate<const SEEN: usize, const KNOWN: usize>(
+    lesson: &Lesson<SEEN, KNOWN>,
+    mean: f64,
+    deviation: f64,
+) -> (f64, f64) {
     let action = f64::from(lesson.step.action);
     let now = likelihood(action, mean, deviation);
     let ratio = libm::exp((now - f64::from(lesson.step.likelihood)).clamp(-20.0, 20.0));
@@ -186,7 +217,7 @@ fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 }
 
 /// The mean square of what was not expected, over the variance of what came.
-fn unexplained(lessons: &[Lesson]) -> f64 {
+fn unexplained<const SEEN: usize, const KNOWN: usize>(lessons: &[Lesson<SEEN, KNOWN>]) -> f64 {
     let (_, deviation) = moments(lessons.iter().map(|lesson| lesson.worth));
     let squares = lessons.iter().map(|lesson| lesson.advantage * lesson.advantage);
     squares.sum::<f64>() / lessons.len().max(1) as f64 / (deviation * deviation).max(1e-12)
@@ -194,16 +225,46 @@ fn unexplained(lessons: &[Lesson]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use paceline_congestion::learned::layers::{Layer, Units};
+    use paceline_kernel::rng::Purpose;
 
-    const STEP: Step = Step {
+    use super::*;
+    use crate::pass::first;
+
+    const INPUTS: usize = 3;
+    const GAMMA: f64 = 0.99;
+    const SCALE: f64 = 0.02;
+
+    type One = Step<INPUTS, INPUTS>;
+
+    const STEP: One = Step {
         seen: [0.1; INPUTS],
+        known: [0.1; INPUTS],
+        discount: GAMMA,
         action: 0.0,
         likelihood: 0.0,
         reward: 0.0,
     };
 
-    fn lesson(action: f32, before: f64, advantage: f64) -> Lesson {
+    fn learner(rng: &mut Rng) -> Learner<INPUTS, INPUTS> {
+        let layers = [
+            Layer::new(INPUTS, 16, Units::Tanh),
+            Layer::new(16, 1, Units::Linear),
+        ];
+        let manner = Manner {
+            entropy: 0.01,
+            rate: 1e-3,
+            scale: SCALE,
+        };
+        let networks = (first(&layers, rng), first(&layers, rng));
+        Learner::new(manner, networks, std::f32::consts::LN_2)
+    }
+
+    fn stream(part: u64) -> Rng {
+        Rng::stream(1, Purpose::Training, part)
+    }
+
+    fn lesson(action: f32, before: f64, advantage: f64) -> Lesson<INPUTS, INPUTS> {
         Lesson {
             step: Step {
                 action,
@@ -250,9 +311,9 @@ mod tests {
     /// Three decisions and a critic that says nothing: sums of discounted rewards, by hand.
     #[test]
     fn advantages_by_hand() {
-        let mut learner = Learner::new(&mut super::super::stream(1, 0));
+        let mut learner = learner(&mut stream(0));
         learner.critic.network.values_mut().fill(0.0);
-        let steps = [1.0f32, 0.0, 2.0].map(|reward| Step { reward, ..STEP });
+        let steps = [1.0f32, 0.0, 2.0].map(|reward| One { reward, ..STEP });
         let course = Course {
             steps: steps.to_vec(),
             after: [0.0; INPUTS],
@@ -274,8 +335,8 @@ mod tests {
     /// Where high actions are rewarded, actions become high.
     #[test]
     fn it_goes_where_the_reward_is() {
-        let mut rng = super::super::stream(1, 7);
-        let mut learner = Learner::new(&mut rng);
+        let mut rng = stream(7);
+        let mut learner = learner(&mut rng);
         for _ in 0..30 {
             let mean = {
                 use paceline_congestion::learned::layers::Policy as _;
@@ -294,8 +355,8 @@ mod tests {
                     after: [0.0; INPUTS],
                 }
             });
-            let courses: Vec<Course> = courses.collect();
-            learner.learn(&courses, 1.0, &mut rng);
+            let courses: Vec<Course<INPUTS, INPUTS>> = courses.collect();
+            learner.learn(&courses, (1.0, true), &mut rng);
         }
         use paceline_congestion::learned::layers::Policy as _;
         let action = learner.actor().decide(&STEP.seen);
