@@ -433,7 +433,13 @@ impl Training<'_> {
     }
 
     /// Tells of every trial, and every so many steps.
-    fn report(&mut self, stage: &'static str, done: usize, loss: f64, tried: Option<(f64, &Best<impl Clone>)>) {
+    fn report(
+        &mut self,
+        stage: &'static str,
+        done: usize,
+        loss: f64,
+        tried: Option<(f64, &Best<impl Clone>)>,
+    ) {
         if tried.is_none() && !done.is_multiple_of(TOLD) {
             return;
         }

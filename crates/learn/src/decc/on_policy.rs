@@ -78,7 +78,12 @@ impl Training<'_> {
             if let Some(reward) = tried {
                 best.offer(reward, learner.actor());
             }
-            self.report(stage.name, round * STEPS, unexplained, tried.map(|reward| (reward, &best)));
+            self.report(
+                stage.name,
+                round * STEPS,
+                unexplained,
+                tried.map(|reward| (reward, &best)),
+            );
         }
         if let Some(kept) = best.kept {
             self.learner.act_as(kept);
@@ -105,7 +110,10 @@ impl Training<'_> {
             Ok(courses(gone_through, spread))
         });
         let courses = driven.into_iter().collect::<Result<Vec<_>, Error>>()?.concat();
-        self.decisions += courses.iter().map(|course| course.steps.len() as u64).sum::<u64>();
+        self.decisions += courses
+            .iter()
+            .map(|course| course.steps.len() as u64)
+            .sum::<u64>();
         Ok(courses)
     }
 }
@@ -189,7 +197,9 @@ mod tests {
             one(0, 0.8, 0.9),
         ];
         let courses = courses(gone_through, (&policy, 0.1));
-        let rewards = courses.iter().map(|course| course.steps.iter().map(|step| step.reward));
+        let rewards = courses
+            .iter()
+            .map(|course| course.steps.iter().map(|step| step.reward));
         let rewards: Vec<Vec<f32>> = rewards.map(Iterator::collect).collect();
         assert_eq!(rewards, [vec![0.1, 0.2], vec![0.8], vec![0.5, 0.6]]);
         assert_eq!(courses[0].after, [0.3; KNOWN]);
