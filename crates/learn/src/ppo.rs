@@ -337,7 +337,7 @@ mod tests {
     fn it_goes_where_the_reward_is() {
         let mut rng = stream(7);
         let mut learner = learner(&mut rng);
-        for _ in 0..30 {
+        for _ in 0..60 {
             let mean = {
                 use paceline_congestion::learned::layers::Policy as _;
                 f64::from(learner.actor().decide(&STEP.seen))
