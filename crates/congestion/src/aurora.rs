@@ -154,7 +154,7 @@ impl Definition for Params {
         source: include_str!("aurora.rs"),
     };
 
-    policy_decides!(Kind::Aurora, SHIPPED);
+    policy_decides!(Kind::Aurora, SHIPPED, false);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Aurora::sender(self, path))

@@ -32,7 +32,8 @@
 //! There is no public code. Of the paper:
 //! * Features are logarithms: on a linear scale 1/4096 and 1/8192 of a line are one number.
 //! * It tells neither when a flow decides nor how long a round of decisions is: here with the first acknowledgement of a
-//!   packet that was sent after the last decision, and not before `interval`.
+//!   packet that was sent after the last decision, and not before `interval`; or, with a loss of 1, when nothing came back
+//!   for three round trips (three times between packets, where those are longer).
 //! * Acknowledgements are all its feedback; the paper's switches send notices as well.
 //! * The memory is not carried from decision to decision.
 //! * The reward in training is not the printed one, which counts latency for nothing where flows are many:
@@ -88,6 +89,9 @@ params! {
 
 /// Of equation (3).
 pub const STEP: f64 = 0.425;
+/// After so many round trips, or times between packets where those are longer, without an answer to what it sent a
+/// flow decides on its own, with a loss of 1.
+pub const SILENCE: f64 = 3.0;
 /// The model that ships.
 const SHIPPED: &str = "decc-clone";
 
@@ -104,7 +108,7 @@ impl Definition for Params {
         source: include_str!("decc.rs"),
     };
 
-    policy_decides!(Kind::Decc, SHIPPED);
+    policy_decides!(Kind::Decc, SHIPPED, true);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Decc::sender(self, path))
@@ -136,6 +140,7 @@ impl Decc {
         let asks = external::Params {
             clock: Clock::RoundTrip,
             interval: params.interval,
+            silence: SILENCE,
             initial_rate: params.initial_rate.or(first_rate(path.line_rate)),
             min_rate: params.min_rate,
             ..external::Params::default()

@@ -20,8 +20,10 @@
 //! aligned:     asks at the multiples of interval                                                             (2)
 //! feedback:    asks with an ACK or a switch's answer, if t - t[k-1] >= interval                              (3)
 //! effect:      rate and window of decision k hold from t[k] + L                                              (4)
+//! silence:     asks when nothing came back for `silence` max(round trip, time between packets) of what was sent (5)
 //! ```
-//! A flow asks for nothing while a decision of its own is on its way. A retransmission timeout asks, too (1, 3).
+//! A flow asks for nothing while a decision of its own is on its way. A retransmission timeout asks, too (1, 3), and (5)
+//! counts as one: where most of what is sent is lost, a flow would else hear of it with the timeout only.
 //!
 //! # Parameters
 //! [`Params`]. What is decided is a rate and a window, or one of them; `min-rate` bounds the first.
@@ -39,7 +41,7 @@ use paceline_kernel::rng::Rng;
 
 use crate::api::{
     AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, Notice, Outgoing, PathInfo, Report, SendLimits,
-    Tally, TimerSlot,
+    SentInfo, Tally, TimerSlot,
 };
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::Bounds;
@@ -79,6 +81,9 @@ params! {
         clock: Clock = Clock::RoundTrip, in Range::Any, from "RL-CC: a probe per round trip";
         /// The least time from one question of a flow to the next; with `aligned` the time between instants.
         interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
+        /// So many round trips, or times between packets where those are longer, without an answer to what was sent, and
+        /// a flow asks on its own, as if it were a timeout; 0 for never. Not with `aligned`.
+        silence: f64 = 0.0, in Range::AtLeast(0.0), from "ours";
         /// From a question to the effect of its answer: the time that a NIC computes.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
         /// A flow's first rate.
@@ -116,6 +121,13 @@ impl Definition for Params {
             let message = "0 is no time between instants; expected one above 0 with clock `aligned`";
             return Err(ParamError::new("interval", message));
         }
+        if self.silence > 0.0 && self.silence < 1.0 {
+            let message = format!(
+                "{} of a round trip is over before anything comes back; expected 0, or 1 and more",
+                self.silence
+            );
+            return Err(ParamError::new("silence", message));
+        }
         Ok(())
     }
 
@@ -126,6 +138,7 @@ impl Definition for Params {
             int: self.feedback == Feedback::Int,
             tags: self.feedback == Feedback::SwitchAck,
             repaces: true,
+            counts_sent: self.silence > 0.0,
             decisions: Some(Decisions {
                 latency: self.decision_latency,
                 in_service: 0,
@@ -165,12 +178,15 @@ impl Definition for Params {
 
 /// The timer of [`Clock::Aligned`].
 const CLOCK: TimerSlot = TimerSlot(0);
+/// That of equation (5).
+const SILENCE: TimerSlot = TimerSlot(1);
 
 /// The sender of a flow.
 #[derive(Clone, Debug)]
 pub struct External {
     clock: Clock,
     interval: Span,
+    silence: f64,
     asking: Asking,
     bounds: Bounds,
     limits: SendLimits,
@@ -179,6 +195,9 @@ pub struct External {
     /// Whether an answer is on its way, and whether the clock of [`Clock::Aligned`] ticks.
     waits: bool,
     ticks: bool,
+    /// Since when nothing came back of what was sent; and whether a timer will look at that.
+    unheard: Option<Time>,
+    watches: bool,
     tally: Tally,
     report: Report,
 }
@@ -194,12 +213,15 @@ impl External {
         Self {
             clock: params.clock,
             interval: params.interval,
+            silence: params.silence,
             asking: Asking::new(params.switch_interval),
             bounds,
             limits,
             asked_at_byte: 0,
             waits: false,
             ticks: false,
+            unheard: None,
+            watches: false,
             tally: Tally::default(),
             report: Report::new(limits, bounds.min),
         }
@@ -211,6 +233,7 @@ impl External {
             self.report.at = Time::from_ps(cx.now.as_ps().saturating_sub(ack.rtt.as_ps()));
         }
         self.report.in_flight = ack.snd_nxt.saturating_sub(ack.seq);
+        self.unheard = (self.report.in_flight > 0).then_some(cx.now);
         self.tally.count(cx.path, ack);
     }
 
@@ -253,6 +276,35 @@ impl External {
         }
     }
 
+    /// What silence is, in equation (5).
+    fn patience(&self, path: &PathInfo) -> Span {
+        let between = self.limits.rate.time_to_send(path.mtu);
+        let round_trip = self.tally.rtt_mean().max(path.base_rtt);
+        Span::from_ps((self.silence * round_trip.max(between).as_ps() as f64) as u64)
+    }
+
+    /// Looks again after what is left until it would be silence.
+    fn watch(&mut self, cx: &mut Ctx<'_>, since: Time) {
+        let until = since.saturating_add(self.patience(cx.path));
+        self.watches = true;
+        cx.arm(SILENCE, until.saturating_since(cx.now));
+    }
+
+    /// Equation (5).
+    fn listen(&mut self, cx: &mut Ctx<'_>) {
+        self.watches = false;
+        let Some(mut since) = self.unheard else {
+            return;
+        };
+        if !self.waits && cx.now.saturating_since(since) >= self.patience(cx.path) {
+            since = cx.now;
+            self.unheard = Some(since);
+            self.tally.timeouts += 1;
+            self.ask(cx);
+        }
+        self.watch(cx, since);
+    }
+
     /// Equation (2).
     fn tick(&mut self, cx: &mut Ctx<'_>) {
         let interval = self.interval.as_ps();
@@ -276,6 +328,13 @@ impl CongestionControl for External {
         }
     }
 
+    fn on_send(&mut self, cx: &mut Ctx<'_>, _sent: &SentInfo) {
+        let since = *self.unheard.get_or_insert(cx.now);
+        if !self.watches && self.clock != Clock::Aligned {
+            self.watch(cx, since);
+        }
+    }
+
     fn tag(&mut self, cx: &mut Ctx<'_>, _packet: &Outgoing) -> u8 {
         self.asking.tag(cx.now)
     }
@@ -295,6 +354,7 @@ impl CongestionControl for External {
 
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
         self.tally.timeouts += 1;
+        self.unheard = self.unheard.map(|_| cx.now);
         match self.clock {
             Clock::RoundTrip | Clock::Feedback => self.ask(cx),
             Clock::Aligned if !self.ticks => self.tick(cx),
@@ -302,7 +362,10 @@ impl CongestionControl for External {
         }
     }
 
-    fn on_timer(&mut self, cx: &mut Ctx<'_>, _slot: TimerSlot) {
+    fn on_timer(&mut self, cx: &mut Ctx<'_>, slot: TimerSlot) {
+        if slot == SILENCE {
+            return self.listen(cx);
+        }
         self.ask(cx);
         self.tick(cx);
     }
@@ -321,6 +384,7 @@ impl CongestionControl for External {
 
     fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         self.count(cx, ack);
+        self.unheard = None;
         // The flow's offsets start at zero again.
         self.asked_at_byte = 0;
     }

@@ -1,7 +1,7 @@
 //! Senders that are decided for inside the run: they measure and ask as one that is decided for outside does
 //! ([`crate::external`]), and have the answers themselves.
 
-use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, PathInfo, Report, SendLimits};
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, PathInfo, Report, SendLimits, SentInfo, TimerSlot};
 use crate::external::{External, Params};
 
 /// Who has the answers of a flow.
@@ -19,8 +19,8 @@ pub struct Inside<D> {
 }
 
 impl<D: Decider> Inside<D> {
-    /// A sender that asks at the times of `asks` and begins at its rate. Switches' answers and timers do not reach it: that
-    /// is for clocks without instants in common, and for the feedback of acknowledgements.
+    /// A sender that asks at the times of `asks` and begins at its rate. Switches' answers do not reach it: that is for
+    /// the feedback of acknowledgements.
     pub fn new(asks: &Params, path: &PathInfo, decider: D) -> Self {
         Self {
             asks: External::new(asks, path),
@@ -46,6 +46,14 @@ impl<D: Decider> CongestionControl for Inside<D> {
         self.asks.on_timeout(cx);
     }
 
+    fn on_send(&mut self, cx: &mut Ctx<'_>, sent: &SentInfo) {
+        self.asks.on_send(cx, sent);
+    }
+
+    fn on_timer(&mut self, cx: &mut Ctx<'_>, slot: TimerSlot) {
+        self.asks.on_timer(cx, slot);
+    }
+
     fn on_decision(&mut self, cx: &mut Ctx<'_>) {
         if let Some(report) = self.asks.report() {
             let limits = self.decider.decide(report, cx.path);
@@ -59,10 +67,10 @@ impl<D: Decider> CongestionControl for Inside<D> {
 }
 
 /// What is alike in the [`Definition`](crate::registry::Definition)s of schemes that a policy decides for: of this kind,
-/// and by default the one that ships under this name. Their parameters are `model`, `model_hash`, `min_rate`,
+/// and by default the one that ships under this name; whether they notice silence after what was sent. Their parameters are `model`, `model_hash`, `min_rate`,
 /// `decision_latency` and `decisions_in_service`.
 macro_rules! policy_decides {
-    ($kind:expr, $shipped:expr) => {
+    ($kind:expr, $shipped:expr, $listens:expr) => {
         fn explicit(&self) -> Self {
             let mut params = self.clone();
             $crate::learned::shipped::make_explicit(&mut params.model, &mut params.model_hash, $shipped);
@@ -81,6 +89,7 @@ macro_rules! policy_decides {
             $crate::api::Needs {
                 timestamp: true,
                 repaces: true,
+                counts_sent: $listens,
                 decisions: Some($crate::api::Decisions {
                     latency: self.decision_latency,
                     in_service: self.decisions_in_service,

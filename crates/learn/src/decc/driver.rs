@@ -1,7 +1,7 @@
 //! Flows of an environment, who decides for them, and what they go through.
 
-use paceline_congestion::decc::STEP;
 use paceline_congestion::decc::features::{INPUTS, ONCE, latency};
+use paceline_congestion::decc::{SILENCE, STEP};
 use paceline_congestion::learned::layers::Policy;
 use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward};
 use paceline_kernel::rng::Rng;
@@ -105,6 +105,10 @@ impl Episode {
         };
         let mut source = drawn.source();
         source.overrides.seed = Some(seed);
+        source
+            .overrides
+            .set
+            .push(format!("cc.external.silence={SILENCE}"));
         let environment = Environment::new(source, config)?;
         let (mut receivers, mut members, mut bottleneck) = (Vec::new(), Vec::new(), Vec::new());
         for (agent, flow) in environment.scenario().run.flows.iter().enumerate() {
