@@ -280,7 +280,8 @@ impl External {
     fn patience(&self, path: &PathInfo) -> Span {
         let between = self.limits.rate.time_to_send(path.mtu);
         let round_trip = self.tally.rtt_mean().max(path.base_rtt);
-        Span::from_ps((self.silence * round_trip.max(between).as_ps() as f64) as u64)
+        let least = round_trip.max(between).max(Span::from_ns(1));
+        Span::from_ps((self.silence * least.as_ps() as f64) as u64)
     }
 
     /// Looks again after what is left until it would be silence.
@@ -296,11 +297,13 @@ impl External {
         let Some(mut since) = self.unheard else {
             return;
         };
-        if !self.waits && cx.now.saturating_since(since) >= self.patience(cx.path) {
+        if cx.now.saturating_since(since) >= self.patience(cx.path) {
             since = cx.now;
             self.unheard = Some(since);
-            self.tally.timeouts += 1;
-            self.ask(cx);
+            if !self.waits {
+                self.tally.timeouts += 1;
+                self.ask(cx);
+            }
         }
         self.watch(cx, since);
     }
@@ -330,7 +333,7 @@ impl CongestionControl for External {
 
     fn on_send(&mut self, cx: &mut Ctx<'_>, _sent: &SentInfo) {
         let since = *self.unheard.get_or_insert(cx.now);
-        if !self.watches && self.clock != Clock::Aligned {
+        if self.silence > 0.0 && !self.watches && self.clock != Clock::Aligned {
             self.watch(cx, since);
         }
     }
@@ -462,6 +465,34 @@ mod tests {
         pair.timeout();
         assert!(pair.deciding(), "a timeout is news");
         assert_eq!(pair.cc.report().unwrap().tally.timeouts, 1);
+    }
+
+    /// At 10 Gbit/s packets are closer than round trips: silence is three of these.
+    #[test]
+    fn it_asks_when_nothing_comes_back() {
+        let mut pair = pair(&Params {
+            silence: 3.0,
+            ..Params::default()
+        });
+        let patience = Span::from_ps(3 * star_path().base_rtt.as_ps());
+        let nearly = patience - Span::from_ps(1);
+        pair.advance(nearly);
+        pair.send(Bytes::new(1000));
+        pair.advance(nearly);
+        assert!(!pair.deciding(), "what was not sent cannot be answered");
+        pair.advance(Span::from_ps(1));
+        assert!(pair.deciding());
+        assert_eq!(pair.cc.report().unwrap().tally.timeouts, 1);
+        pair.answer(limits(20));
+        pair.advance(nearly);
+        pair.ack(&ack(1000, 50_000));
+        assert!(pair.deciding(), "it is answered");
+        assert_eq!(pair.cc.report().unwrap().tally.timeouts, 0);
+        pair.answer(limits(20));
+        // Nothing is under way from here on.
+        pair.ack(&ack(50_000, 50_000));
+        pair.advance(patience + patience);
+        assert!(!pair.deciding());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{goes_the_same_way, of_rl_cc};
-use paceline_congestion::decc::STEP;
 use paceline_congestion::decc::features::{INPUTS, ONCE, latency};
+use paceline_congestion::decc::{SILENCE, STEP};
 use paceline_congestion::learned::shipped;
 use paceline_env::{Action, Config, Feature, Reward};
 
@@ -29,12 +29,14 @@ fn the_policy_in_an_environment_is_the_scheme() {
         reward: Reward::Decc,
         ..Config::default()
     };
+    let silence = format!("cc.external.silence={SILENCE}");
     let outside = of_rl_cc(
         "external",
         &[
             "network.buffer=60KB",
             "cc.external.initial-rate=1Gbps",
             "cc.external.ecn=false",
+            &silence,
         ],
     );
     let inside = of_rl_cc("decc", &["network.buffer=60KB", "cc.decc.initial-rate=1Gbps"]);
