@@ -3,15 +3,19 @@
 #[path = "../examples/validate/bolt.rs"]
 #[allow(dead_code, reason = "shared with the validation command")]
 mod bolt;
+#[path = "../examples/validate/verdict.rs"]
+#[allow(dead_code, reason = "shared with the validation command")]
+mod verdict;
 
 use bolt::{runs, shipped};
 
 /// Runs those of a scenario; how many there were.
 fn assert_equal(scenario: &str) -> usize {
-    let mut found = runs(&shipped());
-    found.retain(|run| run.name.starts_with(scenario));
+    let found = runs(&shipped()).into_iter().map(Result::unwrap);
+    let found: Vec<_> = found.filter(|run| run.name.starts_with(scenario)).collect();
     for run in &found {
-        let close = run.closeness();
+        let close = run.closeness().unwrap();
+        assert!(close.is_equal(), "{}: {close:?}", run.name);
         assert_eq!(
             close.equal, close.messages,
             "{}: messages to the nanosecond",

@@ -1,5 +1,7 @@
 //! Every file that the reference simulator wrote, byte for byte.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what differs")]
+
 #[path = "../examples/validate/reference.rs"]
 #[allow(dead_code, reason = "shared with the validation command")]
 mod reference;

@@ -4,40 +4,21 @@
 #[allow(dead_code, reason = "shared with the validation command")]
 mod tcd;
 
-use std::collections::BTreeMap;
+#[path = "../examples/validate/verdict.rs"]
+#[allow(dead_code, reason = "shared with the validation command")]
+mod verdict;
 
 use paceline_fabric::outcome::Change;
 use paceline_lab::run::{Control, execute};
-use tcd::{TcdRun, digest, ours, shipped};
-
-/// The digests of a run's files, as `validation/tcd-ns3/runs.tsv` has them: `-` where the reference has no such file.
-fn recorded(name: &str) -> BTreeMap<String, String> {
-    let table = std::fs::read_to_string(shipped().join("runs.tsv")).expect("the table of runs");
-    let mut rows = table.lines().map(|line| line.split('\t'));
-    let names: Vec<&str> = rows.next().expect("names of columns").collect();
-    let row = rows
-        .find(|row| row.clone().next() == Some(name))
-        .unwrap_or_else(|| panic!("no row for {name}"));
-    names
-        .into_iter()
-        .map(str::to_string)
-        .zip(row.map(str::to_string))
-        .collect()
-}
+use tcd::{RECORDED, TcdRun, digest, ours, shipped};
 
 #[track_caller]
 fn assert_same(name: &str) {
-    let recorded = recorded(name);
-    let (input, finished) = TcdRun::new(&shipped(), name).run();
+    let run = TcdRun::new(&shipped(), name);
+    let recorded = run.recorded().expect("a row of the table of runs");
+    let (input, finished) = run.run().unwrap();
     let ours = ours(&input, &finished, recorded["tells"] == "1");
-    let columns = [
-        ("flows", "x.flows.tsv"),
-        ("fct", "fct.txt"),
-        ("marks", "x.marks.tsv"),
-        ("pauses", "x.pfc.tsv"),
-        ("events", "x.events.tsv"),
-    ];
-    for (column, file) in columns {
+    for (column, file) in RECORDED {
         if recorded[column] != "-" {
             let digest = format!("{:016x}", digest(&ours[file]));
             assert_eq!(digest, recorded[column], "{name}: {file}");
@@ -58,6 +39,7 @@ fn a_single_congestion_point() {
 fn states_are_sampled() {
     let input =
         TcdRun::new(&shipped(), "s1_single/tcd").load(&["network.tcd-ns3.log=true", "record.states=10us"]);
+    let input = input.unwrap();
     let outcome = execute(&input, &mut |_| Control::Continue).unwrap().outcome;
     let log = outcome.tcd_ns3.as_ref().unwrap();
     let mut seen = [0; 4];

@@ -10,6 +10,8 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved};
 
+use crate::verdict::Verdict;
+
 /// The runs that ship with the project.
 pub(crate) fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/bolt-ns3")
@@ -29,9 +31,12 @@ pub(crate) struct BoltRun {
 /// How close a run comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Closeness {
-    /// Messages, and those whose last byte and last acknowledgement came at the nanosecond of the reference's
+    /// Messages of the scenario, those that the reference tells of, and those whose last byte and last acknowledgement came at the nanosecond of the reference's
     /// (or never, there too).
+    pub(crate) flows: usize,
+    /// See above.
     pub(crate) messages: usize,
+    /// See above.
     pub(crate) equal: usize,
     /// SRCs sent: here, there.
     pub(crate) srcs: (u64, u64),
@@ -68,8 +73,8 @@ fn text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// All runs in `root`, in order of name.
-pub(crate) fn runs(root: &Path) -> Vec<BoltRun> {
+/// All runs in `root`, in order of name; a run of a scenario that `scenarios.tsv` does not have is an error with its name.
+pub(crate) fn runs(root: &Path) -> Vec<Result<BoltRun, String>> {
     let scenarios = table(&root.join("scenarios.tsv")).unwrap_or_default();
     let entries = fs::read_dir(root.join("runs")).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -81,15 +86,27 @@ pub(crate) fn runs(root: &Path) -> Vec<BoltRun> {
         let row = scenarios
             .iter()
             .filter(fits)
-            .max_by_key(|row| row["scenario"].len())?;
-        Some(BoltRun {
-            variant: name[row["scenario"].len() + 1..].to_string(),
+            .max_by_key(|row| row["scenario"].len())
+            .ok_or_else(|| format!("runs/{name}: scenarios.tsv has no scenario of this name"))?;
+        let variant = &name[row["scenario"].len() + 1..];
+        if let Some(word) = variant.split('_').find(|word| !is_known(word)) {
+            return Err(format!("runs/{name}: `{word}` is not known of a variant"));
+        }
+        Ok(BoltRun {
+            variant: variant.to_string(),
             row: row.clone(),
             root: root.to_path_buf(),
             name,
         })
     };
-    names.into_iter().filter_map(run).collect()
+    names.into_iter().map(run).collect()
+}
+
+/// Whether a word of a variant's name is one that changes the run here as it did there.
+fn is_known(word: &str) -> bool {
+    const WORDS: [&str; 8] = ["bolt", "agg", "bts2", "nopru", "nosm", "nosrc", "thr3k", "thrbig"];
+    let swift = word.strip_prefix("swift");
+    WORDS.contains(&word) || swift.is_some_and(|us| us.chars().all(|c| c.is_ascii_digit()))
 }
 
 impl BoltRun {
@@ -250,11 +267,16 @@ impl BoltRun {
     }
 
     /// Runs it, and compares.
-    pub(crate) fn closeness(&self) -> Closeness {
+    ///
+    /// # Errors
+    /// A file of the reference is missing.
+    pub(crate) fn closeness(&self) -> Result<Closeness, String> {
+        let folder = self.root.join("runs").join(&self.name);
+        let missing = |file: &str| format!("runs/{}: there is no {file}", self.name);
+        let messages = table(&folder.join("fct.tsv")).ok_or_else(|| missing("fct.tsv"))?;
+        let counters = text(&folder.join("counters.txt")).ok_or_else(|| missing("counters.txt"))?;
         let finished: Finished =
             execute(&self.load(), &mut |_| Control::Continue).unwrap_or_else(|error| panic!("{error}"));
-        let folder = self.root.join("runs").join(&self.name);
-        let messages = table(&folder.join("fct.tsv")).unwrap_or_else(|| panic!("{}: no fct.tsv", self.name));
         let ours: BTreeMap<u64, _> = self
             .flows()
             .into_iter()
@@ -263,7 +285,9 @@ impl BoltRun {
             .collect();
         let equal = |row: &&BTreeMap<String, String>| {
             let of = |name: &str| row[name].parse::<i64>().expect("a number in fct.tsv");
-            let flow = ours[&(of("id") as u64)];
+            let Some(flow) = ours.get(&(of("id") as u64)) else {
+                return false;
+            };
             let received = flow.received.map_or(-1, |at| at.as_ns() as i64);
             let acked = match flow.status {
                 FlowStatus::Completed => (flow.start + flow.fct).as_ns() as i64,
@@ -273,8 +297,6 @@ impl BoltRun {
             let shares = self.name.starts_with("lab80") || self.has("agg");
             acked == of("acked_ns") && (shares || received == of("rx_done_ns"))
         };
-        let counters =
-            text(&folder.join("counters.txt")).unwrap_or_else(|| panic!("{}: no counters", self.name));
         let after = |line: &str, word: &str| -> Option<u64> {
             let mut words = line.split_whitespace().skip_while(|other| *other != word);
             words.nth(1)?.parse().ok()
@@ -286,7 +308,8 @@ impl BoltRun {
         let switches = ports.iter().filter(|line| !line.starts_with("port h"));
         let data = counters.lines().find_map(|line| after(line, "data_rx"));
         let totals = &finished.outcome.counters;
-        Closeness {
+        Ok(Closeness {
+            flows: ours.len(),
             messages: messages.len(),
             equal: messages.iter().filter(equal).count(),
             srcs: (
@@ -301,7 +324,7 @@ impl BoltRun {
                     .max()
                     .unwrap_or_default(),
             ),
-        }
+        })
     }
 }
 
@@ -335,18 +358,39 @@ fn fat_tree(delay: &str) -> String {
     )
 }
 
+impl Closeness {
+    /// Whether everything that is compared is the same.
+    pub(crate) fn is_equal(&self) -> bool {
+        let both = [self.srcs, self.packets, self.queue];
+        self.messages == self.flows
+            && self.equal == self.messages
+            && both.iter().all(|(here, there)| here == there)
+    }
+}
+
 /// All runs of `root` as a table.
-pub(crate) fn section(root: &Path) -> String {
-    let mut page = "## The Bolt authors' simulator\n\n\
-                    | run | messages | equal to the ns | SRC (there) | data packets (there) | largest queue (there) |\n\
-                    |---|---:|---:|---:|---:|---:|\n"
-        .to_string();
+pub(crate) fn section(root: &Path) -> Verdict {
+    let mut verdict = Verdict::new(
+        "## The Bolt authors' simulator\n\n\
+         | run | messages | equal to the ns | SRC (there) | data packets (there) | largest queue (there) |\n\
+         |---|---:|---:|---:|---:|---:|\n",
+    );
     for run in runs(root) {
-        let close = run.closeness();
+        let compared = run.and_then(|run| run.closeness().map(|close| (run.name, close)));
+        let (name, close) = match compared {
+            Ok(compared) => compared,
+            Err(fault) => {
+                verdict.fault(fault);
+                continue;
+            }
+        };
+        verdict.saw(format!("runs/{name}"));
+        if !close.is_equal() {
+            verdict.fault(format!("runs/{name}: its line of the table"));
+        }
         let line = writeln!(
-            page,
-            "| {} | {} | {} | {} ({}) | {} ({}) | {} ({}) |",
-            run.name,
+            verdict.page,
+            "| {name} | {} | {} | {} ({}) | {} ({}) | {} ({}) |",
             close.messages,
             close.equal,
             close.srcs.0,
@@ -358,5 +402,7 @@ pub(crate) fn section(root: &Path) -> String {
         );
         line.expect("memory takes everything");
     }
-    page
+    // Runs are folders: what lies in them and beside them says nothing more.
+    verdict.look_for_unknown(root, |_| true);
+    verdict
 }

@@ -1,5 +1,7 @@
 //! The runs of an InfiniBand simulator: the same here, and what of them is equal.
 
+// By its path, so that a test may share this file.
+#[path = "infiniband/bins.rs"]
 mod bins;
 
 use std::collections::BTreeMap;
@@ -14,6 +16,8 @@ use paceline_fabric::{Outcome, RunSpec, Simulation};
 use paceline_kernel::{Span, Time};
 use paceline_reproduce::step_of_ib_omnet;
 use paceline_scenario::{Overrides, load_shipped};
+
+use crate::verdict::Verdict;
 
 /// Hosts of the demo; its switches SW1 and SW2 follow them.
 const HOSTS: u32 = 19;
@@ -39,27 +43,74 @@ impl Count {
     }
 }
 
-/// Comparisons by name.
-#[derive(Default)]
-struct Comparisons(Vec<(String, Count)>);
+/// Comparisons so far.
+struct Comparisons<'a> {
+    root: &'a Path,
+    verdict: Verdict,
+}
 
-impl Comparisons {
-    fn add(&mut self, what: &str, run: &str, count: Count) {
-        if count.compared > 0 {
-            self.0.push((format!("{what}, {run}"), count));
+impl Comparisons<'_> {
+    /// The text of one of the reference's files, if it has that.
+    fn open(&mut self, file: &str) -> Option<String> {
+        let path = self.root.join(file);
+        if !path.exists() {
+            return None;
+        }
+        self.verdict.saw(file);
+        let text = text(&path);
+        if let Err(error) = &text {
+            self.verdict.fault(format!("{file}: {error}"));
+        }
+        text.ok()
+    }
+
+    /// Takes down how much of a file is equal.
+    fn add(&mut self, what: &str, file: &str, count: &Count) {
+        let first = count.first.as_deref().unwrap_or_default().replace('|', "/");
+        let line = writeln!(
+            self.verdict.page,
+            "| {what}, {file} | {} | {} | {first} |",
+            count.compared, count.equal
+        );
+        line.expect("a string");
+        match count {
+            Count { compared: 0, .. } => self
+                .verdict
+                .fault(format!("{file}: there is nothing in it to compare")),
+            Count { compared, equal, .. } if equal < compared => {
+                self.verdict
+                    .fault(format!("{file}: {} of {compared} differ", compared - equal));
+            }
+            _ => {}
         }
     }
 }
 
-fn text(path: &Path) -> Option<String> {
-    let file = fs::File::open(path).ok()?;
+/// The reference's files beside those that are compared: what it was made of and sums of the others.
+fn is_known(file: &str) -> bool {
+    const BESIDE: [&str; 10] = [
+        "README.md",
+        "fattree1024-traffic.csv",
+        "cbfc_unit/uplink_wire_onoff_first300.csv.gz",
+        "cbfc_unit/uplink_wire_onoff_summary.csv",
+        "demo/summary_N200.csv",
+        "demo/summary_PUB.csv",
+        "fattree128/summary.csv",
+        "fattree128/traffic.csv",
+        "fattree128/ts_cbfc.csv.gz",
+        "fattree128/ts_ibcc.csv.gz",
+    ];
+    BESIDE.contains(&file)
+}
+
+fn text(path: &Path) -> std::io::Result<String> {
+    let file = fs::File::open(path)?;
     let mut text = String::new();
     match path.extension().is_some_and(|extension| extension == "gz") {
-        true => flate2::read::GzDecoder::new(file).read_to_string(&mut text),
-        false => { file }.read_to_string(&mut text),
-    }
-    .ok()?;
-    Some(text)
+        true => flate2::read::GzDecoder::new(file).read_to_string(&mut text)?,
+        false => { file }.read_to_string(&mut text)?,
+    };
+    Ok(text)
 }
 
 /// A run here.
@@ -150,74 +201,56 @@ fn control(scheme: &str) -> &str {
     if scheme == "cbfc" { "none" } else { scheme }
 }
 
-/// Everything in `root`, as a table; whether all of it is equal.
-pub(crate) fn section(root: &Path) -> (String, bool) {
-    let mut all = Comparisons::default();
+/// How a file of a run of the demo is compared.
+type Compare = fn(&Ran, &str) -> Count;
+
+/// Everything in `root`, as a table.
+pub(crate) fn section(root: &Path) -> Verdict {
+    let mut all = Comparisons {
+        root,
+        verdict: Verdict::new(
+            "## InfiniBand: the OMNeT++ model of RRCC's author\n\n\
+             | what | compared | equal | first that is not |\n|---|---|---|---|\n",
+        ),
+    };
     for variant in VARIANTS {
         for scheme in SCHEMES {
             for gap in GAPS {
                 let name = format!("{variant}_{scheme}_g{gap}");
-                let ran = demo(variant, scheme, gap);
-                let file = |stem: &str| text(&root.join("demo").join(format!("{stem}_{name}.csv.gz")));
-                all.add(
-                    "steps",
-                    &name,
-                    file("trace").map_or_else(Count::default, |text| steps(&ran, &text)),
-                );
-                all.add(
-                    "messages",
-                    &name,
-                    file("msg").map_or_else(Count::default, |text| messages(&ran, &text)),
-                );
-                all.add(
-                    "credits",
-                    &name,
-                    file("credits").map_or_else(Count::default, |text| credits(&ran, &text)),
-                );
-                let series = text(&root.join(format!("demo/ts_{variant}_{scheme}_g{gap:02}.csv")));
-                all.add(
-                    "values of 100 us",
-                    &name,
-                    series.map_or_else(Count::default, |text| bins::compare(&ran, &text)),
-                );
+                let files: [(&str, String, Compare); 4] = [
+                    ("steps", format!("demo/trace_{name}.csv.gz"), steps),
+                    ("messages", format!("demo/msg_{name}.csv.gz"), messages),
+                    ("credits", format!("demo/credits_{name}.csv.gz"), credits),
+                    (
+                        "values of 100 us",
+                        format!("demo/ts_{variant}_{scheme}_g{gap:02}.csv"),
+                        bins::compare,
+                    ),
+                ];
+                let mut ran = None;
+                for (what, file, compare) in files {
+                    if let Some(text) = all.open(&file) {
+                        let ran = ran.get_or_insert_with(|| demo(variant, scheme, gap));
+                        all.add(what, &file, &compare(ran, &text));
+                    }
+                }
             }
         }
     }
-    let single = text(&root.join("cbfc_unit/single_flow_throughput.csv"));
-    all.add(
-        "throughputs",
-        "one flow",
-        single.map_or_else(Count::default, |text| throughputs(&text)),
-    );
+    let single = "cbfc_unit/single_flow_throughput.csv";
+    if let Some(text) = all.open(single) {
+        all.add("throughputs", single, &throughputs(&text));
+    }
     for scheme in SCHEMES {
-        if let Some(text) = text(&root.join(format!("fattree128/msg_{scheme}.csv.gz"))) {
+        let file = format!("fattree128/msg_{scheme}.csv.gz");
+        if let Some(text) = all.open(&file) {
             let set = vec![format!("network.credits.control={}", control(scheme))];
             let ran = Ran::of("infiniband-fat-tree-128", set, false);
-            all.add("messages", &format!("fat tree, {scheme}"), fat_tree(&ran, &text));
+            all.add("messages", &file, &fat_tree(&ran, &text));
         }
     }
-    write(&all)
-}
-
-fn write(all: &Comparisons) -> (String, bool) {
-    let mut page = String::from(
-        "## InfiniBand: the OMNeT++ model of RRCC's author\n\n| what | compared | equal | first that is not |\n|---|---|---|---|\n",
-    );
-    let mut same = !all.0.is_empty();
-    for (
-        what,
-        Count {
-            compared,
-            equal,
-            first,
-        },
-    ) in &all.0
-    {
-        let first = first.as_deref().unwrap_or_default().replace('|', "/");
-        writeln!(page, "| {what} | {compared} | {equal} | {first} |").expect("a string");
-        same &= compared == equal;
-    }
-    (page, same)
+    all.verdict.look_for_unknown(root, is_known);
+    all.verdict
 }
 
 /// Picoseconds as the reference writes them, in nanoseconds.

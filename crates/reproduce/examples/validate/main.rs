@@ -12,10 +12,10 @@
 //! `fct.txt` and `pfc.txt`), as those that ship in `validation/hpcc-ns3/random` are.
 //!
 //! With `--reference-bolt [DIR]` it runs what the Bolt authors' simulator ran instead, and prints a table; with
-//! `--reference-tcd [DIR]` what that of TCD's authors ran.
-//!
-//! With `--reference-ib DIR` it repeats the runs of an InfiniBand simulator in that folder, and prints what of them is
-//! equal; the status is 1 if anything is not.
+//! `--reference-tcd [DIR]` what that of TCD's authors ran; with `--reference-ib DIR` what an InfiniBand simulator ran.
+//! Below the table stand the files that differ or that nothing here is compared with: then the status is 1.
+
+#![allow(clippy::disallowed_macros, reason = "the pages are its result")]
 
 mod bolt;
 mod compare;
@@ -26,6 +26,7 @@ mod reference;
 mod sensitivity;
 mod tcd;
 mod thesis;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,23 +72,16 @@ fn arguments(skip: usize) -> Result<(PathBuf, Option<PathBuf>), String> {
 
 /// What is not the validation against HPCC's simulator.
 fn another_task(given: &[String]) -> Option<ExitCode> {
-    if given.first().is_some_and(|option| option == "--reference-bolt") {
-        let root = given.get(1).map_or_else(bolt::shipped, PathBuf::from);
-        println!("{}", bolt::section(&root));
-        return Some(ExitCode::SUCCESS);
-    }
-    if given.first().is_some_and(|option| option == "--reference-tcd") {
-        let root = given.get(1).map_or_else(tcd::shipped, PathBuf::from);
-        println!("{}", tcd::section(&root));
-        return Some(ExitCode::SUCCESS);
-    }
-    if let [option, folder] = given
-        && option == "--reference-ib"
-        && Path::new(folder).is_dir()
-    {
-        let (page, same) = infiniband::section(Path::new(folder));
-        print!("{page}");
-        return Some(ExitCode::from(u8::from(!same)));
+    let folder = given.get(1).map(PathBuf::from);
+    let verdict = match (given.first()?.as_str(), folder) {
+        ("--reference-bolt", folder) => Some(bolt::section(&folder.unwrap_or_else(bolt::shipped))),
+        ("--reference-tcd", folder) => Some(tcd::section(&folder.unwrap_or_else(tcd::shipped))),
+        ("--reference-ib", Some(folder)) => Some(infiniband::section(&folder)),
+        _ => None,
+    };
+    if let Some(verdict) = verdict {
+        println!("{}", verdict.text());
+        return Some(ExitCode::from(verdict.status()));
     }
     if let [option, folder] = given
         && option == "--random"
@@ -115,7 +109,12 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let cases = reference::cases(&root);
+    let (lacking, cases): (Vec<_>, Vec<_>) =
+        (reference::cases(&root).into_iter()).partition(|case| case.lacks().is_some());
+    for case in &lacking {
+        let why = case.lacks().unwrap_or_default();
+        eprintln!("{}/{}: {why}", case.scenario, case.scheme);
+    }
     if cases.is_empty() {
         eprintln!("{}: no runs/<scenario>/<scheme>/config.txt in it", root.display());
         return ExitCode::from(2);
@@ -124,7 +123,7 @@ fn main() -> ExitCode {
     let beside = root.join(reference::RANDOM);
     let shipped = reference::shipped().join(reference::RANDOM);
     let random = random::repeat(if beside.is_dir() { &beside } else { &shipped });
-    let all_same = checked.iter().all(Checked::same) && random::same(&random);
+    let all_same = lacking.is_empty() && checked.iter().all(Checked::same) && random::same(&random);
     if files_only {
         println!("{}\n{}", equality::section(&checked), random::section(&random));
         return ExitCode::from(u8::from(!all_same));

@@ -30,17 +30,15 @@ pub(crate) fn cases(root: &Path) -> Vec<Case> {
     let root = if runs.is_dir() { runs } else { root.to_path_buf() };
     let mut cases = Vec::new();
     for scenario in subfolders(&root) {
-        if name_of(&scenario) == RANDOM {
+        if [RANDOM, "scenarios"].contains(&name_of(&scenario).as_str()) {
             continue;
         }
         for folder in subfolders(&scenario) {
-            if folder.join("config.txt").is_file() {
-                cases.push(Case {
-                    scenario: name_of(&scenario),
-                    scheme: name_of(&folder),
-                    folder,
-                });
-            }
+            cases.push(Case {
+                scenario: name_of(&scenario),
+                scheme: name_of(&folder),
+                folder,
+            });
         }
     }
     cases
@@ -53,7 +51,6 @@ pub(crate) const RANDOM: &str = "random";
 pub(crate) fn random_cases(folder: &Path) -> Vec<Case> {
     let mut cases: Vec<Case> = subfolders(folder)
         .into_iter()
-        .filter(|folder| folder.join("config.txt").is_file())
         .map(|folder| Case {
             scenario: RANDOM.to_string(),
             scheme: name_of(&folder),
@@ -105,6 +102,16 @@ impl Expected {
 }
 
 impl Case {
+    /// Why there is nothing to run or to compare, if so.
+    pub(crate) fn lacks(&self) -> Option<&'static str> {
+        if !self.folder.join("config.txt").is_file() {
+            return Some("there is no config.txt");
+        }
+        self.expected("fct.txt")
+            .is_none()
+            .then_some("there is no fct.txt of the reference")
+    }
+
     /// What the reference wrote into `name`, if that is known.
     pub(crate) fn expected(&self, name: &str) -> Option<Expected> {
         if let Some(bytes) = read_packed(&self.folder.join(name)) {

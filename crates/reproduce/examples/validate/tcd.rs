@@ -15,6 +15,8 @@ use paceline_lab::files::tcd_ns3 as files;
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved};
 
+use crate::verdict::Verdict;
+
 /// The runs that ship with the project.
 pub(crate) fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/tcd-ns3")
@@ -68,16 +70,14 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// All runs in `root` that have a configuration and their inputs.
+/// All runs in `root`.
 pub(crate) fn runs(root: &Path) -> Vec<TcdRun> {
     let of = |scenario: String| {
         let modes = names(&root.join("runs").join(&scenario));
         modes.into_iter().map(move |mode| format!("{scenario}/{mode}"))
     };
     let all = names(&root.join("runs")).into_iter().flat_map(of);
-    all.map(|name| TcdRun::new(root, &name))
-        .filter(|run| run.folder().join("config.txt").is_file())
-        .collect()
+    all.map(|name| TcdRun::new(root, &name)).collect()
 }
 
 impl TcdRun {
@@ -94,8 +94,12 @@ impl TcdRun {
     }
 
     /// The run as it is to be executed here; what the reference was told by its environment are keys of ours.
-    pub(crate) fn load(&self, settings: &[&str]) -> Resolved {
-        let mut config = text(&self.folder().join("config.txt")).expect("a configuration");
+    ///
+    /// # Errors
+    /// There is no configuration, or it is not understood.
+    pub(crate) fn load(&self, settings: &[&str]) -> Result<Resolved, String> {
+        let config = text(&self.folder().join("config.txt"));
+        let mut config = config.ok_or_else(|| format!("runs/{}: there is no config.txt", self.name))?;
         let environment = text(&self.folder().join("env.txt")).unwrap_or_default();
         for word in environment.split_whitespace() {
             if let Some((key @ ("X_NOQCN" | "X_APP" | "X_SLOTS"), value)) = word.split_once('=') {
@@ -120,15 +124,33 @@ impl TcdRun {
         };
         let name = self.name.replace('/', "-");
         paceline_scenario::load_config_text(&name, &config, &named, &overrides)
-            .unwrap_or_else(|error| panic!("{}: {error}", self.name))
+            .map_err(|error| format!("runs/{}: {error}", self.name))
     }
 
     /// Runs it, with everything written down.
-    pub(crate) fn run(&self) -> (Resolved, Finished) {
-        let input = self.load(&["network.tcd-ns3.log=true"]);
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub(crate) fn run(&self) -> Result<(Resolved, Finished), String> {
+        let input = self.load(&["network.tcd-ns3.log=true"])?;
         let finished = execute(&input, &mut |_| Control::Continue)
-            .unwrap_or_else(|error| panic!("{}: {error}", self.name));
-        (input, finished)
+            .map_err(|error| format!("runs/{}: {error}", self.name))?;
+        Ok((input, finished))
+    }
+
+    /// The digests of its files, if `runs.tsv` has them, as the folder that ships does: `-` where the reference has no
+    /// such file.
+    pub(crate) fn recorded(&self) -> Option<BTreeMap<String, String>> {
+        let table = text(&self.root.join("runs.tsv"))?;
+        let mut rows = table.lines().map(|line| line.split('\t'));
+        let names: Vec<&str> = rows.next()?.collect();
+        let row = rows.find(|row| row.clone().next() == Some(&self.name))?;
+        let fields = names.into_iter().zip(row);
+        Some(
+            fields
+                .map(|(name, field)| (name.to_string(), field.to_string()))
+                .collect(),
+        )
     }
 
     /// What of it the reference has, in the same words as [`ours`].
@@ -308,24 +330,89 @@ pub(crate) fn tells(theirs: &Lines) -> bool {
     events.into_iter().any(|line| line.ends_with("ON_timeout"))
 }
 
+/// The columns of `runs.tsv`, and the files whose digests they have.
+pub(crate) const RECORDED: [(&str, &str); 5] = [
+    ("flows", "x.flows.tsv"),
+    ("fct", "fct.txt"),
+    ("marks", "x.marks.tsv"),
+    ("pauses", "x.pfc.tsv"),
+    ("events", "x.events.tsv"),
+];
+
+/// Files beside those that are compared: inputs, and what was written down of it that is not the simulator's own.
+fn is_known(file: &str) -> bool {
+    const BESIDE: [&str; 6] = [
+        "config.txt",
+        "env.txt",
+        "stdout.txt",
+        "x.paths.tsv",
+        "x.queue.tsv",
+        "x.thr.tsv",
+    ];
+    let name = file.rsplit('/').next().unwrap_or(file);
+    !file.starts_with("runs/") || BESIDE.contains(&name.strip_suffix(".gz").unwrap_or(name))
+}
+
 /// All runs of `root`, a row each: of each file how many lines there are, and how many of them ours have.
-pub(crate) fn section(root: &Path) -> String {
-    let mut page = format!(
-        "## The simulator of TCD's authors\n\nLines of each file that are the same here, of those that there are.\n\n\
-         | run | {} |\n|---|{}\n",
+pub(crate) fn section(root: &Path) -> Verdict {
+    let mut verdict = Verdict::new(format!(
+        "## The simulator of TCD's authors\n\nLines of each file that are the same here, of those that there are; of a \
+         file of which there is a digest, whether it has the same.\n\n| run | {} |\n|---|{}\n",
         FILES.join(" | "),
         "---:|".repeat(FILES.len())
-    );
+    ));
     for run in runs(root) {
-        let theirs = run.theirs();
-        let (input, finished) = run.run();
-        let ours = ours(&input, &finished, tells(&theirs));
-        let cell = |name: &&'static str| match theirs.get(name) {
-            Some(lines) => format!("{} of {}", equal(lines, &ours[name]), lines.len()),
-            None => format!("{:016x}", digest(&ours[name])),
-        };
-        let cells: Vec<String> = FILES.iter().map(cell).collect();
-        writeln!(page, "| {} | {} |", run.name, cells.join(" | ")).expect("memory takes everything");
+        match compare(&run, &mut verdict) {
+            Ok(cells) => {
+                let cells = cells.join(" | ");
+                writeln!(verdict.page, "| {} | {cells} |", run.name).expect("memory takes everything");
+            }
+            Err(fault) => verdict.fault(fault),
+        }
     }
-    page
+    verdict.look_for_unknown(root, is_known);
+    verdict
+}
+
+/// The cells of a run, by file.
+fn compare(run: &TcdRun, verdict: &mut Verdict) -> Result<Vec<String>, String> {
+    let (theirs, recorded) = (run.theirs(), run.recorded().unwrap_or_default());
+    let (input, finished) = run.run()?;
+    let tells = tells(&theirs) || recorded.get("tells").is_some_and(|tells| tells == "1");
+    let ours = ours(&input, &finished, tells);
+    // Of one that was stopped by hand there is nothing but the flows that were over, the last perhaps in part.
+    let stopped = !theirs.is_empty() && !theirs.contains_key("x.flows.tsv");
+    let mut cells = Vec::new();
+    for name in FILES {
+        let (path, here) = (format!("runs/{}/{name}", run.name), &ours[name]);
+        let column = RECORDED.iter().find(|(_, file)| *file == name);
+        let digest_there = column.and_then(|(column, _)| recorded.get(*column));
+        let (cell, same) = if let Some(lines) = theirs.get(name) {
+            let lines = &lines[..lines.len().saturating_sub(usize::from(stopped))];
+            let equal = equal(lines, here);
+            // Rates are those of some senders: here there are more.
+            let all = match stopped {
+                true => !lines.is_empty(),
+                false => name == "x.rate.tsv" || here.len() == lines.len(),
+            };
+            let text = format!("{equal} of {}", lines.len());
+            (text, all && equal == lines.len())
+        } else if let Some(there) = digest_there.filter(|there| *there != "-") {
+            let same = format!("{:016x}", digest(here)) == *there;
+            (if same { "the same" } else { "differs" }.to_string(), same)
+        } else {
+            cells.push(String::new());
+            continue;
+        };
+        verdict.saw(path.clone());
+        verdict.saw(format!("{path}.gz"));
+        if !same {
+            verdict.fault(format!("{path}: {cell} ({} lines here)", here.len()));
+        }
+        cells.push(cell);
+    }
+    match cells.iter().all(String::is_empty) {
+        true => Err(format!("runs/{}: there is nothing to compare it with", run.name)),
+        false => Ok(cells),
+    }
 }
