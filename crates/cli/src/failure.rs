@@ -1,7 +1,7 @@
 //! What can go wrong, how it is said, and the exit status that goes with it.
 
 use std::fmt;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -45,8 +45,6 @@ pub(crate) enum Failure {
     Arguments(String),
     /// A run failed, or what it gave could not be written: exit status 1.
     Run(String),
-    /// Nobody reads what is written any more, as in `paceline list schemes | head -1`.
-    NoReader,
 }
 
 impl Failure {
@@ -68,10 +66,8 @@ impl Failure {
             Self::Input(diagnostics) => (plain(diagnostics), 2),
             Self::Arguments(message) => (format!("error: {}\n", visible(message)), 2),
             Self::Run(message) => (format!("error: {}\n", visible(message)), 1),
-            Self::NoReader => return ExitCode::SUCCESS,
         };
-        // Without a standard error there is nobody to tell.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        crate::say::text(&text);
         ExitCode::from(code)
     }
 }
@@ -203,8 +199,7 @@ pub(crate) fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
     }));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         let last = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = writeln!(
-            std::io::stderr(),
+        say!(
             "internal error in paceline {}: {}\n\
              This is a fault of the program, not of your input: please report it, with this message and \
              the command.",

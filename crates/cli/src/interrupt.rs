@@ -18,7 +18,7 @@ pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| {
         let again = ASKED.swap(true, Ordering::SeqCst);
         match *kept() {
-            Some(said) if !again => eprintln!("\ninterrupted: {said} (once more: end at once)"),
+            Some(said) if !again => say!("\ninterrupted: {said} (once more: end at once)"),
             _ => end(),
         }
     });
@@ -26,7 +26,7 @@ pub(crate) fn listen() {
 
 fn end() -> ! {
     if abandon() {
-        eprintln!("\ninterrupted: what was being written is not kept");
+        say!("\ninterrupted: what was being written is not kept");
     }
     std::process::exit(130)
 }

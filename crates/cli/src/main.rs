@@ -1,8 +1,11 @@
 //! The `paceline` command.
 //!
 //! A file of [`commands`] says what each may be told and does it ([`args`] has what several may be told),
-//! [`failure`] says what went wrong and with which exit status. Results go to standard output, everything else to standard
-//! error.
+//! [`failure`] says what went wrong and with which exit status. Results go to standard output ([`output`]), everything
+//! else to standard error ([`say`]).
+
+#[macro_use]
+mod say;
 
 mod args;
 mod commands;

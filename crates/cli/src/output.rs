@@ -12,19 +12,20 @@ use paceline_scenario::{Resolved, visible};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::text;
+use crate::{say, text};
 
 /// Shows `text` on standard output, also what in it would act on a terminal.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_raw(&visible(text))
 }
 
-/// Writes `text` on standard output.
+/// Writes `text` on standard output. A reader that has seen enough, as in `paceline list schemes | head -1`, is no
+/// failure, and changes nothing of how the command ends.
 pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::NoReader),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Failure::run(format!("cannot write to standard output: {error}"))),
     }
 }
@@ -99,7 +100,7 @@ pub(crate) fn beware(warnings: &[String]) {
         let lines = warnings
             .iter()
             .map(|warning| format!("  ! {}\n", visible(warning)));
-        eprint!("check before trusting:\n{}", lines.collect::<String>());
+        say::text(&format!("check before trusting:\n{}", lines.collect::<String>()));
     }
 }
 
@@ -117,7 +118,7 @@ pub(crate) fn memory(inputs: &[&Resolved], held: usize) {
 /// Says these.
 pub(crate) fn oddities(lines: &[String]) {
     for line in lines {
-        eprintln!("warning: {}", visible(line));
+        say!("warning: {}", visible(line));
     }
 }
 

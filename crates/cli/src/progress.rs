@@ -52,8 +52,8 @@ impl Show {
     /// Says `text` in a line of its own.
     fn line(&self, text: &str) {
         match self {
-            Self::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
-            Self::Lines => eprintln!("{text}"),
+            Self::Bar(bar) => bar.suspend(|| say!("{text}")),
+            Self::Lines => say!("{text}"),
             Self::Nothing => {}
         }
     }
@@ -99,7 +99,7 @@ impl Meter {
         let show = Show::of(say);
         if matches!(show, Show::Lines) {
             let flows: usize = inputs.iter().map(|input| input.run.flow_count()).sum();
-            eprintln!("running {}: {flows} flows", names(&inputs));
+            say!("running {}: {flows} flows", names(&inputs));
         }
         let started = Instant::now();
         Self {
@@ -134,7 +134,7 @@ impl Meter {
             Show::Lines if state.last_line.elapsed() >= LINE_EVERY => {
                 state.last_line = Instant::now();
                 let (fraction, text) = describe(&state.runs, elapsed);
-                eprintln!("{:3.0}%  {text}", fraction * 100.0);
+                say!("{:3.0}%  {text}", fraction * 100.0);
             }
             Show::Lines => {}
         }

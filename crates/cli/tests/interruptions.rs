@@ -3,6 +3,7 @@
 //! `PACELINE_INTERRUPTIONS=20 cargo test --release -p paceline --test interruptions -- --nocapture` does it twenty times
 //! to each command and prints how long each took to end.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
 #![cfg(unix)]
 
 mod common;

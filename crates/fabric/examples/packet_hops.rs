@@ -3,6 +3,8 @@
 //! were; without a name, the names.
 //! `NAME+ports`, `NAME+accounts`, `NAME+ports+accounts` is the same with these recorders.
 
+#![allow(clippy::disallowed_macros, reason = "the counts are its result")]
+
 #[path = "../benches/workloads/mod.rs"]
 mod workloads;
 

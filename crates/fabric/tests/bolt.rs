@@ -2,6 +2,8 @@
 //! receivers, 102 Gbit/s to the hosts, 100 between the switches, round-trip time 8 us (Arslan et
 //! al., NSDI 2023, figures 8 to 12).
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
+
 mod common;
 
 use common::{add_flow, link, natural, run, scheme_with, star, traced};

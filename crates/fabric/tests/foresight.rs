@@ -1,5 +1,7 @@
 //! What senders are told of the round-trip time of their next packet, against what it then is.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
+
 mod common;
 mod networks;
 

@@ -1,5 +1,7 @@
 //! Runs of different kinds and their digests; what may change them and what may not.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
+
 mod common;
 
 use common::{G100, add_flow, assert_complete, fcts, link, natural, run, scheme, star, static_pfc};

@@ -1,5 +1,7 @@
 //! Swift in networks: the queue that it holds, windows below one packet.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
+
 mod common;
 
 use common::{G100, add_flow, assert_complete, link, natural, run, scheme_with, star, traced};

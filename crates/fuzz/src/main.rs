@@ -5,6 +5,8 @@
 //! reader once (`kept/`). Readers (`targets.rs`) run in processes of their own (`worker.rs`), which may die or hang
 //! (`supervise.rs`).
 
+#![allow(clippy::disallowed_macros, reason = "the table is its result")]
+
 mod mutate;
 mod outcome;
 mod sound;

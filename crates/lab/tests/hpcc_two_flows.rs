@@ -2,6 +2,8 @@
 //! them equal within milliseconds: a property of the published algorithm, not of this simulator. A model of
 //! it that shares no code with Paceline has the same shares.
 
+#![allow(clippy::disallowed_macros, reason = "a test says what it measured")]
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -1,5 +1,7 @@
 //! Prints what an input resolves to: `cargo run --example resolve -- INPUT [path.to.key=value ...]`.
 
+#![allow(clippy::disallowed_macros, reason = "the scenario is its result")]
+
 use paceline_scenario::{Overrides, load};
 
 fn main() {

@@ -149,7 +149,7 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
         let mut measured = Vec::new();
         for run in 1..=runs {
             if !args.say.quiet {
-                eprintln!("{} ({run} of {runs})", workload.name);
+                say!("{} ({run} of {runs})", workload.name);
             }
             measured.push(measure_in_process(
                 workload.name,
@@ -339,7 +339,7 @@ pub(super) fn measure(args: &BenchWorkloadArgs) -> Ended {
     let resolved = resolve(args)?;
     let mut simulation = paceline_fabric::Simulation::new(resolved.run).map_err(Failure::arguments)?;
     let parts = simulation.cut(args.parts).unwrap_or_else(|why| {
-        eprintln!("{} goes on one thread: {why}", args.name);
+        say!("{} goes on one thread: {why}", args.name);
         1
     });
     if let Some(threads) = args.threads {

@@ -58,7 +58,7 @@ pub(super) fn collect(args: &CollectArgs) -> Ended {
     write_sweep_page(&out, &data)?;
     show(&data, args.say)?;
     if !args.say.quiet {
-        eprintln!(
+        say!(
             "results in {}: report.html to look at, all numbers in results.csv, means over seeds in points.csv",
             out.display()
         );

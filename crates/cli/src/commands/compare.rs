@@ -16,7 +16,7 @@ use paceline_scenario::Resolved;
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs, repeats};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Meter, share_text};
-use crate::{input, interrupt, output, place};
+use crate::{input, interrupt, output, place, say};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -92,7 +92,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     };
     let done = comparison.run()?;
     if !args.say.quiet {
-        eprintln!(
+        say!(
             "results in {}, with a report to look at: {}",
             folder.display(),
             folder.join("report.html").display()
@@ -171,7 +171,7 @@ impl Comparison<'_> {
         let (asked, runs) = (asked.unwrap_or(1), self.inputs.len());
         let each = run::threads_each(asked, runs, self.jobs);
         if each < asked {
-            eprintln!("{}", share_text(self.jobs.min(runs), each));
+            say!("{}", share_text(self.jobs.min(runs), each));
         }
     }
 
@@ -209,7 +209,7 @@ impl Comparison<'_> {
         if !self.say.quiet {
             match repeats {
                 Some(repeats) => output::beware(&repeats.told()),
-                None => eprint!("{}", output::warnings(&summaries)),
+                None => say::text(&output::warnings(&summaries)),
             }
         }
         Ok(())
@@ -245,7 +245,7 @@ fn unaccounted(runs: &[One<'_>]) {
     };
     match runs.iter().filter(is_long).count() {
         0 => {}
-        long => eprintln!(
+        long => say!(
             "{long} of {} runs have accounts of a sample of their flows, not of the slowest: `paceline why` runs them \
              again for that",
             runs.len()

@@ -10,7 +10,7 @@ use paceline_scenario::Overrides;
 use super::compare::{Comparison, interrupted};
 use crate::args::{JobArgs, SayArgs, positive};
 use crate::failure::{Ended, Failure};
-use crate::input;
+use crate::{input, say};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,7 +62,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
         .collect::<Result<Vec<_>, Failure>>()?;
     if !args.say.quiet {
         let run = &inputs[0].run;
-        eprintln!(
+        say!(
             "20 hosts send to one through a switch: {} flows, {} in all, {} links, {} cables",
             run.flows.len(),
             paceline_kernel::Bytes::new(run.flows.iter().map(|flow| flow.size.get()).sum()),
@@ -87,7 +87,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
     .run()?;
     if !args.say.quiet && !interrupted(done) {
         let folder = args.out.display();
-        eprint!(
+        say::text(&format!(
             "\n\
              look at it     {folder}/report.html\n\
              change it      paceline run {folder}/{again} --set {}\n\
@@ -95,7 +95,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
              what is what   paceline explain {again}; paceline list scenarios\n",
             change(&again),
             args.schemes.join(","),
-        );
+        ));
     }
     Ok(done)
 }

@@ -109,7 +109,7 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
     let name = format!("{}-tree-{}", teacher.card().name, args.trees);
     let mut watch = |said: &str| {
         if !args.say.quiet {
-            eprintln!("{said}");
+            say!("{said}");
         }
     };
     let command = args.command();
@@ -121,7 +121,7 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
     }
     if !args.say.quiet && !args.say.json {
         let place = folder.display();
-        eprintln!(
+        say!(
             "{} trees in {:.1} s, in {place}\nuse them  paceline run rl-cc --set cc.adpg.model={place}/{name}.json",
             args.trees,
             begun.elapsed().as_secs_f64()

@@ -57,7 +57,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
     // Of a scenario the page is the file: what may be done with it stands beside it.
     let name = name.trim();
     if builtin::scenarios().iter().any(|shipped| shipped.name == name) {
-        eprintln!("Example:\n  paceline run {name}");
+        say!("Example:\n  paceline run {name}");
     }
     Ok(Done::All)
 }

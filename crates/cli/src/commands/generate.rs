@@ -302,7 +302,7 @@ impl FileArgs {
         }
         clear_leftovers(file);
         write_file(file, |out| out.write_all(text.as_bytes()))?;
-        eprintln!("wrote {shown}: {} lines", text.lines().count());
+        say!("wrote {shown}: {} lines", text.lines().count());
         Ok(())
     }
 }

@@ -87,7 +87,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     show(&chosen, &runs, args, &folder)?;
     if !whole && !args.say.quiet {
         let all = plan(&chosen).iter().filter(|need| !need.flows_only).count();
-        eprintln!("{finished} of {all} runs are finished: the same command goes on from here");
+        say!("{finished} of {all} runs are finished: the same command goes on from here");
     }
     if let Some(failure) = failure {
         return Err(failure);
@@ -150,7 +150,7 @@ fn run_all(
     }
     let there = ended.iter().flatten().count();
     if there > 0 && !args.say.quiet {
-        eprintln!("{there} of {} runs are there", ended.len());
+        say!("{there} of {} runs are there", ended.len());
     }
     let results = if inputs.is_empty() {
         Vec::new()
@@ -223,7 +223,7 @@ fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs, folder: &Pa
     }
     if !args.say.quiet {
         let page = folder.join("index.html");
-        eprintln!(
+        say!(
             "results in {}, with a page to look at: {}",
             folder.display(),
             page.display()

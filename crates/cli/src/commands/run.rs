@@ -15,6 +15,7 @@ use crate::interrupt::{self, Kept};
 use crate::output;
 use crate::place;
 use crate::progress::Meter;
+use crate::say;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,10 +77,10 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         output::print(&(table::comparison(&[summary], width) + &output::details(&[summary]) + &by_size))?;
     }
     if !args.say.quiet {
-        eprint!("{}", output::warnings(&[summary]));
-        eprintln!("results in {}", folder.display());
+        say::text(&output::warnings(&[summary]));
+        say!("results in {}", folder.display());
         if let Some(hint) = hint_at_threads(&input, &finished) {
-            eprintln!("{hint}");
+            say!("{hint}");
         }
     }
     Ok(ending(&[&finished]))
@@ -152,14 +153,14 @@ fn account_for_slowest(
     };
     let missing = run::account_for_slowest(input, finished, resources, &mut |_| {
         if !std::mem::replace(&mut told, true) {
-            eprintln!(
+            say!(
                 "running once more, for the accounts of the slowest flows ([record] accounts = \"off\" saves it)"
             );
         }
         interrupt::control()
     })?;
     if missing > 0 && !say.quiet {
-        eprintln!(
+        say!(
             "{missing} of the {} slowest flows have no account of their time: `paceline why` runs the scenario again \
              for them",
             run::SLOWEST

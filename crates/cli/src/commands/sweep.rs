@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::{ChangeArgs, INPUT_HELP, JobArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::SweepMeter;
-use crate::{interrupt, output, place};
+use crate::{interrupt, output, place, say};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -150,11 +150,11 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     let place = job.folder.display();
     if !say.quiet {
         if whole || job.shard == Shard::WHOLE {
-            eprintln!(
+            say!(
                 "results in {place}: report.html to look at, all numbers in results.csv, means over seeds in points.csv"
             );
         } else {
-            eprintln!(
+            say!(
                 "shard {}: {} runs in {place}; when all shards are done: paceline collect {}",
                 job.shard,
                 ran.there + ran.completed + ran.failed,
@@ -163,7 +163,7 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
         }
     }
     if ran.left > 0 {
-        eprintln!(
+        say!(
             "{} of {} runs are finished: the same command goes on from here",
             data.rows.len(),
             runs
@@ -181,9 +181,9 @@ pub(super) fn show(data: &SweepData, say: SayArgs) -> Result<(), Failure> {
         output::print(&sweep::table(data))?;
     }
     if !say.quiet {
-        eprint!("{}", warnings(data));
+        say::text(&warnings(data));
         if data.repeats_are_equal() {
-            eprintln!("the seeds of each point give the same run: nothing in this scenario is random");
+            say!("the seeds of each point give the same run: nothing in this scenario is random");
         }
     }
     Ok(())

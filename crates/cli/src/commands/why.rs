@@ -109,7 +109,7 @@ impl Asker for User {
 
     fn tell(&mut self, text: &str) {
         if !self.say.quiet {
-            eprintln!("{text}");
+            say!("{text}");
         }
     }
 }

@@ -35,7 +35,7 @@ impl StepMeter {
                 let late = |(name, at): (&str, Instant)| name != step.name || at.elapsed() >= LINE_EVERY;
                 if self.last.is_none_or(late) {
                     self.last = Some((step.name, Instant::now()));
-                    eprintln!("{:3.0}%  {text}", share * 100.0);
+                    say!("{:3.0}%  {text}", share * 100.0);
                 }
             }
         }

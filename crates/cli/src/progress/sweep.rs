@@ -74,7 +74,7 @@ impl SweepMeter {
             Show::Lines if state.last_line.elapsed() >= LINE_EVERY => {
                 state.last_line = Instant::now();
                 let (fraction, text) = describe(&state, elapsed);
-                eprintln!("{:3.0}%  {text}", fraction * 100.0);
+                say!("{:3.0}%  {text}", fraction * 100.0);
             }
             Show::Lines | Show::Nothing => {}
         }

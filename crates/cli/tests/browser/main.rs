@@ -4,6 +4,8 @@
 //! `main` of their own, as the standard one hides what tests say when they pass. With
 //! `PACELINE_SCREENSHOTS=folder` the pictures that the tests take are kept there.
 
+#![allow(clippy::disallowed_macros, reason = "a test says that it was skipped")]
+
 mod chrome;
 #[path = "../common/mod.rs"]
 mod common;

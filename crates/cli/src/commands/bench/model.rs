@@ -155,7 +155,7 @@ fn measured(
 ) -> Result<Vec<Measured>, Failure> {
     let one = |run| {
         if !args.say.quiet {
-            eprintln!("{} in {} parts ({run} of {runs})", workload.name, split.parts);
+            say!("{} in {} parts ({run} of {runs})", workload.name, split.parts);
         }
         measure_in_process(workload.name, Some(workload), args, split)
     };

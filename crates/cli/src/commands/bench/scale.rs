@@ -188,7 +188,7 @@ pub(super) fn bench(args: &BenchArgs) -> Ended {
     for point in points {
         let name = point.name();
         if !args.say.quiet {
-            eprintln!("{name}");
+            say!("{name}");
         }
         rows.push(measure_by(&["bench-workload", &name, "--scale"], &name)?);
     }

@@ -45,7 +45,7 @@ pub(super) fn bench(args: &BenchArgs, runs: u32, threads: usize) -> Ended {
         // In turn, so that what else the machine does meets both.
         for run in 1..=runs {
             if !args.say.quiet {
-                eprintln!("{} ({run} of {runs})", workload.name);
+                say!("{} ({run} of {runs})", workload.name);
             }
             let measure = |split| measure_in_process(workload.name, Some(workload), args, split);
             one.push(measure(Split::of(1))?);

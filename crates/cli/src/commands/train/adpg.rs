@@ -23,7 +23,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
     let mut watch = |update: &Update| {
         seen.push(*update);
         if (update.number.is_multiple_of(ROW) || update.number == options.updates) && !args.say.quiet {
-            eprintln!("{}", line(&seen, &options));
+            say!("{}", line(&seen, &options));
             seen.clear();
         }
         interrupt::control()

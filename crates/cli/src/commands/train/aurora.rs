@@ -18,7 +18,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
     let begun = Instant::now();
     let mut watch = |update: &Update| {
         if update.trial.is_some() && !args.say.quiet {
-            eprintln!("{}", line(update, &options));
+            say!("{}", line(update, &options));
         }
         interrupt::control()
     };

@@ -32,7 +32,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
     drop(meter);
     let trained = match trained {
         Err(Error::Stopped(_)) => {
-            eprintln!("nothing is written: no run was over");
+            say!("nothing is written: no run was over");
             return Ok(Done::Interrupted);
         }
         trained => trained?,
@@ -260,9 +260,9 @@ fn show(args: &TrainArgs, page: &GainsPage<'_>) -> Result<(), Failure> {
     output::beware(&page.warnings);
     let place = args.folder();
     let place = place.display();
-    eprintln!("results in {place}, with figures to look at: {place}/report.html");
+    say!("results in {place}, with figures to look at: {place}/report.html");
     let Gains { p, i, d } = trained.gains;
-    eprintln!(
+    say!(
         "use them  paceline run incast-20 --scheme pidnn --set cc.lstm-pid.k-p={p:.4} \
          --set cc.lstm-pid.k-i={i:.4} --set cc.lstm-pid.k-d={d:.4}"
     );

@@ -41,7 +41,7 @@ pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
         None => of_data(args, network)?,
     };
     let Some(Made { first, data, own }) = made else {
-        eprintln!("nothing is written: no round was over");
+        say!("nothing is written: no round was over");
         return Ok(Done::Interrupted);
     };
     let options = first.trained.options.clone();
@@ -328,9 +328,9 @@ fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -
     output::beware(&report.warnings);
     let place = args.folder();
     let place = place.display();
-    eprintln!("results in {place}, with figures to look at: {place}/report.html");
+    say!("results in {place}, with figures to look at: {place}/report.html");
     let predictor = report.predictors[0].trained.options.network;
-    eprintln!(
+    say!(
         "use it  paceline run incast-20 --scheme lstm-pid --set cc.lstm-pid.predictor={predictor} \
          --set cc.lstm-pid.model={place}/{name}.safetensors"
     );

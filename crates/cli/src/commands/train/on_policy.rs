@@ -136,7 +136,7 @@ fn round(
         }));
     }
     if !args.say.quiet {
-        eprintln!("on-policy round {number} of {rounds}");
+        say!("on-policy round {number} of {rounds}");
     }
     network::fit(dataset, &options, None, args)
 }

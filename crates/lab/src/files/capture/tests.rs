@@ -1,5 +1,7 @@
 //! A capture is read back by a reader that knows nothing of the writer, and by tshark where there is one.
 
+#![allow(clippy::disallowed_macros, reason = "a test says that it was skipped")]
+
 use std::io::Write as _;
 use std::process::Command;
 
