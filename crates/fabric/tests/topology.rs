@@ -167,6 +167,34 @@ fn parallel_links() {
     assert_eq!(used(true), [0, 0, 60]);
 }
 
+/// Equal next hops stand by descending number, or, with the quirk, in the order in which a search from the
+/// destination reaches them: here the other way round, since 6 is behind 1 and 5 behind 2.
+#[test]
+fn next_hops_in_the_order_of_a_search() {
+    let taken = |as_found: bool| {
+        let mut spec = natural(star(2, scheme("none")));
+        spec.quirks.next_hops_as_found = as_found;
+        spec.nodes = vec![NodeKind::Switch; 7];
+        spec.nodes.extend([NodeKind::Host; 2]);
+        // From switch 3 to switch 0: by 6 and 1, or by 5 and 2.
+        let links = [(7, 3), (3, 6), (3, 5), (6, 1), (5, 2), (1, 0), (2, 0), (0, 8)];
+        spec.links = links.map(|(a, b)| link(a, b, G100)).to_vec();
+        for _ in 0..40 {
+            add_flow(&mut spec, 7, 8, 1000, 0);
+        }
+        spec.record.trace_nodes = vec![NodeId(3)];
+        let mut to_host_8 = departures(&run(spec), 3);
+        to_host_8.retain(|d| d.1 != 1);
+        to_host_8.sort_by_key(|d| d.2);
+        to_host_8.iter().map(|d| d.1).collect::<Vec<_>>()
+    };
+    let (numbered, found) = (taken(false), taken(true));
+    assert_eq!(numbered.len(), 40);
+    assert!(numbered.contains(&2) && numbered.contains(&3));
+    let exchanged: Vec<u32> = numbered.iter().map(|&interface| 5 - interface).collect();
+    assert_eq!(found, exchanged);
+}
+
 /// The hash that spreads flows follows the seed.
 #[test]
 fn another_seed_takes_other_paths() {

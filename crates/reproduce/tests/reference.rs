@@ -139,7 +139,7 @@ fn random_experiments() {
         }
     }
     assert_eq!(differing, Vec::<String>::new());
-    assert_eq!(lines, 2395);
+    assert_eq!(lines, 4465);
 }
 
 fn incast_under(scheme: &str) -> Case {

@@ -311,7 +311,7 @@ fn build_routing(spec: &RunSpec, ports: &mut Ports) -> Routing {
         spec.nodes.clone(),
         ports.iter().map(end).collect(),
         (seed, spec.ecmp_hash),
-        spec.quirks.last_parallel_link_only,
+        &spec.quirks,
     );
     routing.fix(&spec.routes);
     for (id, port) in ports.numbered_mut() {

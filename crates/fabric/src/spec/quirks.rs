@@ -42,6 +42,9 @@ pub struct Quirks {
     pub ideal_by_formula: bool,
     /// The last of several links between two nodes is the only one used.
     pub last_parallel_link_only: bool,
+    /// Equal next hops stand in the order in which a breadth-first search from the destination reaches them, not
+    /// in that of their numbers; at each node the search goes on by descending numbers.
+    pub next_hops_as_found: bool,
     /// Random numbers come from ns-3's generator (a new stream for each draw) and from the C
     /// library's `rand`.
     pub ns3_random: bool,
@@ -118,6 +121,7 @@ impl Quirks {
             hpcc_divides_by_window: true,
             ideal_by_formula: true,
             last_parallel_link_only: true,
+            next_hops_as_found: true,
             ns3_random: true,
             pint_approximate_logs: true,
             repaces_unpaced: true,

@@ -9,7 +9,7 @@ mod ranks;
 mod source_route;
 
 use crate::ids::{LinkId, PortId, ProfileId};
-use crate::spec::{EcmpHash, NodeId, NodeKind, StaticRoute};
+use crate::spec::{EcmpHash, NodeId, NodeKind, Quirks, StaticRoute};
 use crate::world::links::{LinkProfile, Profiles};
 pub use flow_key::{FlowKey, address};
 use paceline_kernel::ids::{Id, List};
@@ -48,19 +48,30 @@ pub(crate) struct Routing {
     /// Bits for a port's place among those of a switch: see [`source_route`].
     bits: u32,
     /// Distances to a destination, by node; a host with one link shares its switch's.
-    distances: List<NodeId, OnceLock<List<NodeId, u16>>>,
+    distances: List<NodeId, OnceLock<Distances>>,
     /// Mixed into the hash's seed, a switch's id.
     seed: u32,
     hash: EcmpHash,
     /// With [`EcmpHash::DModK`]: the number of each host among hosts, and how far switches are above them.
     ranks: List<NodeId, u32>,
     last_parallel_only: bool,
+    /// [`crate::spec::Quirks::next_hops_as_found`].
+    as_found: bool,
     /// Set once a switch had several next hops to choose from.
     chose: OnceLock<()>,
     /// Next hops that are given: (switch, destination) to neighbour.
     fixed: BTreeMap<(NodeId, NodeId), NodeId>,
     /// Their destinations.
     fixed_to: BTreeSet<NodeId>,
+}
+
+/// All nodes as a breadth-first search from one of them reaches them.
+#[derive(Clone, Debug)]
+struct Distances {
+    /// By how many hops; [`FAR`] where there is no path.
+    hops: List<NodeId, u16>,
+    /// In which place; empty where no order depends on it.
+    found: List<NodeId, u32>,
 }
 
 /// What a path adds up to.
@@ -78,7 +89,7 @@ impl Routing {
         kinds: Vec<NodeKind>,
         ends: List<PortId, LinkEnd>,
         (seed, hash): (u32, EcmpHash),
-        last_parallel_only: bool,
+        quirks: &Quirks,
     ) -> Self {
         let mut by_node: List<NodeId, Vec<PortId>> = List::of(kinds.len(), Vec::new());
         for (id, end) in ends.numbered() {
@@ -107,7 +118,8 @@ impl Routing {
             seed,
             hash,
             ranks: List::new(),
-            last_parallel_only,
+            last_parallel_only: quirks.last_parallel_link_only,
+            as_found: quirks.next_hops_as_found,
             chose: OnceLock::new(),
             fixed: BTreeMap::new(),
             fixed_to: BTreeSet::new(),
@@ -177,10 +189,15 @@ impl Routing {
         }
     }
 
-    /// Distances of all nodes to `root`, in hops; hosts never forward.
-    fn search(&self, root: NodeId) -> List<NodeId, u16> {
+    /// Distances of all nodes to `root`; hosts never forward.
+    fn search(&self, root: NodeId) -> Distances {
         let mut distance = List::of(self.kinds.len(), FAR);
         distance[root] = 0;
+        let mut found = match self.as_found {
+            true => List::of(self.kinds.len(), 0),
+            false => List::new(),
+        };
+        let mut count = 0;
         let mut frontier = vec![root];
         let mut next = Vec::new();
         let mut hops = 0;
@@ -196,24 +213,34 @@ impl Routing {
                     if distance[peer] == FAR && self.ends[self.adjacency[place]].up {
                         distance[peer] = hops;
                         next.push(peer);
+                        if self.as_found {
+                            count += 1;
+                            found[peer] = count;
+                        }
                     }
                 }
             }
             frontier.clear();
             std::mem::swap(&mut frontier, &mut next);
         }
-        distance
+        Distances {
+            hops: distance,
+            found,
+        }
     }
 
     /// Those to `root`, found when they are asked for first.
-    fn distances(&self, root: NodeId) -> &List<NodeId, u16> {
+    fn distances(&self, root: NodeId) -> &Distances {
         self.distances[root].get_or_init(|| self.search(root))
     }
 
     /// The egress port that packets with `key` take from `node` towards host `dst`.
     pub(crate) fn next_hop(&self, node: NodeId, dst: NodeId, key: FlowKey) -> Option<PortId> {
         let root = self.root(dst);
-        let distance = self.distances(root);
+        let Distances {
+            hops: distance,
+            found,
+        } = self.distances(root);
         let here = distance[node];
         let given = self.fixed.get(&(node, dst));
         let closer = |peer: NodeId| {
@@ -269,6 +296,12 @@ impl Routing {
             }
         };
 
+        if self.as_found && count > 1 {
+            // Parallel links stay in their order.
+            let mut places: Vec<usize> = (0..list.len()).filter(|&i| keep(i)).collect();
+            places.sort_by_key(|&i| found[neighbours[i]]);
+            return Some(list[places[choice as usize]]);
+        }
         match kept.get(choice as usize) {
             Some(&port) => Some(port),
             None => {
@@ -313,7 +346,7 @@ impl Routing {
 
     /// Appends to `list` the ports of switch `node` that lead nearer to switch `root`.
     pub(crate) fn next_hops(&self, node: NodeId, root: NodeId, list: &mut Vec<PortId>) {
-        let distance = self.distances(root);
+        let distance = &self.distances(root).hops;
         let here = distance[node];
         let first = list.len();
         for &port in self.ports_of(node) {

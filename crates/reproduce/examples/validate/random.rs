@@ -121,7 +121,7 @@ pub(crate) fn section(repeated: &[Repeated]) -> String {
         .collect();
     let text = format!(
         "{} experiments with topologies, flows and parameters drawn at random (`validation/hpcc-ns3/random`): stars, trees of \
-         switches, leaf-spines; links of 10 to 400 Gbit/s; buffers of 1 to 32 MiB; losses; links that fail. {} of them give the \
+         switches, leaf-spines, rings, parallel links, three tiers; switches numbered anywhere; links of 10 to 400 Gbit/s; buffers of 1 to 32 MiB; losses; links that fail. {} of them give the \
          same `fct.txt` and `pfc.txt`, byte for byte. Where fewer flows complete than there are, the reference has no timeout \
          and the last acknowledgement was lost, never sent or (`L2_BACK_TO_ZERO`) not counted; so it is here.",
         repeated.len(),

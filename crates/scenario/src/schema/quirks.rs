@@ -41,6 +41,7 @@ switches! {
     hpcc_divides_by_window,
     ideal_by_formula,
     last_parallel_link_only,
+    next_hops_as_found,
     ns3_random,
     pint_approximate_logs,
     repaces_unpaced,
