@@ -142,3 +142,36 @@ fn what_is_refused() {
     let quirk = refused(|spec| spec.quirks.lazy_qp_removal = true);
     assert!(matches!(quirk, Some(BuildError::BadHost(why)) if why.contains("lazy-qp-removal")));
 }
+
+const IRN: Irn = Irn {
+    rto_low: Span::from_us(100),
+    rto_high: Span::from_us(320),
+    low_packets: 3,
+    bdp_cap: true,
+    reordering: 0,
+};
+
+/// Goodput is that of each message, whatever its connection is called, also where packets are lost.
+#[test]
+fn goodput_is_of_messages() {
+    for (recovery, error_rate) in [
+        (Recovery::GoBackN, 0.0),
+        (Recovery::GoBackN, 0.01),
+        (Recovery::SelectiveRepeat(IRN), 0.01),
+    ] {
+        let mut spec = twice();
+        spec.nic.recovery = recovery;
+        spec.links
+            .iter_mut()
+            .for_each(|link| link.error_rate = error_rate);
+        spec.record.rate_every = Some(Span::from_us(1));
+        let outcome = run(spec.clone());
+        let delivered: Vec<(u32, u64)> = outcome
+            .rates
+            .iter()
+            .map(|record| (record.flow, record.bytes.iter().sum()))
+            .collect();
+        let sizes: Vec<(u32, u64)> = (0..).zip(spec.flows.iter().map(|flow| flow.size.get())).collect();
+        assert_eq!(delivered, sizes, "{recovery:?}, {error_rate}");
+    }
+}

@@ -43,6 +43,8 @@ pub(super) struct Message {
     pub(super) start: u64,
     pub(super) size: u64,
     retransmitted: u64,
+    /// Payload of it that recorders know to be acknowledged.
+    told: u64,
 }
 
 impl Message {
@@ -62,6 +64,10 @@ struct Messages {
 impl Messages {
     fn iter(&self) -> impl Iterator<Item = &Message> {
         self.first.iter().chain(&self.later)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Message> {
+        self.first.iter_mut().chain(&mut self.later)
     }
 
     fn push(&mut self, message: Message) {
@@ -145,12 +151,32 @@ impl Connection {
         message.retransmitted += payload;
     }
 
-    /// All before this, in sequence numbers, is acknowledged: how much of that is payload that was not told before.
+    /// So many bytes, in sequence numbers, are acknowledged: shows how much of each message is payload that was not told
+    /// before. Messages are filled in their order, whichever bytes behind a gap were acknowledged.
     #[inline(never)]
-    pub(super) fn tell(&mut self, acknowledged: u64) -> u64 {
-        let newly = (acknowledged - self.unfilled).saturating_sub(self.told);
-        self.told += newly;
-        newly
+    pub(super) fn tell(&mut self, acknowledged: u64, mut show: impl FnMut(FlowId, u64)) {
+        let mut newly = (acknowledged - self.unfilled).saturating_sub(self.told);
+        for message in self.messages.iter_mut() {
+            if newly == 0 {
+                break;
+            }
+            let part = newly.min(message.size - message.told);
+            if part > 0 {
+                message.told += part;
+                self.told += part;
+                newly -= part;
+                show(message.flow, part);
+            }
+        }
+    }
+
+    /// A message is complete: shows what of its payload was not told before.
+    pub(super) fn tell_rest(&mut self, message: &Message, show: impl FnOnce(FlowId, u64)) {
+        let rest = message.size - message.told;
+        if rest > 0 {
+            self.told += rest;
+            show(message.flow, rest);
+        }
     }
 
     /// Whether nothing is posted.
@@ -175,6 +201,7 @@ impl Qp {
             start: self.size,
             size,
             retransmitted: 0,
+            told: 0,
         };
         self.size = message.end(mtu);
         self.limit = self.size;

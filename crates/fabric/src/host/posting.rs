@@ -67,6 +67,11 @@ impl Hosts {
         let mtu = world.packet.mtu.get();
         while let Some(message) = self.qps[slot].take_whole(core.now(), mtu) {
             let flow = message.flow;
+            if core.watch.recorder.follows_flows
+                && let Some(connection) = &mut self.qps[slot].connection
+            {
+                connection.tell_rest(&message, |flow, bytes| core.record_goodput(world, flow, bytes));
+            }
             let record = traffic.record_mut(flow);
             record.status = FlowStatus::Completed;
             record.fct = Span::from_ps(core.now() - record.start.as_ps());

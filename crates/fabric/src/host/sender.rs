@@ -149,11 +149,13 @@ impl Hosts {
         }
         if core.watch.recorder.follows_flows {
             let acknowledged = qp.snd_una + qp.sacked;
-            let newly = match &mut qp.connection {
-                None => newly_acked,
-                Some(connection) => connection.tell(acknowledged),
-            };
-            core.record_flow(world, self.qps[slot].flow, rtt, newly);
+            core.record_rtt_of(qp.flow, rtt);
+            match &mut qp.connection {
+                None => core.record_goodput(world, qp.flow, newly_acked),
+                Some(connection) => connection.tell(acknowledged, |flow, bytes| {
+                    core.record_goodput(world, flow, bytes);
+                }),
+            }
         }
     }
 

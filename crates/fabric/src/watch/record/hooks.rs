@@ -107,9 +107,13 @@ impl Core {
 }
 
 impl Core {
-    /// What the recorders that follow flows want of an acknowledgement.
-    pub(crate) fn record_flow(&mut self, world: &World, flow: FlowId, rtt: u64, newly_acked: u64) {
+    /// An acknowledgement of a queue pair, which is called by its first flow, took so long.
+    pub(crate) fn record_rtt_of(&mut self, flow: FlowId, rtt: u64) {
         self.watch.recorder.flows.heard(flow, rtt);
+    }
+
+    /// So much of a flow is newly acknowledged.
+    pub(crate) fn record_goodput(&mut self, world: &World, flow: FlowId, newly_acked: u64) {
         if newly_acked > 0 && world.spec.record.rate_every.is_some() {
             self.watch.recorder.record_rate(flow, self.now(), newly_acked);
         }
