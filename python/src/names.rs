@@ -2,7 +2,8 @@
 
 use paceline_explain::list;
 use paceline_fabric::spec::NodeKind;
-use paceline_lab::{Oddities, table};
+use paceline_lab::table;
+use paceline_scenario::warning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -72,7 +73,7 @@ pub(crate) fn check<'py>(
             "hosts": input.run.nodes.iter().filter(|kind| **kind == NodeKind::Host).count(),
             "flows": input.run.flow_count(),
             "duration_s": input.run.stop.as_ps() as f64 / 1e12,
-            "warnings": Oddities::of([&input]).into_lines(),
+            "warnings": warning::lines(&input.warnings),
             "scenario": input.toml,
         }))
     })?;

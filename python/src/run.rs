@@ -13,6 +13,7 @@ use paceline_lab::run::{Finished, Resources, account_for_slowest, execute_on};
 use paceline_lab::table;
 use paceline_report::{render, write_run};
 use paceline_scenario::Resolved;
+use paceline_scenario::warning::lines;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tempfile::TempDir;
@@ -192,7 +193,7 @@ impl Run {
     /// What to know before trusting it.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.data.summary.warnings.clone()
+        lines(&self.data.summary.warnings)
     }
 
     /// The page about it: its text, or the path of the file into which it is written.

@@ -3,12 +3,13 @@
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use paceline_lab::Oddities;
+use paceline_lab::InputWarnings;
 use paceline_lab::files::{Folder, clear_leftovers};
 use paceline_lab::results::{Buckets, FlowRows, Summary};
 use paceline_lab::run::{free_memory, memory_warning};
 use paceline_lab::table;
-use paceline_scenario::{Resolved, visible};
+use paceline_scenario::warning::Subject;
+use paceline_scenario::{Resolved, Warning, visible};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -95,7 +96,7 @@ pub(crate) fn details(summaries: &[&Summary]) -> String {
 }
 
 /// Says what to know before trusting a result, on standard error.
-pub(crate) fn beware(warnings: &[String]) {
+pub(crate) fn print_warnings(warnings: &[String]) {
     if !warnings.is_empty() {
         let lines = warnings
             .iter()
@@ -104,34 +105,38 @@ pub(crate) fn beware(warnings: &[String]) {
     }
 }
 
-/// Says what is odd about the runs of one input, each thing once, before they are run.
-pub(crate) fn odd_inputs<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) {
-    oddities(&Oddities::of(inputs).into_lines());
+/// Prints the warnings about inputs, each once, before they are run. (They are in the results as well.)
+pub(crate) fn input_warnings(warnings: &InputWarnings) {
+    print_each(warnings.iter());
+}
+
+/// Whether a warning is not printed before a run.
+pub(crate) fn is_about_run(warning: &Warning) -> bool {
+    warning.about == Subject::Run
 }
 
 /// Says so if `held` of these runs at a time would take most of the memory that is free.
 pub(crate) fn memory(inputs: &[&Resolved], held: usize) {
     let warning = free_memory().and_then(|free| memory_warning(inputs, held, free));
-    oddities(warning.as_slice());
+    print_each(&warning);
 }
 
-/// Says these.
-pub(crate) fn oddities(lines: &[String]) {
-    for line in lines {
-        say!("warning: {}", visible(line));
+fn print_each<T: ToString>(warnings: impl IntoIterator<Item = T>) {
+    for warning in warnings {
+        say!("warning: {}", visible(&warning.to_string()));
     }
 }
 
-/// What to know before trusting runs: each warning once, with the runs it is about unless that is
-/// all of them.
+/// What to know before trusting runs, beside [`input_warnings`]: each warning once, with the runs it is about unless
+/// that is all of them.
 pub(crate) fn warnings(summaries: &[&Summary]) -> String {
     let names = table::row_names(summaries);
-    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut found: Vec<(&Warning, Vec<&str>)> = Vec::new();
     for (summary, name) in summaries.iter().zip(&names) {
-        for text in &summary.warnings {
-            match found.iter_mut().find(|(known, _)| known == text) {
+        for warning in summary.warnings.iter().filter(|warning| is_about_run(warning)) {
+            match found.iter_mut().find(|(known, _)| *known == warning) {
                 Some((_, runs)) => runs.push(name),
-                None => found.push((text, vec![name])),
+                None => found.push((warning, vec![name])),
             }
         }
     }
@@ -142,7 +147,7 @@ pub(crate) fn warnings(summaries: &[&Summary]) -> String {
         } else {
             format!("{}: ", runs.join(", "))
         };
-        text.push_str(&format!("  ! {about}{}\n", visible(warning)));
+        text.push_str(&format!("  ! {about}{}\n", visible(&warning.to_string())));
     }
     if text.is_empty() {
         return text;

@@ -75,6 +75,7 @@ use crate::registry::{Alias, Definition, Marking, NetworkFacts, Scheme, Unfit, W
 mod nic;
 mod notification;
 mod paper;
+pub mod vendor;
 
 pub use nic::Nic;
 pub use notification::NotificationPoint;
@@ -181,12 +182,12 @@ params! {
         g: f64 = 1.0 / 256.0, in Range::AboveUpTo(0.0, 1.0), from "paper";
         /// Time between two steps of alpha.
         alpha_interval: Option<Span> = None, shown by_flavour!(alpha_interval), in Range::Above(0.0), from "public code's launcher; paper";
-        /// Flavour nic: time between two looks for a CNP that cuts the rate.
-        cut_interval: Span = Span::from_us(4), in Range::Above(0.0), from "public code's launcher";
+        /// Time between two looks for a CNP that cuts the rate.
+        cut_interval: Span = Span::from_us(4), in Range::Above(0.0), from "public code's launcher", only "flavour" = ["nic"];
         /// Time between two increases.
         increase_timer: Option<Span> = None, shown by_flavour!(increase_timer), in Range::Above(0.0), from "public code's launcher; paper";
-        /// Flavour paper: bytes on the wire between two increases.
-        byte_counter: Bytes = Bytes::new(10_000_000), in Range::Above(0.0), from "paper";
+        /// Bytes on the wire between two increases.
+        byte_counter: Bytes = Bytes::new(10_000_000), in Range::Above(0.0), from "paper", only "flavour" = ["paper"];
         /// Increases in fast recovery, F.
         fast_recovery_stages: Option<u32> = None, shown by_flavour!(fast_recovery_stages), in Range::AtLeast(0.0), from "public code's launcher; paper";
         /// Step of additive increase; `auto`, in proportion to the line: 5 Mbit/s per 25 Gbit/s (nic), 40
@@ -197,20 +198,20 @@ params! {
         rate_hai: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code's launcher; public code of the paper's authors";
         /// The lowest rate.
         min_rate: Option<BitRate> = None, shown by_flavour!(min_rate), in Range::Above(0.0), from "public code's launcher; public code's default";
-        /// Flavour nic: every cut sets the target rate, not only one after an increase.
-        clamp_target: bool = false, in Range::Any, from "public code";
+        /// Every cut sets the target rate, not only one after an increase.
+        clamp_target: bool = false, in Range::Any, from "public code", only "flavour" = ["nic"];
         /// Alpha before the first CNP.
         initial_alpha: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "paper; public code of ternary detection: 0.5";
         /// Flavour paper: what undetermined marks do, where `network.detection` makes such.
         tcd: Tcd = Tcd::Off, in Range::Any, from "public code of ternary detection";
-        /// With tcd aggressive: alpha in a cut is at least this.
-        alpha_floor: f64 = 0.5, in Range::Between(0.0, 1.0), from "ours: the thesis says \"aggressive\"";
-        /// With tcd aggressive: how many times g alpha grows by at a CNP.
-        g_factor: f64 = 2.0, in Range::Above(0.0), from "ours: the thesis says \"aggressive\"";
-        /// With tcd aggressive: how many times as deep a cut is.
-        cut_factor: f64 = 1.0, in Range::AboveUpTo(0.0, 2.0), from "ours: the thesis says \"aggressive\"";
-        /// Flavour nic: factor of the rate at a flow's first CNP.
-        rate_on_first_cnp: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code";
+        /// Alpha in a cut is at least this.
+        alpha_floor: f64 = 0.5, in Range::Between(0.0, 1.0), from "ours: the thesis says \"aggressive\"", only "tcd" = ["aggressive"];
+        /// How many times g alpha grows by at a CNP.
+        g_factor: f64 = 2.0, in Range::Above(0.0), from "ours: the thesis says \"aggressive\"", only "tcd" = ["aggressive"];
+        /// How many times as deep a cut is.
+        cut_factor: f64 = 1.0, in Range::AboveUpTo(0.0, 2.0), from "ours: the thesis says \"aggressive\"", only "tcd" = ["aggressive"];
+        /// Factor of the rate at a flow's first CNP.
+        rate_on_first_cnp: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code", only "flavour" = ["nic"];
     }
 }
 

@@ -130,14 +130,14 @@ params! {
         /// Whether the target follows the flow's mean round-trip time (RTTch).
         rtt_change: bool = false, in Range::Any, from "thesis §3.5.4: with background traffic only";
         /// RTTch: the target moves after more samples in a row on one side than this.
-        rtt_change_after: u32 = 6, in Range::Any, from "thesis, table 2";
+        rtt_change_after: u32 = 6, in Range::Any, from "thesis, table 2", only "rtt-change" = ["true"];
         /// RTTch: how far the target moves: by the mean of what samples were off the target of their time
         /// (`deviations`), or to the mean round-trip time (`mean`).
-        rtt_change_by: Shift = Shift::Deviations, in Range::Any, from "thesis, equations (27) and (28)";
+        rtt_change_by: Shift = Shift::Deviations, in Range::Any, from "thesis, equations (27) and (28)", only "rtt-change" = ["true"];
         /// RTTch: the highest target; auto is ten round trips of an empty network.
-        rtt_change_max: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us: the thesis has none";
+        rtt_change_max: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us: the thesis has none", only "rtt-change" = ["true"];
         /// RTTch: whether samples are counted as table 2 is printed, which lets the target only rise.
-        printed_counter: bool = false, in Range::Any, from "thesis, table 2";
+        printed_counter: bool = false, in Range::Any, from "thesis, table 2", only "rtt-change" = ["true"];
         /// Whether a new rate moves the packet that waits for its time already, as HPCC's does, rather
         /// than the one after it.
         repace: bool = false, in Range::Any, from "as TIMELY in the public code of HPCC: the thesis is silent";

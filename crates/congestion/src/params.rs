@@ -26,6 +26,17 @@ pub struct ParamDoc {
     pub source: &'static str,
     /// What it does.
     pub help: String,
+    /// Which other parameter says whether it does anything; `None` if it always does.
+    pub only: Option<Only>,
+}
+
+/// A parameter acts only while another has one of some values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Only {
+    /// The other parameter.
+    pub param: &'static str,
+    /// These values, as a scenario file writes them.
+    pub values: &'static [&'static str],
 }
 
 /// A parameter has a value that makes no sense.
@@ -177,6 +188,7 @@ pub(crate) fn doc_of<T: ParamValue>(
     range: Range,
     source: &'static str,
     help: &[&str],
+    only: Option<Only>,
 ) -> ParamDoc {
     ParamDoc {
         name: key(field),
@@ -188,6 +200,7 @@ pub(crate) fn doc_of<T: ParamValue>(
         },
         source,
         help: help.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "),
+        only,
     }
 }
 
@@ -215,13 +228,14 @@ pub(crate) fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Resu
 /// Declares a scheme's parameters.
 ///
 /// `help` (a doc comment), `name: type = default`, optionally `shown` (how to write a default that
-/// depends on other parameters), `in` a [`Range`], `from` a source.
+/// depends on other parameters), `in` a [`Range`], `from` a source; `only` if another parameter has one of some values.
 macro_rules! params {
     (
         $(#[$meta:meta])*
         pub struct $Params:ident { $(
             $(#[doc = $help:literal])+
-            $field:ident: $type:ty = $default:expr, $(shown $shown:expr,)? in $range:expr, from $source:literal;
+            $field:ident: $type:ty = $default:expr, $(shown $shown:expr,)? in $range:expr, from $source:literal
+            $(, only $other:literal = [$($value:literal),+])?;
         )* }
     ) => {
         $(#[$meta])*
@@ -245,7 +259,9 @@ macro_rules! params {
                 vec![$({
                     let _default = $crate::params::ParamValue::show(&_defaults.$field);
                     $(let _default = $shown;)?
-                    $crate::params::doc_of::<$type>(stringify!($field), _default, $range, $source, &[$($help),+])
+                    let _only: Option<$crate::params::Only> = None;
+                    $(let _only = Some($crate::params::Only { param: $other, values: &[$($value),+] });)?
+                    $crate::params::doc_of::<$type>(stringify!($field), _default, $range, $source, &[$($help),+], _only)
                 },)*]
             }
             fn values(&self) -> Vec<(String, String)> {

@@ -116,7 +116,7 @@ params! {
         /// What differences of round-trip times are divided by to make a gradient.
         min_rtt: Span = Span::from_us(20), in Range::Above(0.0), from "the paper and public code";
         /// Round-trip time that the patched version aims at; the default is `t-low`.
-        rtt_ref: Option<Span> = None, shown "t-low".to_string(), in Range::Above(0.0), from "CoNEXT 2016";
+        rtt_ref: Option<Span> = None, shown "t-low".to_string(), in Range::Above(0.0), from "CoNEXT 2016", only "variant" = ["patched"];
         /// A flow's first rate; `auto`: the line's (original), a tenth of it (patched).
         start_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code of HPCC; of the CoNEXT 2016 paper's authors: 1 of 10 Gbit/s";
         /// Acknowledged bytes between two updates, which are then also at least `min-rtt` apart; `auto`: those
@@ -171,7 +171,11 @@ impl Definition for Params {
     fn explicit(&self) -> Self {
         Self {
             beta: Some(self.beta.unwrap_or(self.variant.beta())),
-            rtt_ref: Some(self.rtt_ref.unwrap_or(self.t_low)),
+            // The original has none.
+            rtt_ref: match self.variant {
+                Variant::Patched => Some(self.rtt_ref.unwrap_or(self.t_low)),
+                Variant::Original => self.rtt_ref,
+            },
             ..self.clone()
         }
     }

@@ -8,7 +8,7 @@ use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry};
 
 use crate::page::page;
-use crate::{learning, mechanisms};
+use crate::{learning, mechanisms, vendor};
 
 /// Names of one kind: what they are called, and a few words on each.
 struct Group {
@@ -45,6 +45,7 @@ fn groups() -> Vec<Group> {
         group("Workloads", entries(builtin::workloads()).collect()),
         group("Distributions of flow sizes", sizes.collect()),
         group("Mechanisms of the network", mechanisms::list().collect()),
+        group("Parameters of NICs", vendor::list().collect()),
         group(
             "Sections of a scenario",
             sections.map(|s| (s.name, first_sentence(s.summary))).collect(),

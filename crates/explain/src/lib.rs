@@ -8,6 +8,7 @@ pub mod list;
 mod mechanisms;
 mod models;
 mod page;
+mod vendor;
 
 pub use example::setting;
 pub use index::index;

@@ -4,7 +4,7 @@ use paceline_congestion::registry::{Alias, Scheme, SchemeParams, WindowMode};
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
-use crate::{example, index, learning, mechanisms, models};
+use crate::{example, index, learning, mechanisms, models, vendor};
 
 /// The page about `name`: something that is built in, or the file of a model.
 ///
@@ -43,6 +43,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
         return Some(shipped.text.to_string());
     }
     mechanisms::page(name, width)
+        .or_else(|| vendor::page(name, width))
         .or_else(|| learning::page(name, width))
         .or_else(|| Some(models::page(name, width)? + &example::shown(&example::model(name))))
 }
@@ -80,6 +81,7 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
         let rows: Vec<_> = scheme.aliases.iter().map(row).collect();
         page.push_str(&layout::columns(&rows, width));
     }
+    page.push_str(&vendor::of_scheme(scheme, width));
     page.push_str(&models::of_scheme(scheme, width));
     page.push('\n');
     page.push_str(&scheme.page());
@@ -132,6 +134,10 @@ fn parameter_table(scheme: &Scheme, width: usize) -> String {
             format!("unit {}; ", doc.unit)
         };
         rows.push(vec![doc.name.clone(), doc.default.clone(), doc.help.clone()]);
+        if let Some(only) = doc.only {
+            let when = format!("acts with {} = {} only", only.param, only.values.join(" or "));
+            rows.push(vec![String::new(), String::new(), when]);
+        }
         let about = format!("{unit}{}; default from: {}", doc.range, doc.source);
         rows.push(vec![String::new(), String::new(), about]);
     }

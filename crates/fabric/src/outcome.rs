@@ -18,7 +18,7 @@ mod tcd_ns3;
 
 pub use binned::{Bin, Binned};
 pub use flows::FlowSeries;
-pub use ports::{PortBin, PortSeries};
+pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
 pub(crate) use room::Room;
 pub use standstill::{EndlessPause, Standstill};
 pub use tcd_ns3::{
@@ -489,8 +489,10 @@ pub struct Outcome {
     pub credit_series: Vec<StateRecord>,
     /// Under credits: how often and how long ports waited for some.
     pub stalls: credits::Stalls,
-    /// Whether chance had a say: something was drawn from a random stream of the seed, or a path was chosen
-    /// by a hash that hangs on it. If not, the same flows do the same under any other seed.
+    /// Who lost where packets of lossy classes arrived for one port at the same instant.
+    pub ties: TiedArrivals,
+    /// Whether chance had a say: something was drawn from a random stream of the seed, or a path or the order of an
+    /// instant was chosen by a hash that hangs on it. If not, the same flows do the same under any other seed.
     pub hangs_on_seed: bool,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,

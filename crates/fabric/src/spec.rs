@@ -176,8 +176,18 @@ pub enum TieOrder {
     Structural,
     /// By when they were scheduled, as ns-3 does.
     Insertion,
+    /// The same, but arrivals in an order drawn from the run's seed, another one at each instant: where packets can be
+    /// lost, so that none of equal senders always goes first.
+    Drawn,
     /// At random: shows whether a result hangs on ties.
     Shuffled(u64),
+}
+
+impl TieOrder {
+    /// Whether it depends on instants and entities alone, so that a run that is cut into parts has it too.
+    pub(crate) fn is_by_entity(self) -> bool {
+        matches!(self, Self::Structural | Self::Drawn)
+    }
 }
 
 /// A scheme as the run uses it.

@@ -2,6 +2,7 @@
 
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
+use crate::input_warnings::settled;
 use crate::repeats::hangs_on_seed;
 use crate::run::{Finished, RunError};
 
@@ -48,7 +49,8 @@ pub fn inputs(
         }
         Ok(all)
     };
-    schemes.iter().map(of_scheme).collect()
+    let inputs: Result<Vec<_>, _> = schemes.iter().map(of_scheme).collect();
+    inputs.map(settled)
 }
 
 /// A run that has ended.

@@ -17,9 +17,9 @@ pub mod compare;
 pub mod diff;
 pub mod files;
 mod input;
+mod input_warnings;
 pub mod layout;
 pub mod metrics;
-mod oddities;
 pub mod repeats;
 pub mod results;
 pub mod run;
@@ -30,7 +30,7 @@ pub mod text;
 pub mod why;
 
 pub use input::load;
-pub use oddities::Oddities;
+pub use input_warnings::InputWarnings;
 
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;

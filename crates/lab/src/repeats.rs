@@ -34,7 +34,7 @@ pub struct Repeats {
     pub intervals: Vec<OfScheme>,
     /// Differences from the first scheme, of each other.
     pub paired: Vec<PairedSchemes>,
-    /// The warnings of all runs, each once.
+    /// The warnings of all runs, each once, then those of the runs together.
     pub warnings: Vec<SeedWarning>,
     /// The runs, scheme by scheme, in the order of the seeds; a single one of a scheme under which the seed
     /// changes nothing.
@@ -262,7 +262,7 @@ impl Repeats {
         let seed_matters = groups.iter().any(|group| !group.fixed);
         let kept: &[u64] = if seed_matters { seeds } else { &seeds[..1] };
         let told = |_: &&Group<'_>| seed_matters;
-        Some(Self {
+        let mut all = Self {
             asked: seeds.len(),
             seed_matters,
             repeats: kept.len(),
@@ -281,7 +281,9 @@ impl Repeats {
                     summary: run.summary.clone(),
                 })
                 .collect(),
-        })
+        };
+        all.warn_of_all();
+        Some(all)
     }
 
     /// The runs of each scheme, in the order of the seeds.

@@ -220,7 +220,7 @@ fn description(runs: &[RunData]) -> String {
     }
 }
 
-#[derive(Serialize)]
+#[derive(PartialEq, Serialize)]
 struct Warning {
     about: String,
     text: String,
@@ -230,17 +230,15 @@ struct Warning {
 fn warnings(summaries: &[&Summary], names: &[String]) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (summary, name) in summaries.iter().zip(names) {
-        for text in &summary.warnings {
-            let shared = summaries.iter().all(|other| other.warnings.contains(text));
+        for warning in &summary.warnings {
+            let shared = summaries.iter().all(|other| other.warnings.contains(warning));
             let about = if shared { String::new() } else { name.clone() };
-            if !found
-                .iter()
-                .any(|warning| warning.text == *text && warning.about == about)
-            {
-                found.push(Warning {
-                    about,
-                    text: text.clone(),
-                });
+            let shown = Warning {
+                about,
+                text: warning.to_string(),
+            };
+            if !found.contains(&shown) {
+                found.push(shown);
             }
         }
     }
@@ -437,11 +435,15 @@ mod tests {
         );
     }
 
+    fn warning(text: &str) -> paceline_scenario::Warning {
+        paceline_scenario::Warning::new(paceline_scenario::WarningKind::Reading, text)
+    }
+
     #[test]
     fn what_users_wrote_stays_text() {
         let mut data = run("</script><b>dcqcn");
         data.summary.scenario = "<img src=x onerror=alert(1)>".into();
-        data.summary.warnings = vec!["<i>beware</i>".into()];
+        data.summary.warnings = vec![warning("<i>beware</i>")];
         data.scenario = "# </pre><script>alert(1)</script>".into();
         let page = render(&[data]).unwrap();
         for bad in ["<img", "<i>beware", "</pre><script>", "<b>dcqcn"] {
@@ -470,7 +472,7 @@ mod tests {
     #[test]
     fn shared_warnings_are_said_once() {
         let (mut a, b) = (run("dcqcn"), run("hpcc"));
-        a.summary.warnings.push("only here".into());
+        a.summary.warnings.push(warning("only here"));
         let names = ["dcqcn".to_string(), "hpcc".to_string()];
         let found = warnings(&[&a.summary, &b.summary], &names);
         let texts: Vec<(&str, &str)> = found.iter().map(|w| (w.about.as_str(), &w.text[..9])).collect();

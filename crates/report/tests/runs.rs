@@ -145,7 +145,7 @@ fn an_interrupted_run_keeps_what_it_has() {
     assert_eq!((summary.status, summary.flows.completed), (RunStatus::Partial, 0));
     assert!(summary.simulated_s > 0.0 && summary.simulated_s < 0.01);
     assert!(
-        summary.warnings[0].contains("interrupted"),
+        summary.warnings[0].text.contains("interrupted"),
         "{:?}",
         summary.warnings
     );
@@ -170,9 +170,9 @@ fn a_run_in_which_no_scheme_could_act_says_so() {
     let about = |finished: &Finished| {
         let warnings = finished.summary.warnings.iter();
         warnings
-            .filter(|text| text.contains("congestion control could not act"))
-            .cloned()
-            .collect::<Vec<_>>()
+            .filter(|warning| warning.text.contains("congestion control could not act"))
+            .map(ToString::to_string)
+            .collect::<Vec<String>>()
     };
     let short = over_long_links("64KB", "hpcc");
     let before = short.summary.before_feedback.unwrap();

@@ -114,11 +114,16 @@ impl Need {
     pub fn load(&self) -> Result<Resolved, Diagnostics> {
         match self.input {
             Input::Shipped(name, seed) => {
+                let mut set = self.settings.clone();
+                if self.fidelity == Fidelity::Exact {
+                    // The order with which outcomes were recorded, also of what loses packets.
+                    set.push("ties=structural".to_string());
+                }
                 let overrides = Overrides {
                     scheme: Some(self.scheme.to_string()),
                     seed: Some(seed),
                     fidelity: Some(self.fidelity),
-                    set: self.settings.clone(),
+                    set,
                     ..Overrides::default()
                 };
                 paceline_scenario::load_shipped(name, &overrides)

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
 use crate::schema::Scenario;
+use crate::warning::{Warning, WarningKind};
 
 pub(crate) use axes::{Point, Written};
 use reader::Reader;
@@ -73,7 +74,7 @@ pub(crate) struct Document {
     /// The grid of its sweep.
     pub(crate) sweep: Written,
     /// What is said of how it was read.
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// Reads a TOML text and puts `settings`, and what a point of a sweep's grid says, into it.
@@ -116,7 +117,7 @@ pub(crate) fn parse(
         parameters,
         sweep,
         warnings: renewed
-            .map(|what| format!("{}: {what}", source.name()))
+            .map(|what| Warning::new(WarningKind::ReplacedDefaults, what).of_file(source))
             .into_iter()
             .collect(),
     })

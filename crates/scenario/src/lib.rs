@@ -21,6 +21,7 @@ pub mod topology;
 mod trace;
 pub mod traffic;
 mod visible;
+pub mod warning;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ pub use resolve::{Collective, Job};
 pub use schema::Fidelity;
 pub use sweep::Grid;
 pub use visible::{csv_cell, csv_text, visible};
+pub use warning::{Warning, WarningKind};
 
 use diagnostics::Source;
 use document::{Point, Setting};
@@ -116,11 +118,8 @@ pub struct Resolved {
     pub toml: String,
     /// Files that `toml` refers to, to be written beside it: name and text.
     pub files: Vec<(String, String)>,
-    /// What looks wrong and may be meant.
-    pub warnings: Vec<String>,
-    /// Blocks of schemes under which no flow runs, a sentence for each. (Where one input is run under several
-    /// schemes, only what all its runs have here is odd.)
-    pub unused: Vec<String>,
+    /// What looks wrong and may be meant, in the order in which it was found.
+    pub warnings: Vec<Warning>,
     /// What kind of input this was.
     pub origin: Origin,
     /// Whether traced packets are to be written as a capture file.

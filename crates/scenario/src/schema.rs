@@ -161,6 +161,7 @@ pub(crate) struct Scenario {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ties {
     Structural,
+    Drawn,
     Insertion,
 }
 

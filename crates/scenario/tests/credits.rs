@@ -2,6 +2,7 @@
 
 use paceline_fabric::spec::{Control, Source};
 use paceline_kernel::{Span, Time};
+use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, load_shipped, load_text};
 
 const SCENARIO: &str = r#"
@@ -145,11 +146,15 @@ fn warned(from: &str, to: &str, says: &[&str]) {
     assert!(SCENARIO.contains(from), "{from}");
     let text = SCENARIO.replace(from, to);
     let resolved = load_text("test.toml", &text, &Overrides::default()).unwrap();
-    let all = resolved.warnings.join("\n");
+    let all = lines(&resolved.warnings).join("\n");
     for part in says {
         assert!(all.contains(part), "{part}: {all}");
     }
-    assert_eq!(resolved.warnings.len(), usize::from(!says.is_empty()), "{all}");
+    assert_eq!(
+        lines(&resolved.warnings).len(),
+        usize::from(!says.is_empty()),
+        "{all}"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
+use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, load};
 
 /// Writes `files` into a folder, loads the first, and gives the report and the plain line; or, when
@@ -18,7 +19,7 @@ fn outcome(files: &[(&str, &[u8])], set: &[&str]) -> String {
         ..Overrides::default()
     };
     let text = match load(input.to_str().unwrap(), &overrides) {
-        Ok(resolved) => format!("fine\n{}", resolved.warnings.join("\n")),
+        Ok(resolved) => format!("fine\n{}", lines(&resolved.warnings).join("\n")),
         Err(error) => {
             let handler =
                 GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(160);

@@ -1,5 +1,8 @@
 //! What is written and does nothing is told before a run, with what makes it so.
 
+use std::collections::BTreeSet;
+
+use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, Resolved, load_text};
 
 const WORKLOAD: &str = "[[workload]]\nincast = { fan-in = 2, receiver = 3 }\n";
@@ -103,9 +106,9 @@ fn what_does_nothing_is_told() {
     ] {
         let resolved = load(written);
         assert!(
-            resolved.unused.iter().any(|line| line == told),
+            lines(&resolved.warnings).iter().any(|line| line == told),
             "{written}: {:?}, not `{told}`",
-            resolved.unused
+            lines(&resolved.warnings)
         );
     }
 }
@@ -125,10 +128,8 @@ fn what_an_alias_overrules_is_told() {
         load_text("idle.toml", &text, &overrides).unwrap()
     };
     let overruled = |resolved: &Resolved| -> Vec<String> {
-        let all = resolved.warnings.iter();
-        all.filter(|line| line.contains("does not run"))
-            .cloned()
-            .collect()
+        let all = lines(&resolved.warnings).into_iter();
+        all.filter(|line| line.contains("does not run")).collect()
     };
     let alias = load("dcqcn-tcd", "cc.dcqcn.flavour=nic");
     assert_eq!(
@@ -156,7 +157,7 @@ fn what_is_there_twice_is_told() {
     let twice = "[[workload]]\nlabel = \"a\"\nincast = { senders = [1, 2, 1], receiver = 3 }\n";
     let resolved = load(twice);
     assert_eq!(
-        resolved.warnings,
+        lines(&resolved.warnings),
         ["idle.toml:9:22: sender 1 is named twice: a host sends once for each time"]
     );
     let resolved = load(&format!(
@@ -164,10 +165,20 @@ fn what_is_there_twice_is_told() {
     ));
     let told = "idle.toml:10:1: another workload has the label `a` (idle.toml:7:1): results show both as one";
     assert!(
-        resolved.warnings.iter().any(|line| line == told),
+        lines(&resolved.warnings).iter().any(|line| line == told),
         "{:?}",
-        resolved.warnings
+        lines(&resolved.warnings)
     );
+}
+
+/// The warnings of settings and schemes that do nothing.
+fn unused(resolved: &Resolved) -> Vec<String> {
+    lines(
+        resolved
+            .warnings
+            .iter()
+            .filter(|warning| warning.id.is_of_all_runs()),
+    )
 }
 
 /// A resolved scenario has every default, also those of what does nothing: of these nothing is said.
@@ -180,14 +191,120 @@ fn defaults_are_not_told() {
         "[network]\nrecovery = \"irn\"\n",
         "[network]\nload-balancing = \"flowlet\"\n",
         "[network.pfc]\nstatic = { xoff = \"9KB\", xon = \"8KB\" }\n",
+        "[network]\nflow_control = \"credits\"\nlanes.binding = \"ib\"\n",
         "[network.detection]\nkind = \"red\"\n",
         "[network.detection]\nkind = \"tcd\"\n",
         "[network.detection]\nkind = \"tcd\"\nvariant = \"adaptive\"\nclass = [{ priority = 3, kind = \"np-ecn\" }]\n",
     ] {
         let resolved = load(rest);
-        assert_eq!(resolved.unused, [""; 0], "{rest}");
+        assert_eq!(unused(&resolved), Vec::<String>::new(), "{rest}");
         let again = load_text("again.toml", &resolved.toml, &Overrides::default()).unwrap();
-        assert_eq!(again.unused, [""; 0], "{rest}");
-        assert_eq!(again.warnings, resolved.warnings, "{rest}");
+        assert_eq!(unused(&again), Vec::<String>::new(), "{rest}");
+        let texts =
+            |of: &Resolved| -> Vec<String> { of.warnings.iter().map(|one| one.text.clone()).collect() };
+        assert_eq!(texts(&again), texts(&resolved), "{rest}");
     }
+}
+
+/// The parameters of ConnectX's table under the default flavour: the byte counter does nothing there.
+#[test]
+fn parameters_without_effect_in_the_chosen_flavour_are_told() {
+    let told = |scheme: &str, set: &[&str]| unused(&resolved(scheme, set).unwrap());
+    let by_flavour = |scheme: &str, set: &str, says: &str| {
+        let told = told(scheme, &[set]);
+        assert!(
+            told.len() == 1 && told[0].contains(says),
+            "{scheme} {set}: {told:?}"
+        );
+    };
+    by_flavour(
+        "dcqcn",
+        "cc.dcqcn.byte-counter=32767B",
+        "cc.dcqcn.byte-counter does nothing: cc.dcqcn.flavour is `nic`, and it acts with `paper` only",
+    );
+    for set in ["cut-interval=50us", "clamp-target=true", "rate-on-first-cnp=0.5"] {
+        by_flavour(
+            "dcqcn-paper",
+            &format!("cc.dcqcn.{set}"),
+            "cc.dcqcn.flavour is `paper`",
+        );
+    }
+    for set in ["alpha-floor=0.7", "g-factor=3.0", "cut-factor=0.5"] {
+        by_flavour(
+            "dcqcn-paper",
+            &format!("cc.dcqcn.{set}"),
+            "cc.dcqcn.tcd is `off`, and it acts with `aggressive` only",
+        );
+    }
+    // Where they act, or are the default's, nothing is told.
+    for (scheme, set) in [
+        ("dcqcn-paper", "cc.dcqcn.byte-counter=32767B"),
+        ("dcqcn", "cc.dcqcn.clamp-target=true"),
+        ("dcqcn", "cc.dcqcn.byte-counter=10MB"),
+        ("swift", "cc.swift.fs-range=50us"),
+    ] {
+        assert_eq!(told(scheme, &[set]), Vec::<String>::new(), "{set}");
+    }
+    let off = ["cc.swift.flow-scaling=false", "cc.swift.fs-range=50us"];
+    assert_eq!(told("swift", &off).len(), 1);
+    // Under one of two names in a run it acts.
+    let both = ["cc.dcqcn.byte-counter=32767B", "workload.0.scheme=dcqcn-paper"];
+    assert_eq!(told("dcqcn", &both), Vec::<String>::new());
+    for (set, says) in [
+        ("network.int-multi=2", "network.int-multi does nothing"),
+        ("network.ack-chunk=8000B", "network.ack-chunk does nothing"),
+    ] {
+        by_flavour("hpcc", set, says);
+        let quirks = [set, "quirks.int-wire-precision=true", "quirks.ack-threshold=true"];
+        assert_eq!(told("hpcc", &quirks), Vec::<String>::new(), "{set}");
+    }
+}
+
+/// The scenario of [`load`] under a scheme.
+fn resolved(scheme: &str, set: &[&str]) -> Result<Resolved, String> {
+    let text = format!(
+        "name = \"idle\"\nduration = \"1ms\"\n[topology.star]\nhosts = 4\n{WORKLOAD}[cc]\nscheme = \"dcqcn\"\n"
+    );
+    let overrides = Overrides {
+        scheme: Some(scheme.to_string()),
+        set: set.iter().map(ToString::to_string).collect(),
+        ..Overrides::default()
+    };
+    load_text("idle.toml", &text, &overrides).map_err(|error| error.to_string())
+}
+
+/// Whatever value it has, a parameter changes nothing where it is said to do nothing.
+#[test]
+fn parameters_that_are_said_to_do_nothing_do_nothing() {
+    let digest = |scheme: &str, set: &[&str]| {
+        let run = resolved(scheme, set)?.run;
+        let mut simulation = paceline_fabric::Simulation::new(run).map_err(|error| error.to_string())?;
+        while !simulation.advance(1_000_000).done {}
+        Ok::<u64, String>(simulation.finish().digest)
+    };
+    let mut checked = BTreeSet::new();
+    for scheme in paceline_congestion::registry::SCHEMES {
+        let docs = (scheme.params)();
+        let setting = |param: &str, value: &str| format!("cc.{}.{param}={value}", scheme.name);
+        for (doc, only) in docs.iter().filter_map(|doc| Some((doc, doc.only?))) {
+            let mut others = docs.iter().filter(|other| other.name == only.param);
+            let range = &others.next().expect("another parameter").range;
+            let choices = range.strip_prefix("one of ").unwrap_or("32KB");
+            let idle = choices.split(", ").filter(|choice| !only.values.contains(choice));
+            for choice in idle {
+                let base = setting(only.param, choice);
+                let Ok(before) = digest(scheme.name, &[&base]) else {
+                    continue;
+                };
+                for value in ["7us", "33us", "1234B", "0.5", "0.75", "3", "17", "true", "mean"] {
+                    let changed = setting(&doc.name, value);
+                    if let Ok(after) = digest(scheme.name, &[&base, &changed]) {
+                        assert_eq!(before, after, "{base}, {changed}");
+                        checked.insert(format!("{} {}", scheme.name, doc.name));
+                    }
+                }
+            }
+        }
+    }
+    assert!(checked.len() >= 20, "{checked:?}");
 }

@@ -1,5 +1,6 @@
 //! A file that a run wrote, under another scheme: what came with its own is the other's own again.
 
+use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, Resolved, builtin, load_shipped, load_text};
 
 fn under(scheme: &str, set: &[&str]) -> Overrides {
@@ -43,15 +44,15 @@ fn another_scheme_has_its_own_marking_window_and_detection() {
             let anew = load_shipped("incast-20", &under(second, &[])).unwrap();
             let again = text("incast-20", &written.toml, &under(second, &[]));
             assert_eq!(without(&again.toml, block), anew.toml, "{first}, then {second}");
-            let told = again.warnings.join("\n");
+            let told = lines(&again.warnings).join("\n");
             assert!(told.contains(&format!("came with {first}")), "{told}");
         }
         let same = text("incast-20", &written.toml, &under(first, &[]));
         assert_eq!(same.toml, written.toml);
         assert!(
-            !same.warnings.join("\n").contains("came with"),
+            !lines(&same.warnings).join("\n").contains("came with"),
             "{:?}",
-            same.warnings
+            lines(&same.warnings)
         );
     }
 }
@@ -99,10 +100,10 @@ fn a_copy_of_what_ships_finds_what_ships_with_it() {
 #[test]
 fn rates_that_nobody_heeds_are_told() {
     let unpaced = load_shipped("incast-16", &under("dcqcn", &["network.pacing=false"])).unwrap();
-    let told = unpaced.warnings.join("\n");
+    let told = lines(&unpaced.warnings).join("\n");
     assert!(told.contains("do not heed the rates"), "{told}");
     let windowed = under("dcqcn", &["network.pacing=false", "cc.window=variable"]);
-    assert!(load_shipped("incast-16", &windowed).unwrap().warnings.is_empty());
+    assert!(lines(&load_shipped("incast-16", &windowed).unwrap().warnings).is_empty());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use paceline_fabric::spec::{Binding, Detection, EcmpHash, FlowControl, Forwarding, Phase, Release};
 use paceline_kernel::{Bytes, Span};
+use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, Resolved, load_text};
 
 const SCENARIO: &str = r#"
@@ -12,6 +13,7 @@ incast = { fan-in = 3, receiver = 4, size = "100KB" }
 [network]
 flow_control = "credits"
 [network.lanes]
+binding = "ib"
 lanes = 2
 [cc]
 scheme = "none"
@@ -23,7 +25,11 @@ fn load(text: &str) -> Result<Resolved, String> {
 
 fn with(from: &str, to: &str) -> Result<Resolved, String> {
     assert!(SCENARIO.contains(from), "{from}");
-    load(&SCENARIO.replace(from, to))
+    let text = match to.contains("binding") {
+        true => SCENARIO.replace("binding = \"ib\"\n", ""),
+        false => SCENARIO.to_string(),
+    };
+    load(&text.replace(from, to))
 }
 
 #[track_caller]
@@ -50,14 +56,14 @@ fn infinibands_defaults() {
     assert_eq!(lanes.forwarding, Forwarding::CutThrough { header });
     assert_eq!(lanes.release, Release::Start);
     assert_eq!((run.packet.mtu.get(), run.packet.data_header.get()), (2048, 26));
-    assert_eq!((run.nic.ack_class, run.ecmp_hash), (None, EcmpHash::DModK));
+    assert_eq!((run.nic.ack_class, run.ecmp_hash), (None, EcmpHash::PerSwitch));
     assert_eq!(lanes.first_header.get(), 16);
     // 4.096 us, two packets, an update and two cables at 100 Gbit/s, and a packet, all of them the first of a message:
     // 6.431 us and 2090 bytes.
     let round = 4_096_000 + 2 * 167_200 + 640 + 2_000_000;
     let bytes: u64 = round / 80 + 2090;
     assert_eq!(lanes.buffers, [bytes.div_ceil(64) as u32; 2]);
-    assert_eq!(resolved.warnings, Vec::<String>::new());
+    assert_eq!(lines(&resolved.warnings), Vec::<String>::new());
 }
 
 #[test]
@@ -134,7 +140,7 @@ fn a_lane_that_may_starve_is_told() {
                 "[[workload]]\npriority = 4\nincast = { fan-in = 2, receiver = 4, size = \"1KB\" }\n[network]\n",
             )
             .replace("lanes = 2", &format!("lanes = 2\nhigh = {high}\nlow = [[1, 64]]\nlimit = {limit}"));
-        load(&text).unwrap().warnings
+        lines(&load(&text).unwrap().warnings)
     };
     // Priority 3 goes on lane 0, 4 on lane 1.
     let told = tables("[[0, 64]]", 255);
@@ -152,16 +158,16 @@ fn a_rate_out_of_reach_is_told() {
     // In 6.42848 us 100 Gbit/s bring 80 356 bytes: 40 000 are half of that.
     let resolved = with("lanes = 2", "buffer = \"40000B\"").unwrap();
     assert!(
-        resolved.warnings[0].contains("carries about 49.7Gbps of it"),
+        lines(&resolved.warnings)[0].contains("carries about 49.7Gbps of it"),
         "{:?}",
-        resolved.warnings
+        lines(&resolved.warnings)
     );
     // 400 Gbit/s need more than can be told in 12 bits.
     let resolved = load(&SCENARIO.replace("100Gbps", "400Gbps")).unwrap();
     assert!(
-        resolved.warnings[0].contains("a link of 400Gbps carries about"),
+        lines(&resolved.warnings)[0].contains("a link of 400Gbps carries about"),
         "{:?}",
-        resolved.warnings
+        lines(&resolved.warnings)
     );
 }
 
@@ -184,7 +190,7 @@ fn buffers_below_the_marking_threshold_are_told() {
         Bytes::new(buffer),
         64_000 / buffer + 1
     );
-    assert_eq!(resolved.warnings, [told]);
+    assert_eq!(lines(&resolved.warnings), [told]);
     // Nobody reads marks; the threshold is below the buffer; the buffer is written.
     let quiet = [
         slow.replace("\"dcqcn\"", "\"none\""),
@@ -192,7 +198,7 @@ fn buffers_below_the_marking_threshold_are_told() {
         slow.replace("lanes = 2", "buffer = \"14KB\""),
     ];
     for text in quiet {
-        assert_eq!(load(&text).unwrap().warnings, Vec::<String>::new());
+        assert_eq!(lines(&load(&text).unwrap().warnings), Vec::<String>::new());
     }
 }
 
@@ -209,12 +215,11 @@ fn credits_are_recorded() {
     let resolved = load(&pfc).unwrap();
     assert_eq!(resolved.run.record.credit_every, None);
     assert!(
-        resolved
-            .unused
+        lines(&resolved.warnings)
             .iter()
             .any(|told| told.contains("record.credits does nothing: network.flow_control is not `credits`")),
         "{:?}",
-        resolved.unused
+        lines(&resolved.warnings)
     );
 }
 
@@ -222,15 +227,15 @@ fn credits_are_recorded() {
 fn keys_without_effect_are_told() {
     let resolved = with("flow_control = \"credits\"", "flow_control = \"pfc\"").unwrap();
     assert!(
-        resolved.unused[0].contains("[network.lanes] does nothing"),
+        lines(&resolved.warnings)[0].contains("[network.lanes] does nothing"),
         "{:?}",
-        resolved.unused
+        lines(&resolved.warnings)
     );
     let resolved = with("lanes = 2", "delay = \"1us\"").unwrap();
     assert!(
-        resolved.unused[0].contains("network.lanes.delay does nothing"),
+        lines(&resolved.warnings)[0].contains("network.lanes.delay does nothing"),
         "{:?}",
-        resolved.unused
+        lines(&resolved.warnings)
     );
 }
 
@@ -284,4 +289,84 @@ fn ternary_detection_ends_by_periods_or_by_formula() {
             .unwrap_err()
             .contains("have no periods")
     );
+}
+
+/// Flow control leaves the routing alone, and what else it changes is told where nothing says InfiniBand.
+#[test]
+fn what_credits_change_elsewhere_is_told() {
+    let pfc = |set: &[&str]| {
+        let text = SCENARIO.replace(
+            "flow_control = \"credits\"\n[network.lanes]\nbinding = \"ib\"\nlanes = 2",
+            "",
+        );
+        let set = set.iter().map(ToString::to_string).collect();
+        let overrides = Overrides {
+            set,
+            ..Overrides::default()
+        };
+        load_text("test.toml", &text, &overrides).unwrap()
+    };
+    let (before, after) = (pfc(&[]), pfc(&["network.flow_control=credits"]));
+    assert_eq!(before.run.ecmp_hash, after.run.ecmp_hash);
+    let told = lines(&after.warnings);
+    assert_eq!(told.len(), 1, "{told:?}");
+    for part in [
+        "mtu is 2048B",
+        "data-header is 26B",
+        "ack-header is 30B",
+        "ack-min is 0B",
+        "ack-class is `flow`",
+    ] {
+        assert!(told[0].contains(part), "{part}: {told:?}");
+    }
+    // Each of these holds, and what is written is not told.
+    let packet = after.run.packet;
+    let sizes = [packet.mtu, packet.data_header, packet.ack_header, packet.ack_min];
+    assert_eq!(sizes.map(Bytes::get), [2048, 26, 30, 0]);
+    assert_eq!(after.run.nic.ack_class, None);
+    let packet = before.run.packet;
+    let sizes = [packet.mtu, packet.data_header, packet.ack_header, packet.ack_min];
+    assert_eq!(sizes.map(Bytes::get), [1000, 48, 46, 60]);
+    let told = lines(&pfc(&["network.flow_control=credits", "network.mtu=1000B"]).warnings);
+    assert!(told.len() == 1 && !told[0].contains("mtu"), "{told:?}");
+    let again = load(&after.toml).unwrap();
+    assert_eq!(lines(&again.warnings), Vec::<String>::new());
+}
+
+/// A packet that takes more credits than counters can tell would never go, whatever the buffer.
+#[test]
+fn credits_that_can_never_pass_a_packet_are_refused() {
+    for (lanes, says) in [
+        (
+            "unit = \"1B\"",
+            "a packet of 2.09KB takes 2090 credits of 1B, and counters can tell 2048 at most",
+        ),
+        (
+            "unit = \"1B\"\nbuffer = \"1MB\"",
+            "counters can tell 2048 at most: nothing could be sent",
+        ),
+    ] {
+        refused(lanes, says);
+    }
+    let large = |mtu: &str, unit: &str| {
+        let text = SCENARIO
+            .replace("[network]\n", &format!("[network]\nmtu = \"{mtu}\"\n"))
+            .replace("lanes = 2", &format!("unit = \"{unit}\""));
+        load(&text).err()
+    };
+    for (mtu, unit, least) in [
+        ("4096B", "2B", "3B"),
+        ("9000B", "2B", "5B"),
+        ("9000B", "4B", "5B"),
+    ] {
+        let message = large(mtu, unit).expect("refused");
+        assert!(message.contains("nothing could be sent"), "{message}");
+        assert!(
+            message.contains(&format!("must be {least} at least")),
+            "{message}"
+        );
+        assert_eq!(large(mtu, least), None);
+    }
+    // By event the counters have sixteen bits.
+    assert!(load(&SCENARIO.replace("binding = \"ib\"", "binding = \"cbfc\"\nunit = \"1B\"")).is_ok());
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use paceline_congestion::learned::Kind;
 use paceline_congestion::learned::model::Card;
 use paceline_congestion::testkit::models::{Tensors, card, file, json, random};
+use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, load};
 
 /// Writes `models/NAME` and a scenario that sets these parameters.
@@ -45,7 +46,7 @@ fn outcome(parameters: &str, change: impl FnOnce(&mut Card, &mut Tensors, &mut V
     let folder = tempfile::tempdir().unwrap();
     let input = scenario(folder.path(), "mine", &text, &weights, parameters);
     let said = match load(&input, &Overrides::default()) {
-        Ok(resolved) => format!("fine {}", resolved.warnings.join("\n")),
+        Ok(resolved) => format!("fine {}", lines(&resolved.warnings).join("\n")),
         Err(error) => error.to_string(),
     };
     said.replace(&format!("{}/", folder.path().display()), "")

@@ -7,6 +7,7 @@ use paceline_fabric::spec::{
     AckPolicy, FlowControl, Headroom, NodeId, Pfc, PfcMode, PfcResponse, PfcThreshold, TieOrder,
 };
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_scenario::warning::lines;
 use paceline_scenario::{Fidelity, Overrides, Resolved, load};
 
 fn reference(config: &str, overrides: &Overrides) -> Resolved {
@@ -87,8 +88,7 @@ fn traced_nodes_and_high_priority_acks() {
     assert_eq!(resolved.run.schemes[0].window, WindowMode::Off);
     // 400 nodes are listed, the network has three.
     assert!(
-        resolved
-            .warnings
+        lines(&resolved.warnings)
             .iter()
             .any(|warning| warning.contains("397 nodes to trace do not exist"))
     );

@@ -1,6 +1,7 @@
 //! Flows that come as a stream are those of the list that they are in place of.
 
 use paceline_fabric::spec::FlowSpec;
+use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, Resolved, load_text};
 
 fn scenario(workloads: &str) -> String {
@@ -98,9 +99,9 @@ fn nothing_is_drawn_that_the_run_ends_before() {
         assert_eq!(found.run.flow_count(), alone.run.flow_count());
         let told = "arrivals go on until 4ms, and the run ends at 2ms: those after that are left out";
         assert!(
-            found.warnings.iter().any(|text| text.contains(told)),
+            lines(&found.warnings).iter().any(|text| text.contains(told)),
             "{:?}",
-            found.warnings
+            lines(&found.warnings)
         );
     }
 }

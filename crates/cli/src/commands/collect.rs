@@ -56,7 +56,7 @@ pub(super) fn collect(args: &CollectArgs) -> Ended {
     };
     let Collected { data, missing } = sweep::collect(&args.folders, &out, args.mix_versions, args.force)?;
     write_sweep_page(&out, &data)?;
-    show(&data, args.say)?;
+    show(&data, args.say, |_| true)?;
     if !args.say.quiet {
         say!(
             "results in {}: report.html to look at, all numbers in results.csv, means over seeds in points.csv",

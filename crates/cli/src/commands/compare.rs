@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use paceline_lab::InputWarnings;
 use paceline_lab::compare::{self, One};
 use paceline_lab::files::Writing;
 use paceline_lab::repeats::Repeats;
@@ -127,7 +128,7 @@ impl Comparison<'_> {
     pub(super) fn run(&self) -> Ended {
         output::check_folder(self.folder, self.writing.force)?;
         if !self.say.quiet {
-            output::odd_inputs(self.inputs.iter().flatten());
+            output::input_warnings(&InputWarnings::of(self.inputs.iter().flatten()));
             let all: Vec<&Resolved> = self.inputs.iter().flatten().collect();
             // What came of a run is held until all are over.
             output::memory(&all, all.len());
@@ -208,7 +209,7 @@ impl Comparison<'_> {
         }
         if !self.say.quiet {
             match repeats {
-                Some(repeats) => output::beware(&repeats.told()),
+                Some(repeats) => output::print_warnings(&repeats.told_of(output::is_about_run)),
                 None => say::text(&output::warnings(&summaries)),
             }
         }

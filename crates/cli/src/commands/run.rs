@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use paceline_lab::InputWarnings;
 use paceline_lab::results::RunStatus;
 use paceline_lab::run::{self, Finished, Resources, RunError, execute_on};
 use paceline_lab::table;
@@ -60,7 +61,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let folder = place::choose(asked, &default, force, |folder| place::is_run(folder, &input))?;
     output::check_folder(&folder, args.output.force)?;
     if !args.say.quiet {
-        output::odd_inputs([&input]);
+        output::input_warnings(&InputWarnings::of([&input]));
     }
     let scratch = Some(output::scratch(&folder));
     let (mut finished, kept) = watched(&input, scratch, args.say)?;

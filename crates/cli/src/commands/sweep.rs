@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use paceline_lab::sweep::{self, Job, Keep, Plan, Ran, Row, Shard, Status, Study, SweepData};
 use paceline_report::{write_run_into, write_sweep_page};
+use paceline_scenario::Warning;
 use serde::Serialize;
 
 use crate::args::{ChangeArgs, INPUT_HELP, JobArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::SweepMeter;
-use crate::{interrupt, output, place, say};
+use crate::{interrupt, output, place};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -107,7 +108,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
     let study = Study::new(&args.input, overrides, args.repeats);
     let plan = study.plan(args.jobs.count())?;
     if !args.say.quiet {
-        output::oddities(&plan.oddities);
+        output::input_warnings(&plan.input_warnings);
     }
     let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
     // Another grid of the same scenario does not take the place of one whose results are there.
@@ -143,7 +144,7 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     if whole || job.shard == Shard::WHOLE {
         sweep::write_results(job.folder, &data)?;
         write_sweep_page(job.folder, &data)?;
-        show(&data, say)?;
+        show(&data, say, output::is_about_run)?;
     } else if say.json {
         print_json(&data)?;
     }
@@ -173,15 +174,15 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     failures(&data, runs)
 }
 
-/// The table of a sweep, or its JSON.
-pub(super) fn show(data: &SweepData, say: SayArgs) -> Result<(), Failure> {
+/// The table of a sweep, or its JSON, and those of its warnings for which `which` holds.
+pub(super) fn show(data: &SweepData, say: SayArgs, which: impl Fn(&Warning) -> bool) -> Result<(), Failure> {
     if say.json {
         print_json(data)?;
     } else {
         output::print(&sweep::table(data))?;
     }
     if !say.quiet {
-        say::text(&warnings(data));
+        output::print_warnings(&sweep::warnings(data, which));
         if data.repeats_are_equal() {
             say!("the seeds of each point give the same run: nothing in this scenario is random");
         }
@@ -224,16 +225,6 @@ pub(super) fn failures(data: &SweepData, runs: usize) -> Ended {
         text.push_str("\n  the others are in results.csv");
     }
     Err(Failure::run(text))
-}
-
-/// What to know before trusting the runs, each once.
-fn warnings(data: &SweepData) -> String {
-    let found = sweep::warnings(data);
-    if found.is_empty() {
-        return String::new();
-    }
-    let lines: String = found.iter().map(|warning| format!("  ! {warning}\n")).collect();
-    format!("check before trusting:\n{lines}")
 }
 
 /// Words as a POSIX shell takes them.

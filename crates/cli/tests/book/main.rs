@@ -13,8 +13,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use paceline_congestion::dcqcn::vendor::NAMES;
+use paceline_congestion::params::ParamDoc;
 use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
+use paceline_scenario::WarningKind;
 use paceline_scenario::builtin::{self, Entry, Parameter};
+use paceline_scenario::warning::Subject;
 
 /// Pages by their path in the book.
 type Pages = BTreeMap<String, String>;
@@ -96,8 +100,20 @@ fn scheme_page(scheme: &Scheme) -> String {
                 cell(&doc.default),
                 cell(doc.unit),
                 cell(&doc.range),
-                cell(&doc.help),
+                cell(&with_condition(doc)),
                 cell(doc.source)
+            );
+        }
+    }
+    if scheme.name == "dcqcn" {
+        page.push_str("\n## Names on NVIDIA's ConnectX NICs\n\n| there | here | values |\n|---|---|---|\n");
+        for vendor in NAMES {
+            let ours = vendor.ours.map_or("not modelled".to_string(), code);
+            let _ = writeln!(
+                page,
+                "| {} | {ours} | {} |",
+                code(vendor.name),
+                cell(vendor.about)
             );
         }
     }
@@ -117,6 +133,19 @@ fn scheme_page(scheme: &Scheme) -> String {
         }
     }
     page
+}
+
+/// What a parameter does, and when.
+fn with_condition(doc: &ParamDoc) -> String {
+    match doc.only {
+        Some(only) => format!(
+            "{} (Acts with `{}` {} only.)",
+            doc.help,
+            only.param,
+            only.values.join(" or ")
+        ),
+        None => doc.help.clone(),
+    }
 }
 
 fn parameter_table(parameters: &[Parameter]) -> String {
@@ -225,6 +254,34 @@ fn command_line() -> String {
     page
 }
 
+fn warnings() -> String {
+    let mut page = "# Warnings\n\nPaceline warns of settings that do nothing, of inputs that can be misread, and of results \
+                    that need care. Each\nwarning has an id, a sentence and, if it is about the input, the place there.\n\n\
+                    Warnings about inputs are printed before a run, the others after it. All of them are in \
+                    `summary.json` as\n`{ id, about, place, text }`, on the report page, in `comparison.json`, in the rows of \
+                    sweeps, and in `Run.warnings`\nof Python. `--quiet` changes only the terminal. A comparison or sweep keeps \
+                    `unused-setting` and `unused-scheme`\nonly if they hold for all of its runs.\n"
+        .to_string();
+    for (subject, title) in [
+        (Subject::Input, "About the input"),
+        (Subject::Run, "About the run"),
+    ] {
+        let _ = writeln!(page, "\n## {title}\n\n| id | meaning |\n|---|---|");
+        for (kind, meaning) in WarningKind::ALL {
+            if kind.subject() == subject {
+                let id = serde_json::to_value(kind).unwrap();
+                let _ = writeln!(
+                    page,
+                    "| {} | {} |",
+                    code(id.as_str().unwrap()),
+                    cell(meaning.trim())
+                );
+            }
+        }
+    }
+    page
+}
+
 fn pages() -> Pages {
     let mut pages = Pages::new();
     for scheme in SCHEMES {
@@ -236,6 +293,7 @@ fn pages() -> Pages {
     pages.insert("reference/scenario.md".into(), scenario_reference());
     pages.insert("reference/scenarios.md".into(), scenarios());
     pages.insert("reference/commands.md".into(), command_line());
+    pages.insert("reference/warnings.md".into(), warnings());
     pages
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use headless_chrome::Browser;
+use paceline_lab::InputWarnings;
 use paceline_lab::stats::{self, CONFIDENCE, interval};
 use paceline_lab::sweep::{Keep, Plan, Point, Row, Status, SweepData};
 use paceline_report::render_sweep;
@@ -99,7 +100,7 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
         axes,
         seeds: (1..=seeds).collect(),
         points,
-        oddities: Vec::new(),
+        input_warnings: InputWarnings::default(),
     };
     SweepData { plan, rows }
 }

@@ -119,7 +119,7 @@ impl Core {
     pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();
-        let tie = self.agenda.ties.next(what);
+        let tie = self.agenda.ties.next(at, what);
         self.agenda.queue.push(lane, Entry { at, tie, what });
     }
 

@@ -168,6 +168,7 @@ impl Event {
 #[derive(Clone, Debug)]
 pub(crate) struct Ties {
     order: TieOrder,
+    seed: u64,
     counter: u64,
 }
 
@@ -179,23 +180,35 @@ impl Ties {
         first
     }
 
-    pub(super) fn new(order: TieOrder) -> Self {
-        Self { order, counter: 0 }
+    pub(super) fn new(order: TieOrder, seed: u64) -> Self {
+        Self {
+            order,
+            seed,
+            counter: 0,
+        }
     }
 
-    /// The tie of an event scheduled now, which is `what` encoded.
+    /// The tie of an event scheduled now for `at`, which is `what` encoded.
     ///
     /// Structural: kind of event, then who scheduled it. No entity schedules two events of one kind
     /// for the same instant that another could tell apart (a port ends one transmission and starts
     /// one arrival at a time), so nothing more is needed, and nothing hangs on the moment of the call.
+    ///
+    /// Drawn: the same, but arrivals are in an order that a hash of seed, instant and port gives them: no port always goes
+    /// first, and nothing hangs on the parts of a run either.
     #[inline(always)]
-    pub(super) fn next(&mut self, what: u64) -> u64 {
+    pub(super) fn next(&mut self, at: u64, what: u64) -> u64 {
         match self.order {
             TieOrder::Insertion => {
                 self.counter += 1;
                 self.counter
             }
             TieOrder::Structural => what,
+            TieOrder::Drawn if what >> KIND == ARRIVE => {
+                let port = what >> 32 & A_MASK;
+                ARRIVE << KIND | mix(self.seed ^ mix(at ^ port << (64 - A_BITS))) >> (64 - KIND)
+            }
+            TieOrder::Drawn => what,
             TieOrder::Shuffled(seed) => {
                 self.counter += 1;
                 mix(seed ^ self.counter)

@@ -119,7 +119,7 @@ impl Agenda {
             tray.arrivals.sort_unstable();
             for arrival in tray.arrivals.drain(..) {
                 let (at, what) = ((arrival >> 64) as u64, arrival as u64);
-                let tie = self.ties.next(what);
+                let tie = self.ties.next(at, what);
                 self.queue.push(tray.lane, Entry { at, tie, what });
             }
         }
@@ -162,8 +162,8 @@ impl Agenda {
             }
             return arrival;
         }
-        p.free_tie = self.ties.next(done);
-        let tie = self.ties.next(what);
+        p.free_tie = self.ties.next(p.free_at, done);
+        let tie = self.ties.next(arrival, what);
         if more {
             let entry = Entry {
                 at: p.free_at,
@@ -171,6 +171,15 @@ impl Agenda {
                 what: done,
             };
             self.queue.push(timing.tx_lane, entry);
+        }
+        if p.crosses {
+            self.outbox.push(Crossing {
+                at: arrival,
+                port: p.peer,
+                packet,
+                lane: timing.arrive_lane,
+            });
+            return arrival;
         }
         let entry = Entry {
             at: arrival,

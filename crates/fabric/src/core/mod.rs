@@ -83,7 +83,7 @@ impl Core {
             tie: 0,
             agenda: Agenda {
                 queue,
-                ties: Ties::new(spec.ties),
+                ties: Ties::new(spec.ties, spec.seed),
                 sent: Sent::default(),
                 outbox: Vec::new(),
                 trays: Vec::new(),

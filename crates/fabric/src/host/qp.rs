@@ -289,7 +289,7 @@ impl Qp {
             scheme: at_work.build(&info),
             timers: match world.spec.ties {
                 TieOrder::Insertion => TimerBank::with_event_per_setting(),
-                TieOrder::Structural | TieOrder::Shuffled(_) => TimerBank::default(),
+                TieOrder::Structural | TieOrder::Drawn | TieOrder::Shuffled(_) => TimerBank::default(),
             },
             rng: Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
             path: Box::new(info),

@@ -33,6 +33,15 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
         ));
     };
     let needed = lanes.units(largest);
+    // Whatever a buffer has, a port does not know of more.
+    let counted = lanes.binding.numbers() / 2;
+    if counted < needed {
+        return Err(format!(
+            "a packet of {largest} bytes takes {needed} credits of {}, and counters can tell {counted} at most: nothing \
+             could be sent",
+            lanes.unit
+        ));
+    }
     match lanes.buffers.iter().position(|&buffer| buffer < needed) {
         Some(lane) => Err(format!(
             "the buffer of lane {lane} has {} credits, and a packet of {largest} bytes takes {needed}: nothing could be \

@@ -1,4 +1,4 @@
-//! Ports and buffers over time.
+//! Ports and buffers over time, and who lost at them.
 
 use paceline_kernel::{Span, Time};
 
@@ -81,5 +81,48 @@ impl PortSeries {
     pub fn of_switch(&self, switch: usize) -> impl Iterator<Item = u32> {
         let all = self.buffers.iter().skip(switch);
         all.step_by(self.switches.len().max(1)).copied()
+    }
+}
+
+/// Who lost where packets of lossy classes arrived for one port at the same instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TiedArrivals {
+    /// Drops for lack of buffer at instants at which something else arrived for the same port.
+    pub drops: u64,
+    /// The ingress ports of packets that arrived at instants at which some packets were dropped and some were not.
+    pub sides: Vec<Side>,
+}
+
+/// What came in through one port for another, at such instants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// The port that it is for.
+    pub egress: PortRef,
+    /// The port through which it came.
+    pub ingress: PortRef,
+    /// Packets that were taken in.
+    pub taken: u64,
+    /// Packets that were dropped.
+    pub dropped: u64,
+}
+
+impl TiedArrivals {
+    /// Fewer packets than this say nothing.
+    const FEW: u64 = 20;
+
+    /// The side that nearly always lost, and the one that nearly never did, where they are for the same port: the pair
+    /// with the most drops.
+    pub fn one_sided(&self) -> Option<(&Side, &Side)> {
+        let nearly_all = |most: u64, rest: u64| most >= Self::FEW && rest * Self::FEW <= most;
+        let ports = self.sides.chunk_by(|a, b| a.egress == b.egress);
+        let pairs = ports.filter_map(|sides| {
+            let losers = sides.iter().filter(|side| nearly_all(side.dropped, side.taken));
+            let winners = sides.iter().filter(|side| nearly_all(side.taken, side.dropped));
+            Some((
+                losers.max_by_key(|side| side.dropped)?,
+                winners.max_by_key(|side| side.taken)?,
+            ))
+        });
+        pairs.max_by_key(|(loser, _)| loser.dropped)
     }
 }

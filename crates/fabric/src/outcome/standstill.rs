@@ -27,12 +27,14 @@ pub struct EndlessPause {
     pub port: PortRef,
     /// Whether it is a switch's.
     pub is_switch: bool,
+    /// Whether the node at its other end is a switch.
+    pub by_switch: bool,
     /// The class.
     pub class: u8,
     /// When it was paused.
     pub since: Time,
     /// What the pausing switch waits for: ports of its own that hold what came in through this
-    /// link, as indices of [`Standstill::pauses`]. None if a host paused.
+    /// link, as indices of [`Standstill::pauses`]. None if a host paused, or a switch that waits for nothing.
     pub waits_for: Vec<usize>,
 }
 
@@ -45,9 +47,24 @@ impl Standstill {
 
     /// Hosts that pause for ever.
     pub fn storms(&self) -> Vec<NodeId> {
-        let by_hosts = self.pauses.iter().filter(|pause| pause.waits_for.is_empty());
-        let mut hosts: Vec<NodeId> = by_hosts.map(|pause| pause.port.peer).collect();
-        hosts.dedup();
-        hosts
+        self.roots(false)
+    }
+
+    /// Switches that wait for nothing themselves, and never let others send.
+    pub fn idle_switches(&self) -> Vec<NodeId> {
+        self.roots(true)
+    }
+
+    /// Who holds others for ever and is held by nobody.
+    fn roots(&self, switches: bool) -> Vec<NodeId> {
+        let ends = |pause: &&EndlessPause| pause.waits_for.is_empty() && pause.by_switch == switches;
+        let mut roots: Vec<NodeId> = self
+            .pauses
+            .iter()
+            .filter(ends)
+            .map(|pause| pause.port.peer)
+            .collect();
+        roots.dedup();
+        roots
     }
 }

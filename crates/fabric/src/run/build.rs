@@ -48,7 +48,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let class_count = classes.count();
     let mut queue = match spec.ties {
         TieOrder::Structural => EventQueue::untied(),
-        TieOrder::Insertion | TieOrder::Shuffled(_) => EventQueue::new(),
+        TieOrder::Drawn | TieOrder::Insertion | TieOrder::Shuffled(_) => EventQueue::new(),
     };
     let (profiles, profile_of) = build_profiles(&spec, &schemes, &mut queue)?;
     let ports = build_ports(&spec, &profile_of);

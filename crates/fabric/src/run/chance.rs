@@ -6,12 +6,15 @@
 //! rare may not have happened in either.
 
 use crate::run::simulation::Simulation;
+use crate::spec::TieOrder;
 
 impl Simulation {
-    /// Whether something was drawn from a stream of the seed, or a switch chose a path by its hash.
+    /// Whether something was drawn from a stream of the seed, a switch chose a path by its hash, or the seed gives the order
+    /// of arrivals.
     pub(super) fn hangs_on_seed(&self) -> bool {
         let seed = self.world.spec.seed;
-        self.kind.draws()
+        self.world.spec.ties == TieOrder::Drawn
+            || self.kind.draws()
             || self.hosts.have_drawn(&self.world)
             || self.world.routing.chose_by_seed()
             || self.core.have_links_drawn(seed)

@@ -17,7 +17,7 @@ use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::{OtherPart, Parts, Simulation};
 use crate::run::windows::{WindowCounts, Windows};
-use crate::spec::{NodeId, TieOrder};
+use crate::spec::NodeId;
 use crate::world::World;
 use paceline_kernel::ids::List;
 
@@ -89,7 +89,7 @@ impl Simulation {
     /// Why the run cannot be cut, if so.
     fn is_whole(&self) -> Option<&'static str> {
         let spec = &self.world.spec;
-        if spec.ties != TieOrder::Structural {
+        if !spec.ties.is_by_entity() {
             return Some("events of one instant run in the order of a single thread");
         }
         if spec.quirks.ns3_random || !self.kind.has_own_hosts() {

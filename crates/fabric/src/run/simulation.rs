@@ -9,7 +9,6 @@ use crate::host::Hosts;
 use crate::outcome::{EndedFlow, Outcome};
 use crate::run::kind::Kind;
 use crate::run::windows::{WindowCounts, Windows};
-use crate::spec::TieOrder;
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
@@ -323,6 +322,7 @@ impl Simulation {
         self.traffic.end_all(&self.world, &self.core);
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
+        let ties = self.switches.close_ties(&port_refs);
         let closeups = self.core.close_looks();
         let of_messages = self
             .credits()
@@ -333,7 +333,7 @@ impl Simulation {
         self.core.watch.recorder.finish_queues();
         self.core.count_sent();
         let hangs_on_seed = self.hangs_on_seed();
-        if self.world.spec.ties == TieOrder::Structural {
+        if self.world.spec.ties.is_by_entity() {
             self.core.watch.recorder.put_in_order();
             self.traffic.put_in_order();
         }
@@ -396,6 +396,7 @@ impl Simulation {
             credits,
             credit_series,
             stalls,
+            ties,
             hangs_on_seed,
             tcd_ns3,
             digest,

@@ -7,14 +7,15 @@ use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::port::Ports;
 use crate::ids::SwitchId;
-use crate::spec::{NodeId, NodeKind, RunSpec};
+use crate::spec::{FlowControl, NodeId, NodeKind, RunSpec};
 use crate::switch::Switches;
 use crate::switch::assist::Assists;
 use crate::switch::pint::PintPorts;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
-use crate::world::classes::Classes;
+use crate::switch::ties::TieWatch;
+use crate::world::classes::{Classes, STRICT};
 use crate::world::links::Profiles;
 
 impl Switches {
@@ -37,6 +38,9 @@ impl Switches {
             code.map(|code| PintPorts::new(code, ports.len(), rtt, quirks.pint_approximate_logs, seed));
         let assists = Assists::of(spec, schemes, ports, profiles, classes);
         let rules = BufferRules::new(&spec.switch, classes, quirks.wrapping_threshold);
+        let lossy = (STRICT + 1..classes.count() as u8).any(|class| rules.is_lossy(class));
+        let ties =
+            (lossy && spec.switch.flow_control != FlowControl::Credits).then(|| TieWatch::new(ports.len()));
         let straight = rules.alike && pint.is_none() && !told;
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() as u64 } else { 0 };
@@ -46,7 +50,8 @@ impl Switches {
             spreading: Spreading::new(spec),
             telemetry: Telemetry::new(int, multi, pint),
             straight,
-            plain: straight && !assists.looks_at_packets(),
+            plain: straight && !assists.looks_at_packets() && ties.is_none(),
+            ties,
             assists,
             mark_rng: (0..marking)
                 .map(|port| Rng::stream(seed, Purpose::Mark, port))

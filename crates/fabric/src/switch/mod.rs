@@ -10,6 +10,7 @@ mod pipeline;
 mod shared_buffer;
 mod spread;
 mod telemetry;
+mod ties;
 mod ways;
 
 use paceline_congestion::IntFormat;
@@ -17,10 +18,12 @@ use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::random::have_moved;
 use crate::ids::{PortId, SwitchId};
+use crate::outcome::{PortRef, TiedArrivals};
 use crate::switch::assist::Assists;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
+use crate::switch::ties::TieWatch;
 use paceline_kernel::ids::List;
 
 pub(crate) use assist::check;
@@ -41,6 +44,8 @@ pub(crate) struct Switches {
     straight: bool,
     /// Whether they may, and nobody looks at what arrives.
     plain: bool,
+    /// Where classes are lossy: who loses among packets that arrive at the same instant.
+    ties: Option<Box<TieWatch>>,
     /// Streams of the ports' marking decisions.
     mark_rng: List<PortId, Rng>,
 }
@@ -59,6 +64,12 @@ impl Switches {
     /// The link of a port failed: what waited in its queues is lost.
     pub(crate) fn link_down(&mut self, port: PortId) {
         self.assists.link_down(port);
+    }
+
+    /// Who lost among packets that arrived at the same instant.
+    pub(crate) fn close_ties(&mut self, port_refs: &List<PortId, PortRef>) -> TiedArrivals {
+        let ties = self.ties.as_mut();
+        ties.map_or_else(TiedArrivals::default, |ties| ties.finish(port_refs))
     }
 
     /// Whether switches have drawn from a stream of the seed, or chose by it: see `run/chance.rs`.

@@ -14,6 +14,9 @@ impl Switches {
             }
             self.mark_rng.exchange(&mut other.mark_rng, id);
             self.assists.exchange(&mut other.assists, id);
+            if let (Some(mine), Some(theirs)) = (&mut self.ties, &mut other.ties) {
+                mine.exchange(theirs, id);
+            }
             if let (Some(mine), Some(theirs)) = (&mut self.telemetry.pint, &mut other.telemetry.pint) {
                 PintPorts::exchange(mine, theirs, id);
             }
@@ -23,6 +26,9 @@ impl Switches {
                 self.buffers.exchange(&mut other.buffers, switch);
                 Spreading::exchange(&mut self.spreading, &mut other.spreading, switch);
             }
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.ties, &mut other.ties) {
+            mine.merge(theirs);
         }
     }
 }

@@ -52,8 +52,8 @@ impl Switches {
         port.queue_max = port.queue_max.max(port.queued);
     }
 
-    /// Lets the switch's half of a scheme look at a packet that arrives; whether it may pass then: no half wants to be
-    /// told that it departs.
+    /// Lets the switch's half of a scheme look at a packet that arrives, and who counts losses; whether it may pass then: no
+    /// half wants to be told that it departs.
     #[inline(never)]
     fn look_at(
         &mut self,
@@ -63,6 +63,12 @@ impl Switches {
         egress: PortId,
         id: PacketId,
     ) -> bool {
+        if let Some(ties) = &mut self.ties {
+            let class = core.packets.get(id).class;
+            if class > STRICT && self.rules.is_lossy(class) {
+                ties.arrives(core.now(), egress, ingress);
+            }
+        }
         if self.assists.arrivals {
             self.arriving(world, core, ingress, egress, id);
         }
@@ -225,6 +231,9 @@ impl Switches {
     #[cold]
     fn refuse(&mut self, world: &World, core: &mut Core, egress: PortId, class: u8, id: PacketId) {
         let lossy = self.rules.is_lossy(class);
+        if let Some(ties) = self.ties.as_mut().filter(|_| lossy) {
+            ties.drops(egress);
+        }
         core.tell_before(core.packets.get(id).ingress, id);
         let packet = core.packets.get_mut(id);
         if lossy

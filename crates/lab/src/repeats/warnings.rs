@@ -1,8 +1,9 @@
 //! What to know before trusting repeats: the warnings of all seeds, each told once.
 
+use paceline_scenario::{Warning, WarningKind};
 use serde::{Deserialize, Serialize};
 
-use super::{Group, Repeats};
+use super::{Group, OfScheme, Repeats};
 
 /// A half width above this share of the 99th percentile is worth a warning.
 const WIDE: f64 = 0.1;
@@ -11,7 +12,8 @@ const WIDE: f64 = 0.1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeedWarning {
     /// It, as the first of these runs has it.
-    pub text: String,
+    #[serde(flatten)]
+    pub warning: Warning,
     /// Whether its numbers differ between the runs.
     pub varies: bool,
     /// The runs for which it holds.
@@ -43,17 +45,14 @@ impl SeedWarning {
             true => String::new(),
             false => format!("{}: ", about.join(", ")),
         };
-        let first = &self.holds[0];
-        let varies = match (self.varies, first.seeds.first()) {
-            (true, Some(seed)) => {
-                format!(
-                    " (The numbers are those of {} with seed {seed}; the others' differ.)",
-                    first.scheme
-                )
+        let first = self.holds.first().filter(|_| self.varies);
+        let varies = match first.and_then(|first| Some((&first.scheme, first.seeds.first()?))) {
+            Some((scheme, seed)) => {
+                format!(" (The numbers are those of {scheme} with seed {seed}; the others' differ.)")
             }
-            _ => String::new(),
+            None => String::new(),
         };
-        format!("{about}{}{varies}", self.text)
+        format!("{about}{}{varies}", self.warning)
     }
 }
 
@@ -86,26 +85,29 @@ fn without_numbers(text: &str) -> String {
     plain.replace("#.#", "#")
 }
 
+/// What makes warnings of several runs one: kind, place, and text without numbers.
+type Key = (WarningKind, Option<String>, String);
+
 /// The warnings of all runs of `groups`.
 pub(super) fn of(groups: &[Group<'_>], kept: &[u64]) -> Vec<SeedWarning> {
-    let mut found: Vec<(String, SeedWarning)> = Vec::new();
+    let mut found: Vec<(Key, SeedWarning)> = Vec::new();
     for group in groups {
         for run in group.runs {
-            for text in &run.summary.warnings {
-                let plain = without_numbers(text);
-                let at = found.iter().position(|(known, _)| *known == plain);
+            for of_run in &run.summary.warnings {
+                let key = (of_run.id, of_run.place.clone(), without_numbers(&of_run.text));
+                let at = found.iter().position(|(known, _)| *known == key);
                 let at = at.unwrap_or_else(|| {
                     let warning = SeedWarning {
-                        text: text.clone(),
+                        warning: of_run.clone(),
                         varies: false,
                         holds: Vec::new(),
                         everywhere: false,
                     };
-                    found.push((plain, warning));
+                    found.push((key, warning));
                     found.len() - 1
                 });
                 let warning = &mut found[at].1;
-                warning.varies |= warning.text != *text;
+                warning.varies |= warning.warning != *of_run;
                 let of_scheme = warning
                     .holds
                     .iter_mut()
@@ -141,46 +143,69 @@ pub(super) fn of(groups: &[Group<'_>], kept: &[u64]) -> Vec<SeedWarning> {
 
 impl Repeats {
     /// Everything to know before trusting the means: the warnings of the runs, each once with the seeds for
-    /// which it holds, then what is to be said of the runs together.
+    /// which it holds, then those of the runs together.
     pub fn told(&self) -> Vec<String> {
-        let mut told: Vec<String> = self.warnings.iter().map(SeedWarning::told).collect();
-        told.extend(self.wide());
-        told.extend(self.same_runs());
-        told
+        self.told_of(|_| true)
     }
 
-    /// Intervals that are wide.
-    fn wide(&self) -> impl Iterator<Item = String> {
-        self.intervals.iter().filter_map(|scheme| {
-            let p99 = scheme.metrics.get("fct_slowdown.p99")?;
-            let share = p99.half_width() / p99.mean;
-            (share > WIDE).then(|| {
-                format!(
-                    "{}: the 99th percentile of slowdowns is known to ±{:.0}% only, from {} seeds: more repeats \
-                     make it surer.",
-                    scheme.scheme,
-                    100.0 * share,
-                    p99.n
-                )
-            })
-        })
+    /// Those of them for which `which` holds.
+    pub fn told_of(&self, which: impl Fn(&Warning) -> bool) -> Vec<String> {
+        let found = self.warnings.iter().filter(|found| which(&found.warning));
+        found.map(SeedWarning::told).collect()
     }
 
-    /// Schemes under which the seed changes nothing.
-    fn same_runs(&self) -> Option<String> {
-        let fixed: Vec<&str> = (self.intervals.iter())
-            .filter(|one| !one.seed_matters)
-            .map(|one| one.scheme.as_str())
-            .collect();
-        match (self.seed_matters, fixed.is_empty()) {
-            (false, _) => self.seed_says_nothing(),
-            (true, true) => None,
-            (true, false) => Some(format!(
-                "{}: the seed changes nothing there, so one run stands for all {} and its numbers have no interval.",
-                fixed.join(", "),
+    /// Adds the warnings of the runs together: wide intervals, and a seed that changes nothing.
+    pub(super) fn warn_of_all(&mut self) {
+        let wide: Vec<SeedWarning> = self.intervals.iter().filter_map(|one| self.wide(one)).collect();
+        self.warnings.extend(wide);
+        let fixed = self.intervals.iter().filter(|one| !one.seed_matters);
+        let fixed: Vec<Holds> = fixed.map(|one| self.all_seeds(one)).collect();
+        if let Some(text) = self.seed_says_nothing() {
+            self.warnings.push(SeedWarning {
+                warning: Warning::new(WarningKind::SeedChangesNothing, text),
+                varies: false,
+                holds: Vec::new(),
+                everywhere: true,
+            });
+        } else if !fixed.is_empty() {
+            let text = format!(
+                "the seed changes nothing there, so one run stands for all {} and its numbers have no interval.",
                 self.asked
-            )),
+            );
+            self.warnings.push(SeedWarning {
+                warning: Warning::new(WarningKind::SeedChangesNothing, text),
+                varies: false,
+                holds: fixed,
+                everywhere: false,
+            });
         }
+    }
+
+    fn all_seeds(&self, of: &OfScheme) -> Holds {
+        Holds {
+            scheme: of.scheme.clone(),
+            seeds: self.seeds.clone(),
+            all: true,
+        }
+    }
+
+    /// An interval that is wide.
+    fn wide(&self, of: &OfScheme) -> Option<SeedWarning> {
+        let p99 = of.metrics.get("fct_slowdown.p99")?;
+        let share = p99.half_width() / p99.mean;
+        (share > WIDE).then(|| {
+            let text = format!(
+                "the 99th percentile of slowdowns is known to ±{:.0}% only, from {} seeds: more repeats make it surer.",
+                100.0 * share,
+                p99.n
+            );
+            SeedWarning {
+                warning: Warning::new(WarningKind::WideInterval, text),
+                varies: false,
+                holds: vec![self.all_seeds(of)],
+                everywhere: false,
+            }
+        })
     }
 
     /// If the seed changes nothing at all: that, and what follows.

@@ -8,33 +8,37 @@ use super::flows::{FlowState, IdealFct};
 use super::rows::FlowRows;
 use super::summary::RunStatus;
 use super::{feedback, least, proportion, standstill};
-use paceline_scenario::Resolved;
+use crate::text::port_name;
+use paceline_scenario::{Resolved, Warning, WarningKind};
 
 /// Fewer completed flows than this leave less than one beyond the 99th percentile.
 const FLOWS_FOR_P99: usize = 100;
 /// The share of flows above which it is said that they beat a formula.
 const SOONER: f64 = 0.1;
 
-/// What the outcome gives rise to.
-///
-/// The input's own warnings are not repeated: they are about files that the run's folder does not
-/// hold, and a run of its scenario must give the same bytes.
+/// What is known about the input, then what the outcome gives rise to.
 pub(super) fn warnings(
     input: &Resolved,
     outcome: &Outcome,
     flows: &FlowRows,
     all: Option<BeforeFeedback>,
     status: RunStatus,
-) -> Vec<String> {
-    let mut found = Vec::new();
+) -> Vec<Warning> {
+    let mut found = Found(input.warnings.clone());
     if status == RunStatus::Partial {
-        found.push(format!(
-            "The run was interrupted at {} of at most {}: everything here describes the part that ran.",
-            outcome.end, input.run.stop
-        ));
+        found.add(
+            WarningKind::Interrupted,
+            format!(
+                "The run was interrupted at {} of at most {}: everything here describes the part that ran.",
+                outcome.end, input.run.stop
+            ),
+        );
     }
     if let Some(standstill) = &outcome.standstill {
-        found.extend(standstill::warnings(standstill, outcome.end, input.run.stop));
+        found.extend(
+            WarningKind::Deadlock,
+            standstill::warnings(standstill, outcome.end, input.run.stop),
+        );
     }
     let total = flows.len();
     let mut counts = [0; FlowState::ALL.len()];
@@ -42,8 +46,23 @@ pub(super) fn warnings(
     let count = |status: FlowState| counts[status as usize];
     let completed = count(FlowState::Completed);
     let unfinished = count(FlowState::Unfinished);
+    if completed == 0 && total > 0 && status != RunStatus::Partial {
+        let text = match outcome.counters.data_received {
+            0 => "No flow finished, and no data packet reached its receiver.",
+            _ => "No flow finished: there are no completion times and no slowdowns.",
+        };
+        found.add(WarningKind::NothingFinished, text.into());
+    }
+    let ended_early = status == RunStatus::Completed && outcome.end.as_ps() < input.run.stop.as_ps();
+    if unfinished > 0 && ended_early && outcome.standstill.is_none() {
+        found.add(WarningKind::StuckFlows, format!(
+            "Nothing was left to happen after {}, before the end of the run at {}, and {unfinished} of {total} flows had not \
+             finished: they can never finish.",
+            outcome.end, input.run.stop
+        ));
+    }
     if unfinished > 0 {
-        found.push(format!(
+        found.add(WarningKind::UnfinishedFlows, format!(
             "{unfinished} of {total} flows ({}) had not finished when the run ended: completion times and \
              slowdowns leave them out, so they look better than they are.",
             percent(unfinished, total)
@@ -53,56 +72,87 @@ pub(super) fn warnings(
     let waiting = waiting(input, outcome);
     if waiting > 0 {
         not_started -= waiting;
-        found.push(format!(
+        found.add(WarningKind::NotStartedFlows, format!(
             "{waiting} of {total} flows did not start: they wait for others that had not come so far when \
              the run ended."
         ));
     }
     if not_started > 0 {
-        found.push(format!(
-            "{not_started} of {total} flows start after the end of the run."
-        ));
+        found.add(
+            WarningKind::NotStartedFlows,
+            format!("{not_started} of {total} flows start after the end of the run."),
+        );
     }
     let unreachable = count(FlowState::Unreachable);
     if unreachable > 0 {
-        found.push(format!(
-            "{unreachable} of {total} flows have no path between their hosts."
-        ));
+        found.add(
+            WarningKind::UnreachableFlows,
+            format!("{unreachable} of {total} flows have no path between their hosts."),
+        );
     }
     let given_up = count(FlowState::GivenUp);
     if given_up > 0 {
-        found.push(format!(
+        found.add(WarningKind::GivenUpFlows, format!(
             "{given_up} of {total} flows ({}) were given up by their senders after too many timeouts in a row: \
              completion times and slowdowns leave them out, so they look better than they are.",
             percent(given_up, total)
         ));
     }
     if (1..FLOWS_FOR_P99).contains(&completed) {
-        found.push(format!(
-            "The 99th percentiles of completion times and slowdowns rest on {}: \
+        found.add(
+            WarningKind::FewFlows,
+            format!(
+                "The 99th percentiles of completion times and slowdowns rest on {}: \
              they are close to the largest value.",
-            if completed == 1 {
-                "1 flow".to_string()
-            } else {
-                format!("{completed} flows")
-            }
-        ));
+                if completed == 1 {
+                    "1 flow".to_string()
+                } else {
+                    format!("{completed} flows")
+                }
+            ),
+        );
     }
-    found.extend(sooner_than_alone(input, flows));
-    found.extend(feedback::warning(&input.run, outcome, flows, all));
-    found.extend(proportion::warnings(&input.run, flows));
-    found.extend(least::warnings(&input.run, outcome, flows));
-    found.extend(not_conserved(input, outcome));
-    found.extend(unanswered(outcome));
+    found.extend(WarningKind::FasterThanIdeal, sooner_than_alone(input, flows));
+    found.extend(
+        WarningKind::SentBeforeFeedback,
+        feedback::warning(&input.run, outcome, flows, all),
+    );
+    found.extend(
+        WarningKind::OtherLineRate,
+        proportion::warnings(&input.run, flows),
+    );
+    found.extend(
+        WarningKind::LowestRate,
+        least::warnings(&input.run, outcome, flows),
+    );
+    found.extend(WarningKind::OneSidedTies, one_sided_ties(outcome));
+    found.extend(WarningKind::UnexpectedLosses, not_conserved(input, outcome));
+    found.extend(WarningKind::NoDecisions, unanswered(outcome));
     let counters = &outcome.counters;
     if counters.lossless_drops > 0 {
-        found.push(format!(
-            "{} packets were dropped for lack of buffer although flow control should prevent it: \
+        found.add(
+            WarningKind::LosslessDrops,
+            format!(
+                "{} packets were dropped for lack of buffer although flow control should prevent it: \
              the headroom does not cover the worst case.",
-            counters.lossless_drops
-        ));
+                counters.lossless_drops
+            ),
+        );
     }
-    found
+    found.0
+}
+
+/// What is found, in this order.
+struct Found(Vec<Warning>);
+
+impl Found {
+    fn add(&mut self, kind: WarningKind, text: String) {
+        self.0.push(Warning::new(kind, text));
+    }
+
+    fn extend(&mut self, kind: WarningKind, texts: impl IntoIterator<Item = String>) {
+        texts.into_iter().for_each(|text| self.add(kind, text));
+    }
 }
 
 /// Flows that asked outside the run, where nobody was.
@@ -115,6 +165,26 @@ fn unanswered(outcome: &Outcome) -> Option<String> {
              outside the run (an environment for learning does so), and keep their first rate here."
         )
     })
+}
+
+/// Simultaneous arrivals of which one side always loses.
+fn one_sided_ties(outcome: &Outcome) -> Option<String> {
+    let (loser, winner) = outcome.ties.one_sided()?;
+    let drops = outcome.counters.buffer_drops;
+    let tied = outcome.ties.drops;
+    Some(format!(
+        "The order of simultaneous arrivals decided who lost: {tied} of {drops} packets were dropped at instants at which \
+         others arrived for the same port. At {} those from node {} were dropped {} times of {}, those from node {} {} \
+         times of {}. `--shuffle-ties 1` shows what depends on that order. With `ties = \"drawn\"`, the default of lossy \
+         classes in fidelity `exact`, the seed draws it.",
+        port_name(&loser.egress),
+        loser.ingress.peer.0,
+        loser.dropped,
+        loser.dropped + loser.taken,
+        winner.ingress.peer.0,
+        winner.dropped,
+        winner.dropped + winner.taken,
+    ))
 }
 
 /// Losses under schemes that measure by packets being conserved.
@@ -185,7 +255,8 @@ mod tests {
     use crate::sample;
 
     fn told(input: &Resolved, outcome: &Outcome, status: RunStatus) -> Vec<String> {
-        warnings(input, outcome, &sample::rows(input, outcome), None, status)
+        let found = warnings(input, outcome, &sample::rows(input, outcome), None, status);
+        found.iter().map(Warning::to_string).collect()
     }
 
     #[test]

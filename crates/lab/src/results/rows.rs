@@ -222,7 +222,7 @@ impl Gathering {
                 ..Table::new(folder)
             },
             alone: IdealFct::of(&input.run),
-            sorted: input.run.ties == TieOrder::Structural,
+            sorted: matches!(input.run.ties, TieOrder::Structural | TieOrder::Drawn),
             instant: (0, Vec::new()),
         }
     }

@@ -1,6 +1,7 @@
 //! Pauses that never end, in `summary.json` and in words.
 
 use paceline_fabric::outcome;
+use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -97,16 +98,29 @@ pub(super) fn warnings(found: &outcome::Standstill, end: Time, stop: Time) -> Ve
             stuck(found.flows.len()),
         ));
     }
+    let roots_of = |node: NodeId| -> Vec<usize> {
+        let is_root = |&i: &usize| found.pauses[i].port.peer == node && found.pauses[i].waits_for.is_empty();
+        (0..found.pauses.len()).filter(is_root).collect()
+    };
+    let begin = |roots: &[usize]| roots.iter().map(|&i| found.pauses[i].since).min();
+    for switch in found.idle_switches() {
+        let roots = roots_of(switch);
+        texts.push(format!(
+            "Standstill: switch {} has not let its neighbours send since {} and never will, though it waits for nothing \
+             itself. Standing still because of that: {}.{}",
+            switch.0,
+            since(begin(&roots).unwrap_or(found.found)),
+            tree(found, &roots),
+            stuck(found.flows.len()),
+        ));
+    }
     for host in found.storms() {
-        let roots: Vec<usize> = (0..found.pauses.len())
-            .filter(|&i| found.pauses[i].port.peer == host && found.pauses[i].waits_for.is_empty())
-            .collect();
-        let begin = roots.iter().map(|&i| found.pauses[i].since).min();
+        let roots = roots_of(host);
         texts.push(format!(
             "Pause storm: host {} has paused its switch since {} and will not resume it. Standing still \
              because of that: {}.{}",
             host.0,
-            since(begin.unwrap_or(found.found)),
+            since(begin(&roots).unwrap_or(found.found)),
             tree(found, &roots),
             stuck(found.flows.len()),
         ));
@@ -161,7 +175,6 @@ fn tree(found: &outcome::Standstill, roots: &[usize]) -> String {
 mod tests {
     use super::*;
     use paceline_fabric::outcome::PortRef;
-    use paceline_fabric::spec::NodeId;
 
     fn pause(node: u32, peer: u32, is_switch: bool, us: u64, waits_for: &[usize]) -> outcome::EndlessPause {
         outcome::EndlessPause {
@@ -171,6 +184,7 @@ mod tests {
                 peer: NodeId(peer),
             },
             is_switch,
+            by_switch: peer != 0,
             class: 3,
             since: Time::from_ns(us * 1000),
             waits_for: waits_for.to_vec(),
@@ -198,6 +212,13 @@ mod tests {
         found.pauses = vec![pause(3, 7, true, 1_000, &[1]), pause(7, 3, true, 1_203, &[0])];
         found.cycles = vec![vec![0, 1]];
         insta::assert_snapshot!("circle", text(&found));
+        // A switch that nobody holds is no storm of a host.
+        found.pauses = vec![pause(1, 8, false, 225, &[])];
+        found.cycles.clear();
+        assert!(found.storms().is_empty());
+        insta::assert_snapshot!("idle_switch", text(&found));
+        found.pauses = vec![pause(3, 7, true, 1_000, &[1]), pause(7, 3, true, 1_203, &[0])];
+        found.cycles = vec![vec![0, 1]];
         let summary = Standstill::of(&found);
         assert_eq!(
             (summary.cycles[0].nodes.as_slice(), summary.storms.len()),

@@ -22,7 +22,7 @@ use super::rows::FlowRows;
 use super::sharing::{Convergence, Goodputs, JainOverTime};
 use super::standstill::Standstill;
 use crate::stats::{Distribution, RttSummary};
-use paceline_scenario::Resolved;
+use paceline_scenario::{Resolved, Warning};
 
 /// Whether a run ended by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -121,6 +121,10 @@ pub struct Summary {
     pub cnps: u64,
     /// Packets lost, in switches and on links.
     pub drops: u64,
+    /// Of these, packets of lossy classes that arrived at the same instant as others for the same port: the order of
+    /// events, which no network fixes, says which of them were lost.
+    #[serde(default)]
+    pub tied_drops: u64,
     /// Payload bytes sent more than once.
     pub retransmitted_bytes: u64,
     /// Bytes on links that are not data packets.
@@ -169,8 +173,8 @@ pub struct Summary {
     pub decisions: Option<DecisionTimes>,
     /// Everything that was counted.
     pub counters: Totals,
-    /// What to know before trusting the run.
-    pub warnings: Vec<String>,
+    /// What to know before trusting the run: about its input, then about itself.
+    pub warnings: Vec<Warning>,
     /// Digest of the order and time of all events, 16 hexadecimal digits.
     pub digest: String,
 }
@@ -334,6 +338,7 @@ pub fn summarise(
         states: PortStates::of(outcome),
         cnps: counters.notifications,
         drops: counters.buffer_drops + counters.link_drops,
+        tied_drops: outcome.ties.drops,
         retransmitted_bytes: counters.retransmitted_bytes,
         control_overhead_bytes: counters.control_bytes,
         before_feedback: all.before_feedback,

@@ -8,6 +8,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use paceline_scenario::Warning;
+
 use super::store::json;
 use super::{Plan, Row, SweepError, metrics};
 use crate::results::Summary;
@@ -88,22 +90,24 @@ impl SweepData {
     }
 }
 
-/// What the runs of a sweep say is to be known before trusting them, each once with how many say it: the most frequent first.
-pub fn warnings(data: &SweepData) -> Vec<String> {
+/// Those warnings of the runs of a sweep for which `which` holds, each once with how many runs have it: the most frequent
+/// first.
+pub fn warnings(data: &SweepData, which: impl Fn(&Warning) -> bool) -> Vec<String> {
     const SHOWN: usize = 6;
-    let mut found: Vec<(&str, usize)> = Vec::new();
+    let mut found: Vec<(String, usize)> = Vec::new();
     let summaries = data.rows.values().filter_map(|row| row.summary.as_ref());
-    for warning in summaries.flat_map(|summary| &summary.warnings) {
-        match found.iter_mut().find(|(known, _)| known == warning) {
+    let all = summaries.flat_map(|summary| &summary.warnings);
+    for warning in all.filter(|warning| which(warning)).map(Warning::to_string) {
+        match found.iter_mut().find(|(known, _)| *known == warning) {
             Some((_, count)) => *count += 1,
             None => found.push((warning, 1)),
         }
     }
     // Of equals the first in the alphabet.
-    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     let runs = data.rows.len();
-    let about = |&(warning, count): &(&str, usize)| match count == runs {
-        true => warning.to_string(),
+    let about = |(warning, count): &(String, usize)| match *count == runs {
+        true => warning.clone(),
         false => format!("{count} of {runs} runs: {warning}"),
     };
     let mut all: Vec<String> = found.iter().take(SHOWN).map(about).collect();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SweepError;
 use super::id::run_ids;
-use crate::Oddities;
+use crate::InputWarnings;
 use crate::run::side_by_side;
 
 /// The largest number of runs that a plan may have.
@@ -74,8 +74,8 @@ impl Study {
                 scheme: input.scheme.clone(),
                 runs: run_ids(&input, &seeds, version),
             };
-            let odd = Oddities::of([&input]);
-            Ok((point, input.name, input.description, seeds, odd))
+            let warnings = InputWarnings::of([&input]);
+            Ok((point, input.name, input.description, seeds, warnings))
         });
         let mut plan = Plan {
             version: version.to_string(),
@@ -85,18 +85,16 @@ impl Study {
             axes: grid.axes,
             seeds: Vec::new(),
             points: Vec::with_capacity(values.len()),
-            oddities: Vec::new(),
+            input_warnings: InputWarnings::default(),
         };
-        let mut oddities = Oddities::default();
         for (i, point) in resolved.into_iter().enumerate() {
-            let (point, scenario, description, seeds, odd) = point?;
-            oddities.add(&odd);
+            let (point, scenario, description, seeds, warnings) = point?;
+            plan.input_warnings.add(&warnings);
             if i == 0 {
                 (plan.scenario, plan.description, plan.seeds) = (scenario, description, seeds);
             }
             plan.points.push(point);
         }
-        plan.oddities = oddities.into_lines();
         plan.check_values()?;
         Ok(plan)
     }
@@ -181,9 +179,9 @@ pub struct Plan {
     pub seeds: Vec<u64>,
     /// The grid; the last axis varies fastest.
     pub points: Vec<Point>,
-    /// What is odd about the inputs of the points, each with the first seed. Not in the file.
+    /// Warnings about the inputs of the points, each with the first seed. Not in the file: rows have them.
     #[serde(skip)]
-    pub oddities: Vec<String>,
+    pub input_warnings: InputWarnings,
 }
 
 /// A point of the grid.

@@ -216,6 +216,7 @@ impl Job<'_> {
             );
             return Err(Stopped::Sweep(SweepError::Refused(message)));
         }
+        self.plan.input_warnings.settle(&mut input);
         if self.keep == Keep::Summary {
             record_less(&mut input.run_mut().record);
         }

@@ -66,7 +66,7 @@ impl Trace {
             fidelity: input.fidelity,
             order: match input.run.ties {
                 TieOrder::Shuffled(seed) => Some(seed),
-                TieOrder::Structural | TieOrder::Insertion => None,
+                TieOrder::Structural | TieOrder::Drawn | TieOrder::Insertion => None,
             },
             model_sha256: model_of(input),
             scenario_sha256: scenario_hash(&input.toml),

@@ -6,6 +6,7 @@ use paceline_scenario::sweep::{Axis, AxisValue};
 
 use super::grid::Grid;
 use super::*;
+use paceline_lab::InputWarnings;
 use paceline_lab::results::Summary;
 use paceline_lab::sample;
 use paceline_lab::sweep::{Keep, Plan, Point, Row, Status};
@@ -81,7 +82,7 @@ fn sweep(axes: Vec<Axis>, seeds: Vec<u64>, p99: impl Fn(&[usize], u64) -> f64) -
         axes,
         seeds,
         points,
-        oddities: Vec::new(),
+        input_warnings: InputWarnings::default(),
     };
     SweepData { plan, rows }
 }

@@ -12,7 +12,7 @@ pub fn sections() -> &'static [Entry] {
             "seed", "", "1", "seed of every random stream";
             "duration", TIME, "1s", "the run ends here at the latest";
             "fidelity", "", "exact", "whose behaviour: `exact`, `ns3-hpcc` for HPCC's ns-3 simulator, `bolt-ns3` for that of the authors of Bolt, `tcd-ns3` for that of the authors of TCD, `ib-omnet` for an InfiniBand simulator on OMNeT++";
-            "ties", "", "structural", "order of simultaneous events: `structural` (by who scheduled them) or `insertion` (as ns-3)";
+            "ties", "", "structural (lossy classes: drawn)", "order of simultaneous events: `structural` (by who scheduled them), `drawn` (the same, but arrivals in an order drawn from the seed, another one at each instant, so that none of equal senders always loses) or `insertion` (as ns-3)";
             "shuffle-ties", "", "", "seed of a random order of simultaneous events";
             "check", "", "false", "check every invariant while running";
             "threads", "", "1", "threads of a run, which is cut into as many parts, where that can be done; results do not depend on it, and a run's folder does not tell it";
@@ -70,7 +70,7 @@ pub fn sections() -> &'static [Entry] {
             "int-multi", "", "1", "factor of the telemetry's units, where these are narrow (ns3-hpcc)";
             "buffer", SIZE, "32MiB", "shared buffer of a switch";
             "reserve", SIZE, "4096B", "what each ingress port and class always has";
-            "flow_control", "", "pfc", "hop by hop: `pfc`, `credits` or `none`; ib-omnet: `credits`";
+            "flow_control", "", "pfc", "hop by hop: `pfc`, `credits` or `none`; ib-omnet: `credits`. With `credits` packets have InfiniBand's sizes, unless [network] gives them or network.lanes.binding is `cbfc`";
             "lossless", "", "[1, 2, 3, 4, 5, 6, 7]", "with pfc: the priority classes under flow control; the others are lossy";
             "ack", "", "every-packets = 1", "when the receiver acknowledges: { every-packets = n } or { every-bytes = \"size\" }";
             "ack-chunk", SIZE, "4000B", "ns3-hpcc: an ACK also whenever the expected byte is a multiple of it";
@@ -100,7 +100,7 @@ pub fn sections() -> &'static [Entry] {
             "lanes", "", "", "with `flow_control = \"credits\"`: virtual lanes, their buffers and credits";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
-            "ecmp-hash", "", "per-switch (InfiniBand's credits: d-mod-k)", "what a flow is hashed with: `per-switch` (a seed of each switch), `d-mod-k` (nothing: the destination's number chooses, another digit of it at each level of switches) or `shared` (the same at all, so that flows which a switch got by their hash go on by the same, and most of its next hops stay unused: polarisation)";
+            "ecmp-hash", "", "per-switch", "what a flow is hashed with: `per-switch` (a seed of each switch), `d-mod-k` (nothing: the destination's number chooses, another digit of it at each level of switches) or `shared` (the same at all, so that flows which a switch got by their hash go on by the same, and most of its next hops stay unused: polarisation)";
             "flowlet", "", "", "how flowlets are told apart";
             "adaptive", "", "", "how often the least loaded port is chosen";
             "failure", "", "", "list of links that fail";

@@ -7,6 +7,7 @@ use toml::Spanned;
 use crate::diagnostics::{Diagnostics, Problem, Source};
 use crate::files::Files;
 use crate::schema::{self, Ack, AckClass, Fidelity, FlowControlKind, Nodes, OrOff, Scenario, Workload};
+use crate::warning::{Warning, WarningKind};
 
 use super::keys::{Config, Keys, Pair};
 use super::{parameters, quantities, topology, trace};
@@ -26,7 +27,7 @@ pub(crate) fn scenario(
     source: &Source,
     files: &Files,
     changes: Changes<'_>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(Scenario, Places), Diagnostics> {
     let keys = Keys::of(source);
     let config = Config::read(source, keys, warnings)?;
@@ -70,26 +71,28 @@ impl Reader<'_> {
     fn scenario(
         &self,
         scheme: Option<&str>,
-        warnings: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<(Scenario, Places), Problem> {
         let config = self.config;
         let mode = config.int("CC_MODE", 1);
+        let place = config.source.at(config.span("CC_MODE"));
         let known = SCHEMES.iter().find(|(known, _)| *known == mode);
         let own = known.map_or("none", |(_, name)| name);
         if known.is_none() {
             let modes = SCHEMES.map(|(mode, name)| format!("{mode} ({name})"));
-            warnings.push(format!(
-                "{}: CC_MODE {mode} is no scheme of the original, nothing controls its flows; there are {}",
-                config.source.at(config.span("CC_MODE")),
+            let text = format!(
+                "CC_MODE {mode} is no scheme of the original, nothing controls its flows; there are {}",
                 modes.join(", ")
-            ));
+            );
+            warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
         }
         let kept = scheme.is_none_or(|scheme| scheme == own);
         if !kept {
-            warnings.push(format!(
-                "{}: the parameters are {own}'s; with another scheme, that scheme's defaults are used, also for window and marking",
-                config.source.at(config.span("CC_MODE"))
-            ));
+            let text = format!(
+                "the parameters are {own}'s; with another scheme, that scheme's defaults are used, also for window \
+                 and marking"
+            );
+            warnings.push(Warning::new(WarningKind::ReplacedDefaults, text).at(&place));
         }
         let stop = config.text("SIMULATOR_STOP_TIME").unwrap_or("3.01");
         let stop = quantities::seconds(stop, self.fidelity).unwrap_or(Span::ZERO);
@@ -222,7 +225,7 @@ impl Reader<'_> {
     }
 
     /// What L2_BACK_TO_ZERO does in the original.
-    fn note_on_chunks(&self) -> String {
+    fn note_on_chunks(&self) -> Warning {
         let place = self.config.source.at(self.config.span("L2_BACK_TO_ZERO"));
         let original = "with L2_BACK_TO_ZERO the original simulator counts whole chunks (L2_CHUNK_SIZE) of what is \
                         acknowledged: no flow completes whose size is not a multiple of them";
@@ -231,7 +234,7 @@ impl Reader<'_> {
         } else {
             "here they complete"
         };
-        format!("{place}: {original}; {here}")
+        Warning::new(WarningKind::Reading, format!("{original}; {here}")).at(&place)
     }
 
     /// A curve for each rate that the three maps list.
@@ -313,7 +316,7 @@ fn trace_nodes(
     config: &Config,
     files: &Files,
     fidelity: Fidelity,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Option<Spanned<Nodes>>, Problem> {
     if !config.flag("ENABLE_TRACE", true) {
         return Ok(None);

@@ -7,6 +7,7 @@ use paceline_kernel::{Bytes, Time};
 use crate::diagnostics::{Problem, Source};
 use crate::schema::Fidelity;
 use crate::trace::SIZE_MAX;
+use crate::warning::{Warning, WarningKind};
 
 use super::quantities;
 use super::tokens::{Token, Tokens};
@@ -29,7 +30,7 @@ pub(crate) struct Line {
 pub(crate) fn read(
     source: &Source,
     fidelity: Fidelity,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Line>, Problem> {
     let tcd = fidelity == Fidelity::TcdNs3;
     let mut tokens = Tokens::new(source);
@@ -81,9 +82,8 @@ pub(crate) fn read(
     }
     if let Some(extra) = tokens.next() {
         let place = tokens.place(&extra);
-        warnings.push(format!(
-            "{place}: what follows the {count} announced flows is ignored"
-        ));
+        let text = format!("what follows the {count} announced flows is ignored");
+        warnings.push(Warning::new(WarningKind::LeftOut, text).at(&place));
     }
     Ok(lines)
 }

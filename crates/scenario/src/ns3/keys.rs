@@ -7,6 +7,7 @@ use paceline_kernel::BitRate;
 
 use crate::diagnostics::{Diagnostics, Problem, Source, suggestion};
 use crate::schema::Fidelity;
+use crate::warning::{Warning, WarningKind};
 
 use super::quantities;
 use super::tokens::{Read, Token, Tokens};
@@ -212,7 +213,7 @@ impl Config {
     pub(super) fn read(
         source: &Source,
         keys: &'static Keys,
-        warnings: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<Self, Diagnostics> {
         let mut tokens = Tokens::new(source);
         let mut values = BTreeMap::new();
@@ -228,12 +229,12 @@ impl Config {
             let place = tokens.place(&token);
             let (value, span) = Value::read(&mut tokens, keys, key, kind)?;
             if kind == Kind::Ignored {
-                warnings.push(format!(
-                    "{place}: {key} has no effect, as in the original simulator"
-                ));
+                let text = format!("{key} has no effect, as in the original simulator");
+                warnings.push(Warning::new(WarningKind::UnusedSetting, text).at(&place));
             }
             if values.insert(key, (value, span)).is_some() {
-                warnings.push(format!("{place}: {key} is given twice; the last one counts"));
+                let text = format!("{key} is given twice; the last one counts");
+                warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
             }
         }
         if let Some(diagnostics) = Diagnostics::of(unknown) {

@@ -9,6 +9,7 @@ use crate::schema::{
     self, AckClass, DetectionKind, Fidelity, FlowControlKind, OrAuto, PfcModeKind, Scenario, TcdKind,
     Workload,
 };
+use crate::warning::{Warning, WarningKind};
 
 use super::config::{Changes, Places};
 use super::keys::Config;
@@ -32,7 +33,7 @@ pub(super) fn scenario(
     config: &Config,
     files: &Files,
     changes: Changes<'_>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(Scenario, Places), Diagnostics> {
     if let Some(other) = changes.fidelity.filter(|fidelity| *fidelity != Fidelity::TcdNs3) {
         let message = format!(
@@ -93,7 +94,7 @@ impl Reader<'_> {
     fn scenario(
         &self,
         scheme: Option<&str>,
-        warnings: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<(Scenario, Places), Problem> {
         let config = self.config;
         let own = match config.flag("ENABLE_QCN", true) {
@@ -110,9 +111,8 @@ impl Reader<'_> {
             .find(|key| config.given(key))
         {
             let place = config.source.at(config.span(key));
-            warnings.push(format!(
-                "{place}: {key} is a key of ours, for what is changed in the original's source"
-            ));
+            let text = format!("{key} is a key of ours, for what is changed in the original's source");
+            warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
         }
         let cc = schema::Cc {
             scheme: self.at("ENABLE_QCN", scheme.to_string()),

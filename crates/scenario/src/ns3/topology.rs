@@ -6,6 +6,7 @@ use paceline_kernel::{BitRate, Span};
 use crate::diagnostics::{Problem, Source};
 use crate::schema::Fidelity;
 use crate::topology::Net;
+use crate::warning::{Warning, WarningKind};
 
 use super::quantities;
 use super::tokens::{Token, Tokens};
@@ -14,7 +15,7 @@ use super::tokens::{Token, Tokens};
 const MOST_NODES: u32 = 10_000_000;
 
 /// Reads a topology: `nodes switches links`, the switches, and a line per link.
-pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<String>) -> Result<Net, Problem> {
+pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<Warning>) -> Result<Net, Problem> {
     let mut tokens = Tokens::new(source);
     let count = tokens.word("the number of nodes")?;
     let nodes: u32 = tokens.read(&count, "the number of nodes")?;
@@ -39,9 +40,10 @@ pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<Strin
     }
     if let Some(extra) = tokens.next() {
         let place = tokens.place(&extra);
-        let note = format!("{place}: what follows the {links} announced links is ignored");
-        warnings.push(note.clone());
-        net.note = Some(note);
+        let text = format!("what follows the {links} announced links is ignored");
+        let warning = Warning::new(WarningKind::LeftOut, text).at(&place);
+        net.note = Some(warning.to_string());
+        warnings.push(warning);
     }
     net.topology.nodes = kinds;
     Ok(net)

@@ -1,11 +1,12 @@
 //! Trace files: which nodes to trace.
 
 use crate::diagnostics::{Problem, Source};
+use crate::warning::{Warning, WarningKind};
 
 use super::Tokens;
 
 /// Reads the list of nodes; nodes that the network does not have are skipped, as in the reference.
-pub(crate) fn read(source: &Source, nodes: usize, warnings: &mut Vec<String>) -> Result<Vec<u32>, Problem> {
+pub(crate) fn read(source: &Source, nodes: usize, warnings: &mut Vec<Warning>) -> Result<Vec<u32>, Problem> {
     let mut tokens = Tokens::new(source);
     let count: u64 = tokens.value("the number of nodes to trace")?;
     let mut list = Vec::new();
@@ -21,9 +22,8 @@ pub(crate) fn read(source: &Source, nodes: usize, warnings: &mut Vec<String>) ->
     }
     if let Some((id, place)) = unknown {
         let missing = count - list.len() as u64;
-        warnings.push(format!(
-            "{place}: {missing} nodes to trace do not exist, such as {id}: there are {nodes} nodes"
-        ));
+        let text = format!("{missing} nodes to trace do not exist, such as {id}: there are {nodes} nodes");
+        warnings.push(Warning::new(WarningKind::LeftOut, text).at(&place));
     }
     list.sort_unstable();
     list.dedup();

@@ -8,6 +8,7 @@ use toml::Spanned;
 
 use crate::diagnostics::Problem;
 use crate::schema::{self, Ack, AssistKind, AssistPortsKind, FlowControlKind};
+use crate::warning::WarningKind;
 
 use super::Cx;
 use super::fill::{fill_at, fill_value};
@@ -45,7 +46,7 @@ pub(super) fn resolve<'a>(
                     why,
                     instead,
                 } => return Err(refused(cx, n, setting, why, instead)),
-                Unfit::Doubtful(why) => cx.warnings.push(why.to_string()),
+                Unfit::Doubtful(why) => cx.warn(WarningKind::SchemeAndNetwork, None, why),
             }
         }
     }

@@ -5,6 +5,7 @@ use paceline_kernel::Span;
 
 use crate::diagnostics::{Place, Problem};
 use crate::schema::{self, AdaptivePer, Balancing};
+use crate::warning::WarningKind;
 
 use super::Cx;
 use super::fill::fill_at;
@@ -111,8 +112,7 @@ fn check_per_packet(
         }
         Recovery::SelectiveRepeat(_) => return Ok(()),
     };
-    cx.warnings.push(format!(
-        "{place}: packets that take different paths overtake each other, and {advice}"
-    ));
+    let text = format!("packets that take different paths overtake each other, and {advice}");
+    cx.warn(WarningKind::Reordering, place, text);
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use paceline_fabric::spec::RunSpec;
 
+use crate::warning::WarningKind;
+
 use super::Cx;
 
 /// Warns of flows whose scheme takes even the empty network's round trip for too long: they slow down
@@ -42,16 +44,17 @@ pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec) {
         let (name, param) = (config.name(), limit.param);
         let written = (cx.parameters.iter()).find(|(s, p, _)| s == name && p == param);
         let (place, is) = match written {
-            Some((.., span)) => (format!("{}: ", cx.texts.at(span.clone())), "is"),
-            None => (String::new(), "is by default"),
+            Some((.., span)) => (Some(cx.texts.at(span.clone())), "is"),
+            None => (None, "is by default"),
         };
         let values = config.values();
         let value = values.iter().find(|(key, _)| key == param);
         let value = value.map_or("", |(_, value)| value);
-        cx.warnings.push(format!(
-            "{place}{name}: `{param}` {is} {value}, so round trips above {} are too long, and the empty \
+        let text = format!(
+            "{name}: `{param}` {is} {value}, so round trips above {} are too long, and the empty \
              network's takes {takes}: {whose} down to the lowest rate and stay there",
             limit.rtt
-        ));
+        );
+        cx.warn(WarningKind::DelayTarget, place.as_ref(), text);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use paceline_congestion::detect::tcd::{self, Variant};
 use paceline_congestion::registry::SchemeConfig;
-use paceline_fabric::spec::{Binding, Detection, FlowControl, PacketFormat, PfcThreshold, SwitchSpec, Tcd};
+use paceline_fabric::spec::{Binding, Detection, FlowControl, PacketFormat, SwitchSpec, Tcd};
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
@@ -70,7 +70,6 @@ pub(super) fn resolve(
     }
     section.class = (!classes.is_empty()).then_some(classes);
     never_paused(cx, &span, around.2, switch);
-    marks_late(cx, &span, around, switch);
     Ok(())
 }
 
@@ -195,45 +194,6 @@ fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &BTreeSet<u8>, sw
         lossless(switch)
     );
     cx.idle(Some(span.clone()), "network.detection", &why);
-}
-
-/// A port that would be marked by its queue only where those that fill it have been paused: what they fill is never
-/// found to be congested before it has spread.
-fn marks_late(cx: &mut Cx<'_>, span: &Range<usize>, (net, ..): Around<'_>, switch: &SwitchSpec) {
-    let FlowControl::Pfc(pfc) = switch.flow_control else {
-        return;
-    };
-    if switch.detectors().is_empty() {
-        return;
-    }
-    for curve in &switch.ecn {
-        let largest = match pfc.threshold {
-            PfcThreshold::Static { xoff, .. } => xoff,
-            PfcThreshold::Dynamic {
-                shift,
-                reference_rate,
-            } => {
-                let faster = (curve.rate.as_bps() / reference_rate.as_bps().max(1))
-                    .max(1)
-                    .ilog2();
-                let pool = switch.buffer.get();
-                Bytes::new(pool.checked_shr(shift.saturating_sub(faster)).unwrap_or(0))
-            }
-        };
-        let exists = net.topology.links.iter().any(|link| link.rate == curve.rate);
-        if exists && curve.kmin >= largest {
-            let place = match span.is_empty() {
-                true => String::new(),
-                false => format!("{}: ", cx.texts.at(span.clone())),
-            };
-            cx.warnings.push(format!(
-                "{place}ports of {} mark above {} (network.ecn), and a port asks for a pause at {largest} at the latest \
-                 (network.pfc): what fills them is paused before it is marked, and is found to be congested only where \
-                 several senders meet",
-                curve.rate, curve.kmin
-            ));
-        }
-    }
 }
 
 fn ternary(

@@ -8,6 +8,7 @@ use toml::Spanned;
 use crate::diagnostics::Problem;
 use crate::schema;
 use crate::topology::Net;
+use crate::warning::WarningKind;
 
 use super::Cx;
 use super::fill::fill_at;
@@ -28,7 +29,7 @@ fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usi
 
 /// The marking curve of every rate in the network; `marking` where the scenario says nothing.
 pub(super) fn resolve(
-    cx: &Cx<'_>,
+    cx: &mut Cx<'_>,
     n: &mut schema::Network,
     net: &Net,
     marking: Marking,
@@ -42,6 +43,7 @@ pub(super) fn resolve(
     if let Some(curves) = listed(cx, ecn, &rates, net, &place)? {
         return Ok(curves);
     }
+    warn_of_scaling(cx, ecn, &rates, marking.line);
     let kmin = fill_at(&mut ecn.kmin, marking.kmin);
     let kmax = fill_at(&mut ecn.kmax, marking.kmax);
     let reference = fill_at(&mut ecn.reference_rate, marking.line);
@@ -116,6 +118,27 @@ pub(super) fn of_tier(
     }
     write(ecn, &curves);
     Ok(curves)
+}
+
+/// Warns of thresholds in bytes that are for another rate than the links have, since nothing says which: `line` is that of
+/// the scheme.
+fn warn_of_scaling(cx: &mut Cx<'_>, ecn: &schema::Ecn, rates: &[(BitRate, usize)], line: BitRate) {
+    let written = [("kmin", &ecn.kmin), ("kmax", &ecn.kmax)];
+    let written = written
+        .into_iter()
+        .find_map(|(key, value)| Some((key, value.as_ref()?)));
+    let other = rates.iter().map(|&(rate, _)| rate).find(|&rate| rate != line);
+    let (Some((key, value)), Some(rate), None) = (written, other, &ecn.reference_rate) else {
+        return;
+    };
+    let text = format!(
+        "network.ecn.{key} = {} is for links of {line}, the scheme's rate, since network.ecn.reference-rate is not \
+         written: for links of {rate} it is {}",
+        value.get_ref(),
+        scaled(*value.get_ref(), rate, line)
+    );
+    let place = cx.texts.of_value(value);
+    cx.warn(WarningKind::Threshold, &place, text);
 }
 
 /// For links of `rate` what is so many bytes for those of `reference`.

@@ -2,21 +2,26 @@
 
 use std::ops::Range;
 
+use paceline_fabric::spec::Quirks;
 use toml::Spanned;
 
 use crate::schema::{
     self, AdaptivePer, Balancing, DropKind, Fidelity, FlowControlKind, PfcModeKind, RecoveryKind,
     SchedulingKind,
 };
+use crate::warning::WarningKind;
 
 use super::Cx;
+
+/// The bytes of which multiples are acknowledged, which a resolved scenario has whatever its receivers do.
+pub(super) const ACK_CHUNK: paceline_kernel::Bytes = paceline_kernel::Bytes::new(4000);
 
 /// The resume offset of a dynamic threshold, which a resolved scenario has whatever its threshold.
 pub(super) const RESUME_OFFSET: paceline_kernel::Bytes = paceline_kernel::Bytes::new(3072);
 
 /// Tells each such thing. (To be asked before defaults are filled in. What a resolved scenario has beside what does
 /// something are defaults: these are not told.)
-pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network) {
+pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network, quirks: &Quirks) {
     recovery(cx, n);
     scheduling(cx, n);
     balancing(cx, n);
@@ -28,7 +33,24 @@ pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network) {
     let without_pfc = n.flow_control.unwrap_or(default) != FlowControlKind::Pfc;
     pfc(cx, n, without_pfc);
     drops(cx, n, without_pfc);
+    of_reference(cx, n, quirks);
     late(cx, n);
+}
+
+/// Keys that only the simulator of HPCC's authors acts by.
+fn of_reference(cx: &mut Cx<'_>, n: &schema::Network, quirks: &Quirks) {
+    if let (Some(multi), false) = (value(&n.int_multi), quirks.int_wire_precision)
+        && multi != 1
+    {
+        let why = "telemetry is exact; it is a factor of the units with quirks.int-wire-precision, as in `ns3-hpcc`, only";
+        cx.idle(span(&n.int_multi), "network.int-multi", why);
+    }
+    if let (Some(chunk), false) = (value(&n.ack_chunk), quirks.ack_threshold)
+        && chunk != ACK_CHUNK
+    {
+        let why = "network.ack says when receivers acknowledge; chunks count with quirks.ack-threshold, as in `ns3-hpcc`, only";
+        cx.idle(span(&n.ack_chunk), "network.ack-chunk", why);
+    }
 }
 
 fn span<T>(value: &Option<Spanned<T>>) -> Option<Range<usize>> {
@@ -42,8 +64,9 @@ fn value<T: Copy>(slot: &Option<Spanned<T>>) -> Option<T> {
 impl Cx<'_> {
     /// Says that `what`, written there, does nothing, and why.
     pub(super) fn idle(&mut self, span: Option<Range<usize>>, what: &str, why: &str) {
-        let place = span.map_or(String::new(), |span| format!("{}: ", self.texts.at(span)));
-        self.unused.push(format!("{place}{what} does nothing: {why}"));
+        let place = span.map(|span| self.texts.at(span));
+        let text = format!("{what} does nothing: {why}");
+        self.warn(WarningKind::UnusedSetting, place.as_ref(), text);
     }
 }
 
@@ -124,13 +147,17 @@ fn drops(cx: &mut Cx<'_>, n: &schema::Network, without_pfc: bool) {
     let Some(drop) = &n.drop else { return };
     let all = |list: &Spanned<Vec<u8>>| (1..8).all(|class| list.get_ref().contains(&class));
     let policy = value(&drop.policy);
+    let some = drop.limit.is_some() || drop.packets.is_some() || drop.alpha.is_some();
+    let some = some || policy.is_some_and(|policy| policy != DropKind::Shared);
     if n.flow_control == Some(FlowControlKind::Credits) {
         let why = "with network.flow_control `credits` nothing is dropped";
-        return cx.idle(span(&drop.policy), "[network.drop]", why);
+        if some {
+            cx.idle(span(&drop.policy), "[network.drop]", why);
+        }
+        return;
     }
     if !without_pfc && n.lossless.as_ref().is_none_or(all) {
-        let some = drop.limit.is_some() || drop.packets.is_some() || drop.alpha.is_some();
-        if some || policy.is_some_and(|policy| policy != DropKind::Shared) {
+        if some {
             let at = span(&drop.policy)
                 .or(span(&drop.limit))
                 .or(span(&drop.packets))

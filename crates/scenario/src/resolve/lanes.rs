@@ -11,6 +11,7 @@ use toml::Spanned;
 
 use crate::diagnostics::Problem;
 use crate::schema::{self, BindingKind, Fidelity, FlowControlKind, ForwardingKind, OrAuto};
+use crate::warning::WarningKind;
 
 use super::Cx;
 use super::credits::within;
@@ -30,6 +31,42 @@ pub(super) fn binding(cx: &Cx<'_>, n: &schema::Network) -> Option<BindingKind> {
     credits.then(|| written.map_or(BindingKind::Ib, |binding| *binding.get_ref()))
 }
 
+/// Warns of what `flow_control = "credits"` changes beside flow control, where nothing else says that the network is
+/// InfiniBand. (To be asked before defaults are filled in.)
+fn warn_of_defaults(cx: &mut Cx<'_>, n: &schema::Network) {
+    let chosen = n
+        .lanes
+        .as_ref()
+        .is_some_and(|lanes| lanes.get_ref().binding.is_some());
+    if chosen {
+        return;
+    }
+    let own = [
+        (n.mtu.is_some(), "mtu is 2048B (1000B elsewhere)"),
+        (n.data_header.is_some(), "data-header is 26B (48B elsewhere)"),
+        (n.ack_header.is_some(), "ack-header is 30B (46B elsewhere)"),
+        (n.ack_min.is_some(), "ack-min is 0B (60B elsewhere)"),
+        (
+            n.ack_class.is_some(),
+            "ack-class is `flow`, so acknowledgements wait for credits (a class of their own elsewhere)",
+        ),
+    ];
+    let changed: Vec<&str> = own
+        .into_iter()
+        .filter(|(is_written, _)| !is_written)
+        .map(|(_, what)| what)
+        .collect();
+    if changed.is_empty() {
+        return;
+    }
+    let text = format!(
+        "network.flow_control is `credits`, and network.lanes.binding is InfiniBand's, `ib`, by default. What network \
+         does not say is InfiniBand's too: {}",
+        changed.join(", ")
+    );
+    cx.warn(WarningKind::OtherDefaults, None, text);
+}
+
 /// What links and switches are told; nothing without credits.
 pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option<LaneSpec>, Problem> {
     let Some(kind) = binding(cx, n) else {
@@ -39,6 +76,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option
         }
         return Ok(None);
     };
+    warn_of_defaults(cx, n);
     let table = n
         .lanes
         .get_or_insert_with(|| Spanned::new(0..0, schema::Lanes::default()));
@@ -203,6 +241,19 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         Some(bytes) => bytes.get() / lanes.unit.get(),
         None => needed.min(most).max(least),
     };
+    if most < least {
+        let message = format!(
+            "a packet of {full} takes {least} credits of {}, and counters can tell {most} at most: nothing could be sent",
+            lanes.unit
+        );
+        let unit = n.lanes.as_ref().and_then(|lanes| lanes.get_ref().unit.as_ref());
+        let place = unit.map_or_else(|| place.clone(), |unit| cx.texts.of_value(unit));
+        let help = format!(
+            "`network.lanes.unit` must be {} at least",
+            Bytes::new(full.get().div_ceil(most))
+        );
+        return Err(Problem::new(message).at(&place).help(help));
+    }
     if units < least {
         let message = format!(
             "the buffer of a lane holds {units} credits of {}, and a packet of {full} takes {least}: nothing could be sent",
@@ -224,9 +275,13 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         }
     })?;
     warn(cx, (run, full, most), (units, &written));
-    cx.warnings.extend(starving(run));
-    if written.get_ref().0.is_none() {
-        cx.warnings.extend(below_marking(run));
+    if let Some(text) = starving(run) {
+        cx.warn(WarningKind::StarvedLane, None, text);
+    }
+    if written.get_ref().0.is_none()
+        && let Some(text) = below_marking(run)
+    {
+        cx.warn(WarningKind::Threshold, None, text);
     }
     Ok(())
 }
@@ -285,21 +340,19 @@ fn warn(
         (reached < link.0).then_some((reached, link.0, round))
     });
     if let Some((reached, rate, round)) = slowest.min_by_key(|&(reached, ..)| reached) {
-        let place = match written.span().is_empty() {
-            true => String::new(),
-            false => format!("{}: ", cx.texts.at(written.span())),
-        };
+        let place = (!written.span().is_empty()).then(|| cx.texts.at(written.span()));
         let unit = lanes.unit;
         let told = match units > most {
             true => format!(", of which {most} credits of {unit} can be told"),
             false => String::new(),
         };
-        cx.warnings.push(format!(
-            "{place}a lane's buffer of {}{told} is filled again every {round} at worst (network.lanes): a link of {rate} \
+        let text = format!(
+            "a lane's buffer of {}{told} is filled again every {round} at worst (network.lanes): a link of {rate} \
              carries about {} of it then",
             Bytes::new(units * unit.get()),
             three_digits_of(reached)
-        ));
+        );
+        cx.warn(WarningKind::CreditRate, place.as_ref(), text);
     }
 }
 

@@ -4,6 +4,7 @@ use paceline_fabric::spec::{CreditSpec, LinkSpec};
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::diagnostics::Problem;
+use crate::warning::{Warning, WarningKind};
 
 /// A share of the link that flow-control packets may take before it is said.
 const UPDATES: f64 = 0.05;
@@ -16,17 +17,18 @@ pub(super) fn check(
     credits: &CreditSpec,
     mtu: Bytes,
     links: &[LinkSpec],
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(), Problem> {
     let rates = links.iter().map(|link| link.rate);
     let (Some(slowest), Some(fastest)) = (rates.clone().min(), rates.max()) else {
         return Ok(());
     };
+    let mut warn = |text| warnings.push(Warning::new(WarningKind::CreditRate, text));
     let CreditSpec { period, buffer, .. } = *credits;
     let reached = gbps(u64::from(buffer) * mtu.get(), period);
     if reached < fastest.as_gbps_f64() {
         let enough = packets_of(fastest, period, mtu);
-        warnings.push(format!(
+        warn(format!(
             "a buffer of {buffer} packets of {mtu}, told of every {period}, lets a lane send {reached:.3} Gbit/s at most, on links \
              of {fastest}: {enough} packets would do (network.credits.buffer), or a period of {} (network.credits.period)",
             fastest.time_to_send(Bytes::new(u64::from(buffer) * mtu.get()))
@@ -34,7 +36,7 @@ pub(super) fn check(
     }
     let made = gbps(mtu.get(), credits.host_packet);
     if made < fastest.as_gbps_f64() {
-        warnings.push(format!(
+        warn(format!(
             "a host makes a packet of {mtu} in {}, so it sends {made:.3} Gbit/s at most, on links of {fastest}: {} would do \
              (network.credits.host-packet)",
             credits.host_packet,
@@ -52,7 +54,7 @@ pub(super) fn check(
         return Err(Problem::new(message).help("a longer `network.credits.period`, or a shorter `update`"));
     }
     if share > UPDATES {
-        warnings.push(format!(
+        warn(format!(
             "flow-control packets of {} lanes every {period} take up to {:.0} % of links of {slowest}",
             credits.lanes,
             100.0 * share

@@ -31,17 +31,21 @@ mod room;
 mod scheduling;
 mod schemes;
 mod tcd_ns3;
+mod thresholds;
 mod tiers;
 mod topology;
 mod workload;
 
-use paceline_fabric::spec::{Binding, Detection, EcmpHash, FlowControl, Quirks, RunSpec, TieOrder};
+use std::collections::BTreeSet;
+
+use paceline_fabric::spec::{Detection, FlowControl, Quirks, RunSpec, SwitchSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
-use crate::diagnostics::{Diagnostics, Problem, Source};
+use crate::diagnostics::{Diagnostics, Place, Problem, Source};
 use crate::document::Texts;
 use crate::files::Files;
 use crate::schema::{Fidelity, Nodes, Scenario, Ties};
+use crate::warning::{Warning, WarningKind};
 use crate::{Origin, Resolved};
 
 use fill::{fill, fill_at};
@@ -55,7 +59,7 @@ pub(crate) struct Input {
     /// What it is called if it has no name.
     pub(crate) name: String,
     pub(crate) origin: Origin,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
     pub(crate) streams: bool,
     /// Places of the schemes' parameters.
     pub(crate) parameters: Vec<(String, String, std::ops::Range<usize>)>,
@@ -73,9 +77,7 @@ struct Cx<'a> {
     streams: bool,
     /// Whether the input was written for ns-3.
     ns3_source: bool,
-    warnings: Vec<String>,
-    /// What is said of blocks of schemes that do not run.
-    unused: Vec<String>,
+    warnings: Vec<Warning>,
     /// Files that the resolved scenario refers to: name and text.
     kept: Vec<(String, String)>,
     /// When the senders of flows stop, in the order of their files, where these say so.
@@ -83,6 +85,11 @@ struct Cx<'a> {
 }
 
 impl Cx<'_> {
+    /// Warns of something at `place`, where it has one.
+    fn warn<'a>(&mut self, kind: WarningKind, place: impl Into<Option<&'a Place>>, text: impl Into<String>) {
+        self.warnings.push(Warning::new(kind, text).at(place));
+    }
+
     /// Keeps a copy of a file for the resolved scenario; gives the copy's name.
     fn keep(&mut self, stem: &str, extension: &str, source: &Source) -> String {
         for i in 1.. {
@@ -148,7 +155,6 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         streams: streams && may_stream(&scenario),
         ns3_source: origin == Origin::Ns3Config,
         warnings,
-        unused: Vec::new(),
         kept: Vec::new(),
         stops: Vec::new(),
     };
@@ -158,12 +164,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         collectives,
         jobs,
     } = build(&mut cx, &mut scenario)?;
-    let Cx {
-        warnings,
-        unused,
-        kept,
-        ..
-    } = cx;
+    let Cx { warnings, kept, .. } = cx;
     let configs: Vec<_> = run.schemes.iter().map(|scheme| &scheme.config).collect();
     scenario.cc.explicit = crate::cc::explicit(&configs)?;
     let toml = crate::document::write(&scenario)
@@ -183,7 +184,6 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         ),
         files: kept,
         warnings,
-        unused,
         origin,
         sweep: scenario.sweep,
         collectives,
@@ -225,13 +225,28 @@ struct Built {
     jobs: Vec<Job>,
 }
 
+/// Whether switches may drop packets of flows for lack of buffer: there the order of simultaneous arrivals says which.
+fn loses(switch: &SwitchSpec, classes: &BTreeSet<u8>) -> bool {
+    match switch.flow_control {
+        FlowControl::None => true,
+        FlowControl::Credits => false,
+        FlowControl::Pfc(_) => classes.iter().any(|class| switch.loss.lossless >> class & 1 == 0),
+    }
+}
+
 /// The largest factor of telemetry's units: a unit of 128 MB.
 const INT_MULTI_MAX: u32 = 1_000_000;
 
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
-    let ns3 = cx.fidelity != Fidelity::Exact;
-    idle::tell(cx, &scenario.network);
+    let quirks = scenario.quirks.fill(match cx.fidelity {
+        Fidelity::Exact => Quirks::default(),
+        Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
+        Fidelity::BoltNs3 => Quirks::bolt_ns3(),
+        Fidelity::TcdNs3 => Quirks::tcd_ns3(),
+        Fidelity::IbOmnet => Quirks::default(),
+    });
+    idle::tell(cx, &scenario.network, &quirks);
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
     hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
@@ -244,26 +259,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         &mut schemes,
     )?;
     if traffic.count() == 0 {
-        cx.warnings.push("the scenario has no flows".to_string());
+        cx.warn(WarningKind::NoFlows, None, "the scenario has no flows");
     }
-    let quirks = scenario.quirks.fill(match cx.fidelity {
-        Fidelity::Exact => Quirks::default(),
-        Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
-        Fidelity::BoltNs3 => Quirks::bolt_ns3(),
-        Fidelity::TcdNs3 => Quirks::tcd_ns3(),
-        Fidelity::IbOmnet => Quirks::default(),
-    });
-    let ties = match (
-        fill(
-            &mut scenario.ties,
-            if ns3 { Ties::Insertion } else { Ties::Structural },
-        ),
-        scenario.shuffle_ties,
-    ) {
-        (_, Some(seed)) => TieOrder::Shuffled(seed),
-        (Ties::Structural, None) => TieOrder::Structural,
-        (Ties::Insertion, None) => TieOrder::Insertion,
-    };
     let written = &mut scenario.network;
     let lanes = lanes::resolve(cx, written)?;
     let packet = network::packet(cx, written)?;
@@ -273,14 +270,21 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let failures = failures::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     switch.loss = loss::loss(cx, written, &packet, &traffic.classes())?;
+    let ties = match cx.fidelity {
+        Fidelity::Exact if loses(&switch, &traffic.classes()) => Ties::Drawn,
+        Fidelity::Exact => Ties::Structural,
+        _ => Ties::Insertion,
+    };
+    let ties = match (fill(&mut scenario.ties, ties), scenario.shuffle_ties) {
+        (_, Some(seed)) => TieOrder::Shuffled(seed),
+        (Ties::Structural, None) => TieOrder::Structural,
+        (Ties::Drawn, None) => TieOrder::Drawn,
+        (Ties::Insertion, None) => TieOrder::Insertion,
+    };
     let credits = lanes.as_ref().map(|lanes| {
         let needs = schemes.all().map(|scheme| scheme.needs());
         (lanes.binding, packet.longest(needs, lanes.first_header))
     });
-    let ecmp_hash = match credits {
-        Some((Binding::Ib { .. }, _)) => EcmpHash::DModK,
-        _ => EcmpHash::PerSwitch,
-    };
     detection::resolve(
         cx,
         written,
@@ -316,10 +320,11 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let told = (detects, under_credits);
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), told)?;
     scenario.record.pcap = Some(pcap);
-    cx.unused.extend(schemes.unused(cx)?);
-    cx.warnings.extend(schemes.overruled(cx));
+    schemes.warn_of_unused(cx)?;
+    schemes.warn_of_overruled(cx);
+    schemes.warn_of_idle(cx);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
-    cx.warnings.extend(schemes::unheeded(&schemes, &nic));
+    schemes::warn_of_unheeded(cx, &schemes, &nic);
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let configs = schemes.iter().map(|scheme| &scheme.config);
     let first = schemes[0].config.name();
@@ -331,7 +336,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     }
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
     let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.network, &net, &links, &mut traffic)?;
-    let ecmp_hash = tcd_ns3::ecmp_hash(cx, &mut scenario.network, ecmp_hash)?;
+    let ecmp_hash = tcd_ns3::ecmp_hash(cx, &mut scenario.network)?;
     let mut run = RunSpec {
         nodes: net.topology.nodes,
         links,
@@ -364,6 +369,9 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     unsaid.name(scenario);
     tcd_ns3::check(cx, &run)?;
     delay::warn(cx, &run);
+    let ecn = scenario.network.ecn.as_ref().map(toml::Spanned::span);
+    let ecn = ecn.filter(|span| !span.is_empty()).map(|span| cx.texts.at(span));
+    thresholds::warn(cx, &run, ecn.as_ref());
     Ok(Built {
         run,
         schemes: names,

@@ -115,7 +115,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         Fidelity::TcdNs3 => None,
         Fidelity::IbOmnet => None,
     };
-    let chunk = fill_at(&mut n.ack_chunk, Bytes::new(4000));
+    let chunk = fill_at(&mut n.ack_chunk, super::idle::ACK_CHUNK);
     let back_to_chunk = fill_at(&mut n.back_to_chunk, OrOff(None));
     if *back_to_chunk.get_ref() == OrOff(Some(Bytes::ZERO)) {
         return Err(Problem::new("a chunk of zero bytes").at(&cx.texts.of_value(&back_to_chunk)));

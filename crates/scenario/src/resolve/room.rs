@@ -7,6 +7,7 @@ use toml::Spanned;
 use crate::diagnostics::Problem;
 use crate::schema::{self, Fidelity};
 use crate::topology::Net;
+use crate::warning::WarningKind;
 
 use super::Cx;
 
@@ -68,9 +69,8 @@ pub(super) fn check_buffer(
         .find(|span| !span.is_empty());
     let place = written.map_or(cx.texts.main().end(), |span| cx.texts.at(span));
     if cx.fidelity == Fidelity::Ns3Hpcc {
-        cx.warnings.push(format!(
-            "{place}: {message}: thresholds wrap, as in the original simulator"
-        ));
+        let text = format!("{message}: thresholds wrap, as in the original simulator");
+        cx.warn(WarningKind::BufferSplit, &place, text);
         return Ok(());
     }
     let problem = Problem::new(message).at(&place);

@@ -1,6 +1,6 @@
 //! From `[cc]` to schemes with parameters and windows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode, find};
 use paceline_fabric::spec::{NicSpec, SchemeSpec};
@@ -9,6 +9,7 @@ use toml::Spanned;
 use crate::cc;
 use crate::diagnostics::{Place, Problem};
 use crate::schema::{self, Fidelity};
+use crate::warning::WarningKind;
 
 use super::Cx;
 
@@ -32,18 +33,18 @@ fn windows(
 const BY_RATE: [&str; 7] = ["dcqcn", "timely", "qcn", "pcn", "rrcc", "lstm-pid", "fixed"];
 
 /// Says of schemes that steer by a rate, where NICs do not keep to rates and no window follows it.
-pub(super) fn unheeded(schemes: &[SchemeSpec], nic: &NicSpec) -> Vec<String> {
+pub(super) fn warn_of_unheeded(cx: &mut Cx<'_>, schemes: &[SchemeSpec], nic: &NicSpec) {
     let by_rate = |spec: &&SchemeSpec| {
         !nic.pacing && BY_RATE.contains(&spec.config.name()) && spec.window != WindowMode::Variable
     };
-    let say = |spec: &SchemeSpec| {
-        format!(
+    for spec in schemes.iter().filter(by_rate) {
+        let text = format!(
             "network.pacing is false, so NICs do not heed the rates of {}, and it has no window that follows them: flows run \
              as under `none`",
             spec.config.scheme().title
-        )
-    };
-    schemes.iter().filter(by_rate).map(say).collect()
+        );
+        cx.warn(WarningKind::NoControl, None, text);
+    }
 }
 
 /// The schemes of a run, in the order in which they are first named.
@@ -78,10 +79,11 @@ impl<'a> Schemes<'a> {
             && config.default_window() != WindowMode::Off
         {
             let place = cx.texts.of_value(window);
-            cx.warnings.push(format!(
-                "{place}: {} is made for a window; without one its rate alone holds it back",
+            let text = format!(
+                "{} is made for a window; without one its rate alone holds it back",
                 config.scheme().title
-            ));
+            );
+            cx.warn(WarningKind::NoControl, &place, text);
         }
         Ok(schemes)
     }
@@ -110,44 +112,83 @@ impl<'a> Schemes<'a> {
 
     /// Says of each block whose scheme no flow runs under that it is not used. It must be right all the same:
     /// a value that makes no sense should not wait for the day on which its scheme runs.
-    pub(super) fn unused(&self, cx: &Cx<'_>) -> Result<Vec<String>, Problem> {
+    pub(super) fn warn_of_unused(&self, cx: &mut Cx<'_>) -> Result<(), Problem> {
         let present = self.blocks.present().into_iter();
-        let mut unused = Vec::new();
         for name in present.filter(|name| self.all().all(|config| config.name() != *name)) {
             let written = cx.parameters.iter().find(|(scheme, ..)| scheme == name);
             let place = written.map(|(.., span)| cx.texts.at(span.clone()));
             self.configured(cx, name, place.as_ref().unwrap_or(&cx.texts.main().end()))?;
-            let at = place.map_or_else(String::new, |place| format!("{place}: "));
-            unused.push(format!("{at}[cc.{name}] is not used: no flow runs under {name}"));
+            let text = format!("[cc.{name}] is not used: no flow runs under {name}");
+            cx.warn(WarningKind::UnusedScheme, place.as_ref(), text);
         }
         for name in self.windows.keys() {
             if self.named.iter().all(|(known, _)| known != name) {
-                unused.push(format!(
-                    "cc.windows.{name} is not used: no flow runs under {name}"
-                ));
+                let text = format!("cc.windows.{name} is not used: no flow runs under {name}");
+                cx.warn(WarningKind::UnusedScheme, None, text);
             }
         }
-        Ok(unused)
+        Ok(())
+    }
+
+    /// Warns of parameters that are written and do nothing, since another parameter of the scheme says so. A value that is
+    /// the default's is no mistake: a resolved scenario has all of them.
+    pub(super) fn warn_of_idle(&self, cx: &mut Cx<'_>) {
+        let value = |config: &SchemeConfig, param: &str| {
+            let values = config.values();
+            values
+                .into_iter()
+                .find(|(key, _)| key == param)
+                .map(|(_, value)| value)
+        };
+        let names: BTreeSet<&str> = self.all().map(SchemeConfig::name).collect();
+        for name in names {
+            // The scheme may run under several of its names.
+            let configs: Vec<&SchemeConfig> = self.all().filter(|config| config.name() == name).collect();
+            let defaults = SchemeParams::default().configure(name).ok();
+            for doc in (configs[0].scheme().params)() {
+                let Some(only) = doc.only else { continue };
+                let acts = |config: &&SchemeConfig| {
+                    value(config, only.param).is_none_or(|other| only.values.contains(&other.as_str()))
+                };
+                let written = cx.parameters.iter().find(|(s, p, _)| s == name && *p == doc.name);
+                let Some((.., span)) = written else { continue };
+                let own = value(configs[0], &doc.name);
+                let is_default = defaults
+                    .as_ref()
+                    .is_some_and(|config| value(config, &doc.name) == own);
+                if is_default || configs.iter().any(acts) {
+                    continue;
+                }
+                let what = format!("cc.{name}.{}", doc.name);
+                let other = value(configs[0], only.param).unwrap_or_default();
+                let wanted: Vec<String> = only.values.iter().map(|value| format!("`{value}`")).collect();
+                let why = format!(
+                    "cc.{name}.{} is `{other}`, and it acts with {} only",
+                    only.param,
+                    wanted.join(" or ")
+                );
+                cx.idle(Some(span.clone()), &what, &why);
+            }
+        }
     }
 
     /// Says of what is written for a scheme and the alias that runs has otherwise: a value that does not run must
     /// not look as if it did.
-    pub(super) fn overruled(&self, cx: &Cx<'_>) -> Vec<String> {
-        let mut overruled = Vec::new();
+    pub(super) fn warn_of_overruled(&self, cx: &mut Cx<'_>) {
         for (name, spec) in &self.named {
             let scheme = spec.config.name();
             for (key, value, runs) in self.blocks.overruled(name) {
                 let written = cx.parameters.iter().find(|(s, p, _)| s == scheme && p == key);
                 if let Some((.., span)) = written {
                     let place = cx.texts.at(span.clone());
-                    overruled.push(format!(
-                        "{place}: cc.{scheme}.{key} = `{value}` does not run: {name} is {scheme} with {key} = `{runs}`; the \
+                    let text = format!(
+                        "cc.{scheme}.{key} = `{value}` does not run: {name} is {scheme} with {key} = `{runs}`; the \
                          scheme {scheme} takes what is written"
-                    ));
+                    );
+                    cx.warn(WarningKind::OverruledParameter, &place, text);
                 }
             }
         }
-        overruled
     }
 
     /// The scheme of `[cc]`.

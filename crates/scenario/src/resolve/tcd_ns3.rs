@@ -61,14 +61,10 @@ pub(super) fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
 }
 
 /// What flows are hashed with: at the switches of that simulator all the same; elsewhere `default`.
-pub(super) fn ecmp_hash(
-    cx: &Cx<'_>,
-    n: &mut schema::Network,
-    default: EcmpHash,
-) -> Result<EcmpHash, Problem> {
+pub(super) fn ecmp_hash(cx: &Cx<'_>, n: &mut schema::Network) -> Result<EcmpHash, Problem> {
     let own = match cx.fidelity {
         Fidelity::TcdNs3 => EcmpHash::Shared,
-        _ => default,
+        _ => EcmpHash::PerSwitch,
     };
     let written = fill_at(&mut n.ecmp_hash, own);
     if cx.fidelity == Fidelity::TcdNs3 && *written.get_ref() != own {

@@ -12,6 +12,7 @@ use crate::diagnostics::Problem;
 use crate::ns3;
 use crate::schema;
 use crate::topology::{self, FatTreeRates, Net, Topology};
+use crate::warning::WarningKind;
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value, only_block};
@@ -247,8 +248,11 @@ fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem
             } else {
                 "only the last is used, as in the original simulator"
             };
-            let place = place().map_or_else(String::new, |place| format!("{place}: "));
-            cx.warnings.push(format!("{place}{message}: {what}"));
+            cx.warn(
+                WarningKind::ParallelLinks,
+                place().as_ref(),
+                format!("{message}: {what}"),
+            );
         }
     }
     Ok(())

@@ -190,7 +190,11 @@ pub(super) const WORKLOADS: &[Workload] = &[
     Workload {
         name: "permutation-k8-ib",
         scenario: Scenario::Text(PERMUTATION),
-        set: &["network.flow_control=credits", "cc.scheme=none"],
+        set: &[
+            "network.flow_control=credits",
+            "network.ecmp-hash=d-mod-k",
+            "cc.scheme=none",
+        ],
         quick: &["workload.0.permutation.size=1MB"],
         fidelity: Fidelity::Exact,
         replaceable: false,
@@ -204,6 +208,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
             "topology.fat-tree.k=16",
             "workload.0.permutation.size=1MB",
             "network.flow_control=credits",
+            "network.ecmp-hash=d-mod-k",
             "cc.scheme=none",
         ],
         quick: &["workload.0.permutation.size=100KB"],

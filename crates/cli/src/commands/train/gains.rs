@@ -257,7 +257,7 @@ fn show(args: &TrainArgs, page: &GainsPage<'_>) -> Result<(), Failure> {
     if args.say.quiet {
         return Ok(());
     }
-    output::beware(&page.warnings);
+    output::print_warnings(&page.warnings);
     let place = args.folder();
     let place = place.display();
     say!("results in {place}, with figures to look at: {place}/report.html");

@@ -325,7 +325,7 @@ fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -
     if args.say.quiet {
         return Ok(());
     }
-    output::beware(&report.warnings);
+    output::print_warnings(&report.warnings);
     let place = args.folder();
     let place = place.display();
     say!("results in {place}, with figures to look at: {place}/report.html");

@@ -88,7 +88,7 @@ impl Core {
         };
         self.agenda.count(kind, wire);
         let done = Event::TxDone { port }.encode();
-        let tie = self.agenda.ties.next(done);
+        let tie = self.agenda.ties.next(self.now + timing.tx, done);
         let p = &mut self.ports[port];
         p.tx_bytes += u64::from(wire);
         (p.free_at, p.free_tie) = (self.now + timing.tx, tie);

@@ -1,5 +1,7 @@
 //! Seeds that change nothing, and what is said of inputs.
 
+use paceline_scenario::warning::Subject;
+
 use super::*;
 
 #[test]
@@ -54,12 +56,23 @@ fn seeds_that_change_nothing_are_run_once() {
 }
 
 #[test]
-fn oddities_of_points_are_told_once() {
+fn warnings_about_inputs_are_in_every_row() {
     let mut lab = Lab::new(&["cc.scheme=hpcc,dctcp"], 2);
     lab.study.overrides.set = vec!["cc.timely.t-low=10us".into(), "cc.dctcp.g=0.1".into()];
-    let odd = lab.study.plan(1).unwrap().oddities;
+    let plan = lab.study.plan(1).unwrap();
+    let told: Vec<String> = plan.input_warnings.iter().map(ToString::to_string).collect();
+    // The block of dctcp is there for the second point.
     assert!(
-        odd.len() == 1 && odd[0].contains("timely") && !odd[0].contains("dctcp"),
-        "{odd:?}"
+        told.len() == 1 && told[0].contains("[cc.timely] is not used"),
+        "{told:?}"
     );
+    let folder = lab.path("told");
+    lab.job(&plan, &folder).run(&Notes::default()).unwrap();
+    let data = SweepData::read(&folder).unwrap();
+    assert_eq!(data.rows.len(), 4);
+    for row in data.rows.values() {
+        let warnings = &row.summary.as_ref().unwrap().warnings;
+        let of_input = warnings.iter().filter(|warning| warning.about == Subject::Input);
+        assert_eq!(of_input.map(ToString::to_string).collect::<Vec<_>>(), told);
+    }
 }

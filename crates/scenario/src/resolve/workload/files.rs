@@ -10,6 +10,7 @@ use crate::resolve::drafts::{Block, Connections, Drafts};
 use crate::resolve::fill::fill;
 use crate::resolve::schemes::Schemes;
 use crate::traffic::{self, Message};
+use crate::warning::{Warning, WarningKind};
 use crate::{ns3, schema, trace};
 
 use super::Maker;
@@ -30,9 +31,8 @@ impl Maker<'_, '_> {
         self.cx.stops.extend(lines.iter().filter_map(|line| line.stop));
         if let Some(pair) = lines.windows(2).find(|pair| pair[0].start > pair[1].start) {
             let place = source.at(pair[1].span.clone());
-            let warning =
-                format!("{place}: flows are not in the order of their start times; they were sorted");
-            self.cx.warnings.push(warning);
+            let text = "flows are not in the order of their start times; they were sorted";
+            self.cx.warn(WarningKind::Reading, &place, text);
         }
         let mut messages: Vec<_> = lines
             .iter()
@@ -95,19 +95,16 @@ impl Maker<'_, '_> {
         *path.get_mut() = self.cx.keep("trace", "csv", &source);
         if !trace.unknown.is_empty() {
             let names = trace.unknown.join("`, `");
-            let warning = format!(
-                "{}: columns that mean nothing in a trace were left out: `{names}`",
-                source.name()
-            );
-            self.cx.warnings.push(warning);
+            let text = format!("columns that mean nothing in a trace were left out: `{names}`");
+            self.cx
+                .warnings
+                .push(Warning::new(WarningKind::LeftOut, text).of_file(&source));
         }
         if trace.not_started > 0 {
-            let warning = format!(
-                "{}: flows that had not started were left out: {}",
-                source.name(),
-                trace.not_started
-            );
-            self.cx.warnings.push(warning);
+            let text = format!("flows that had not started were left out: {}", trace.not_started);
+            self.cx
+                .warnings
+                .push(Warning::new(WarningKind::LeftOut, text).of_file(&source));
         }
         let mut messages: Vec<_> = trace.rows.iter().map(|row| row.message).collect();
         let jitter = fill(&mut written.start_jitter, Span::ZERO);

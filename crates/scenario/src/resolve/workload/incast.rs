@@ -12,6 +12,7 @@ use crate::resolve::hosts::{self, Holds};
 use crate::resolve::network::probability;
 use crate::schema;
 use crate::traffic::{self, Message};
+use crate::warning::WarningKind;
 
 use super::{Made, Maker};
 
@@ -85,10 +86,11 @@ impl Maker<'_, '_> {
                 }
                 let mut seen = BTreeSet::new();
                 if let Some(twice) = hosts.iter().find(|host| !seen.insert(host.0)) {
-                    self.cx.warnings.push(format!(
-                        "{place}: sender {} is named twice: a host sends once for each time",
+                    let text = format!(
+                        "sender {} is named twice: a host sends once for each time",
                         twice.0
-                    ));
+                    );
+                    self.cx.warn(WarningKind::Workload, &place, text);
                 }
                 Ok(hosts)
             }

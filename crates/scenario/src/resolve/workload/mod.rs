@@ -21,6 +21,7 @@ use crate::diagnostics::{Place, Problem};
 use crate::schema::{self, Fidelity};
 use crate::topology::Net;
 use crate::traffic::{self, Message, Seeds};
+use crate::warning::WarningKind;
 
 use super::Cx;
 use super::drafts::{Block, Drafts};
@@ -100,9 +101,9 @@ pub(super) fn resolve(
         if let Some(label) = written.label.as_deref()
             && let Some(other) = given.insert(label.to_string(), place.clone())
         {
-            cx.warnings.push(format!(
-                "{place}: another workload has the label `{label}` ({other}): results show both as one"
-            ));
+            let text =
+                format!("another workload has the label `{label}` ({other}): results show both as one");
+            cx.warn(WarningKind::SharedLabel, &place, text);
         }
         let seeds = Seeds {
             seed: cx.seed,
@@ -463,8 +464,8 @@ impl Maker<'_, '_> {
             .at(&place));
         }
         if value > 1.0 {
-            let warning = format!("{place}: a load of {value} is more than the links carry");
-            self.cx.warnings.push(warning);
+            let text = format!("a load of {value} is more than the links carry");
+            self.cx.warn(WarningKind::Workload, &place, text);
         }
         Ok(value)
     }
@@ -486,11 +487,11 @@ impl Maker<'_, '_> {
         }
         let (place, until) = (self.cx.texts.of_value(&until), until.into_inner());
         if until > self.cx.stop {
-            let warning = format!(
-                "{place}: arrivals go on until {until}, and the run ends at {}: those after that are left out",
+            let text = format!(
+                "arrivals go on until {until}, and the run ends at {}: those after that are left out",
                 self.cx.stop
             );
-            self.cx.warnings.push(warning);
+            self.cx.warn(WarningKind::Workload, &place, text);
         }
         let end = until.min(self.cx.stop);
         Ok((from.min(end), end))

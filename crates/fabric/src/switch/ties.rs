@@ -1,0 +1,104 @@
+//! Who loses where packets arrive for one port at the same instant: only where classes are lossy.
+//!
+//! Which of them finds room depends on the order of events of that instant, which nothing in a real network fixes. Where one
+//! side always loses, the order decides over results.
+
+use std::collections::BTreeMap;
+
+use paceline_kernel::ids::List;
+
+use crate::ids::PortId;
+use crate::outcome::{PortRef, TiedArrivals};
+
+/// Arrivals in lossy classes, and which of them are dropped.
+#[derive(Clone, Debug)]
+pub(super) struct TieWatch {
+    /// By egress port: what has arrived for it at the latest instant.
+    latest: List<PortId, Instant>,
+    /// By egress and ingress port: how often packets were taken in and dropped, at instants at which both happened.
+    sides: BTreeMap<(PortId, PortId), (u64, u64)>,
+    /// Drops at instants at which something else arrived for the same port.
+    drops: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Instant {
+    at: u64,
+    dropped: usize,
+    /// The ingress port of each packet, and whether it was dropped.
+    arrivals: Vec<(PortId, bool)>,
+}
+
+impl TieWatch {
+    pub(super) fn new(ports: usize) -> Box<Self> {
+        Box::new(Self {
+            latest: (0..ports).map(|_| Instant::default()).collect(),
+            sides: BTreeMap::new(),
+            drops: 0,
+        })
+    }
+
+    /// A packet has arrived for a port.
+    pub(super) fn arrives(&mut self, now: u64, egress: PortId, ingress: PortId) {
+        if self.latest[egress].at != now {
+            self.settle(egress);
+            self.latest[egress].at = now;
+        }
+        self.latest[egress].arrivals.push((ingress, false));
+    }
+
+    /// The packet that has just arrived is dropped.
+    pub(super) fn drops(&mut self, egress: PortId) {
+        let instant = &mut self.latest[egress];
+        if let Some((_, dropped)) = instant.arrivals.last_mut() {
+            *dropped = true;
+            instant.dropped += 1;
+        }
+    }
+
+    /// An instant is over.
+    fn settle(&mut self, egress: PortId) {
+        let instant = &mut self.latest[egress];
+        let count = instant.arrivals.len();
+        if instant.dropped > 0 && count > 1 {
+            self.drops += instant.dropped as u64;
+            if instant.dropped < count {
+                for &(ingress, dropped) in &instant.arrivals {
+                    let (taken, lost) = self.sides.entry((egress, ingress)).or_default();
+                    *(if dropped { lost } else { taken }) += 1;
+                }
+            }
+        }
+        instant.dropped = 0;
+        instant.arrivals.clear();
+    }
+
+    /// Takes over a port of another part of the run.
+    pub(super) fn exchange(&mut self, other: &mut Self, egress: PortId) {
+        self.latest.exchange(&mut other.latest, egress);
+    }
+
+    /// Adds what has been counted in another part.
+    pub(super) fn merge(&mut self, other: &mut Self) {
+        self.drops += std::mem::take(&mut other.drops);
+        self.sides.append(&mut other.sides);
+    }
+
+    /// All that was counted.
+    pub(super) fn finish(&mut self, port_refs: &List<PortId, PortRef>) -> TiedArrivals {
+        let ports: Vec<PortId> = self.latest.ids().collect();
+        ports.into_iter().for_each(|egress| self.settle(egress));
+        let side = |(&(egress, ingress), &(taken, dropped)): (&(PortId, PortId), &(u64, u64))| {
+            crate::outcome::Side {
+                egress: port_refs[egress],
+                ingress: port_refs[ingress],
+                taken,
+                dropped,
+            }
+        };
+        TiedArrivals {
+            drops: self.drops,
+            sides: self.sides.iter().map(side).collect(),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Thresholds that cannot act: marks above what pauses or drops allow, headroom below what a cable needs.
+
+use std::collections::BTreeMap;
+
+use paceline_fabric::spec::{
+    DropPolicy, EcnCurve, FlowControl, Headroom, LinkSpec, NodeId, PfcThreshold, RunSpec, SwitchTier,
+};
+use paceline_kernel::{BitRate, Bytes};
+
+use crate::diagnostics::Place;
+use crate::schema::Fidelity;
+use crate::warning::WarningKind;
+
+use super::Cx;
+
+/// A switch, as far as its thresholds depend on it.
+struct Switch<'a> {
+    node: NodeId,
+    tier: Option<&'a SwitchTier>,
+    links: Vec<&'a LinkSpec>,
+    /// Bytes that all its ports share.
+    pool: u64,
+}
+
+/// What bounds the queue of an egress port.
+#[derive(Clone, Copy, PartialEq)]
+enum Bound {
+    /// The buffer that the ports of a switch share.
+    Pool(u64),
+    /// An ingress port asks for a pause.
+    Pause { at: u64, shift: Option<u32> },
+    /// Packets of the queue are dropped.
+    Drop(u64),
+}
+
+/// Warns of each kind of such a threshold once, of the worst case; `ecn` is where marking thresholds are written.
+pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, ecn: Option<&Place>) {
+    if !matches!(cx.fidelity, Fidelity::Exact | Fidelity::Ns3Hpcc) || run.is_under_credits() {
+        return;
+    }
+    let switches = switches(run);
+    if let Some(text) = marks(run, &switches) {
+        cx.warn(WarningKind::Threshold, ecn, text);
+    }
+    if let Some(text) = headroom(run, &switches) {
+        cx.warn(WarningKind::Threshold, None, text);
+    }
+}
+
+fn switches(run: &RunSpec) -> Vec<Switch<'_>> {
+    let mut of_node: BTreeMap<NodeId, Vec<&LinkSpec>> = BTreeMap::new();
+    for link in &run.links {
+        for end in [link.a, link.b] {
+            of_node.entry(end).or_default().push(link);
+        }
+    }
+    let is_switch = |node: NodeId| run.nodes[node.0 as usize] == paceline_fabric::spec::NodeKind::Switch;
+    let of_node = of_node.into_iter().filter(|&(node, _)| is_switch(node));
+    of_node
+        .map(|(node, links)| {
+            let tiers = &run.switch.tiers;
+            let tier = tiers.iter().find(|tier| tier.switches.contains(&node));
+            let kept = |link: &&LinkSpec| kept(run, tier, link).saturating_add(run.switch.reserve.get());
+            let buffer = tier.map_or(run.switch.buffer, |tier| tier.buffer);
+            let kept = links.iter().map(kept).fold(0, u64::saturating_add);
+            Switch {
+                node,
+                tier,
+                links,
+                pool: buffer.get().saturating_sub(kept),
+            }
+        })
+        .collect()
+}
+
+/// The headroom of the port of a link.
+fn kept(run: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u64 {
+    if !matches!(run.switch.flow_control, FlowControl::Pfc(_)) {
+        return 0;
+    }
+    match tier.map_or(run.switch.headroom, |tier| tier.headroom) {
+        Headroom::Fixed(bytes) => bytes.get(),
+        Headroom::PerLink { factor, extra } => {
+            let unheeded = link.rate.bytes_in(run.switch.longest_response()).get();
+            (factor * link.rate.bytes_in(link.delay).get() as f64) as u64 + extra.get() + unheeded
+        }
+    }
+}
+
+/// Whether flows have packets of a class that pauses protect, and of one that is dropped.
+fn classes(run: &RunSpec) -> (bool, bool) {
+    let mask = match run.switch.flow_control {
+        FlowControl::Pfc(_) => run.switch.loss.lossless,
+        FlowControl::None | FlowControl::Credits => 0,
+    };
+    let mut found = (false, false);
+    for class in run.flow_classes() {
+        match mask >> class & 1 {
+            1 => found.0 = true,
+            _ => found.1 = true,
+        }
+    }
+    found
+}
+
+/// What the queue of a port reaches before anything else happens, where all comes from one other port.
+fn bound(run: &RunSpec, switch: &Switch<'_>, lossless: bool) -> Bound {
+    if lossless && let FlowControl::Pfc(pfc) = run.switch.flow_control {
+        let own = switch.tier.and_then(|tier| tier.threshold);
+        return match own.unwrap_or(pfc.threshold) {
+            PfcThreshold::Static { xoff, .. } => Bound::Pause {
+                at: xoff.get(),
+                shift: None,
+            },
+            PfcThreshold::Dynamic {
+                shift,
+                reference_rate,
+            } => {
+                let fastest = switch.links.iter().map(|link| link.rate).max();
+                let times = fastest.map_or(1, |rate| rate.as_bps() / reference_rate.as_bps().max(1));
+                let shift = shift.saturating_sub(times.max(1).ilog2());
+                // One port takes its share of what it leaves free.
+                let at = u128::from(switch.pool) / ((1u128 << shift) + 1);
+                Bound::Pause {
+                    at: at as u64,
+                    shift: Some(shift),
+                }
+            }
+        };
+    }
+    match run.switch.loss.drop {
+        DropPolicy::Shared => Bound::Pool(switch.pool),
+        DropPolicy::Tail(limit) if limit.get() < switch.pool => Bound::Drop(limit.get()),
+        DropPolicy::Tail(_) => Bound::Pool(switch.pool),
+        DropPolicy::Dynamic { alpha } => Bound::Drop((switch.pool as f64 * alpha / (1.0 + alpha)) as u64),
+    }
+}
+
+/// The ports that must fill a queue together before it has `kmin` bytes; `None` if no number of them is enough.
+fn ports_needed(kmin: u64, pool: u64, (at, shift): (u64, Option<u32>)) -> Option<u64> {
+    if kmin >= pool {
+        return None;
+    }
+    match shift {
+        None => Some(kmin / at.max(1) + 1),
+        // N ports have N P / (2^shift + N) together.
+        Some(shift) => Some(((u128::from(kmin) << shift) / u128::from(pool - kmin)) as u64 + 1),
+    }
+}
+
+/// Ports that mark above what their queues can reach.
+fn marks(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
+    let mut needs = run.schemes.iter().map(|scheme| scheme.config.needs());
+    let reads_marks = needs.any(|needs| needs.ecn) || !run.switch.detectors().is_empty();
+    if !reads_marks {
+        return None;
+    }
+    let (lossless, lossy) = classes(run);
+    let kinds = [(true, lossless), (false, lossy)].into_iter();
+    let kinds: Vec<bool> = kinds
+        .filter(|&(_, is_used)| is_used)
+        .map(|(kind, _)| kind)
+        .collect();
+    let mut worst: Option<(u64, String)> = None;
+    for switch in switches {
+        let curves = switch.tier.map_or(&run.switch.ecn, |tier| &tier.ecn);
+        let here =
+            |curve: &&EcnCurve| curve.pmax > 0.0 && switch.links.iter().any(|link| link.rate == curve.rate);
+        for curve in curves.iter().filter(here) {
+            for &lossless in &kinds {
+                let bound = bound(run, switch, lossless);
+                let (Bound::Pool(at) | Bound::Drop(at) | Bound::Pause { at, .. }) = bound;
+                let missing = curve.kmin.get().saturating_sub(at);
+                let is_worse = worst.as_ref().is_none_or(|(known, _)| missing > *known);
+                if curve.kmin.get() >= at && is_worse {
+                    worst = Some((missing, told(switch, curve, bound)));
+                }
+            }
+        }
+    }
+    worst.map(|(_, text)| text)
+}
+
+fn told(switch: &Switch<'_>, curve: &EcnCurve, bound: Bound) -> String {
+    let (kmin, pool) = (curve.kmin.get(), Bytes::new(switch.pool));
+    let marks = format!(
+        "switch {}: ports of {} mark above {} (network.ecn)",
+        switch.node.0, curve.rate, curve.kmin
+    );
+    let others = switch.links.len().saturating_sub(1) as u64;
+    match bound {
+        Bound::Pool(_) => {
+            format!(
+                "{marks}, and the ports share {pool} (network.buffer): packets are dropped before any is marked"
+            )
+        }
+        Bound::Drop(at) => format!(
+            "{marks}, and packets are dropped above {} (network.drop): none is marked before",
+            Bytes::new(at)
+        ),
+        Bound::Pause { at, shift } => {
+            let pause = format!(
+                "{marks}, and a port that alone fills one asks for a pause at {} (network.pfc)",
+                Bytes::new(at)
+            );
+            match ports_needed(kmin, switch.pool, (at, shift)).filter(|&ports| ports <= others) {
+                Some(ports) => format!(
+                    "{pause}: senders are paused before any packet is marked, unless {ports} ports or more fill a queue \
+                     together"
+                ),
+                None => format!(
+                    "{pause}: senders are paused before any packet is marked, however many of the {others} other ports \
+                     fill a queue together"
+                ),
+            }
+        }
+    }
+}
+
+/// The port whose headroom lacks most of what is on its way while a pause takes effect.
+fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
+    let (lossless, _) = classes(run);
+    if !matches!(run.switch.flow_control, FlowControl::Pfc(_)) || !lossless {
+        return None;
+    }
+    let needs = run.schemes.iter().map(|scheme| scheme.config.needs());
+    let packet = run.packet.longest(needs, Bytes::ZERO).get();
+    let response = run.switch.longest_response();
+    let needed = |link: &LinkSpec| {
+        // There and back; then what had started at either end.
+        link.rate.bytes_in(link.delay * 2 + response).get() + 2 * packet
+    };
+    let all = switches
+        .iter()
+        .flat_map(|switch| switch.links.iter().map(move |&link| (switch, link)));
+    let lacking = all.filter_map(|(switch, link)| {
+        let (has, needs) = (kept(run, switch.tier, link), needed(link));
+        (has < needs).then(|| (needs - has, switch.node, link, has, needs))
+    });
+    let (_, node, link, has, needs) =
+        lacking.max_by_key(|&(missing, node, ..)| (missing, std::cmp::Reverse(node)))?;
+    let rate: BitRate = link.rate;
+    Some(format!(
+        "switch {}: a port's headroom is {} (network.headroom), and up to {} arrive before a pause takes effect on its link \
+         of {rate} and {} (twice the delay{}, and a packet at either end): lossless packets can be dropped",
+        node.0,
+        Bytes::new(has),
+        Bytes::new(needs),
+        link.delay,
+        match response.as_ps() {
+            0 => "",
+            _ => ", the response",
+        }
+    ))
+}
