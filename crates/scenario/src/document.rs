@@ -8,6 +8,7 @@ mod writer;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use paceline_congestion::dcqcn::vendor::{NAMES, VendorName};
 use paceline_congestion::registry::SCHEMES;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -355,6 +356,13 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
+/// A parameter of NVIDIA's ConnectX.
+fn connectx(found: &str) -> Option<&'static VendorName> {
+    NAMES
+        .iter()
+        .find(|vendor| vendor.name.eq_ignore_ascii_case(found))
+}
+
 /// What a key of OpenSM's congestion manager is called here.
 fn opensm(found: &str) -> Option<&'static str> {
     let own = found
@@ -395,6 +403,17 @@ fn unknown(message: &str) -> Option<Problem> {
     } else {
         format!("expected {}", list.join(", "))
     };
+    if let Some(vendor) = connectx(found).filter(|_| known.contains(&"cnp-interval")) {
+        return Some(match vendor.ours {
+            Some(ours) => problem.label(format!("did you mean `{ours}`?")).help(format!(
+                "did you mean `{ours}`? `{}` is {}",
+                vendor.name, vendor.about
+            )),
+            None => problem
+                .label("not modelled")
+                .help(format!("`{}` is not modelled: {}", vendor.name, vendor.about)),
+        });
+    }
     let near = opensm(found).filter(|name| known.contains(name));
     Some(match near.or_else(|| nearest(found, known.iter().copied())) {
         Some(name) => problem

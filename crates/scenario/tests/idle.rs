@@ -260,6 +260,27 @@ fn parameters_without_effect_in_the_chosen_flavour_are_told() {
     }
 }
 
+/// Parameters as NVIDIA's NICs name them lead to ours, or are said not to be modelled.
+#[test]
+fn names_of_a_vendor_are_known() {
+    for (set, says) in [
+        (
+            "cc.dcqcn.rpg_ai_rate=5",
+            "did you mean `rate-ai`? `rpg_ai_rate` is in Mbit/s",
+        ),
+        (
+            "cc.dcqcn.RPG_GD=11",
+            "`rpg_gd` is not modelled: how much of alpha a cut takes",
+        ),
+    ] {
+        let message = resolved("dcqcn", &[set]).unwrap_err();
+        assert!(message.contains(says), "{message}");
+    }
+    // Other schemes have no such names.
+    let message = resolved("hpcc", &["cc.hpcc.rpg_ai_rate=5"]).unwrap_err();
+    assert!(!message.contains("Mbit/s"), "{message}");
+}
+
 /// The scenario of [`load`] under a scheme.
 fn resolved(scheme: &str, set: &[&str]) -> Result<Resolved, String> {
     let text = format!(
