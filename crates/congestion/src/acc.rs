@@ -238,7 +238,7 @@ impl Acc {
     pub fn target(&self) -> BitRate {
         self.target
     }
-    /// The byte whose acknowledgement ends the stop, in one.
+    /// The bytes acknowledged in all that end the stop, in one.
     pub fn stopped_until(&self) -> Option<u64> {
         match self.phase {
             Phase::Stopped { until, .. } => Some(until),
@@ -262,14 +262,14 @@ impl Acc {
     /// Equations (3) to (7): `arrival` in payload bytes per second.
     fn reduce(&mut self, arrival: f64, ack: &AckInfo<'_>) {
         self.lower(self.on_wire(arrival).scale(1.0 - self.params.margin), ack);
-        let (in_flight, left) = (ack.snd_nxt - ack.seq, self.end.saturating_sub(ack.snd_nxt));
+        let (in_flight, left) = (ack.in_flight(), self.end.saturating_sub(ack.snd_nxt));
         let pipe = (arrival * self.t0.as_ps() as f64 * 1e-12) as u64;
         let excess = in_flight.saturating_sub(pipe);
         if excess <= self.mtu || left <= excess {
             return;
         }
         self.phase = Phase::Stopped {
-            until: ack.seq + excess,
+            until: ack.delivered + excess,
             pipe: in_flight - excess,
         };
         let takes = excess as f64 * 1e12 / arrival.max(1.0);
@@ -360,11 +360,11 @@ impl CongestionControl for Acc {
             return self.lose(cx.now);
         }
         if let Phase::Stopped { until, .. } = self.phase
-            && ack.seq >= until
+            && ack.delivered >= until
         {
             self.phase = Phase::Running;
         }
-        if ack.newly_acked == 0 || ack.seq <= self.epoch {
+        if ack.newly_acked == 0 || ack.highest <= self.epoch {
             return;
         }
         let congested = ack.mark == Mark::Congested;
@@ -374,7 +374,7 @@ impl CongestionControl for Acc {
             .filter(|_| !congested || self.phase != Phase::Running)
         else {
             if congested {
-                self.phase = Phase::Clocked(ack.snd_nxt - ack.seq);
+                self.phase = Phase::Clocked(ack.in_flight());
             }
             self.window = Some(Window::at(cx.now, ack.mark));
             return;

@@ -140,8 +140,12 @@ pub struct HopSample {
 /// What an acknowledgement tells.
 #[derive(Clone, Copy, Debug)]
 pub struct AckInfo<'a> {
-    /// The next payload byte that the receiver expects (cumulative).
-    pub seq: u64,
+    /// Behind the highest payload byte known to have arrived. Once it is past what had been sent at some time, a packet
+    /// sent after that time is acknowledged: this is how schemes tell round trips. Where receivers take packets out of
+    /// order (IRN) bytes below it may be missing, so it counts nothing.
+    pub highest: u64,
+    /// Payload bytes acknowledged in all, cumulatively or selectively: `highest` without the gaps below it.
+    pub delivered: u64,
     /// Bytes that this acknowledgement is the first to acknowledge.
     pub newly_acked: u64,
     /// The next payload byte that the sender will send.
@@ -168,6 +172,13 @@ pub struct AckInfo<'a> {
     /// How long the receiver's host took to answer: from the data packet's arrival at its NIC to the
     /// acknowledgement's way back into it. Part of `rtt`.
     pub endpoint_delay: Span,
+}
+
+impl AckInfo<'_> {
+    /// Payload bytes that were sent and are not acknowledged, lost ones included.
+    pub fn in_flight(&self) -> u64 {
+        self.snd_nxt.saturating_sub(self.delivered)
+    }
 }
 
 /// A congested port, as a switch describes it.

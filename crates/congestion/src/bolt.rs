@@ -403,7 +403,7 @@ impl Bolt {
         if ack.tag & (INC | DEC) == INC {
             self.cwnd += self.mtu;
         }
-        if ack.seq > self.round_end {
+        if ack.highest > self.round_end {
             self.round_end = ack.snd_nxt;
             self.cwnd += self.ai;
         }

@@ -148,7 +148,7 @@ impl Dctcp {
             self.alpha = (1.0 - self.g) * self.alpha + self.g * fraction;
             self.marked = 0;
             // 32 bits of an unsigned difference: in the reference an ACK may overtake a return to a gap.
-            self.batch = u64::from((ack.snd_nxt.wrapping_sub(ack.seq) / self.mtu + 1) as u32);
+            self.batch = u64::from((ack.snd_nxt.wrapping_sub(ack.delivered) / self.mtu + 1) as u32);
         }
         self.last_update_seq = ack.snd_nxt;
     }
@@ -164,11 +164,11 @@ impl CongestionControl for Dctcp {
 
     fn on_ack(&mut self, _cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         self.marked += u64::from(ack.mark == Mark::Congested);
-        let round_ended = ack.seq > self.last_update_seq;
+        let round_ended = ack.highest > self.last_update_seq;
         if round_ended {
             self.end_round(ack);
         }
-        if self.cut_until.is_some_and(|until| ack.seq > until) {
+        if self.cut_until.is_some_and(|until| ack.highest > until) {
             self.cut_until = None;
         }
         // Equation (2).

@@ -162,9 +162,9 @@ impl CongestionControl for Dx {
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         if ack.nack {
-            if ack.seq >= self.cut_until {
+            if ack.highest >= self.cut_until {
                 self.lose();
-                self.cut_until = ack.snd_nxt.max(ack.seq + 1);
+                self.cut_until = ack.snd_nxt.max(ack.highest + 1);
             }
             return;
         }
@@ -172,7 +172,7 @@ impl CongestionControl for Dx {
         self.min_rtt = self.min_rtt.min(rtt);
         self.sum += rtt;
         self.acks += 1;
-        if ack.seq > self.last_update_seq {
+        if ack.highest > self.last_update_seq {
             let mean = self.sum / f64::from(self.acks);
             if self.last_update_seq > 0 {
                 self.update(mean - self.min_rtt);

@@ -203,7 +203,7 @@ impl CongestionControl for Aimd {
             self.set(now * (1.0 - self.params.beta)); // (4)
             self.cut = true;
         }
-        if ack.seq > self.round_ends {
+        if ack.highest > self.round_ends {
             if !self.cut {
                 self.set(now + self.params.rate_ai.as_bps() as f64); // (3)
             }

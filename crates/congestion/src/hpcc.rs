@@ -350,7 +350,7 @@ impl CongestionControl for Hpcc {
 
     /// Algorithm 1, `NewAck`.
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        let full = ack.seq > self.last_update_seq;
+        let full = ack.highest > self.last_update_seq;
         if !full && !self.fast_react {
             return;
         }

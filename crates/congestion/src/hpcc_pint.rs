@@ -168,7 +168,7 @@ impl CongestionControl for HpccPint {
         let next = self.law.next(self.reference, self.code.decode(ack.pint_power));
         cx.repace();
         self.rate = next.rate;
-        if ack.seq > self.last_update_seq {
+        if ack.highest > self.last_update_seq {
             self.reference = next;
             self.last_update_seq = self.last_update_seq.max(ack.snd_nxt);
         }

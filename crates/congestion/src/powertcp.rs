@@ -248,7 +248,7 @@ impl CongestionControl for PowerTcp {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        let round_ended = ack.seq > self.last_update_seq;
+        let round_ended = ack.highest > self.last_update_seq;
         let sample = match self.variant {
             Variant::Int => self.power_of_hops(cx.path, ack.hops),
             Variant::Theta => self.power_of_rtt(cx.now, ack.rtt),

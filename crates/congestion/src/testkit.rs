@@ -54,7 +54,8 @@ pub fn star_path() -> PathInfo {
 /// packet of 1000 bytes, after 4160 ns, without telemetry.
 pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
     AckInfo {
-        seq,
+        highest: seq,
+        delivered: seq,
         newly_acked: 1000,
         snd_nxt,
         rtt: Span::from_ns(4160),

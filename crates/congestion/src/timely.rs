@@ -337,13 +337,13 @@ impl CongestionControl for Timely {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
-        if ack.seq <= self.last_update_seq {
+        if ack.highest <= self.last_update_seq {
             return;
         }
         let next = match self.segment {
             None => ack.snd_nxt,
             Some(_) if self.last_update_seq != 0 && !self.is_due(cx.now) => return,
-            Some(segment) => (ack.seq + segment.get()).saturating_sub(1),
+            Some(segment) => (ack.highest + segment.get()).saturating_sub(1),
         };
         if self.last_update_seq != 0 {
             self.update(ack.rtt, ack.mark);

@@ -164,7 +164,8 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
                     snd_nxt = acked;
                 }
                 pair.ack(&AckInfo {
-                    seq: acked,
+                    highest: acked,
+                    delivered: acked,
                     newly_acked,
                     snd_nxt,
                     rtt: *rtt,

@@ -2,11 +2,14 @@
 
 mod common;
 
-use common::{add_flow, assert_complete, natural, run, scheme_with, star, traced};
-use paceline_congestion::registry::WindowMode;
+use std::sync::{Arc, Mutex};
+
+use common::{add_flow, assert_complete, natural, run, run_with, scheme_with, star, traced};
+use paceline_congestion::registry::{Maker, WindowMode};
+use paceline_congestion::{AckInfo, CongestionControl, Ctx, PathInfo, SendLimits};
 use paceline_fabric::outcome::{FlowStatus, Outcome, PacketKind, TraceKind};
 use paceline_fabric::spec::*;
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 /// The paper's: 100 and 320 us, fewer than 3 packets, in order.
 const IRN: Irn = Irn {
@@ -230,4 +233,50 @@ fn slots_are_used_again() {
             .iter()
             .all(|flow| flow.status == FlowStatus::Completed)
     );
+}
+
+/// Of each acknowledgement: the highest byte, bytes delivered, bytes in flight, bytes new with it.
+type Seen = Arc<Mutex<Vec<[u64; 4]>>>;
+
+/// Sends at line rate and writes down what acknowledgements say.
+#[derive(Clone)]
+struct Listener(Seen);
+
+impl CongestionControl for Listener {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: BitRate::from_gbps(100),
+            window: Bytes::MAX,
+        }
+    }
+    fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        let seen = [ack.highest, ack.delivered, ack.in_flight(), ack.newly_acked];
+        self.0.lock().unwrap().push(seen);
+    }
+}
+
+/// Schemes see a gap: bytes below it are not delivered, though later ones are, and are in flight.
+#[test]
+fn a_gap_is_not_delivered() {
+    let mut spec = flow(200);
+    lose(&mut spec, 0, 2_000);
+    let seen = Seen::default();
+    let shared = Arc::clone(&seen);
+    let make = move |_: &PathInfo| -> Box<dyn CongestionControl> { Box::new(Listener(Arc::clone(&shared))) };
+    let outcome = run_with(spec.clone(), &Maker::new(make));
+    assert_complete(&spec, &outcome);
+    let seen = seen.lock().unwrap();
+    let mut total = 0;
+    for &[highest, delivered, _, newly] in seen.iter() {
+        total += newly;
+        assert_eq!(delivered, total, "as many as were acknowledged");
+        assert!(delivered <= highest && highest <= 200_000);
+    }
+    assert_eq!(seen.last().unwrap()[..3], [200_000, 200_000, 0]);
+    let gap = 1000 * outcome.counters.link_drops;
+    let widest = seen
+        .iter()
+        .map(|[highest, delivered, ..]| highest - delivered)
+        .max();
+    assert_eq!(widest, Some(gap));
 }

@@ -14,7 +14,7 @@ impl Collector {
     /// Whether this acknowledgement is of a packet that was sent after the last sample; if so it is the
     /// sample. What is sent again (go-back-N) gives one once it is past what had been sent.
     pub fn takes(&mut self, ack: &AckInfo<'_>) -> bool {
-        let takes = ack.seq > self.sent;
+        let takes = ack.highest > self.sent;
         if takes {
             self.sent = ack.snd_nxt;
         }

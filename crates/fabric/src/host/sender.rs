@@ -91,7 +91,8 @@ impl Hosts {
         let too_many_hops = world.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
         let qp = &mut self.qps[slot];
         let info = AckInfo {
-            seq: acknowledged.highest,
+            highest: acknowledged.highest,
+            delivered: acknowledged.delivered,
             newly_acked: acknowledged.newly,
             snd_nxt: qp.snd_nxt,
             rtt: Span::from_ps(rtt),

@@ -197,7 +197,7 @@ impl CongestionControl for Teller {
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         self.acc.on_ack(cx, ack);
         let until = self.acc.stopped_until();
-        let waits = until.map_or(0, |until| until.saturating_sub(ack.seq));
+        let waits = until.map_or(0, |until| until.saturating_sub(ack.delivered));
         if waits != self.waits {
             self.waits = waits;
             let mut told = self.told.0.lock().unwrap_or_else(PoisonError::into_inner);

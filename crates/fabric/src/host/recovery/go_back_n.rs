@@ -139,6 +139,8 @@ impl Hosts {
         Acknowledged {
             newly,
             highest: packet.seq,
+            // Below that only where the sender goes back to whole chunks; above it where acknowledgements overtake.
+            delivered: packet.seq.max(qp.snd_una),
             loss,
         }
     }

@@ -337,6 +337,7 @@ impl Hosts {
         qp.reckon();
         Acknowledged {
             newly: qp.snd_una + qp.sacked - before,
+            delivered: qp.snd_una + qp.sacked,
             highest: qp.snd_una.max(qp.size.min(u64::from(sender.high) * mtu)),
             loss,
         }

@@ -29,6 +29,8 @@ pub(in crate::host) struct Acknowledged {
     pub(in crate::host) newly: u64,
     /// Behind the highest byte that is known to have arrived.
     pub(in crate::host) highest: u64,
+    /// Bytes that are known to have arrived.
+    pub(in crate::host) delivered: u64,
     /// Whether it tells of a loss.
     pub(in crate::host) loss: bool,
 }

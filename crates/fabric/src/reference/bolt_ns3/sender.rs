@@ -182,7 +182,8 @@ impl BoltNs3 {
         let qp = net.hosts.qp_mut(slot);
         let before = qp.acknowledge(packet.seq, nack);
         let mut info = AckInfo {
-            seq: packet.seq,
+            highest: packet.seq,
+            delivered: packet.seq.max(qp.snd_una()),
             newly_acked: qp.snd_una().saturating_sub(before),
             snd_nxt: qp.snd_nxt(),
             rtt: Span::from_ps(rtt),
