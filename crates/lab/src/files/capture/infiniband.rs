@@ -19,6 +19,7 @@ const FECN: u8 = 1 << 7;
 /// What follows an LRH: a BTH, without a global route header.
 const LOCAL: u8 = 0b10;
 const ICRC: usize = 4;
+const VCRC: usize = 2;
 /// The opcode of a congestion notification packet; RoCEv2 has another.
 const CNP: u8 = 0x80;
 
@@ -46,6 +47,15 @@ pub(super) fn record(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64)) ->
     record.extend(length.to_be_bytes());
     record.extend(frame);
     Some(record)
+}
+
+/// How long the packet of an event is, without the record's header; `None` if its flow is unknown.
+pub(super) fn length(spec: &RunSpec, event: &TraceEvent, (_, start): (u32, u64)) -> Option<usize> {
+    if event.kind == PacketKind::Credit {
+        return Some(LINK_MIN);
+    }
+    let flow = spec.flows.get(event.flow as usize)?;
+    Some(LRH + message(spec, flow, event, start).length() + ICRC + VCRC)
 }
 
 /// Seconds, with 32 bits behind the point.

@@ -1,9 +1,13 @@
 //! `trace.pcapng`: traced packets as Wireshark reads them.
 //!
 //! The packets are made up from what the simulator knows of them, as RoCEv2 packets of RDMA
-//! WRITEs with payloads of zeros (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet is written when it arrives (inbound) and when its
-//! transmission starts (outbound). Of a network under credits they are InfiniBand's, with its flow-control packets (see
-//! `infiniband`).
+//! WRITEs with payloads of zeros (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet
+//! is written when it arrives (inbound) and when its transmission starts (outbound). Of a network under credits they are
+//! InfiniBand's, with its flow-control packets (see `infiniband`).
+//!
+//! Lengths are those of the simulated packets, so that rates computed from them are the simulated ones. Headers of the
+//! simulated packets may be shorter than RoCEv2's: then the payload of a data frame is shorter, too. Where headers alone
+//! are longer, the frame is, and the file's comment says so (see `Longer`).
 
 mod infiniband;
 mod pcapng;
@@ -37,12 +41,14 @@ pub(super) fn write(
     snap_length: u32,
 ) -> io::Result<()> {
     let ports = traced_ports(spec);
-    let posted = posted(spec, outcome);
+    let posted = Posted::of(spec, outcome);
     let link_type = match is_infiniband(spec) {
         true => LINK_TYPE_ERF,
         false => LINK_TYPE_ETHERNET,
     };
-    let mut writer = Writer::new(out, concat!("Paceline ", env!("CARGO_PKG_VERSION")))?;
+    let longer = Longer::find(spec, &posted, &outcome.trace);
+    let application = concat!("Paceline ", env!("CARGO_PKG_VERSION"));
+    let mut writer = Writer::new(out, application, &longer.comment())?;
     for port in &ports {
         writer.interface(&Interface {
             name: &port.name,
@@ -52,16 +58,14 @@ pub(super) fn write(
         })?;
     }
     for event in &outcome.trace {
-        let direction = match event.event {
-            TraceKind::Receive => Direction::Inbound,
-            TraceKind::Dequeue => Direction::Outbound,
-            TraceKind::Enqueue | TraceKind::Drop => continue,
+        let Some(direction) = direction(event) else {
+            continue;
         };
         let key = (event.node.0, event.interface);
         let Ok(index) = ports.binary_search_by_key(&key, |port| (port.node, port.interface)) else {
             continue;
         };
-        let sent_as = posted.get(&event.flow).copied().unwrap_or((event.flow, 0));
+        let sent_as = posted.sent_as(event.flow);
         let Some((bytes, length)) = frame(spec, event, sent_as, ports[index].rate) else {
             continue;
         };
@@ -69,6 +73,15 @@ pub(super) fn write(
         writer.packet(index as u32, event.at, direction, kept, length as u32)?;
     }
     Ok(())
+}
+
+/// Which way a packet goes through its port; `None` where it does not.
+fn direction(event: &TraceEvent) -> Option<Direction> {
+    match event.event {
+        TraceKind::Receive => Some(Direction::Inbound),
+        TraceKind::Dequeue => Some(Direction::Outbound),
+        TraceKind::Enqueue | TraceKind::Drop => None,
+    }
 }
 
 /// Whether links are InfiniBand's; under credits that are told by events they are Ethernet's.
@@ -85,9 +98,73 @@ fn frame(spec: &RunSpec, event: &TraceEvent, sent_as: (u32, u64), rate: BitRate)
         return Some((bytes, length));
     }
     let bytes = packet(spec, event, sent_as, rate)?.bytes();
-    // The simulator's packets may carry more than the real ones (telemetry) or less.
+    // The simulator's packets may carry more than the real ones: telemetry.
     let length = bytes.len().max(event.wire as usize);
     Some((bytes, length))
+}
+
+/// Which frames are longer than the simulated packets: by their name, (simulated, written) lengths.
+struct Longer(BTreeMap<&'static str, BTreeSet<(usize, usize)>>);
+
+impl Longer {
+    /// How many lengths of a kind of packet are named.
+    const NAMED: usize = 4;
+
+    fn find(spec: &RunSpec, posted: &Posted, trace: &[TraceEvent]) -> Self {
+        let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for event in trace.iter().filter(|event| direction(event).is_some()) {
+            let sent_as = posted.sent_as(event.flow);
+            let length = match is_infiniband(spec) {
+                true => infiniband::length(spec, event, sent_as),
+                // The line's rate decides nothing but what a pause says.
+                false => packet(spec, event, sent_as, BitRate::from_bps(0)).map(|packet| packet.length()),
+            };
+            let wire = event.wire as usize;
+            if let Some(length) = length.filter(|&length| length > wire) {
+                found
+                    .entry(plural(event.kind))
+                    .or_default()
+                    .insert((wire, length));
+            }
+        }
+        Self(found)
+    }
+
+    /// What the file says of lengths.
+    fn comment(&self) -> String {
+        let mut text =
+            "Made from a simulation: headers and payloads are made up, lengths are the simulated ones."
+                .to_owned();
+        if self.0.is_empty() {
+            return text;
+        }
+        text.push_str(" Longer than simulated, for their headers: ");
+        let kinds = self.0.iter().map(|(kind, lengths)| {
+            let named = lengths
+                .iter()
+                .take(Self::NAMED)
+                .map(|(wire, length)| format!("{length} for {wire} bytes"));
+            let mut named: Vec<String> = named.collect();
+            if lengths.len() > Self::NAMED {
+                named.push("..".to_owned());
+            }
+            format!("{kind} ({})", named.join(", "))
+        });
+        text.push_str(&kinds.collect::<Vec<_>>().join("; "));
+        text.push('.');
+        text
+    }
+}
+
+fn plural(kind: PacketKind) -> &'static str {
+    match kind {
+        PacketKind::Data => "data packets",
+        PacketKind::Ack => "acknowledgements",
+        PacketKind::Nack => "negative acknowledgements",
+        PacketKind::Pause | PacketKind::Resume => "pause frames",
+        PacketKind::Credit => "flow-control packets",
+        _ => "notifications",
+    }
 }
 
 struct Port {
@@ -124,31 +201,40 @@ fn traced_ports(spec: &RunSpec) -> Vec<Port> {
     interfaces(spec).into_iter().filter(is_traced).map(port).collect()
 }
 
-/// Of each flow that went over a persistent connection the first flow of that, and the sequence number at which it begins:
-/// messages are posted in the order of their starts.
-fn posted(spec: &RunSpec, outcome: &Outcome) -> BTreeMap<u32, (u32, u64)> {
-    let mtu = spec.packet.mtu.get().max(1);
-    let mut messages: Vec<(NonZeroU32, Time, u32)> = Vec::new();
-    let started = |record: &FlowRecord| record.status != FlowStatus::NotStarted;
-    for (flow, (described, record)) in (0..).zip(spec.flows.iter().zip(&outcome.flows)) {
-        if let Some(connection) = described.connection.filter(|_| started(record)) {
-            messages.push((connection, record.start, flow));
+/// Of each flow that went over a persistent connection the first flow of that, and the sequence number at which it begins.
+struct Posted(BTreeMap<u32, (u32, u64)>);
+
+impl Posted {
+    /// Messages are posted in the order of their starts.
+    fn of(spec: &RunSpec, outcome: &Outcome) -> Self {
+        let mtu = spec.packet.mtu.get().max(1);
+        let mut messages: Vec<(NonZeroU32, Time, u32)> = Vec::new();
+        let started = |record: &FlowRecord| record.status != FlowStatus::NotStarted;
+        for (flow, (described, record)) in (0..).zip(spec.flows.iter().zip(&outcome.flows)) {
+            if let Some(connection) = described.connection.filter(|_| started(record)) {
+                messages.push((connection, record.start, flow));
+            }
         }
+        messages.sort_unstable();
+        let mut ends: BTreeMap<NonZeroU32, u64> = BTreeMap::new();
+        let mut first: BTreeMap<NonZeroU32, u32> = BTreeMap::new();
+        for &(connection, _, flow) in &messages {
+            let known = first.entry(connection).or_insert(flow);
+            *known = (*known).min(flow);
+        }
+        let place = |(connection, _, flow): (NonZeroU32, Time, u32)| {
+            let end = ends.entry(connection).or_default();
+            let start = *end;
+            *end += spec.flows[flow as usize].size.get().next_multiple_of(mtu);
+            (flow, (first[&connection], start))
+        };
+        Self(messages.into_iter().map(place).collect())
     }
-    messages.sort_unstable();
-    let mut ends: BTreeMap<NonZeroU32, u64> = BTreeMap::new();
-    let mut first: BTreeMap<NonZeroU32, u32> = BTreeMap::new();
-    for &(connection, _, flow) in &messages {
-        let known = first.entry(connection).or_insert(flow);
-        *known = (*known).min(flow);
+
+    /// By which flow the queue pair of a flow goes, and how much it has sent before it.
+    fn sent_as(&self, flow: u32) -> (u32, u64) {
+        self.0.get(&flow).copied().unwrap_or((flow, 0))
     }
-    let place = |(connection, _, flow): (NonZeroU32, Time, u32)| {
-        let end = ends.entry(connection).or_default();
-        let start = *end;
-        *end += spec.flows[flow as usize].size.get().next_multiple_of(mtu);
-        (flow, (first[&connection], start))
-    };
-    messages.into_iter().map(place).collect()
 }
 
 /// The packet of an event, of a flow whose queue pair goes by the first number of `sent_as` and has sent as much before it
@@ -187,7 +273,9 @@ fn packet(
         queue_pair: wire::queue_pair(queue_pair, data),
     };
     let message = message(spec, flow, event, start);
-    Some(wire::Packet::Roce { header, message })
+    let mut packet = wire::Packet::Roce { header, message };
+    packet.fit(event.wire as usize);
+    Some(packet)
 }
 
 /// Between which hosts a packet of a flow goes.

@@ -11,6 +11,7 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
 const OPTION_END: u16 = 0;
+const OPTION_COMMENT: u16 = 1;
 const OPTION_SECTION_APPLICATION: u16 = 4;
 const OPTION_INTERFACE_NAME: u16 = 2;
 const OPTION_INTERFACE_SPEED: u16 = 8;
@@ -42,13 +43,14 @@ pub(super) struct Writer<'a, W: Write> {
 }
 
 impl<'a, W: Write> Writer<'a, W> {
-    /// Starts a file that `application` writes.
-    pub(super) fn new(out: &'a mut W, application: &str) -> io::Result<Self> {
+    /// Starts a file that `application` writes, with a comment on all of it.
+    pub(super) fn new(out: &'a mut W, application: &str, comment: &str) -> io::Result<Self> {
         let mut block = Block::new(SECTION_HEADER);
         block.u32(0x1a2b_3c4d);
         block.u16(1);
         block.u16(0);
         block.u64(u64::MAX);
+        block.option(OPTION_COMMENT, comment.as_bytes());
         block.option(OPTION_SECTION_APPLICATION, application.as_bytes());
         block.option(OPTION_END, &[]);
         block.write(out)?;

@@ -48,7 +48,7 @@ fn capture(snap_length: u32) -> Vec<u8> {
     outcome.trace = vec![
         data(0, 1000, 1048, Mark::None, 5_000_000_000_001),
         data(1000, 1000, 1090, Mark::Congested, 5_000_000_083_842),
-        data(2000, 499, 547, Mark::None, 5_000_000_167_683),
+        data(2000, 499, 589, Mark::None, 5_000_000_167_683),
         TraceEvent {
             seq: 1000,
             mark: Mark::Congested,
@@ -185,14 +185,14 @@ fn the_container() {
         (packets[3].interface, packets[3].ps, packets[3].flags),
         (3, 5_000_001_000_000, 1)
     );
-    // Cut at 128 bytes; as long as the longer of the real and the simulated packet.
+    // Cut at 128 bytes; as long as the simulated packet, unless its headers alone are longer.
     let sizes: Vec<(usize, u32)> = packets.iter().map(|p| (p.bytes.len(), p.length)).collect();
     assert_eq!(
         sizes,
         [
-            (128, 1074),
+            (128, 1048),
             (128, 1090),
-            (128, 558),
+            (128, 589),
             (62, 62),
             (62, 62),
             (62, 62),
@@ -201,6 +201,27 @@ fn the_container() {
             (60, 60)
         ]
     );
+}
+
+/// Lengths add up to what was simulated, and a file says where they do not.
+#[test]
+fn longer_frames_are_named() {
+    let file = capture(WHOLE);
+    let blocks = blocks(&file);
+    let options = options(&blocks[0].1[16..]);
+    assert_eq!(options[0].0, 1, "a comment");
+    assert_eq!(
+        String::from_utf8_lossy(options[0].1),
+        "Made from a simulation: headers and payloads are made up, lengths are the simulated ones. Longer than simulated, \
+         for their headers: acknowledgements (62 for 60 bytes); negative acknowledgements (62 for 60 bytes); notifications \
+         (74 for 60 bytes); pause frames (60 for 43 bytes)."
+    );
+    let sizes: Vec<(usize, u32)> = packets(&blocks)
+        .iter()
+        .map(|p| (p.bytes.len(), p.length))
+        .collect();
+    // Payloads of the first and the third are whole words; the second carries telemetry.
+    assert_eq!(sizes[..3], [(1046, 1048), (1058, 1090), (558, 589)]);
 }
 
 #[test]
@@ -304,9 +325,9 @@ fn tshark_agrees() {
     // Length, good IP checksum, opcode, sequence number, padding, length of the message, kind of
     // acknowledgement; opcode, classes and time of a pause.
     let expected = [
-        "1074|1|6|0|0|2499||||",
+        "1048|1|6|0|0|2499||||",
         "1090|1|7|1|0|||||",
-        "558|1|8|2|1|||||",
+        "589|1|8|2|1|||||",
         "62|1|17|0|0||0|||",
         "62|1|17|2|0||0|||",
         "62|1|17|1|0||3|||",

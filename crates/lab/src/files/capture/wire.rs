@@ -15,6 +15,11 @@ const TIME_TO_LIVE: u8 = 64;
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const UDP: usize = 8;
+const BTH: usize = 12;
+const RETH: usize = 16;
+const AETH: usize = 4;
+/// What a congestion notification packet has instead of a payload.
+const CNP_RESERVED: usize = 16;
 const ICRC: usize = 4;
 /// Smallest Ethernet frame, without its checksum.
 const FRAME_MIN: usize = 60;
@@ -88,6 +93,22 @@ pub(super) enum Message {
     Cnp,
 }
 
+impl Message {
+    /// How long it is from its BTH on, without checks.
+    pub(super) fn length(&self) -> usize {
+        BTH + match *self {
+            Self::Write { first, payload, .. } => padded(payload) + if first { RETH } else { 0 },
+            Self::Ack { .. } | Self::Nack { .. } => AETH,
+            Self::Cnp => CNP_RESERVED,
+        }
+    }
+}
+
+/// Payloads are padded to words of four bytes.
+fn padded(payload: u32) -> usize {
+    payload.next_multiple_of(4) as usize
+}
+
 /// The queue pair of a flow at its receiver (for data) or at its sender. The first two of a
 /// network adapter are reserved.
 pub(super) const fn queue_pair(flow: u32, receiver: bool) -> u32 {
@@ -101,6 +122,29 @@ fn mac(node: u32) -> [u8; 6] {
 }
 
 impl Packet {
+    /// Shortens a payload that makes the frame longer than `wire` bytes, where there is room for the headers.
+    pub(super) fn fit(&mut self, wire: usize) {
+        let length = self.length();
+        if let Self::Roce {
+            message: Message::Write { payload, .. },
+            ..
+        } = self
+        {
+            let headers = length - padded(*payload);
+            if let Some(room) = wire.checked_sub(headers) {
+                *payload = (*payload).min((room - room % 4) as u32);
+            }
+        }
+    }
+
+    /// How long the frame is.
+    pub(super) fn length(&self) -> usize {
+        match self {
+            Self::Roce { message, .. } => ETHERNET + IPV4 + UDP + message.length() + ICRC,
+            Self::Pfc { .. } => FRAME_MIN,
+        }
+    }
+
     /// All bytes, without the frame's checksum.
     pub(super) fn bytes(&self) -> Vec<u8> {
         match self {
@@ -186,14 +230,21 @@ pub(super) fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Mes
                 (false, false) => WRITE_MIDDLE,
                 (false, true) => WRITE_LAST,
             };
-            let padded = payload.next_multiple_of(4);
-            bth(frame, opcode, (padded - payload) as u8, false, true, number);
+            let padded = padded(payload);
+            bth(
+                frame,
+                opcode,
+                (padded - payload as usize) as u8,
+                false,
+                true,
+                number,
+            );
             if first {
                 frame.extend([0; 8]);
                 frame.extend(REMOTE_KEY.to_be_bytes());
                 frame.extend(length.to_be_bytes());
             }
-            frame.resize(frame.len() + padded as usize, 0);
+            frame.resize(frame.len() + padded, 0);
         }
         Message::Ack {
             number,
@@ -209,7 +260,7 @@ pub(super) fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Mes
         }
         Message::Cnp => {
             bth(frame, CNP, 0, true, false, 0);
-            frame.extend([0; 16]);
+            frame.extend([0; CNP_RESERVED]);
         }
     }
 }
@@ -311,6 +362,50 @@ mod tests {
             ))
         );
         assert_eq!(plain.len(), 14 + 20 + 8 + 12 + 1000 + 4);
+    }
+
+    /// Of writes that are a whole number of words or not, first or not, and of all that answers.
+    #[test]
+    fn lengths_are_known_before_bytes() {
+        let write = |first, payload| Message::Write {
+            number: 7,
+            first,
+            last: true,
+            length: 9,
+            payload,
+        };
+        let (number, congested) = (7, true);
+        let ack = Message::Ack {
+            number,
+            complete: true,
+            congested,
+        };
+        let messages = [
+            write(true, 1000),
+            write(false, 997),
+            write(true, 0),
+            ack,
+            Message::Nack { number, congested },
+            Message::Cnp,
+        ];
+        for message in messages {
+            let header = Header {
+                from: 1,
+                to: 2,
+                source_port: 10_000,
+                class: 3,
+                ecn: 2,
+                queue_pair: 3,
+            };
+            let packet = Packet::Roce { header, message };
+            assert_eq!(packet.bytes().len(), packet.length());
+        }
+        let pause = Packet::Pfc {
+            node: 1,
+            class: 3,
+            quanta: 1,
+        };
+        assert_eq!(pause.bytes().len(), pause.length());
     }
 
     #[test]
