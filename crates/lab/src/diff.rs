@@ -165,7 +165,7 @@ impl Diff {
 }
 
 /// The values of a resolved scenario by their keys: `cc.hpcc.eta`, `workload[0].label`.
-fn scenario(run: &RunData) -> Result<BTreeMap<String, String>, String> {
+pub(crate) fn scenario(run: &RunData) -> Result<BTreeMap<String, String>, String> {
     let table: toml::Table = run
         .scenario
         .parse()

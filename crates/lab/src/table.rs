@@ -1,10 +1,12 @@
 //! Tables for a terminal. Pure functions from numbers to text.
 
 mod details;
+mod names;
 mod repeats;
 mod sizes;
 
 pub use details::{Detail, details, details_text};
+pub use names::{row_names, run_names};
 pub use repeats::{by_flow, difference, differing, with_interval};
 pub use repeats::{jobs as jobs_of_repeats, repeats};
 pub use sizes::slowdown_by_size;
@@ -35,34 +37,6 @@ pub fn comparison(runs: &[&Summary], width: usize) -> String {
     } else {
         by_metric(&metrics, &names, &values)
     }
-}
-
-/// Schemes; with the seed or the scenario where schemes alone are not different.
-pub fn row_names(runs: &[&Summary]) -> Vec<String> {
-    let differs = |get: fn(&Summary) -> String| runs.iter().any(|run| get(run) != get(runs[0]));
-    let scenarios = differs(|s| s.scenario.clone());
-    let seeds = differs(|s| s.seed.to_string());
-    let name = |run: &&Summary| {
-        let mut name = run.scheme.clone();
-        if scenarios {
-            name = format!("{} {name}", run.scenario);
-        }
-        if seeds {
-            name = format!("{name} #{}", run.seed);
-        }
-        name
-    };
-    let mut names: Vec<String> = runs.iter().map(name).collect();
-    // What differs in a parameter alone is told by its place among those that were named.
-    for i in 0..names.len() {
-        let same: Vec<usize> = (i..names.len()).filter(|&j| names[j] == names[i]).collect();
-        if let [_, _, ..] = same[..] {
-            for (number, j) in same.into_iter().enumerate() {
-                names[j] = format!("{} ({})", names[j], number + 1);
-            }
-        }
-    }
-    names
 }
 
 fn by_run(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> String {

@@ -76,7 +76,7 @@ pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
 /// The same where the runs are some of several repeats: `note` says so, `seeds` lead to the others.
 fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<String, RenderError> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
-    let names = table::row_names(&summaries);
+    let names = table::run_names(runs);
     let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
     let styles = palette::assign(&schemes);
     let named: Vec<charts::Named<'_>> = runs

@@ -98,7 +98,7 @@ impl What {
 /// If they do not have what is to be drawn: says what they lack.
 pub fn of_runs(runs: &[RunData], what: What) -> Result<Figure, NoFigure> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
-    let names = table::row_names(&summaries);
+    let names = table::run_names(runs);
     let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
     let styles = palette::assign(&schemes);
     let named: Vec<Named<'_>> = (runs.iter().zip(&names).zip(&styles))
