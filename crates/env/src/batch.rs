@@ -1,5 +1,7 @@
 //! What a poll tells, in flat memory.
 
+use crate::measure::Measured;
+
 /// Who waits for an action, and what they see: row by row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
@@ -15,6 +17,10 @@ pub struct Batch {
     pub observations: Vec<f32>,
     /// What came of its last action; 0 with its first question.
     pub rewards: Vec<f32>,
+    /// Whether it is the agent's first question, which no action came before.
+    pub firsts: Vec<bool>,
+    /// What was measured since its last question; empty unless [`crate::Config::measures`].
+    pub measured: Vec<Measured>,
     /// Who has left since the last poll.
     pub left: Vec<Left>,
     /// Environments whose episode is over.
@@ -55,6 +61,8 @@ impl Batch {
         self.times.clear();
         self.observations.clear();
         self.rewards.clear();
+        self.firsts.clear();
+        self.measured.clear();
         self.left.clear();
         self.over.clear();
     }

@@ -23,6 +23,8 @@ pub struct Config {
     pub reward: Reward,
     /// Who is an agent.
     pub agents: Agents,
+    /// Whether batches have what was measured, for rewards of the caller's own.
+    pub measures: bool,
 }
 
 impl Default for Config {
@@ -48,6 +50,7 @@ impl Default for Config {
             step: 0.2,
             reward: Reward::Decc,
             agents: Agents::Flow,
+            measures: false,
         }
     }
 }

@@ -162,12 +162,16 @@ impl Environment {
             return;
         };
         let width = self.config.width();
-        for &agent in &episode.waiting {
+        for (place, &agent) in episode.waiting.iter().enumerate() {
             let known = &episode.agents[agent as usize];
             batch.environments.push(number);
             batch.agents.push(agent);
             batch.times.push(known.asked_at);
             batch.rewards.push(known.reward);
+            batch.firsts.push(known.first);
+            if self.config.measures {
+                batch.measured.push(episode.measured[place].0);
+            }
             let from = agent as usize * width;
             batch
                 .observations

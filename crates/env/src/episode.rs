@@ -25,8 +25,8 @@ pub(crate) struct Episode {
     entered: Vec<bool>,
     /// Who waits for an action, in the order of the poll.
     pub(crate) waiting: Vec<u32>,
-    /// What their flows measured, summed up, and how many flows that were.
-    measured: Vec<(Measured, usize)>,
+    /// What the flows of those who wait measured, their mean, and how many flows that were.
+    pub(crate) measured: Vec<(Measured, usize)>,
     /// Bottlenecks of those who wait, and the reward that all have in common there.
     common: Vec<(u32, f32)>,
     pub(crate) stage: Stage,
@@ -48,6 +48,8 @@ pub(crate) enum Stage {
 pub(crate) struct Agent {
     /// Rows of its history that are filled.
     pub(crate) begun: bool,
+    /// Whether its last question was its first.
+    pub(crate) first: bool,
     action: f32,
     /// Queue pairs of its that are done.
     pub(crate) complete: u32,
@@ -101,6 +103,7 @@ impl Episode {
             self.agents[agent as usize].place = 0;
         }
         let mut sums = std::mem::take(&mut self.measured);
+        sums.clear();
         for Question { flow, report, path } in self.simulation.questions() {
             let agent = roster.of_flow[flow as usize];
             let Some(report) = report.filter(|_| agent != NOBODY) else {
@@ -130,8 +133,11 @@ impl Episode {
             }
             self.see(config, self.waiting[place], measured);
         }
-        sums.clear();
         self.measured = sums;
+        for &agent in &self.waiting {
+            let known = &mut self.agents[agent as usize];
+            known.first = !known.begun;
+        }
         self.reward(config, roster);
     }
 

@@ -2,6 +2,34 @@
 
 use paceline_congestion::{PathInfo, Report};
 
+/// Calls a macro with the fields that are measured of each flow.
+macro_rules! of_a_flow {
+    ($of:ident) => {
+        $of!(
+            span_us,
+            rtt_us,
+            rtt_before_us,
+            rtt_min_us,
+            base_rtt_us,
+            delivered_gbps,
+            rate_gbps,
+            line_gbps,
+            bottleneck_gbps,
+            acks,
+            loss,
+            marked,
+            queue_us,
+            switch_queue_us,
+            switch_growth,
+            switch_utilisation,
+            switch_answers,
+            in_flight,
+            bdp,
+            action
+        )
+    };
+}
+
 /// What was measured since an agent's last question: of its flow, or the mean over those flows of it that ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
@@ -109,31 +137,18 @@ impl Measured {
         self.flows = count as f64;
     }
 
+    /// How many flows it is of, and all that is measured of one, by the names of the fields.
+    pub fn columns(&self) -> [(&'static str, f64); 21] {
+        macro_rules! columns {
+            ($($field:ident),+) => { [("flows", self.flows), $((stringify!($field), self.$field)),+] };
+        }
+        of_a_flow!(columns)
+    }
+
     fn each(&mut self, other: &Self, of: impl Fn(f64, f64) -> f64) {
         macro_rules! each {
             ($($field:ident),+) => { $(self.$field = of(self.$field, other.$field);)+ };
         }
-        each!(
-            span_us,
-            rtt_us,
-            rtt_before_us,
-            rtt_min_us,
-            base_rtt_us,
-            delivered_gbps,
-            rate_gbps,
-            line_gbps,
-            bottleneck_gbps,
-            acks,
-            loss,
-            marked,
-            queue_us,
-            switch_queue_us,
-            switch_growth,
-            switch_utilisation,
-            switch_answers,
-            in_flight,
-            bdp,
-            action
-        );
+        of_a_flow!(each);
     }
 }

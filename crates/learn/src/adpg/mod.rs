@@ -274,6 +274,7 @@ pub(crate) fn config() -> Result<Config, Error> {
         step: paceline_congestion::adpg::STEP,
         reward: Reward::Adpg,
         agents: Agents::Flow,
+        ..Config::default()
     })
 }
 

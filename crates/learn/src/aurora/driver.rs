@@ -39,6 +39,7 @@ pub(super) fn config() -> Result<Config, Error> {
         step: STEP * f64::from(CUT),
         reward: Reward::Aurora,
         agents: Agents::Flow,
+        ..Config::default()
     })
 }
 

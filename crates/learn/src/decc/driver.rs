@@ -102,6 +102,7 @@ impl Episode {
             step: STEP,
             reward: Reward::Decc,
             agents: Agents::Flow,
+            ..Config::default()
         };
         let mut source = drawn.source();
         source.overrides.seed = Some(seed);
