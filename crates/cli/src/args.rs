@@ -26,7 +26,7 @@ pub(crate) struct ChangeArgs {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Simulated time after which the run ends [default: the scenario's]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
     /// Whose behaviour: exact time and no quirks, or HPCC's, the Bolt authors' or the TCD authors'
     /// ns-3 simulator, quirk by quirk, or an InfiniBand simulator

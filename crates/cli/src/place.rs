@@ -3,34 +3,50 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_lab::files::{OutputError, check_destination};
+use paceline_lab::files::{OutputError, Writing, check_destination};
 use paceline_lab::repeats::Repeats;
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_scenario::Resolved;
 
 use crate::failure::Failure;
 
+/// Where a command finds what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// To be written there.
+    New(PathBuf),
+    /// The same command left it there: to run it again would give the same bytes.
+    There(PathBuf),
+}
+
 /// The folder that `asked` names; of none, the first of `default`, `default-2`, `default-3`, .. that has
 /// nothing in it, or what these inputs left when they were run before (`same` says so). With `force` what is in
 /// `default` is replaced rather than avoided.
 ///
 /// # Errors
-/// If these inputs have been run, and that is not to be replaced: to run them again would give the same bytes.
+/// If these inputs have been run in part.
 pub(crate) fn choose(
     asked: Option<&PathBuf>,
     default: &Path,
     force: bool,
     same: impl Fn(&Path) -> bool,
-) -> Result<PathBuf, Failure> {
-    if let Some(folder) = asked {
-        return Ok(folder.clone());
+) -> Result<Place, Failure> {
+    let (folder, is_there) = match asked {
+        Some(folder) => (folder.clone(), !force && same(folder)),
+        None => first(default, same),
+    };
+    match (folder, is_there) {
+        (folder, true) if force => Ok(Place::New(folder)),
+        (folder, true) if is_partial(&folder) => Err(in_part(&folder)),
+        (folder, true) => Ok(Place::There(folder)),
+        (_, false) if force && asked.is_none() => Ok(Place::New(default.to_path_buf())),
+        (folder, false) => Ok(Place::New(folder)),
     }
-    match first(default, same) {
-        (folder, true) if force => Ok(folder),
-        (folder, true) => Err(there(&folder)),
-        (_, false) if force => Ok(default.to_path_buf()),
-        (folder, false) => Ok(folder),
-    }
+}
+
+/// The same of commands that never find theirs done.
+pub(crate) fn choose_new(asked: Option<&PathBuf>, default: &Path, force: bool) -> PathBuf {
+    choose_or_go_on(asked, default, force, |_| false)
 }
 
 /// The same for what goes on where it was stopped: `stopped` says that it was there. With `force` it is begun anew.
@@ -66,19 +82,20 @@ fn first(default: &Path, known: impl Fn(&Path) -> bool) -> (PathBuf, bool) {
     (folder, false)
 }
 
-fn there(folder: &Path) -> Failure {
-    if is_partial(folder) {
-        return Failure::arguments(format!(
-            "{} has the part of this that was done when it was interrupted. Make the whole with --force, or elsewhere with \
-             --out",
-            folder.display()
-        ));
-    }
+fn in_part(folder: &Path) -> Failure {
     Failure::arguments(format!(
-        "{} has this run: the same input, seed and version give the same bytes. Make it again with --force, or \
-         elsewhere with --out",
+        "{} has the part of this that was done when it was interrupted. Make the whole with --force, or elsewhere with \
+         --out",
         folder.display()
     ))
+}
+
+/// Says that results were there.
+pub(crate) fn tell_there(folder: &Path) {
+    say!(
+        "results in {}, of the same command earlier; --force runs it again",
+        folder.display()
+    );
 }
 
 /// Whether the run in `folder`, or one of the comparison there, was interrupted.
@@ -88,27 +105,42 @@ fn is_partial(folder: &Path) -> bool {
         .flatten()
         .flatten()
         .map(|entry| entry.path());
-    let of = |folder: &Path| fs::read_to_string(folder.join("summary.json")).ok();
-    let all = inside.filter_map(|folder| of(&folder)).chain(of(folder));
-    all.filter_map(|text| serde_json::from_str::<Summary>(&text).ok())
-        .any(|summary| summary.status == RunStatus::Partial)
+    let mut all = inside
+        .filter_map(|folder| summary(&folder))
+        .chain(summary(folder));
+    all.any(|summary| summary.status == RunStatus::Partial)
 }
 
-/// Whether `folder` is what a run of `input` left.
-pub(crate) fn is_run(folder: &Path, input: &Resolved) -> bool {
+/// Whether `folder` is what this version left of a run of `input`, with the files that are asked for.
+pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool {
     let is = |name: &str, text: &str| fs::read_to_string(folder.join(name)).is_ok_and(|there| there == text);
-    folder.join("summary.json").is_file()
+    let version = |summary: Summary| summary.version == env!("CARGO_PKG_VERSION");
+    summary(folder).is_some_and(version)
         && is("scenario.toml", &input.toml)
         && input.files.iter().all(|(name, text)| is(name, text))
+        && folder.join(writing.format.flows()).is_file()
+        && (!writing.timeline || folder.join("timeline.json").is_file())
+}
+
+fn summary(folder: &Path) -> Option<Summary> {
+    let text = fs::read_to_string(folder.join("summary.json")).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// Whether `folder` is what a comparison of these left: of each scheme the same seeds.
-pub(crate) fn is_comparison(folder: &Path, inputs: &[Vec<Resolved>]) -> bool {
+pub(crate) fn is_comparison(folder: &Path, inputs: &[Vec<Resolved>], writing: Writing) -> bool {
     let Ok(text) = fs::read_to_string(folder.join("comparison.json")) else {
         return false;
     };
     let (seeds, schemes) = if let Ok(repeats) = serde_json::from_str::<Repeats>(&text) {
-        (repeats.asked, repeats.intervals.len())
+        // Scheme by scheme; there are intervals only where the seed matters.
+        let mut schemes: Vec<&str> = repeats
+            .runs
+            .iter()
+            .map(|run| run.summary.scheme.as_str())
+            .collect();
+        schemes.dedup();
+        (repeats.asked, schemes.len())
     } else {
         let list = serde_json::from_str::<Vec<Summary>>(&text);
         (1, list.map_or(0, |list| list.len()))
@@ -117,7 +149,7 @@ pub(crate) fn is_comparison(folder: &Path, inputs: &[Vec<Resolved>]) -> bool {
         |_| Vec::new(),
         |entries| entries.flatten().map(|entry| entry.path()).collect(),
     );
-    let there = |input: &Resolved| runs.iter().any(|run| is_run(run, input));
+    let there = |input: &Resolved| runs.iter().any(|run| is_run(run, input, writing));
     schemes == inputs.len()
         && inputs
             .iter()
@@ -133,21 +165,25 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let default = tmp.path().join("a");
         let chosen = |force, same: &str| choose(None, &default, force, |folder| folder.ends_with(same)).ok();
-        assert_eq!(chosen(false, "none"), Some(default.clone()));
+        let new = |folder: PathBuf| Some(Place::New(folder));
+        assert_eq!(chosen(false, "none"), new(default.clone()));
         for name in ["a", "a-2"] {
             fs::create_dir(tmp.path().join(name)).unwrap();
             fs::write(tmp.path().join(name).join("summary.json"), "{}").unwrap();
         }
-        assert_eq!(chosen(false, "none"), Some(tmp.path().join("a-3")));
-        assert_eq!(chosen(false, "a-2"), None);
-        assert_eq!(chosen(true, "a-2"), Some(tmp.path().join("a-2")));
-        assert_eq!(chosen(true, "none"), Some(default.clone()));
+        assert_eq!(chosen(false, "none"), new(tmp.path().join("a-3")));
+        assert_eq!(chosen(false, "a-2"), Some(Place::There(tmp.path().join("a-2"))));
+        assert_eq!(chosen(true, "a-2"), new(tmp.path().join("a-2")));
+        assert_eq!(chosen(true, "none"), new(default.clone()));
         let going_on =
             |force, stopped: &str| choose_or_go_on(None, &default, force, |folder| folder.ends_with(stopped));
         assert_eq!(going_on(false, "none"), tmp.path().join("a-3"));
         assert_eq!(going_on(false, "a-2"), tmp.path().join("a-2"));
         assert_eq!(going_on(true, "a-2"), default);
         let named = tmp.path().join("b");
-        assert_eq!(choose(Some(&named), &default, false, |_| false).ok(), Some(named));
+        let asked = |force, same| choose(Some(&named), &default, force, |_| same).ok();
+        assert_eq!(asked(false, false), new(named.clone()));
+        assert_eq!(asked(false, true), Some(Place::There(named.clone())));
+        assert_eq!(asked(true, true), new(named.clone()));
     }
 }

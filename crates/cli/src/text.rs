@@ -3,7 +3,7 @@
 use paceline_lab::table;
 use terminal_size::{Height, Width};
 
-pub(crate) use paceline_lab::layout::{columns, nearest, sparkline, table, wrap};
+pub(crate) use paceline_lab::layout::{among_many, columns, nearest, sparkline, table, wrap};
 
 /// Columns of a terminal; of none, those that a table may have.
 pub(crate) fn width(terminal: Option<(Width, Height)>) -> usize {

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{SMALL, command, folder_with, run, said};
+use common::{SMALL, command, folder_with, run, said, stdout};
 use insta::assert_snapshot;
 
 /// What is said of a scenario text, with further arguments.
@@ -139,9 +139,45 @@ fn an_earlier_run_is_replaced_only_when_told() {
             .code()
     };
     assert_eq!(status(&[]), Some(0));
-    assert!(path.join("results/small-hpcc-1/summary.json").is_file());
-    assert_eq!(status(&[]), Some(2));
+    let summary = || fs::read_to_string(path.join("results/small-hpcc-1/summary.json")).unwrap();
+    let first = summary();
+    assert_eq!(status(&[]), Some(0));
+    assert_eq!(summary(), first, "it was not run again");
     assert_eq!(status(&["--force"]), Some(0));
+    assert_ne!(summary(), first, "processor time at least");
+    let elsewhere = ["--out", "results/small-hpcc-1"];
+    assert_eq!(status(&elsewhere), Some(0));
+    assert_eq!(status(&[&elsewhere[..], &["--seed", "2"]].concat()), Some(2));
+}
+
+/// A command that was carried out shows what it showed, and says so.
+#[test]
+fn the_same_command_shows_the_same() {
+    let folder = folder_with("my.toml", SMALL);
+    let path = folder.path();
+    let compare = ["compare", "my.toml", "--schemes", "hpcc,dctcp"];
+    for args in [
+        &["run", "my.toml"][..],
+        &["run", "my.toml", "--json"],
+        &["run", "my.toml", "--buckets", "2"],
+        &["run", "my.toml", "--out", "mine", "--format", "parquet"],
+        &compare,
+        &[&compare[..], &["--json"]].concat(),
+        &[&compare[..], &["--repeats", "2", "--out", "two"]].concat(),
+    ] {
+        let (first, again) = (run(path, args), run(path, args));
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        assert!(again.status.success(), "{args:?}: {}", text(&again.stderr));
+        assert_eq!(text(&first.stdout), text(&again.stdout), "{args:?}");
+        let told = text(&again.stderr);
+        assert!(
+            told.contains("of the same command earlier; --force runs it again"),
+            "{args:?}: {told}"
+        );
+    }
+    // Without what is asked for now it is another one.
+    let other = run(path, &["run", "my.toml", "--format", "perfetto"]);
+    assert!(other.status.success() && path.join("results/small-hpcc-1-2/timeline.json").is_file());
 }
 
 #[test]
@@ -246,5 +282,133 @@ fn too_many_repeats() {
     assert!(
         text.contains("expected a number of seeds from 1 to 10000"),
         "{text}"
+    );
+}
+
+/// What people type who have not read much: one mistake each, which is told once, with what to do.
+#[test]
+fn first_steps() {
+    let folder = folder_with("my.toml", SMALL);
+    let path = folder.path();
+    let made = [
+        &["run", "my.toml", "--out", "one"][..],
+        &["compare", "my.toml", "--schemes", "hpcc,dctcp", "--out", "two"],
+        &["sweep", "my.toml", "--over=cc.scheme=hpcc,dctcp", "--out", "grid"],
+    ];
+    for args in made {
+        assert!(run(path, &[args, &["-q"]].concat()).status.success(), "{args:?}");
+    }
+    fs::write(path.join("table.csv"), "a,b,c\n1,2,3\n").unwrap();
+    fs::write(
+        path.join("job.toml"),
+        SMALL.replace(
+            "[[workload]]\n",
+            "[job]\nlabel = \"a\"\n[job.step]\ncompute = \"1us\"\n[[workload]]\n",
+        ),
+    )
+    .unwrap();
+    fs::write(
+        path.join("step.toml"),
+        SMALL.replace(
+            "[[workload]]\n",
+            "[[job]]\nlabel = \"a\"\n[job.step]\ncompute = \"1us\"\n[[workload]]\n",
+        ),
+    )
+    .unwrap();
+    let host = "name = \"ring\"\n[topology.graph]\nnodes = 4\nswitches = [0]\nlinks = [{ a = 0, b = 1 }, { a = 1, b = 2 }, { a = 2, b = 3 }]\n\
+                [[workload]]\nflows = [{ src = 1, dst = 3, size = \"1KB\" }]\n[cc]\nscheme = \"hpcc\"\n";
+    fs::write(path.join("chained-hosts.toml"), host).unwrap();
+    for (line, expected) in [
+        ("run incats-16", "did you mean `incast-16`, `incast-20` or"),
+        ("run zzz", "the nearest are"),
+        (
+            "run myy.toml",
+            "there is no file `myy.toml` (did you mean `my.toml`?)",
+        ),
+        (
+            "run other/thing.toml",
+            "there is no file `other/thing.toml` (`paceline list scenarios`",
+        ),
+        ("run one/summary.json", "is JSON: expected a scenario"),
+        ("run table.csv", "is a table of CSV: expected a scenario"),
+        ("run one/report.html", "is a page: expected a scenario"),
+        ("run two", "it is a comparison's, whose runs have folders in it"),
+        (
+            "run my.toml --seed -1",
+            "invalid value '-1' for '--seed <N>': expected a whole number, not below zero",
+        ),
+        ("run my.toml --seed x", "expected a whole number, not below zero"),
+        (
+            "run my.toml --duration -5us",
+            "invalid value '-5us' for '--duration <TIME>'",
+        ),
+        (
+            "run my.toml --scheme dcqcn,hpcc",
+            "`paceline compare INPUT --schemes dcqcn,hpcc` runs several",
+        ),
+        ("run my.toml --set hpcc.eta=0.9", "did you mean `cc.hpcc`?"),
+        ("run my.toml --set ecn.kmin=1KB", "did you mean `network.ecn`?"),
+        ("run my.toml --set kmin=1KB", "did you mean `network.ecn.kmin`?"),
+        ("run my.toml --set cc.dcqcn.gg=0.1", "did you mean `g`?"),
+        (
+            "run job.toml",
+            "expected a list, found one table (there may be several: write `[[job]]`)",
+        ),
+        (
+            "run step.toml",
+            "expected a list, found one table (there may be several: write `[[job.step]]`)",
+        ),
+        (
+            "run chained-hosts.toml",
+            "there is no path from host 1 to host 3 (links lead there through other hosts, but hosts do not forward",
+        ),
+        ("report nosuch", "there is no folder nosuch"),
+        ("report onee", "there is no folder onee: did you mean one?"),
+        (
+            "report my.toml",
+            "my.toml is a file: expected the folder of a run",
+        ),
+        ("plot onee --what queue -o a.svg", "did you mean one?"),
+        ("diff one onee", "did you mean one?"),
+        (
+            "collect gridd",
+            "is not the folder of a sweep: there is no sweep.json in it: did you mean grid?",
+        ),
+        (
+            "collect one",
+            "is not the folder of a sweep: there is no sweep.json in it",
+        ),
+        ("explain network.ecn.kminn", "did you mean `network.ecn.kmin`"),
+        (
+            "export adpg",
+            "`adpg` is a neural network, not a forest: forests that ship: adpg-tree-100",
+        ),
+        ("export adpg-tree-10", "did you mean `adpg-tree-100`?"),
+        ("reproduce zzz", "`paceline list reproductions` has all"),
+        ("bench --only incast-2", "did you mean `incast-20`"),
+        (
+            "sweep my.toml --over topology.star.rate={from=100Gbps,to=200GB,steps=3}",
+            "the ends of a range have one unit: found `Gbps` and `GB`",
+        ),
+        (
+            "sweep my.toml --over cc.hpcc.eta={from=0.5,too=0.9,steps=3}",
+            "did you mean `to`?",
+        ),
+    ] {
+        let args: Vec<&str> = line.split(' ').collect();
+        let output = run(path, &args);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {told}");
+        assert!(told.contains(expected), "{line}: {told}");
+        assert_eq!(told.matches("error: ").count(), 1, "{line}: {told}");
+    }
+    // Ranges have units.
+    let grid = "sweep my.toml --over topology.star.rate={from=100Gbps,to=400Gbps,steps=3} --out rates";
+    let told = stdout(path, &grid.split(' ').collect::<Vec<_>>());
+    assert!(
+        ["100Gbps", "250Gbps", "400Gbps"]
+            .iter()
+            .all(|rate| told.contains(rate)),
+        "{told}"
     );
 }

@@ -365,9 +365,33 @@ fn why_of_a_label() {
     let told = stdout(folder.path(), &["why", "a", "mine"]);
     assert!(told.contains("of mine, the slowest first"), "{told}");
     assert!(refused(&folder, &["why", "a", "mime"]).contains("did you mean `mine`?"));
+    // In whatever order of arguments as many as are asked for; but a flow is one.
+    let told = stdout(folder.path(), &["why", "a", "mine", "--top", "1"]);
+    assert!(told.starts_with("the slowest of 2 flows of mine"), "{told}");
+    assert!(refused(&folder, &["why", "a", "0", "--top", "1"]).contains("flow 0 is one flow"));
     // A sweep is told as what it is.
     let sweep = ["sweep", "my.toml", "--over=cc.scheme=hpcc,dcqcn", "--out=s", "-q"];
     stdout(folder.path(), &sweep);
     assert!(refused(&folder, &["why", "s"]).contains("it is a sweep's"));
     assert!(refused(&folder, &["diff", "s", "a"]).contains("a sweep's"));
+}
+
+/// A job stands for its steps, whose flows have labels of their own.
+#[test]
+fn why_of_a_job() {
+    let text = SMALL.replacen(
+        "[[workload]]",
+        "[[job]]\nlabel = \"llm\"\nranks = 3\n\n[[job.step]]\nlabel = \"sum\"\nall-reduce = { algorithm = \"ring\", size = \"30KB\" }\n\n\
+         [[job.step]]\nlabel = \"swap\"\nall-to-all = { size = \"10KB\" }\n\n[[workload]]\nlabel = \"llm2\"",
+        1,
+    );
+    let folder = folder_with("my.toml", &text);
+    stdout(folder.path(), &["run", "my.toml", "--out", "a"]);
+    let told = stdout(folder.path(), &["why", "a", "llm", "--top", "3"]);
+    // 12 transfers of the ring, 6 of the exchange.
+    assert!(told.starts_with("the 3 slowest of 18 flows of llm"), "{told}");
+    let step = stdout(folder.path(), &["why", "a", "llm/swap"]);
+    assert!(step.starts_with("all 6 flows of llm/swap"), "{step}");
+    let refused = refused(&folder, &["why", "a", "training"]);
+    assert!(refused.contains(": llm, llm/sum, llm/swap, llm2"), "{refused}");
 }

@@ -94,6 +94,26 @@ fn names() -> Vec<&'static str> {
     names
 }
 
+/// All keys of a scenario, parameters of schemes among them, that are written with a dot.
+fn keys() -> Vec<String> {
+    let sections = builtin::sections()
+        .iter()
+        .filter(|section| !section.name.is_empty());
+    let of_section = |section: &'static Entry| {
+        let keys = section.parameters.iter();
+        keys.map(move |key| format!("{}.{}", section.name, key.name))
+    };
+    let of_scheme = |scheme: &paceline_congestion::registry::Scheme| {
+        let keys = (scheme.params)().into_iter();
+        keys.map(|key| format!("{}.{}", scheme.name, key.name))
+            .collect::<Vec<_>>()
+    };
+    let sections = sections.flat_map(of_section);
+    sections
+        .chain(SCHEMES.iter().flat_map(|scheme| of_scheme(scheme)))
+        .collect()
+}
+
 /// The page that lists everything that has one.
 pub fn index(width: usize) -> String {
     let mut text = String::new();
@@ -113,7 +133,9 @@ pub fn index(width: usize) -> String {
 /// What is said of a name that there is not: those that are nearly it, and the pages that have the word.
 pub(crate) fn missing(name: &str) -> String {
     let names = names();
-    let near: Vec<String> = layout::nearest_few(name, names.iter().copied(), 3)
+    let keys = keys();
+    let known = names.iter().copied().chain(keys.iter().map(String::as_str));
+    let near: Vec<String> = layout::nearest_few(name, known, 3)
         .into_iter()
         .map(|near| format!("`{near}`"))
         .collect();
@@ -194,6 +216,25 @@ mod tests {
         );
         assert!(of("network.ecn.pmax").contains("0.2"));
         assert!(of("seed").contains("seed"));
+        assert!(
+            of("cc.dcqcn.g").starts_with("dcqcn.g\n\nparameter"),
+            "{}",
+            of("cc.dcqcn.g")
+        );
+        assert_eq!(
+            of("cc.dcqcn.rate-ai"),
+            of("dcqcn.rate_ai").replace("rate_ai", "rate-ai")
+        );
+        let both = of("g");
+        assert!(
+            both.contains("cc.dcqcn.g ") && both.contains("cc.dctcp.g "),
+            "{both}"
+        );
+        assert!(of("min-rate").contains("cc.hpcc.min-rate"));
+        assert!(crate::explain("dcqcn.eta", 100).is_err());
+        let near = |name: &str| crate::explain(name, 100).unwrap_err();
+        assert!(near("network.ecn.kminn").contains("did you mean `network.ecn.kmin`"));
+        assert!(near("cc.dcqcn.rate-aii").contains("`dcqcn.rate-ai`"));
         // Those that have the word in their names first.
         assert!(pages_with("credits", &names())[0].contains("credits"));
     }

@@ -1,6 +1,7 @@
 //! The page of a name.
 
-use paceline_congestion::registry::{Alias, Scheme, SchemeParams, WindowMode};
+use paceline_congestion::params::ParamDoc;
+use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, WindowMode};
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
@@ -12,8 +13,16 @@ use crate::{example, index, learning, mechanisms, models, vendor};
 /// There is nothing of this name, and what may have been meant; or the file is damaged.
 pub fn explain(name: &str, width: usize) -> Result<String, String> {
     let name = name.trim().trim_start_matches("cc.");
-    if let Some(page) = page(name, width).or_else(|| mechanisms::part(name, width)) {
+    if let Some(page) = page(name, width) {
         return Ok(page);
+    }
+    // A key may be one of the scenario's and a parameter of schemes.
+    let parameters = parameters_called(name, width);
+    match (mechanisms::part(name, width), parameters) {
+        (None, None) => {}
+        (Some(keys), None) => return Ok(keys),
+        (None, Some(parameters)) => return Ok(format!("{name}\n\n{parameters}")),
+        (Some(keys), Some(parameters)) => return Ok(format!("{keys}\n{parameters}")),
     }
     models::page_of_file(name, width)?.ok_or_else(|| index::missing(name))
 }
@@ -88,6 +97,32 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
     page
 }
 
+/// The table of `scheme.parameter`, or of a parameter in all schemes that have it.
+fn parameters_called(name: &str, width: usize) -> Option<String> {
+    let (of, parameter) = match name.rsplit_once('.') {
+        Some((scheme, parameter)) => (
+            Some(paceline_congestion::registry::find(scheme).ok()?.0.name),
+            parameter,
+        ),
+        None => (None, name),
+    };
+    let parameter = parameter.replace('_', "-");
+    let asked = SCHEMES
+        .iter()
+        .filter(|scheme| of.is_none_or(|of| of == scheme.name));
+    let mut rows = Vec::new();
+    for scheme in asked {
+        let docs = (scheme.params)();
+        let found = docs.iter().filter(|doc| doc.name == parameter);
+        rows.extend(found.flat_map(|doc| parameter_rows(doc, &format!("cc.{}.", scheme.name))));
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    rows.insert(0, PARAMETER_HEAD.map(str::to_string).to_vec());
+    Some(layout::columns(&rows, width))
+}
+
 fn window_of(scheme: &Scheme, width: usize) -> String {
     let window = match scheme.default_window {
         WindowMode::Off => "off: bytes in flight are not bounded",
@@ -126,24 +161,32 @@ fn parameter_table(scheme: &Scheme, width: usize) -> String {
     if docs.is_empty() {
         return "There are no parameters.\n".to_string();
     }
-    let mut rows = Vec::new();
-    for doc in &docs {
-        let unit = if doc.unit.is_empty() {
-            String::new()
-        } else {
-            format!("unit {}; ", doc.unit)
-        };
-        rows.push(vec![doc.name.clone(), doc.default.clone(), doc.help.clone()]);
-        if let Some(only) = doc.only {
-            let when = format!("acts with {} = {} only", only.param, only.values.join(" or "));
-            rows.push(vec![String::new(), String::new(), when]);
-        }
-        let about = format!("{unit}{}; default from: {}", doc.range, doc.source);
-        rows.push(vec![String::new(), String::new(), about]);
-    }
-    let head = ["parameter", "default", "what; unit; range; source"];
-    rows.insert(0, head.map(str::to_string).to_vec());
+    let mut rows = vec![PARAMETER_HEAD.map(str::to_string).to_vec()];
+    rows.extend(docs.iter().flat_map(|doc| parameter_rows(doc, "")));
     layout::columns(&rows, width)
+}
+
+const PARAMETER_HEAD: [&str; 3] = ["parameter", "default", "what; unit; range; source"];
+
+/// Rows of a table: what a parameter is, when it acts, and what values it takes.
+fn parameter_rows(doc: &ParamDoc, before: &str) -> Vec<Vec<String>> {
+    let unit = if doc.unit.is_empty() {
+        String::new()
+    } else {
+        format!("unit {}; ", doc.unit)
+    };
+    let mut rows = vec![vec![
+        format!("{before}{}", doc.name),
+        doc.default.clone(),
+        doc.help.clone(),
+    ]];
+    if let Some(only) = doc.only {
+        let when = format!("acts with {} = {} only", only.param, only.values.join(" or "));
+        rows.push(vec![String::new(), String::new(), when]);
+    }
+    let about = format!("{unit}{}; default from: {}", doc.range, doc.source);
+    rows.push(vec![String::new(), String::new(), about]);
+    rows
 }
 
 fn entry_page(entry: &Entry, place: &str, shared: &[Parameter], width: usize) -> String {

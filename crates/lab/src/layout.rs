@@ -1,5 +1,7 @@
 //! Plain text for terminals: columns, wrapped paragraphs, and names that are nearly right.
 
+pub use paceline_scenario::diagnostics::{among_many, nearest, nearest_few};
+
 /// Columns but the last one are no wider than this, where words can be broken.
 const WIDEST: usize = 28;
 
@@ -89,24 +91,6 @@ pub fn sparkline(values: &[f64]) -> String {
         BLOCKS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1]
     };
     values.iter().map(block).collect()
-}
-
-/// The one of `names` that `word` was probably meant to be.
-pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest_few(word, names, 1).pop()
-}
-
-/// The nearest of `names`, so many, if `word` was probably meant to be the first of them.
-pub fn nearest_few<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
-    let word = word.to_lowercase();
-    let distance = |name: &str| strsim::damerau_levenshtein(&word, &name.to_lowercase());
-    let mut near: Vec<(usize, &str)> = names.into_iter().map(|name| (distance(name), name)).collect();
-    near.sort_by_key(|(distance, _)| *distance);
-    let close = |(distance, name): &(usize, &str)| distance * 5 <= name.len().max(word.len()) * 2;
-    if !near.first().is_some_and(close) {
-        return Vec::new();
-    }
-    near.into_iter().take(most).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]

@@ -15,6 +15,11 @@ pub(crate) fn configure(
     let config = blocks.configure(name).map_err(|error| {
         let problem = Problem::new(format!("unknown scheme `{name}`")).at(place);
         let all = format!("the schemes are {}", error.names.join(", "));
+        if name.contains(',') {
+            return problem
+                .label("one scheme")
+                .help(format!("`paceline compare INPUT --schemes {name}` runs several"));
+        }
         match error
             .nearest
             .or_else(|| nearest(name, error.names.iter().copied()))

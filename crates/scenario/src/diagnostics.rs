@@ -290,23 +290,78 @@ impl miette::Diagnostic for Report {
 }
 
 /// The one of `names` that `word` is nearest to, if it is near enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    names
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&word, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance * 5 <= name.len().max(word.len()) * 2)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_few(word, names, 1).pop()
 }
 
-/// "did you mean `x`?", or the list of what there is.
+/// The nearest of `names`, so many, if the first of them is near enough to be meant by `word`.
+pub fn nearest_few<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let near = by_distance(word, names);
+    // Of short names, a letter more or less.
+    let longer = |a: &str, b: &str| !b.is_empty() && a.len() == b.len() + 1 && a.contains(b);
+    let close = |(distance, name): &(usize, &str)| {
+        distance * 5 <= name.len().max(word.len()) * 2 || longer(name, word) || longer(word, name)
+    };
+    match near.first().is_some_and(close) {
+        true => near.into_iter().take(most).map(|(_, name)| name).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// All names with how far they are from `word`, the nearest first; of equals the one that stands first.
+fn by_distance<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
+    let word = word.to_lowercase();
+    let distance = |name: &str| strsim::damerau_levenshtein(&word, &name.to_lowercase());
+    let mut near: Vec<(usize, &str)> = names.into_iter().map(|name| (distance(name), name)).collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near
+}
+
+/// So many names are listed where none is meant; of more, a few.
+const LISTED: usize = 12;
+/// Those few.
+const FEW: usize = 3;
+
+/// "did you mean `x`?", or the list of what there is, of a long one those that come nearest.
 pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    let near = by_distance(word, names.clone());
     match nearest(word, names.clone()) {
         Some(name) => format!("did you mean `{name}`?"),
+        None if near.len() > LISTED => {
+            let few: Vec<_> = near
+                .iter()
+                .take(FEW)
+                .map(|(_, name)| format!("`{name}`"))
+                .collect();
+            format!("there are {}, among them {}", near.len(), few.join(", "))
+        }
         None => {
             let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
             format!("there is {}", names.join(", "))
         }
+    }
+}
+
+/// "did you mean `x`, `y` or `z`?" of a name among many; where none is near, those that have a part of it or come nearest.
+pub fn among_many<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    let lower = word.to_lowercase();
+    let mut few = nearest_few(word, names.clone(), FEW);
+    let meant = !few.is_empty();
+    let has = |name: &&str| !lower.is_empty() && name.to_lowercase().contains(&lower);
+    let others = by_distance(word, names.clone()).into_iter().map(|(_, name)| name);
+    for name in names.into_iter().filter(has).chain(others) {
+        if few.len() < FEW && !few.contains(&name) {
+            few.push(name);
+        }
+    }
+    let quoted: Vec<String> = few.iter().map(|name| format!("`{name}`")).collect();
+    let list = match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => return "there are none".to_owned(),
+    };
+    match meant {
+        true => format!("did you mean {list}?"),
+        false => format!("the nearest are {}.", list.replace(" or ", " and ")),
     }
 }

@@ -2,6 +2,7 @@
 
 mod axes;
 mod inherited;
+mod range;
 mod reader;
 mod writer;
 
@@ -318,10 +319,22 @@ fn schema_problem(error: &reader::Error, texts: &Texts) -> Problem {
     let message = error.message().trim_end().to_string();
     let place = error.span().map(|span| texts.at(span));
     let mut problem = unknown(&message).unwrap_or_else(|| Problem::new(in_words(&message)));
+    if let (reader::ONE_TABLE, Some(span)) = (message.as_str(), error.span()) {
+        problem = problem.help(several(texts.main().text().get(span).unwrap_or_default()));
+    }
     if let Some(place) = &place {
         problem = problem.at(place);
     }
     problem
+}
+
+/// How a list of tables is written of which there is one, with this header or value.
+fn several(written: &str) -> String {
+    let header = written.lines().next().unwrap_or_default().trim();
+    match header.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((path, _)) => format!("there may be several: write `[[{path}]]`"),
+        None => "there may be several: write `[{ .. }]`".to_owned(),
+    }
 }
 
 /// Serde's message without the names of our types.
@@ -333,11 +346,15 @@ fn in_words(message: &str) -> String {
         ("u64", "a whole number, not negative"),
         ("usize", "a whole number, not negative"),
         ("f64", "a number"),
+        ("a sequence", "a list"),
+        ("a map", "a table"),
+        ("a string", "a text"),
         ("a nonzero u32", "a whole number from 1 to 4294967295"),
     ];
     let Some((found, expected)) = message.split_once(", expected ") else {
         return message.to_string();
     };
+    let expected = expected.trim_end_matches(',');
     let expected = types
         .iter()
         .find(|(name, _)| *name == expected)
@@ -346,8 +363,36 @@ fn in_words(message: &str) -> String {
         .iter()
         .find_map(|prefix| found.strip_prefix(prefix));
     match found {
-        Some(found) => format!("expected {}, found {found}", expected.trim_end_matches(',')),
+        Some(found) => {
+            let found = match found {
+                "sequence" => "a list",
+                "map" => "a table",
+                other => other,
+            };
+            format!("expected {expected}, found {found}")
+        }
         None => message.to_string(),
+    }
+}
+
+/// Where a key stands that is right in another place: a section, a scheme's block.
+fn elsewhere(found: &str) -> Option<String> {
+    if let Some(scheme) = SCHEMES.iter().find(|scheme| scheme.name == found) {
+        return Some(format!("cc.{}", scheme.name));
+    }
+    let sections = || {
+        crate::builtin::sections()
+            .iter()
+            .filter(|section| !section.name.is_empty())
+    };
+    let is_section = |section: &&crate::builtin::Entry| section.name.rsplit('.').next() == Some(found);
+    if let Some(section) = sections().find(is_section) {
+        return Some(section.name.to_string());
+    }
+    let mut with = sections().filter(|section| section.parameters.iter().any(|key| key.name == found));
+    match (with.next(), with.next()) {
+        (Some(section), None) => Some(format!("{}.{found}", section.name)),
+        _ => None,
     }
 }
 
@@ -419,6 +464,12 @@ fn unknown(message: &str) -> Option<Problem> {
         Some(name) => problem
             .label(format!("did you mean `{name}`?"))
             .help(format!("did you mean `{name}`? {expected}")),
-        None => problem.label(format!("no such {what}")).help(expected),
+        None => problem.label(format!("no such {what}")).help(
+            elsewhere(found)
+                .filter(|_| what == "key")
+                .map_or(expected.clone(), |path| {
+                    format!("did you mean `{path}`? {expected}")
+                }),
+        ),
     })
 }

@@ -214,11 +214,11 @@ fn shipped(name: &str) -> Result<&'static builtin::Shipped, Problem> {
     let found = builtin::scenarios().iter().find(|shipped| shipped.name == name);
     found.ok_or_else(|| {
         let problem = Problem::new(format!("`{name}` is neither a file nor a scenario that ships"));
-        let list: Vec<_> = names().collect();
-        problem.help(match diagnostics::nearest(name, names()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("scenarios that ship: {}", list.join(", ")),
-        })
+        problem.help(format!(
+            "{} `paceline list scenarios` has all {}",
+            diagnostics::among_many(name, names()),
+            names().count()
+        ))
     })
 }
 

@@ -25,9 +25,10 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
         let inside = ["scenario.toml", "config.txt"].map(|name| path.join(name));
         let found = inside.into_iter().find(|file| file.is_file());
         found.ok_or_else(|| {
-            let sweep = path.join("sweep.json").is_file();
-            let whose = if sweep {
+            let whose = if path.join("sweep.json").is_file() {
                 ": it is a sweep's, whose runs are in its folder `runs`"
+            } else if path.join("comparison.json").is_file() {
+                ": it is a comparison's, whose runs have folders in it"
             } else {
                 ""
             };
@@ -44,6 +45,11 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
                 .help(format!("did you mean `{}`?", near.display()))
                 .into());
         }
+        if path.extension().is_some() || path.components().count() > 1 {
+            return Err(Problem::new(format!("there is no file `{input}`"))
+                .help("`paceline list scenarios` names those that ship")
+                .into());
+        }
         let shipped = shipped(input)?;
         let source = Source::new(format!("{input}.toml"), shipped.text);
         return Ok(Opened::Toml(source, shipped.files(), input.to_string()));
@@ -54,6 +60,11 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
         return Err(Problem::new(message)
             .help("give the config.txt that names it; or write a scenario with `[[workload]] file = \"..\"`")
             .into());
+    }
+    if let Some(kind) = other_kind(source.text()) {
+        let message =
+            format!("`{input}` is {kind}: expected a scenario (.toml), a config.txt, or a folder with one");
+        return Err(Problem::new(message).into());
     }
     if ns3::config::looks_like_config(source.text()) {
         return Ok(Opened::Config(source, path));
@@ -67,8 +78,8 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
 fn file_beside(missing: &Path) -> Option<PathBuf> {
     let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty());
     let wanted = missing.extension().is_some() || folder.is_some();
-    let folder = folder.unwrap_or(Path::new("."));
-    let files = wanted.then(|| std::fs::read_dir(folder).ok()).flatten()?;
+    let inside = folder.unwrap_or(Path::new("."));
+    let files = wanted.then(|| std::fs::read_dir(inside).ok()).flatten()?;
     let names: Vec<String> = files
         .flatten()
         .map(|file| file.file_name().to_string_lossy().into_owned())
@@ -76,13 +87,30 @@ fn file_beside(missing: &Path) -> Option<PathBuf> {
         .collect();
     let name = missing.file_name()?.to_string_lossy();
     let near = diagnostics::nearest(&name, names.iter().map(String::as_str))?;
-    Some(folder.join(near))
+    Some(folder.map_or_else(|| PathBuf::from(near), |folder| folder.join(near)))
 }
 
 /// Whether a text has nothing but numbers, several in a line: flows, or a topology.
 fn looks_like_flows(text: &str) -> bool {
     let mut words = text.split_whitespace().take(8).peekable();
     words.peek().is_some() && words.all(|word| word.parse::<f64>().is_ok())
+}
+
+/// What a text is that is a result of a run, or a table, and no scenario.
+fn other_kind(text: &str) -> Option<&'static str> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let (first, second) = (lines.next()?.trim_start(), lines.next().unwrap_or_default());
+    let commas = |line: &str| line.matches(',').count();
+    match first {
+        _ if first.starts_with('{') => Some("JSON"),
+        _ if first.starts_with("<!DOCTYPE") || first.starts_with("<html") || first.starts_with("<svg") => {
+            Some("a page")
+        }
+        _ if commas(first) > 1 && commas(first) == commas(second) && !first.contains('=') => {
+            Some("a table of CSV")
+        }
+        _ => None,
+    }
 }
 
 /// What a scenario of this file is called that has no name.

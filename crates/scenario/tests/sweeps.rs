@@ -223,7 +223,7 @@ fn mistakes_in_the_form() {
         (
             "[sweep]\nx = { from = \"1Gbps\", to = 2, steps = 3 }\n",
             &[],
-            "my.toml:10:14: expected a number",
+            "my.toml:10:28: the ends of a range have one unit: found `Gbps` and none",
         ),
     ] {
         let scenario = Scenario::new(sweep);

@@ -176,10 +176,10 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Workload>, Failure> {
             .and_then(|n| WORKLOADS.get(n.wrapping_sub(1)));
         let named = || WORKLOADS.iter().find(|workload| workload.name == name);
         number.or_else(named).ok_or_else(|| {
-            let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+            let names = WORKLOADS.iter().map(|workload| workload.name);
             Failure::arguments(format!(
-                "--only: there is no workload `{name}`; there is: {}",
-                names.join(", ")
+                "--only: there is no workload `{name}`: {}",
+                crate::text::among_many(name, names)
             ))
         })
     };

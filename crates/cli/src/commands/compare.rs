@@ -14,10 +14,12 @@ use paceline_report::{together, write_compared};
 use paceline_reproduce as reproduce;
 use paceline_scenario::Resolved;
 
+use super::report;
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs, repeats};
 use crate::failure::{Done, Ended, Failure};
+use crate::place::{self, Place};
 use crate::progress::{Meter, share_text};
-use crate::{input, interrupt, output, place, say};
+use crate::{input, interrupt, output, say};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,9 +76,12 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let first = &inputs[0][0];
     let default = output::default_folder(&first.name, "compare", first.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
-    let folder = place::choose(asked, &default, force, |folder| {
-        place::is_comparison(folder, &inputs)
-    })?;
+    let writing = args.output.writing();
+    let same = |folder: &Path| !args.changes.check && place::is_comparison(folder, &inputs, writing);
+    let (folder, is_there) = match place::choose(asked, &default, force, same)? {
+        Place::New(folder) => (folder, false),
+        Place::There(folder) => (folder, true),
+    };
     let beside = match args.beside {
         Some(Beside::ThesisTable6) => true,
         Some(Beside::None) => false,
@@ -85,12 +90,19 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let comparison = Comparison {
         inputs,
         folder: &folder,
-        writing: args.output.writing(),
+        writing,
         jobs: args.jobs.count(),
         say: args.say,
         beside,
         buckets,
     };
+    if is_there {
+        comparison.show_again()?;
+        if !args.say.quiet {
+            place::tell_there(&folder);
+        }
+        return Ok(Done::All);
+    }
     let done = comparison.run()?;
     if !args.say.quiet {
         say!(
@@ -108,6 +120,9 @@ fn inputs(args: &CompareArgs) -> Result<Vec<Vec<Resolved>>, Failure> {
     let changes = args.changes.overrides(None, args.threads);
     Ok(compare::inputs(&args.input, &changes, &schemes, args.repeats)?)
 }
+
+/// What is shown of a run.
+type Shown<'a> = (&'a Summary, &'a FlowRows);
 
 /// Runs that belong together, and where they go.
 pub(super) struct Comparison<'a> {
@@ -140,7 +155,11 @@ impl Comparison<'_> {
         if !finished.is_empty() {
             let repeats = together(&self.inputs, &finished);
             write_compared(self.folder, &finished, repeats.as_ref(), self.writing)?;
-            self.show(&finished, repeats.as_ref())?;
+            let shown: Vec<Shown<'_>> = finished
+                .iter()
+                .map(|one| (&one.run.summary, &one.run.flows))
+                .collect();
+            self.show(&shown, repeats.as_ref())?;
             if !self.say.quiet {
                 unaccounted(&finished);
             }
@@ -176,19 +195,30 @@ impl Comparison<'_> {
         }
     }
 
-    fn show(&self, runs: &[One<'_>], repeats: Option<&Repeats>) -> Result<(), Failure> {
+    /// Shows what the same comparison left in its folder.
+    fn show_again(&self) -> Result<(), Failure> {
+        if !self.say.quiet {
+            output::input_warnings(&InputWarnings::of(self.inputs.iter().flatten()));
+        }
+        let repeats = report::repeats_in(self.folder)?;
+        let runs = report::read_runs(&[self.folder.to_path_buf()], None)?;
+        let shown: Vec<Shown<'_>> = runs.iter().map(|run| (&run.summary, &run.flows)).collect();
+        self.show(&shown, repeats.as_ref())
+    }
+
+    fn show(&self, runs: &[Shown<'_>], repeats: Option<&Repeats>) -> Result<(), Failure> {
         // Of runs that are the same with every seed one is shown.
-        let listed = |one: &&One<'_>| {
+        let listed = |(summary, _): &&Shown<'_>| {
             repeats.is_none_or(|repeats| {
                 let mut known = repeats
                     .runs
                     .iter()
                     .map(|run| (&run.summary.scheme, run.summary.seed));
-                known.any(|known| known == (&one.run.summary.scheme, one.run.summary.seed))
+                known.any(|known| known == (&summary.scheme, summary.seed))
             })
         };
-        let runs: Vec<&One<'_>> = runs.iter().filter(listed).collect();
-        let summaries: Vec<&Summary> = runs.iter().map(|one| &one.run.summary).collect();
+        let runs: Vec<Shown<'_>> = runs.iter().filter(listed).copied().collect();
+        let summaries: Vec<&Summary> = runs.iter().map(|(summary, _)| *summary).collect();
         let together = repeats.filter(|repeats| repeats.seed_matters);
         let width = output::stdout_width();
         match repeats {
@@ -217,14 +247,14 @@ impl Comparison<'_> {
     }
 
     /// Slowdown by size under each scheme, of all its repeats together.
-    fn by_size(&self, runs: &[&One<'_>]) -> String {
+    fn by_size(&self, runs: &[Shown<'_>]) -> String {
         if self.buckets.is_none() {
             return String::new();
         }
-        let schemes = || runs.chunk_by(|a, b| a.input.scheme == b.input.scheme);
-        let summaries: Vec<&Summary> = schemes().map(|runs| &runs[0].run.summary).collect();
+        let schemes = || runs.chunk_by(|(a, _), (b, _)| a.scheme == b.scheme);
+        let summaries: Vec<&Summary> = schemes().map(|runs| runs[0].0).collect();
         let flows: Vec<Vec<FlowRows>> = schemes()
-            .map(|runs| runs.iter().map(|one| one.run.flows.clone()).collect())
+            .map(|runs| runs.iter().map(|(_, flows)| (*flows).clone()).collect())
             .collect();
         output::by_size(self.buckets, &table::row_names(&summaries), &flows)
     }

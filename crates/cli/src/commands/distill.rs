@@ -103,7 +103,7 @@ impl DistillArgs {
 pub(super) fn distill(args: &DistillArgs) -> Ended {
     let teacher = paceline_scenario::find_model(&args.model).map_err(Failure::arguments)?;
     let default = format!("results/distill-{}", teacher.card().name);
-    let folder = place::choose(args.out.as_ref(), Path::new(&default), args.force, |_| false)?;
+    let folder = place::choose_new(args.out.as_ref(), Path::new(&default), args.force);
     output::check_folder(&folder, args.force)?;
     let begun = Instant::now();
     let name = format!("{}-tree-{}", teacher.card().name, args.trees);

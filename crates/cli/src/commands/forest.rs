@@ -18,12 +18,34 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// The forest of a file, or one that ships.
 pub(super) fn read(path: &Path) -> Result<Forest, Failure> {
-    if let Some(model) = path.to_str().and_then(shipped::find)
-        && let Some(forest) = model.forest()
-    {
-        return Ok(forest.clone());
+    let name = path.to_str().unwrap_or_default();
+    if let Some(model) = shipped::find(name) {
+        return model.forest().cloned().ok_or_else(|| {
+            Failure::arguments(format!(
+                "`{name}` is a neural network, not a forest: {}",
+                shipped_forests()
+            ))
+        });
+    }
+    if !path.exists() && path.parent() == Some(Path::new("")) {
+        let near =
+            shipped::nearest(name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        return Err(Failure::arguments(format!(
+            "`{name}` is neither a file nor a forest that ships{near} ({})",
+            shipped_forests()
+        )));
     }
     Forest::parse(&bytes(path)?).map_err(|error| Failure::arguments(format!("{}: {error}", path.display())))
+}
+
+/// Those that ship.
+fn shipped_forests() -> String {
+    let is_forest = |name: &&str| shipped::find(name).is_some_and(|model| model.forest().is_some());
+    let names = shipped::SHIPPED
+        .iter()
+        .map(|shipped| shipped.name)
+        .filter(is_forest);
+    format!("forests that ship: {}", names.collect::<Vec<_>>().join(", "))
 }
 
 /// Writes the whole file or nothing; on standard output without one.

@@ -23,7 +23,7 @@ mod sweep;
 mod train;
 mod why;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::failure::Ended;
 use crate::interrupt;
@@ -94,9 +94,55 @@ enum Command {
     BenchWorkload(bench::BenchWorkloadArgs),
 }
 
+/// What the command line asks for. Numbers below zero are values, so that it is told what is wrong with them; and what a
+/// parser of numbers says is told in words.
+fn parse() -> Command {
+    let each = |command: clap::Command| {
+        command.mut_args(|arg| match arg.get_action().takes_values() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+    };
+    let command = Cli::command().mut_subcommands(|command| each(command).mut_subcommands(each));
+    let parsed = command
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(parsed) => parsed.command,
+        Err(error) => in_words(&error),
+    }
+}
+
+/// Ends the program with what clap says.
+fn in_words(error: &clap::Error) -> ! {
+    const WORDS: [(&str, &str); 4] = [
+        (
+            "invalid digit found in string",
+            "expected a whole number, not below zero",
+        ),
+        ("invalid float literal", "expected a number"),
+        (
+            "number too large to fit in target type",
+            "that number is too large",
+        ),
+        (
+            "cannot parse integer from empty string",
+            "expected a whole number",
+        ),
+    ];
+    let text = error.to_string();
+    match WORDS.iter().find(|(said, _)| text.contains(said)) {
+        Some((said, words)) => {
+            crate::say::text(&text.replace(said, words));
+            std::process::exit(error.exit_code())
+        }
+        None => error.exit(),
+    }
+}
+
 /// Does what the command line asks for.
 pub(crate) fn dispatch() -> Ended {
-    let command = Cli::parse().command;
+    let command = parse();
     interrupt::listen();
     match command {
         Command::Demo(args) => demo::demo(&args),

@@ -44,22 +44,25 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
     let runs = read_runs(&args.folders, file.parent())?;
     let page = report::render(&runs).map_err(Failure::run)?;
     write(&file, &page)?;
-    let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
-    let names = table::row_names(&summaries);
+    let names = table::run_names(&runs);
     let flows: Vec<Vec<FlowRows>> = runs.iter().map(|run| vec![run.flows.clone()]).collect();
     let by_size = output::by_size(args.buckets.buckets.as_ref(), &names, &flows);
     output::print(&format!("{}\n{by_size}", file.display()))?;
     Ok(Done::All)
 }
 
-/// The runs of folders, each of a run or a comparison, for something that is to be written in `place`.
-pub(super) fn read_runs(folders: &[PathBuf], place: Option<&Path>) -> Result<Vec<RunData>, Failure> {
+/// The runs of folders, each of a run or a comparison, for something that is to be written in the folder `beside`.
+pub(super) fn read_runs(folders: &[PathBuf], beside: Option<&Path>) -> Result<Vec<RunData>, Failure> {
     let mut runs = Vec::new();
     for folder in folders {
         for run in runs_in(folder)? {
-            let mut data = RunData::read(&folder.join(&run)).map_err(Failure::arguments)?;
+            let place = match run.as_os_str().is_empty() {
+                true => folder.clone(),
+                false => folder.join(&run),
+            };
+            let mut data = RunData::read(&place).map_err(Failure::arguments)?;
             // Beside the runs of a comparison it can lead to their pages.
-            if run != Path::new("") && place == Some(folder) {
+            if run != Path::new("") && beside == Some(folder) {
                 data.folder = Some(run.to_string_lossy().into_owned());
             }
             runs.push(data);
@@ -133,7 +136,7 @@ fn write(file: &Path, page: &str) -> Result<(), Failure> {
 }
 
 /// What a comparison in `folder` says of its repeats, if it has several seeds.
-fn repeats_in(folder: &Path) -> Result<Option<Repeats>, Failure> {
+pub(super) fn repeats_in(folder: &Path) -> Result<Option<Repeats>, Failure> {
     let file = folder.join("comparison.json");
     match comparison(&file)? {
         Some(value) if value.is_object() => {

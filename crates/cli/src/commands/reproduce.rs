@@ -118,11 +118,11 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Reproduction>, Failure> {
 
 fn unknown(id: &str) -> Failure {
     let names: Vec<&str> = reproduce::registry().map(|one| one.id).collect();
-    let hint = match text::nearest(id, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", names.join(", ")),
-    };
-    Failure::arguments(format!("no reproduction is called `{id}`: {hint}"))
+    let hint = text::among_many(id, names.iter().copied());
+    Failure::arguments(format!(
+        "no reproduction is called `{id}`: {hint} `paceline list reproductions` has all {}",
+        names.len()
+    ))
 }
 
 /// The runs that `chosen` need, each once.

@@ -4,17 +4,18 @@ use std::path::Path;
 
 use clap::Args;
 use paceline_lab::InputWarnings;
-use paceline_lab::results::RunStatus;
+use paceline_lab::files::RunData;
+use paceline_lab::results::{Buckets, FlowRows, RunStatus, Summary};
 use paceline_lab::run::{self, Finished, Resources, RunError, execute_on};
 use paceline_lab::table;
 use paceline_report::write_run;
 use paceline_scenario::Resolved;
 
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, OutputArgs, SayArgs, ThreadArgs};
-use crate::failure::{Done, Ended};
+use crate::failure::{Done, Ended, Failure};
 use crate::interrupt::{self, Kept};
 use crate::output;
-use crate::place;
+use crate::place::{self, Place};
 use crate::progress::Meter;
 use crate::say;
 
@@ -58,7 +59,13 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     )?;
     let default = output::default_folder(&input.name, &input.scheme, input.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
-    let folder = place::choose(asked, &default, force, |folder| place::is_run(folder, &input))?;
+    let writing = args.output.writing();
+    // A check is of a run that is made.
+    let same = |folder: &Path| !args.changes.check && place::is_run(folder, &input, writing);
+    let folder = match place::choose(asked, &default, force, same)? {
+        Place::New(folder) => folder,
+        Place::There(folder) => return again(args, &input, &folder, buckets),
+    };
     output::check_folder(&folder, args.output.force)?;
     if !args.say.quiet {
         output::input_warnings(&InputWarnings::of([&input]));
@@ -67,24 +74,47 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let (mut finished, kept) = watched(&input, scratch, args.say)?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
     let _kept = kept.unless_whole();
-    write_run(&folder, &input, &finished, args.output.writing())?;
-    let summary = &finished.summary;
-    if args.say.json {
-        output::print_json(summary)?;
-    } else {
-        let flows = [vec![finished.flows.clone()]];
-        let by_size = output::by_size(buckets, &table::row_names(&[summary]), &flows);
-        let width = output::stdout_width();
-        output::print(&(table::comparison(&[summary], width) + &output::details(&[summary]) + &by_size))?;
-    }
+    write_run(&folder, &input, &finished, writing)?;
+    show(args, &finished.summary, &finished.flows, buckets)?;
     if !args.say.quiet {
-        say::text(&output::warnings(&[summary]));
         say!("results in {}", folder.display());
         if let Some(hint) = hint_at_threads(&input, &finished) {
             say!("{hint}");
         }
     }
     Ok(ending(&[&finished]))
+}
+
+/// Shows what the same command left.
+fn again(args: &RunArgs, input: &Resolved, folder: &Path, buckets: Option<&Buckets>) -> Ended {
+    if !args.say.quiet {
+        output::input_warnings(&InputWarnings::of([input]));
+    }
+    let data = RunData::read(folder).map_err(Failure::arguments)?;
+    show(args, &data.summary, &data.flows, buckets)?;
+    if !args.say.quiet {
+        place::tell_there(folder);
+    }
+    Ok(Done::All)
+}
+
+fn show(
+    args: &RunArgs,
+    summary: &Summary,
+    flows: &FlowRows,
+    buckets: Option<&Buckets>,
+) -> Result<(), Failure> {
+    if args.say.json {
+        output::print_json(summary)?;
+    } else {
+        let by_size = output::by_size(buckets, &table::row_names(&[summary]), &[vec![flows.clone()]]);
+        let width = output::stdout_width();
+        output::print(&(table::comparison(&[summary], width) + &output::details(&[summary]) + &by_size))?;
+    }
+    if !args.say.quiet {
+        say::text(&output::warnings(&[summary]));
+    }
+    Ok(())
 }
 
 /// Runs the input to its end, or until the user stops it, and shows how far it is; `scratch` is for what does not

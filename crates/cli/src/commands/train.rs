@@ -23,7 +23,7 @@ use crate::{output, place};
 pub(super) fn train(args: &TrainArgs) -> Ended {
     args.check()?;
     // What was trained before stays: whether this came to the same would be known after hours.
-    let folder = place::choose(args.out.as_ref(), &args.folder(), args.force, |_| false)?;
+    let folder = place::choose_new(args.out.as_ref(), &args.folder(), args.force);
     output::check_folder(&folder, args.force)?;
     let args = &TrainArgs {
         out: Some(folder),

@@ -39,6 +39,9 @@ sent; `nic`: its NIC was busy with other packets; `recovery`: acknowledgements t
 
 Exit status: 0 done, 2 there is no such run or flow, 130 interrupted.";
 
+/// So many of the slowest flows are listed unless the user says otherwise.
+const LISTED: u32 = 10;
+
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WhyArgs {
@@ -49,9 +52,9 @@ pub(super) struct WhyArgs {
     /// of all, in a list]
     #[arg(value_name = "FLOW|LABEL")]
     flow: Option<String>,
-    /// How many of the slowest flows are listed
-    #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "flow", value_parser = clap::value_parser!(u32).range(1..))]
-    top: u32,
+    /// How many of the slowest flows are listed [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
     /// Of a flow, only what the run's folder has
     #[arg(long)]
     brief: bool,
@@ -65,9 +68,14 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
         .flow
         .as_deref()
         .map(|flow| flow.parse::<u32>().map_err(|_| flow));
+    if let (Some(Ok(flow)), Some(_)) = (flow, args.top) {
+        return Err(Failure::arguments(format!(
+            "--top is about lists, and flow {flow} is one flow: leave one of them out"
+        )));
+    }
     let question = Question {
         run: &args.run,
-        top: args.top as usize,
+        top: args.top.unwrap_or(LISTED) as usize,
         brief: args.brief,
         label: match flow {
             Some(Err(label)) => Some(label),
@@ -127,6 +135,7 @@ fn list(SlowAnswer { slow, flows, .. }: &SlowAnswer, args: &WhyArgs) -> Result<(
     };
     let head = match slow.len() {
         all if all == *flows => format!("all {flows} flows{of}, the slowest first"),
+        1 => format!("the slowest of {flows} flows{of}"),
         some => format!("the {some} slowest of {flows} flows{of}"),
     };
     output::print(&format!(

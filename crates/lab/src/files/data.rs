@@ -37,22 +37,49 @@ pub struct RunData {
     pub pauses_ns: Vec<u64>,
 }
 
-/// What a folder is that is no run's.
-fn what_it_is(folder: &Path) -> &'static str {
-    if folder.join("sweep.json").is_file() {
+/// Why a path is not the folder of a run.
+fn not_a_run(folder: &Path) -> String {
+    let name = folder.display();
+    if folder.is_file() {
+        return format!("{name} is a file: expected the folder of a run");
+    }
+    if !folder.exists() {
+        let near = folder_beside(folder, "summary.json");
+        let near = near.map_or_else(String::new, |near| format!(": did you mean {}?", near.display()));
+        return format!("there is no folder {name}{near}");
+    }
+    let what = if folder.join("sweep.json").is_file() {
         ". It is a sweep's: its runs are in its folder `runs`, its points in points.csv"
     } else if folder.join("comparison.json").is_file() {
         ". It is a comparison's: its runs have folders in it"
     } else {
         ""
-    }
+    };
+    format!("{name} is not the folder of a run: there is no summary.json in it{what}")
+}
+
+/// A folder beside one that there is not, with nearly its name and such a file in it.
+pub(crate) fn folder_beside(missing: &Path, file: &str) -> Option<PathBuf> {
+    let parent = missing.parent()?;
+    let inside = match parent.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => parent,
+    };
+    let entries = fs::read_dir(inside).ok()?.flatten();
+    let names: Vec<String> = entries
+        .filter(|entry| entry.path().join(file).is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let name = missing.file_name()?.to_string_lossy();
+    let near = crate::layout::nearest(&name, names.iter().map(String::as_str))?;
+    Some(parent.join(near))
 }
 
 /// Why a run's folder cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// There is no `summary.json`.
-    #[error("{} is not the folder of a run: there is no summary.json in it{}", path.display(), what_it_is(path))]
+    #[error("{}", not_a_run(path))]
     NotARun {
         /// The folder.
         path: PathBuf,

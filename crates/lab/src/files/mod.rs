@@ -15,6 +15,7 @@ pub mod tcd_ns3;
 mod timeline;
 mod trace;
 
+pub(crate) use data::folder_beside;
 pub use data::{ReadError, RunData};
 pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
 pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};

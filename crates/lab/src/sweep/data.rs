@@ -12,6 +12,7 @@ use paceline_scenario::Warning;
 
 use super::store::json;
 use super::{Plan, Row, SweepError, metrics};
+use crate::files::folder_beside;
 use crate::results::Summary;
 
 /// The plan of a sweep and the rows that are there.
@@ -137,6 +138,11 @@ pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
             folder.display()
         ))
     };
+    if !file.is_file() {
+        let near = folder_beside(folder, "sweep.json").filter(|_| !folder.exists());
+        let near = near.map_or_else(String::new, |near| format!(": did you mean {}?", near.display()));
+        return Err(refused(&format!("there is no sweep.json in it{near}")));
+    }
     let text = fs::read_to_string(&file).map_err(|error| refused(&format!("sweep.json: {error}")))?;
     let plan: Plan = serde_json::from_str(&text).map_err(|error| refused(&format!("sweep.json: {error}")))?;
     let seal: Seal = serde_json::from_str(&text).map_err(|error| refused(&format!("sweep.json: {error}")))?;

@@ -1,5 +1,6 @@
 //! The question of `paceline why`, and its answer: out of a run's folder, or by running its scenario again.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -292,7 +293,7 @@ impl Question<'_> {
         let label = self.label;
         flows
             .rows()
-            .filter(move |row| label.is_none_or(|label| row.label == label))
+            .filter(move |row| label.is_none_or(|label| is_of(&row.label, label)))
     }
 
     /// How many these are.
@@ -317,22 +318,40 @@ impl SlowAnswer {
     }
 }
 
+/// Whether flows of a label are asked for: by it, or by the job whose steps have labels `JOB/STEP`.
+fn is_of(label: &str, asked: &str) -> bool {
+    let step = label.strip_prefix(asked);
+    step.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// A label that no flow has.
 fn no_label(label: &str, flows: &FlowRows) -> AskError {
-    let mut labels: Vec<String> = Vec::new();
+    /// Of more labels those that are near, or the first, are named.
+    const NAMED: usize = 12;
+    let mut labels = BTreeSet::new();
     for row in flows.rows() {
-        if let Err(place) = labels.binary_search_by(|known| known.as_str().cmp(&row.label)) {
-            labels.insert(place, row.label.to_string());
+        if !labels.contains(&*row.label) {
+            labels.insert(row.label.to_string());
+            labels.extend(row.label.split_once('/').map(|(job, _)| job.to_string()));
         }
     }
-    let near = crate::layout::nearest_few(label, labels.iter().map(String::as_str), 1);
-    let near = near
-        .first()
-        .map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
-    AskError::Refused(format!(
-        "`{label}` is neither a flow's id nor a label of this run's flows{near} Its labels: {}",
-        labels.join(", ")
-    ))
+    // A run of flows without labels has one, which is empty.
+    labels.remove("");
+    let message = format!("`{label}` is neither a flow's id nor a label of this run's flows");
+    let near = crate::layout::nearest(label, labels.iter().map(String::as_str));
+    let list: Vec<&str> = labels.iter().take(NAMED).map(String::as_str).collect();
+    AskError::Refused(match near {
+        Some(near) => format!("{message}: did you mean `{near}`?"),
+        None if labels.is_empty() => format!("{message}, which have none"),
+        None if labels.len() > NAMED => {
+            format!(
+                "{message}. It has {} labels: {}, ..",
+                labels.len(),
+                list.join(", ")
+            )
+        }
+        None => format!("{message}. Its labels: {}", list.join(", ")),
+    })
 }
 
 /// All flows of an input: which are slow only the run shows.

@@ -5,8 +5,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::range::{or_a_range, range, with_quotes};
 use super::{Setting, Texts, segments};
-use crate::diagnostics::{Place, Problem, Source, suggestion};
+use crate::diagnostics::{Place, Problem, Source};
 use crate::sweep::{Axis, AxisValue, Grid};
 
 /// A path of keys, each with its place.
@@ -82,7 +83,7 @@ impl Written {
             let values = match value.get_ref() {
                 DeValue::Array(list) => list.iter().map(|value| text_of(value, texts)).collect(),
                 DeValue::Table(inner) if inner.contains_key("steps") && !is_list(inner, "steps") => {
-                    range(inner, value.span(), texts)?
+                    range(inner, value.span(), &|span| texts.at(span), texts)?
                 }
                 DeValue::Table(inner) => {
                     self.read(inner, &path, texts)?;
@@ -94,7 +95,7 @@ impl Written {
                         Problem::new(format!("expected a list of values, found `{}`", found.text()))
                             .at(&found)
                             .label("not a list")
-                            .help(format!("write [{}], or {{ from, to, steps }}", found.text())),
+                            .help(format!("write [{}]{}", found.text(), or_a_range(found.text()))),
                     );
                 }
             };
@@ -256,63 +257,6 @@ fn repeats(value: &Spanned<DeValue<'_>>, texts: &Texts) -> Result<u32, Problem> 
     }
 }
 
-/// `{ from, to, steps }`: numbers at equal distances, both ends included.
-fn range(table: &DeTable<'_>, span: Range<usize>, texts: &Texts) -> Result<Vec<Value>, Problem> {
-    const KEYS: [&str; 3] = ["from", "to", "steps"];
-    if let Some((key, _)) = table
-        .iter()
-        .find(|(key, _)| !KEYS.contains(&key.get_ref().as_ref()))
-    {
-        return Err(Problem::new(format!("unknown key `{}`", key.get_ref()))
-            .at(&texts.at(key.span()))
-            .label(suggestion(key.get_ref(), KEYS)));
-    }
-    let number = |name: &str| {
-        let Some(value) = table.get(name) else {
-            return Err(Problem::new(format!("a range needs `{name}`"))
-                .at(&texts.at(span.clone()))
-                .help("write { from = 0.1, to = 0.5, steps = 5 }: five values, both ends included"));
-        };
-        let place = texts.of_value(value);
-        match literal(place.text()) {
-            Some(number @ (toml::Value::Integer(_) | toml::Value::Float(_))) => Ok((number, place)),
-            _ => Err(
-                Problem::new(format!("expected a number, found `{}`", place.text()))
-                    .at(&place)
-                    .label("not a number")
-                    .help("values with units are listed: [\"10Gbps\", \"20Gbps\"]"),
-            ),
-        }
-    };
-    let ((from, _), (to, _), (steps, at)) = (number("from")?, number("to")?, number("steps")?);
-    let steps = match steps {
-        toml::Value::Integer(steps @ 2..=10_000) => steps,
-        _ => {
-            return Err(Problem::new(format!("expected 2 to 10000 steps, found `{}`", at.text())).at(&at));
-        }
-    };
-    let value = |i: i64| match (&from, &to) {
-        (toml::Value::Integer(from), toml::Value::Integer(to))
-            if to
-                .checked_sub(*from)
-                .is_some_and(|width| width % (steps - 1) == 0) =>
-        {
-            (from + (to - from) / (steps - 1) * i).to_string()
-        }
-        _ => {
-            let [from, to] = [&from, &to].map(|end| match end {
-                toml::Value::Integer(end) => *end as f64,
-                end => end.as_float().unwrap_or(f64::NAN),
-            });
-            // Twelve digits: 0.3, not 0.30000000000000004.
-            let exact = from + (to - from) * i as f64 / (steps - 1) as f64;
-            let short: f64 = format!("{exact:.11e}").parse().unwrap_or(exact);
-            format!("{short:?}")
-        }
-    };
-    Ok((0..steps).map(|i| (value(i), span.clone())).collect())
-}
-
 /// The values behind the `=` of an `--over`, which starts at `start`: separated by commas, or what
 /// the table takes.
 fn listed(text: &str, from: usize, start: usize, texts: &Texts) -> Result<Vec<Value>, Problem> {
@@ -327,10 +271,17 @@ fn listed(text: &str, from: usize, start: usize, texts: &Texts) -> Result<Vec<Va
             match value.get_ref() {
                 DeValue::Array(list) => return Ok(list.iter().map(|value| text_of(value, texts)).collect()),
                 DeValue::Table(inner) if inner.contains_key("steps") => {
-                    return range(inner, value.span(), texts);
+                    return range(inner, value.span(), &|span| texts.at(span), texts);
                 }
                 _ => {}
             }
+        } else if let Ok(table) = DeTable::parse(&with_quotes(written))
+            && let Some(DeValue::Table(inner)) = table.get_ref().get("v").map(Spanned::get_ref)
+            && inner.contains_key("steps")
+        {
+            // Places in the text with quotes are none in what was written.
+            let span = start + from..start + text.len();
+            return range(inner, span.clone(), &|_| texts.at(span.clone()), texts);
         }
     }
     if written.trim().is_empty() {
@@ -352,7 +303,7 @@ fn listed(text: &str, from: usize, start: usize, texts: &Texts) -> Result<Vec<Va
 }
 
 /// Between commas, but not those within quotes or brackets.
-fn parts(text: &str) -> Vec<Range<usize>> {
+pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut start, mut depth) = (Vec::new(), 0, 0usize);
     let mut quote = None;
     for (i, c) in text.char_indices() {
@@ -374,7 +325,7 @@ fn parts(text: &str) -> Vec<Range<usize>> {
 }
 
 /// A value as TOML reads it.
-fn literal(text: &str) -> Option<toml::Value> {
+pub(super) fn literal(text: &str) -> Option<toml::Value> {
     let table: toml::Table = toml::from_str(&format!("v={text}")).ok()?;
     table.into_iter().next().map(|(_, value)| value)
 }

@@ -13,6 +13,9 @@ use serde::forward_to_deserialize_any;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
+/// What is wrong with a table in the place of a list.
+pub(super) const ONE_TABLE: &str = "expected a list, found one table";
+
 /// What is wrong with a value, and where it stands.
 #[derive(Debug)]
 pub(super) struct Error {
@@ -168,6 +171,14 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor.visit_newtype_struct(self)
     }
 
+    /// A list; one table in its place is told with what to write instead.
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.held {
+            Held::Toml(DeValue::Table(_)) => Err(Error::at(ONE_TABLE, &self.span)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     /// A table, or what is to be told with its place; a list is no table, whatever its elements.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
@@ -223,7 +234,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string seq
+        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string
         bytes byte_buf map unit ignored_any unit_struct tuple_struct tuple identifier
     }
 }

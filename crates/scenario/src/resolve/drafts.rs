@@ -368,6 +368,9 @@ fn no_path(reach: &Reach, net: &Net, src: NodeId, dst: NodeId, place: &Place) ->
     .at(place);
     match &net.note {
         Some(note) => problem.help(note),
+        None if Reach::connected_through_hosts(&net.topology, src, dst) => problem.help(
+            "links lead there through other hosts, but hosts do not forward: put a switch between them",
+        ),
         None => problem,
     }
 }

@@ -57,6 +57,16 @@ impl Reach {
         all().find_map(|a| Some((a, all().find(|&b| a != b && !self.connected(a, b))?)))
     }
 
+    /// Whether two hosts were connected if hosts forwarded.
+    pub(super) fn connected_through_hosts(topology: &Topology, a: NodeId, b: NodeId) -> bool {
+        let mut parents: Vec<u32> = (0..topology.nodes.len() as u32).collect();
+        for link in &topology.links {
+            let (a, b) = (root(&mut parents, link.a.0), root(&mut parents, link.b.0));
+            parents[a.max(b) as usize] = a.min(b);
+        }
+        root(&mut parents, a.0) == root(&mut parents, b.0)
+    }
+
     pub(super) fn has_link(&self, host: NodeId) -> bool {
         !self.groups[host.0 as usize].is_empty() || !self.direct[host.0 as usize].is_empty()
     }

@@ -39,8 +39,10 @@ impl Maker<'_, '_> {
         }
         let start = fill(&mut block.start, Time::ZERO);
         let rounds = fill(&mut block.rounds, 1);
+        // Rounds all at once are no other with one.
         if let Some(period) = &block.period
             && rounds <= 1
+            && *period.get_ref() > Span::ZERO
         {
             let what = format!("period = {}", period.get_ref());
             self.cx
