@@ -367,6 +367,12 @@ fn cost_is_measured_by_flows_and_by_hosts() {
     assert_eq!(of(3, "packet_hops"), of(2, "packet_hops"));
     assert_eq!((of(4, "hosts"), of(5, "hosts")), (128, 1024));
     assert!(of(5, "packet_hops") > of(5, "flows") * 64 * 2);
+    // Flows of one host, a packet and an acknowledgement each over two links.
+    assert_eq!([6, 7, 8].map(|row| of(row, "flows")), [10_000, 20_000, 40_000]);
+    assert_eq!(
+        [6, 7, 8].map(|row| of(row, "packet_hops")),
+        [40_000, 80_000, 160_000]
+    );
 }
 
 /// Neither threads nor recorders move a run: its files have the same bytes, but for what measures the machine.

@@ -10,6 +10,9 @@ extern crate self as paceline_fabric;
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod common;
+#[cfg(test)]
+#[path = "../tests/networks/lanes.rs"]
+mod common_lanes;
 
 mod core;
 mod host;

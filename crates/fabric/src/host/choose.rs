@@ -5,7 +5,7 @@
 
 use crate::core::Core;
 use crate::host::Hosts;
-use crate::host::crowd::{Crowd, NEVER};
+use crate::host::crowd::NEVER;
 use crate::host::nic::Choice;
 use crate::host::port::{FEW_QPS, Nic};
 use crate::host::qp::Qp;
@@ -20,15 +20,11 @@ impl Hosts {
     /// The same of several queue pairs.
     #[inline(never)]
     pub(super) fn choose_among(&mut self, world: &World, core: &Core, nic: NicId, paused: u16) -> Choice {
-        let gathered = self.gather(world, core, nic);
-        let chosen = if !self.regards {
-            self.choose_of_many(core, nic, paused)
-        } else if !gathered && self.holds_all(nic, paused) {
-            return Choice::None;
-        } else if self.turns.is_some() {
+        let gathered = self.gather(world, nic);
+        let chosen = if self.turns.is_some() {
             self.choose_by_turns(core, nic, paused, gathered)
         } else if gathered {
-            self.choose_of_crowd(core, nic)
+            self.choose_of_crowd(core, nic, paused)
         } else {
             self.choose_of_many(core, nic, paused)
         };
@@ -39,23 +35,11 @@ impl Hosts {
     }
 
     /// Whether the NIC knows when each of its queue pairs may go; where it can know, it does after
-    /// this. With few of them looking is cheaper, and quirks are not in the array, nor are pauses of some of their
-    /// classes.
+    /// this. With few of them looking is cheaper, and quirks are not in the trees.
     #[inline]
-    pub(super) fn gather(&mut self, world: &World, core: &Core, nic: NicId) -> bool {
+    pub(super) fn gather(&mut self, world: &World, nic: NicId) -> bool {
         let n = &self.nics[nic];
-        if n.qps.len() <= FEW_QPS || !n.crowd.is_known() && !self.gather_anew(world, nic) {
-            return false;
-        }
-        let n = &self.nics[nic];
-        core.ports[n.port].paused & n.crowd.classes == 0
-    }
-
-    /// Whether it is known that pauses hold back all of them.
-    #[inline]
-    pub(super) fn holds_all(&self, nic: NicId, paused: u16) -> bool {
-        let crowd = &self.nics[nic].crowd;
-        crowd.is_known() && crowd.classes & !paused == 0
+        n.qps.len() > FEW_QPS && (n.crowd.is_known() || self.gather_anew(world, nic))
     }
 
     #[cold]
@@ -65,15 +49,7 @@ impl Hosts {
             return false;
         }
         self.regards = true;
-        let Nic { qps, crowd, .. } = &mut self.nics[nic];
-        let (mut all, mut classes) = (Vec::with_capacity(qps.len()), 0);
-        for (place, &slot) in qps.iter().enumerate() {
-            let qp = &mut self.qps[slot];
-            qp.place = place as u32;
-            all.push(due(qp));
-            classes |= 1 << qp.class;
-        }
-        *crowd = Crowd::of(all, classes);
+        self.nics[nic].gather(&mut self.qps);
         true
     }
 
@@ -112,14 +88,14 @@ impl Hosts {
         let nic = &mut self.nics[core.ports[qp.port].nic()];
         let place = qp.place as usize;
         if place < nic.crowd.len() && nic.qps[place] == slot {
-            nic.crowd.set(place, due(qp));
+            nic.crowd.set(place, qp.class, due(qp));
         }
     }
 
     /// Round robin from the queue pair served last, in a NIC that has gathered.
-    pub(super) fn choose_of_crowd(&self, core: &Core, nic: NicId) -> Option<usize> {
+    pub(super) fn choose_of_crowd(&self, core: &Core, nic: NicId, paused: u16) -> Option<usize> {
         let Nic { served, crowd, .. } = &self.nics[nic];
-        crowd.next_due(*served + 1, core.now())
+        crowd.next_due(*served + 1, core.now(), paused)
     }
 
     /// Whose turn it is, where that is not round robin.
@@ -135,22 +111,24 @@ impl Hosts {
             qps, served, crowd, ..
         } = &self.nics[nic];
         let (turns, now) = (self.turns.as_ref()?, core.now());
-        if gathered {
-            let due = crowd.due();
-            return match crowd.soonest() <= now {
-                true => turns.choose(nic, qps, *served, |place| due[place] <= now),
-                false => None,
+        let may_go = |place: usize| {
+            let qp = self.qps.get(qps[place]);
+            qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.next_avail <= now)
+        };
+        if !gathered {
+            return turns.choose(nic, qps, *served, may_go);
+        }
+        if crowd.soonest(paused) > now {
+            return None;
+        }
+        if turns.is_by_quantum() {
+            let goes_on = turns.goes_on(nic, qps, *served) && may_go(*served);
+            return match goes_on {
+                true => Some(*served),
+                false => self.choose_of_crowd(core, nic, paused),
             };
         }
-        turns.choose(nic, qps, *served, |place| {
-            let qp = &self.qps[qps[place]];
-            !qp.is_blocked(paused) && qp.next_avail <= now
-        })
-    }
-
-    /// When the first of the queue pairs may go, in a NIC that has gathered.
-    pub(super) fn soonest_of_crowd(&self, nic: NicId) -> Option<u64> {
-        Some(self.nics[nic].crowd.soonest()).filter(|&at| at != NEVER)
+        turns.choose(nic, qps, *served, may_go)
     }
 
     pub(crate) fn verify_turns(&self) {
@@ -164,16 +142,15 @@ impl Hosts {
         let gathered = self.nics.numbered().filter(|(_, nic)| nic.crowd.is_known());
         for (id, nic) in gathered {
             assert_eq!(nic.crowd.len(), nic.qps.len(), "NIC {id}: queue pairs");
-            for (&slot, &known) in nic.qps.iter().zip(nic.crowd.due()) {
-                let is = due(&self.qps[slot]);
+            nic.verify();
+            let mut soonest = NEVER;
+            for (place, &slot) in nic.qps.iter().enumerate() {
+                let is = self.qps.get(slot).map_or(NEVER, due);
+                let known = nic.crowd.due(place);
                 assert_eq!(known, is, "NIC {id}: when queue pair {slot} may go");
+                soonest = soonest.min(is);
             }
-            let soonest = nic.crowd.due().iter().copied().min();
-            assert_eq!(
-                soonest,
-                Some(nic.crowd.soonest()),
-                "NIC {id}: when the first may go"
-            );
+            assert_eq!(soonest, nic.crowd.soonest(0), "NIC {id}: when the first may go");
         }
     }
 }
@@ -192,6 +169,21 @@ mod tests {
         bdp_cap: true,
         reordering: 0,
     };
+
+    use super::*;
+
+    impl Hosts {
+        /// The place that looking at all would choose.
+        fn choose_by_looking(&self, core: &Core, nic: NicId, paused: u16) -> Option<usize> {
+            let Nic { qps, served, .. } = &self.nics[nic];
+            let start = served + 1;
+            let may_go = |place: &usize| {
+                let qp = self.qps.get(qps[*place]);
+                qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.next_avail <= core.now())
+            };
+            (start..qps.len()).chain(0..start.min(qps.len())).find(may_go)
+        }
+    }
 
     /// Hundreds of flows of two senders, with windows, pacing, pauses, losses and a failure: what is
     /// known of each queue pair is so after every event, and what would be chosen by looking is chosen.
@@ -236,16 +228,13 @@ mod tests {
                 hosts.verify_crowds();
                 for nic in hosts.nics.ids() {
                     let paused = core.ports[hosts.nics[nic].port].paused;
-                    if !hosts.gather(world, core, nic) {
-                        if hosts.holds_all(nic, paused) {
-                            assert_eq!(hosts.choose_of_many(core, nic, paused), None, "{name}");
-                            held += 1;
-                        }
+                    if !hosts.gather(world, nic) {
                         continue;
                     }
-                    let found = hosts.choose_of_crowd(core, nic);
-                    assert_eq!(found, hosts.choose_of_many(core, nic, 0), "{name}");
+                    let found = hosts.choose_of_crowd(core, nic, paused);
+                    assert_eq!(found, hosts.choose_by_looking(core, nic, paused), "{name}");
                     chosen += u32::from(found.is_some());
+                    held += u32::from(paused != 0);
                 }
             }
             assert!(chosen > 300, "{name}: {chosen}");

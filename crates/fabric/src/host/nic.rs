@@ -9,6 +9,7 @@ use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::LinkState;
 use crate::host::Hosts;
+use crate::host::crowd::NEVER;
 use crate::host::port::FEW_QPS;
 use crate::host::qp::{Part, Qp, STANDSTILL};
 use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
@@ -280,11 +281,11 @@ impl Hosts {
 
     /// When the first queue pair may go that only pacing holds back.
     pub(super) fn soonest(&mut self, world: &World, core: &Core, nic: NicId) -> Option<u64> {
-        if self.gather(world, core, nic) {
-            return self.soonest_of_crowd(nic);
+        let paused = core.ports[self.nics[nic].port].paused;
+        if self.gather(world, nic) {
+            return Some(self.nics[nic].crowd.soonest(paused)).filter(|&at| at != NEVER);
         }
         let n = &self.nics[nic];
-        let paused = core.ports[n.port].paused;
         let candidates = n.qps.iter().map(|&slot| &self.qps[slot]);
         if world.quirks.wakeup_suppression {
             // Blocked ones count as well: see the quirk.

@@ -81,7 +81,7 @@ impl Hosts {
             return;
         }
         let nic = core.ports[port].nic();
-        for &slot in &self.nics[nic].qps {
+        for slot in self.nics[nic].live() {
             core.settle(&self.qps[slot]);
         }
     }

@@ -41,7 +41,7 @@ impl Hosts {
             return self.send_control(world, core, port, strict.trailing_zeros() as u8);
         }
         loop {
-            let ready = self.ready_lanes(core, port);
+            let ready = self.ready_lanes(world, core, port);
             if ready == 0 {
                 return self.wait_for_pace(world, core, port);
             }
@@ -65,11 +65,14 @@ impl Hosts {
     }
 
     /// Lanes that have an acknowledgement, or data that nothing but credit may hold back.
-    fn ready_lanes(&self, core: &Core, port: PortId) -> u16 {
+    fn ready_lanes(&mut self, world: &World, core: &Core, port: PortId) -> u16 {
         let p = &core.ports[port];
-        let (paused, now) = (p.paused, core.now());
+        let (paused, now, nic) = (p.paused, core.now(), p.nic());
         let mut ready = p.ready & !paused;
-        for &slot in &self.nics[p.nic()].qps {
+        if self.gather(world, nic) {
+            return ready | self.nics[nic].crowd.ready(now) & !paused;
+        }
+        for &slot in &self.nics[nic].qps {
             let qp = &self.qps[slot];
             if !qp.is_blocked(paused) && qp.next_avail <= now {
                 ready |= 1 << qp.class;
@@ -116,8 +119,9 @@ impl Hosts {
         if !self.may_send(core, (port, class), wire, ready) {
             return false;
         }
+        let first = self.nics[nic].first;
         let served = &mut self.nics[nic].served_of_lane;
-        served.resize(served.len().max(usize::from(class) + 1), 0);
+        served.resize(served.len().max(usize::from(class) + 1), first);
         served[usize::from(class)] = place;
         self.send_data::<true>(world, core, port, slot);
         true
@@ -133,8 +137,8 @@ impl Hosts {
         let nic: NicId = core.ports[port].nic();
         let held = core.ports[port].paused;
         core.ports[port].paused = !(1 << class);
-        let served = &self.nics[nic].served_of_lane;
-        self.nics[nic].served = served.get(usize::from(class)).copied().unwrap_or(0);
+        let n = &mut self.nics[nic];
+        n.served = (n.served_of_lane.get(usize::from(class)).copied()).unwrap_or(n.first);
         let choice = self.choose_qp(world, core, nic);
         core.ports[port].paused = held;
         match choice {

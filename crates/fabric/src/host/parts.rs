@@ -22,6 +22,7 @@ impl Hosts {
             self.nics[nic]
                 .qps
                 .iter_mut()
+                .filter(|slot| **slot != QpId::NONE)
                 .for_each(|slot| *slot = slot.plus(before));
             if let (Some(own), Some(turns)) = (&mut self.turns, &mut other.turns) {
                 own.take_nic(turns, nic, before);

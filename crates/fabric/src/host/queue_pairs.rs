@@ -93,7 +93,7 @@ impl Hosts {
         let nic = &mut self.nics[core.ports[port].nic()];
         qp.place = nic.qps.len() as u32;
         nic.qps.push(slot);
-        nic.crowd.add(due(qp), qp.class);
+        nic.crowd.add(qp.class, due(qp));
         self.start_timeout(world, core, slot);
         self.nic_send(world, core, port);
     }
@@ -117,9 +117,8 @@ impl Hosts {
         let (old_port, new_port) = (self.qps[slot].port, way.port);
         self.qps[slot].take_path(way, info);
         if old_port != new_port {
-            let nic = |port: PortId| core.ports[port].nic();
-            self.nics[nic(old_port)].qps.retain(|&other| other != slot);
-            self.nics[nic(new_port)].qps.push(slot);
+            // The list that it leaves is put in order once for all that leave it: see `look_anew`.
+            self.nics[core.ports[new_port].nic()].qps.push(slot);
             if let Some(turns) = &mut self.turns {
                 turns.begin(slot);
             }
@@ -132,8 +131,9 @@ impl Hosts {
             return self.enter_anew(world, core);
         }
         for nic in self.nics.ids() {
-            self.nics[nic].crowd.forget();
-            self.kick(world, core, self.nics[nic].port);
+            let (port, qps) = (self.nics[nic].port, &self.qps);
+            self.nics[nic].retain(|&slot| qps[slot].port == port);
+            self.kick(world, core, port);
         }
     }
 
@@ -141,7 +141,7 @@ impl Hosts {
     /// what may be sent.
     fn enter_anew(&mut self, world: &World, core: &mut Core) {
         for nic in &mut self.nics {
-            nic.crowd.forget();
+            nic.retain(|_| true);
             for slot in std::mem::take(&mut nic.qps) {
                 if self.qps[slot].is_finished() {
                     self.free_qps.push(slot);

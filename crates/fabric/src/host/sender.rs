@@ -218,24 +218,8 @@ impl Hosts {
     /// Takes a finished queue pair out of its NIC's round robin.
     fn remove_qp(&mut self, core: &Core, slot: QpId) {
         let nic = core.ports[self.qps[slot].port].nic();
-        let nic = &mut self.nics[nic];
-        if let Some(place) = nic.qps.iter().position(|&other| other == slot) {
-            nic.qps.remove(place);
-            if nic.crowd.remove(place) {
-                for &later in &nic.qps[place..] {
-                    self.qps[later].place -= 1;
-                }
-            }
-            // The one that would have been next stays next.
-            let last = nic.qps.len().saturating_sub(1);
-            for served in std::iter::once(&mut nic.served).chain(&mut nic.served_of_lane) {
-                if place <= *served {
-                    *served = served.checked_sub(1).unwrap_or(last);
-                }
-            }
-            if !self.qps[slot].is_connection() {
-                self.free_qps.push(slot);
-            }
+        if self.nics[nic].remove(slot, &mut self.qps) && !self.qps[slot].is_connection() {
+            self.free_qps.push(slot);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::ids::{PortId, QpId};
 use crate::world::World;
+use paceline_kernel::ids::Id;
 
 /// A host's port, a priority, and the scheme of flows, by its place in the description.
 pub(super) type Group = (PortId, u8, u16);
@@ -42,7 +43,8 @@ impl Hosts {
         let nic = core.ports[group.0].nic();
         for place in 0..self.nics[nic].qps.len() {
             let other = self.nics[nic].qps[place];
-            if other != slot && !self.qps[other].done && self.group_of(world, core, other) == group {
+            let others = other != slot && other != QpId::NONE && !self.qps[other].done;
+            if others && self.group_of(world, core, other) == group {
                 self.tell_shared(world, core, other, &shared);
             }
         }

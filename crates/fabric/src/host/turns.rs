@@ -80,16 +80,26 @@ impl Turns {
         let start = (served + 1) % qps.len().max(1);
         let mut round = (start..qps.len()).chain(0..start).filter(|&place| may_go(place));
         match self {
-            Self::Quantum { left, holders, .. } => {
-                let goes_on = qps
-                    .get(served)
-                    .is_some_and(|&slot| holders[nic] == Some(slot) && left[slot] > 0 && may_go(served));
-                if goes_on { Some(served) } else { round.next() }
-            }
+            Self::Quantum { .. } if self.goes_on(nic, qps, served) && may_go(served) => Some(served),
+            Self::Quantum { .. } => round.next(),
             Self::MaxMin { ends, virtual_time } => {
                 round.min_by_key(|&place| ends[qps[place]].max(virtual_time[nic]))
             }
         }
+    }
+
+    /// Whether turns are of so many bytes: those who have none left go round.
+    pub(super) const fn is_by_quantum(&self) -> bool {
+        matches!(self, Self::Quantum { .. })
+    }
+
+    /// Whether the queue pair that was `served` last has something left of its turn.
+    pub(super) fn goes_on(&self, nic: NicId, qps: &[QpId], served: usize) -> bool {
+        let Self::Quantum { left, holders, .. } = self else {
+            return false;
+        };
+        let last = qps.get(served).filter(|&&slot| holders[nic] == Some(slot));
+        last.is_some_and(|&slot| left[slot] > 0)
     }
 
     /// A queue pair of this NIC has sent so many bytes.

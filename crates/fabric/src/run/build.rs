@@ -26,7 +26,7 @@ use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What makes senders in place of schemes, by place in [`RunSpec::schemes`].
@@ -235,8 +235,9 @@ fn classes_of(spec: &RunSpec) -> Classes {
 /// Ports `2i` and `2i + 1` are the ends of link `i`.
 fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
     let mut ports = Ports::new();
+    let failing: BTreeSet<usize> = spec.failures.iter().map(|failure| failure.link).collect();
     for (i, link) in spec.links.iter().enumerate() {
-        let fallible = link.error_rate > 0.0 || spec.failures.iter().any(|failure| failure.link == i);
+        let fallible = link.error_rate > 0.0 || failing.contains(&i);
         for (end, node) in [link.a, link.b].into_iter().enumerate() {
             ports.push(Port {
                 free_at: 0,

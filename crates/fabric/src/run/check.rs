@@ -6,6 +6,7 @@ mod connections;
 use paceline_congestion::registry::AtWork;
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
+use std::collections::BTreeSet;
 
 use crate::core::event::Event;
 use crate::spec::{
@@ -360,6 +361,11 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
             return bad("without PFC nobody heeds a pause".into());
         }
     }
+    let ends = |a: NodeId, b: NodeId| (a.min(b), a.max(b));
+    let links: BTreeSet<_> = match spec.routes[..] {
+        [] => BTreeSet::new(),
+        _ => spec.links.iter().map(|link| ends(link.a, link.b)).collect(),
+    };
     for (i, route) in spec.routes.iter().enumerate() {
         for node in [route.node, route.to, route.via] {
             exists(format!("route {i}"), node)?;
@@ -374,8 +380,7 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
         if kind(route.via) == NodeKind::Host && route.via != route.to {
             return bad(format!("node {} is a host; hosts do not forward", route.via.0));
         }
-        let ends = [(route.node, route.via), (route.via, route.node)];
-        if !spec.links.iter().any(|link| ends.contains(&(link.a, link.b))) {
+        if !links.contains(&ends(route.node, route.via)) {
             return bad(format!(
                 "there is no link between nodes {} and {}",
                 route.node.0, route.via.0

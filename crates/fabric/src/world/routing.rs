@@ -401,6 +401,8 @@ impl Routing {
         for host in self.kinds.ids() {
             if self.kinds[host] == NodeKind::Host {
                 let key = match self.ports_of(host) {
+                    // From a host without links nothing is reached.
+                    [] => continue,
                     [only] => (self.peer(*only), self.ends[*only].profile),
                     _ => (host, ProfileId::NONE),
                 };

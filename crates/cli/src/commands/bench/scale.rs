@@ -1,9 +1,10 @@
-//! `paceline bench --scale`: what runs cost by how many flows they have, and by how many hosts.
+//! `paceline bench --scale`: what runs cost by how many flows they have, by how many of one host, and by how many hosts.
 //!
 //! Flows: short ones at random on a fat tree of 16 hosts, which come as a stream; the engine alone, and all that
 //! `paceline run` does with them, with what it records by default and the files that it writes. Hosts: the first steps of an
 //! all-to-all on fat trees; in a step each host sends to the one that is so many places further, and it takes the
-//! next when it is done with both what it sends and what it receives.
+//! next when it is done with both what it sends and what it receives. Flows of one host: all start at the same instant and
+//! have a byte each, so the host's NIC has as many queue pairs, which end one after another.
 
 use std::time::Instant;
 
@@ -21,13 +22,17 @@ use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
 /// What is measured, the larger ones last; the quick version leaves out those.
-const POINTS: [Point; 13] = [
+const POINTS: [Point; 17] = [
     Point::Flows(1_000),
     Point::Flows(10_000),
     Point::Flows(100_000),
     Point::Run(100_000),
     Point::Hosts { k: 8, steps: 4 },
     Point::Hosts { k: 16, steps: 4 },
+    Point::OneHost(10_000),
+    Point::OneHost(20_000),
+    Point::OneHost(40_000),
+    Point::OneHost(1_000_000),
     Point::Flows(1_000_000),
     Point::Flows(10_000_000),
     Point::Run(1_000_000),
@@ -36,7 +41,7 @@ const POINTS: [Point; 13] = [
     Point::Hosts { k: 64, steps: 1 },
     Point::Start { k: 64, steps: 16 },
 ];
-const QUICK: usize = 6;
+const QUICK: usize = 9;
 
 /// The quiet network; flows are given beside it.
 const NETWORK: &str = r#"name = "scale"
@@ -47,6 +52,15 @@ rate = "100Gbps"
 delay = "1us"
 [cc]
 scheme = "hpcc"
+"#;
+
+/// The same for many flows of one host.
+const STAR: &str = r#"name = "scale"
+duration = "1s"
+[topology.star]
+hosts = 2
+[cc]
+scheme = "dcqcn"
 "#;
 
 /// Nothing is recorded.
@@ -71,7 +85,9 @@ enum Point {
     Run(u32),
     /// A fat tree of switches with `k` ports.
     Hosts { k: u32, steps: u32 },
-    /// The same up to its first packet.
+    /// So many flows of one host.
+    OneHost(u32),
+    /// The same as `Hosts` up to its first packet.
     Start { k: u32, steps: u32 },
 }
 
@@ -101,6 +117,7 @@ impl Point {
         match self {
             Self::Flows(flows) => format!("flows-{flows}"),
             Self::Run(flows) => format!("run-{flows}"),
+            Self::OneHost(flows) => format!("one-host-{flows}"),
             Self::Hosts { k, steps } => format!("hosts-{}-steps-{steps}", k * k * k / 4),
             Self::Start { k, steps } => format!("start-{}-steps-{steps}", k * k * k / 4),
         }
@@ -133,12 +150,35 @@ impl Point {
                 let quiet = if matches!(self, Self::Flows(_)) { QUIET } else { "" };
                 Ok(load(&[NETWORK, &workload, quiet], &[])?)
             }
+            Self::OneHost(flows) => {
+                let mut resolved = load(&[STAR, QUIET], &[])?;
+                let run = resolved.run_mut();
+                run.labels = vec!["flows".to_string()];
+                run.flows = (0..flows).map(|_| flow(1, 2, 1)).collect();
+                Ok(resolved)
+            }
             Self::Hosts { k, steps } | Self::Start { k, steps } => {
                 let mut resolved = load(&[NETWORK, QUIET], &[format!("topology.fat-tree.k={k}")])?;
                 add_steps(resolved.run_mut(), steps);
                 Ok(resolved)
             }
         }
+    }
+}
+
+/// A flow that starts with the run.
+fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
+    FlowSpec {
+        src: NodeId(src),
+        dst: NodeId(dst),
+        size: Bytes::new(bytes),
+        start: Time::ZERO,
+        class: 3,
+        sport: 10_000,
+        dport: 100,
+        label: 0,
+        scheme: 0,
+        connection: None,
     }
 }
 
@@ -154,18 +194,8 @@ fn add_steps(run: &mut RunSpec, steps: u32) {
     run.labels = vec!["steps".to_string()];
     for step in 0..steps {
         for rank in 0..n {
-            run.flows.push(FlowSpec {
-                src: NodeId(hosts[rank as usize]),
-                dst: NodeId(hosts[((rank + step + 1) % n) as usize]),
-                size: Bytes::new(BLOCK),
-                start: Time::ZERO,
-                class: 3,
-                sport: 10_000,
-                dport: 100,
-                label: 0,
-                scheme: 0,
-                connection: None,
-            });
+            let peer = hosts[((rank + step + 1) % n) as usize];
+            run.flows.push(flow(hosts[rank as usize], peer, BLOCK));
             let Some(before) = step.checked_sub(1) else {
                 continue;
             };
