@@ -2,6 +2,7 @@
 
 use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind, RunSpec};
 use paceline_kernel::{BitRate, Span};
+use std::collections::BTreeMap;
 
 use crate::diagnostics::{Diagnostics, Place, Source};
 use crate::groups::Sets;
@@ -101,6 +102,12 @@ impl Topology {
         rates
     }
 
+    /// Links by their [`ends`]; of several between two nodes the last.
+    pub(crate) fn links_by_ends(&self) -> BTreeMap<(NodeId, NodeId), usize> {
+        let links = self.links.iter().enumerate();
+        links.map(|(i, link)| (ends(link.a, link.b), i)).collect()
+    }
+
     /// The rate of the first link of the first host.
     pub fn first_host_rate(&self) -> Option<BitRate> {
         let host = self.hosts().next()?;
@@ -109,6 +116,11 @@ impl Topology {
             .find(|link| link.a == host || link.b == host)
             .map(|link| link.rate)
     }
+}
+
+/// The ends of a link between two nodes, in the order of their numbers.
+pub(crate) fn ends(a: NodeId, b: NodeId) -> (NodeId, NodeId) {
+    (a.min(b), a.max(b))
 }
 
 /// A topology and where its links were written.

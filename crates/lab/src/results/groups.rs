@@ -1,6 +1,6 @@
 //! Flows that belong together: all, those of a scheme, those of a label.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::feedback::{BeforeFeedback, Heard};
 use super::flows::FlowState;
 use super::marks::FlowMarks;
 use super::rows::{Entry, FlowRows};
-use super::sizes::by_edges;
+use super::sizes::between_edges;
 use crate::stats::{Distribution, Moments};
 
 /// Edges of the buckets of flow sizes, in bytes; the last bucket has no upper edge.
@@ -116,24 +116,36 @@ impl Sums {
 }
 
 impl Group {
-    /// Of these flows, which are gone through several times; `reacts` says of each scheme whether it reacts to
-    /// anything. Percentiles take eight bytes per flow, one after another.
-    fn of<I: Iterator<Item = Entry>>(flows: impl Fn() -> I, reacts: &[bool]) -> Self {
-        let mut sums = Sums::default();
-        flows().for_each(|flow| {
+    /// Of these flows; `reacts` says of each scheme whether it reacts to anything.
+    fn of(flows: &FlowRows, reacts: &[bool]) -> Self {
+        let mut all = Self::parts(flows, 1, |_| 0, reacts);
+        all.pop().unwrap_or_default()
+    }
+
+    /// Of each of `count` parts of these flows, of which `part` says to which a flow belongs. They are gone through
+    /// several times, however many parts there are. Percentiles take eight bytes per flow, one after another.
+    fn parts(flows: &FlowRows, count: usize, part: impl Fn(&Entry) -> usize, reacts: &[bool]) -> Vec<Self> {
+        let mut sums: Vec<Sums> = std::iter::repeat_with(Sums::default).take(count).collect();
+        for flow in flows.entries() {
             let reacts = reacts.get(flow.scheme as usize);
-            sums.add(&flow, reacts.is_some_and(|&reacts| reacts));
-        });
-        let done = || flows().filter(|flow| flow.status == FlowState::Completed);
-        let fct_us = |flow: Entry| Some(flow.fct_ps? as f64 / 1e6);
-        Self {
+            sums[part(&flow)].add(&flow, reacts.is_some_and(|&reacts| reacts));
+        }
+        let slowdowns = Self::values(flows, count, &part, |flow| flow.slowdown);
+        let mut slowdowns = slowdowns.into_iter().map(Distribution::of);
+        let buckets = SIZE_EDGES.len();
+        let by_size = |flow: &Entry| {
+            // The first edge is zero: every size has a bucket.
+            let bucket = SIZE_EDGES.partition_point(|&edge| edge <= flow.size) - 1;
+            part(flow) * buckets + bucket
+        };
+        let mut sizes = Self::values(flows, count * buckets, by_size, |flow| flow.slowdown).into_iter();
+        let times = Self::values(flows, count, &part, |flow| Some(flow.fct_ps? as f64 / 1e6));
+        let mut times = times.into_iter().map(Distribution::of);
+        let group = |sums: Sums| Self {
             flows: sums.flows,
-            fct_slowdown: Distribution::of(done().filter_map(|flow| flow.slowdown).collect()),
-            by_size: by_edges(
-                done().filter_map(|flow| Some((flow.size, flow.slowdown?))),
-                &SIZE_EDGES,
-            ),
-            fct_us: Distribution::of(done().filter_map(fct_us).collect()),
+            fct_slowdown: slowdowns.next().unwrap_or_default(),
+            by_size: between_edges(sizes.by_ref().take(buckets), &SIZE_EDGES),
+            fct_us: times.next().unwrap_or_default(),
             goodput_gbps: sums.goodput.mean(),
             rate_mean_gbps: (sums.busy_ps > 0).then(|| sums.bytes as f64 * 8e3 / sums.busy_ps as f64),
             jain: sums.goodput.jain(),
@@ -143,41 +155,66 @@ impl Group {
             marks: sums.marks,
             before_feedback: sums.before_feedback.share(),
             labels: BTreeMap::new(),
+        };
+        sums.into_iter().map(group).collect()
+    }
+
+    /// A value of each completed flow, by part.
+    fn values<T>(
+        flows: &FlowRows,
+        count: usize,
+        part: impl Fn(&Entry) -> usize,
+        value: impl Fn(&Entry) -> Option<T>,
+    ) -> Vec<Vec<T>> {
+        let mut values: Vec<Vec<T>> = std::iter::repeat_with(Vec::new).take(count).collect();
+        for flow in flows.entries().filter(|flow| flow.status == FlowState::Completed) {
+            values[part(&flow)].extend(value(&flow));
         }
+        values
     }
 
     /// Of all flows, and the groups of each scheme, and in it of each label.
     pub(super) fn all_and_parts(flows: &FlowRows, reacts: &[bool]) -> (Self, BTreeMap<String, Self>) {
-        let all = Self::of(|| flows.entries(), reacts);
-        let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        let mut known = BTreeSet::new();
+        let all = Self::of(flows, reacts);
+        // Parts by name, and those of a flow by its numbers.
+        let mut schemes: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut labels: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut known = BTreeMap::new();
         for flow in flows.entries() {
-            if known.insert((flow.scheme, flow.label)) {
-                let labels = names.entry(flows.scheme(&flow)).or_default();
-                labels.insert(flows.label(&flow));
-            }
+            known.entry((flow.scheme, flow.label)).or_insert_with(|| {
+                let (next_scheme, next_label) = (schemes.len(), labels.len());
+                let scheme = flows.scheme(&flow);
+                let label = (scheme, flows.label(&flow));
+                (
+                    *schemes.entry(scheme).or_insert(next_scheme),
+                    *labels.entry(label).or_insert(next_label),
+                )
+            });
         }
         // A group of all flows is what is known already.
-        let alone = names.len() == 1;
-        let mut groups = BTreeMap::new();
-        for (scheme, labels) in names {
-            let of_scheme = || flows.entries().filter(|flow| flows.scheme(flow) == scheme);
-            let group = if alone {
-                all.clone()
-            } else {
-                Self::of(of_scheme, reacts)
-            };
-            let part = |label: &&str| {
-                let of_label = || of_scheme().filter(|flow| flows.label(flow) == *label);
-                let part = if labels.len() == 1 {
-                    group.clone()
-                } else {
-                    Self::of(of_label, reacts)
-                };
-                (label.to_string(), part)
-            };
-            let labels = labels.iter().map(part).collect();
-            groups.insert(scheme.to_string(), Self { labels, ..group });
+        let of_schemes = match schemes.len() {
+            1 => vec![all.clone()],
+            count => Self::parts(flows, count, |flow| known[&(flow.scheme, flow.label)].0, reacts),
+        };
+        let of_labels = match labels.len() == schemes.len() {
+            true => Vec::new(),
+            false => Self::parts(
+                flows,
+                labels.len(),
+                |flow| known[&(flow.scheme, flow.label)].1,
+                reacts,
+            ),
+        };
+        let mut groups: BTreeMap<String, Self> = (schemes.iter())
+            .map(|(name, &scheme)| (name.to_string(), of_schemes[scheme].clone()))
+            .collect();
+        for ((scheme, label), place) in labels {
+            let part = of_labels
+                .get(place)
+                .unwrap_or(&of_schemes[schemes[scheme]])
+                .clone();
+            let group = groups.entry(scheme.to_string()).or_default();
+            group.labels.insert(label.to_string(), part);
         }
         (all, groups)
     }

@@ -172,7 +172,7 @@ fn bucket(lo: u64, hi: Option<u64>, slowdowns: Vec<f64>, of: fn(Vec<f64>) -> Dis
 }
 
 /// Sizes and slowdowns of completed flows, between edges.
-pub(super) fn by_edges(flows: impl Iterator<Item = (u64, f64)>, edges: &[u64]) -> Vec<SizeBucket> {
+fn by_edges(flows: impl Iterator<Item = (u64, f64)>, edges: &[u64]) -> Vec<SizeBucket> {
     let mut slowdowns = vec![Vec::new(); edges.len()];
     for (size, slowdown) in flows {
         let place = edges.partition_point(|&edge| edge <= size);
@@ -180,8 +180,13 @@ pub(super) fn by_edges(flows: impl Iterator<Item = (u64, f64)>, edges: &[u64]) -
             list.push(slowdown);
         }
     }
+    between_edges(slowdowns.into_iter(), edges)
+}
+
+/// The same of slowdowns that stand in a list for each edge.
+pub(super) fn between_edges(slowdowns: impl Iterator<Item = Vec<f64>>, edges: &[u64]) -> Vec<SizeBucket> {
     let one = |(i, list)| bucket(edges[i], edges.get(i + 1).copied(), list, interpolated);
-    slowdowns.into_iter().enumerate().map(one).collect()
+    slowdowns.enumerate().map(one).collect()
 }
 
 /// Cuts flows in order of size into parts of equally many.

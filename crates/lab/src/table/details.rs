@@ -1,5 +1,7 @@
 //! Tables of what runs are made of: labels, collectives, jobs.
 
+use std::collections::BTreeMap;
+
 use super::{Column, render};
 use crate::metrics::done;
 use crate::results::{CollectiveTime, FlowCount, FlowMarks, Group, Summary};
@@ -27,10 +29,13 @@ pub fn details(runs: &[&Summary], names: &[String]) -> Vec<Detail> {
         if rows.is_empty() {
             continue;
         }
-        let order = |name: &str| rows.iter().position(|row| row.name == name);
+        let mut order = BTreeMap::new();
+        for (i, row) in rows.iter().enumerate() {
+            order.entry(row.name.clone()).or_insert(i);
+        }
         let keys: Vec<_> = rows
             .iter()
-            .map(|row| (!row.begun, order(&row.name), row.run))
+            .map(|row| (!row.begun, order[&row.name], row.run))
             .collect();
         let mut keyed: Vec<_> = keys.into_iter().zip(rows.drain(..)).collect();
         keyed.sort_by_key(|(key, _)| *key);

@@ -1,17 +1,21 @@
 //! Links that fail.
 
+use std::cell::LazyCell;
+
 use paceline_fabric::spec::{LinkFailure, NodeId};
 use paceline_kernel::Time;
 
 use crate::diagnostics::Problem;
 use crate::schema;
-use crate::topology::Net;
+use crate::topology::{Net, ends};
 
 use super::Cx;
 
 /// Links that fail.
 pub(super) fn failures(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<LinkFailure>, Problem> {
     let mut failures = Vec::new();
+    // The last of several between two nodes, as the original simulator knows no other.
+    let links = LazyCell::new(|| net.topology.links_by_ends());
     for spanned in n.failure.iter_mut().flatten() {
         let place = cx.texts.of_value(spanned);
         let failure = spanned.get_mut();
@@ -30,15 +34,11 @@ pub(super) fn failures(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Resul
             }
             (None, Some(nodes)) => {
                 let (a, b) = *nodes.get_ref();
-                let ends = [(NodeId(a), NodeId(b)), (NodeId(b), NodeId(a))];
-                let mut links = net.topology.links.iter();
-                // The last of several, as the original simulator knows no other.
-                links
-                    .rposition(|link| ends.contains(&(link.a, link.b)))
-                    .ok_or_else(|| {
-                        Problem::new(format!("there is no link between nodes {a} and {b}"))
-                            .at(&cx.texts.of_value(nodes))
-                    })?
+                let link = links.get(&ends(NodeId(a), NodeId(b))).copied();
+                link.ok_or_else(|| {
+                    Problem::new(format!("there is no link between nodes {a} and {b}"))
+                        .at(&cx.texts.of_value(nodes))
+                })?
             }
             _ => return Err(Problem::new("a failure names either `link` or `nodes`").at(&place)),
         };

@@ -1,11 +1,14 @@
 //! From `[[network.pause-storm]]` and `[[network.route]]` to storms and next hops.
 
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+
 use paceline_fabric::spec::{NodeId, NodeKind, PauseStorm, StaticRoute};
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
 use crate::schema::{self, FlowControlKind};
-use crate::topology::Net;
+use crate::topology::{Net, ends};
 
 use super::Cx;
 use super::fill::fill_at;
@@ -82,51 +85,46 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
 
 /// Next hops that are given.
 pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<Vec<StaticRoute>, Problem> {
-    let mut routes: Vec<StaticRoute> = Vec::new();
+    let mut routes = Vec::new();
+    let links = LazyCell::new(|| net.topology.links_by_ends());
+    let mut known = BTreeSet::new();
     for spanned in n.route.iter_mut().flatten() {
         let place = cx.texts.of_value(spanned);
         let route = spanned.get_mut();
         let missing = |what: &str| Problem::new(format!("the route has no `{what}`")).at(&place);
         let switch = node(cx, net, &route.node, Some(NodeKind::Switch), || missing("node"))?;
         let via = node(cx, net, &route.via, None, || missing("via"))?;
-        let ends = [(NodeId(switch), NodeId(via)), (NodeId(via), NodeId(switch))];
-        if !net
-            .topology
-            .links
-            .iter()
-            .any(|link| ends.contains(&(link.a, link.b)))
-        {
+        if !links.contains_key(&ends(NodeId(switch), NodeId(via))) {
             let message = format!("there is no link between nodes {switch} and {via}");
             return Err(Problem::new(message).at(&place));
         }
         let to = route.to.as_ref().ok_or_else(|| missing("to"))?;
         let to_place = cx.texts.of_value(to);
         for host in hosts::set(cx, net, to, Holds::Hosts)? {
-            add(&mut routes, net, (switch, host.0, via), &to_place)?;
+            routes.push(route_to(net, &mut known, (switch, host.0, via), &to_place)?);
         }
     }
     Ok(routes)
 }
 
-fn add(
-    routes: &mut Vec<StaticRoute>,
+/// The next hop of a switch to a host, of which `known` has none yet.
+fn route_to(
     net: &Net,
+    known: &mut BTreeSet<(u32, u32)>,
     (switch, to, via): (u32, u32, u32),
     place: &Place,
-) -> Result<(), Problem> {
+) -> Result<StaticRoute, Problem> {
     if net.topology.nodes[via as usize] == NodeKind::Host && via != to {
         let message = format!("the route to host {to} goes via host {via}: hosts do not forward");
         return Err(Problem::new(message).at(place));
     }
-    let known = |route: &StaticRoute| route.node.0 == switch && route.to.0 == to;
-    if routes.iter().any(known) {
+    if !known.insert((switch, to)) {
         let message = format!("there is another route from switch {switch} to host {to}");
         return Err(Problem::new(message).at(place));
     }
-    routes.push(StaticRoute {
+    Ok(StaticRoute {
         node: NodeId(switch),
         to: NodeId(to),
         via: NodeId(via),
-    });
-    Ok(())
+    })
 }

@@ -1,12 +1,14 @@
 //! From `[record]` to what is recorded.
 
-use paceline_fabric::spec::{Accounted, LinkSpec, NodeId, RecordSpec};
+use std::cell::LazyCell;
+
+use paceline_fabric::spec::{Accounted, NodeId, RecordSpec};
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
 use crate::schema::{self, Accounts, Fidelity, Nodes, OrOff, PortBins};
-use crate::topology::{Net, Topology};
+use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value};
@@ -69,12 +71,11 @@ fn trace_ports(
     record: &mut schema::Record,
     topology: &Topology,
 ) -> Result<Vec<(NodeId, NodeId)>, Problem> {
+    let links = LazyCell::new(|| topology.links_by_ends());
     let port = |written: &Spanned<(u32, u32)>| {
         let (node, peer) = *written.get_ref();
-        let ends = (NodeId(node), NodeId(peer));
-        let linked = |link: &LinkSpec| [(link.a, link.b), (link.b, link.a)].contains(&ends);
-        if topology.links.iter().any(linked) {
-            return Ok(ends);
+        if links.contains_key(&ends(NodeId(node), NodeId(peer))) {
+            return Ok((NodeId(node), NodeId(peer)));
         }
         Err(Problem::new(format!(
             "there is no link from node {node} to node {peer} to trace"

@@ -4,6 +4,7 @@ mod collectives;
 mod files;
 mod incast;
 mod jobs;
+mod labels;
 mod messages;
 mod placement;
 mod random;
@@ -30,6 +31,7 @@ use super::hosts::{self, Holds};
 use super::schemes::Schemes;
 use crate::schema::Nodes;
 use collectives::Operation;
+use labels::Labels;
 
 pub use jobs::Job;
 
@@ -121,6 +123,7 @@ pub(super) fn resolve(
     }
     let at = (&mut drafts, &mut labels, workloads.len());
     let jobs = jobs::resolve(cx, jobs, net, schemes, at)?;
+    labels.check()?;
     if schemes.all().any(|scheme| scheme.needs().foresight) {
         drafts.list_sources(cx.seed);
     }
@@ -144,21 +147,6 @@ pub(super) fn resolve(
         jobs,
         labels: labels.names,
     })
-}
-
-#[derive(Default)]
-struct Labels {
-    names: Vec<String>,
-}
-
-impl Labels {
-    fn index(&mut self, name: &str) -> u16 {
-        let index = self.names.iter().position(|known| known == name);
-        index.unwrap_or_else(|| {
-            self.names.push(name.to_string());
-            self.names.len() - 1
-        }) as u16
-    }
 }
 
 /// What a block makes; everything names messages by their places.

@@ -1,0 +1,60 @@
+//! What flows are called in results.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostics::Problem;
+
+/// The labels of a run's flows, by number.
+#[derive(Default)]
+pub(super) struct Labels {
+    pub(super) names: Vec<String>,
+    known: BTreeMap<String, u16>,
+}
+
+/// Flows name their labels by numbers of 16 bits.
+const MOST_LABELS: usize = 1 << 16;
+
+impl Labels {
+    /// The number of a label; of those beyond [`MOST_LABELS`], which are refused in the end, any.
+    pub(super) fn index(&mut self, name: &str) -> u16 {
+        if let Some(&index) = self.known.get(name) {
+            return index;
+        }
+        let index = self.names.len() as u16;
+        self.names.push(name.to_string());
+        self.known.insert(name.to_string(), index);
+        index
+    }
+
+    /// Every label has a number of its own.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let count = self.names.len();
+        if count <= MOST_LABELS {
+            return Ok(());
+        }
+        let problem = Problem::new(format!("{count} labels: expected at most {MOST_LABELS}"));
+        Err(problem.help("results are grouped by label: give flows of one kind the same"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each label has a number of its own, as far as there are numbers.
+    #[test]
+    fn labels_that_flows_cannot_name_are_refused() {
+        let mut labels = Labels::default();
+        for number in 0..MOST_LABELS {
+            assert_eq!(usize::from(labels.index(&format!("l{number}"))), number);
+        }
+        assert_eq!(labels.index("l7"), 7);
+        assert!(labels.check().is_ok());
+        labels.index("one more");
+        let problem = labels.check().unwrap_err().to_string();
+        assert!(
+            problem.contains("65537 labels: expected at most 65536"),
+            "{problem}"
+        );
+    }
+}
