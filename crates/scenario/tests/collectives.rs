@@ -263,10 +263,10 @@ fn closed_loops_over_persistent_connections() {
     assert_eq!((run.flows[0].src, run.flows[0].dst), (NodeId(1), NodeId(2)));
 }
 
-/// Collectives go over a connection for each pair of hosts, iteration after iteration.
+/// Collectives go over a connection for each pair of hosts, iteration after iteration, unless they are told otherwise.
 #[test]
 fn collectives_over_persistent_connections() {
-    let run = run("all-to-all = { hosts = [1, 2, 3], iterations = 4, connections = 'persistent' }");
+    let run = run("all-to-all = { hosts = [1, 2, 3], iterations = 4 }");
     assert_eq!(run.flows.len(), 4 * 6);
     let numbers: BTreeSet<u32> = run
         .flows
@@ -274,7 +274,7 @@ fn collectives_over_persistent_connections() {
         .map(|flow| flow.connection.unwrap().get())
         .collect();
     assert_eq!(numbers, (1..=6).collect());
-    let alone = self::run("all-to-all = { hosts = [1, 2, 3], iterations = 4 }");
+    let alone = self::run("all-to-all = { hosts = [1, 2, 3], iterations = 4, connections = 'per-message' }");
     assert!(alone.flows.iter().all(|flow| flow.connection.is_none()));
     assert_eq!(run.dependencies, alone.dependencies);
 }

@@ -190,3 +190,44 @@ fn what_is_wrong_with_jobs() {
         assert_eq!(load(&rest).unwrap_err(), expected, "{rest}");
     }
 }
+
+/// What messages of a job, and of each collective, go over where the scenario does not say it; what it says stays.
+#[test]
+fn jobs_and_collectives_keep_their_queue_pairs_where_hosts_can() {
+    let stay = |rest: &str| {
+        let run = load(rest).unwrap();
+        let again = load_text("again.toml", &run.toml, &Overrides::default()).unwrap();
+        assert_eq!(again.run.flows, run.run.flows, "{rest}");
+        let persistent = run
+            .run
+            .flows
+            .iter()
+            .filter(|flow| flow.connection.is_some())
+            .count();
+        assert!(persistent == 0 || persistent == run.run.flows.len());
+        persistent > 0
+    };
+    let job = |keys: &str| format!("[[job]]\nranks = 4\niterations = 2\n{keys}\n{SUM}");
+    assert!(stay(&job("")));
+    assert!(!stay(&job("connections = 'per-message'")));
+    for block in ["all-to-all", "all-reduce", "reduce-scatter", "all-gather"] {
+        let workload = |keys: &str| format!("[[workload]]\n{block} = {{ iterations = 2{keys} }}\n");
+        assert!(stay(&workload("")), "{block}");
+        assert!(!stay(&workload(", connections = 'per-message'")), "{block}");
+        // Hosts that have a queue pair for each flow.
+        for hosts in [
+            "[network]\nback-to-chunk = '4KB'",
+            "[quirks]\nack-threshold = true",
+        ] {
+            assert!(!stay(&format!("{hosts}\n{}", workload(""))), "{block} {hosts}");
+        }
+    }
+    let text = format!(
+        "fidelity = 'ns3-hpcc'\ncc.scheme = 'hpcc'\n[topology.leaf-spine]\nhosts-per-leaf = 4\n{}",
+        job("")
+    );
+    let other = load_text("test.toml", &text, &Overrides::default()).unwrap();
+    assert!(other.run.flows.iter().all(|flow| flow.connection.is_none()));
+    // Other workloads are as they were.
+    assert!(!stay("[[workload]]\nclosed-loop = { messages = 2 }\n"));
+}

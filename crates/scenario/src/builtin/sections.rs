@@ -44,7 +44,7 @@ pub fn sections() -> &'static [Entry] {
             "share-hosts", "", "false", "whether it may have hosts that other jobs have";
             "start", TIME, "0s", "when its hosts begin with the first iteration";
             "iterations", "", "1", "how often it carries out its steps";
-            "connections", "", "per-message", "`per-message`: each message has a queue pair of its own. `persistent`: in each step a host has one to each other that it sends to, which stays";
+            "connections", "", "persistent", "`persistent`: in each step a host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
             "scheme", "", "that of [cc]", "congestion control of its flows";
             "priority", "", "3", "priority class, 1 to 7";
             "step", "", "", "what an iteration consists of: a list of tables";

@@ -77,7 +77,7 @@ pub fn workloads() -> &'static [Entry] {
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
-            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each host has one to each other that it sends to, which stays";
+            "connections", "", "persistent", "`persistent`: each host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
         }
         "all-reduce": "Every host gets the sum of what all have; a step starts when what it needs has arrived. `ring`: 2(n-1) steps of a n-th (reduce-scatter, then all-gather). `hierarchical`: a ring's reduce-scatter in each group of hosts, rings over the groups, a ring's all-gather in each group. `halving-doubling`: 2 log2(n) steps, n a power of two (Rabenseifner)." {
             "algorithm", "", "ring", "`ring`, `hierarchical` or `halving-doubling`";
@@ -87,7 +87,7 @@ pub fn workloads() -> &'static [Entry] {
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
-            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each host has one to each other that it sends to, which stays";
+            "connections", "", "persistent", "`persistent`: each host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
         }
         "reduce-scatter": "Every host gets a n-th of the sum of what all have: n-1 steps around a ring." {
             "hosts", "", "all", "hosts by rank: a set of hosts";
@@ -95,7 +95,7 @@ pub fn workloads() -> &'static [Entry] {
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
-            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each host has one to each other that it sends to, which stays";
+            "connections", "", "persistent", "`persistent`: each host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
         }
         "all-gather": "Every host gets every other one's n-th: n-1 steps around a ring." {
             "hosts", "", "all", "hosts by rank: a set of hosts";
@@ -103,7 +103,7 @@ pub fn workloads() -> &'static [Entry] {
             "iterations", "", "1", "how often; a host begins the next when it is done with the last";
             "compute", TIME, "0s", "what a host computes between two iterations";
             "start", TIME, "0s", "when the first one starts";
-            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each host has one to each other that it sends to, which stays";
+            "connections", "", "persistent", "`persistent`: each host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
         }
     }
 }

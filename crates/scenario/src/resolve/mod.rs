@@ -75,6 +75,8 @@ struct Cx<'a> {
     stop: Time,
     /// Whether flows come as a stream where they can.
     streams: bool,
+    /// Whether hosts can have persistent connections: [`keeps_connections`].
+    hosts_keep_connections: bool,
     /// Whether the input was written for ns-3.
     ns3_source: bool,
     warnings: Vec<Warning>,
@@ -153,6 +155,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         seed,
         stop: Time::from_ps(duration.get_ref().as_ps()),
         streams: streams && may_stream(&scenario),
+        hosts_keep_connections: keeps_connections(&scenario),
         ns3_source: origin == Origin::Ns3Config,
         warnings,
         kept: Vec::new(),
@@ -203,6 +206,26 @@ fn may_stream(scenario: &Scenario) -> bool {
         || record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
     let alone = scenario.threads.is_none_or(|threads| threads.get() == 1);
     scenario.fidelity.unwrap_or_default() == Fidelity::Exact && alone && !of_packets
+}
+
+/// Whether the scenario's hosts can have persistent connections: not those of other simulators, nor those that count in
+/// bytes or do what persistent connections rule out (`check_connections` of the fabric names them all).
+fn keeps_connections(scenario: &Scenario) -> bool {
+    let quirks = &scenario.quirks;
+    let of_others = [
+        quirks.device_fifo,
+        quirks.lazy_qp_removal,
+        quirks.wakeup_suppression,
+        quirks.receiver_forgets,
+        quirks.ack_threshold,
+        quirks.ignore_duplicates,
+        quirks.unsigned_in_flight,
+        quirks.hpcc_divides_by_window,
+    ];
+    let chunk = scenario.network.back_to_chunk.as_ref();
+    scenario.fidelity.unwrap_or_default() == Fidelity::Exact
+        && chunk.is_none_or(|chunk| chunk.get_ref().0.is_none())
+        && !of_others.contains(&Some(true))
 }
 
 /// A name becomes part of a folder's name.

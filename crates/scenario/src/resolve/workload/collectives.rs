@@ -70,8 +70,7 @@ impl Maker<'_, '_> {
         self.affordable(algorithm.messages(count) * f64::from(iterations))?;
         let start = fill(common.start, Time::ZERO);
         let compute = fill(common.compute, Span::ZERO);
-        let stays = fill(common.connections, schema::Connections::default());
-        self.check_connections(stays)?;
+        let stays = self.collective_connections(common.connections)?;
         let plan = algorithm.plan(&hosts, size, start, iterations, compute);
         Ok(Made {
             // One connection for each pair of hosts.
@@ -148,6 +147,21 @@ impl Maker<'_, '_> {
                 .at(at))
             }
         }
+    }
+
+    /// What a collective's messages go over. Collective libraries open their queue pairs once, so that is the default
+    /// wherever hosts can have it.
+    pub(super) fn collective_connections(
+        &self,
+        written: &mut Option<schema::Connections>,
+    ) -> Result<schema::Connections, Problem> {
+        let default = match self.cx.hosts_keep_connections {
+            true => schema::Connections::Persistent,
+            false => schema::Connections::PerMessage,
+        };
+        let stays = fill(written, default);
+        self.check_connections(stays)?;
+        Ok(stays)
     }
 
     /// The place in `names` of the algorithm that is named; the first where none is.

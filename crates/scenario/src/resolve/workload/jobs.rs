@@ -1,5 +1,7 @@
 //! From `[[job]]` to hosts, and the collectives that these carry out.
 
+use std::collections::BTreeSet;
+
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::rng::Purpose;
 use paceline_kernel::{Bytes, Span, Time};
@@ -43,7 +45,7 @@ pub(super) fn resolve(
     (drafts, labels, workloads): (&mut Drafts, &mut Labels, usize),
 ) -> Result<Vec<Job>, Problem> {
     let placed = places(cx, jobs, net, workloads)?;
-    let mut all = Vec::with_capacity(jobs.len());
+    let (mut all, mut known) = (Vec::with_capacity(jobs.len()), BTreeSet::new());
     for (i, (spanned, hosts)) in jobs.iter_mut().zip(placed).enumerate() {
         let place = cx.texts.of_value(spanned);
         let written = spanned.get_mut();
@@ -58,7 +60,7 @@ pub(super) fn resolve(
             scheme,
         };
         let label = fill(&mut written.label, format!("job-{i}"));
-        if all.iter().any(|job: &Job| job.label == label) {
+        if !known.insert(label.clone()) {
             return Err(Problem::new(format!("a second job called `{label}`")).at(&maker.place));
         }
         all.push(maker.job(written, label, hosts, drafts)?);
@@ -206,8 +208,7 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let start = fill(&mut written.start, Time::ZERO);
         let iterations = self.count(&mut written.iterations, 1, "iterations")?;
-        let stays = fill(&mut written.connections, schema::Connections::default());
-        self.check_connections(stays)?;
+        let stays = self.collective_connections(&mut written.connections)?;
         let mut steps: Vec<JobStep> = Vec::new();
         for spanned in written.step.iter_mut().flatten() {
             self.place = self.cx.texts.of_value(spanned);
