@@ -99,6 +99,12 @@ kinds! {
         GivenUpFlows,
         /// Percentiles that rest on few values.
         FewFlows,
+        /// Iterations that still take longer and longer when the run ends.
+        RisingIterations,
+        /// Percentiles of iteration times that rest on few iterations.
+        FewIterations,
+        /// Collectives whose messages have a queue pair each.
+        QueuePairPerMessage,
         /// Flows faster than the formula of the ideal completion time.
         FasterThanIdeal,
         /// Most bytes were sent before any feedback.

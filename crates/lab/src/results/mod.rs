@@ -7,6 +7,7 @@ mod feedback;
 mod flows;
 mod goodput;
 mod groups;
+mod iterations;
 mod jobs;
 mod least;
 mod marks;

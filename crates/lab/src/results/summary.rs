@@ -7,7 +7,6 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::Counters;
 use serde::{Deserialize, Serialize};
 
-use super::checks;
 use super::collectives::{CollectiveTime, collective_times};
 use super::decisions::DecisionTimes;
 use super::feedback::{BeforeFeedback, reacting};
@@ -21,6 +20,7 @@ use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes
 use super::rows::FlowRows;
 use super::sharing::{Convergence, Goodputs, JainOverTime};
 use super::standstill::Standstill;
+use super::{checks, iterations};
 use crate::stats::{Distribution, RttSummary};
 use paceline_scenario::{Resolved, Warning};
 
@@ -289,6 +289,9 @@ pub fn summarise(
     };
     let hops = counters.packet_hops();
     let collectives = collective_times(input, outcome);
+    let jobs = job_times(input, &collectives);
+    let mut warnings = checks::warnings(input, outcome, flows, all.before_feedback, status);
+    warnings.extend(iterations::warnings(input, &jobs, &collectives));
     Summary {
         version: env!("CARGO_PKG_VERSION").to_string(),
         scenario: input.name.clone(),
@@ -357,11 +360,11 @@ pub fn summarise(
         pause_share: busy.and_then(|time| pause_share(&input.run, outcome, &time)),
         jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
-        jobs: job_times(input, &collectives),
+        jobs,
         collectives,
         decisions: outcome.decisions.as_ref().map(DecisionTimes::of),
         counters: Totals::from(counters),
-        warnings: checks::warnings(input, outcome, flows, all.before_feedback, status),
+        warnings,
         digest: format!("{:016x}", outcome.digest),
     }
 }

@@ -33,9 +33,11 @@ mod distribution;
 mod interval;
 mod paired;
 mod quantiles;
+mod rise;
 
 pub use bootstrap::bootstrap;
 pub(crate) use distribution::Moments;
 pub use distribution::{Distribution, RttSummary, jain, mean, percentile, quantile_of_kb_bins};
 pub use interval::{BOOTSTRAP_FROM, CONFIDENCE, Interval, interval, standard_deviation};
 pub use paired::{Paired, paired};
+pub use rise::{Rise, rise};

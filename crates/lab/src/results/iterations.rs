@@ -1,0 +1,133 @@
+//! What to know before trusting the times of iterations: of jobs, and of collectives that belong to none.
+
+use std::collections::BTreeSet;
+
+use paceline_scenario::{Collective, Resolved, Warning, WarningKind};
+
+use super::collectives::CollectiveTime;
+use super::jobs::JobTimes;
+use crate::stats::{Rise, rise};
+use crate::text::duration_us;
+
+/// Of fewer iterations than this, all percentiles that tables show lie between the two largest.
+const ITERATIONS_FOR_PERCENTILES: usize = 20;
+/// So many names are listed.
+const NAMED: usize = 8;
+
+/// A job, or a collective that belongs to none.
+struct Repeated<'a> {
+    label: &'a str,
+    /// How long each iteration took that came to its end, in microseconds.
+    times: Vec<f64>,
+    /// Places of its collectives in the run's list.
+    collectives: Vec<usize>,
+}
+
+/// Says which iterations have no end in sight, on how few a percentile rests, and which messages open queue pairs of
+/// their own.
+pub(super) fn warnings(input: &Resolved, jobs: &[JobTimes], times: &[CollectiveTime]) -> Vec<Warning> {
+    let all = repeated(input, jobs, times);
+    let rising = all.iter().filter_map(still_rise);
+    let rising = rising.map(|text| Warning::new(WarningKind::RisingIterations, text));
+    let few = few(&all).map(|text| Warning::new(WarningKind::FewIterations, text));
+    let per_message =
+        per_message(input, &all).map(|text| Warning::new(WarningKind::QueuePairPerMessage, text));
+    rising.chain(few).chain(per_message).collect()
+}
+
+fn repeated<'a>(input: &'a Resolved, jobs: &'a [JobTimes], times: &[CollectiveTime]) -> Vec<Repeated<'a>> {
+    let of_jobs: BTreeSet<usize> = input
+        .jobs
+        .iter()
+        .flat_map(|job| job.collectives.clone())
+        .collect();
+    let of_job = |(job, times): (&'a paceline_scenario::Job, &'a JobTimes)| Repeated {
+        label: &job.label,
+        times: times.iterations_us.clone(),
+        collectives: job.collectives.clone(),
+    };
+    let mut all: Vec<Repeated<'_>> = input.jobs.iter().zip(jobs).map(of_job).collect();
+    let mut first = 0;
+    for (place, collective) in input.collectives.iter().enumerate() {
+        let own = &times[first..first + collective.iterations.len()];
+        first += own.len();
+        if !of_jobs.contains(&place) {
+            all.push(Repeated {
+                label: &collective.label,
+                times: own.iter().filter_map(|time| time.time_us).collect(),
+                collectives: vec![place],
+            });
+        }
+    }
+    all
+}
+
+/// Each iteration takes longer than those before, to the end.
+fn still_rise(of: &Repeated<'_>) -> Option<String> {
+    let Rise { over, from, to } = rise(&of.times)?;
+    Some(format!(
+        "The iterations of `{}` take longer and longer to the end of the run: from {} to {} over the last {over} of {}. \
+         Their mean and percentiles depend on how many there are.",
+        of.label,
+        duration_us(Some(from)),
+        duration_us(Some(to)),
+        of.times.len(),
+    ))
+}
+
+/// Percentiles that rest on few iterations. Those of one are that one.
+fn few(all: &[Repeated<'_>]) -> Option<String> {
+    let few = all
+        .iter()
+        .filter(|of| (2..ITERATIONS_FOR_PERCENTILES).contains(&of.times.len()));
+    let few: Vec<String> = few
+        .map(|of| format!("`{}` ({})", of.label, of.times.len()))
+        .collect();
+    (!few.is_empty()).then(|| {
+        format!(
+            "The 99th percentiles of iteration times rest on few iterations, and lie between the two largest: {}.",
+            listed(&few)
+        )
+    })
+}
+
+/// Collectives that send several messages from one host to another, each on a queue pair of its own.
+fn per_message(input: &Resolved, all: &[Repeated<'_>]) -> Option<String> {
+    let opens = |of: &&Repeated<'_>| {
+        let mut own = of.collectives.iter().map(|&place| &input.collectives[place]);
+        own.any(|collective| opens_anew(input, collective))
+    };
+    let found: Vec<String> = all
+        .iter()
+        .filter(opens)
+        .map(|of| format!("`{}`", of.label))
+        .collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "Each message of {} has a queue pair of its own, which starts at line rate and knows nothing of those \
+             before it. Collective libraries keep theirs: `connections = \"persistent\"`, with `fidelity = \"exact\"`.",
+            listed(&found)
+        )
+    })
+}
+
+fn opens_anew(input: &Resolved, collective: &Collective) -> bool {
+    let flows = || {
+        let all = collective.iterations.iter().flatten();
+        all.map(|&flow| &input.run.flows[flow as usize])
+    };
+    if flows().any(|flow| flow.connection.is_some()) {
+        return false;
+    }
+    let mut pairs = BTreeSet::new();
+    flows().any(|flow| !pairs.insert((flow.src, flow.dst)))
+}
+
+/// The first of these, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let (first, rest) = names.split_at(names.len().min(NAMED));
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
