@@ -3,16 +3,17 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use paceline_kernel::Span;
 use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_lab::run::cores;
-use paceline_scenario::{Fidelity, Overrides};
+use paceline_scenario::{Fidelity, InputFormat, Overrides};
 
 use crate::failure::Failure;
 
-pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator, the folder of \
+pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator or a relative, the folder of \
                           either (also of an earlier run), or the name of a scenario that ships";
 
 /// What changes a scenario.
@@ -33,12 +34,21 @@ pub(crate) struct ChangeArgs {
     /// [default: exact, and for a config.txt that of its simulator]
     #[arg(long, value_name = "MODE")]
     pub(crate) fidelity: Option<Mode>,
+    /// Program that a config.txt was written for, where its keys do not tell
+    #[arg(long, value_name = "PROGRAM", value_parser = input_format())]
+    pub(crate) input_format: Option<InputFormat>,
     /// Shuffle simultaneous events, to see what hangs on their order
     #[arg(long, value_name = "SEED")]
     pub(crate) shuffle_ties: Option<u64>,
     /// Check every invariant while running (slower)
     #[arg(long)]
     pub(crate) check: bool,
+}
+
+/// Reads the name of a program.
+fn input_format() -> impl TypedValueParser<Value = InputFormat> {
+    PossibleValuesParser::new(InputFormat::ALL.map(InputFormat::name))
+        .try_map(|name| name.parse::<InputFormat>())
 }
 
 /// Whose behaviour a run has.
@@ -66,6 +76,7 @@ impl ChangeArgs {
                 Mode::TcdNs3 => Fidelity::TcdNs3,
                 Mode::IbOmnet => Fidelity::IbOmnet,
             }),
+            input_format: self.input_format,
             shuffle_ties: self.shuffle_ties,
             check: self.check,
             threads: threads.threads.and_then(NonZeroU32::new),

@@ -65,6 +65,8 @@ struct State {
 }
 
 struct OneRun {
+    /// When the first flow starts: nothing happens before, in inputs of ns-3 for two seconds.
+    start: Time,
     stop: Time,
     flows: u64,
     now: Option<Progress>,
@@ -72,7 +74,14 @@ struct OneRun {
 
 impl OneRun {
     fn of(input: &Resolved) -> Self {
+        let starts = input.run.flows.iter().map(|flow| flow.start);
+        let start = match input.run.arrivals {
+            // Flows that are drawn may start at once.
+            Some(_) => Time::ZERO,
+            None => starts.min().unwrap_or(Time::ZERO),
+        };
         Self {
+            start,
             stop: input.run.stop,
             flows: input.run.flow_count() as u64,
             now: None,
@@ -86,7 +95,8 @@ impl OneRun {
         if now.done {
             return 1.0;
         }
-        let time = now.now.as_ps() as f64 / self.stop.as_ps().max(1) as f64;
+        let since = |time: Time| time.as_ps().saturating_sub(self.start.as_ps()) as f64;
+        let time = since(now.now) / since(self.stop).max(1.0);
         let flows = now.completed as f64 / self.flows.max(1) as f64;
         time.max(flows).min(1.0)
     }
@@ -239,6 +249,7 @@ mod tests {
 
     fn run(now_ms: u64, completed: u64, done: bool) -> OneRun {
         OneRun {
+            start: Time::ZERO,
             stop: Time::from_ns(100_000_000),
             flows: 20,
             now: Some(Progress {
@@ -259,6 +270,22 @@ mod tests {
             text,
             "10.000 ms of at most 100.000 ms  5/20 flows  1.0 M packet-hops/s  ETA 0:09"
         );
+    }
+
+    /// An input of ns-3 begins with two idle seconds.
+    #[test]
+    fn time_before_the_first_flow_does_not_count() {
+        let mut idle = run(2000, 0, false);
+        (idle.start, idle.stop) = (Time::from_ns(2_000_000_000), Time::from_ns(2_100_000_000));
+        let (fraction, text) = describe(&[idle], Duration::from_secs(3));
+        assert_eq!(fraction, 0.0);
+        assert!(!text.contains("ETA"), "{text}");
+        let mut early = run(1000, 0, false);
+        (early.start, early.stop) = (Time::from_ns(2_000_000_000), Time::from_ns(2_100_000_000));
+        assert_eq!(early.fraction(), 0.0);
+        let mut later = run(2025, 1, false);
+        (later.start, later.stop) = (Time::from_ns(2_000_000_000), Time::from_ns(2_100_000_000));
+        assert_eq!(later.fraction(), 0.25);
     }
 
     #[test]

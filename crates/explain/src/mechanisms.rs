@@ -181,7 +181,17 @@ const MECHANISMS: &[Mechanism] = &[
                 names every quirk as a switch of [quirks].",
         example: "paceline run incast-16 --fidelity ns3-hpcc",
         keys: &[
-            ("", &["fidelity", "ties", "shuffle-ties", "check", "quirks"]),
+            (
+                "",
+                &[
+                    "fidelity",
+                    "input-format",
+                    "ties",
+                    "shuffle-ties",
+                    "check",
+                    "quirks",
+                ],
+            ),
             ("network.bolt-ns3", &[]),
             ("network.tcd-ns3", &[]),
         ],

@@ -248,6 +248,7 @@ pub fn incast() -> (Resolved, Outcome) {
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         warnings: Vec::new(),
         origin: Origin::Toml,
+        input_format: None,
         pcap: false,
         sweep: None,
     };

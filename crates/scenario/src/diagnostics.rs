@@ -178,6 +178,12 @@ impl Diagnostics {
         let problems: Vec<_> = problems.into_iter().collect();
         (!problems.is_empty()).then_some(Self(problems))
     }
+    /// Says what to do about the first of them.
+    #[must_use]
+    pub(crate) fn help(mut self, help: &str) -> Self {
+        self.0[0] = self.0[0].clone().help(help);
+        self
+    }
     /// The problems.
     pub fn problems(&self) -> &[Problem] {
         &self.0
@@ -197,6 +203,45 @@ impl Diagnostics {
         let reports: Vec<_> = self.reports().take(most).collect();
         let texts = reports.iter().map(|report| Rendered(handler, report).to_string());
         texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Problems of one input, gathered so that all of them are told at once.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(crate) fn push(&mut self, problem: Problem) {
+        self.0.push(problem);
+    }
+    /// What came out, unless that is a problem.
+    pub(crate) fn take<T>(&mut self, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.push(problem)).ok()
+    }
+    /// The same of what may have several.
+    pub(crate) fn take_all<T>(&mut self, result: Result<T, Diagnostics>) -> Option<T> {
+        result.map_err(|all| self.0.extend(all.0)).ok()
+    }
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+    /// Whether one of them is about this word.
+    pub(crate) fn mention(&self, word: &str) -> bool {
+        let mut list = self.0.iter();
+        list.any(|problem| problem.message().split_whitespace().any(|other| other == word))
+    }
+    /// Each once; there is at least one.
+    pub(crate) fn distinct(self) -> Diagnostics {
+        let mut seen = std::collections::BTreeSet::new();
+        let list = self.0.into_iter();
+        Diagnostics(list.filter(|problem| seen.insert(problem.to_string())).collect())
+    }
+    /// `value`, if there are none.
+    pub(crate) fn or<T>(self, value: T) -> Result<T, Diagnostics> {
+        match Diagnostics::of(self.0) {
+            Some(diagnostics) => Err(diagnostics),
+            None => Ok(value),
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::diagnostics::{Place, Problem, Source};
 pub(crate) struct Files {
     /// Folders, the first that has the file wins.
     folders: Vec<PathBuf>,
+    /// Folders above these, from which the paths of a configuration may start.
+    above: Vec<PathBuf>,
     /// Files that are not on disk; these come first.
     memory: BTreeMap<String, String>,
     /// Models that are not on disk.
@@ -31,10 +33,18 @@ impl Files {
         }
         Self {
             folders: list,
+            above: Vec::new(),
             memory: BTreeMap::new(),
             models: Vec::new(),
             parquet: None,
         }
+    }
+
+    /// Looks in the folders above `folder`, too: where the program ran that a configuration was written for.
+    pub(crate) fn and_above(mut self, folder: &Path) -> Self {
+        let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        self.above = absolute.ancestors().skip(1).map(Path::to_path_buf).collect();
+        self
     }
 
     /// Reads Parquet files with this.
@@ -109,18 +119,38 @@ impl Files {
     /// The file that is named at `place`.
     pub(crate) fn find(&self, path: &str, what: &str, place: &Place) -> Result<PathBuf, Problem> {
         let candidates: Vec<_> = self.folders.iter().map(|folder| folder.join(path)).collect();
-        let Some(found) = candidates.iter().find(|candidate| candidate.is_file()) else {
-            let looked: Vec<_> = candidates.iter().map(|c| format!("`{}`", c.display())).collect();
-            return Err(Problem::new(format!("{what} `{path}` does not exist"))
-                .at(place)
-                .label("no such file")
-                .help(format!("looked for {}", looked.join(" and "))));
-        };
-        Ok(found.clone())
+        let above = self.above.iter().map(|folder| folder.join(path));
+        if let Some(found) = candidates
+            .iter()
+            .cloned()
+            .chain(above)
+            .find(|candidate| candidate.is_file())
+        {
+            return Ok(found);
+        }
+        let mut looked: Vec<_> = candidates.iter().map(|c| format!("`{}`", c.display())).collect();
+        looked.dedup();
+        let mut looked = looked.join(" and ");
+        if !self.above.is_empty() && Path::new(path).is_relative() {
+            looked.push_str(" and from the folders above");
+        }
+        Err(Problem::new(format!("{what} `{path}` does not exist"))
+            .at(place)
+            .label("no such file")
+            .help(format!("looked for {looked}")))
+    }
+
+    /// A path that leads nowhere here, such as one of a container: a file of its name beside the configuration, if there
+    /// is one.
+    pub(crate) fn beside(&self, path: &str) -> Option<String> {
+        let name = Path::new(path).file_name()?.to_str()?;
+        let mut folders = self.folders.iter();
+        let has = |folder: &PathBuf| folder.join(name).is_file();
+        let leads_nowhere = Path::new(path).is_absolute() && !Path::new(path).is_file();
+        (leads_nowhere && folders.any(has)).then(|| name.to_string())
     }
 }
 
-/// Reads a text file.
 /// A file that ships with a scenario, such as `flows/util60.csv`.
 fn shipped(path: &str) -> Option<Source> {
     let mut files = crate::builtin::scenarios()
@@ -130,6 +160,7 @@ fn shipped(path: &str) -> Option<Source> {
     Some(Source::new(path, *text))
 }
 
+/// Reads a text file.
 pub(crate) fn read(path: &Path) -> Result<Source, Problem> {
     let name = path.display().to_string();
     let bytes =

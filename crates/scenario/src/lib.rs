@@ -11,7 +11,9 @@ mod document;
 mod files;
 pub mod generate;
 pub mod groups;
+mod htsim;
 mod models;
+
 mod ns3;
 mod open;
 mod resolve;
@@ -35,6 +37,7 @@ use paceline_kernel::Span;
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use diagnostics::{Diagnostics, Problem};
 pub use models::{find_model, is_model_file, read_model};
+pub use ns3::format::InputFormat;
 pub use resolve::{Collective, Job};
 pub use schema::Fidelity;
 pub use sweep::Grid;
@@ -61,6 +64,8 @@ pub struct Overrides {
     pub duration: Option<Span>,
     /// `fidelity`.
     pub fidelity: Option<Fidelity>,
+    /// The program that a configuration was written for, where its keys do not tell.
+    pub input_format: Option<InputFormat>,
     /// Shuffles simultaneous events with this seed.
     pub shuffle_ties: Option<u64>,
     /// Checks every invariant while running.
@@ -122,6 +127,8 @@ pub struct Resolved {
     pub warnings: Vec<Warning>,
     /// What kind of input this was.
     pub origin: Origin,
+    /// The program whose configuration this is, or is made of.
+    pub input_format: Option<InputFormat>,
     /// Whether traced packets are to be written as a capture file.
     pub pcap: bool,
     /// What a sweep of it varies, if it says so.
@@ -129,6 +136,16 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// Of a configuration: whose it was taken for, in a sentence.
+    pub fn read_as(&self) -> Option<String> {
+        let format = self.input_format.filter(|_| self.origin == Origin::Ns3Config)?;
+        Some(format!(
+            "{} is read as an input of {} (input-format {format})",
+            self.name,
+            format.program()
+        ))
+    }
+
     /// The run, to be changed: a copy of its own if it is shared.
     pub fn run_mut(&mut self) -> &mut RunSpec {
         Arc::make_mut(&mut self.run)
@@ -158,11 +175,16 @@ pub fn load_with(
 ) -> Result<Resolved, Diagnostics> {
     match open(input, overrides)? {
         Opened::Toml(source, files, name) => {
+            if let Some(format) = overrides.input_format {
+                let message =
+                    format!("--input-format {format} is for configurations: `{input}` is a scenario");
+                return Err(Problem::new(message).into());
+            }
             load_toml(&source, files.with_parquet(parquet), &name, overrides)
         }
         Opened::Config(source, path) => {
             let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-            let files = Files::within([PathBuf::new(), folder]);
+            let files = Files::within([PathBuf::new(), folder.clone()]).and_above(&folder);
             load_config(&source, &config_name(&path), &files, overrides)
         }
     }
@@ -271,6 +293,7 @@ fn load_toml(
         scenario: document.scenario,
         texts: document.texts,
         parameters: document.parameters,
+        columns: None,
         files: files.with_models(&overrides.models),
         name: plain_name(name),
         origin: Origin::Toml,
@@ -290,9 +313,11 @@ fn load_config(
     let changes = Changes {
         scheme: overrides.scheme.as_deref(),
         fidelity: overrides.fidelity,
+        format: overrides.input_format,
     };
     let mut warnings = Vec::new();
-    let (mut scenario, parameters) = ns3::config::scenario(source, files, changes, &mut warnings)?;
+    let read = ns3::config::scenario(source, files, changes, &mut warnings)?;
+    let mut scenario = read.scenario;
     scenario.seed = overrides.seed.or(scenario.seed);
     scenario.shuffle_ties = overrides.shuffle_ties;
     scenario.check = overrides.check.then_some(true);
@@ -303,7 +328,8 @@ fn load_config(
     let resolved = resolve::resolve(Input {
         scenario,
         texts: document::Texts::of(source.clone()),
-        parameters,
+        parameters: read.places,
+        columns: Some(read.columns),
         files: files.clone(),
         name: plain_name(name),
         origin: Origin::Ns3Config,
@@ -322,6 +348,7 @@ fn load_config(
         scenario: document.scenario,
         texts: document.texts,
         parameters: document.parameters,
+        columns: None,
         files: files.clone().with_memory(&resolved.files),
         name: resolved.name,
         origin: Origin::Ns3Config,
@@ -331,7 +358,7 @@ fn load_config(
 }
 
 impl Overrides {
-    /// With `--set fidelity=` and `--set cc.scheme=` (or a sweep's) as the options that they are:
+    /// With `--set fidelity=`, `--set input-format=` and `--set cc.scheme=` (or a sweep's) as the options that they are:
     /// an ns-3 configuration reads differently with them. And the other settings.
     fn with_own_settings(&self) -> Result<(Self, Vec<Setting>), Problem> {
         let point = Point {
@@ -356,6 +383,9 @@ impl Overrides {
             match key.trim() {
                 "fidelity" if own.fidelity.is_none() || swept => {
                     own.fidelity = Some(value.parse().map_err(Problem::new)?);
+                }
+                "input-format" if own.input_format.is_none() => {
+                    own.input_format = Some(value.parse().map_err(Problem::new)?);
                 }
                 "cc.scheme" if own.scheme.is_none() || swept => own.scheme = Some(value),
                 _ => others.push(setting),

@@ -7,6 +7,7 @@
 mod accounts;
 mod credits;
 mod detection;
+mod fidelity;
 mod job;
 mod lanes;
 mod nodes;
@@ -18,7 +19,6 @@ mod workload;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::str::FromStr;
 
 use paceline_congestion::registry::WindowMode;
 use paceline_fabric::spec::{DiscPorts, EcmpHash};
@@ -29,11 +29,13 @@ use toml::Spanned;
 
 use paceline_congestion::registry::SchemeParams;
 
+use crate::ns3::format::InputFormat;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
 pub(crate) use credits::*;
 pub(crate) use detection::{DetectionKind, TcdKind};
+pub use fidelity::Fidelity;
 pub(crate) use job::*;
 pub(crate) use lanes::*;
 pub(crate) use nodes::{NodeItem, Nodes};
@@ -45,57 +47,6 @@ pub(crate) use values::{
     OrAuto, OrOff, PerLink, PfcModeKind, PortBins, Ratio,
 };
 pub(crate) use workload::*;
-
-/// Which simulator's behaviour a run has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fidelity {
-    /// Exact picosecond time, no quirks.
-    #[default]
-    Exact,
-    /// HPCC's ns-3 simulator, quirk by quirk.
-    Ns3Hpcc,
-    /// The Bolt authors' ns-3 simulator, quirk by quirk.
-    BoltNs3,
-    /// The simulator of TCD's authors (ns-3), quirk by quirk.
-    TcdNs3,
-    /// The OMNeT++ model of RRCC's author: InfiniBand.
-    IbOmnet,
-}
-
-impl Fidelity {
-    /// Whether it accounts for where the time of flows goes.
-    pub const fn accounts(self) -> bool {
-        matches!(self, Self::Exact | Self::Ns3Hpcc | Self::IbOmnet)
-    }
-
-    /// As the scenario file says it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Ns3Hpcc => "ns3-hpcc",
-            Self::BoltNs3 => "bolt-ns3",
-            Self::TcdNs3 => "tcd-ns3",
-            Self::IbOmnet => "ib-omnet",
-        }
-    }
-}
-
-impl FromStr for Fidelity {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "exact" => Ok(Self::Exact),
-            "ns3-hpcc" => Ok(Self::Ns3Hpcc),
-            "bolt-ns3" => Ok(Self::BoltNs3),
-            "tcd-ns3" => Ok(Self::TcdNs3),
-            "ib-omnet" => Ok(Self::IbOmnet),
-            _ => Err(format!(
-                "unknown fidelity `{text}`: expected `exact`, `ns3-hpcc`, `bolt-ns3`, `tcd-ns3` or `ib-omnet`"
-            )),
-        }
-    }
-}
 
 macro_rules! tables {
     ($($(#[$meta:meta])* struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => { $(
@@ -126,6 +77,9 @@ pub(crate) struct Scenario {
     pub(crate) duration: Option<Spanned<Span>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fidelity: Option<Fidelity>,
+    /// Written by a run, changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) input_format: Option<InputFormat>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ties: Option<Ties>,
     #[serde(skip_serializing_if = "Option::is_none")]

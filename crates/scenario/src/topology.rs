@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use crate::diagnostics::{Diagnostics, Place, Source};
 use crate::groups::Sets;
 use crate::schema::Fidelity;
+use crate::warning::Warning;
+use crate::{htsim, ns3};
 
 /// Nodes and links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,13 +44,13 @@ impl Topology {
         }
     }
 
-    /// Reads a topology file of HPCC's ns-3 simulator; `name` is what errors call it.
+    /// Reads a topology file of an ns-3 program or of htsim; `name` is what errors call it.
     ///
     /// # Errors
     /// What is wrong with the text, with its place.
     pub fn parse(name: &str, text: &str, fidelity: Fidelity) -> Result<Self, Diagnostics> {
         let source = Source::new(name, text);
-        Ok(crate::ns3::topology::read(&source, fidelity, &mut Vec::new())?.topology)
+        Ok(read_file(&source, fidelity, &mut Vec::new())?.topology)
     }
 
     /// Adds a link without errors.
@@ -133,6 +135,20 @@ pub(crate) struct Net {
     pub(crate) names: Vec<(String, Vec<NodeId>)>,
     /// What may explain that a link is missing.
     pub(crate) note: Option<String>,
+    /// Whether the file means to have several links between two nodes.
+    pub(crate) parallel: bool,
+}
+
+/// Reads a file of a network: of an ns-3 program, or of htsim.
+pub(crate) fn read_file(
+    source: &Source,
+    fidelity: Fidelity,
+    warnings: &mut Vec<Warning>,
+) -> Result<Net, Diagnostics> {
+    match htsim::is_topology(source) {
+        true => htsim::topology::read(source, warnings),
+        false => ns3::topology::read(source, fidelity, warnings),
+    }
 }
 
 /// One switch, node 0, and `hosts` hosts, nodes 1 to `hosts`.

@@ -22,7 +22,7 @@ use super::sharing::{Convergence, Goodputs, JainOverTime};
 use super::standstill::Standstill;
 use super::{checks, iterations};
 use crate::stats::{Distribution, RttSummary};
-use paceline_scenario::{Resolved, Warning};
+use paceline_scenario::{InputFormat, Resolved, Warning};
 
 /// Whether a run ended by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -60,6 +60,9 @@ pub struct Summary {
     pub scheme: String,
     /// The seed.
     pub seed: u64,
+    /// The program whose configuration the scenario is made of; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_format: Option<InputFormat>,
     /// Whether the run ended by itself.
     pub status: RunStatus,
     /// The instant at which the run ended.
@@ -297,6 +300,7 @@ pub fn summarise(
         scenario: input.name.clone(),
         scheme: input.scheme.clone(),
         seed: input.seed,
+        input_format: input.input_format,
         status,
         simulated_s: outcome.end.as_secs_f64(),
         wall_s: machine.wall_s,

@@ -139,7 +139,7 @@ pub fn topologies() -> &'static [Entry] {
             "switches", "", "[]", "list of the nodes that are switches";
             "links", "", "[]", "list of links: { a, b, rate, delay, error-rate }";
         }
-        "file": "A topology file of HPCC's ns-3 simulator: `topology.file = \"topology.txt\"`." {}
+        "file": "A topology file of HPCC's ns-3 simulator or one of its relatives, or a fat tree of htsim (.topo): `topology.file = \"topology.txt\"`." {}
     }
 }
 

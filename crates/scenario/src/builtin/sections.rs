@@ -12,6 +12,7 @@ pub fn sections() -> &'static [Entry] {
             "seed", "", "1", "seed of every random stream";
             "duration", TIME, "1s", "the run ends here at the latest";
             "fidelity", "", "exact", "whose behaviour: `exact`, `ns3-hpcc` for HPCC's ns-3 simulator, `bolt-ns3` for that of the authors of Bolt, `tcd-ns3` for that of the authors of TCD, `ib-omnet` for an InfiniBand simulator on OMNeT++";
+            "input-format", "", "", "the program whose `config.txt` this was made of: `ns3-hpcc`, `tcd-ns3`, `ns3-rdma`, `conweave`, `ns3-datacenter`, `simai`, `ns3-alibabacloud`; a run writes it, it changes nothing";
             "ties", "", "structural (lossy classes: drawn)", "order of simultaneous events: `structural` (by who scheduled them), `drawn` (the same, but arrivals in an order drawn from the seed, another one at each instant, so that none of equal senders always loses) or `insertion` (as ns-3)";
             "shuffle-ties", "", "", "seed of a random order of simultaneous events";
             "check", "", "false", "check every invariant while running";

@@ -11,7 +11,7 @@ pub fn workloads() -> &'static [Entry] {
             "size", SIZE, "", "payload";
             "start", TIME, "0s", "when the sender starts";
         }
-        "file": "A flow file of HPCC's ns-3 simulator: `file = \"flow.txt\"`." {}
+        "file": "A flow file of HPCC's ns-3 simulator or one of its relatives, or a connection matrix of htsim (.cm): `file = \"flow.txt\"`." {}
         "trace": "Flows from a table with named columns, in any order: `src`, `dst`, `size_bytes`, one of `start_ps`, `start_us`, `start_s`; where they are there `label`, `priority` and `scheme`, `connection` (flows of the same number go over one persistent connection), `flow_id`, and `after` (`after_ack`, `after_start`): the flows whose last byte (last acknowledgement, start) this one waits for, and `delay_ps` (`delay_us`, `delay_s`) how long beyond that. The `flows.csv` of a run is such a table. What the workload says of all its flows goes before the columns." {
             "file", "", "", "a CSV or Parquet file";
             "ignore", "", "[]", "list of columns to leave out, such as the scheme of the run that is replayed";

@@ -1,16 +1,17 @@
-//! Flow files.
+//! Flow files of ns-3 programs.
 
 use std::ops::Range;
 
 use paceline_kernel::{Bytes, Time};
 
-use crate::diagnostics::{Problem, Source};
+use crate::diagnostics::{Diagnostics, Problem, Problems, Source};
 use crate::schema::Fidelity;
 use crate::trace::SIZE_MAX;
 use crate::warning::{Warning, WarningKind};
 
 use super::quantities;
 use super::tokens::{Token, Tokens};
+use super::topology::MOST_PROBLEMS;
 
 /// A line of a flow file.
 pub(crate) struct Line {
@@ -25,78 +26,190 @@ pub(crate) struct Line {
     pub(crate) span: Range<usize>,
 }
 
-/// Reads a flow file: the number of flows, then `src dst pg dport size start` for each; of the simulator of TCD's authors
-/// `src dst pg size start stop`.
+/// The columns of a flow file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    /// `src dst priority port bytes start`: HPCC's ns-3 and most of its relatives.
+    WithPort,
+    /// `src dst priority bytes start`: ConWeave.
+    Five,
+    /// `src dst priority bytes start stop`: the simulator of TCD's authors.
+    WithStop,
+    /// `src dst priority packets start stop`, of so many bytes each: ns3-rdma.
+    Packets(u64),
+}
+
+impl Columns {
+    /// Those of a file that no configuration belongs to. The simulator of TCD's authors has as many as HPCC's, so
+    /// the fidelity decides between them; ConWeave has five.
+    pub(crate) fn of(source: &Source, fidelity: Fidelity) -> Self {
+        let mut tokens = Tokens::new(source);
+        let _count = tokens.next();
+        match (fidelity, tokens.words_of_next_line()) {
+            (Fidelity::TcdNs3, _) => Self::WithStop,
+            (_, 5) => Self::Five,
+            _ => Self::WithPort,
+        }
+    }
+
+    pub(crate) const fn names(self) -> &'static str {
+        match self {
+            Self::WithPort => "src dst priority port bytes start",
+            Self::Five => "src dst priority bytes start",
+            Self::WithStop => "src dst priority bytes start stop",
+            Self::Packets(_) => "src dst priority packets start stop",
+        }
+    }
+}
+
+/// Reads a flow file: the number of flows, then a line for each.
 pub(crate) fn read(
     source: &Source,
+    columns: Columns,
     fidelity: Fidelity,
     warnings: &mut Vec<Warning>,
-) -> Result<Vec<Line>, Problem> {
-    let tcd = fidelity == Fidelity::TcdNs3;
+) -> Result<Vec<Line>, Diagnostics> {
     let mut tokens = Tokens::new(source);
     let count: u64 = tokens.value("the number of flows")?;
     let mut lines = Vec::new();
+    let mut problems = Problems::default();
     for i in 0..count {
-        let what = |field: &str| format!("the {field} of flow {} of {count}", i + 1);
-        let first = tokens.word(&what("source"))?;
-        let src = tokens.read(&first, "a node")?;
-        let dst = tokens.value(&what("destination"))?;
-        let pg = tokens.word(&what("priority class"))?;
-        let class: u32 = tokens.read(&pg, "a priority class")?;
-        if !(1..=7).contains(&class) {
-            return Err(Problem::new(format!("priority class {class}: expected 1 to 7"))
-                .at(&tokens.place(&pg))
-                .label("expected 1 to 7"));
-        }
-        let dport = if tcd { 0 } else { tokens.value(&what("port"))? };
-        let written = tokens.word(&what("size"))?;
-        let size: u64 = tokens.read(&written, &what("size"))?;
-        if size > SIZE_MAX {
-            return Err(
-                Problem::new(format!("a flow of {size} bytes: expected {SIZE_MAX} at most"))
-                    .at(&tokens.place(&written))
-                    .label("too many bytes"),
-            );
-        }
-        let start = tokens.word(&what("start time"))?;
-        let at = seconds(&tokens, &start, "a start time", fidelity)?;
-        let stop = match tcd {
-            true => Some(tokens.word(&what("stop time"))?),
-            false => None,
+        let of = Of {
+            columns,
+            fidelity,
+            i,
+            count,
         };
-        let last = stop.as_ref().unwrap_or(&start).span.end;
-        let stop = match &stop {
-            Some(stop) => Some(seconds(&tokens, stop, "a stop time", fidelity)?),
-            None => None,
+        let Some(first) = problems.take(tokens.word(&of.what("source"))) else {
+            break;
         };
-        lines.push(Line {
-            src,
-            dst,
-            class: class as u8,
-            dport,
-            size: Bytes::new(size),
-            start: at,
-            stop,
-            span: first.span.start..last,
-        });
+        match line(&mut tokens, &first, &of) {
+            Ok(line) => lines.push(line),
+            Err(problem) => {
+                problems.push(problem);
+                if problems.len() >= MOST_PROBLEMS {
+                    break;
+                }
+                tokens.to_line_end(&first);
+            }
+        }
     }
-    if let Some(extra) = tokens.next() {
+    if problems.len() == 0
+        && let Some(extra) = tokens.next()
+    {
         let place = tokens.place(&extra);
-        let text = format!("what follows the {count} announced flows is ignored");
-        warnings.push(Warning::new(WarningKind::LeftOut, text).at(&place));
+        warnings.push(
+            Warning::new(
+                WarningKind::LeftOut,
+                format!("what follows the {count} announced flows is ignored"),
+            )
+            .at(&place),
+        );
     }
-    Ok(lines)
+    problems.or(lines)
 }
 
-/// An instant.
-fn seconds(tokens: &Tokens<'_>, token: &Token<'_>, what: &str, fidelity: Fidelity) -> Result<Time, Problem> {
-    let span = quantities::seconds(token.text, fidelity).ok_or_else(|| {
-        Problem::new(format!(
-            "`{}` is not {what}: expected seconds, such as 2.000001",
-            token.text
-        ))
-        .at(&tokens.place(token))
-        .label("expected seconds")
-    })?;
-    Ok(Time::from_ps(span.as_ps()))
+/// Which line is read, and how.
+struct Of {
+    columns: Columns,
+    fidelity: Fidelity,
+    i: u64,
+    count: u64,
+}
+
+impl Of {
+    fn what(&self, field: &str) -> String {
+        format!("the {field} of flow {} of {}", self.i + 1, self.count)
+    }
+
+    fn seconds(&self, tokens: &Tokens<'_>, token: &Token<'_>, what: &str) -> Result<Time, Problem> {
+        let span = quantities::seconds(token.text, self.fidelity, "2.000001")
+            .map_err(|why| why.problem(token.text, what, &tokens.place(token)))?;
+        Ok(Time::from_ps(span.as_ps()))
+    }
+}
+
+fn line(tokens: &mut Tokens<'_>, first: &Token<'_>, of: &Of) -> Result<Line, Problem> {
+    let src = tokens.read(first, "a node")?;
+    let dst = tokens.value(&of.what("destination"))?;
+    let pg = tokens.word(&of.what("priority class"))?;
+    let class: u32 = tokens.read(&pg, "a priority class")?;
+    if !(1..=7).contains(&class) {
+        return Err(Problem::new(format!("priority class {class}: expected 1 to 7"))
+            .at(&tokens.place(&pg))
+            .label("expected 1 to 7"));
+    }
+    let dport = match of.columns {
+        Columns::WithPort => tokens.value(&of.what("port"))?,
+        Columns::Five | Columns::WithStop | Columns::Packets(_) => 0,
+    };
+    let written = tokens.word(&of.what("size"))?;
+    let size: u64 = tokens.read(&written, &of.what("size"))?;
+    let size = match of.columns {
+        Columns::Packets(bytes) => size.saturating_mul(bytes),
+        // So does that program.
+        Columns::Five => size.max(1),
+        Columns::WithPort | Columns::WithStop => size,
+    };
+    if size > SIZE_MAX {
+        return Err(
+            Problem::new(format!("a flow of {size} bytes: expected {SIZE_MAX} at most"))
+                .at(&tokens.place(&written))
+                .label("too many bytes"),
+        );
+    }
+    let start = tokens.word(&of.what("start time"))?;
+    let at = of.seconds(tokens, &start, "a start time")?;
+    let (stop, last) = match of.columns {
+        Columns::WithStop | Columns::Packets(_) => {
+            let stop = tokens.word(&of.what("stop time"))?;
+            let at = of.seconds(tokens, &stop, "a stop time")?;
+            (Some(at), stop.span.end)
+        }
+        Columns::WithPort | Columns::Five => (None, start.span.end),
+    };
+    Ok(Line {
+        src,
+        dst,
+        class: class as u8,
+        dport,
+        size: Bytes::new(size),
+        start: at,
+        stop,
+        span: first.span.start..last,
+    })
+}
+
+/// Flows in packets as a file that says them in bytes.
+pub(crate) fn in_bytes(lines: &[Line]) -> String {
+    let mut text = format!("{}\n", lines.len());
+    for line in lines {
+        let Line {
+            src,
+            dst,
+            class,
+            size,
+            start,
+            ..
+        } = line;
+        // Picoseconds as seconds, exactly.
+        let (s, ps) = (
+            start.as_ps() / 1_000_000_000_000,
+            start.as_ps() % 1_000_000_000_000,
+        );
+        text.push_str(&format!("{src} {dst} {class} 0 {} {s}.{ps:012}\n", size.get()));
+    }
+    text
+}
+
+/// Warns of senders that would have stopped before the end of the run.
+pub(crate) fn stopped(lines: &[Line], end: Time, source: &Source) -> Option<Warning> {
+    let early = lines
+        .iter()
+        .filter_map(|line| line.stop)
+        .filter(|stop| *stop < end)
+        .count();
+    let text =
+        format!("{early} flows would stop before the end of the run: here they go on to their last byte");
+    (early > 0).then(|| Warning::new(WarningKind::LeftOut, text).of_file(source))
 }

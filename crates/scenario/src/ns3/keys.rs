@@ -1,20 +1,23 @@
 //! The keys of `config.txt` and their values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use paceline_kernel::BitRate;
 
-use crate::diagnostics::{Diagnostics, Problem, Source, suggestion};
+use crate::diagnostics::{Problem, Problems, Source, suggestion};
 use crate::schema::Fidelity;
 use crate::warning::{Warning, WarningKind};
 
+use super::format::InputFormat;
+use super::lists::{self, Keys, NAMESPACE};
 use super::quantities;
-use super::tokens::{Read, Token, Tokens};
+use super::tokens::{Read, Token, Tokens, Unreadable};
+use super::topology::Header;
 
 /// What follows a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+pub(super) enum Kind {
     /// 0 or 1.
     Flag,
     Int,
@@ -30,156 +33,99 @@ enum Kind {
     Map,
     /// A key that the original reads and does not use.
     Ignored,
+    /// A key of something that is not here; its value is the rest of the line.
+    LeftOut,
 }
-
-/// A simulator's keys.
-pub(super) struct Keys {
-    /// Whose they are.
-    pub(super) fidelity: Fidelity,
-    list: &'static [(&'static str, Kind)],
-    /// What they are, for those who look for one.
-    about: &'static str,
-}
-
-/// Those of the simulator of TCD's authors, and three of ours for what is changed in its source.
-static TCD: Keys = Keys {
-    fidelity: Fidelity::TcdNs3,
-    list: &[
-        ("ENABLE_QCN", Kind::Flag),
-        ("USE_DYNAMIC_PFC_THRESHOLD", Kind::Flag),
-        ("ENABLE_NPECN", Kind::Flag),
-        ("ENABLE_ROOTECN", Kind::Flag),
-        ("ENABLE_ROOTECNCC", Kind::Flag),
-        ("SEED_NUMBER", Kind::Int),
-        ("ROOTECN_INTERVAL", Kind::Int),
-        ("PACKET_LEVEL_ECMP", Kind::Flag),
-        ("FLOW_LEVEL_ECMP", Kind::Flag),
-        ("PAUSE_TIME", Kind::Real),
-        ("DATA_RATE", Kind::Ignored),
-        ("LINK_DELAY", Kind::Ignored),
-        ("PACKET_PAYLOAD_SIZE", Kind::Int),
-        ("L2_CHUNK_SIZE", Kind::Int),
-        ("L2_ACK_INTERVAL", Kind::Int),
-        ("L2_WAIT_FOR_ACK", Kind::Flag),
-        ("L2_BACK_TO_ZERO", Kind::Flag),
-        ("L2_TEST_READ", Kind::Flag),
-        ("TOPOLOGY_FILE", Kind::Path),
-        ("FLOW_FILE", Kind::Path),
-        ("TCP_FLOW_FILE", Kind::Path),
-        ("TRACE_FILE", Kind::Path),
-        ("TRACE_OUTPUT_FILE", Kind::Path),
-        ("FCT_OUTPUT_FILE", Kind::Path),
-        ("SEND_IN_CHUNKS", Kind::Flag),
-        ("APP_START_TIME", Kind::Seconds),
-        ("APP_STOP_TIME", Kind::Seconds),
-        ("SIMULATOR_STOP_TIME", Kind::Seconds),
-        ("CNP_INTERVAL", Kind::Real),
-        ("ALPHA_RESUME_INTERVAL", Kind::Real),
-        ("NP_SAMPLING_INTERVAL", Kind::Real),
-        ("CLAMP_TARGET_RATE", Kind::Flag),
-        ("CLAMP_TARGET_RATE_AFTER_TIMER", Kind::Flag),
-        ("RP_TIMER", Kind::Real),
-        ("BYTE_COUNTER", Kind::Int),
-        ("DCTCP_GAIN", Kind::Real),
-        ("KMAX", Kind::Int),
-        ("KMIN", Kind::Int),
-        ("PMAX", Kind::Probability),
-        ("FAST_RECOVERY_TIMES", Kind::Int),
-        ("RATE_AI", Kind::Rate),
-        ("RATE_HAI", Kind::Rate),
-        ("ERROR_RATE_PER_LINK", Kind::Probability),
-        ("X_NOQCN", Kind::Path),
-        ("X_APP", Kind::Path),
-        ("X_SLOTS", Kind::Int),
-    ],
-    about: "the keys are those of the simulator of TCD's authors, such as ENABLE_ROOTECN or TOPOLOGY_FILE",
-};
-
-/// Those of HPCC's ns-3 simulator.
-static HPCC: Keys = Keys {
-    fidelity: Fidelity::Ns3Hpcc,
-    list: KEYS,
-    about: "the keys are those of HPCC's ns-3 simulator, such as CC_MODE or TOPOLOGY_FILE",
-};
 
 impl Keys {
+    fn listed(&self) -> impl Iterator<Item = &'static (&'static str, Kind)> + Clone + use<'_> {
+        self.lists.iter().copied().flatten()
+    }
+
     fn find(&self, text: &str) -> Option<(&'static str, Kind)> {
-        self.list.iter().find(|(key, _)| *key == text).copied()
+        let alias = self.aliases.iter().find(|(alias, _)| *alias == text);
+        let name = alias.map_or(text, |(_, name)| name);
+        if let Some(found) = self.listed().find(|(key, _)| *key == name) {
+            return Some(*found);
+        }
+        // Every attribute of every class can stand there; none of the others is of anything that is here.
+        (!self.aliases.is_empty() && text.starts_with(NAMESPACE)).then_some((NAMESPACE, Kind::LeftOut))
     }
 
-    fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
-        self.list.iter().map(|(key, _)| *key)
+    fn names(&self) -> impl Iterator<Item = &'static str> + Clone + use<'_> {
+        let aliases = self.aliases.iter().map(|(alias, _)| *alias);
+        self.listed().map(|(key, _)| *key).chain(aliases)
     }
 
-    /// Whose a configuration is: that of TCD's authors has a key that HPCC's does not know, and does not say which
-    /// control there is.
-    pub(super) fn of(source: &Source) -> &'static Self {
-        let mut words = source
-            .text()
-            .lines()
-            .filter_map(|line| line.split_whitespace().next());
-        let is_own = |word: &str| TCD.find(word).is_some() && HPCC.find(word).is_none();
-        let is_hpccs = |word: &str| word == "CC_MODE" || word.ends_with("_MAP");
-        match words.clone().any(is_own) && !words.any(is_hpccs) {
-            true => &TCD,
-            false => &HPCC,
+    fn of_format(format: InputFormat) -> &'static Self {
+        let found = lists::ALL.iter().find(|keys| keys.format == format);
+        found.unwrap_or(&lists::DATACENTER)
+    }
+
+    /// How many different keys of a text these have.
+    fn known(&self, source: &Source) -> usize {
+        let words = source.text().split_whitespace();
+        let found: BTreeSet<&str> = words.filter(|word| self.find(word).is_some()).collect();
+        found.len()
+    }
+
+    /// Whose a configuration is: of the program that was `asked` for, else of that which knows most of its keys.
+    pub(super) fn of(source: &Source, asked: Option<InputFormat>) -> Result<&'static Self, Problem> {
+        if let Some(format) = asked {
+            return Ok(Self::of_format(format));
+        }
+        let known = lists::ALL.each_ref().map(|keys| keys.known(source));
+        let most = known.into_iter().max().unwrap_or_default();
+        let mut best = lists::ALL.iter().zip(known).filter(|(_, known)| *known == most);
+        let ns3_rdma = best.clone().any(|(keys, _)| keys.format == InputFormat::Ns3Rdma);
+        // A text without any key is a mistake of some kind, which the most common reader explains best.
+        if most > 0 && ns3_rdma {
+            return Err(cannot_tell(source, best.map(|(keys, _)| keys.format)));
+        }
+        Ok(best.next().map_or(&lists::ALL[0], |(keys, _)| keys))
+    }
+
+    /// The same keys of the program whose topologies have this header, where headers distinguish programs.
+    pub(super) fn with_header(&'static self, header: Header) -> &'static Self {
+        match (self.format, header) {
+            (InputFormat::Ns3Hpcc, Header::Tors) => &lists::DATACENTER,
+            (InputFormat::Ns3Hpcc, Header::Gpus) => Self::of_format(InputFormat::Simai),
+            _ => self,
         }
     }
 }
 
-/// Every key of HPCC's simulator.
-const KEYS: &[(&str, Kind)] = &[
-    ("ENABLE_QCN", Kind::Flag),
-    ("USE_DYNAMIC_PFC_THRESHOLD", Kind::Ignored),
-    ("PAUSE_TIME", Kind::Ignored),
-    ("DATA_RATE", Kind::Ignored),
-    ("LINK_DELAY", Kind::Ignored),
-    ("PACKET_PAYLOAD_SIZE", Kind::Int),
-    ("L2_CHUNK_SIZE", Kind::Int),
-    ("L2_ACK_INTERVAL", Kind::Int),
-    ("L2_BACK_TO_ZERO", Kind::Flag),
-    ("TOPOLOGY_FILE", Kind::Path),
-    ("FLOW_FILE", Kind::Path),
-    ("TRACE_FILE", Kind::Path),
-    ("TRACE_OUTPUT_FILE", Kind::Path),
-    ("FCT_OUTPUT_FILE", Kind::Path),
-    ("PFC_OUTPUT_FILE", Kind::Path),
-    ("SIMULATOR_STOP_TIME", Kind::Seconds),
-    ("CC_MODE", Kind::Int),
-    ("ALPHA_RESUME_INTERVAL", Kind::Real),
-    ("RATE_DECREASE_INTERVAL", Kind::Real),
-    ("CLAMP_TARGET_RATE", Kind::Flag),
-    ("RP_TIMER", Kind::Real),
-    ("EWMA_GAIN", Kind::Real),
-    ("FAST_RECOVERY_TIMES", Kind::Int),
-    ("RATE_AI", Kind::Rate),
-    ("RATE_HAI", Kind::Rate),
-    ("MIN_RATE", Kind::Rate),
-    ("DCTCP_RATE_AI", Kind::Rate),
-    ("ERROR_RATE_PER_LINK", Kind::Probability),
-    ("HAS_WIN", Kind::Flag),
-    ("GLOBAL_T", Kind::Flag),
-    ("VAR_WIN", Kind::Flag),
-    ("FAST_REACT", Kind::Flag),
-    ("U_TARGET", Kind::Real),
-    ("MI_THRESH", Kind::Int),
-    ("INT_MULTI", Kind::Int),
-    ("MULTI_RATE", Kind::Flag),
-    ("SAMPLE_FEEDBACK", Kind::Flag),
-    ("PINT_LOG_BASE", Kind::Real),
-    ("PINT_PROB", Kind::Probability),
-    ("RATE_BOUND", Kind::Flag),
-    ("ACK_HIGH_PRIO", Kind::Flag),
-    ("LINK_DOWN", Kind::LinkDown),
-    ("ENABLE_TRACE", Kind::Flag),
-    ("KMAX_MAP", Kind::Map),
-    ("KMIN_MAP", Kind::Map),
-    ("PMAX_MAP", Kind::Map),
-    ("BUFFER_SIZE", Kind::Int),
-    ("QLEN_MON_FILE", Kind::Path),
-    ("QLEN_MON_START", Kind::Int),
-    ("QLEN_MON_END", Kind::Int),
-];
+/// Nothing in a configuration proves whose it is: a size may be in bytes or in packets.
+fn cannot_tell(source: &Source, formats: impl Iterator<Item = InputFormat>) -> Problem {
+    // Those that are made of HPCC's simulator and know nothing more here are no other program's than that.
+    let made_of_hpccs = |format: &InputFormat| {
+        matches!(
+            format,
+            InputFormat::Conweave | InputFormat::Simai | InputFormat::Ns3Alibabacloud
+        )
+    };
+    let formats: Vec<InputFormat> = formats.filter(|format| !made_of_hpccs(format)).collect();
+    let mut which: Vec<String> = formats
+        .iter()
+        .map(|format| format!("{} (`{format}`)", format.program()))
+        .collect();
+    let last = which.pop().unwrap_or_default();
+    let message = format!(
+        "this configuration may be of {} or of {last}: no key of it is of one of them alone",
+        which.join(", of ")
+    );
+    let options: Vec<String> = formats
+        .iter()
+        .map(|format| format!("`--input-format {format}`"))
+        .collect();
+    Problem::new(message)
+        .at(&source.at(0..source.text().lines().next().unwrap_or_default().len()))
+        .label("whose is it?")
+        .help(format!(
+            "say which: {}; sizes of flows are in packets in ns3-rdma, in bytes in the others",
+            options.join(" or ")
+        ))
+}
 
 /// One pair of a map.
 #[derive(Clone, Debug)]
@@ -209,46 +155,118 @@ pub(super) struct Config {
 }
 
 impl Config {
-    /// Reads a configuration.
+    /// Reads a configuration, as far as it can be read: what is wrong with it goes to `problems`.
     pub(super) fn read(
         source: &Source,
         keys: &'static Keys,
+        problems: &mut Problems,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Self, Diagnostics> {
+    ) -> Self {
         let mut tokens = Tokens::new(source);
         let mut values = BTreeMap::new();
-        let mut unknown = Vec::new();
+        let mut left_out = BTreeMap::new();
         while let Some(token) = tokens.next() {
+            if token.text.starts_with('#') && line_start(source, &token) {
+                tokens.rest_of_line();
+                continue;
+            }
             let Some((key, kind)) = keys.find(token.text) else {
                 // The values of an unknown key are skipped, so that each is reported once.
                 if !token.text.starts_with(|c: char| c.is_ascii_digit()) && line_start(source, &token) {
-                    unknown.push(unknown_key(&tokens, &token, keys));
+                    problems.push(unknown_key(&tokens, &token, keys));
                 }
                 continue;
             };
             let place = tokens.place(&token);
-            let (value, span) = Value::read(&mut tokens, keys, key, kind)?;
+            if kind == Kind::LeftOut {
+                tokens.rest_of_line();
+                left_out.entry(token.text).or_insert(place);
+                continue;
+            }
+            let mut read = tokens.clone();
+            let (value, span) = match Value::read(&mut read, keys, key, kind, warnings) {
+                Ok(value) => value,
+                Err(problem) => {
+                    problems.push(problem);
+                    // Where another key follows it is still to be read; what else stands in the line belongs to this one.
+                    if kind != Kind::Map {
+                        skip_value(&mut tokens, keys);
+                    }
+                    continue;
+                }
+            };
+            tokens = read;
             if kind == Kind::Ignored {
-                let text = format!("{key} has no effect, as in the original simulator");
-                warnings.push(Warning::new(WarningKind::UnusedSetting, text).at(&place));
+                warnings.push(
+                    Warning::new(
+                        WarningKind::UnusedSetting,
+                        format!("{key} has no effect, as in the original simulator"),
+                    )
+                    .at(&place),
+                );
             }
             if values.insert(key, (value, span)).is_some() {
-                let text = format!("{key} is given twice; the last one counts");
-                warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
+                warnings.push(
+                    Warning::new(
+                        WarningKind::Reading,
+                        format!("{key} is given twice; the last one counts"),
+                    )
+                    .at(&place),
+                );
             }
         }
-        if let Some(diagnostics) = Diagnostics::of(unknown) {
-            return Err(diagnostics);
+        if let Some(place) = left_out.values().min_by_key(|place| place.line_column()) {
+            let names: Vec<&str> = left_out.keys().copied().collect();
+            warnings.push(
+                Warning::new(
+                    WarningKind::LeftOut,
+                    format!("left out, since nothing here is like it: {}", names.join(", ")),
+                )
+                .at(place),
+            );
         }
-        Ok(Self {
+        Self {
             source: source.clone(),
             keys,
             values,
-        })
+        }
+    }
+
+    pub(super) const fn format(&self) -> InputFormat {
+        self.keys.format
+    }
+
+    /// Takes the program of those with these keys whose topologies have this header.
+    pub(super) fn distinguish_by(&mut self, header: Header) {
+        self.keys = self.keys.with_header(header);
+    }
+
+    /// Takes another file for the one that a key names.
+    pub(super) fn rename(&mut self, key: &str, path: String) {
+        if let Some((value, _)) = self.values.get_mut(key) {
+            *value = Value::Text(path);
+        }
+    }
+
+    /// What is wrong where a key is not given that has to be.
+    pub(super) fn missing(&self, key: &str) -> Problem {
+        let problem = Problem::new(format!("the configuration has no {key}")).at(&self.source.end());
+        match (self.format(), key) {
+            (InputFormat::Simai, "TOPOLOGY_FILE") => problem.help(
+                "SimAI takes the topology from its command line (-n): add a line `TOPOLOGY_FILE <file>`",
+            ),
+            (InputFormat::Simai, "FLOW_FILE") => {
+                problem.help("SimAI makes its flows of a workload: add a line `FLOW_FILE <file>`")
+            }
+            _ => problem,
+        }
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
-        debug_assert!(self.keys.find(key).is_some(), "{key} is in the list");
+        debug_assert!(
+            lists::ALL.iter().any(|keys| keys.find(key).is_some()),
+            "{key} is in a list"
+        );
         self.values.get(key).map(|(value, _)| value)
     }
     /// Where the value of a key stands; the end of the text if it is absent.
@@ -320,12 +338,24 @@ fn line_start(source: &Source, token: &Token<'_>) -> bool {
 fn unknown_key(tokens: &Tokens<'_>, token: &Token<'_>, keys: &Keys) -> Problem {
     let help = match crate::diagnostics::nearest(token.text, keys.names()) {
         Some(_) => suggestion(token.text, keys.names()),
-        None => keys.about.to_string(),
+        None => format!(
+            "the configuration is read as of {} (`{}`)",
+            keys.format.program(),
+            keys.format
+        ),
     };
     Problem::new(format!("unknown key `{}`", token.text))
         .at(&tokens.place(token))
         .label("no such key")
         .help(help)
+}
+
+/// Skips the value of a key that cannot be read: the next word, unless it is a key.
+fn skip_value(tokens: &mut Tokens<'_>, keys: &Keys) {
+    let mut ahead = tokens.clone();
+    if ahead.next().is_some_and(|word| keys.find(word.text).is_none()) {
+        *tokens = ahead;
+    }
 }
 
 impl Value {
@@ -334,30 +364,50 @@ impl Value {
         keys: &Keys,
         key: &str,
         kind: Kind,
+        warnings: &mut Vec<Warning>,
     ) -> Result<(Self, Range<usize>), Problem> {
         let first = value_word(tokens, keys, key)?;
         let mut span = first.span.clone();
         let what = format!("a value of {key}");
+        let wrong = |why: Unreadable| why.of_key(key, first.text, &tokens.place(&first));
         let value = match kind {
             Kind::Flag => match first.text {
                 "0" => Self::Int(0),
                 "1" => Self::Int(1),
+                "false" if !keys.aliases.is_empty() => Self::Int(0),
+                "true" if !keys.aliases.is_empty() => Self::Int(1),
                 _ => return Err(unexpected(tokens, key, &first, "0 or 1")),
             },
-            Kind::Int => Self::Int(
-                whole(first.text)
-                    .ok_or_else(|| unexpected(tokens, key, &first, "a whole number, not negative"))?,
-            ),
+            Kind::Int => Self::Int(whole(first.text).map_err(wrong)?),
             Kind::Real => Self::Real(tokens.read(&first, &what)?),
             Kind::Probability => match f64::read(first.text) {
                 Ok(value) if value <= 1.0 => Self::Real(value),
                 _ => return Err(unexpected(tokens, key, &first, "a number from 0 to 1")),
             },
-            Kind::Rate => Self::Rate(tokens.read(&first, &what)?),
+            Kind::Rate => {
+                let rate: BitRate = tokens.read(&first, &what)?;
+                if !quantities::has_unit(first.text) {
+                    warnings.push(
+                        Warning::new(
+                            WarningKind::Reading,
+                            format!("{key} has no unit: {} bit/s, as in ns-3", rate.as_bps()),
+                        )
+                        .at(&tokens.place(&first)),
+                    );
+                }
+                Self::Rate(rate)
+            }
             Kind::Path => Self::Text(first.text.to_string()),
-            Kind::Seconds => match quantities::seconds(first.text, Fidelity::Exact) {
-                Some(_) => Self::Text(first.text.to_string()),
-                None => return Err(unexpected(tokens, key, &first, "seconds, such as 2.5")),
+            Kind::Seconds => match quantities::seconds(first.text, Fidelity::Exact, "2.5") {
+                Ok(_) => Self::Text(first.text.to_string()),
+                // A run that is to go on until nothing is left.
+                Err(Unreadable::OutOfRange(_)) if key == "SIMULATOR_STOP_TIME" => {
+                    let most = quantities::SECONDS_MAX;
+                    warnings.push(Warning::new(WarningKind::Reading, format!("{key} is {}, more than can be simulated: the run ends after {most} s, or before, when \
+                         nothing is left to happen", first.text)).at(&tokens.place(&first)));
+                    Self::Text(most.to_string())
+                }
+                Err(why) => return Err(wrong(why)),
             },
             Kind::LinkDown => {
                 let at = tokens.read(&first, "a time in microseconds")?;
@@ -371,7 +421,7 @@ impl Value {
                 span.end = pairs.last().map_or(span.end, |pair| pair.span.end);
                 Self::Map(pairs)
             }
-            Kind::Ignored => Self::Ignored,
+            Kind::Ignored | Kind::LeftOut => Self::Ignored,
         };
         Ok((value, span))
     }
@@ -398,10 +448,11 @@ fn unexpected(tokens: &Tokens<'_>, key: &str, token: &Token<'_>, expected: &str)
 }
 
 /// A whole number, also as `2e9` or `2.01e9`, which some configurations use for nanoseconds.
-fn whole(text: &str) -> Option<u64> {
-    text.parse().ok().or_else(|| {
-        let value = f64::read(text).ok()?;
-        (value.fract() == 0.0 && value < 1e18).then_some(value as u64)
+fn whole(text: &str) -> Result<u64, Unreadable> {
+    u64::read(text).or_else(|why| match f64::read(text) {
+        Ok(value) if value.fract() == 0.0 && value < 1e18 => Ok(value as u64),
+        Ok(value) if value.fract() == 0.0 => Err(Unreadable::OutOfRange(format!("at most {}", u64::MAX))),
+        _ => Err(why),
     })
 }
 
@@ -413,8 +464,8 @@ fn map(tokens: &mut Tokens<'_>, keys: &Keys, key: &str, first: &Token<'_>) -> Re
             |problem: Problem| problem.see(&tokens.place(first), format!("{key} announces {count} pairs"));
         let mut read = Tokens::clone(tokens);
         let rate = value_word(&mut read, keys, key).map_err(announced)?;
-        let bps = whole(rate.text)
-            .ok_or_else(|| announced(unexpected(&read, key, &rate, "a link rate in bit/s")))?;
+        let bps =
+            whole(rate.text).map_err(|_| announced(unexpected(&read, key, &rate, "a link rate in bit/s")))?;
         let value = value_word(&mut read, keys, key).map_err(announced)?;
         let number = read.read(&value, &format!("value {} of {key}", i + 1))?;
         *tokens = read;

@@ -1,15 +1,19 @@
-//! Inputs of HPCC's ns-3 simulator, and of that of TCD's authors: `config.txt`, topology, flow and trace files.
+//! Inputs of HPCC's ns-3 simulator and of its relatives: `config.txt`, topology, flow and trace files.
 //!
 //! A configuration becomes the same [`crate::schema::Scenario`] that a TOML file does, so both kinds
 //! of input share every check.
 
 pub(crate) mod config;
 pub(crate) mod flows;
+pub(crate) mod format;
+mod hpcc;
 mod keys;
+mod lists;
 mod parameters;
 pub(crate) mod quantities;
+mod rdma;
 mod tcd;
-mod tokens;
+pub(crate) mod tokens;
 pub(crate) mod topology;
 pub(crate) mod trace;
 

@@ -5,9 +5,19 @@ use std::ops::Range;
 use paceline_kernel::{BitRate, Span};
 use toml::{Table, Value};
 
-use crate::diagnostics::Problem;
+use crate::diagnostics::Problems;
 
+use super::format::InputFormat;
 use super::keys::Config;
+
+/// The gain by default: HPCC's simulator divides whole numbers, 1 by 16.
+fn ewma_gain(config: &Config) -> f64 {
+    let default = match config.format() {
+        InputFormat::Ns3Alibabacloud => 1.0 / 16.0,
+        _ => 0.0,
+    };
+    config.real("EWMA_GAIN", default)
+}
 
 /// A scheme's block, and where each parameter was written.
 pub(super) struct Block {
@@ -15,29 +25,31 @@ pub(super) struct Block {
     pub(super) places: Vec<(String, String, Range<usize>)>,
 }
 
-/// The block of `scheme`; what has no key has the original's fixed value.
-pub(super) fn of(config: &Config, scheme: &str) -> Result<Block, Problem> {
+/// The block of `scheme`; what has no key has the original's fixed value. What it needs and is not there goes to
+/// `problems`.
+pub(super) fn of(config: &Config, scheme: &str, problems: &mut Problems) -> Block {
     let mut maker = Maker {
         config,
         scheme,
+        problems,
         block: Table::new(),
         places: Vec::new(),
     };
     match scheme {
-        "dcqcn" => maker.dcqcn()?,
+        "dcqcn" => maker.dcqcn(),
         "dctcp" => {
-            maker.put("g", "EWMA_GAIN", config.real("EWMA_GAIN", 0.0));
+            maker.put("g", "EWMA_GAIN", ewma_gain(config));
             let step = config.rate("DCTCP_RATE_AI").unwrap_or(BitRate::from_gbps(1));
             maker.put("rate-ai", "DCTCP_RATE_AI", step.to_string());
             maker.min_rate();
         }
         "timely" => {
-            maker.rate("rate-ai", "RATE_AI")?;
-            maker.rate("rate-hai", "RATE_HAI")?;
+            maker.rate("rate-ai", "RATE_AI");
+            maker.rate("rate-hai", "RATE_HAI");
             maker.min_rate();
         }
         "hpcc" => {
-            maker.hpcc()?;
+            maker.hpcc();
             maker.put("fast-react", "FAST_REACT", config.flag("FAST_REACT", true));
             maker.put("multi-rate", "MULTI_RATE", config.flag("MULTI_RATE", true));
             maker.put(
@@ -47,7 +59,7 @@ pub(super) fn of(config: &Config, scheme: &str) -> Result<Block, Problem> {
             );
         }
         "hpcc-pint" => {
-            maker.hpcc()?;
+            maker.hpcc();
             maker.put("log-base", "PINT_LOG_BASE", config.real("PINT_LOG_BASE", 1.05));
             maker.put("probability", "PINT_PROB", config.real("PINT_PROB", 1.0));
         }
@@ -55,15 +67,16 @@ pub(super) fn of(config: &Config, scheme: &str) -> Result<Block, Problem> {
     }
     let mut table = Table::new();
     table.insert(scheme.to_string(), Value::Table(maker.block));
-    Ok(Block {
+    Block {
         table,
         places: maker.places,
-    })
+    }
 }
 
 struct Maker<'a> {
     config: &'a Config,
     scheme: &'a str,
+    problems: &'a mut Problems,
     block: Table,
     places: Vec<(String, String, Range<usize>)>,
 }
@@ -77,13 +90,14 @@ impl Maker<'_> {
     }
 
     /// A rate that the configuration must give.
-    fn rate(&mut self, parameter: &str, key: &str) -> Result<(), Problem> {
-        let Some(rate) = self.config.rate(key) else {
-            let message = format!("the configuration has no {key}, which {} needs", self.scheme);
-            return Err(self.config.problem(key, message));
-        };
-        self.put(parameter, key, rate.to_string());
-        Ok(())
+    fn rate(&mut self, parameter: &str, key: &str) {
+        match self.config.rate(key) {
+            Some(rate) => self.put(parameter, key, rate.to_string()),
+            None => {
+                let message = format!("the configuration has no {key}, which {} needs", self.scheme);
+                self.problems.push(self.config.problem(key, message));
+            }
+        }
     }
 
     fn min_rate(&mut self) {
@@ -105,16 +119,16 @@ impl Maker<'_> {
         self.put(parameter, key, Span::from_us(us).to_string());
     }
 
-    fn dcqcn(&mut self) -> Result<(), Problem> {
+    fn dcqcn(&mut self) {
         self.put("flavour", "CC_MODE", "nic");
         self.put("cnp-interval", "CC_MODE", "0ps");
-        self.put("g", "EWMA_GAIN", self.config.real("EWMA_GAIN", 0.0));
+        self.put("g", "EWMA_GAIN", ewma_gain(self.config));
         self.timer("alpha-interval", "ALPHA_RESUME_INTERVAL", 55.0);
         self.timer("cut-interval", "RATE_DECREASE_INTERVAL", 4.0);
         self.timer("increase-timer", "RP_TIMER", 0.0);
         self.count("fast-recovery-stages", "FAST_RECOVERY_TIMES", 5);
-        self.rate("rate-ai", "RATE_AI")?;
-        self.rate("rate-hai", "RATE_HAI")?;
+        self.rate("rate-ai", "RATE_AI");
+        self.rate("rate-hai", "RATE_HAI");
         self.min_rate();
         self.put(
             "clamp-target",
@@ -122,14 +136,12 @@ impl Maker<'_> {
             self.config.flag("CLAMP_TARGET_RATE", false),
         );
         self.put("rate-on-first-cnp", "CC_MODE", 1.0);
-        Ok(())
     }
 
-    fn hpcc(&mut self) -> Result<(), Problem> {
+    fn hpcc(&mut self) {
         self.put("eta", "U_TARGET", self.config.real("U_TARGET", 0.95));
         self.count("max-stage", "MI_THRESH", 5);
-        self.rate("rate-ai", "RATE_AI")?;
+        self.rate("rate-ai", "RATE_AI");
         self.min_rate();
-        Ok(())
     }
 }

@@ -1,10 +1,11 @@
 //! ns-3's strings of rates and times, and decimal seconds.
 
-use paceline_kernel::{BitRate, Span, ns3};
+use paceline_kernel::units::PS_PER_S;
+use paceline_kernel::{BitRate, Span, Time, ns3};
 
 use crate::schema::Fidelity;
 
-use super::tokens::Read;
+use super::tokens::{Read, Unreadable};
 
 /// Splits a text into its number and its unit.
 fn split<'a>(text: &'a str, number: &str) -> (&'a str, &'a str) {
@@ -48,10 +49,19 @@ fn rate_unit(unit: &str) -> Option<f64> {
 
 /// Reads a time as ns-3 does: a real number and a unit; without a unit, in seconds. ns-3 cuts it to
 /// whole nanoseconds.
-pub(crate) fn span(text: &str, fidelity: Fidelity) -> Option<Span> {
-    // The exponent's `e` belongs to the number, and no unit begins with one.
-    let (number, unit) = split(text, "+-0123456789.eE");
-    let unit_ns: u64 = match unit {
+pub(crate) fn span(text: &str, fidelity: Fidelity) -> Result<Span, Unreadable> {
+    parse_span(text, fidelity).ok_or_else(|| {
+        let (number, unit) = split(text, "+-0123456789.eE");
+        match unit_ns(unit).and(non_negative(number)) {
+            Some(value) if value > 0.0 => Unreadable::OutOfRange("a shorter time".to_string()),
+            _ => Unreadable::Malformed("a time, such as 1000ns or 0.001ms".to_string()),
+        }
+    })
+}
+
+/// Nanoseconds of a unit of time; none of those that are shorter.
+fn unit_ns(unit: &str) -> Option<u64> {
+    Some(match unit {
         "" | "s" => 1_000_000_000,
         "ms" => 1_000_000,
         "us" => 1_000,
@@ -59,7 +69,13 @@ pub(crate) fn span(text: &str, fidelity: Fidelity) -> Option<Span> {
         "min" => 60_000_000_000,
         "ps" | "fs" => 0,
         _ => return None,
-    };
+    })
+}
+
+fn parse_span(text: &str, fidelity: Fidelity) -> Option<Span> {
+    // The exponent's `e` belongs to the number, and no unit begins with one.
+    let (number, unit) = split(text, "+-0123456789.eE");
+    let unit_ns = unit_ns(unit)?;
     let value = non_negative(number)?;
     if value * unit_ns.max(1) as f64 > 1e16 {
         return None;
@@ -106,19 +122,38 @@ fn exact(number: &str, unit: &str) -> Option<Span> {
     u64::try_from(ps).ok().map(Span::from_ps)
 }
 
-/// A decimal number of seconds, as a start or stop time.
-pub(crate) fn seconds(text: &str, fidelity: Fidelity) -> Option<Span> {
+/// The longest time that a scenario can say, in seconds.
+pub(crate) const SECONDS_MAX: u64 = Time::LATEST.as_ps() / PS_PER_S;
+
+/// A decimal number of seconds, as a start or stop time, such as `example`.
+pub(crate) fn seconds(text: &str, fidelity: Fidelity, example: &str) -> Result<Span, Unreadable> {
+    let malformed = || Unreadable::Malformed(format!("seconds, such as {example}"));
     let number = text.strip_suffix('s').unwrap_or(text);
-    let value = non_negative(number).filter(|&v| v < 1e7)?;
+    let value = non_negative(number).ok_or_else(malformed)?;
+    if value > SECONDS_MAX as f64 {
+        return Err(Unreadable::OutOfRange(format!("at most {SECONDS_MAX} seconds")));
+    }
     match fidelity {
-        Fidelity::Exact | Fidelity::BoltNs3 | Fidelity::IbOmnet => exact(number, "s"),
-        Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => Some(ns3::span_of_seconds(value)),
+        Fidelity::Exact | Fidelity::BoltNs3 | Fidelity::IbOmnet => exact(number, "s").ok_or_else(malformed),
+        Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => Ok(ns3::span_of_seconds(value)),
     }
 }
 
+/// Whether a rate is a bare number, which ns-3 takes for bit/s.
+pub(crate) fn has_unit(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_alphabetic())
+}
+
 impl Read for BitRate {
-    fn read(text: &str) -> Result<Self, String> {
-        rate(text).ok_or_else(|| "a rate, such as 100Gbps or 50Mb/s".to_string())
+    fn read(text: &str) -> Result<Self, Unreadable> {
+        rate(text).ok_or_else(|| {
+            let (number, unit) = split(text, "0123456789.");
+            let is_rate = unit.is_empty() || rate_unit(unit).is_some();
+            match non_negative(number).filter(|_| is_rate) {
+                Some(_) => Unreadable::OutOfRange(format!("at most {} bit/s", u64::MAX)),
+                None => Unreadable::Malformed("a rate, such as 100Gbps or 50Mb/s".to_string()),
+            }
+        })
     }
 }
 
@@ -154,31 +189,38 @@ mod tests {
             ("1e-6s", 999),
             ("0.0014ms", 1399),
         ] {
-            assert_eq!(span(text, Fidelity::Ns3Hpcc), Some(Span::from_ns(ns)), "{text}");
+            assert_eq!(span(text, Fidelity::Ns3Hpcc), Ok(Span::from_ns(ns)), "{text}");
         }
-        assert_eq!(span("0.0014ms", Fidelity::Exact), Some(Span::from_ns(1400)));
-        assert_eq!(span("1e-6s", Fidelity::Exact), Some(Span::from_us(1)));
-        assert_eq!(span("1.5ns", Fidelity::Exact), Some(Span::from_ps(1500)));
-        assert_eq!(span("1.5ns", Fidelity::Ns3Hpcc), Some(Span::from_ns(1)));
-        assert_eq!(span("0.000001", Fidelity::Exact), Some(Span::from_us(1)));
+        assert_eq!(span("0.0014ms", Fidelity::Exact), Ok(Span::from_ns(1400)));
+        assert_eq!(span("1e-6s", Fidelity::Exact), Ok(Span::from_us(1)));
+        assert_eq!(span("1.5ns", Fidelity::Exact), Ok(Span::from_ps(1500)));
+        assert_eq!(span("1.5ns", Fidelity::Ns3Hpcc), Ok(Span::from_ns(1)));
+        assert_eq!(span("0.000001", Fidelity::Exact), Ok(Span::from_us(1)));
         for text in ["1parsec", "nans", "-1us", "us", "1e300s"] {
-            assert_eq!(span(text, Fidelity::Exact), None, "{text}");
+            assert!(span(text, Fidelity::Exact).is_err(), "{text}");
         }
     }
 
     #[test]
     fn seconds_are_cut_or_exact() {
         assert_eq!(
-            seconds("2.000005", Fidelity::Ns3Hpcc),
-            Some(Span::from_ns(2_000_004_999))
+            seconds("2.000005", Fidelity::Ns3Hpcc, "2.5"),
+            Ok(Span::from_ns(2_000_004_999))
         );
         assert_eq!(
-            seconds("2.000005", Fidelity::Exact),
-            Some(Span::from_ns(2_000_005_000))
+            seconds("2.000005", Fidelity::Exact, "2.5"),
+            Ok(Span::from_ns(2_000_005_000))
         );
         assert_eq!(
-            seconds("2.0100000000005", Fidelity::Exact),
-            Some(Span::from_ps(2_010_000_000_000))
+            seconds("2.0100000000005", Fidelity::Exact, "2.5"),
+            Ok(Span::from_ps(2_010_000_000_000))
         );
+        let bound = || Unreadable::OutOfRange("at most 86400 seconds".to_string());
+        assert_eq!(seconds("40000000000000.00", Fidelity::Exact, "2.5"), Err(bound()));
+        assert_eq!(seconds("86401", Fidelity::Ns3Hpcc, "2.5"), Err(bound()));
+        assert!(matches!(
+            seconds("NaN", Fidelity::Exact, "2.5"),
+            Err(Unreadable::Malformed(_))
+        ));
     }
 }

@@ -3,7 +3,7 @@
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::{Spanned, Table, Value};
 
-use crate::diagnostics::{Diagnostics, Problem};
+use crate::diagnostics::{Diagnostics, Problem, Problems};
 use crate::files::Files;
 use crate::schema::{
     self, AckClass, DetectionKind, Fidelity, FlowControlKind, OrAuto, PfcModeKind, Scenario, TcdKind,
@@ -16,7 +16,7 @@ use super::keys::Config;
 use super::{quantities, topology};
 
 /// What that program calls a cell.
-const CELL: u64 = 1030;
+pub(super) const CELL: u64 = 1030;
 /// Thresholds of pauses, in cells.
 const PAUSE: (u64, u64) = (320, 318);
 /// Where what is left out stops.
@@ -45,50 +45,52 @@ pub(super) fn scenario(
             .help("leave `--fidelity` out, or write a scenario with `fidelity = \"exact\"`")
             .into());
     }
-    for (key, what) in UNDONE {
-        if config.flag(key, key == "SEND_IN_CHUNKS") {
-            let message = format!("{key} is 1: {what} are not here");
-            return Err(config
-                .problem(key, message)
-                .help(format!("set {key} to 0"))
-                .into());
-        }
-    }
+    let mut problems = undone(config);
     for [one, other] in [
         ["ENABLE_NPECN", "ENABLE_ROOTECN"],
         ["PACKET_LEVEL_ECMP", "FLOW_LEVEL_ECMP"],
     ] {
         if config.flag(one, false) && config.flag(other, false) {
             let message = format!("{one} and {other} are both 1: expected one of them at most");
-            return Err(config.problem(other, message).into());
+            problems.push(config.problem(other, message));
         }
     }
     let reader = Reader { config, files };
-    Ok(reader.scenario(changes.scheme, warnings)?)
+    let scenario = problems.take(reader.scenario(changes.scheme, warnings));
+    problems.or(scenario.unwrap_or_default())
 }
 
-struct Reader<'a> {
-    config: &'a Config,
-    files: &'a Files,
+/// What is asked for and not there.
+pub(super) fn undone(config: &Config) -> Problems {
+    let mut problems = Problems::default();
+    for (key, what) in UNDONE {
+        if config.flag(key, key == "SEND_IN_CHUNKS") {
+            let message = format!("{key} is 1: {what} are not here");
+            problems.push(config.problem(key, message).help(format!("set {key} to 0")));
+        }
+    }
+    problems
+}
+
+pub(super) struct Reader<'a> {
+    pub(super) config: &'a Config,
+    pub(super) files: &'a Files,
 }
 
 impl Reader<'_> {
     /// A value with the place of its key.
-    fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
+    pub(super) fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
         Some(Spanned::new(self.config.span(key), value))
     }
 
-    fn path(&self, key: &str) -> Result<Option<Spanned<String>>, Problem> {
-        let Some(path) = self.config.text(key) else {
-            return Err(Problem::new(format!("the configuration has no {key}")).at(&self.config.source.end()));
-        };
-        Ok(self.at(key, path.to_string()))
+    pub(super) fn path(&self, key: &str) -> Option<Spanned<String>> {
+        self.at(key, self.config.text(key)?.to_string())
     }
 
     /// Seconds, as ns-3 has them.
-    fn seconds(&self, key: &str, default: &str) -> Span {
+    pub(super) fn seconds(&self, key: &str, default: &str) -> Span {
         let text = self.config.text(key).unwrap_or(default);
-        quantities::seconds(text, Fidelity::TcdNs3).unwrap_or(Span::ZERO)
+        quantities::seconds(text, Fidelity::TcdNs3, "2.5").unwrap_or(Span::ZERO)
     }
 
     fn scenario(
@@ -119,11 +121,11 @@ impl Reader<'_> {
             ..schema::Cc::default()
         };
         let workload = Workload {
-            file: self.path("FLOW_FILE")?,
+            file: self.path("FLOW_FILE"),
             ..Workload::default()
         };
         let topology = schema::Topology {
-            file: self.path("TOPOLOGY_FILE")?,
+            file: self.path("TOPOLOGY_FILE"),
             ..schema::Topology::default()
         };
         let scenario = Scenario {
@@ -167,12 +169,13 @@ impl Reader<'_> {
     }
 
     /// One curve for the ports of all rates.
-    fn ecn(&self) -> Result<Spanned<schema::Ecn>, Problem> {
+    pub(super) fn ecn(&self) -> Result<Spanned<schema::Ecn>, Problem> {
         let config = self.config;
         let place = config.source.at(config.span("TOPOLOGY_FILE"));
         let path = config.text("TOPOLOGY_FILE").unwrap_or_default();
         let source = self.files.read(path, "the topology file", &place)?;
-        let net = topology::read(&source, Fidelity::TcdNs3, &mut Vec::new())?;
+        // What is wrong with it is told where the network is read.
+        let net = topology::read(&source, Fidelity::TcdNs3, &mut Vec::new()).unwrap_or_default();
         let mut rates: Vec<BitRate> = net.topology.links.iter().map(|link| link.rate).collect();
         rates.sort_unstable();
         rates.dedup();
@@ -281,7 +284,7 @@ impl Reader<'_> {
         })
     }
 
-    fn dcqcn(&self) -> Result<(Table, Places), Problem> {
+    pub(super) fn dcqcn(&self) -> Result<(Table, Places), Problem> {
         let config = self.config;
         let us = |key: &str, default: f64| Span::from_ns((config.real(key, default) * 1e3).min(1e15) as u64);
         let rate = |key: &str| {

@@ -1,8 +1,43 @@
 //! Whitespace-separated words with their places.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Range;
 
 use crate::diagnostics::{Place, Problem, Source};
+
+/// Why a text has no value of a type: each says what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// It is not written as one.
+    Malformed(String),
+    /// It is written as one that is beyond a bound.
+    OutOfRange(String),
+}
+
+impl Unreadable {
+    /// What is said of `text`, which should be `what`.
+    pub(crate) fn problem(&self, text: &str, what: &str, place: &Place) -> Problem {
+        let (message, expected) = match self {
+            Self::Malformed(expected) => (format!("`{text}` is not {what}"), expected),
+            Self::OutOfRange(expected) => (format!("`{text}` is out of range for {what}"), expected),
+        };
+        Problem::new(format!("{message}: expected {expected}"))
+            .at(place)
+            .label(format!("expected {expected}"))
+    }
+
+    /// The same of the value of a key.
+    pub(super) fn of_key(&self, key: &str, text: &str, place: &Place) -> Problem {
+        let (what, expected) = match self {
+            Self::Malformed(expected) => ("", expected),
+            Self::OutOfRange(expected) => (", which is out of range", expected),
+        };
+        let message = format!("{key} is `{text}`{what}: expected {expected}");
+        Problem::new(message)
+            .at(place)
+            .label(format!("expected {expected}"))
+    }
+}
 
 /// The words of a text, one after the other.
 #[derive(Clone)]
@@ -50,11 +85,31 @@ impl<'a> Tokens<'a> {
 
     /// Reads a word as a value of a type.
     pub(crate) fn read<T: Read>(&self, token: &Token<'_>, what: &str) -> Result<T, Problem> {
-        T::read(token.text).map_err(|expected| {
-            Problem::new(format!("`{}` is not {what}: expected {expected}", token.text))
-                .at(&self.place(token))
-                .label(format!("expected {expected}"))
-        })
+        T::read(token.text).map_err(|why| why.problem(token.text, what, &self.place(token)))
+    }
+
+    /// The rest of the line, without the blanks around it; where it ends, the next word is looked for.
+    pub(crate) fn rest_of_line(&mut self) -> &'a str {
+        let rest = &self.source.text()[self.position..];
+        let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        self.position += line.len();
+        line.trim()
+    }
+
+    /// Goes back to the end of the line in which `token` stands.
+    pub(crate) fn to_line_end(&mut self, token: &Token<'_>) {
+        self.position = token.span.end;
+        self.rest_of_line();
+    }
+
+    /// How many words the line of the next word has from it on.
+    pub(crate) fn words_of_next_line(&self) -> usize {
+        let mut ahead = self.clone();
+        let Some(first) = ahead.next() else { return 0 };
+        let rest = &self.source.text()[first.span.start..];
+        rest.lines()
+            .next()
+            .map_or(0, |line| line.split_whitespace().count())
     }
 
     pub(crate) fn place(&self, token: &Token<'_>) -> Place {
@@ -65,32 +120,41 @@ impl<'a> Tokens<'a> {
 /// Values that a word can be.
 pub(crate) trait Read: Sized {
     /// The value, or what was expected.
-    fn read(text: &str) -> Result<Self, String>;
+    fn read(text: &str) -> Result<Self, Unreadable>;
+}
+
+/// Reads a whole number of some size.
+fn whole<T: std::str::FromStr<Err = ParseIntError>>(text: &str, expected: &str) -> Result<T, Unreadable> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => Unreadable::OutOfRange(expected.to_string()),
+        _ => Unreadable::Malformed(expected.to_string()),
+    })
 }
 
 impl Read for u64 {
-    fn read(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map_err(|_| "a whole number, not negative".to_string())
+    fn read(text: &str) -> Result<Self, Unreadable> {
+        // The bound is of interest only to those who are beyond it.
+        whole(text, "a whole number, not negative").map_err(|why| match why {
+            Unreadable::OutOfRange(_) => Unreadable::OutOfRange(format!("at most {}", Self::MAX)),
+            malformed @ Unreadable::Malformed(_) => malformed,
+        })
     }
 }
 impl Read for u32 {
-    fn read(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map_err(|_| "a whole number from 0 to 4294967295".to_string())
+    fn read(text: &str) -> Result<Self, Unreadable> {
+        whole(text, "a whole number from 0 to 4294967295")
     }
 }
 impl Read for u16 {
-    fn read(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map_err(|_| "a whole number from 0 to 65535".to_string())
+    fn read(text: &str) -> Result<Self, Unreadable> {
+        whole(text, "a whole number from 0 to 65535")
     }
 }
 impl Read for f64 {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Unreadable> {
         match text.parse::<Self>() {
             Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-            _ => Err("a number, not negative".to_string()),
+            _ => Err(Unreadable::Malformed("a number, not negative".to_string())),
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Topology files.
+//! Topology files of ns-3 programs.
+
+use std::collections::BTreeMap;
 
 use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind};
-use paceline_kernel::{BitRate, Span};
+use paceline_kernel::BitRate;
 
-use crate::diagnostics::{Problem, Source};
+use crate::diagnostics::{Diagnostics, Problem, Problems, Source};
 use crate::schema::Fidelity;
 use crate::topology::Net;
 use crate::warning::{Warning, WarningKind};
@@ -13,10 +15,134 @@ use super::tokens::{Token, Tokens};
 
 /// More would be a slip of the pen, and exhaust memory.
 const MOST_NODES: u32 = 10_000_000;
+/// Lines of one file that are reported: a file of another kind has a problem in each.
+pub(crate) const MOST_PROBLEMS: usize = 20;
 
-/// Reads a topology: `nodes switches links`, the switches, and a line per link.
-pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<Warning>) -> Result<Net, Problem> {
+/// What the first line of a topology counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Header {
+    /// `nodes switches links`: HPCC's ns-3 and most of its relatives.
+    Three,
+    /// `nodes switches ToRs links`, and maybe two capacities: ns3-datacenter.
+    Tors,
+    /// `nodes gpus-per-server nvswitches switches links gpu-type`, and maybe one number more: SimAI.
+    Gpus,
+}
+
+impl Header {
+    /// Told by the number and kind of the words of the first line.
+    pub(crate) fn of(source: &Source) -> Self {
+        let mut lines = source.text().lines().map(str::split_whitespace);
+        let first: Vec<&str> = lines
+            .by_ref()
+            .map(Iterator::collect)
+            .find(|words: &Vec<&str>| !words.is_empty())
+            .unwrap_or_default();
+        let second = lines.next().map_or(0, Iterator::count);
+        let numbers: Vec<Option<usize>> = first.iter().map(|word| word.parse().ok()).collect();
+        match numbers[..] {
+            [Some(_), Some(_), Some(_), Some(_), Some(_), None, ..] if first.len() <= 7 => Self::Gpus,
+            // Of three numbers the switches may stand in the same line; then a link is in the next.
+            [Some(_), Some(switches), Some(tors), Some(_)]
+                if tors <= switches && (second != 5 || switches == 5) =>
+            {
+                Self::Tors
+            }
+            [Some(_), Some(switches), Some(tors), Some(_), Some(_), Some(_)]
+                if tors <= switches && second == switches =>
+            {
+                Self::Tors
+            }
+            _ => Self::Three,
+        }
+    }
+
+    const fn columns(self) -> &'static str {
+        match self {
+            Self::Three => "nodes switches links",
+            Self::Tors => "nodes switches ToRs links",
+            Self::Gpus => "nodes gpus-per-server nvswitches switches links gpu-type",
+        }
+    }
+}
+
+/// Counts of the first line.
+struct Counts {
+    nodes: u32,
+    gpus_per_server: u32,
+    nvswitches: u32,
+    switches: u32,
+    links: u32,
+}
+
+/// Reads a topology: a line of counts, the switches, and a line per link.
+pub(crate) fn read(
+    source: &Source,
+    fidelity: Fidelity,
+    warnings: &mut Vec<Warning>,
+) -> Result<Net, Diagnostics> {
     let mut tokens = Tokens::new(source);
+    let header = Header::of(source);
+    let counts = counts(&mut tokens, header)?;
+    if header == Header::Tors {
+        let place = source.at(0..source.text().lines().next().unwrap_or_default().len());
+        warnings.push(Warning::new(WarningKind::Reading, format!("the first line has four numbers: taken for ns3-datacenter's ({}), of which the third is not used", header.columns())).at(&place));
+    }
+    let mut problems = Problems::default();
+    let mut kinds = vec![NodeKind::Host; counts.nodes as usize];
+    let all = counts.nvswitches.saturating_add(counts.switches);
+    let mut inner = Vec::new();
+    for i in 0..all {
+        let token = tokens.word(&format!("switch {} of {all}", i + 1))?;
+        let Some(id) = problems.take(node(&tokens, &token, counts.nodes)) else {
+            if problems.len() >= MOST_PROBLEMS {
+                break;
+            }
+            continue;
+        };
+        kinds[id as usize] = NodeKind::Switch;
+        if i < counts.nvswitches {
+            inner.push(NodeId(id));
+        }
+    }
+    let mut net = Net::default();
+    for i in 0..counts.links {
+        let first = tokens.word(&format!("the first node of link {} of {}", i + 1, counts.links));
+        let Some(first) = problems.take(first) else { break };
+        match link(&mut tokens, &first, counts.nodes, (i, counts.links), fidelity) {
+            Ok((link, token)) => {
+                net.topology.links.push(link);
+                net.places.push(tokens.place(&token));
+            }
+            Err(problem) => {
+                problems.push(problem);
+                if problems.len() >= MOST_PROBLEMS {
+                    break;
+                }
+                tokens.to_line_end(&first);
+            }
+        }
+    }
+    if problems.len() == 0
+        && let Some(extra) = tokens.next()
+    {
+        let place = tokens.place(&extra);
+        let text = format!("what follows the {} announced links is ignored", counts.links);
+        let warning = Warning::new(WarningKind::LeftOut, text).at(&place);
+        net.note = Some(warning.to_string());
+        warnings.push(warning);
+    }
+    net.topology.nodes = kinds;
+    inner.sort_unstable();
+    inner.dedup();
+    net.topology.inner = inner;
+    if counts.gpus_per_server > 0 {
+        servers(&mut net, counts.gpus_per_server, source, warnings);
+    }
+    problems.or(net)
+}
+
+fn counts(tokens: &mut Tokens<'_>, header: Header) -> Result<Counts, Problem> {
     let count = tokens.word("the number of nodes")?;
     let nodes: u32 = tokens.read(&count, "the number of nodes")?;
     if nodes > MOST_NODES {
@@ -24,46 +150,68 @@ pub(crate) fn read(source: &Source, fidelity: Fidelity, warnings: &mut Vec<Warni
             Problem::new(format!("{nodes} nodes: expected at most {MOST_NODES}")).at(&tokens.place(&count)),
         );
     }
-    let switches: u32 = tokens.value("the number of switches")?;
-    let links: u32 = tokens.value("the number of links")?;
-    let mut kinds = vec![NodeKind::Host; nodes as usize];
-    for i in 0..switches {
-        let token = tokens.word(&format!("switch {} of {switches}", i + 1))?;
-        let id = node(&tokens, &token, nodes)?;
-        kinds[id as usize] = NodeKind::Switch;
+    let mut counts = Counts {
+        nodes,
+        gpus_per_server: 0,
+        nvswitches: 0,
+        switches: 0,
+        links: 0,
+    };
+    if header == Header::Gpus {
+        counts.gpus_per_server = tokens.value("the number of GPUs of a server")?;
+        counts.nvswitches = tokens.value("the number of NVSwitches")?;
     }
-    let mut net = Net::default();
-    for i in 0..links {
-        let (link, token) = link(&mut tokens, nodes, i, links, fidelity)?;
-        net.topology.links.push(link);
-        net.places.push(tokens.place(&token));
+    counts.switches = tokens.value("the number of switches")?;
+    if header == Header::Tors {
+        tokens.word("the number of ToR switches")?;
     }
-    if let Some(extra) = tokens.next() {
-        let place = tokens.place(&extra);
-        let text = format!("what follows the {links} announced links is ignored");
-        let warning = Warning::new(WarningKind::LeftOut, text).at(&place);
-        net.note = Some(warning.to_string());
-        warnings.push(warning);
+    counts.links = tokens.value("the number of links")?;
+    if header != Header::Three {
+        tokens.rest_of_line();
     }
-    net.topology.nodes = kinds;
-    Ok(net)
+    Ok(counts)
+}
+
+/// The hosts of each server, as SimAI counts them. Says where its routing differs: it goes by the NVSwitch inside a
+/// server, here all shortest paths are alike.
+fn servers(net: &mut Net, gpus: u32, source: &Source, warnings: &mut Vec<Warning>) {
+    let mut sets: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
+    for host in net.topology.hosts() {
+        sets.entry(host.0 / gpus).or_default().push(host);
+    }
+    net.topology.groups = vec![("server", sets.into_values().collect())];
+    let mut outer: BTreeMap<(NodeId, u32), u32> = BTreeMap::new();
+    for link in &net.topology.links {
+        for (host, switch) in [(link.a, link.b), (link.b, link.a)] {
+            let is_inner = net.topology.inner.binary_search(&switch).is_ok();
+            if net.topology.is_host(host) && !net.topology.is_host(switch) && !is_inner {
+                *outer.entry((switch, host.0 / gpus)).or_default() += 1;
+            }
+        }
+    }
+    if let Some(((switch, _), _)) = outer.iter().find(|(_, count)| **count > 1)
+        && !net.topology.inner.is_empty()
+    {
+        warnings.push(Warning::new(WarningKind::Reading, format!("GPUs of one server are also linked by switch {}: SimAI sends between them by the NVSwitch only, here \
+             both paths are used", switch.0)).of_file(source));
+    }
 }
 
 fn link<'a>(
     tokens: &mut Tokens<'a>,
+    first: &Token<'a>,
     nodes: u32,
-    i: u32,
-    links: u32,
+    (i, links): (u32, u32),
     fidelity: Fidelity,
 ) -> Result<(LinkSpec, Token<'a>), Problem> {
     let of = format!("of link {} of {links}", i + 1);
-    let first = tokens.word(&format!("the first node {of}"))?;
-    let a = node(tokens, &first, nodes)?;
+    let a = node(tokens, first, nodes)?;
     let second = tokens.word(&format!("the second node {of}"))?;
     let b = node(tokens, &second, nodes)?;
     let rate: BitRate = tokens.value(&format!("the rate {of}"))?;
     let delay = tokens.word(&format!("the delay {of}"))?;
-    let delay = span(tokens, &delay, fidelity)?;
+    let delay = quantities::span(delay.text, fidelity)
+        .map_err(|why| why.problem(delay.text, "a delay", &tokens.place(&delay)))?;
     let error = tokens.word(&format!("the error rate {of}"))?;
     let error_rate: f64 = tokens.read(&error, "an error rate")?;
     if error_rate > 1.0 {
@@ -98,15 +246,4 @@ fn node(tokens: &Tokens<'_>, token: &Token<'_>, nodes: u32) -> Result<u32, Probl
             .label("not a node"));
     }
     Ok(id)
-}
-
-fn span(tokens: &Tokens<'_>, token: &Token<'_>, fidelity: Fidelity) -> Result<Span, Problem> {
-    quantities::span(token.text, fidelity).ok_or_else(|| {
-        Problem::new(format!(
-            "`{}` is not a delay: expected a time, such as 1000ns or 0.001ms",
-            token.text
-        ))
-        .at(&tokens.place(token))
-        .label("expected a time, such as 1000ns")
-    })
 }

@@ -1,14 +1,14 @@
 //! From `[network.ecn]` to marking curves.
 
-use paceline_congestion::registry::Marking;
-use paceline_fabric::spec::{EcnCurve, NodeId};
+use paceline_congestion::registry::{Marking, SchemeConfig};
+use paceline_fabric::spec::{EcnCurve, NodeId, SwitchSpec};
 use paceline_kernel::{BitRate, Bytes};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema;
+use crate::schema::{self, Fidelity};
 use crate::topology::Net;
-use crate::warning::WarningKind;
+use crate::warning::{Warning, WarningKind};
 
 use super::Cx;
 use super::fill::fill_at;
@@ -40,7 +40,10 @@ pub(super) fn resolve(
         .get_or_insert_with(|| Spanned::new(0..0, schema::Ecn::default()));
     let place = cx.texts.of_value(spanned);
     let ecn = spanned.get_mut();
-    if let Some(curves) = listed(cx, ecn, &rates, net, &place)? {
+    // Switches inside servers need none.
+    let inner = |node: &NodeId| net.topology.inner.binary_search(node).is_ok();
+    let outer = switch_rates(net, &|node| !net.topology.is_host(node) && !inner(&node));
+    if let Some(curves) = listed(cx, ecn, &outer, net, &place)? {
         return Ok(curves);
     }
     warn_of_scaling(cx, ecn, &rates, marking.line);
@@ -236,4 +239,25 @@ fn check_curve(
             .see(&cx.texts.of_value(kmax), "kmax is here"));
     }
     Ok(())
+}
+
+/// Says so where a scheme waits for marks that no switch sets.
+pub(super) fn unmarked<'a>(
+    cx: &Cx<'_>,
+    n: &schema::Network,
+    switch: &SwitchSpec,
+    mut schemes: impl Iterator<Item = &'a SchemeConfig>,
+) -> Option<Warning> {
+    let others_mark = switch.assist.is_some() || !switch.detectors().is_empty();
+    if !switch.ecn.is_empty() || others_mark || cx.fidelity == Fidelity::TcdNs3 {
+        return None;
+    }
+    let scheme = schemes.find(|scheme| scheme.needs().ecn)?;
+    let place = n.ecn.as_ref().map(Spanned::span).filter(|span| !span.is_empty());
+    let place = place.map(|span| cx.texts.at(span));
+    let text = format!(
+        "no switch marks packets (ECN), so {} hears of no congestion and does not slow down",
+        scheme.name()
+    );
+    Some(Warning::new(WarningKind::SchemeAndNetwork, text).at(place.as_ref()))
 }

@@ -18,6 +18,7 @@ mod fill;
 mod hosts;
 mod idle;
 mod inherited;
+mod inputs;
 mod lanes;
 mod limits;
 mod loss;
@@ -44,6 +45,7 @@ use paceline_kernel::{Span, Time};
 use crate::diagnostics::{Diagnostics, Place, Problem, Source};
 use crate::document::Texts;
 use crate::files::Files;
+use crate::ns3::flows::Columns;
 use crate::schema::{Fidelity, Nodes, Scenario, Ties};
 use crate::warning::{Warning, WarningKind};
 use crate::{Origin, Resolved};
@@ -61,6 +63,8 @@ pub(crate) struct Input {
     pub(crate) origin: Origin,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) streams: bool,
+    /// The columns of its flow file, where a configuration tells them.
+    pub(crate) columns: Option<Columns>,
     /// Places of the schemes' parameters.
     pub(crate) parameters: Vec<(String, String, std::ops::Range<usize>)>,
 }
@@ -82,6 +86,9 @@ struct Cx<'a> {
     warnings: Vec<Warning>,
     /// Files that the resolved scenario refers to: name and text.
     kept: Vec<(String, String)>,
+    columns: Option<Columns>,
+    /// Files of networks and flows that have been read.
+    inputs: inputs::Inputs,
     /// When the senders of flows stop, in the order of their files, where these say so.
     stops: Vec<Time>,
 }
@@ -123,6 +130,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         origin,
         warnings,
         streams,
+        columns,
         parameters,
     } = input;
     if scenario.name.is_empty() {
@@ -159,8 +167,11 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         ns3_source: origin == Origin::Ns3Config,
         warnings,
         kept: Vec::new(),
+        columns,
+        inputs: inputs::Inputs::default(),
         stops: Vec::new(),
     };
+    inputs::read(&mut cx, &scenario)?;
     let Built {
         run,
         schemes,
@@ -188,6 +199,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         files: kept,
         warnings,
         origin,
+        input_format: scenario.input_format,
         sweep: scenario.sweep,
         collectives,
         jobs,
@@ -315,6 +327,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         &mut switch,
     )?;
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
+    let unmarked = ecn::unmarked(cx, written, &switch, schemes.all());
+    cx.warnings.extend(unmarked);
     let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
     let error_rate = network::probability(cx, &error_rate, "the error rate")?;

@@ -9,13 +9,14 @@ use paceline_kernel::{BitRate, Span};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::ns3;
+use crate::htsim;
 use crate::schema;
 use crate::topology::{self, FatTreeRates, Net, Topology};
 use crate::warning::WarningKind;
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value, only_block};
+use super::inputs::NetFile;
 
 const BLOCKS: &str = "star, dumbbell, parking-lot, leaf-spine, rail, fat-tree, hpcc-fat, graph";
 
@@ -48,7 +49,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
     })?;
     fill(&mut written.parallel, cx.ns3_source);
     let net = match name {
-        "file" => file(cx, written)?,
+        "file" => file(cx, written),
         "graph" => graph(cx, written.graph.as_mut().expect("it is present"))?,
         "rail" => tiers::rail(cx, written.rail.as_mut().expect("it is present"))?,
         _ => Net {
@@ -56,17 +57,21 @@ pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topolog
             ..Net::default()
         },
     };
-    check_links(cx, &net, fill(&mut written.parallel, false))?;
+    let parallel = fill(&mut written.parallel, false) || net.parallel;
+    check_links(cx, &net, parallel)?;
     Ok(net)
 }
 
-fn file(cx: &mut Cx<'_>, written: &mut schema::Topology) -> Result<Net, Problem> {
+/// The network of the file, which has been read.
+fn file(cx: &mut Cx<'_>, written: &mut schema::Topology) -> Net {
+    let NetFile { source, net } = cx.inputs.net.take().expect("files are read first");
+    let extension = match htsim::is_topology(&source) {
+        true => "topo",
+        false => "txt",
+    };
     let path = written.file.as_mut().expect("it is present");
-    let place = cx.texts.of_value(path);
-    let source = cx.files.read(path.get_ref(), "the topology file", &place)?;
-    let net = ns3::topology::read(&source, cx.fidelity, &mut cx.warnings)?;
-    *path.get_mut() = cx.keep("topology", "txt", &source);
-    Ok(net)
+    *path.get_mut() = cx.keep("topology", extension, &source);
+    net
 }
 
 /// A count within bounds that keep a slip of the pen from exhausting memory.

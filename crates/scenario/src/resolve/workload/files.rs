@@ -5,29 +5,102 @@ use paceline_kernel::Span;
 
 use std::collections::BTreeMap;
 
-use crate::diagnostics::{Place, Problem, suggestion};
+use crate::diagnostics::{Place, Problem, Source, suggestion};
+use crate::htsim::{self, matrix::Matrix};
+use crate::ns3::flows::Line;
 use crate::resolve::drafts::{Block, Connections, Drafts};
 use crate::resolve::fill::fill;
+use crate::resolve::inputs::{FlowFile, Flows};
 use crate::resolve::schemes::Schemes;
 use crate::traffic::{self, Message};
 use crate::warning::{Warning, WarningKind};
-use crate::{ns3, schema, trace};
+use crate::{schema, trace};
 
 use super::Maker;
 
 impl Maker<'_, '_> {
-    /// An ns-3 flow file, which says class and port of each flow itself.
+    /// A file of flows of another simulator.
     pub(super) fn file(
         &mut self,
         written: &mut schema::Workload,
         drafts: &mut Drafts,
     ) -> Result<(), Problem> {
+        let FlowFile { source, flows } = self.cx.inputs.flows.pop_front().expect("files are read first");
+        match flows {
+            Flows::Lines(lines) => self.lines(written, drafts, &source, &lines),
+            Flows::Matrix(matrix) => self.matrix(written, drafts, &source, &matrix),
+        }
+    }
+
+    /// htsim's connections: its hosts are this network's, in their order.
+    fn matrix(
+        &mut self,
+        written: &mut schema::Workload,
+        drafts: &mut Drafts,
+        source: &Source,
+        matrix: &Matrix,
+    ) -> Result<(), Problem> {
         let class = self.class(written)?;
         let path = written.file.as_mut().expect("it is present");
-        let place = self.cx.texts.of_value(path);
-        let source = self.cx.files.read(path.get_ref(), "the flow file", &place)?;
-        let lines = ns3::flows::read(&source, self.cx.fidelity, &mut self.cx.warnings)?;
-        *path.get_mut() = self.cx.keep("flow", "txt", &source);
+        *path.get_mut() = self.cx.keep("flow", "cm", source);
+        let hosts: Vec<NodeId> = self.net.topology.hosts().collect();
+        if hosts.len() != matrix.hosts as usize && matrix.hosts > 0 {
+            let text = format!(
+                "connections among {} nodes in a network of {} hosts",
+                matrix.hosts,
+                hosts.len()
+            );
+            self.cx
+                .warnings
+                .push(Warning::new(WarningKind::Reading, text).of_file(source));
+        }
+        let host = |number: u32, flow: &htsim::matrix::Flow| {
+            hosts.get(number as usize).copied().ok_or_else(|| {
+                let most = hosts.len().max(1) - 1;
+                Problem::new(format!("there is no host {number}: hosts are 0 to {most}"))
+                    .at(&source.at(flow.span.clone()))
+            })
+        };
+        let mut messages = Vec::with_capacity(matrix.flows.len());
+        for flow in &matrix.flows {
+            messages.push(Message {
+                src: host(flow.src, flow)?,
+                dst: host(flow.dst, flow)?,
+                size: flow.size,
+                start: flow.start,
+            });
+        }
+        let jitter = fill(&mut written.start_jitter, Span::ZERO);
+        traffic::jitter(&mut messages, &matrix.dependencies, jitter, self.seeds);
+        drafts.wait(drafts.len(), &matrix.dependencies);
+        let label = self.labels.index(written.label.as_deref().unwrap_or("flow"));
+        for (flow, message) in matrix.flows.iter().zip(messages) {
+            let block = Block {
+                workload: self.seeds.workload,
+                class: class.unwrap_or(3),
+                dport: 100,
+                label,
+                scheme: self.scheme,
+                connections: Connections::PerMessage,
+                place: source.at(flow.span.clone()),
+                paced: None,
+            };
+            drafts.add(block, [message], &[]);
+        }
+        Ok(())
+    }
+
+    /// An ns-3 program's flows, each with its class and port.
+    fn lines(
+        &mut self,
+        written: &mut schema::Workload,
+        drafts: &mut Drafts,
+        source: &Source,
+        lines: &[Line],
+    ) -> Result<(), Problem> {
+        let class = self.class(written)?;
+        let path = written.file.as_mut().expect("it is present");
+        *path.get_mut() = self.cx.keep("flow", "txt", source);
         self.cx.stops.extend(lines.iter().filter_map(|line| line.stop));
         if let Some(pair) = lines.windows(2).find(|pair| pair[0].start > pair[1].start) {
             let place = source.at(pair[1].span.clone());

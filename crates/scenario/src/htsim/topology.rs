@@ -1,0 +1,297 @@
+//! Fat trees: tiers with radices, speeds and latencies.
+
+use paceline_kernel::{BitRate, Span};
+
+use crate::diagnostics::{Diagnostics, Place, Problem, Problems, Source, suggestion};
+use crate::ns3::tokens::Read;
+use crate::topology::{Net, Topology};
+use crate::warning::{Warning, WarningKind};
+
+use super::Words;
+
+/// More would be a slip of the pen.
+const MOST_HOSTS: u32 = 1_000_000;
+const MOST_LINKS: u32 = 10_000_000;
+
+/// A key, its value, and where that stands.
+type Given = (u32, Place);
+
+/// Switches of a tier, from the hosts upwards.
+#[derive(Default)]
+struct Tier {
+    /// The line that opens it.
+    place: Option<Place>,
+    values: [Option<Given>; KEYS.len()],
+}
+
+/// The keys of a tier. Speeds and latencies are of the links below.
+const KEYS: [&str; 7] = [
+    "Downlink_speed_Gbps",
+    "Radix_Down",
+    "Radix_Up",
+    "Downlink_Latency_ns",
+    "Switch_Latency_ns",
+    "Oversubscribed",
+    "Bundle",
+];
+const SPEED: usize = 0;
+const DOWN: usize = 1;
+const UP: usize = 2;
+const LATENCY: usize = 3;
+const SWITCH: usize = 4;
+const OVERSUBSCRIBED: usize = 5;
+const BUNDLE: usize = 6;
+
+impl Tier {
+    fn or(&self, key: usize, default: u32) -> u32 {
+        self.values[key].as_ref().map_or(default, |(value, _)| *value)
+    }
+
+    fn speed(&self) -> BitRate {
+        BitRate::from_gbps(self.or(SPEED, 0).into())
+    }
+
+    /// Half of what its switches take: each link has that of both its ends, so that a path has it once for each switch.
+    fn half_latency(&self) -> Span {
+        Span::from_ps(u64::from(self.or(SWITCH, 0)) * 500)
+    }
+
+    fn delay(&self) -> Span {
+        Span::from_ns(self.or(LATENCY, 0).into())
+    }
+}
+
+const HEADER: [&str; 3] = ["Nodes", "Tiers", "Podsize"];
+
+/// Reads a fat tree. Hosts come first, then the switches tier by tier.
+pub(crate) fn read(source: &Source, warnings: &mut Vec<Warning>) -> Result<Net, Diagnostics> {
+    let mut problems = Problems::default();
+    let mut header: [Option<Given>; 3] = Default::default();
+    let mut tiers: [Tier; 3] = Default::default();
+    let mut current: Option<usize> = None;
+    for line in Words::of_lines(source) {
+        let result = read_line(&line, &mut header, &mut tiers, &mut current);
+        problems.take(result);
+    }
+    for (name, given) in HEADER.iter().zip(&header) {
+        if given.is_none() {
+            problems.push(Problem::new(format!("the topology has no {name}")).at(&source.end()));
+        }
+    }
+    let count = |i: usize| header[i].as_ref().map_or(0, |(value, _)| *value);
+    let (hosts, depth, pod) = (count(0), count(1) as usize, count(2));
+    if let Some((depth, place)) = header[1].as_ref().filter(|(depth, _)| !(2..=3).contains(depth)) {
+        problems.push(Problem::new(format!("{depth} tiers: expected 2 or 3")).at(place));
+    }
+    for (i, tier) in tiers.iter().enumerate().take(depth.min(3)) {
+        let place = tier.place.clone().unwrap_or_else(|| source.end());
+        let top = i + 1 == depth;
+        for key in [SPEED, DOWN, UP, LATENCY] {
+            if tier.values[key].is_none() && !(top && key == UP) {
+                problems.push(Problem::new(format!("tier {i} has no {}", KEYS[key])).at(&place));
+            }
+        }
+    }
+    problems.or(())?;
+    let tree = Tree {
+        source,
+        tiers: &tiers[..depth],
+        hosts,
+        pod,
+    };
+    let net = tree.build()?;
+    if tiers[..depth].iter().any(|tier| tier.or(SWITCH, 0) > 0) {
+        warnings.push(Warning::new(WarningKind::Reading, format!("Switch_Latency_ns is put on links, half of it on each side of a switch: paths take as long")).of_file(source));
+    }
+    Ok(net)
+}
+
+fn read_line(
+    line: &Words<'_>,
+    header: &mut [Option<Given>; 3],
+    tiers: &mut [Tier; 3],
+    current: &mut Option<usize>,
+) -> Result<(), Problem> {
+    let mut words = line.iter();
+    let Some((name, place)) = words.next() else {
+        return Ok(());
+    };
+    let (word, at) = words
+        .next()
+        .ok_or_else(|| Problem::new(format!("{name} has no value")).at(&place))?;
+    let value = u32::read(word).map_err(|why| why.problem(word, &format!("a value of {name}"), &at))?;
+    let position = |names: &[&str]| names.iter().position(|known| known.eq_ignore_ascii_case(name));
+    let slot = if let Some(i) = position(&HEADER) {
+        &mut header[i]
+    } else if name.eq_ignore_ascii_case("Tier") {
+        if value > 2 {
+            return Err(Problem::new(format!("tier {value}: expected 0 to 2")).at(&at));
+        }
+        *current = Some(value as usize);
+        tiers[value as usize].place = Some(line.place());
+        return Ok(());
+    } else if let Some(i) = position(&KEYS) {
+        let tier =
+            current.ok_or_else(|| Problem::new(format!("{name} stands before any Tier")).at(&place))?;
+        &mut tiers[tier].values[i]
+    } else {
+        let names = HEADER.into_iter().chain(["Tier"]).chain(KEYS);
+        return Err(Problem::new(format!("unknown key `{name}`"))
+            .at(&place)
+            .label("no such key")
+            .help(suggestion(name, names)));
+    };
+    if let Some((_, first)) = slot {
+        return Err(Problem::new(format!("{name} is given twice"))
+            .at(&place)
+            .see(first, "the first is here"));
+    }
+    *slot = Some((value, at));
+    Ok(())
+}
+
+struct Tree<'a> {
+    source: &'a Source,
+    tiers: &'a [Tier],
+    hosts: u32,
+    pod: u32,
+}
+
+impl Tree<'_> {
+    /// `a / b`, which has to be whole.
+    fn ratio(&self, a: u64, b: u64, what: &str, tier: usize) -> Result<u32, Problem> {
+        if b == 0 || a % b != 0 || a == 0 {
+            let place = self.tiers[tier].place.clone();
+            return Err(
+                Problem::new(format!("{what}: {a} / {b} is no whole number above zero"))
+                    .at(&place.unwrap_or_else(|| self.source.end())),
+            );
+        }
+        match u32::try_from(a / b) {
+            Ok(count) if count <= MOST_LINKS => Ok(count),
+            _ => Err(
+                Problem::new(format!("{what}: {}, expected at most {MOST_LINKS}", a / b))
+                    .at(&self.source.end()),
+            ),
+        }
+    }
+
+    fn build(&self) -> Result<Net, Problem> {
+        let Self {
+            hosts, pod, tiers, ..
+        } = *self;
+        if hosts > MOST_HOSTS {
+            let message = format!("{hosts} nodes: expected at most {MOST_HOSTS}");
+            return Err(Problem::new(message).at(&self.source.end()));
+        }
+        let wide = |key: usize, tier: usize, default: u32| u64::from(tiers[tier].or(key, default));
+        let pods = self.ratio(hosts.into(), pod.into(), "pods (Nodes / Podsize)", 0)?;
+        let tors_per_pod = self.ratio(
+            pod.into(),
+            wide(DOWN, 0, 0),
+            "ToRs of a pod (Podsize / Radix_Down)",
+            0,
+        )?;
+        if tiers[0].or(BUNDLE, 1) != 1 {
+            let place = tiers[0].values[BUNDLE].as_ref().map(|(_, place)| place);
+            let problem = Problem::new("Bundle of tier 0: a host has one link");
+            return Err(place.map_or_else(|| problem.clone(), |place| problem.clone().at(place)));
+        }
+        // As many as carry what hosts send, over the oversubscription.
+        let uplinks = self.ratio(
+            u64::from(hosts) * wide(SPEED, 0, 0),
+            wide(SPEED, 1, 0) * wide(OVERSUBSCRIBED, 0, 1),
+            "links above the ToRs",
+            0,
+        )?;
+        let aggs_per_pod = self.ratio(
+            uplinks.into(),
+            u64::from(pods) * wide(DOWN, 1, 0),
+            "switches above the ToRs of a pod",
+            1,
+        )?;
+        let (tors, aggs) = (tors_per_pod * pods, aggs_per_pod * pods);
+        let bundle = tiers[1].or(BUNDLE, 1);
+        let links = u64::from(aggs_per_pod) * u64::from(bundle);
+        self.check_radix(0, links)?;
+        if links * u64::from(tors) != u64::from(uplinks) {
+            let message = format!(
+                "{tors} ToRs with {links} links each: speeds and oversubscription give {uplinks} links above the ToRs"
+            );
+            return Err(Problem::new(message).at(&self.source.end()));
+        }
+        let (first_tor, first_agg) = (hosts, hosts + tors);
+        let (cores, bundle_above) = if tiers.len() == 3 {
+            let above = self.ratio(
+                u64::from(uplinks) * wide(SPEED, 1, 0),
+                wide(SPEED, 2, 0) * wide(OVERSUBSCRIBED, 1, 1),
+                "links above the second tier",
+                1,
+            )?;
+            let cores = self.ratio(above.into(), wide(DOWN, 2, 0), "core switches", 2)?;
+            (cores, tiers[2].or(BUNDLE, 1).min(above))
+        } else {
+            (0, 1)
+        };
+        let mut net = Net {
+            topology: Topology::new(hosts, tors + aggs + cores),
+            ..Net::default()
+        };
+        let delay = |tier: usize| {
+            let below = match tier {
+                0 => Span::ZERO,
+                _ => tiers[tier - 1].half_latency(),
+            };
+            tiers[tier].delay() + below + tiers[tier].half_latency()
+        };
+        let per_tor = tiers[0].or(DOWN, 1);
+        for host in 0..hosts {
+            net.topology
+                .link(host, first_tor + host / per_tor, tiers[0].speed(), delay(0));
+        }
+        for tor in 0..tors {
+            let first = first_agg + tor / tors_per_pod * aggs_per_pod;
+            for agg in first..first + aggs_per_pod {
+                for _ in 0..bundle {
+                    net.topology
+                        .link(first_tor + tor, agg, tiers[1].speed(), delay(1));
+                }
+            }
+        }
+        if cores > 0 {
+            let up = self.ratio(wide(UP, 1, 0), bundle_above.into(), "links to core switches", 1)?;
+            if u64::from(up) * u64::from(aggs_per_pod) != u64::from(cores) {
+                let message = format!(
+                    "there are {cores} core switches, and the second tier's Radix_Up reaches {}",
+                    u64::from(up) * u64::from(aggs_per_pod)
+                );
+                return Err(Problem::new(message).at(&self.source.end()));
+            }
+            for agg in 0..aggs {
+                for l in 0..up {
+                    let core = first_agg + aggs + agg % aggs_per_pod + aggs_per_pod * l;
+                    for _ in 0..bundle_above {
+                        net.topology
+                            .link(first_agg + agg, core, tiers[2].speed(), delay(2));
+                    }
+                }
+            }
+        }
+        net.parallel = bundle > 1 || bundle_above > 1;
+        Ok(net)
+    }
+
+    /// A switch has as many links above as its radix.
+    fn check_radix(&self, tier: usize, links: u64) -> Result<(), Problem> {
+        let Some((radix, place)) = &self.tiers[tier].values[UP] else {
+            return Ok(());
+        };
+        if u64::from(*radix) == links {
+            return Ok(());
+        }
+        let message = format!(
+            "Radix_Up of tier {tier} is {radix}, and speeds, radices and oversubscription give {links} links"
+        );
+        Err(Problem::new(message).at(place))
+    }
+}

@@ -1,0 +1,93 @@
+//! The program that an input was written for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostics::suggestion;
+use crate::schema::Fidelity;
+
+/// The program that a configuration was written for. They share most keys, and differ in what they mean by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InputFormat {
+    /// HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control).
+    Ns3Hpcc,
+    /// The simulator of TCD's authors.
+    TcdNs3,
+    /// The simulator of DCQCN's authors (bobzhuyb/ns3-rdma): flows are counted in packets.
+    Ns3Rdma,
+    /// ConWeave's simulator (conweave-project/conweave-ns3).
+    Conweave,
+    /// PowerTCP's simulator (inet-tub/ns3-datacenter).
+    Ns3Datacenter,
+    /// SimAI's `SimAI.conf` (aliyun/SimAI).
+    Simai,
+    /// SimAI's simulator by itself (aliyun/ns-3-alibabacloud): keys with namespaces.
+    Ns3Alibabacloud,
+}
+
+impl InputFormat {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Ns3Hpcc,
+        Self::TcdNs3,
+        Self::Ns3Rdma,
+        Self::Conweave,
+        Self::Ns3Datacenter,
+        Self::Simai,
+        Self::Ns3Alibabacloud,
+    ];
+
+    /// As options and scenario files say it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ns3Hpcc => "ns3-hpcc",
+            Self::TcdNs3 => "tcd-ns3",
+            Self::Ns3Rdma => "ns3-rdma",
+            Self::Conweave => "conweave",
+            Self::Ns3Datacenter => "ns3-datacenter",
+            Self::Simai => "simai",
+            Self::Ns3Alibabacloud => "ns3-alibabacloud",
+        }
+    }
+
+    /// Whose it is.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Ns3Hpcc => "HPCC's ns-3 simulator",
+            Self::TcdNs3 => "the simulator of TCD's authors",
+            Self::Ns3Rdma => "ns3-rdma, the simulator of DCQCN's authors",
+            Self::Conweave => "ConWeave's ns-3 simulator",
+            Self::Ns3Datacenter => "ns3-datacenter, PowerTCP's simulator",
+            Self::Simai => "SimAI",
+            Self::Ns3Alibabacloud => "ns-3-alibabacloud",
+        }
+    }
+
+    /// The default fidelity of its runs. Programs that are not reproduced quirk by quirk have `exact`: the same
+    /// experiment in Paceline's own model.
+    pub const fn fidelity(self) -> Fidelity {
+        match self {
+            Self::Ns3Hpcc => Fidelity::Ns3Hpcc,
+            Self::TcdNs3 => Fidelity::TcdNs3,
+            _ => Fidelity::Exact,
+        }
+    }
+}
+
+impl fmt::Display for InputFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for InputFormat {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name);
+        let found = Self::ALL.into_iter().find(|format| format.name() == text);
+        found.ok_or_else(|| format!("unknown input format `{text}`: {}", suggestion(text, names)))
+    }
+}

@@ -1,0 +1,395 @@
+//! From the `config.txt` of HPCC's ns-3 simulator, and of those that are made of it, to a scenario.
+
+use paceline_congestion::registry::WindowMode;
+use paceline_kernel::{Bytes, Span, Time};
+use toml::Spanned;
+
+use crate::diagnostics::{Diagnostics, Problem, Problems};
+use crate::files::Files;
+use crate::schema::{
+    self, Ack, AckClass, Balancing, Fidelity, FlowControlKind, Nodes, OrOff, RecoveryKind, Scenario, Workload,
+};
+use crate::warning::{Warning, WarningKind};
+
+use super::config::{Changes, Places};
+use super::format::InputFormat;
+use super::keys::{Config, Pair};
+use super::{parameters, quantities, topology, trace};
+
+/// Reads a configuration of HPCC's simulator, or of one that is made of it.
+pub(super) fn scenario(
+    config: &Config,
+    files: &Files,
+    changes: Changes<'_>,
+    warnings: &mut Vec<Warning>,
+) -> Result<(Scenario, Places), Diagnostics> {
+    let fidelity = changes.fidelity.unwrap_or(config.format().fidelity());
+    let reader = Reader { config, fidelity };
+    let (mut scenario, places) = reader.scenario(changes.scheme, warnings)?;
+    scenario.record.trace = trace_nodes(config, files, fidelity, warnings)?;
+    Ok((scenario, places))
+}
+
+/// The schemes that CC_MODE selects. With another one the original controls nothing.
+const SCHEMES: [(u64, &str); 5] = [
+    (1, "dcqcn"),
+    (3, "hpcc"),
+    (7, "timely"),
+    (8, "dctcp"),
+    (10, "hpcc-pint"),
+];
+
+struct Reader<'a> {
+    config: &'a Config,
+    fidelity: Fidelity,
+}
+
+impl Reader<'_> {
+    /// A value with the place of its key.
+    fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
+        Some(Spanned::new(self.config.span(key), value))
+    }
+
+    fn ns3(&self) -> bool {
+        self.fidelity == Fidelity::Ns3Hpcc
+    }
+
+    fn scenario(
+        &self,
+        scheme: Option<&str>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(Scenario, Places), Diagnostics> {
+        let config = self.config;
+        let mut problems = Problems::default();
+        let mode = config.int("CC_MODE", 1);
+        let known = SCHEMES.iter().find(|(known, _)| *known == mode);
+        let own = known.map_or("none", |(_, name)| name);
+        if known.is_none() {
+            let modes = SCHEMES.map(|(mode, name)| format!("{mode} ({name})"));
+            let of = match config.format() {
+                InputFormat::Ns3Hpcc => "is no scheme of the original",
+                _ => "is no scheme that is here",
+            };
+            warnings.push(
+                Warning::new(
+                    WarningKind::NoControl,
+                    format!(
+                        "CC_MODE {mode} {of}, nothing controls its flows; there are {}",
+                        modes.join(", ")
+                    ),
+                )
+                .at(&config.source.at(config.span("CC_MODE"))),
+            );
+        }
+        let scheme = match scheme {
+            None if config.format() == InputFormat::Ns3Datacenter && own == "hpcc" => {
+                warnings.push(Warning::new(WarningKind::Reading, format!("ns3-datacenter takes its scheme from its command line, by default PowerTCP, which runs here; \
+                     `--scheme hpcc` runs CC_MODE 3")).at(&config.source.at(config.span("CC_MODE"))));
+                Some("powertcp")
+            }
+            scheme => scheme,
+        };
+        let kept = scheme.is_none_or(|scheme| scheme == own);
+        if !kept {
+            warnings.push(Warning::new(WarningKind::ReplacedDefaults, format!("the parameters are {own}'s; with another scheme, that scheme's defaults are used, also for window and marking")).at(&config.source.at(config.span("CC_MODE"))));
+        }
+        let cc = schema::Cc {
+            scheme: self.at("CC_MODE", scheme.unwrap_or(own).to_string()),
+            window: if kept {
+                self.at("HAS_WIN", self.window())
+            } else {
+                None
+            },
+            ..schema::Cc::default()
+        };
+        let block = kept.then(|| parameters::of(config, own, &mut problems));
+        let (blocks, places) = block.map_or_else(Default::default, |block| (block.table, block.places));
+        let mut network = problems.take(self.network()).unwrap_or_default();
+        if config.flag("L2_BACK_TO_ZERO", false) {
+            warnings.push(self.note_on_chunks());
+        }
+        if kept || !config.flag("ENABLE_QCN", true) {
+            network.ecn = problems.take(self.ecn());
+        }
+        self.relatives(&mut network, warnings);
+        let cc_blocks = problems.take(crate::cc::blocks(&blocks));
+        problems.or(())?;
+        let scenario = Scenario {
+            seed: config.given("RANDOM_SEED").then(|| config.int("RANDOM_SEED", 1)),
+            duration: self.at("SIMULATOR_STOP_TIME", self.stop()),
+            fidelity: Some(self.fidelity),
+            topology: self.at("TOPOLOGY_FILE", self.topology()),
+            workload: vec![Spanned::new(config.span("FLOW_FILE"), self.workload())],
+            network,
+            cc,
+            cc_blocks: cc_blocks.unwrap_or_default(),
+            record: self.record(),
+            quirks: schema::Quirks {
+                ack_high_priority: self.ns3().then(|| config.flag("ACK_HIGH_PRIO", false)),
+                ..schema::Quirks::default()
+            },
+            ..Scenario::default()
+        };
+        Ok((scenario, places))
+    }
+
+    /// When the run ends: ConWeave's ten seconds after the last flow may start, if it does not end before.
+    fn stop(&self) -> Span {
+        let text = |key: &str, default| self.config.text(key).unwrap_or(default).to_string();
+        let seconds = |text: String| quantities::seconds(&text, self.fidelity, "2.5").unwrap_or(Span::ZERO);
+        match self.config.format() {
+            InputFormat::Conweave => seconds(text("FLOWGEN_STOP_TIME", "2.5")) + Span::from_us(10_000_000),
+            _ => seconds(text("SIMULATOR_STOP_TIME", "3.01")),
+        }
+    }
+
+    /// What relatives can say beyond HPCC's simulator.
+    fn relatives(&self, network: &mut schema::Network, warnings: &mut Vec<Warning>) {
+        let config = self.config;
+        let place = |key: &str| config.source.at(config.span(key));
+        if !config.flag("ENABLE_PFC", true) {
+            network.flow_control = Some(FlowControlKind::None);
+        }
+        if config.flag("ENABLE_IRN", false) {
+            network.recovery = self.at("ENABLE_IRN", RecoveryKind::Irn);
+        }
+        match config.int("LB_MODE", 0) {
+            0 => {}
+            6 => network.load_balancing = self.at("LB_MODE", Balancing::Flowlet),
+            mode => {
+                let name = match mode {
+                    2 => "DRILL",
+                    3 => "CONGA",
+                    9 => "ConWeave",
+                    _ => "an unknown one",
+                };
+                warnings.push(
+                    Warning::new(
+                        WarningKind::LeftOut,
+                        format!(
+                            "LB_MODE {mode} ({name}) is not here: flows are spread by ECMP (0); 6 is LetFlow"
+                        ),
+                    )
+                    .at(&place("LB_MODE")),
+                );
+            }
+        }
+        if matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud) && !self.ns3() {
+            // Its sequence numbers have eight bytes.
+            network.data_header = self.at("PACKET_PAYLOAD_SIZE", Bytes::new(52));
+        }
+    }
+
+    fn path(&self, key: &str) -> Option<Spanned<String>> {
+        self.at(key, self.config.text(key)?.to_string())
+    }
+
+    fn topology(&self) -> schema::Topology {
+        schema::Topology {
+            file: self.path("TOPOLOGY_FILE"),
+            ..schema::Topology::default()
+        }
+    }
+
+    fn workload(&self) -> Workload {
+        Workload {
+            file: self.path("FLOW_FILE"),
+            ..Workload::default()
+        }
+    }
+
+    fn window(&self) -> WindowMode {
+        match (
+            self.config.flag("HAS_WIN", true),
+            self.config.flag("VAR_WIN", false),
+        ) {
+            (false, _) => WindowMode::Off,
+            (true, false) => WindowMode::Fixed,
+            (true, true) => WindowMode::Variable,
+        }
+    }
+
+    fn network(&self) -> Result<schema::Network, Problem> {
+        let config = self.config;
+        let chunk = Bytes::new(config.int("L2_CHUNK_SIZE", 0));
+        let interval = config.int("L2_ACK_INTERVAL", 0);
+        if chunk == Bytes::ZERO {
+            let message = "L2_CHUNK_SIZE is 0, which makes the original simulator divide by zero";
+            return Err(config.problem("L2_CHUNK_SIZE", message));
+        }
+        let int_multi = u32::try_from(config.int("INT_MULTI", 1)).unwrap_or(u32::MAX);
+        let back = config.flag("L2_BACK_TO_ZERO", false).then_some(chunk);
+        let exact_ack = !self.ns3() && interval <= config.int("PACKET_PAYLOAD_SIZE", 1000);
+        Ok(schema::Network {
+            mtu: self.at(
+                "PACKET_PAYLOAD_SIZE",
+                Bytes::new(config.int("PACKET_PAYLOAD_SIZE", 1000)),
+            ),
+            int_multi: self.at("INT_MULTI", int_multi),
+            buffer: self.at(
+                "BUFFER_SIZE",
+                Bytes::new(config.int("BUFFER_SIZE", 16).saturating_mul(1 << 20)),
+            ),
+            flow_control: Some(FlowControlKind::Pfc),
+            ack: self.at(
+                "L2_ACK_INTERVAL",
+                if exact_ack {
+                    Ack::EveryPackets(std::num::NonZeroU32::MIN)
+                } else {
+                    Ack::EveryBytes(Bytes::new(interval))
+                },
+            ),
+            ack_chunk: self.at("L2_CHUNK_SIZE", chunk),
+            ack_class: if self.ns3() {
+                self.at("ACK_HIGH_PRIO", AckClass(None))
+            } else {
+                None
+            },
+            back_to_chunk: self.at("L2_BACK_TO_ZERO", OrOff(back)),
+            pacing: self.at("RATE_BOUND", config.flag("RATE_BOUND", true)),
+            global_rtt: Some(config.flag("GLOBAL_T", true)),
+            error_rate: self.at("ERROR_RATE_PER_LINK", config.real("ERROR_RATE_PER_LINK", 0.0)),
+            failure: config.link_down().map(|(at_us, a, b)| {
+                let origin = config.text("FLOWGEN_START_TIME").unwrap_or("2.0");
+                let origin = quantities::seconds(origin, self.fidelity, "2.0").unwrap_or(Span::ZERO);
+                let at = Time::ZERO + origin + Span::from_ns((at_us * 1000.0).min(1e15) as u64);
+                vec![Spanned::new(
+                    config.span("LINK_DOWN"),
+                    schema::Failure {
+                        link: None,
+                        nodes: self.at("LINK_DOWN", (a, b)),
+                        at: self.at("LINK_DOWN", at),
+                        until: None,
+                    },
+                )]
+            }),
+            ..schema::Network::default()
+        })
+    }
+
+    /// What L2_BACK_TO_ZERO does in the original.
+    fn note_on_chunks(&self) -> Warning {
+        let place = self.config.source.at(self.config.span("L2_BACK_TO_ZERO"));
+        let original = "with L2_BACK_TO_ZERO the original simulator counts whole chunks (L2_CHUNK_SIZE) of what is \
+                        acknowledged: no flow completes whose size is not a multiple of them";
+        let here = if self.ns3() {
+            "so it is here, as for all its quirks; `--set quirks.whole-chunks-only=false` completes them"
+        } else {
+            "here they complete"
+        };
+        Warning::new(WarningKind::Reading, format!("{original}; {here}")).at(&place)
+    }
+
+    /// A curve for each rate that the three maps list.
+    fn ecn(&self) -> Result<Spanned<schema::Ecn>, Problem> {
+        let config = self.config;
+        let mut curves = Vec::new();
+        if config.flag("ENABLE_QCN", true) {
+            for kmax in config.map("KMAX_MAP") {
+                let kmin = self.same_rate("KMIN_MAP", kmax)?;
+                let pmax = self.same_rate("PMAX_MAP", kmax)?;
+                let kb = |pair: &Pair| {
+                    Some(Spanned::new(
+                        pair.span.clone(),
+                        Bytes::new((pair.value * 1000.0) as u64),
+                    ))
+                };
+                let curve = schema::Curve {
+                    rate: Some(Spanned::new(kmax.span.clone(), kmax.rate)),
+                    kmin: kb(kmin),
+                    kmax: kb(kmax),
+                    pmax: Some(Spanned::new(pmax.span.clone(), pmax.value)),
+                };
+                curves.push(Spanned::new(kmax.span.clone(), curve));
+            }
+            if curves.is_empty() {
+                let message = "there is no KMAX_MAP: ENABLE_QCN needs ECN thresholds for every link rate";
+                return Err(config.problem("KMAX_MAP", message).help("or set ENABLE_QCN to 0"));
+            }
+        }
+        let ecn = schema::Ecn {
+            curves: Some(curves),
+            ..schema::Ecn::default()
+        };
+        let key = match config.flag("ENABLE_QCN", true) {
+            true => "KMAX_MAP",
+            false => "ENABLE_QCN",
+        };
+        Ok(Spanned::new(config.span(key), ecn))
+    }
+
+    fn same_rate(&self, key: &str, wanted: &Pair) -> Result<&Pair, Problem> {
+        let config = self.config;
+        // Of a rate that is given twice, the last one counts.
+        config
+            .map(key)
+            .iter()
+            .rfind(|pair| pair.rate == wanted.rate)
+            .ok_or_else(|| {
+                config
+                    .problem(
+                        key,
+                        format!("{key} has nothing for {}, which KMAX_MAP lists", wanted.rate),
+                    )
+                    .see(&config.source.at(wanted.span.clone()), "KMAX_MAP lists it here")
+            })
+    }
+
+    fn record(&self) -> schema::Record {
+        let config = self.config;
+        let asked = ["QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END"]
+            .iter()
+            .any(|key| config.given(key));
+        let start = Time::from_ns(config.int("QLEN_MON_START", 2_000_000_000).min(1 << 53));
+        let end = Time::from_ns(config.int("QLEN_MON_END", 2_100_000_000).min(1 << 53));
+        let stop = self.stop();
+        // What would begin after the end of the run is off.
+        if !asked || start >= end || start.as_ps() > stop.as_ps() {
+            return schema::Record::default();
+        }
+        schema::Record {
+            queue: Some(Spanned::new(0..0, OrOff(Some(Span::from_ns(100))))),
+            queue_from: self.at("QLEN_MON_START", start),
+            queue_to: self.at("QLEN_MON_END", end),
+            queue_dump: Some(Spanned::new(0..0, OrOff(Some(Span::from_us(100_000))))),
+            ..schema::Record::default()
+        }
+    }
+}
+
+/// The nodes of TRACE_FILE.
+fn trace_nodes(
+    config: &Config,
+    files: &Files,
+    fidelity: Fidelity,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Spanned<Nodes>>, Problem> {
+    if !config.flag("ENABLE_TRACE", true) {
+        return Ok(None);
+    }
+    let Some(path) = config.text("TRACE_FILE") else {
+        return Ok(None);
+    };
+    let place = config.source.at(config.span("TRACE_FILE"));
+    let source = match files.read(path, "the trace file", &place) {
+        Ok(source) => source,
+        // Those of SimAI name files of its container.
+        Err(problem) if matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud) => {
+            warnings.push(Warning::new(
+                WarningKind::LeftOut,
+                format!("{problem}: no node is traced"),
+            ));
+            return Ok(None);
+        }
+        Err(problem) => return Err(problem),
+    };
+    // The number of nodes, to skip those that do not exist; errors are reported later.
+    let nodes = config.text("TOPOLOGY_FILE").and_then(|path| {
+        let place = config.source.at(config.span("TOPOLOGY_FILE"));
+        let source = files.read(path, "the topology file", &place).ok()?;
+        let net = topology::read(&source, fidelity, &mut Vec::new()).ok()?;
+        Some(net.topology.nodes.len())
+    });
+    let list = trace::read(&source, nodes.unwrap_or(0), warnings)?;
+    Ok(Some(Spanned::new(config.span("TRACE_FILE"), Nodes::list(list))))
+}
