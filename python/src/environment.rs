@@ -204,8 +204,8 @@ impl Environment {
         let vector = self.vector();
         let made = detached(py, || {
             let one = vector.environment(environment)?;
-            let finished = one.finish()?;
-            Ok((one.scenario().clone(), finished))
+            let decided = one.decided()?;
+            Ok((decided, one.finish()?))
         })?;
         Run::new(py, RunData::new(&made.0, &made.1), Some(made), None)
     }
@@ -237,8 +237,8 @@ impl Environment {
         let config = self.config().clone();
         let made = detached(py, || {
             let one = One::new(source, config)?;
-            let finished = rollout.rollout.replay(&one, None)?;
-            Ok((one.scenario().clone(), finished))
+            let mut again = rollout.rollout.replay(&one, None)?;
+            Ok((again.decided()?, again.finish()?))
         })?;
         Run::new(py, RunData::new(&made.0, &made.1), Some(made), None)
     }

@@ -113,11 +113,11 @@ fn is_partial(folder: &Path) -> bool {
 
 /// Whether `folder` is what this version left of a run of `input`, with the files that are asked for.
 pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool {
-    let is = |name: &str, text: &str| fs::read_to_string(folder.join(name)).is_ok_and(|there| there == text);
+    let is = |name: &str, content: &[u8]| fs::read(folder.join(name)).is_ok_and(|there| there == content);
     let version = |summary: Summary| summary.version == env!("CARGO_PKG_VERSION");
     summary(folder).is_some_and(version)
-        && is("scenario.toml", &input.toml)
-        && input.files.iter().all(|(name, text)| is(name, text))
+        && is("scenario.toml", input.toml.as_bytes())
+        && input.files.iter().all(|(name, content)| is(name, content))
         && folder.join(writing.format.flows()).is_file()
         && (!writing.timeline || folder.join("timeline.json").is_file())
 }

@@ -447,3 +447,58 @@ fn neither_threads_nor_recorders_move_a_run() {
         assert_eq!(summary(&a)[key], summary(&b)[key], "{key}");
     }
 }
+
+/// Two names of one scheme in a run: its folder is the same run, of which `diff` and `why` tell.
+#[test]
+fn a_folder_is_the_run_whatever_names_share_it() {
+    let text = |first: &str, second: &str| {
+        format!(
+            "duration = \"20ms\"\n[topology.star]\nhosts = 9\n[[workload]]\nlabel = \"a\"\n\
+             incast = {{ fan-in = 4, receiver = 9, size = \"500KB\" }}\n[[workload]]\nlabel = \"b\"\n\
+             scheme = \"{second}\"\npriority = 4\n\
+             incast = {{ senders = [5, 6, 7, 8], receiver = 9, size = \"500KB\" }}\n[cc]\nscheme = \"{first}\"\n"
+        )
+    };
+    for (first, second) in [("dcqcn", "dcqcn-paper"), ("dcqcn-tcd", "dcqcn")] {
+        let folder = folder_with("s.toml", text(first, second));
+        stdout(folder.path(), &["run", "s.toml", "--out", "a", "--quiet"]);
+        stdout(folder.path(), &["run", "a", "--out", "b", "--quiet"]);
+        assert_same(&folder.path().join("a"), &folder.path().join("b"));
+        let diff = stdout(folder.path(), &["diff", "a", "b"]);
+        assert!(diff.contains("The inputs are the same."), "{diff}");
+        let why = run(folder.path(), &["why", "a", "7"]);
+        let told = String::from_utf8(why.stderr).unwrap();
+        assert!(
+            why.status.success() && !told.contains("not the run of the folder"),
+            "{told}"
+        );
+    }
+}
+
+/// A model's files are in the folder of the run that read them, so it is the same run once they are gone.
+#[test]
+fn a_folder_has_the_models_of_its_run() {
+    let folder = folder_with("my.toml", SMALL);
+    let shipped = paceline_congestion::learned::shipped::SHIPPED;
+    let model = shipped.iter().find(|model| model.name == "rtt-lstm").unwrap();
+    fs::create_dir(folder.path().join("trained")).unwrap();
+    let files = ["json", "safetensors"].map(|ending| folder.path().join(format!("trained/mine.{ending}")));
+    fs::write(&files[0], model.card).unwrap();
+    fs::write(&files[1], model.weights).unwrap();
+    let args = [
+        "run",
+        "my.toml",
+        "--scheme",
+        "lstm-pid",
+        "--set",
+        "cc.lstm-pid.model=trained/mine",
+    ];
+    stdout(folder.path(), &[&args[..], &["--out", "a", "--quiet"]].concat());
+    fs::remove_dir_all(folder.path().join("trained")).unwrap();
+    stdout(folder.path(), &["run", "a", "--out", "b", "--quiet"]);
+    assert_same(&folder.path().join("a"), &folder.path().join("b"));
+    let moved = fs::rename(folder.path().join("a"), folder.path().join("c"));
+    moved.unwrap();
+    stdout(folder.path(), &["run", "c", "--out", "b", "--quiet", "--force"]);
+    assert_same(&folder.path().join("c"), &folder.path().join("b"));
+}

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use paceline_fabric::spec::RunSpec;
 
-use crate::config::EXTERNAL;
 use crate::error::Error;
+use paceline_scenario::EXTERNAL;
 
 /// Who is an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What an environment is made of.
 
-use paceline_scenario::{Diagnostics, Overrides, Resolved};
+use paceline_scenario::{Diagnostics, EXTERNAL, Overrides, Resolved};
 
 use crate::action::Action;
 use crate::agents::Agents;
@@ -111,6 +111,7 @@ impl Source {
     pub(crate) fn resolve(&self, seed: Option<u64>) -> Result<Resolved, Diagnostics> {
         let overrides = Overrides {
             streams: false,
+            decided_outside: true,
             seed: seed.or(self.overrides.seed),
             ..self.overrides.clone()
         };
@@ -130,6 +131,3 @@ impl Source {
         paceline_lab::load(&self.name, &overrides)
     }
 }
-
-/// The scheme whose flows ask.
-pub(crate) const EXTERNAL: &str = "external";

@@ -5,13 +5,13 @@ use paceline_congestion::params::ParamValue as _;
 use paceline_fabric::spec::RecordSpec;
 use paceline_fabric::{Progress, Simulation};
 use paceline_kernel::Span;
-use paceline_lab::run::Finished;
-use paceline_scenario::{Fidelity, Resolved};
+use paceline_lab::run::{Finished, patience};
+use paceline_scenario::{EXTERNAL, Fidelity, Resolved};
 
 use crate::action::Action;
 use crate::agents::{Agents, Roster};
 use crate::batch::{Batch, Left};
-use crate::config::{Config, EXTERNAL, Source};
+use crate::config::{Config, Source};
 use crate::episode::{Episode, Stage};
 use crate::error::Error;
 use crate::feature::Feature;
@@ -294,6 +294,14 @@ impl Environment {
         &self.rollout
     }
 
+    /// The scenario of this episode, with what was decided in it so far: run, it is the episode again.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub fn decided(&self) -> Result<Resolved, Error> {
+        Ok(self.input.clone().decided(self.open()?.decisions()))
+    }
+
     /// Ends the episode where it is: its run, as the laboratory sees one. The next begins with a reset.
     ///
     /// # Errors
@@ -341,7 +349,6 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
         };
         return Err(no_agents(why));
     }
-    let mut least = Span::from_ps(u64::MAX);
     for scheme in asking {
         let values = scheme.values();
         let is =
@@ -367,8 +374,6 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
                     .to_string(),
             });
         }
-        let decisions = scheme.needs().decisions;
-        least = least.min(decisions.map_or(Span::ZERO, |decisions| decisions.latency));
     }
-    Ok(least)
+    Ok(patience(run))
 }

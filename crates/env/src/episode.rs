@@ -2,6 +2,7 @@
 
 use paceline_fabric::{Question, Simulation, Until};
 use paceline_kernel::Span;
+use paceline_scenario::{Decision, Decisions};
 
 use crate::action::Action;
 use crate::agents::{NOBODY, Roster};
@@ -32,6 +33,9 @@ pub(crate) struct Episode {
     pub(crate) stage: Stage,
     completed: u64,
     pub(crate) left: Vec<Left>,
+    /// What was decided so far, and at how many stops of the run.
+    decided: Vec<Decision>,
+    stops: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,12 +80,15 @@ impl Episode {
             stage: Stage::Running,
             completed: 0,
             left: Vec::new(),
+            decided: Vec::new(),
+            stops: 0,
         }
     }
 
     pub(crate) fn advance(&mut self, config: &Config, roster: &Roster, latency: Span) {
         let now = loop {
             let now = self.simulation.advance_to(Until::Due(latency));
+            self.stops += 1;
             self.take_questions(config, roster);
             if now.done || !self.waiting.is_empty() {
                 break now;
@@ -240,18 +247,35 @@ impl Episode {
         }
     }
 
+    /// What was decided so far, with which the laboratory makes the same run again.
+    pub(crate) fn decisions(&self) -> Decisions {
+        let now = self.simulation.progress();
+        Decisions {
+            made: self.decided.clone(),
+            ended: (!now.done).then_some((self.stops, now.now.as_ps())),
+        }
+    }
+
     /// Tells each flow that waits what its agent does.
     pub(crate) fn act(&mut self, config: &Config, roster: &Roster, actions: &[f32]) {
         for (&agent, action) in self.waiting.iter().zip(actions) {
             self.agents[agent as usize].action = action.clamp(Action::RANGE.0, Action::RANGE.1);
         }
-        let (agents, windows) = (&self.agents, &mut self.windows);
+        let (agents, windows, decided) = (&self.agents, &mut self.windows, &mut self.decided);
+        let (stop, at_ps) = (self.stops, self.simulation.progress().now.as_ps());
         self.simulation.answer(|Question { flow, report, path }| {
             let agent = roster.of_flow[flow as usize];
             let report = report.filter(|_| agent != NOBODY)?;
             let action = (agents[agent as usize].action, config.step);
             let window = &mut windows[flow as usize];
-            Some(config.action.apply(action, report, path, window))
+            let limits = config.action.apply(action, report, path, window);
+            decided.push(Decision {
+                stop,
+                at_ps,
+                flow,
+                limits,
+            });
+            Some(limits)
         });
         for agent in self.waiting.drain(..) {
             self.agents[agent as usize].place = 0;

@@ -1,7 +1,6 @@
 //! The actions of an episode, with which it can be made again.
 
 use paceline_fabric::spec::RecordSpec;
-use paceline_lab::run::Finished;
 
 use crate::batch::Batch;
 use crate::environment::Environment;
@@ -37,12 +36,16 @@ impl Rollout {
         self.actions.extend_from_slice(actions);
     }
 
-    /// Makes the episode again, in a copy of an environment that begins anew, and ends it where the actions end: its
-    /// run, as the laboratory sees one. What `record` says is recorded; that moves nothing.
+    /// Makes the episode again, in a copy of an environment, up to where the actions end. What `record` says is recorded;
+    /// that moves nothing.
     ///
     /// # Errors
     /// The actions are not of such an environment.
-    pub fn replay(&self, environment: &Environment, record: Option<RecordSpec>) -> Result<Finished, Error> {
+    pub fn replay(
+        &self,
+        environment: &Environment,
+        record: Option<RecordSpec>,
+    ) -> Result<Environment, Error> {
         let mut again = environment.beginning(self.seed, record)?;
         let mut batch = Batch::default();
         let (mut from, polls) = (0, self.polls.iter().enumerate());
@@ -69,6 +72,6 @@ impl Rollout {
         if self.polled {
             again.poll(&mut batch)?;
         }
-        again.finish()
+        Ok(again)
     }
 }

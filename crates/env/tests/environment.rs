@@ -160,12 +160,14 @@ fn an_episode_is_made_again_from_its_actions_and_looked_at() {
             episode(&mut environment);
         }
         let rollout = environment.rollout().clone();
-        let again = rollout.replay(&environment, None).unwrap();
+        let mut again = rollout.replay(&environment, None).unwrap();
+        let again = again.finish().unwrap();
         let first = environment.finish().unwrap();
         assert_eq!(again.outcome, first.outcome);
         let mut record = environment.scenario().run.record.clone();
         record.flow_every = Some(paceline_kernel::Span::from_us(1));
-        let looked_at = rollout.replay(&environment, Some(record)).unwrap();
+        let mut looked_at = rollout.replay(&environment, Some(record)).unwrap();
+        let looked_at = looked_at.finish().unwrap();
         assert_eq!(
             looked_at.outcome.digest, first.outcome.digest,
             "to look moves nothing"

@@ -1,15 +1,18 @@
 //! Gives every reader of Paceline damaged and hostile input, and counts what comes of it: it may be read, or be
 //! refused with a message. Nothing else.
 //!
-//! Inputs are sound files (`sound.rs`), damaged (`mutate.rs`) the same way for the same seed, and those that broke a
-//! reader once (`kept/`). Readers (`targets.rs`) run in processes of their own (`worker.rs`), which may die or hang
+//! Inputs are a seed corpus (`corpus.rs`), damaged (`mutate.rs`) the same way for the same seed, random scenarios
+//! (`grammar.rs`), and those that broke a reader once (`regressions/`). What is written of every scenario that is read has
+//! to be the same run (`oracle.rs`). Readers (`targets.rs`) run in processes of their own (`worker.rs`), which may die or hang
 //! (`supervise.rs`).
 
 #![allow(clippy::disallowed_macros, reason = "the table is its result")]
 
+mod corpus;
+mod grammar;
 mod mutate;
+mod oracle;
 mod outcome;
-mod sound;
 mod supervise;
 mod targets;
 mod worker;
@@ -27,7 +30,7 @@ use supervise::Portion;
 use targets::{TARGETS, Target};
 use worker::Source;
 
-/// What a reader may hold: sound inputs of these sizes take a hundredth of it.
+/// What a reader may hold: undamaged inputs of these sizes take a hundredth of it.
 const MEMORY: usize = 1 << 30;
 
 #[global_allocator]
@@ -39,7 +42,7 @@ struct Args {
     /// Targets [default: all]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Damaged inputs of each target, besides those that were kept
+    /// Damaged inputs of each target, besides the regressions
     #[arg(long, value_name = "N", default_value_t = 500)]
     inputs: u64,
     /// Seed of the first; the others follow
@@ -54,9 +57,9 @@ struct Args {
     /// Print the input of this seed, and what comes of it
     #[arg(long)]
     show: bool,
-    /// Only inputs that were kept; `seed` is the place of the first
+    /// Only inputs that broke a reader once; `seed` is the index of the first
     #[arg(long)]
-    kept: bool,
+    regressions: bool,
     /// Read as a process of its own
     #[arg(long, hide = true, value_name = "TARGET")]
     worker: Option<String>,
@@ -64,7 +67,11 @@ struct Args {
 
 fn main() -> Result<ExitCode> {
     let args = Args::parse();
-    let source = if args.kept { Source::Kept } else { Source::Damage };
+    let source = if args.regressions {
+        Source::Regression
+    } else {
+        Source::Seed
+    };
     let numbers = args.seed..args.seed.saturating_add(args.inputs);
     if let Some(name) = &args.worker {
         ALLOCATOR
@@ -108,10 +115,10 @@ fn read(chosen: &[&'static Target], args: &Args) -> Result<Vec<(&'static str, Co
             source,
             numbers,
         };
-        portions.extend(portion(Source::Kept, 0..worker::kept(target)?.len() as u64).split());
-        if !args.kept {
+        portions.extend(portion(Source::Regression, 0..worker::regressions(target)?.len() as u64).split());
+        if !args.regressions {
             let seeds = args.seed..args.seed.saturating_add(args.inputs);
-            portions.extend(portion(Source::Damage, seeds).split());
+            portions.extend(portion(Source::Seed, seeds).split());
         }
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

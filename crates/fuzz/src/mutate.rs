@@ -31,7 +31,7 @@ const NUMBERS: [&str; 24] = [
     "0x10",
 ];
 
-/// What stands in no sound text.
+/// What stands in no undamaged text.
 const ODD: [&str; 16] = [
     "\0",
     "\u{feff}",
@@ -81,7 +81,8 @@ impl Mutator {
         (self.rng.next_u64() % n as u64) as usize
     }
 
-    fn one<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    /// One of them.
+    pub(crate) fn one<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 

@@ -113,8 +113,8 @@ fn start(portion: &Portion, numbers: &Range<u64>) -> Result<Child> {
     command.args(["--worker", portion.target.name]);
     command.args(["--seed", &numbers.start.to_string()]);
     command.args(["--inputs", &(numbers.end - numbers.start).to_string()]);
-    if portion.source == Source::Kept {
-        command.arg("--kept");
+    if portion.source == Source::Regression {
+        command.arg("--regressions");
     }
     command
         .stdin(Stdio::null())

@@ -7,36 +7,40 @@ use std::slice;
 use std::thread;
 
 use anyhow::{Context as _, Result};
-use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_congestion::learned::forest::{Forest, ForestError};
 use paceline_congestion::learned::model::{Card, Model, sha256};
 use paceline_lab::diff::Diff;
 use paceline_lab::files::RunData;
 use paceline_lab::files::columns::read_parquet;
-use paceline_lab::results::Summary;
-use paceline_lab::run::{Control, RunError, execute};
 use paceline_lab::sweep::{self, SweepData};
-use paceline_lab::table;
 use paceline_lab::why::{slowest, slowest_table};
 use paceline_learn::dataset::{Dataset, Trace};
-use paceline_scenario::{Diagnostics, Overrides};
+use paceline_report::figure::{self, Size, What};
+use paceline_scenario::Overrides;
 
 use crate::mutate::{Kind, Mutator};
-use crate::sound;
-
-/// Columns of a terminal.
-const WIDTH: usize = 100;
-
-/// What a reader says of a damaged file: nothing, or why it refuses it.
-type Said = Result<(), String>;
+use crate::oracle::{Said, WIDTH, load_and_run, load_with, tables, words};
+use crate::{corpus, grammar};
 
 /// A reader, and the file of it that is damaged.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    /// Within the folder of sound files; `*` is any of a folder's.
+    /// Within the folder of the seed corpus; `*` is any of a folder's.
     file: &'static str,
     kind: Kind,
+    made: Made,
     read: fn(&Path) -> Said,
+}
+
+/// Where what a reader gets comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// The seed corpus, damaged.
+    Damaged,
+    /// The grammar of scenarios.
+    Random,
+    /// The grammar of scenarios, damaged.
+    RandomDamaged,
 }
 
 const fn text(name: &'static str, file: &'static str, read: fn(&Path) -> Said) -> Target {
@@ -44,7 +48,15 @@ const fn text(name: &'static str, file: &'static str, read: fn(&Path) -> Said) -
         name,
         file,
         kind: Kind::Text,
+        made: Made::Damaged,
         read,
+    }
+}
+
+const fn random(name: &'static str, made: Made) -> Target {
+    Target {
+        made,
+        ..text(name, "random/mine.toml", with_files)
     }
 }
 
@@ -56,18 +68,26 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
 }
 
 /// All of them.
-pub(crate) static TARGETS: [Target; 23] = [
+pub(crate) static TARGETS: [Target; 31] = [
     text("scenario", "scenario/*", scenario),
+    random("random", Made::Random),
+    random("random-damaged", Made::RandomDamaged),
+    text("settings", "settings/set.txt", settings),
     text("ns3-config", "ns3/config.txt", beside),
     text("ns3-topology", "ns3/topology.txt", beside),
     text("ns3-flows", "ns3/flow.txt", beside),
     text("ns3-trace", "ns3/trace_all.txt", beside),
+    text("tcd-config", "tcd/config.txt", beside),
+    text("tcd-flows", "tcd/f", beside),
+    text("messages", "messages/messages.csv", beside),
+    text("decisions", "decided/decisions.csv", beside),
     text("cdf", "drawn/sizes.txt", beside),
     text("csv", "csv/flows.csv", beside),
     binary("parquet", "parquet/flows.parquet", beside),
     text("model-card", "model/mine.json", model),
     binary("model-weights", "model/mine.safetensors", model_by_its_hash),
     text("forest", "model/forest.json", forest_by_its_hash),
+    text("catboost", "model/catboost.json", catboost),
     text("run-summary", "run/summary.json", run_folder),
     text("run-scenario", "run/scenario.toml", run_folder),
     text("run-network", "run/topology.txt", run_folder),
@@ -111,7 +131,7 @@ pub(crate) struct Input {
 }
 
 impl Target {
-    /// The files that it may damage, within the folder of sound ones.
+    /// The files that it may damage, within the folder of the corpus.
     fn files(&self, folder: &Path) -> Result<Vec<PathBuf>> {
         let Some(parent) = self.file.strip_suffix("/*") else {
             return Ok(vec![PathBuf::from(self.file)]);
@@ -127,62 +147,44 @@ impl Target {
     pub(crate) fn input(&self, folder: &Path, seed: u64) -> Result<Input> {
         let files = self.files(folder)?;
         let read = |file: &PathBuf| fs::read(folder.join(file)).with_context(|| file.display().to_string());
-        let sound = files.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let whole = files.iter().map(read).collect::<Result<Vec<_>>>()?;
         let mut mutator = Mutator::new(seed);
+        if self.made != Made::Damaged {
+            let mut bytes = grammar::text(&mut mutator).into_bytes();
+            if self.made == Made::RandomDamaged {
+                let other = grammar::text(&mut mutator).into_bytes();
+                mutator.damage(self.kind, &mut bytes, &[other]);
+            }
+            let file = files[0].clone();
+            return Ok(Input { file, bytes });
+        }
         let which = mutator.below(files.len());
         let file = files[which].clone();
         let table = file.extension().is_some_and(|extension| extension == "parquet");
         if table && mutator.below(2) == 0 {
             let columns = read_parquet(&folder.join(&file))?;
-            let bytes = sound::other_columns(&columns, &mut |n| mutator.below(n))?;
+            let bytes = corpus::other_columns(&columns, &mut |n| mutator.below(n))?;
             return Ok(Input { file, bytes });
         }
-        let mut bytes = sound[which].clone();
-        mutator.damage(self.kind, &mut bytes, &sound);
+        let mut bytes = whole[which].clone();
+        mutator.damage(self.kind, &mut bytes, &whole);
         Ok(Input { file, bytes })
     }
 
-    /// An input that was kept, in the place of the first file.
-    pub(crate) fn kept(&self, folder: &Path, bytes: Vec<u8>) -> Result<Input> {
+    /// An input that broke it once, in the place of the first file.
+    pub(crate) fn regression(&self, folder: &Path, bytes: Vec<u8>) -> Result<Input> {
         let file = self.files(folder)?.swap_remove(0);
         Ok(Input { file, bytes })
     }
 
-    /// Lets the reader read it, in the place of the sound file, which is then put back. A panic is an error.
+    /// Lets the reader read it, in place of the file of the corpus, which is then put back. A panic is an error.
     pub(crate) fn read(&self, folder: &Path, input: &Input) -> Result<thread::Result<Said>> {
         let path = folder.join(&input.file);
-        let sound = fs::read(&path)?;
+        let whole = fs::read(&path)?;
         fs::write(&path, &input.bytes)?;
         let said = catch_unwind(AssertUnwindSafe(|| (self.read)(&path)));
-        fs::write(&path, sound)?;
+        fs::write(&path, whole)?;
         Ok(said)
-    }
-}
-
-fn words(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-/// Diagnostics as a terminal shows them.
-fn shown(diagnostics: &Diagnostics) -> String {
-    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
-    let mut out = String::new();
-    for report in diagnostics.reports() {
-        handler
-            .render_report(&mut out, &report)
-            .unwrap_or_else(|_| panic!("a report cannot be shown: {report:?}"));
-    }
-    out
-}
-
-/// Reads and runs an input, for as long as it takes to call the progress function once.
-fn load_and_run(path: &Path) -> Said {
-    let input =
-        paceline_lab::load(&path.to_string_lossy(), &Overrides::default()).map_err(|said| shown(&said))?;
-    match execute(&input, &mut |_| Control::Stop) {
-        Ok(_) => Ok(()),
-        Err(broken @ RunError::Broken { .. }) => panic!("{broken}"),
-        Err(error) => Err(words(error)),
     }
 }
 
@@ -195,6 +197,49 @@ fn beside(path: &Path) -> Said {
     let folder = path.parent().expect("the file is in a folder");
     let mine = folder.join("mine.toml");
     load_and_run(if mine.is_file() { &mine } else { folder })
+}
+
+/// A random scenario, with the files that it names.
+fn with_files(path: &Path) -> Said {
+    let text = fs::read_to_string(path).map_err(words)?;
+    let (scenario, files) = grammar::split(&text);
+    let folder = path.with_extension("files");
+    fs::create_dir_all(&folder).map_err(words)?;
+    let is_plain = |name: &str| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
+    };
+    for (name, content) in files.iter().filter(|(name, _)| is_plain(name)) {
+        fs::write(folder.join(name), content).map_err(words)?;
+    }
+    let mine = folder.join("mine.toml");
+    fs::write(&mine, scenario).map_err(words)?;
+    let said = load_and_run(&mine);
+    fs::remove_dir_all(&folder).map_err(words)?;
+    said
+}
+
+/// What `--set` says, a line each, of a scenario beside it.
+fn settings(path: &Path) -> Said {
+    let text = String::from_utf8_lossy(&fs::read(path).map_err(words)?).into_owned();
+    let overrides = Overrides {
+        set: text.lines().map(str::to_string).collect(),
+        ..Overrides::default()
+    };
+    let folder = path.parent().expect("the file is in a folder");
+    load_with(&folder.join("mine.toml"), &overrides)
+}
+
+/// A model of CatBoost's: what can be imported can be written and read.
+fn catboost(path: &Path) -> Said {
+    let bytes = fs::read(path).map_err(words)?;
+    for fraction in [None, Some(8)] {
+        let forest = paceline_forest::catboost::read(&bytes, "mine", fraction).map_err(words)?;
+        if let Err(error) = Forest::parse(forest.to_json().as_bytes()) {
+            panic!("an imported forest cannot be read: {error}");
+        }
+    }
+    Ok(())
 }
 
 fn model(path: &Path) -> Said {
@@ -241,8 +286,17 @@ fn run_folder(path: &Path) -> Said {
     let folder = path.parent().expect("the file is in a folder");
     let data = RunData::read(folder).map_err(words)?;
     tables(&data.summary);
-    let diff = Diff::of(&data, &data)?;
-    diff.text(["a", "b"], WIDTH);
+    let corpus = folder.parent().expect("the run is in a folder");
+    let unlike = RunData::read(&corpus.join("unlike")).map_err(words)?;
+    for (a, b) in [(&data, &data), (&data, &unlike), (&unlike, &data)] {
+        Diff::of(a, b)?.text(["a", "b"], WIDTH);
+    }
+    let runs = [data.clone(), unlike];
+    for what in What::ALL {
+        if let Ok(figure) = figure::of_runs(&runs, what) {
+            draw(&figure);
+        }
+    }
     slowest_table(&slowest(data.flows.rows(), &data.flow_times, 10, "run"));
     if let Err(error) = paceline_report::render(slice::from_ref(&data)) {
         panic!("there is no page: {error}");
@@ -250,8 +304,13 @@ fn run_folder(path: &Path) -> Said {
     load_and_run(&folder.join("scenario.toml"))
 }
 
-fn tables(summary: &Summary) {
-    table::comparison(&[summary], WIDTH);
+fn draw(figure: &figure::Figure) {
+    let size = Size {
+        width_mm: 85.0,
+        height_mm: 50.0,
+    };
+    figure.svg(size);
+    figure.csv();
 }
 
 fn samples(path: &Path) -> Said {
@@ -268,6 +327,13 @@ fn sweep_folder(path: &Path) -> Said {
     let folder = all.expect("the file is in the folder of a sweep");
     let data = SweepData::read(folder).map_err(words)?;
     sweep::table(&data);
+    for metric in ["mean_slowdown", "p99_slowdown", "goodput_gbps"] {
+        if let Ok(figure) = figure::of_sweep(&data, metric, None) {
+            draw(&figure);
+        }
+    }
+    let whole = tempfile::tempdir().map_err(words)?;
+    sweep::collect(&[folder.to_path_buf()], &whole.path().join("whole"), false, true).map_err(words)?;
     if let Err(error) = paceline_report::render_sweep(&data) {
         panic!("there is no page: {error}");
     }

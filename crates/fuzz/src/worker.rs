@@ -8,8 +8,8 @@ use std::sync::Mutex;
 
 use anyhow::{Context as _, Result};
 
+use crate::corpus;
 use crate::outcome::Outcome;
-use crate::sound;
 use crate::targets::{Input, Target};
 
 /// The first panic since the last input.
@@ -21,16 +21,16 @@ const LONGEST: usize = 200;
 /// Where inputs come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Sound files, damaged: the number is the seed.
-    Damage,
-    /// Inputs that were kept: the number is the place.
-    Kept,
+    /// Damaged or random: the number is the seed.
+    Seed,
+    /// Inputs that broke a reader once: the number is the index.
+    Regression,
 }
 
-/// The inputs that were kept of a target, in the order of their names.
-pub(crate) fn kept(target: &Target) -> Result<Vec<PathBuf>> {
+/// The inputs that broke a target once, in the order of their names.
+pub(crate) fn regressions(target: &Target) -> Result<Vec<PathBuf>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("kept")
+        .join("regressions")
         .join(target.name);
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -45,7 +45,7 @@ pub(crate) fn kept(target: &Target) -> Result<Vec<PathBuf>> {
 pub(crate) fn work(target: &Target, source: Source, numbers: std::ops::Range<u64>) -> Result<()> {
     panic::set_hook(Box::new(note));
     let folder = tempfile::tempdir()?;
-    sound::make(folder.path())?;
+    corpus::make(folder.path())?;
     say("ready")?;
     for number in numbers {
         say(&format!("begin {number}"))?;
@@ -60,7 +60,7 @@ pub(crate) fn work(target: &Target, source: Source, numbers: std::ops::Range<u64
 pub(crate) fn show(target: &Target, source: Source, number: u64) -> Result<()> {
     panic::set_hook(Box::new(note));
     let folder = tempfile::tempdir()?;
-    sound::make(folder.path())?;
+    corpus::make(folder.path())?;
     let input = input(target, source, number, folder.path())?;
     let mut out = std::io::stdout();
     out.write_all(&input.bytes)?;
@@ -74,11 +74,11 @@ pub(crate) fn show(target: &Target, source: Source, number: u64) -> Result<()> {
 
 fn input(target: &Target, source: Source, number: u64, folder: &Path) -> Result<Input> {
     match source {
-        Source::Damage => target.input(folder, number),
-        Source::Kept => {
-            let files = kept(target)?;
+        Source::Seed => target.input(folder, number),
+        Source::Regression => {
+            let files = regressions(target)?;
             let file = files.get(number as usize).context("there are fewer inputs")?;
-            target.kept(folder, fs::read(file)?)
+            target.regression(folder, fs::read(file)?)
         }
     }
 }

@@ -28,7 +28,7 @@ fn faults_are_noticed() {
 
 #[test]
 fn what_broke_a_reader_once_breaks_none() {
-    let output = fuzz(&["--kept"]);
+    let output = fuzz(&["--regressions"]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.status.success(),

@@ -1,8 +1,9 @@
 //! Reading inputs: the scenario's own way, with Parquet files.
 
+use std::fs;
 use std::path::Path;
 
-use paceline_scenario::{Diagnostics, Overrides, Resolved};
+use paceline_scenario::{Diagnostics, EXTERNAL, Overrides, Problem, Resolved};
 
 use crate::files::columns::{Values, read_parquet};
 
@@ -11,7 +12,30 @@ use crate::files::columns::{Values, read_parquet};
 /// # Errors
 /// Everything that is wrong with the input, with its place.
 pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
-    paceline_scenario::load_with(input, overrides, Some(parquet_as_csv))
+    let resolved = paceline_scenario::load_with(input, overrides, Some(parquet_as_csv))?;
+    let asks = (resolved.run.schemes.iter()).any(|scheme| scheme.config.name() == EXTERNAL);
+    let is_known = resolved.decisions.is_some() || overrides.decided_outside || overrides.text.is_some();
+    if asks && !is_known && was_decided(Path::new(input)) {
+        return Err(Problem::new(format!(
+            "`{input}` is of a run in which flows were decided for outside, and it does not have what was decided"
+        ))
+        .help("run the one who decides again, and save that run: its folder has a decisions.csv, which its scenario names")
+        .into());
+    }
+    Ok(resolved)
+}
+
+/// Whether an input is the folder of a run in which decisions were made, or the scenario in it.
+fn was_decided(input: &Path) -> bool {
+    let is_scenario = input.file_name().is_some_and(|name| name == "scenario.toml");
+    let folder = if is_scenario {
+        input.parent().unwrap_or(input)
+    } else {
+        input
+    };
+    let text = fs::read_to_string(folder.join("summary.json")).unwrap_or_default();
+    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    summary["decisions"]["made"].as_u64().is_some_and(|made| made > 0)
 }
 
 /// A Parquet file as CSV text: a line with the names of the columns, then a line per row. What is

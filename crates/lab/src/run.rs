@@ -15,14 +15,17 @@ use paceline_fabric::{BuildError, Makers, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
 
 use crate::results::{FlowRows, Gathering, Machine, RunStatus, Summary, summarise};
+use decided::{Decided, Halt};
 use machine::Cpu;
 use paceline_scenario::Resolved;
 
+mod decided;
 mod machine;
 mod memory;
 mod slowest;
 mod threads;
 
+pub use decided::{conclude, patience};
 pub use memory::{free_memory, memory_of_flows, memory_warning};
 pub use slowest::{AGAIN_MAX, SLOWEST, account_for_slowest, compare_accounted};
 pub use threads::{Cut, Resources, cores, idle_cores, parts_possible, threads_each};
@@ -81,6 +84,14 @@ pub enum RunError {
         /// What the system said.
         source: io::Error,
     },
+    /// What was decided in it is not of this run.
+    #[error("the decisions of scenario `{scenario}` do not fit: {message}")]
+    Decisions {
+        /// The scenario's name.
+        scenario: String,
+        /// What is different, and what to do.
+        message: String,
+    },
     /// The simulator contradicted itself.
     #[error(
         "the simulator broke an invariant in scenario `{scenario}` with scheme `{scheme}`, seed {seed}, \
@@ -107,6 +118,10 @@ pub enum RunError {
 trait Engine: Sized {
     fn cut(&mut self, parts: usize) -> Cut;
     fn advance(&mut self, events: u64) -> Progress;
+    /// What keeps it from going on, if something does.
+    fn halt(&self) -> Option<Halt> {
+        None
+    }
     /// Flows of a stream that are over.
     fn take_ended(&mut self) -> Vec<EndedFlow> {
         Vec::new()
@@ -144,7 +159,14 @@ pub fn execute_on(
     resources: Resources<'_>,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
-    drive(input, || Simulation::new(input.run.clone()), resources, progress)
+    let build = || Simulation::new(input.run.clone());
+    match &input.decisions {
+        Some(decisions) => {
+            let build = || Ok(Decided::new(build()?, &input.run, decisions.clone()));
+            drive(input, build, resources, progress)
+        }
+        None => drive(input, build, resources, progress),
+    }
 }
 
 /// The same on one thread, with senders of another make than the schemes'.
@@ -155,33 +177,6 @@ pub fn execute_with(
 ) -> Result<Finished, RunError> {
     let build = || Simulation::with_makers(input.run.clone(), makers);
     drive(input, build, Resources::ONE_THREAD, progress)
-}
-
-/// The run of a simulation that others have led up to here, which ends here.
-pub fn conclude(input: &Resolved, simulation: Simulation) -> Result<Finished, RunError> {
-    let stop = if simulation.progress().done {
-        Control::Continue
-    } else {
-        Control::Stop
-    };
-    drive(input, || Ok(Led(simulation)), Resources::ONE_THREAD, &mut |_| {
-        stop
-    })
-}
-
-/// A simulation that goes no further.
-struct Led(Simulation);
-
-impl Engine for Led {
-    fn cut(&mut self, _parts: usize) -> Cut {
-        Ok(1)
-    }
-    fn advance(&mut self, _events: u64) -> Progress {
-        self.0.progress()
-    }
-    fn finish(self) -> Outcome {
-        self.0.finish()
-    }
 }
 
 fn drive<E: Engine>(
@@ -216,6 +211,11 @@ fn drive<E: Engine>(
             if now.done {
                 break RunStatus::Completed;
             }
+            match engine.halt() {
+                Some(Halt::Early) => break RunStatus::Partial,
+                Some(Halt::Other(message)) => return Err(Failed::Decisions(message)),
+                None => {}
+            }
             if control == Control::Stop {
                 break RunStatus::Partial;
             }
@@ -245,6 +245,7 @@ fn drive<E: Engine>(
                 source,
             });
         }
+        Ok(Err(Failed::Decisions(message))) => return Err(RunError::Decisions { scenario, message }),
         Err(panic) => return Err(broken(input, seen.get(), panic.as_ref())),
     };
     let machine = Machine {
@@ -270,6 +271,7 @@ fn drive<E: Engine>(
 enum Failed {
     Build(BuildError),
     Scratch(io::Error),
+    Decisions(String),
 }
 
 impl From<BuildError> for Failed {

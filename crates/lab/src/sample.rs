@@ -246,6 +246,7 @@ pub fn incast() -> (Resolved, Outcome) {
         jobs: Vec::new(),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
+        decisions: None,
         warnings: Vec::new(),
         origin: Origin::Toml,
         input_format: None,

@@ -1,18 +1,51 @@
 //! Schemes by name, with their parameters.
 
-use paceline_congestion::registry::{SchemeConfig, SchemeParams};
+use std::collections::BTreeMap;
+
+use paceline_congestion::registry::{SchemeConfig, SchemeParams, find};
+use serde::Deserialize;
 
 use crate::diagnostics::{Place, Problem, nearest};
 
-/// The scheme called `name` with its parameters, checked. `parameter` knows where a scheme's
-/// parameter was written.
+/// The blocks of a scenario: one for each scheme, and one for each alias that has its own.
+///
+/// An alias without a block of its own takes that of its scheme.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Blocks {
+    pub(crate) schemes: SchemeParams,
+    /// Each with the one block of its scheme, in which what it leaves out is as in the scheme's own block.
+    pub(crate) aliases: BTreeMap<String, SchemeParams>,
+}
+
+impl Blocks {
+    /// The parameters for the scheme or alias `name`.
+    pub(crate) fn of(&self, name: &str) -> &SchemeParams {
+        self.aliases.get(name).unwrap_or(&self.schemes)
+    }
+
+    /// Every block, with the alias whose it is.
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = (Option<&str>, &mut SchemeParams)> {
+        let aliases = self.aliases.iter_mut();
+        let aliases = aliases.map(|(alias, params)| (Some(alias.as_str()), params));
+        std::iter::once((None, &mut self.schemes)).chain(aliases)
+    }
+}
+
+/// The scheme whose alias `name` is; `None` of schemes, and of names that nothing has.
+pub(crate) fn scheme_of_alias(name: &str) -> Option<&'static str> {
+    let (scheme, alias) = find(name).ok()?;
+    alias.map(|_| scheme.name)
+}
+
+/// The scheme called `name` with its parameters, checked. `parameter` knows where a parameter of that name was written.
 pub(crate) fn configure(
-    blocks: &SchemeParams,
+    blocks: &Blocks,
     name: &str,
     place: &Place,
-    parameter: impl Fn(&str, &str) -> Option<Place>,
+    parameter: impl Fn(&str) -> Option<Place>,
 ) -> Result<SchemeConfig, Problem> {
-    let config = blocks.configure(name).map_err(|error| {
+    let config = blocks.of(name).configure(name).map_err(|error| {
         let problem = Problem::new(format!("unknown scheme `{name}`")).at(place);
         let all = format!("the schemes are {}", error.names.join(", "));
         if name.contains(',') {
@@ -32,7 +65,7 @@ pub(crate) fn configure(
     })?;
     config.validate().map_err(|error| {
         let scheme = config.name();
-        let at = parameter(scheme, &error.param);
+        let at = parameter(&error.param);
         Problem::new(format!("{scheme}: {error}"))
             .at(at.as_ref().unwrap_or(place))
             .help(format!("`paceline explain {scheme}` lists the parameters"))
@@ -42,29 +75,40 @@ pub(crate) fn configure(
     Ok(explicit.unwrap_or(config))
 }
 
-/// The blocks of these schemes, every parameter with its value.
+/// The blocks of these schemes, by the names under which they run, every parameter with its value.
+///
+/// A scheme has one block where all its names run with the same parameters. Otherwise each name has its own: what an
+/// alias sets decides over further parameters, which would be the other name's as well.
 ///
 /// By way of their text: writing texts and [`crate::document`]'s reading are compiled once, for the scenario.
-pub(crate) fn explicit(schemes: &[&SchemeConfig]) -> Result<toml::Table, Problem> {
+pub(crate) fn explicit(schemes: &[(&str, &SchemeConfig)]) -> Result<toml::Table, Problem> {
     let mut blocks = toml::Table::new();
-    for scheme in schemes {
-        let text = crate::document::write(&scheme.explicit_params());
-        let block = text.map_err(|error| error.to_string()).and_then(|text| {
-            let table = text.parse::<toml::Table>();
-            table.map_err(|error| error.to_string())
-        });
-        blocks.extend(block.map_err(|error| {
+    for (name, config) in schemes {
+        let params = config.explicit_params();
+        let text = crate::document::write(&params).map_err(|error| error.to_string());
+        let table = text.and_then(|text| text.parse::<toml::Table>().map_err(|error| error.to_string()));
+        let mut table = table.map_err(|error| {
             Problem::new(format!(
                 "the parameters of {} cannot be written: {error}",
-                scheme.name()
+                config.name()
             ))
-        })?);
+        })?;
+        let mut others = schemes.iter().filter(|(_, other)| other.name() == config.name());
+        let is_shared = others.all(|(_, other)| other.explicit_params() == params);
+        let written = if is_shared { config.name() } else { name };
+        if let Some(block) = table.remove(config.name()) {
+            blocks.insert(written.to_string(), block);
+        }
     }
     Ok(blocks)
 }
 
 /// Blocks out of a table of tables that this crate made.
-pub(crate) fn blocks(table: &toml::Table) -> Result<SchemeParams, Problem> {
-    crate::document::read(&table.to_string())
-        .map_err(|error| Problem::new(format!("the parameters of the scheme do not fit: {error}")))
+pub(crate) fn blocks(table: &toml::Table) -> Result<Blocks, Problem> {
+    let schemes = crate::document::read(&table.to_string())
+        .map_err(|error| Problem::new(format!("the parameters of the scheme do not fit: {error}")))?;
+    Ok(Blocks {
+        schemes,
+        ..Blocks::default()
+    })
 }

@@ -16,6 +16,7 @@ use toml::de::{DeTable, DeValue};
 
 use serde::Deserialize;
 
+use crate::cc::scheme_of_alias;
 use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
 use crate::schema::Scenario;
 use crate::warning::{Warning, WarningKind};
@@ -71,7 +72,7 @@ impl Texts {
 pub(crate) struct Document {
     pub(crate) scenario: Scenario,
     pub(crate) texts: Texts,
-    /// Places of the schemes' parameters: `scheme`, `parameter`.
+    /// Places of the schemes' parameters: the scheme or alias whose block it is, `parameter`.
     pub(crate) parameters: Vec<(String, String, Range<usize>)>,
     /// The grid of its sweep.
     pub(crate) sweep: Written,
@@ -270,7 +271,8 @@ fn put<'i>(
     Ok(())
 }
 
-/// Moves the schemes' blocks out of `[cc]`, where they stand beside other keys.
+/// Moves the schemes' blocks out of `[cc]`, where they stand beside other keys. That of an alias gets what only its
+/// scheme's has.
 fn split_schemes(table: &mut DeTable<'_>) -> Vec<(String, String, Range<usize>)> {
     const OWN: [&str; 4] = ["scheme", "window", "windows", "defaults"];
     let Some(cc) = table.get_mut("cc") else {
@@ -281,7 +283,7 @@ fn split_schemes(table: &mut DeTable<'_>) -> Vec<(String, String, Range<usize>)>
         return Vec::new();
     };
     let mut own = DeTable::new();
-    let mut blocks = DeTable::new();
+    let (mut blocks, mut aliases) = (DeTable::new(), Vec::new());
     let mut places = Vec::new();
     for (key, value) in std::mem::take(cc) {
         if OWN.contains(&key.get_ref().as_ref()) {
@@ -295,11 +297,34 @@ fn split_schemes(table: &mut DeTable<'_>) -> Vec<(String, String, Range<usize>)>
                 value.span(),
             ));
         }
-        blocks.insert(key, value);
+        match scheme_of_alias(key.get_ref()) {
+            Some(scheme) => aliases.push((key, scheme, value)),
+            None => drop(blocks.insert(key, value)),
+        }
     }
     *cc = own;
+    let mut of_aliases = DeTable::new();
+    for (key, scheme, mut block) in aliases {
+        if let (DeValue::Table(own), Some(DeValue::Table(inherited))) =
+            (block.get_mut(), blocks.get(scheme).map(Spanned::get_ref))
+        {
+            for (parameter, value) in inherited {
+                if own.get(parameter.get_ref().as_ref()).is_none() {
+                    own.insert(parameter.clone(), value.clone());
+                }
+            }
+        }
+        let mut params = DeTable::new();
+        params.insert(Spanned::new(key.span(), Cow::Borrowed(scheme)), block);
+        of_aliases.insert(key, Spanned::new(span.clone(), DeValue::Table(params)));
+    }
+    let mut both = DeTable::new();
+    for (name, part) in [("schemes", blocks), ("aliases", of_aliases)] {
+        let key = Spanned::new(span.clone(), Cow::Borrowed(name));
+        both.insert(key, Spanned::new(span.clone(), DeValue::Table(part)));
+    }
     let key = Spanned::new(span.clone(), Cow::Borrowed("cc-blocks"));
-    table.insert(key, Spanned::new(span, DeValue::Table(blocks)));
+    table.insert(key, Spanned::new(span, DeValue::Table(both)));
     places
 }
 
@@ -437,9 +462,12 @@ fn unknown(message: &str) -> Option<Problem> {
     let words = quoted(rest);
     let (found, mut known) = (*words.first()?, words[1..].to_vec());
     known.retain(|name| *name != "cc-blocks");
-    // Keys of `[cc]`: a block for each scheme, flattened.
+    // Keys of `[cc]`: a block for each scheme or alias, flattened.
+    let mut aliases_too = Vec::new();
     if what == "key" && SCHEMES.iter().all(|scheme| known.contains(&scheme.name)) {
         known.extend(["scheme", "window", "windows", "defaults"]);
+        let aliases = SCHEMES.iter().flat_map(|scheme| scheme.aliases);
+        aliases_too = aliases.map(|alias| alias.name).collect();
     }
     let list: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
     let problem = Problem::new(format!("unknown {what} `{found}`"));
@@ -460,7 +488,8 @@ fn unknown(message: &str) -> Option<Problem> {
         });
     }
     let near = opensm(found).filter(|name| known.contains(name));
-    Some(match near.or_else(|| nearest(found, known.iter().copied())) {
+    let names = known.iter().chain(&aliases_too).copied();
+    Some(match near.or_else(|| nearest(found, names)) {
         Some(name) => problem
             .label(format!("did you mean `{name}`?"))
             .help(format!("did you mean `{name}`? {expected}")),

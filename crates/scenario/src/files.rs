@@ -16,7 +16,7 @@ pub(crate) struct Files {
     /// Folders above these, from which the paths of a configuration may start.
     above: Vec<PathBuf>,
     /// Files that are not on disk; these come first.
-    memory: BTreeMap<String, String>,
+    memory: BTreeMap<String, Vec<u8>>,
     /// Models that are not on disk.
     models: Vec<ModelRef>,
     parquet: Option<ParquetReader>,
@@ -53,9 +53,9 @@ impl Files {
         self
     }
 
-    /// Looks at these texts first.
-    pub(crate) fn with_memory(mut self, files: &[(String, String)]) -> Self {
-        self.memory.extend(files.iter().cloned());
+    /// Looks at these first.
+    pub(crate) fn with_memory(mut self, files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+        self.memory.extend(files);
         self
     }
 
@@ -72,8 +72,8 @@ impl Files {
 
     /// Reads the file that is named at `place`.
     pub(crate) fn read(&self, path: &str, what: &str, place: &Place) -> Result<Source, Problem> {
-        if let Some(text) = self.memory.get(path) {
-            return Ok(Source::new(path, text.clone()));
+        if let Some(bytes) = self.memory.get(path) {
+            return text(path, bytes.clone());
         }
         let found = match self.find(path, what, place) {
             Ok(found) => found,
@@ -90,6 +90,9 @@ impl Files {
         what: &str,
         place: &Place,
     ) -> Result<(PathBuf, Vec<u8>), Problem> {
+        if let Some(bytes) = self.memory.get(path) {
+            return Ok((PathBuf::from(path), bytes.clone()));
+        }
         let found = self.find(path, what, place)?;
         let bytes = std::fs::read(&found)
             .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", found.display())).at(place))?;
@@ -165,6 +168,10 @@ pub(crate) fn read(path: &Path) -> Result<Source, Problem> {
     let name = path.display().to_string();
     let bytes =
         std::fs::read(path).map_err(|error| Problem::new(format!("cannot read `{name}`: {error}")))?;
+    text(&name, bytes)
+}
+
+fn text(name: &str, bytes: Vec<u8>) -> Result<Source, Problem> {
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Source::new(name, text)),
         Err(error) => {

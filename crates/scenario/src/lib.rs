@@ -6,6 +6,7 @@
 pub mod builtin;
 mod cc;
 pub mod collective;
+mod decisions;
 pub mod diagnostics;
 mod document;
 mod files;
@@ -24,6 +25,7 @@ mod trace;
 pub mod traffic;
 mod visible;
 pub mod warning;
+mod whole;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -35,6 +37,7 @@ use paceline_fabric::spec::RunSpec;
 use paceline_kernel::Span;
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
+pub use decisions::{Decision, Decisions, EXTERNAL};
 pub use diagnostics::{Diagnostics, Problem};
 pub use models::{find_model, is_model_file, read_model};
 pub use ns3::format::InputFormat;
@@ -43,6 +46,7 @@ pub use schema::Fidelity;
 pub use sweep::Grid;
 pub use visible::{csv_cell, csv_text, visible};
 pub use warning::{Warning, WarningKind};
+pub use whole::{open_file, read_bytes, read_text};
 
 use diagnostics::Source;
 use document::{Point, Setting};
@@ -83,6 +87,8 @@ pub struct Overrides {
     /// The text of a scenario that is at hand: it is not looked for, and the input is only what errors call it. Files
     /// that it names are looked for in the working directory.
     pub text: Option<String>,
+    /// Whoever runs it decides for flows under [`EXTERNAL`]: decisions that the scenario names are not read.
+    pub decided_outside: bool,
     /// Models that are at hand, by the paths by which the scenario may name them: those are not read.
     pub models: Vec<ModelRef>,
 }
@@ -121,8 +127,10 @@ pub struct Resolved {
     pub jobs: Vec<Job>,
     /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
     pub toml: String,
-    /// Files that `toml` refers to, to be written beside it: name and text.
-    pub files: Vec<(String, String)>,
+    /// Files that `toml` refers to, to be written beside it: name (a relative path) and content.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// What is decided for flows under [`EXTERNAL`], where that is known before the run.
+    pub decisions: Option<Arc<Decisions>>,
     /// What looks wrong and may be meant, in the order in which it was found.
     pub warnings: Vec<Warning>,
     /// What kind of input this was.
@@ -149,6 +157,22 @@ impl Resolved {
     /// The run, to be changed: a copy of its own if it is shared.
     pub fn run_mut(&mut self) -> &mut RunSpec {
         Arc::make_mut(&mut self.run)
+    }
+
+    /// The same run with what was decided in it, which its folder then has.
+    pub fn decided(mut self, decisions: Decisions) -> Self {
+        let taken = |name: &String| self.files.iter().any(|(known, _)| known == name);
+        let mut names = (1..).map(|i| match i {
+            1 => "decisions.csv".to_string(),
+            i => format!("decisions-{i}.csv"),
+        });
+        let name = names.find(|name| !taken(name)).unwrap_or_default();
+        // Behind the comment, which is the first line.
+        let start = self.toml.find('\n').map_or(0, |end| end + 1);
+        self.toml.insert_str(start, &format!("decisions = \"{name}\"\n"));
+        self.files.push((name, decisions.text().into_bytes()));
+        self.decisions = Some(Arc::new(decisions));
+        self
     }
 }
 
@@ -225,9 +249,9 @@ pub fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagn
 impl builtin::Shipped {
     /// Where its files are: the texts that ship with it, then the working directory.
     fn files(&self) -> Files {
-        let own = |&(path, text): &(&str, &str)| (path.to_string(), text.to_string());
-        let texts: Vec<_> = self.files.iter().map(own).collect();
-        Files::within([PathBuf::new()]).with_memory(&texts)
+        let texts = self.files.iter();
+        let texts = texts.map(|&(path, text)| (path.to_string(), text.to_string().into_bytes()));
+        Files::within([PathBuf::new()]).with_memory(texts)
     }
 }
 
@@ -272,7 +296,10 @@ pub fn load_config_text(
     overrides: &Overrides,
 ) -> Result<Resolved, Diagnostics> {
     let source = Source::new(format!("{name}/config.txt"), text);
-    let files = Files::within([PathBuf::new()]).with_memory(files);
+    let texts = files
+        .iter()
+        .map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+    let files = Files::within([PathBuf::new()]).with_memory(texts);
     load_config(&source, name, &files, overrides)
 }
 
@@ -299,6 +326,7 @@ fn load_toml(
         origin: Origin::Toml,
         warnings: document.warnings,
         streams: overrides.streams,
+        decided_outside: overrides.decided_outside,
     })
 }
 
@@ -335,6 +363,7 @@ fn load_config(
         origin: Origin::Ns3Config,
         warnings,
         streams: false,
+        decided_outside: overrides.decided_outside,
     })?;
     if changed.is_empty() {
         return Ok(resolved);
@@ -349,11 +378,12 @@ fn load_config(
         texts: document.texts,
         parameters: document.parameters,
         columns: None,
-        files: files.clone().with_memory(&resolved.files),
+        files: files.clone().with_memory(resolved.files),
         name: resolved.name,
         origin: Origin::Ns3Config,
         warnings: resolved.warnings,
         streams: false,
+        decided_outside: overrides.decided_outside,
     })
 }
 

@@ -27,8 +27,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 
-use paceline_congestion::registry::SchemeParams;
-
+use crate::cc::Blocks;
 use crate::ns3::format::InputFormat;
 use crate::sweep::Grid;
 
@@ -69,6 +68,9 @@ pub(crate) use tables;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(crate) struct Scenario {
+    /// First, where [`crate::Resolved::decided`] writes its line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decisions: Option<Spanned<String>>,
     pub(crate) name: String,
     pub(crate) description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +88,7 @@ pub(crate) struct Scenario {
     pub(crate) shuffle_ties: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) check: Option<bool>,
-    /// About the machine, not the run: not written down with it.
+    /// About the machine: not written.
     #[serde(skip_serializing)]
     pub(crate) threads: Option<NonZeroU32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,9 +102,9 @@ pub(crate) struct Scenario {
     pub(crate) job: Vec<Spanned<Job>>,
     pub(crate) network: Network,
     pub(crate) cc: Cc,
-    /// The `[cc.<scheme>]` blocks; in the file they stand in `[cc]`.
+    /// The `[cc.<scheme>]` and `[cc.<alias>]` blocks; in the file they stand in `[cc]`.
     #[serde(skip_serializing)]
-    pub(crate) cc_blocks: SchemeParams,
+    pub(crate) cc_blocks: Blocks,
     pub(crate) record: Record,
     pub(crate) quirks: Quirks,
     /// Read apart from the rest, since its keys are paths.

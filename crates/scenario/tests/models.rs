@@ -96,19 +96,28 @@ fn a_resolved_scenario_finds_the_same_model_again() {
     let config = &resolved.run.schemes[0].config;
     let values = config.values();
     let of = |key: &str| &values.iter().find(|(name, _)| name == key).unwrap().1;
-    let path = folder.path().join("models/of.mine");
-    assert_eq!(of("model"), path.to_str().unwrap());
+    assert_eq!(of("model"), "models/of.mine");
     assert_eq!(of("model-hash").len(), 64);
-    // From another folder.
+    // From another folder, with the copies that stand beside the resolved scenario, once the first is gone.
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("scenario.toml");
     fs::write(&copy, &resolved.toml).unwrap();
+    let names: Vec<&str> = resolved.files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["models/of.mine.json", "models/of.mine.safetensors"]);
+    fs::create_dir(elsewhere.path().join("models")).unwrap();
+    for (name, content) in &resolved.files {
+        fs::write(elsewhere.path().join(name), content).unwrap();
+    }
+    fs::remove_dir_all(folder.path()).unwrap();
     let again = load(copy.to_str().unwrap(), &Overrides::default()).unwrap();
     assert_eq!(again.toml, resolved.toml);
+    assert_eq!(again.files, resolved.files);
     assert_eq!(again.run.schemes[0].config, *config);
     // Another model in the same place is not the same run.
     let other = file(&random(&card, 3));
-    scenario(folder.path(), "of.mine", &json(&card, &other), &other, parameters);
+    for (ending, content) in [("json", json(&card, &other)), ("safetensors", other)] {
+        fs::write(elsewhere.path().join(format!("models/of.mine.{ending}")), content).unwrap();
+    }
     let error = load(copy.to_str().unwrap(), &Overrides::default()).unwrap_err();
     assert!(error.to_string().contains("parameter `model-hash`"), "{error}");
 }

@@ -98,6 +98,8 @@ fn texts(value: &toml::Value, into: &mut BTreeSet<String>) {
     match value {
         toml::Value::String(text) => {
             into.insert(text.clone());
+            // A model is named without the ending of its files.
+            into.extend(["json", "safetensors"].map(|ending| format!("{text}.{ending}")));
         }
         toml::Value::Array(all) => all.iter().for_each(|value| texts(value, into)),
         toml::Value::Table(table) => table.values().for_each(|value| texts(value, into)),

@@ -143,7 +143,7 @@ fn write_summary_with(
     })?;
     folder.write(&at("scenario.toml"), |out| out.write_all(input.toml.as_bytes()))?;
     for (name, content) in &input.files {
-        folder.write(&at(name), |out| out.write_all(content.as_bytes()))?;
+        folder.write(&at(name), |out| out.write_all(content))?;
     }
     folder.write(&at(folder.format().flows()), flows)
 }

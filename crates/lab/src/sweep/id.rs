@@ -12,16 +12,16 @@ const DIGITS: usize = 20;
 /// does the order of keys in the file, since the resolved text has one of its own.
 pub(super) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<String> {
     let mut common = Sha256::new();
-    let mut add = |text: &str| {
+    let mut add = |text: &[u8]| {
         // With their lengths, so that no text can continue in the next.
         common.update((text.len() as u64).to_le_bytes());
         common.update(text);
     };
-    add(version);
-    add(&without_seed(&input.toml));
-    for (name, text) in &input.files {
-        add(name);
-        add(text);
+    add(version.as_bytes());
+    add(without_seed(&input.toml).as_bytes());
+    for (name, content) in &input.files {
+        add(name.as_bytes());
+        add(content);
     }
     let id = |seed: &u64| {
         let digest = common.clone().chain_update(seed.to_le_bytes()).finalize();

@@ -15,6 +15,7 @@ pub fn sections() -> &'static [Entry] {
             "input-format", "", "", "the program whose `config.txt` this was made of: `ns3-hpcc`, `tcd-ns3`, `ns3-rdma`, `conweave`, `ns3-datacenter`, `simai`, `ns3-alibabacloud`; a run writes it, it changes nothing";
             "ties", "", "structural (lossy classes: drawn)", "order of simultaneous events: `structural` (by who scheduled them), `drawn` (the same, but arrivals in an order drawn from the seed, another one at each instant, so that none of equal senders always loses) or `insertion` (as ns-3)";
             "shuffle-ties", "", "", "seed of a random order of simultaneous events";
+            "decisions", "", "", "in the folder of a run with flows under `external`: the file of what was decided for them, which is then decided again";
             "check", "", "false", "check every invariant while running";
             "threads", "", "1", "threads of a run, which is cut into as many parts, where that can be done; results do not depend on it, and a run's folder does not tell it";
             "topology", "", "", "the network: one block";
@@ -261,7 +262,7 @@ pub fn sections() -> &'static [Entry] {
             "to", "", "", "the hosts that packets are for: a set of hosts";
             "via", "", "", "the neighbour that they go to";
         }
-        "cc": "Congestion control. Each scheme's parameters are in a block of its name, [cc.dcqcn]." {
+        "cc": "Congestion control. Each scheme's parameters are in a block of its name, [cc.dcqcn]. An alias may have a block as well, [cc.dcqcn-paper]; what that leaves out is as in the scheme's." {
             "scheme", "", "", "the scheme, or an alias of one";
             "window", "", "the scheme's", "bound of bytes in flight: `off`, `fixed` (bandwidth-delay product) or `variable` (times rate over line rate)";
             "windows", "", "", "the same by name of scheme, where several share the network";

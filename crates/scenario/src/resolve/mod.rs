@@ -38,6 +38,7 @@ mod topology;
 mod workload;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use paceline_fabric::spec::{Detection, FlowControl, Quirks, RunSpec, SwitchSpec, TieOrder};
 use paceline_kernel::{Span, Time};
@@ -48,7 +49,7 @@ use crate::files::Files;
 use crate::ns3::flows::Columns;
 use crate::schema::{Fidelity, Nodes, Scenario, Ties};
 use crate::warning::{Warning, WarningKind};
-use crate::{Origin, Resolved};
+use crate::{Decisions, EXTERNAL, Origin, Resolved};
 
 use fill::{fill, fill_at};
 pub use workload::{Collective, Job};
@@ -63,6 +64,7 @@ pub(crate) struct Input {
     pub(crate) origin: Origin,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) streams: bool,
+    pub(crate) decided_outside: bool,
     /// The columns of its flow file, where a configuration tells them.
     pub(crate) columns: Option<Columns>,
     /// Places of the schemes' parameters.
@@ -84,8 +86,8 @@ struct Cx<'a> {
     /// Whether the input was written for ns-3.
     ns3_source: bool,
     warnings: Vec<Warning>,
-    /// Files that the resolved scenario refers to: name and text.
-    kept: Vec<(String, String)>,
+    /// Files that the resolved scenario refers to: name and content.
+    kept: Vec<(String, Vec<u8>)>,
     columns: Option<Columns>,
     /// Files of networks and flows that have been read.
     inputs: inputs::Inputs,
@@ -99,24 +101,41 @@ impl Cx<'_> {
         self.warnings.push(Warning::new(kind, text).at(place));
     }
 
+    /// Where the block of a scheme or alias has a parameter, if it does.
+    fn parameter(&self, block: &str, key: &str) -> Option<Place> {
+        let known = (self.parameters.iter()).find(|(written, name, _)| written == block && name == key);
+        known.map(|(.., span)| self.texts.at(span.clone()))
+    }
+
     /// Keeps a copy of a file for the resolved scenario; gives the copy's name.
     fn keep(&mut self, stem: &str, extension: &str, source: &Source) -> String {
-        for i in 1.. {
-            let name = if i == 1 {
-                format!("{stem}.{extension}")
-            } else {
-                format!("{stem}-{i}.{extension}")
-            };
-            match self.kept.iter().find(|(known, _)| *known == name) {
-                Some((_, text)) if text != source.text() => {}
-                Some(_) => return name,
-                None => {
-                    self.kept.push((name.clone(), source.text().to_string()));
-                    return name;
-                }
+        let stem = self.keep_all(stem, vec![(extension, source.text().as_bytes().to_vec())]);
+        format!("{stem}.{extension}")
+    }
+
+    /// The same of files that differ in their extensions; gives what their names have in common: `stem`, or with a
+    /// number where others have that.
+    fn keep_all(&mut self, stem: &str, files: Vec<(&str, Vec<u8>)>) -> String {
+        let numbered = |i: u32| match i {
+            1 => stem.to_string(),
+            i => format!("{stem}-{i}"),
+        };
+        let name = |stem: &str, extension: &str| format!("{stem}.{extension}");
+        let is_free = |stem: &String| {
+            files.iter().all(|(extension, content)| {
+                let name = name(stem, extension);
+                let known = self.kept.iter().find(|(known, _)| *known == name);
+                known.is_none_or(|(_, other)| other == content)
+            })
+        };
+        let stem = (1..).map(numbered).find(is_free).unwrap_or_default();
+        for (extension, content) in files {
+            let name = name(&stem, extension);
+            if self.kept.iter().all(|(known, _)| *known != name) {
+                self.kept.push((name, content));
             }
         }
-        unreachable!("some name is free")
+        stem
     }
 }
 
@@ -130,9 +149,13 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         origin,
         warnings,
         streams,
+        decided_outside,
         columns,
         parameters,
     } = input;
+    if decided_outside {
+        scenario.decisions = None;
+    }
     if scenario.name.is_empty() {
         scenario.name = name;
     }
@@ -178,9 +201,11 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         collectives,
         jobs,
     } = build(&mut cx, &mut scenario)?;
+    let decisions = decisions(&mut cx, &mut scenario, &run)?;
     let Cx { warnings, kept, .. } = cx;
-    let configs: Vec<_> = run.schemes.iter().map(|scheme| &scheme.config).collect();
-    scenario.cc.explicit = crate::cc::explicit(&configs)?;
+    let configs = run.schemes.iter().map(|scheme| &scheme.config);
+    let named: Vec<_> = schemes.iter().map(String::as_str).zip(configs).collect();
+    scenario.cc.explicit = crate::cc::explicit(&named)?;
     let toml = crate::document::write(&scenario)
         .map_err(|error| Problem::new(format!("the resolved scenario cannot be written: {error}")))?;
     Ok(Resolved {
@@ -197,6 +222,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
             env!("CARGO_PKG_VERSION")
         ),
         files: kept,
+        decisions,
         warnings,
         origin,
         input_format: scenario.input_format,
@@ -217,7 +243,30 @@ fn may_stream(scenario: &Scenario) -> bool {
         || (record.trace.as_ref()).is_some_and(|nodes| some_nodes(nodes.get_ref()))
         || record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
     let alone = scenario.threads.is_none_or(|threads| threads.get() == 1);
-    scenario.fidelity.unwrap_or_default() == Fidelity::Exact && alone && !of_packets
+    let exact = scenario.fidelity.unwrap_or_default() == Fidelity::Exact;
+    exact && alone && !of_packets && scenario.decisions.is_none()
+}
+
+/// The decisions that the scenario names, if a flow asks for any.
+fn decisions(
+    cx: &mut Cx<'_>,
+    scenario: &mut Scenario,
+    run: &RunSpec,
+) -> Result<Option<Arc<Decisions>>, Problem> {
+    let Some(path) = &mut scenario.decisions else {
+        return Ok(None);
+    };
+    let place = cx.texts.of_value(path);
+    if run.schemes.iter().all(|scheme| scheme.config.name() != EXTERNAL) {
+        scenario.decisions = None;
+        let text = format!("`decisions` is not used: no flow runs under {EXTERNAL}");
+        cx.warn(WarningKind::UnusedSetting, &place, text);
+        return Ok(None);
+    }
+    let source = cx.files.read(path.get_ref(), "the file of decisions", &place)?;
+    let decisions = Decisions::read(&source)?;
+    *path.get_mut() = cx.keep("decisions", "csv", &source);
+    Ok(Some(Arc::new(decisions)))
 }
 
 /// Whether the scenario's hosts can have persistent connections: not those of other simulators, nor those that count in

@@ -1,11 +1,11 @@
 //! Models of learned schemes: files that the scenario names are read and attached.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use paceline_congestion::learned::{Model, ModelRef, shipped};
 use paceline_congestion::registry::SchemeParams;
 
+use crate::cc::Blocks;
 use crate::diagnostics::{Place, Problem};
 
 use super::Cx;
@@ -14,15 +14,27 @@ use crate::models::Unread;
 /// What a model is called in messages.
 const WHAT: &str = "the model file";
 
-/// Reads the models that the schemes' blocks name by their paths. The resolved scenario has the whole
-/// path, and the hash says that it is the same file.
-pub(super) fn attach(cx: &Cx<'_>, blocks: &mut SchemeParams) -> Result<(), Problem> {
-    for (scheme, key, model) in blocks.models() {
+/// The folder beside the resolved scenario in which the copies are.
+const FOLDER: &str = "models";
+
+/// Reads the models that the schemes' blocks name by their paths. The resolved scenario names copies of them, and the
+/// hash says that they are the same.
+pub(super) fn attach(cx: &mut Cx<'_>, blocks: &mut Blocks) -> Result<(), Problem> {
+    for (alias, params) in blocks.all_mut() {
+        attach_to(cx, alias, params)?;
+    }
+    Ok(())
+}
+
+/// Those that one block names: an alias's, or those of schemes.
+fn attach_to(cx: &mut Cx<'_>, alias: Option<&str>, params: &mut SchemeParams) -> Result<(), Problem> {
+    for (scheme, key, model) in params.models() {
         if model.model().is_some() {
             continue;
         }
-        let known = cx.parameters.iter().find(|(s, p, _)| s == scheme && p == key);
-        let place = known.map_or_else(|| cx.texts.main().end(), |(.., span)| cx.texts.at(span.clone()));
+        let place = alias.and_then(|alias| cx.parameter(alias, key));
+        let place = place.or_else(|| cx.parameter(scheme, key));
+        let place = place.unwrap_or_else(|| cx.texts.main().end());
         *model = match cx.files.model(model.name()) {
             Some(at_hand) => at_hand.clone(),
             None => read(cx, scheme, model.name(), &place)?,
@@ -32,7 +44,7 @@ pub(super) fn attach(cx: &Cx<'_>, blocks: &mut SchemeParams) -> Result<(), Probl
 }
 
 /// The model at a path: that of its card, that of its weights, or what both have in common.
-fn read(cx: &Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef, Problem> {
+fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef, Problem> {
     let stem = [".safetensors", ".json"]
         .iter()
         .find_map(|end| path.strip_suffix(end));
@@ -41,11 +53,13 @@ fn read(cx: &Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef
     }
     let stem = stem.unwrap_or(path);
     let (card_path, card) = cx.files.read_bytes(&card_of(stem), WHAT, place)?;
+    let mut files = vec![("json", card.clone())];
     let weights = || {
         let (_, weights) = cx
             .files
-            .read_bytes(&format!("{stem}.safetensors"), WHAT, place)
+            .read_bytes(&weights_of(stem), WHAT, place)
             .map_err(Unread::File)?;
+        files.push(("safetensors", weights.clone()));
         Ok(weights)
     };
     let model = Model::read(&card, weights).map_err(|unread| match unread {
@@ -60,17 +74,17 @@ fn read(cx: &Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef
             "`paceline train` writes models; `paceline explain {scheme}` says which fit"
         )),
     })?;
-    Ok(ModelRef::read_from(whole(&card_path), Arc::new(model)))
+    let name = card_path.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = cx.keep_all(&format!("{FOLDER}/{name}"), files);
+    Ok(ModelRef::read_from(stem, Arc::new(model)))
 }
 
 fn card_of(stem: &str) -> String {
     format!("{stem}.json")
 }
 
-/// The path from the root, without its last extension.
-fn whole(path: &Path) -> String {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    path.with_extension("").display().to_string()
+fn weights_of(stem: &str) -> String {
+    format!("{stem}.safetensors")
 }
 
 fn unknown(name: &str, place: &Place) -> Problem {

@@ -6,7 +6,7 @@ use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode, find
 use paceline_fabric::spec::{NicSpec, SchemeSpec};
 use toml::Spanned;
 
-use crate::cc;
+use crate::cc::{self, Blocks};
 use crate::diagnostics::{Place, Problem};
 use crate::schema::{self, Fidelity};
 use crate::warning::WarningKind;
@@ -47,9 +47,16 @@ pub(super) fn warn_of_unheeded(cx: &mut Cx<'_>, schemes: &[SchemeSpec], nic: &Ni
     }
 }
 
+/// The block in which a parameter of the scheme or alias `name` is written, its own or that of its scheme, and where.
+fn written<'n>(cx: &Cx<'_>, name: &'n str, parameter: &str) -> Option<(&'n str, Place)> {
+    let blocks = [Some(name), cc::scheme_of_alias(name)];
+    let mut blocks = blocks.into_iter().flatten();
+    blocks.find_map(|block| Some((block, cx.parameter(block, parameter)?)))
+}
+
 /// The schemes of a run, in the order in which they are first named.
 pub(super) struct Schemes<'a> {
-    blocks: &'a SchemeParams,
+    blocks: &'a Blocks,
     /// The window mode of every scheme, if it is given.
     window: Option<WindowMode>,
     windows: BTreeMap<String, WindowMode>,
@@ -57,11 +64,7 @@ pub(super) struct Schemes<'a> {
 }
 
 impl<'a> Schemes<'a> {
-    pub(super) fn of(
-        cx: &mut Cx<'_>,
-        written: &mut schema::Cc,
-        blocks: &'a SchemeParams,
-    ) -> Result<Self, Problem> {
+    pub(super) fn of(cx: &mut Cx<'_>, written: &mut schema::Cc, blocks: &'a Blocks) -> Result<Self, Problem> {
         let Some(scheme) = &written.scheme else {
             return Err(Problem::new("the scenario names no congestion control scheme")
                 .at(&cx.texts.main().end())
@@ -103,19 +106,21 @@ impl<'a> Schemes<'a> {
     }
 
     fn configured(&self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
-        cc::configure(self.blocks, name, place, |scheme, parameter| {
-            let mut written = cx.parameters.iter();
-            let known = written.find(|(s, p, _)| s == scheme && p == parameter);
-            known.map(|(.., span)| cx.texts.at(span.clone()))
+        cc::configure(self.blocks, name, place, |parameter| {
+            let (_, place) = written(cx, name, parameter)?;
+            Some(place)
         })
     }
 
     /// Says of each block whose scheme no flow runs under that it is not used. It must be right all the same:
     /// a value that makes no sense should not wait for the day on which its scheme runs.
     pub(super) fn warn_of_unused(&self, cx: &mut Cx<'_>) -> Result<(), Problem> {
-        let present = self.blocks.present().into_iter();
-        for name in present.filter(|name| self.all().all(|config| config.name() != *name)) {
-            let written = cx.parameters.iter().find(|(scheme, ..)| scheme == name);
+        let schemes = self.blocks.schemes.present().into_iter();
+        let schemes = schemes.filter(|name| self.all().all(|config| config.name() != *name));
+        let aliases = self.blocks.aliases.keys().map(String::as_str);
+        let aliases = aliases.filter(|name| self.named.iter().all(|(known, _)| known != name));
+        for name in schemes.chain(aliases) {
+            let written = cx.parameters.iter().find(|(block, ..)| block == name);
             let place = written.map(|(.., span)| cx.texts.at(span.clone()));
             self.configured(cx, name, place.as_ref().unwrap_or(&cx.texts.main().end()))?;
             let text = format!("[cc.{name}] is not used: no flow runs under {name}");
@@ -177,12 +182,10 @@ impl<'a> Schemes<'a> {
     pub(super) fn warn_of_overruled(&self, cx: &mut Cx<'_>) {
         for (name, spec) in &self.named {
             let scheme = spec.config.name();
-            for (key, value, runs) in self.blocks.overruled(name) {
-                let written = cx.parameters.iter().find(|(s, p, _)| s == scheme && p == key);
-                if let Some((.., span)) = written {
-                    let place = cx.texts.at(span.clone());
+            for (key, value, runs) in self.blocks.of(name).overruled(name) {
+                if let Some((block, place)) = written(cx, name, key) {
                     let text = format!(
-                        "cc.{scheme}.{key} = `{value}` does not run: {name} is {scheme} with {key} = `{runs}`; the \
+                        "cc.{block}.{key} = `{value}` does not run: {name} is {scheme} with {key} = `{runs}`; the \
                          scheme {scheme} takes what is written"
                     );
                     cx.warn(WarningKind::OverruledParameter, &place, text);

@@ -1,5 +1,6 @@
 //! A resolved scenario, written beside its files and loaded again, is the same run.
 
+mod aliases;
 mod network;
 
 use std::fs;
@@ -25,8 +26,10 @@ fn same(a: &RunSpec, b: &RunSpec) -> bool {
 fn write(resolved: &Resolved, folder: &Path) -> String {
     let path = folder.join("scenario.toml");
     fs::write(&path, &resolved.toml).unwrap();
-    for (name, text) in &resolved.files {
-        fs::write(folder.join(name), text).unwrap();
+    for (name, content) in &resolved.files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
     }
     path.to_str().unwrap().to_string()
 }

@@ -1,25 +1,30 @@
-//! The files that are damaged: inputs that people write, and what runs, sweeps and trainings leave behind.
+//! The seed corpus, files that are damaged: inputs that people write, and what runs, sweeps and trainings leave behind.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use paceline_congestion::SendLimits;
 use paceline_congestion::learned::forest::{Forest, Scale};
 use paceline_congestion::learned::shipped::SHIPPED;
 use paceline_congestion::testkit::forests;
-use paceline_fabric::Progress;
+use paceline_fabric::{Progress, Simulation, Until};
+use paceline_kernel::{BitRate, Bytes};
 use paceline_lab::files::columns::{Column, Values, write_parquet};
 use paceline_lab::files::{Folder, Format, Writing, write_run_into};
-use paceline_lab::run::{Control, Cut, execute};
+use paceline_lab::run::{Control, Cut, execute, patience};
 use paceline_lab::sweep::{Job, Keep, Row, Shard, Study, Watch};
 use paceline_learn::dataset::{Dataset, Trace};
-use paceline_scenario::{Overrides, Resolved};
+use paceline_scenario::{Decision, Decisions, Overrides, Resolved};
 
 /// Scenarios that ship and are over soon.
-pub(crate) const SHIPPED_SCENARIOS: [&str; 14] = [
+pub(crate) const SHIPPED_SCENARIOS: [&str; 19] = [
+    "acc-join",
     "all-to-all-4",
     "fairness-4",
     "incast-16",
+    "infiniband-join",
+    "hierarchical-all-reduce",
     "bolt-join100",
     "bolt-fair5",
     "link-flap",
@@ -31,6 +36,8 @@ pub(crate) const SHIPPED_SCENARIOS: [&str; 14] = [
     "recovery-loss",
     "ring-all-reduce",
     "swift-target-scaling",
+    "tcd-single-point",
+    "two-flow-join",
 ];
 
 /// A run of a few thousand events that writes every file that runs write.
@@ -112,6 +119,77 @@ trace = { file = "FILE" }
 scheme = "hpcc"
 "#;
 
+/// Flows that are decided for outside.
+const ASKING: &str = r#"duration = "1ms"
+[topology.star]
+hosts = 4
+[[workload]]
+incast = { fan-in = 3, receiver = 4, size = "100KB" }
+[cc]
+scheme = "external"
+[cc.external]
+decision-latency = "1us"
+"#;
+
+/// A network under credits, whose messages a table tells.
+const MESSAGES: &str = r#"fidelity = "ib-omnet"
+duration = "300us"
+topology.star = { hosts = 4, rate = "32Gbps", delay = "0s" }
+[[workload]]
+label = "one"
+messages = { file = "messages.csv" }
+[network.credits]
+control = "rrcc"
+[cc]
+scheme = "none"
+"#;
+
+const TABLE: &str = "src_lid,dst_lid,msg_bytes,n_msgs,gap_ns,start_ms\n1,4,4096,5,1,0.001\n2,4,10000,3,200,0.002\n\
+                     3,1,1,7,1,0\n";
+
+/// A run that has little in common with the other.
+const UNLIKE: &str = r#"duration = "300us"
+[topology.leaf-spine]
+leaves = 2
+spines = 2
+hosts-per-leaf = 2
+[[workload]]
+label = "burst"
+permutation = { size = "40KB" }
+[[workload]]
+label = "sum"
+all-reduce = { size = "60KB", iterations = 2 }
+[cc]
+scheme = "hpcc"
+"#;
+
+/// What `--set` may say.
+const SETTINGS: &str = "network.buffer=4MB\nworkload.burst.incast.size=30KB\ncc.dcqcn.g=0.01\nworkload.1.priority=4\n\
+                        record.queue=\"2us\"\ncc.dcqcn-paper.g = 0.5\nnetwork.pfc.static={ xoff = \"50KB\", xon = \"40KB\" }\n\
+                        network.lossless=[3, 4]\nfidelity=exact\nname=mine\n";
+
+/// An input of the simulator of TCD's authors.
+const TCD: [(&str, &str); 3] = [
+    (
+        "config.txt",
+        "ENABLE_QCN 1\nUSE_DYNAMIC_PFC_THRESHOLD 0\nENABLE_ROOTECN 1\nENABLE_ROOTECNCC 1\nSEED_NUMBER 6\n\
+         ROOTECN_INTERVAL 97\nFLOW_LEVEL_ECMP 1\nTOPOLOGY_FILE t\nFLOW_FILE f\nSEND_IN_CHUNKS 0\nAPP_STOP_TIME 2.06\n\
+         SIMULATOR_STOP_TIME 2.06\nRP_TIMER 55\nBYTE_COUNTER 10000000\nKMAX 200\nKMIN 5\nPMAX 0.01\n\
+         DCTCP_GAIN 0.00390625\nRATE_AI 40Mb/s\nRATE_HAI 200Mb/s\nL2_CHUNK_SIZE 4000\nL2_ACK_INTERVAL 256\n",
+    ),
+    (
+        "t",
+        "4 1 3\n3\n0 3 40Gbps 0.004ms 0\n1 3 40Gbps 0.004ms 0\n2 3 40Gbps 0.004ms 0\n",
+    ),
+    (
+        "f",
+        "3\n0 2 3 64000 2.0 2.5\n1 2 3 1001 2.000001 3\n0 1 3 24 2.0 3\n",
+    ),
+];
+
+/// A model as CatBoost writes it.
+const CATBOOST: &str = include_str!("../../forest/tests/catboost/model.json");
+
 const SIZES: &str = "size percent\n0 0\n1000 20\n20000 70.5\n300000 100\n";
 
 const CONFIG: [(&str, &str); 4] = [
@@ -133,7 +211,7 @@ const CONFIG: [(&str, &str); 4] = [
     ),
 ];
 
-/// Makes all of them in `folder`.
+/// Makes it in `folder`.
 pub(crate) fn make(folder: &Path) -> Result<()> {
     for name in SHIPPED_SCENARIOS {
         let mut all = paceline_scenario::scenarios().iter();
@@ -148,7 +226,17 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     }
     write(folder, "drawn/mine.toml", DRAWN)?;
     write(folder, "drawn/sizes.txt", SIZES)?;
+    for (name, text) in TCD {
+        write(folder, &format!("tcd/{name}"), text)?;
+    }
+    write(folder, "messages/mine.toml", MESSAGES)?;
+    write(folder, "messages/messages.csv", TABLE)?;
+    write(folder, "settings/mine.toml", RUN)?;
+    write(folder, "settings/set.txt", SETTINGS)?;
+    write(folder, "random/mine.toml", "")?;
+    write(folder, "model/catboost.json", CATBOOST)?;
     runs(folder)?;
+    decided(folder)?;
     write(folder, "csv/mine.toml", REPLAY.replace("FILE", "flows.csv"))?;
     copy(folder, "run/flows.csv", "csv/flows.csv")?;
     write(
@@ -173,9 +261,13 @@ fn copy(folder: &Path, from: &str, to: &str) -> Result<()> {
 
 /// The folders of a run, with its tables as text and as Parquet.
 fn runs(folder: &Path) -> Result<()> {
-    let input = paceline_scenario::load_text("fuzz.toml", RUN, &Overrides::default())?;
-    let finished = execute(&input, &mut |_| Control::Continue)?;
-    for (name, format) in [("run", Format::Csv), ("columns", Format::Parquet)] {
+    for (name, text, format) in [
+        ("run", RUN, Format::Csv),
+        ("columns", RUN, Format::Parquet),
+        ("unlike", UNLIKE, Format::Csv),
+    ] {
+        let input = paceline_scenario::load_text("fuzz.toml", text, &Overrides::default())?;
+        let finished = execute(&input, &mut |_| Control::Continue)?;
         let how = Writing {
             format,
             ..Writing::default()
@@ -183,6 +275,40 @@ fn runs(folder: &Path) -> Result<()> {
         let made = Folder::create(&folder.join(name), true)?.written(how);
         write_run_into(&made, Path::new(""), &input, &finished)?;
         made.commit()?;
+    }
+    Ok(())
+}
+
+/// The scenario of a run in which flows were decided for outside, and what was decided.
+fn decided(folder: &Path) -> Result<()> {
+    let input = paceline_scenario::load_text("asking.toml", ASKING, &Overrides::default())?;
+    let mut simulation = Simulation::new(input.run.clone())?;
+    let patience = patience(&input.run);
+    let (mut made, mut stop) = (Vec::new(), 0);
+    loop {
+        let now = simulation.advance_to(Until::Due(patience));
+        if now.done {
+            break;
+        }
+        stop += 1;
+        simulation.answer(|question| {
+            let limits = SendLimits {
+                rate: BitRate::from_gbps(10 + u64::from(question.flow)),
+                window: Bytes::MAX,
+            };
+            made.push(Decision {
+                stop,
+                at_ps: now.now.as_ps(),
+                flow: question.flow,
+                limits,
+            });
+            Some(limits)
+        });
+    }
+    let input = input.decided(Decisions { made, ended: None });
+    write(folder, "decided/mine.toml", &input.toml)?;
+    for (name, content) in &input.files {
+        write(folder, &format!("decided/{name}"), content)?;
     }
     Ok(())
 }

@@ -1,0 +1,160 @@
+//! Workloads and jobs of a random scenario.
+
+use std::fmt::Write as _;
+
+use super::{Draft, Family, relative};
+use crate::mutate::Mutator;
+
+impl Draft {
+    pub(super) fn traffic(&mut self, chance: &mut Mutator) {
+        if self.family == Family::Omnet {
+            return self.messages(chance);
+        }
+        let workloads = 1 + chance.below(3);
+        let mut before: Option<String> = None;
+        for number in 0..workloads {
+            self.line(format!("[[workload]]\nlabel = \"w{number}\""));
+            if chance.below(2) == 0 {
+                let scheme = match &before {
+                    Some(name) if chance.below(2) == 0 => relative(chance, name),
+                    _ => self.scheme(chance).to_string(),
+                };
+                self.line(format!("scheme = \"{scheme}\""));
+                before = Some(scheme);
+            }
+            self.perhaps(
+                chance,
+                &["priority = 4", "priority = 5", "start-jitter = \"2us\""],
+            );
+            let workload = self.workload(chance);
+            self.line(workload);
+        }
+        if self.family != Family::TcdNs3 && chance.below(3) == 0 {
+            self.job(chance);
+        }
+    }
+
+    fn size(chance: &mut Mutator) -> &'static str {
+        *chance.one(&["1B", "700B", "3KB", "20KB", "150KB"])
+    }
+
+    fn workload(&mut self, chance: &mut Mutator) -> String {
+        let (src, dst, size) = (self.host(chance), self.host(chance), Self::size(chance));
+        let other = *self.hosts.iter().find(|host| **host != dst).unwrap_or(&src);
+        let connections = *chance.one(&["", "", ", connections = \"persistent\""]);
+        let again = *chance.one(&["", ", iterations = 2, compute = \"1us\"", ", start = \"5us\""]);
+        let kinds = if self.family == Family::TcdNs3 { 2 } else { 14 };
+        match chance.below(kinds) {
+            0 => format!(
+                "flows = [{{ src = {other}, dst = {dst}, size = \"{size}\" }}, {{ src = {other}, dst = {dst}, size = \"9KB\", start = \"3us\" }}]"
+            ),
+            1 => {
+                let rounds = *chance.one(&["", ", rounds = 2, period = \"30us\""]);
+                format!("incast = {{ fan-in = 2, receiver = {dst}, size = \"{size}\"{rounds} }}")
+            }
+            2 => format!(
+                "incast = {{ senders = \"all except {dst}\", receiver = {dst}, sizes = [\"{size}\", \"5KB\"] }}"
+            ),
+            3 => {
+                let sizes = match chance.below(3) {
+                    0 => "\"websearch\"".to_string(),
+                    1 => {
+                        let text = "0 0\n1000 20\n20000 70.5\n300000 100\n";
+                        self.files.push(("sizes.txt".into(), text.into()));
+                        "\"sizes.txt\"".to_string()
+                    }
+                    _ => "[{ size = \"1KB\", share = 0.5 }, { size = \"30KB\", share = 0.5 }]".to_string(),
+                };
+                format!("poisson = {{ sizes = {sizes}, load = 0.3, to = \"20us\" }}")
+            }
+            4 => "incast-poisson = { load = 0.2, fan-in = 2, size = \"8KB\", to = \"30us\" }".to_string(),
+            5 => format!("permutation = {{ size = \"{size}\" }}"),
+            6 => format!(
+                "closed-loop = {{ senders = [{other}], receivers = [{dst}], messages = 5, outstanding = 2, size = \"{size}\", think-time = \"1us\"{connections} }}"
+            ),
+            7 => format!(
+                "closed-loop = {{ messages = 2, to = \"all\", processes = 2, sizes = [{{ size = \"1KB\", share = 0.25 }}, {{ size = \"8KB\", share = 0.75 }}]{connections} }}"
+            ),
+            8 => format!("all-to-all = {{ size = \"{size}\"{again}{connections} }}"),
+            9 => format!("all-to-all = {{ algorithm = \"pairwise\", size = \"{size}\"{connections} }}"),
+            10 => format!("all-reduce = {{ size = \"{size}\"{again}{connections} }}"),
+            11 => format!("reduce-scatter = {{ size = \"{size}\"{again} }}"),
+            12 => format!("all-gather = {{ size = \"{size}\"{again}{connections} }}"),
+            _ => self.trace(chance, (other, dst)),
+        }
+    }
+
+    /// A table of flows that wait for one another.
+    fn trace(&mut self, chance: &mut Mutator, (src, dst): (u32, u32)) -> String {
+        let mut table =
+            String::from("flow_id,src,dst,size_bytes,start_us,after,delay_us,label,priority,connection\n");
+        for flow in 0..2 + chance.below(4) {
+            let _ = match flow {
+                0 => writeln!(table, "0,{src},{dst},1000,0.25,,,first,3,"),
+                _ if chance.below(2) == 0 => {
+                    writeln!(table, "{flow},{dst},{src},3000,,{},1.5,\"then, b\",3,", flow - 1)
+                }
+                _ => writeln!(table, "{flow},{src},{dst},20000,{flow},,,other,3,7"),
+            };
+        }
+        self.files.push(("trace.csv".into(), table));
+        let more = *chance.one(&["", ", ignore = [\"priority\"]"]);
+        format!("trace = {{ file = \"trace.csv\"{more} }}")
+    }
+
+    fn job(&mut self, chance: &mut Mutator) {
+        self.line("[[job]]\nlabel = \"job\"\niterations = 2");
+        let places = ["packed", "spread", "random"];
+        match chance.below(2) {
+            0 => self.line("hosts = \"all\""),
+            _ => {
+                let place = *chance.one(&places);
+                self.line(format!("ranks = 2\nplacement = \"{place}\"\nshare-hosts = true"));
+            }
+        }
+        self.perhaps(
+            chance,
+            &[
+                "connections = \"persistent\"",
+                "connections = \"per-message\"",
+                "start = \"4us\"",
+            ],
+        );
+        for _ in 0..1 + chance.below(2) {
+            let size = Self::size(chance);
+            self.line("[[job.step]]");
+            self.perhaps(chance, &["compute = \"2us\"", "within = 2", "across = 2"]);
+            let kind = *chance.one(&["all-reduce", "all-gather", "reduce-scatter", "all-to-all"]);
+            self.line(format!("{kind} = {{ size = \"{size}\" }}"));
+        }
+    }
+
+    fn messages(&mut self, chance: &mut Mutator) {
+        let last = self.hosts[self.hosts.len() - 1];
+        self.line("[[workload]]\nlabel = \"messages\"");
+        let until = *chance.one(&["", ", until = \"60us\""]);
+        let workload = match chance.below(3) {
+            0 => {
+                let mut table = String::from("src_lid,dst_lid,msg_bytes,n_msgs,gap_ns,start_ms\n");
+                for host in 1..self.hosts.len() {
+                    let _ = writeln!(
+                        table,
+                        "{host},{},4096,{},{},0.001",
+                        self.hosts.len(),
+                        1 + chance.below(5),
+                        1 + host
+                    );
+                }
+                self.files.push(("messages.csv".into(), table));
+                format!("messages = {{ file = \"messages.csv\"{until} }}")
+            }
+            1 => format!(
+                "messages = {{ senders = \"all except {last}\", receivers = {last}, messages = 6, size = \"4096B\"{until} }}"
+            ),
+            _ => format!(
+                "messages = {{ senders = \"all except {last}\", receivers = {last}, messages = 3, size = \"10KB\", gap = \"2us\", start = \"3us\"{until} }}"
+            ),
+        };
+        self.line(workload);
+    }
+}

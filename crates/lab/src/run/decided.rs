@@ -1,0 +1,168 @@
+//! Runs in which flows are decided for outside: led by those who decide, or made again from what was decided.
+
+use std::sync::Arc;
+
+use paceline_fabric::spec::RunSpec;
+use paceline_fabric::{Outcome, Progress, Simulation, Until};
+use paceline_kernel::Span;
+use paceline_scenario::{Decision, Decisions, EXTERNAL, Resolved};
+
+use super::{Control, Cut, Engine, Finished, Resources, RunError, drive};
+
+/// The run of a simulation that others have led up to here, which ends here.
+pub fn conclude(input: &Resolved, simulation: Simulation) -> Result<Finished, RunError> {
+    let stop = if simulation.progress().done {
+        Control::Continue
+    } else {
+        Control::Stop
+    };
+    drive(input, || Ok(Led(simulation)), Resources::ONE_THREAD, &mut |_| {
+        stop
+    })
+}
+
+/// A simulation that goes no further.
+struct Led(Simulation);
+
+impl Engine for Led {
+    fn cut(&mut self, _parts: usize) -> Cut {
+        Ok(1)
+    }
+    fn advance(&mut self, _events: u64) -> Progress {
+        self.0.progress()
+    }
+    fn finish(self) -> Outcome {
+        self.0.finish()
+    }
+}
+
+/// Why an engine goes no further.
+#[derive(Clone, Debug)]
+pub(super) enum Halt {
+    /// There the run was ended.
+    Early,
+    /// What was decided is of another run.
+    Other(String),
+}
+
+/// The least latency of what is decided outside a run: so long it goes on from one question before it stops for answers.
+pub fn patience(run: &RunSpec) -> Span {
+    let asks = |flow_scheme: usize| {
+        run.flows
+            .iter()
+            .any(|flow| usize::from(flow.scheme) == flow_scheme)
+    };
+    let schemes = run.schemes.iter().enumerate();
+    let asking = schemes.filter(|(index, scheme)| scheme.config.name() == EXTERNAL && asks(*index));
+    let latencies = asking.map(|(_, scheme)| {
+        let decisions = scheme.config.needs().decisions;
+        decisions.map_or(Span::ZERO, |decisions| decisions.latency)
+    });
+    latencies.min().unwrap_or(Span::ZERO)
+}
+
+/// A simulation that is answered as it was when the decisions were made.
+pub(super) struct Decided {
+    simulation: Simulation,
+    decisions: Arc<Decisions>,
+    patience: Span,
+    /// Stops so far.
+    stops: u64,
+    /// Decisions that have been taken.
+    taken: usize,
+    halt: Option<Halt>,
+}
+
+impl Decided {
+    pub(super) fn new(simulation: Simulation, run: &RunSpec, decisions: Arc<Decisions>) -> Self {
+        Self {
+            simulation,
+            decisions,
+            patience: patience(run),
+            stops: 0,
+            taken: 0,
+            halt: None,
+        }
+    }
+
+    /// Answers those who wait at this stop.
+    fn answer(&mut self) -> Option<Halt> {
+        let now_ps = self.simulation.progress().now.as_ps();
+        let rest = &self.decisions.made[self.taken..];
+        let here = rest.iter().take_while(|decision| decision.stop == self.stops);
+        let here = &rest[..here.count()];
+        let ends = self.decisions.ended.is_some_and(|(stop, _)| stop == self.stops);
+        let asked = self.simulation.questions().next().is_some();
+        let known_ps = match (here.first(), self.decisions.ended) {
+            (Some(decision), _) => Some(decision.at_ps),
+            (None, Some((_, at_ps))) if ends => Some(at_ps),
+            (None, _) => None,
+        };
+        match known_ps {
+            Some(at_ps) if at_ps != now_ps => {
+                return Some(other(format!(
+                    "they were made at {at_ps} ps, and this run stops for them at {now_ps} ps"
+                )));
+            }
+            None if asked => {
+                return Some(other(format!(
+                    "flows ask at {now_ps} ps, and nothing is decided there"
+                )));
+            }
+            _ => {}
+        }
+        let mut open = here.iter();
+        self.simulation.answer(|question| {
+            let mut rest = open.clone();
+            let Decision { limits, .. } = rest.next().filter(|decision| decision.flow == question.flow)?;
+            open = rest;
+            Some(*limits)
+        });
+        if let Some(Decision { flow, .. }) = open.next() {
+            return Some(other(format!(
+                "flow {flow} was decided for at {now_ps} ps, and does not ask there"
+            )));
+        }
+        self.taken += here.len();
+        None
+    }
+}
+
+fn other(message: String) -> Halt {
+    Halt::Other(format!(
+        "{message}: they were made in another run. Take out `decisions`, and flows keep their first rate, or decide again"
+    ))
+}
+
+impl Engine for Decided {
+    fn cut(&mut self, _parts: usize) -> Cut {
+        Err("its flows are decided for outside")
+    }
+
+    fn advance(&mut self, events: u64) -> Progress {
+        let until = self.simulation.progress().events.saturating_add(events);
+        loop {
+            if self.decisions.ended.is_some_and(|(stop, _)| stop == self.stops) {
+                self.halt = Some(Halt::Early);
+                return self.simulation.progress();
+            }
+            let now = self.simulation.advance_to(Until::Due(self.patience));
+            self.stops += 1;
+            if now.done {
+                return now;
+            }
+            self.halt = self.answer();
+            if self.halt.is_some() || now.events >= until {
+                return now;
+            }
+        }
+    }
+
+    fn halt(&self) -> Option<Halt> {
+        self.halt.clone()
+    }
+
+    fn finish(self) -> Outcome {
+        self.simulation.finish()
+    }
+}
