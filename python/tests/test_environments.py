@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,25 @@ def test_a_rollout_is_made_again_and_looked_at() -> None:
     assert first.scheme == "external"
     assert again.summary["packet_hops"] == first.summary["packet_hops"]
     assert "<html" in again.report()
+
+
+def test_the_folder_of_an_episode_is_the_episode(tmp_path: Path) -> None:
+    environment = paceline.Environment(SIXTEEN, duration="2ms", seed=9)
+    episode(environment)
+    first = environment.finish()
+    folder = first.save(tmp_path / "mine")
+    again = paceline.run(folder, out=tmp_path / "again")
+    assert again.summary["digest"] == first.summary["digest"]
+    for file in ("flows.csv", "decisions.csv", "scenario.toml"):
+        assert (folder / file).read_bytes() == (tmp_path / "again" / file).read_bytes()
+    # What is told of a flow is told of this episode.
+    slowest = paceline.why(first, top=1)[0]
+    total_ps = paceline.why(first, slowest["flow"]["flow_id"]).data["total_ps"]
+    assert slowest["flow"]["fct_ps"] in (None, total_ps)
+    # Without the decisions it is not run as if it had none.
+    (folder / "decisions.csv").unlink()
+    with pytest.raises(paceline.ScenarioError, match="decisions"):
+        paceline.run(folder)
 
 
 def test_bad_input_is_told_and_changes_nothing() -> None:

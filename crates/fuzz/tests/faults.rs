@@ -36,3 +36,18 @@ fn what_broke_a_reader_once_breaks_none() {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+/// What is written of a scenario is the same run, whatever the scenario holds.
+#[test]
+fn what_is_written_of_random_scenarios_is_the_same_run() {
+    let output = fuzz(&["random", "--inputs", "300"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    let line = said.lines().find(|line| line.starts_with("random"));
+    let counts: Vec<u64> = line
+        .unwrap()
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    assert!(counts[0] >= 90, "most of them are refused: {said}");
+}
