@@ -22,9 +22,21 @@ const DASHED: usize = 1;
 /// Renders the page about `chosen`, in their order.
 pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, RenderError> {
     let mut charts = Vec::new();
-    let sections = chosen.iter().map(|one| section(one, done, &mut charts)).collect();
+    let mut sections: Vec<Section> = (chosen.iter())
+        .map(|one| section(one, done, &mut charts))
+        .collect();
+    // Kinds of evidence that nothing has are not told of.
+    let known = [0, 1, 2, 3].map(|kind| sections.iter().any(|one| !one.counts[kind].count.is_empty()));
+    for (standing, known) in sections
+        .iter_mut()
+        .flat_map(|one| one.counts.iter_mut().zip(known))
+    {
+        standing.known = known;
+    }
+    let kinds = Evidence::ALL.into_iter().zip(known).filter(|(_, known)| *known);
     pack_tracks(charts.iter_mut().map(|placed: &mut Placed| &mut placed.chart));
     let page = Page {
+        kinds: kinds.map(|(kind, _)| kind.title()).collect(),
         sections,
         charts: script_json(&charts),
         version: env!("CARGO_PKG_VERSION"),
@@ -37,6 +49,8 @@ pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, Re
 /// What the template gets. `charts`, `look` and `style` go into it as they are.
 #[derive(Serialize)]
 struct Page {
+    /// Kinds of evidence that there are.
+    kinds: Vec<&'static str>,
     sections: Vec<Section>,
     charts: String,
     version: &'static str,
@@ -72,6 +86,8 @@ struct Standing {
     title: &'static str,
     /// Empty where there is nothing of it.
     count: String,
+    /// Whether any reproduction of the page has something of it.
+    known: bool,
     /// `good` if everything that is judged keeps its criterion, `bad` if not; nothing if nothing is.
     standing: &'static str,
 }
@@ -95,6 +111,27 @@ struct Head {
     name: &'static str,
     published: &'static str,
     color: usize,
+    parts: Parts,
+}
+
+/// What a column has beside our values.
+#[derive(Clone, Copy, Serialize)]
+struct Parts {
+    paper: bool,
+    difference: bool,
+    /// How many columns of the table it is.
+    span: usize,
+}
+
+impl Parts {
+    fn of(panel: &Panel, column: usize) -> Self {
+        let (paper, difference) = (panel.has_published(column), panel.has_differences(column));
+        Self {
+            paper,
+            difference,
+            span: 1 + usize::from(paper) + usize::from(difference),
+        }
+    }
 }
 
 /// A row of a table.
@@ -106,6 +143,7 @@ struct Lines {
 
 #[derive(Serialize)]
 struct Shown {
+    parts: Parts,
     paper: String,
     ours: String,
     difference: String,
@@ -188,6 +226,7 @@ fn standing(counts: Counts, kind: Evidence) -> Standing {
     Standing {
         title: kind.title(),
         count: counts.text_of(kind).unwrap_or_default(),
+        known: false,
         standing: match count {
             Some(count) if count.is_good() => "good",
             Some(count) if count.judged > 0 => "bad",
@@ -212,6 +251,7 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
         chart,
     }));
     let heads = panel.columns.iter().zip(&colors);
+    let parts: Vec<Parts> = (0..panel.columns.len()).map(|i| Parts::of(panel, i)).collect();
     let verdicts = panel.cells.iter().zip(&panel.rows);
     let mut verdicts = verdicts.flat_map(|(cells, row)| cells.iter().map(|cell| cell.verdict(row.decimals)));
     let all_good = verdicts.all(|verdict| verdict == Some(true));
@@ -222,13 +262,20 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
         open: !(drawn && all_good) || panel.rows.is_empty(),
         head: panel.head,
         columns: heads
-            .map(|(column, &color)| Head {
+            .zip(&parts)
+            .map(|((column, &color), &parts)| Head {
                 name: column.name,
                 published: column.published,
                 color,
+                parts,
             })
             .collect(),
-        rows: panel.rows.iter().zip(&panel.cells).map(row).collect(),
+        rows: panel
+            .rows
+            .iter()
+            .zip(&panel.cells)
+            .map(|(one, cells)| row(one, cells, &parts))
+            .collect(),
         criteria: criteria(panel),
         orderings: orderings(panel)
             .into_iter()
@@ -237,8 +284,9 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
     }
 }
 
-fn row((row, cells): (&Row, &Vec<Cell>)) -> Lines {
-    let cell = |cell: &Cell| Shown {
+fn row(row: &Row, cells: &[Cell], parts: &[Parts]) -> Lines {
+    let cell = |(cell, &parts): (&Cell, &Parts)| Shown {
+        parts,
         paper: shown(cell.paper, row.decimals),
         ours: shown(cell.ours, row.decimals),
         difference: difference(cell),
@@ -255,7 +303,7 @@ fn row((row, cells): (&Row, &Vec<Cell>)) -> Lines {
     };
     Lines {
         name: row.name(),
-        cells: cells.iter().map(cell).collect(),
+        cells: cells.iter().zip(parts).map(cell).collect(),
     }
 }
 

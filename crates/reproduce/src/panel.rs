@@ -230,6 +230,22 @@ impl Panel {
         self
     }
 
+    /// Whether anything was published of a column.
+    pub fn has_published(&self, column: usize) -> bool {
+        self.cells.iter().any(|cells| cells[column].paper.is_some())
+    }
+
+    /// Whether there is something to compare the values of a column with: published ones, or bounds.
+    pub fn has_differences(&self, column: usize) -> bool {
+        let mut cells = self.cells.iter().zip(&self.rows);
+        cells.any(|(cells, row)| {
+            let cell = &cells[column];
+            cell.verdict(row.decimals).is_some()
+                || cell.criterion.tolerance().is_bound()
+                || cell.ratio().is_some()
+        })
+    }
+
     /// The order of the columns in each row, where that was published.
     pub fn orderings(&self) -> Vec<Ordering> {
         if !self.ordered {

@@ -118,18 +118,22 @@ fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
                 .collect()
         };
         let group = panel.columns[next].name;
-        columns.push(Column::right(
-            group,
-            panel.columns[next].published,
-            column(&|cell, d| shown(cell.paper, d)),
-        ));
+        if panel.has_published(next) {
+            columns.push(Column::right(
+                group,
+                panel.columns[next].published,
+                column(&|cell, d| shown(cell.paper, d)),
+            ));
+        }
         columns.push(Column::right(
             group,
             "ours",
             column(&|cell, d| shown(cell.ours, d)),
         ));
         let judged = |cell: &Cell, d: usize| difference(cell) + mark(cell.verdict(d));
-        columns.push(Column::right(group, "diff  ", column(&judged)));
+        if panel.has_differences(next) {
+            columns.push(Column::right(group, "diff  ", column(&judged)));
+        }
         let wider = table::render(&columns);
         let fits = wider.lines().all(|line| table::width_of(line) <= width);
         if !fits && next > first {
