@@ -174,7 +174,7 @@ def judged(run: paceline.Run) -> dict[str, float]:
     return {
         "mean slowdown": run.summary["fct_slowdown"]["mean"],
         "p99 slowdown": run.summary["fct_slowdown"]["p99"],
-        "mean RTT (us)": run.summary["rtt_all_us"]["mean"],
+        "mean RTT (us)": run.summary["rtt_per_ack_us"]["mean"],
         "pauses": run.summary["pfc"]["pauses"],
     }
 

@@ -92,7 +92,8 @@ pub(crate) fn by_size(asked: Option<&Buckets>, names: &[String], flows: &[Vec<Fl
 
 /// Tables of the labels, collectives and jobs of runs, where there is something to tell apart.
 pub(crate) fn details(summaries: &[&Summary]) -> String {
-    table::details_text(&table::details(summaries, &table::row_names(summaries)))
+    let names = table::row_names(summaries);
+    table::details_text(&table::details(summaries, &names, table::ROWS_OF_TERMINAL))
 }
 
 /// Says what to know before trusting a result, on standard error.

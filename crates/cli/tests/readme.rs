@@ -1,9 +1,12 @@
 //! What the README shows is what the program says. `UPDATE_README=1 cargo test -p paceline --test
 //! readme` writes it anew.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use paceline_congestion::registry::SCHEMES;
 
 /// What the command line says, on both streams, in its order; without the line about progress.
 fn said(folder: &Path, line: &str) -> String {
@@ -20,7 +23,8 @@ fn said(folder: &Path, line: &str) -> String {
     let text = String::from_utf8(output.stdout).expect("output is UTF-8");
     let kept = text
         .lines()
-        .filter(|line| !line.starts_with("running "))
+        // On a slow machine there are lines about progress.
+        .filter(|line| !line.starts_with("running ") && !line.contains(" packet-hops/s "))
         .map(|line| format!("{line}\n"));
     kept.collect()
 }
@@ -72,4 +76,41 @@ fn the_readme_shows_what_the_program_says() {
             "the README is out of date: UPDATE_README=1 writes\n{written}"
         );
     }
+}
+
+/// Whatever line breaks there are.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_readme_counts_the_schemes() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let names: Vec<String> = SCHEMES
+        .iter()
+        .map(|scheme| format!("`{}`", scheme.name))
+        .collect();
+    let variants: usize = SCHEMES.iter().map(|scheme| scheme.aliases.len()).sum();
+    let sentence = format!(
+        "It has {} congestion control schemes ({}) and {variants} variants of them",
+        names.len(),
+        names.join(", ")
+    );
+    assert!(words(&readme).contains(&sentence), "the README lacks: {sentence}");
+}
+
+#[test]
+fn the_readme_lists_every_command() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let help = said(Path::new("."), "paceline --help");
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| line.starts_with("  "));
+    let names = commands.filter_map(|line| line.split_whitespace().next());
+    let names: BTreeSet<&str> = names.filter(|name| *name != "help").collect();
+    let rows = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `paceline "));
+    let listed: BTreeSet<&str> = rows.filter_map(|row| row.split([' ', '`']).next()).collect();
+    assert!(names.len() > 15, "{names:?}");
+    assert_eq!(listed, names);
 }

@@ -442,7 +442,7 @@ fn neither_threads_nor_recorders_move_a_run() {
         "packet_hops",
         "flows",
         "fct_slowdown",
-        "rtt_us",
+        "rtt_per_ack_us",
     ] {
         assert_eq!(summary(&a)[key], summary(&b)[key], "{key}");
     }

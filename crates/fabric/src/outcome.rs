@@ -62,7 +62,7 @@ pub struct FlowRecord {
     pub sent: Bytes,
     /// Of these, the bytes that left before the sender had heard anything of the flow: an acknowledgement of
     /// any kind, a notification of the receiver or of a switch. Nothing could have held them back.
-    pub sent_unheard: Bytes,
+    pub sent_unscheduled: Bytes,
     /// Data packets that came to its receiver marked as congested, until it had all of the flow.
     pub congested: u32,
     /// And as undetermined.
@@ -81,7 +81,7 @@ impl FlowRecord {
             retransmitted: Bytes::ZERO,
             delivered: Bytes::ZERO,
             sent: Bytes::ZERO,
-            sent_unheard: Bytes::ZERO,
+            sent_unscheduled: Bytes::ZERO,
             congested: 0,
             undetermined: 0,
         }
@@ -160,10 +160,12 @@ pub struct Counters {
     pub nacks: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// PFC pause frames received.
+    /// Pauses of a (port, class) that began.
     pub pauses: u64,
+    /// PFC pause frames received: those that begin a pause and those that renew one.
+    pub pause_frames: u64,
     /// PFC resume frames received.
-    pub resumes: u64,
+    pub resume_frames: u64,
     /// Time that (port, class) pairs spent paused, summed.
     pub paused_ps: u64,
     /// Payload bytes sent more than once.
@@ -191,7 +193,8 @@ impl Counters {
             nacks,
             timeouts,
             pauses,
-            resumes,
+            pause_frames,
+            resume_frames,
             paused_ps,
             retransmitted_bytes,
         } = other;
@@ -212,7 +215,8 @@ impl Counters {
         self.nacks += nacks;
         self.timeouts += timeouts;
         self.pauses += pauses;
-        self.resumes += resumes;
+        self.pause_frames += pause_frames;
+        self.resume_frames += resume_frames;
         self.paused_ps += paused_ps;
         self.retransmitted_bytes += retransmitted_bytes;
     }
@@ -443,9 +447,9 @@ pub struct Outcome {
     /// PFC frames received, in order of time, unless [`crate::spec::RecordSpec::omit_pfc`].
     pub pfc: Vec<PfcEvent>,
     /// Round-trip times, one sample per flow and round trip.
-    pub rtt: RttStats,
+    pub rtt_per_round_trip: RttStats,
     /// Round-trip times, one sample per acknowledgement.
-    pub rtt_all: RttStats,
+    pub rtt_per_ack: RttStats,
     /// With [`crate::spec::RecordSpec::latency`]: from the instant at which a sender's NIC begins with a data packet until
     /// its receiver has all of it (the time that the receiver's host takes included), of each that came with its payload.
     pub latency: Option<RttStats>,

@@ -24,7 +24,7 @@ fn one_flow_by_hand() {
         add_flow(&mut spec, 1, 2, size, 300);
         let outcome = run(spec);
         let flow = outcome.flows[0];
-        assert_eq!((flow.sent.get(), flow.sent_unheard.get()), (size, unheard));
+        assert_eq!((flow.sent.get(), flow.sent_unscheduled.get()), (size, unheard));
     }
 }
 
@@ -38,7 +38,7 @@ fn a_nack_is_feedback() {
     let after_a_nack = (1..=20).filter(|&seed| {
         spec.seed = seed;
         let outcome = run(spec.clone());
-        (51_000..60_000).contains(&outcome.flows[0].sent_unheard.get())
+        (51_000..60_000).contains(&outcome.flows[0].sent_unscheduled.get())
     });
     assert!(
         after_a_nack.count() > 0,
@@ -57,7 +57,7 @@ fn flows_that_do_not_end() {
     let of = |flow: usize| {
         (
             outcome.flows[flow].sent.get(),
-            outcome.flows[flow].sent_unheard.get(),
+            outcome.flows[flow].sent_unscheduled.get(),
         )
     };
     assert_eq!([of(0), of(1)], [(11_000, 11_000), (0, 0)]);
@@ -79,7 +79,12 @@ fn a_closed_loop() {
         })
         .collect();
     let outcome = run(spec);
-    assert!(outcome.flows.iter().all(|flow| flow.sent_unheard.get() == 20_000));
+    assert!(
+        outcome
+            .flows
+            .iter()
+            .all(|flow| flow.sent_unscheduled.get() == 20_000)
+    );
 }
 
 proptest! {
@@ -101,8 +106,8 @@ proptest! {
         assert_complete(&spec, &outcome);
         for (flow, &size) in outcome.flows.iter().zip(&sizes) {
             prop_assert_eq!(flow.sent.get(), size);
-            prop_assert!(flow.sent_unheard.get() >= size.min(1000));
-            prop_assert!(flow.sent_unheard <= flow.sent);
+            prop_assert!(flow.sent_unscheduled.get() >= size.min(1000));
+            prop_assert!(flow.sent_unscheduled <= flow.sent);
         }
     }
 }

@@ -129,7 +129,7 @@ fn the_list_of_pauses_can_be_left_out() {
     assert!(whole.counters.pauses > 0 && without.pfc.is_empty());
     assert_eq!(
         whole.pfc.iter().filter(|event| event.pause).count() as u64,
-        whole.counters.pauses
+        whole.counters.pause_frames
     );
     assert_eq!((whole.counters, whole.digest), (without.counters, without.digest));
 }

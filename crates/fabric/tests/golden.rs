@@ -98,7 +98,7 @@ fn results(outcome: &Outcome) -> u64 {
         c.ack_hops,
         c.control_hops,
         c.marked,
-        c.pauses,
+        c.pause_frames,
         c.paused_ps,
         c.link_drops,
     ];
@@ -222,7 +222,7 @@ fn recorders_change_nothing() {
         let seen = run(recorded);
         assert_eq!(results(&plain), results(&seen), "{name}");
         assert_eq!(plain.completions, seen.completions, "{name}");
-        assert_eq!(plain.rtt_all.sum_ps, seen.rtt_all.sum_ps, "{name}");
+        assert_eq!(plain.rtt_per_ack.sum_ps, seen.rtt_per_ack.sum_ps, "{name}");
         // Nor do accounts alone, and they say how long the flows took.
         let mut accounted = spec.clone();
         accounted.record.accounts = Accounted::All;
@@ -241,7 +241,11 @@ fn recorders_change_nothing() {
             .map(|flow| flow.size)
             .fold(Bytes::ZERO, |a, b| a + b);
         assert_eq!(acked, sizes.get(), "{name}");
-        assert_eq!(seen.rtt_samples.len() as u64, seen.rtt.samples, "{name}");
+        assert_eq!(
+            seen.rtt_samples.len() as u64,
+            seen.rtt_per_round_trip.samples,
+            "{name}"
+        );
         assert!(
             seen.queues.iter().all(|queue| queue.max <= seen.queue_max),
             "{name}"

@@ -45,7 +45,7 @@ proptest! {
             if case.ack == AckPolicy::EveryPackets(1) && in_order {
                 prop_assert_eq!(outcome.counters.retransmitted_bytes, 0);
             }
-            prop_assert_eq!(outcome.counters.pauses, outcome.counters.resumes);
+            prop_assert_eq!(outcome.counters.pause_frames, outcome.counters.resume_frames);
         }
         // Where the time of each went is all of its time; every packet's way is accounted for.
         prop_assert_eq!(outcome.accounts.len(), outcome.flows.len());

@@ -35,7 +35,7 @@ fn assert_same(cut: &Outcome, alone: &Outcome) {
     assert_eq!(cut.end, alone.end);
     assert_eq!(cut.standstill, alone.standstill);
     assert_eq!(cut.pfc, alone.pfc);
-    assert_eq!(cut.rtt, alone.rtt);
+    assert_eq!(cut.rtt_per_round_trip, alone.rtt_per_round_trip);
     assert_eq!(cut.rtt_samples, alone.rtt_samples);
     assert_eq!(cut.rates, alone.rates);
     assert_eq!(cut.flow_series, alone.flow_series);

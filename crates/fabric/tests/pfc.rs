@@ -174,6 +174,9 @@ fn timed_pauses_are_renewed_and_ended() {
         assert!(pair[0].pause || pair[1].pause, "two resumes in a row");
     }
     assert!(renewals > 20);
+    // Each renewal is a frame, and none is a pause.
+    let counters = outcome.counters;
+    assert_eq!(counters.pause_frames - counters.pauses, renewals);
     let on_off = run(into_slow_link(1, 2_000_000));
     assert_eq!(outcome.flows[0].fct, on_off.flows[0].fct);
 }

@@ -134,6 +134,22 @@ fn a_ring_that_deadlocks() {
     assert!(outcome.end < Time::from_ns(5_000_000), "{}", outcome.end);
 }
 
+/// The last bin of a run that stands still is paused as a whole, wherever in it the run ends.
+#[test]
+fn a_deadlock_does_not_fade() {
+    for bin_us in [1, 70, 1_000] {
+        let mut spec = ring(4, 3);
+        spec.record.port_bin = Some(Span::from_us(bin_us));
+        let outcome = run(spec);
+        let (series, standstill) = (outcome.ports.unwrap(), outcome.standstill.unwrap());
+        for pause in &standstill.pauses {
+            let index = series.ports.iter().position(|port| *port == pause.port).unwrap();
+            let last = series.of_port(index).last().unwrap();
+            assert!((last.paused - 1.0).abs() < 1e-6, "{bin_us} us: {last:?}");
+        }
+    }
+}
+
 /// The same ring, where no packet passes two of its links: congested, paused, alive.
 #[test]
 fn a_ring_that_lives() {

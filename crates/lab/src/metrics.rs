@@ -1,6 +1,6 @@
 //! The quantities of a summary that comparisons show.
 
-use crate::results::{CollectiveTime, FlowCount, Summary, WORTH_SAYING};
+use crate::results::{CollectiveTime, FlowCount, Summary, WORTH_SAYING, bus_bandwidth};
 use crate::stats;
 use crate::text::{duration_us, number, whole, whole_bytes};
 
@@ -76,12 +76,11 @@ pub const METRICS: &[Metric] = metrics! {
     "FCT slowdown" "p95" "fct_slowdown.p95": |s| s.fct_slowdown.p95, number, low;
     "FCT slowdown" "p99" "fct_slowdown.p99": |s| s.fct_slowdown.p99, number, low;
     "FCT" "mean" "fct_us.mean": |s| s.fct_us.mean, duration_us, low;
-    "FCT" "last end" "finish_us": |s| s.finish_us, duration_us, low;
-    "RTT" "mean" "rtt_us.mean": |s| s.rtt_us.mean, duration_us, low;
-    "RTT" "p99" "rtt_us.p99": |s| s.rtt_us.p99, duration_us, low;
-    "RTT" "max" "rtt_us.max": |s| s.rtt_us.max, duration_us, low;
-    "RTT" "all ACKs" "rtt_all_us.mean": |s| s.rtt_all_us.mean, duration_us, low;
-    "Gbit/s" "mean rate" "rate_mean_gbps": |s| s.rate_mean_gbps, number, high;
+    "FCT" "makespan" "makespan_us": |s| s.makespan_us, duration_us, low;
+    "RTT" "mean" "rtt_per_ack_us.mean": |s| s.rtt_per_ack_us.mean, duration_us, low;
+    "RTT" "p99" "rtt_per_ack_us.p99": |s| s.rtt_per_ack_us.p99, duration_us, low;
+    "RTT" "max" "rtt_per_ack_us.max": |s| s.rtt_per_ack_us.max, duration_us, low;
+    "Gbit/s" "while active" "rate_while_active_gbps": |s| s.rate_while_active_gbps, number, high;
     "queue" "max" "queue_bytes.max": |s| Some(s.queue_bytes.max as f64), whole_bytes, low;
     "PFC" "pauses" "pfc.pauses": |s| Some(s.pfc.pauses as f64), whole, low;
     "packets" "drops" "drops": |s| Some(s.drops as f64), whole, low;
@@ -89,17 +88,32 @@ pub const METRICS: &[Metric] = metrics! {
 
 /// The mean time of a collective's iterations.
 const COLLECTIVE_TIME: Metric = Metric {
-    group: "collectives",
+    group: "collective",
     name: "mean time",
     key: "collectives.time_us",
     text: |s| match s.collectives.iter().filter(|one| one.time_us.is_some()).count() {
-        ended if ended == s.collectives.len() => duration_us(mean_of(s, |time| time.time_us)),
+        ended if ended == s.collectives.len() => duration_us(mean_time(s)),
         ended => format!("{ended} of {} ended", s.collectives.len()),
     },
-    value: |s| mean_of(s, |time| time.time_us),
+    value: mean_time,
     show: duration_us,
-    cost: |s| mean_of(s, |time| time.time_us),
+    cost: mean_time,
 };
+
+/// The only collective of a run, if all its iterations ended: times and rates of several are not of the same kind, and
+/// where some iterations did not end, the means of the others cannot be compared.
+fn only_collective(summary: &Summary) -> Option<&[CollectiveTime]> {
+    let all = &summary.collectives[..];
+    let alike = all
+        .iter()
+        .all(|one| one.label == all[0].label && one.time_us.is_some());
+    (alike && !all.is_empty()).then_some(all)
+}
+
+fn mean_time(summary: &Summary) -> Option<f64> {
+    let times = only_collective(summary)?.iter().filter_map(|one| one.time_us);
+    stats::mean(&times.collect::<Vec<_>>())
+}
 
 /// Decisions that took effect.
 const DECISIONS_MADE: Metric = Metric {
@@ -112,10 +126,10 @@ const DECISIONS_MADE: Metric = Metric {
     cost: |_| None,
 };
 
-/// What is shown besides where a run has collectives.
+/// What is shown besides where runs have one collective; of several there is a table.
 const COLLECTIVES: &[Metric] = metrics! {
     COLLECTIVE_TIME;
-    "collectives" "bus Gbit/s" "collectives.busbw_gbps": |s| mean_of(s, |time| time.busbw_gbps), number, high;
+    "collective" "bus Gbit/s" "collectives.busbw_gbps": |s| bus_bandwidth(only_collective(s)?), number, high;
 };
 
 /// What is shown besides where decisions take time.
@@ -190,22 +204,22 @@ fn marked(summary: &Summary, count: u64) -> Option<f64> {
     summary.detection.as_ref().map(|_| count as f64)
 }
 
-/// What had left before its sender heard anything, where that is worth saying.
-const UNHEARD: Metric = Metric {
-    group: "bytes sent",
-    name: "unheard",
-    key: "before_feedback.share",
-    text: |s| percent(unheard(s)),
-    value: unheard,
+/// The share of unscheduled bytes, where that is worth saying.
+const UNSCHEDULED_SHARE: Metric = Metric {
+    group: "bytes",
+    name: "unscheduled",
+    key: "unscheduled.share",
+    text: |s| percent(unscheduled(s)),
+    value: unscheduled,
     show: percent,
     cost: |_| None,
 };
 
 /// What is shown besides where most of the bytes left before any feedback.
-const BEFORE_FEEDBACK: &[Metric] = &[UNHEARD];
+const UNSCHEDULED: &[Metric] = &[UNSCHEDULED_SHARE];
 
-fn unheard(summary: &Summary) -> Option<f64> {
-    let share = summary.before_feedback.map(|before| before.share);
+fn unscheduled(summary: &Summary) -> Option<f64> {
+    let share = summary.unscheduled.map(|of| of.share);
     share.filter(|&share| share >= WORTH_SAYING)
 }
 
@@ -225,33 +239,29 @@ pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
         .chain(MARKS)
         .chain(CREDITS)
         .chain(LATENCY)
-        .chain(BEFORE_FEEDBACK)
+        .chain(UNSCHEDULED)
 }
 
-/// What a comparison of these runs shows.
-pub(crate) fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
-    let collectives = runs.iter().any(|run| !run.collectives.is_empty());
+/// What tables and pages of these runs show.
+pub fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
+    let one_collective = |run: &&Summary| match &run.collectives[..] {
+        [] => false,
+        [first, others @ ..] => others.iter().all(|other| other.label == first.label),
+    };
     let decisions = runs.iter().any(|run| run.decisions.is_some());
-    let feedback = runs.iter().any(|run| unheard(run).is_some());
+    let feedback = runs.iter().any(|run| unscheduled(run).is_some());
     let mut metrics: Vec<&Metric> = METRICS.iter().collect();
     for (more, shown) in [
-        (COLLECTIVES, collectives),
+        (COLLECTIVES, runs.iter().any(one_collective)),
         (DECISIONS, decisions),
         (MARKS, runs.iter().any(|run| run.detection.is_some())),
         (CREDITS, runs.iter().any(|run| run.credits.stalls > 0)),
         (LATENCY, runs.iter().any(|run| run.latency_us.is_some())),
-        (BEFORE_FEEDBACK, feedback),
+        (UNSCHEDULED, feedback),
     ] {
         metrics.extend(more.iter().filter(|_| shown));
     }
     metrics
-}
-
-/// The mean over all iterations. Where one has not come to its end there is none: of runs of which others ended, means
-/// cannot be compared.
-fn mean_of(summary: &Summary, value: fn(&CollectiveTime) -> Option<f64>) -> Option<f64> {
-    let values: Option<Vec<f64>> = summary.collectives.iter().map(value).collect();
-    stats::mean(&values?)
 }
 
 /// How many flows finished, of how many.
@@ -266,6 +276,50 @@ pub(crate) fn done(flows: FlowCount, of: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Machine;
+    use crate::sample;
+
+    /// A sample per round trip has few of the long ones: 4, 5 and 6 µs here, where acknowledgements took up to 90.
+    #[test]
+    fn round_trips_are_of_all_acknowledgements() {
+        let (input, mut outcome) = sample::incast();
+        outcome.rtt_per_ack = sample::rtt(&[4_000, 90_000, 90_000, 90_000]);
+        let summary = sample::summarised(&input, &outcome, Machine::default());
+        let of_group = METRICS.iter().filter(|metric| metric.group == "RTT");
+        let values: Vec<_> = of_group
+            .map(|metric| (metric.name, (metric.value)(&summary)))
+            .collect();
+        let expected = [("mean", Some(68.5)), ("p99", Some(90.0)), ("max", Some(90.0))];
+        assert_eq!(values, expected);
+    }
+
+    /// Rates over NVLink and over Ethernet have no mean.
+    #[test]
+    fn several_collectives_have_no_mean() {
+        let (input, outcome) = sample::incast();
+        let mut summary = sample::summarised(&input, &outcome, Machine::default());
+        let one = |label: &str, gbps: f64| CollectiveTime {
+            label: label.into(),
+            iteration: 0,
+            start_s: Some(0.0),
+            end_s: Some(1e-6),
+            time_us: Some(1.0),
+            algbw_gbps: Some(gbps),
+            busbw_gbps: Some(gbps),
+        };
+        let names = |summary: &Summary| -> Vec<&str> {
+            let shown = shown(&[summary]).into_iter();
+            shown
+                .filter(|metric| metric.group == "collective")
+                .map(|metric| metric.name)
+                .collect()
+        };
+        summary.collectives = vec![one("sum", 100.0), one("sum", 100.0)];
+        assert_eq!(names(&summary), ["mean time", "bus Gbit/s"]);
+        summary.collectives[1] = one("sum over NVLink", 900.0);
+        assert_eq!(names(&summary), [] as [&str; 0]);
+        assert_eq!((COLLECTIVES[1].value)(&summary), None);
+    }
 
     #[test]
     fn flows_that_are_done() {

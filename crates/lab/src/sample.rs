@@ -165,7 +165,7 @@ fn record(status: FlowStatus, fct_us: u64, ideal_us: u64, delivered: u64) -> Flo
         retransmitted: Bytes::ZERO,
         delivered: Bytes::new(delivered),
         sent: Bytes::new(delivered),
-        sent_unheard: Bytes::new(delivered / 4),
+        sent_unscheduled: Bytes::new(delivered / 4),
         congested: 0,
         undetermined: 0,
     }
@@ -278,13 +278,14 @@ pub fn incast() -> (Resolved, Outcome) {
             control_hops: 10,
             control_bytes: 59_830,
             pauses: 1,
-            resumes: 1,
+            pause_frames: 1,
+            resume_frames: 1,
             paused_ps: 2_000_000,
             ..Counters::default()
         },
         pfc: vec![pfc(4_000, true), pfc(6_000, false)],
-        rtt: rtt(&[4_000, 5_000, 6_000]),
-        rtt_all: rtt(&[4_000, 4_500, 5_000, 5_500, 6_000]),
+        rtt_per_round_trip: rtt(&[4_000, 5_000, 6_000]),
+        rtt_per_ack: rtt(&[4_000, 4_500, 5_000, 5_500, 6_000]),
         latency: None,
         rtt_samples: vec![RttSample {
             at: at(4_174),

@@ -5,7 +5,7 @@ mod names;
 mod repeats;
 mod sizes;
 
-pub use details::{Detail, details, details_text};
+pub use details::{Detail, More, ROWS_OF_PAGE, ROWS_OF_TERMINAL, details, details_text};
 pub use names::{row_names, run_names};
 pub use repeats::{by_flow, difference, differing, with_interval};
 pub use repeats::{jobs as jobs_of_repeats, repeats};
@@ -20,10 +20,9 @@ pub const DEFAULT_WIDTH: usize = 100;
 
 /// A comparison of runs: a row per run, or, where that is wider than `width`, a column per run.
 ///
-/// RTT is sampled once per flow and round trip, and for "all ACKs" at every acknowledgement; the
-/// mean rate is the payload of the completed flows over the sum of their completion times. Collectives
-/// and decisions that take time are shown where there are any, and what left before its sender heard anything
-/// where that is half of the bytes or more.
+/// Round-trip times are of all acknowledgements; the rate while active is the payload of the completed flows over the
+/// sum of their completion times. Collectives and decisions that take time are shown where there are any, and
+/// unscheduled bytes where they are half of the bytes or more.
 pub fn comparison(runs: &[&Summary], width: usize) -> String {
     let names = row_names(runs);
     let metrics = shown(runs);

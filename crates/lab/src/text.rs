@@ -1,5 +1,7 @@
 //! Numbers, durations, sizes and ports as people read them.
 
+use std::cmp::Ordering;
+
 use paceline_fabric::outcome::PortRef;
 
 /// A number with at most four digits that count; a dash for none.
@@ -71,9 +73,50 @@ pub fn port_name(port: &PortRef) -> String {
     format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0)
 }
 
+/// The order in which people look names up: whole numbers in them by value, `host-2` before `host-10`.
+pub fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    loop {
+        let ((name_a, rest_a), (name_b, rest_b)) = (until_digit(left), until_digit(right));
+        let ((digits_a, rest_a), (digits_b, rest_b)) = (digits(rest_a), digits(rest_b));
+        let (value_a, value_b) = (digits_a.trim_start_matches('0'), digits_b.trim_start_matches('0'));
+        let order = name_a
+            .cmp(name_b)
+            .then_with(|| (value_a.len(), value_a).cmp(&(value_b.len(), value_b)));
+        if order != Ordering::Equal {
+            return order;
+        }
+        if rest_a.is_empty() || rest_b.is_empty() {
+            // What differs in zeros alone has an order, too.
+            return rest_a.len().cmp(&rest_b.len()).then_with(|| a.cmp(b));
+        }
+        (left, right) = (rest_a, rest_b);
+    }
+}
+
+fn until_digit(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len()))
+}
+
+fn digits(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_in_the_order_of_their_numbers() {
+        let mut names = [
+            "h10", "h9", "a-2-b", "h010", "a-10-a", "h", "a-2-a", "7", "x1y", "x1",
+        ];
+        names.sort_by(|a, b| natural_order(a, b));
+        let expected = [
+            "7", "a-2-a", "a-2-b", "a-10-a", "h", "h9", "h010", "h10", "x1", "x1y",
+        ];
+        assert_eq!(names, expected);
+    }
 
     #[test]
     fn numbers() {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::files::{CREDIT, FlowTime, PAUSED, Stage};
 use crate::layout;
-use crate::results::{FlowRow, FlowState};
+use crate::results::{FlowRow, FlowState, IdealFct};
 use crate::text::{bytes, duration_us, number};
 
 mod ask;
@@ -36,8 +36,9 @@ pub struct Why<'a> {
 }
 
 impl<'a> Why<'a> {
-    /// Of a flow and the rows of `flow_time.csv` that are about it; `None` if there are none.
-    pub fn new(flow: &'a FlowRow<'a>, times: &'a [FlowTime]) -> Option<Self> {
+    /// Of a flow and the rows of `flow_time.csv` that are about it; `None` if there are none. `ideal` is what its run's
+    /// slowdowns are over.
+    pub fn new(flow: &'a FlowRow<'a>, times: &'a [FlowTime], ideal: IdealFct) -> Option<Self> {
         let parts: Vec<&FlowTime> = times.iter().filter(|row| row.flow_id == flow.flow_id).collect();
         if parts.is_empty() {
             return None;
@@ -50,7 +51,7 @@ impl<'a> Why<'a> {
             deeper: None,
             lines: Vec::new(),
         };
-        why.story = why.tell();
+        why.story = why.tell(ideal);
         Some(why)
     }
 
@@ -79,8 +80,8 @@ impl<'a> Why<'a> {
         causes
     }
 
-    fn tell(&self) -> String {
-        let mut story = self.tell_time();
+    fn tell(&self, ideal: IdealFct) -> String {
+        let mut story = self.tell_time(ideal);
         for (i, (stage, part, sum)) in self.causes().into_iter().take(2).enumerate() {
             // The second only if it matters.
             if i == 0 || sum * 5 >= self.total_ps {
@@ -92,7 +93,7 @@ impl<'a> Why<'a> {
     }
 
     /// Which flow it is, and how long it took.
-    fn tell_time(&self) -> String {
+    fn tell_time(&self, ideal: IdealFct) -> String {
         let flow = self.flow;
         let mut story = format!(
             "Flow {} ({} from host {} to host {}, {}) ",
@@ -103,16 +104,19 @@ impl<'a> Why<'a> {
             flow.scheme
         );
         let total = duration_us(Some(self.total_ps as f64 / 1e6));
+        let alone = duration_us(Some(flow.ideal_fct_ps as f64 / 1e6));
+        let alone = match ideal.author() {
+            Some(author) => format!("{alone} that {author} gives for it alone"),
+            None => format!("{alone} that it would take alone"),
+        };
         match flow.fct_ps {
             // Only a formula, in the fidelity of another simulator, can be more.
-            Some(fct) if fct < flow.ideal_fct_ps => story.push_str(&format!(
-                "took {total}, less than the {} that this fidelity's formula gives for it alone.",
-                duration_us(Some(flow.ideal_fct_ps as f64 / 1e6))
-            )),
+            Some(fct) if fct < flow.ideal_fct_ps => {
+                story.push_str(&format!("took {total}, less than the {alone}."));
+            }
             Some(fct) => story.push_str(&format!(
-                "took {total}: {}x the {} that it would take alone.",
+                "took {total}: {}x the {alone}.",
                 number(Some(fct as f64 / flow.ideal_fct_ps.max(1) as f64)),
-                duration_us(Some(flow.ideal_fct_ps as f64 / 1e6))
             )),
             None => story.push_str(&format!(
                 "had not finished when the run ended, {total} after its start; this is what its sender did until \
@@ -405,10 +409,21 @@ mod tests {
         let (input, outcome) = sample::incast();
         let rows: Vec<_> = flow_rows(&input, &outcome).collect();
         let times = flow_times(&input.run, &outcome);
-        let why = Why::new(&rows[0], &times).unwrap();
+        let why = Why::new(&rows[0], &times, IdealFct::StoreAndForward).unwrap();
         assert_eq!(Some(why.total_ps), rows[0].fct_ps);
         insta::assert_snapshot!("why", format!("{}\n\n{}", why.story, why.tables(100)));
-        assert!(Why::new(&rows[1], &times).is_none());
+        assert!(Why::new(&rows[1], &times, IdealFct::StoreAndForward).is_none());
+    }
+
+    /// Where a formula says what a flow alone takes, it is named.
+    #[test]
+    fn a_formula_is_not_called_alone() {
+        let (input, outcome) = sample::incast();
+        let rows: Vec<_> = flow_rows(&input, &outcome).collect();
+        let times = flow_times(&input.run, &outcome);
+        let why = Why::new(&rows[0], &times, IdealFct::HpccFormula).unwrap();
+        let told = "2.00x the 5.00 µs that HPCC's formula gives for it alone.";
+        assert!(why.story.contains(told), "{}", why.story);
     }
 
     #[test]

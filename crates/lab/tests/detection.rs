@@ -60,7 +60,7 @@ fn why_and_the_summary_tell_victims_from_culprits() {
     let behind = |flow: u32| {
         let row = done.flows.get(flow as usize).expect("it is there");
         let look = CloseLook::of(&input.run, &done.outcome, &row);
-        let why = Why::close(&row, &look).expect("it took time");
+        let why = Why::close(&row, &look, done.summary.ideal_fct).expect("it took time");
         let mut lines = why.lines.iter().filter(|(name, _)| name == "behind");
         lines.next().map(|(_, line)| line.clone())
     };

@@ -298,11 +298,11 @@ fn driven(trained: &Trained, runs: &[Recorded]) -> Result<Option<Driven>, Error>
     };
     Ok(Some(Driven {
         runs: runs.len(),
-        mean_us: of(|run| run.summary.rtt_us.mean).unwrap_or_default(),
-        p99_us: of(|run| run.summary.rtt_us.p99).unwrap_or_default(),
+        mean_us: of(|run| run.summary.rtt_per_round_trip_us.mean).unwrap_or_default(),
+        p99_us: of(|run| run.summary.rtt_per_round_trip_us.p99).unwrap_or_default(),
         finish_ms: of(|run| {
             let all = run.summary.flows.completed == run.summary.flows.total;
-            run.summary.finish_us.filter(|_| all).map(|us| us / 1e3)
+            run.summary.makespan_us.filter(|_| all).map(|us| us / 1e3)
         }),
         error: train::mape(&pairs, &out),
         persistence: train::mape(&pairs, &last),

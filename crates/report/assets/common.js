@@ -13,6 +13,9 @@ const Paceline = (() => {
     return node;
   };
 
+  /* Text in which `this` is code, as nodes. */
+  const prose = (text) => text.split(/`([^`]*)`/).map((part, i) => i % 2 ? el("code", {}, part) : part);
+
   const digits = (v) => {
     if (v === 0) return "0";
     const size = Math.abs(v);
@@ -47,5 +50,5 @@ const Paceline = (() => {
   const whyCommand = (flow) => `paceline why ${quoted} ${flow}`;
   for (const code of document.querySelectorAll("code.why")) code.textContent = whyCommand(code.dataset.flow);
 
-  return { whyCommand, css, el, digits, scaled, BYTES, MICROSECONDS, onTheme };
+  return { whyCommand, css, el, prose, digits, scaled, BYTES, MICROSECONDS, onTheme };
 })();

@@ -1,6 +1,6 @@
 /* The charts. */
 (() => {
-  const { css, el, digits, scaled, BYTES, MICROSECONDS, onTheme, track: T, files } = Paceline;
+  const { css, el, prose, digits, scaled, BYTES, MICROSECONDS, onTheme, track: T, files } = Paceline;
   const charts = JSON.parse(document.getElementById("chart-data").textContent);
   /* What is drawn: see `draw`. Where a reader has looked outlives a change of colours. */
   const views = Paceline.views = [];
@@ -274,7 +274,7 @@
       again(view);
     });
     const figure = el("figure", { class: chart.width },
-      el("figcaption", {}, button, ...files.buttons(view, label, DASHES), el("b", {}, chart.title), el("span", {}, chart.note), ...(view.tracks ? [view.told] : [])), view.frame);
+      el("figcaption", {}, button, ...files.buttons(view, label, DASHES), el("b", {}, chart.title), el("span", {}, ...prose(chart.note)), ...(view.tracks ? [view.told] : [])), view.frame);
     place(chart).append(figure);
     again(view);
     figure.append(legend(view));

@@ -36,7 +36,7 @@ use serde::Serialize;
 use repeats::SeedLink;
 
 use paceline_lab::files::RunData;
-use paceline_lab::metrics::{METRICS, Metric};
+use paceline_lab::metrics::{Metric, shown};
 use paceline_lab::results::Summary;
 use paceline_lab::{table, text};
 
@@ -91,6 +91,7 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         })
         .collect();
     let single = summaries.len() == 1;
+    let metrics = shown(&summaries);
     let slow = match runs {
         [run] => slow::rows(run),
         _ => Vec::new(),
@@ -106,14 +107,15 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
             _ => None,
         },
         warnings: warnings(&summaries, &names),
+        alone: story::alone(&summaries),
         tiles: if single {
             story::tiles(summaries[0])
         } else {
             Vec::new()
         },
-        groups: groups(),
-        metrics: heads(),
-        rows: rows(runs, &names, &styles),
+        groups: groups(&metrics),
+        metrics: heads(&metrics),
+        rows: rows(runs, (&names, &styles), &metrics),
         sizes: if single { sizes(summaries[0]) } else { Vec::new() },
         details: details(&summaries, &names),
         more_flows: runs[0].flows.len().saturating_sub(slow.len()),
@@ -168,6 +170,8 @@ struct Page<'a> {
     whereabouts: Option<String>,
     warnings: Vec<Warning>,
     tiles: Vec<story::Tile>,
+    /// What slowdowns are over.
+    alone: String,
     groups: Vec<HeadGroup>,
     metrics: Vec<HeadCell>,
     rows: Vec<Row>,
@@ -251,12 +255,12 @@ struct HeadGroup {
     columns: usize,
 }
 
-fn groups() -> Vec<HeadGroup> {
-    let part = |part: &[Metric]| HeadGroup {
+fn groups(metrics: &[&Metric]) -> Vec<HeadGroup> {
+    let part = |part: &[&Metric]| HeadGroup {
         name: part[0].group,
         columns: part.len(),
     };
-    METRICS.chunk_by(|a, b| a.group == b.group).map(part).collect()
+    metrics.chunk_by(|a, b| a.group == b.group).map(part).collect()
 }
 
 #[derive(Serialize)]
@@ -266,17 +270,17 @@ struct HeadCell {
     first: bool,
 }
 
-fn heads() -> Vec<HeadCell> {
-    let heads = METRICS.iter().enumerate().map(|(i, metric)| HeadCell {
+fn heads(metrics: &[&Metric]) -> Vec<HeadCell> {
+    let heads = metrics.iter().enumerate().map(|(i, metric)| HeadCell {
         name: metric.name,
-        first: begins_group(i),
+        first: begins_group(metrics, i),
     });
     heads.collect()
 }
 
 /// Whether a metric is of another group than the one before.
-fn begins_group(metric: usize) -> bool {
-    metric == 0 || METRICS[metric].group != METRICS[metric - 1].group
+fn begins_group(metrics: &[&Metric], i: usize) -> bool {
+    i == 0 || metrics[i].group != metrics[i - 1].group
 }
 
 #[derive(Serialize)]
@@ -297,18 +301,18 @@ struct Cell {
 
 /// The table. The best of a column is marked where runs differ, and only among runs that finished
 /// equally many flows: to leave flows unfinished must not look good.
-fn rows(runs: &[RunData], names: &[String], styles: &[(usize, usize)]) -> Vec<Row> {
+fn rows(runs: &[RunData], (names, styles): (&[String], &[(usize, usize)]), metrics: &[&Metric]) -> Vec<Row> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let comparable = summaries.windows(2).all(|pair| pair[0].flows == pair[1].flows);
     let cell = |summary: &Summary, i: usize| {
-        let metric = &METRICS[i];
+        let metric = metrics[i];
         let costs = || summaries.iter().filter_map(|other| (metric.cost)(other));
         let least = costs().fold(f64::INFINITY, f64::min);
         let differ = costs().any(|cost| cost > least);
         Cell {
             text: (metric.text)(summary),
             best: comparable && differ && (metric.cost)(summary) == Some(least),
-            first: begins_group(i),
+            first: begins_group(metrics, i),
         }
     };
     // A path that begins with a dot is never taken for a scheme of addresses.
@@ -317,7 +321,7 @@ fn rows(runs: &[RunData], names: &[String], styles: &[(usize, usize)]) -> Vec<Ro
         name: name.clone(),
         page: page(run),
         color,
-        cells: (0..METRICS.len()).map(|i| cell(&run.summary, i)).collect(),
+        cells: (0..metrics.len()).map(|i| cell(&run.summary, i)).collect(),
     };
     runs.iter().zip(names).zip(styles).map(row).collect()
 }
@@ -347,10 +351,13 @@ struct DetailTable {
     title: String,
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
+    /// What is not in it; 0 for nothing.
+    more: u64,
+    file: &'static str,
 }
 
 fn details(summaries: &[&Summary], names: &[String]) -> Vec<DetailTable> {
-    let tables = table::details(summaries, names);
+    let tables = table::details(summaries, names, table::ROWS_OF_PAGE);
     tables.into_iter().map(DetailTable::from).collect()
 }
 
@@ -358,6 +365,8 @@ impl From<table::Detail> for DetailTable {
     fn from(of: table::Detail) -> Self {
         Self {
             title: of.title[..1].to_uppercase() + &of.title[1..],
+            more: of.more.as_ref().map_or(0, |more| more.count),
+            file: of.more.map_or("", |more| more.file),
             head: of.head,
             rows: of.rows,
         }
@@ -460,12 +469,13 @@ mod tests {
         fast.summary.fct_slowdown.mean = Some(1.2);
         let names = ["dcqcn".to_string(), "hpcc".to_string()];
         let styles = [(0, 0), (1, 0)];
-        let table = rows(&[slow.clone(), fast.clone()], &names, &styles);
+        let metrics = shown(&[&slow.summary, &fast.summary]);
+        let table = rows(&[slow.clone(), fast.clone()], (&names, &styles), &metrics);
         assert_eq!((table[0].cells[1].best, table[1].cells[1].best), (false, true));
         // Equal values are not marked, and neither is a run that left more flows unfinished.
         assert!(!table[0].cells[2].best && !table[1].cells[2].best);
         fast.summary.flows.completed -= 1;
-        let table = rows(&[slow.clone(), fast.clone()], &names, &styles);
+        let table = rows(&[slow.clone(), fast.clone()], (&names, &styles), &metrics);
         assert!(table.iter().all(|row| row.cells.iter().all(|cell| !cell.best)));
     }
 

@@ -184,7 +184,10 @@ fn render(all: &Repeats, data: &[RunData], first: &[RunData]) -> Result<String, 
         schemes: heads().collect(),
         metrics: metrics(all),
         means_note: means_note(all),
-        details: table::jobs_of_repeats(all).into_iter().map(Into::into).collect(),
+        details: table::jobs_of_repeats(all, table::ROWS_OF_PAGE)
+            .into_iter()
+            .map(Into::into)
+            .collect(),
         paired: all.paired.iter().map(differences).collect(),
         paired_note: paired_note(all),
         shown: all.seeds[0],

@@ -25,6 +25,17 @@ pub(super) fn story(summaries: &[&Summary], names: &[String]) -> String {
     }
 }
 
+/// What slowdowns are over, after "over".
+pub(super) fn alone(summaries: &[&Summary]) -> String {
+    let mut authors: Vec<Option<&str>> = summaries.iter().map(|s| s.ideal_fct.author()).collect();
+    authors.dedup();
+    match authors[..] {
+        [] | [None] => "that of the same flow alone in the network".to_string(),
+        [Some(author)] => format!("what {author} gives for a flow alone, and at least 1"),
+        _ => "what the formulas of the runs' fidelities give for a flow alone".to_string(),
+    }
+}
+
 fn flows(count: u64) -> String {
     if count == 1 {
         "1 flow".to_string()
@@ -41,21 +52,24 @@ fn of_one(s: &Summary) -> String {
         format!(
             "{total} under {}, the last of which finished {} after the first had started.",
             s.scheme,
-            duration_us(s.finish_us)
+            duration_us(s.makespan_us)
         )
     } else {
         format!(
             "{total} under {}, of which {} finished within {}.",
             s.scheme,
             s.flows.completed,
-            duration_us(s.finish_us)
+            duration_us(s.makespan_us)
         )
     };
     if let (Some(p50), Some(p99)) = (s.fct_slowdown.p50, s.fct_slowdown.p99) {
         text.push_str(&format!(
-            " The median flow took {} times as long as it would have alone in the network; \
-             the 99th percentile is {}.",
+            " The median flow took {} times as long as {}; the 99th percentile is {}.",
             number(Some(p50)),
+            match s.ideal_fct.author() {
+                Some(author) => format!("{author} gives for it alone"),
+                None => "it would have alone in the network".to_string(),
+            },
             number(Some(p99))
         ));
     }
@@ -99,7 +113,7 @@ pub(super) fn whereabouts(run: &RunData) -> Option<String> {
     if let Some(&first) = run.pauses_ns.iter().min() {
         text.push_str(&format!(
             " PFC paused ports {}, first {} after the start.",
-            match run.pauses_ns.len() {
+            match run.summary.pfc.pauses {
                 1 => "once".to_string(),
                 times => format!("{times} times"),
             },
@@ -138,7 +152,7 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
             number(Some(high.0))
         ));
     }
-    if let Some((low, high)) = extremes(|s| s.finish_us) {
+    if let Some((low, high)) = extremes(|s| s.makespan_us) {
         text.push_str(&format!(
             " The last flow finished first with {} ({}) and last with {} ({}).",
             low.1,
@@ -165,16 +179,16 @@ pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
             format!("median {}", number(s.fct_slowdown.p50)),
         ),
         tile(
-            "Last completion",
-            duration_us(s.finish_us),
+            "Makespan",
+            duration_us(s.makespan_us),
             format!("mean {}", duration_us(s.fct_us.mean)),
         ),
         tile(
             "Round trip, p99",
-            duration_us(s.rtt_us.p99),
+            duration_us(s.rtt_per_ack_us.p99),
             format!(
                 "mean {}, empty {}",
-                duration_us(s.rtt_us.mean),
+                duration_us(s.rtt_per_ack_us.mean),
                 duration_us(Some(s.base_rtt_us))
             ),
         ),
@@ -191,10 +205,10 @@ pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
             format!("{} packets dropped", s.drops),
         ),
     ];
-    let before = s.before_feedback.filter(|before| before.share >= WORTH_SAYING);
+    let before = s.unscheduled.filter(|before| before.share >= WORTH_SAYING);
     tiles.extend(before.map(|before| {
         tile(
-            "Sent before any feedback",
+            "Unscheduled bytes",
             format!("{:.0}%", (before.share * 100.0).floor()),
             format!("of {}", bytes(before.sent_bytes)),
         )

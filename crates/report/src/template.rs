@@ -19,6 +19,7 @@ pub fn fill(template: &str, page: impl Serialize) -> Result<String, RenderError>
     let mut engine = Engine::new();
     engine.set_default_formatter(&escaped);
     engine.add_formatter("safe", fmt::default);
+    engine.add_formatter("prose", prose);
     for (name, part) in PARTS {
         engine.add_template(name, without_block_lines(part))?;
     }
@@ -37,11 +38,35 @@ fn without_block_lines(template: &str) -> String {
     out
 }
 
-/// Text that is text in HTML, in quoted attributes too.
-fn escaped(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
+/// Text in which `this` is code.
+fn prose(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
     let Value::String(text) = value else {
         return fmt::default(out, value);
     };
+    let mut rest = text.as_str();
+    while let Some((before, code, after)) = rest.split_once('`').and_then(|(before, after)| {
+        let (code, after) = after.split_once('`')?;
+        Some((before, code, after))
+    }) {
+        write_escaped(out, before)?;
+        out.write_str("<code>")?;
+        write_escaped(out, code)?;
+        out.write_str("</code>")?;
+        rest = after;
+    }
+    write_escaped(out, rest)?;
+    Ok(())
+}
+
+/// Text that is text in HTML, in quoted attributes too.
+fn escaped(out: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
+    match value {
+        Value::String(text) => Ok(write_escaped(out, text)?),
+        other => fmt::default(out, other),
+    }
+}
+
+fn write_escaped(out: &mut fmt::Formatter<'_>, text: &str) -> std::fmt::Result {
     for char in text.chars() {
         match char {
             '&' => out.write_str("&amp;")?,
@@ -64,6 +89,13 @@ mod tests {
         let page = upon::value! { name: "<b a=\"1\" b='2'>&", raw: "<i>", none: None };
         let text = fill("{{ name }}|{{ raw | safe }}|{{ none }}", page).unwrap();
         assert_eq!(text, "&lt;b a=&quot;1&quot; b=&#x27;2&#x27;&gt;&amp;|<i>|");
+    }
+
+    #[test]
+    fn what_is_between_backticks_is_code() {
+        let page = upon::value! { text: "see `a<b>` and `c`, not `d" };
+        let text = fill("{{ text | prose }}", page).unwrap();
+        assert_eq!(text, "see <code>a&lt;b&gt;</code> and <code>c</code>, not `d");
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn a_folder_holds_all_that_it_takes_to_make_it_again() {
         (4, RunStatus::Completed)
     );
     assert!(summary.fct_slowdown.p50.unwrap() > 1.5, "the flows share a link");
-    assert!(summary.queue_bytes.max > 100_000 && summary.rtt_us.samples > 0);
+    assert!(summary.queue_bytes.max > 100_000 && summary.rtt_per_ack_us.samples > 0);
     assert_eq!(
         fs::read_to_string(first.join("fct.txt")).unwrap().lines().count(),
         4
@@ -175,7 +175,7 @@ fn a_run_in_which_no_scheme_could_act_says_so() {
             .collect::<Vec<String>>()
     };
     let short = over_long_links("64KB", "hpcc");
-    let before = short.summary.before_feedback.unwrap();
+    let before = short.summary.unscheduled.unwrap();
     assert_eq!(
         (before.bytes, before.sent_bytes, before.share),
         (1_024_000, 1_024_000, 1.0)
@@ -189,16 +189,16 @@ fn a_run_in_which_no_scheme_could_act_says_so() {
         ]
     );
     let group = &short.summary.schemes["hpcc"];
-    assert_eq!(group.before_feedback, Some(before));
-    assert_eq!(group.labels["burst"].before_feedback, Some(before));
+    assert_eq!(group.unscheduled, Some(before));
+    assert_eq!(group.labels["burst"].unscheduled, Some(before));
     let text = table::comparison(&[&short.summary], 60);
-    assert!(text.contains("unheard") && text.contains("100%"), "{text}");
+    assert!(text.contains("unscheduled") && text.contains("100%"), "{text}");
 
     let long = over_long_links("20MB", "hpcc");
-    let share = long.summary.before_feedback.unwrap().share;
+    let share = long.summary.unscheduled.unwrap().share;
     assert!(share > 0.0 && share < 0.1, "{share}");
     assert_eq!(about(&long), [""; 0]);
-    assert!(!table::comparison(&[&long.summary], 60).contains("unheard"));
+    assert!(!table::comparison(&[&long.summary], 60).contains("unscheduled"));
     // Who does not react has no such share.
-    assert_eq!(over_long_links("64KB", "none").summary.before_feedback, None);
+    assert_eq!(over_long_links("64KB", "none").summary.unscheduled, None);
 }

@@ -173,7 +173,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ("long_mean", mean(&long)),
         ("long_p95", element(&long, 95)),
         ("long_p99", element(&long, 99)),
-        ("pauses", Some(counters.pauses as f64)),
+        ("pauses", Some(counters.pause_frames as f64)),
         ("paused", Some(counters.paused_ps as f64 / 1e6)),
         ("drops", Some(counters.buffer_drops as f64)),
         (

@@ -48,7 +48,7 @@ const RECOVERIES: Recoveries = Recoveries {
         ("slowdown_p95", "p95 of slowdown", "×", 3),
         ("slowdown_p99", "p99 of slowdown", "×", 3),
         ("drops", "packets dropped", "", 0),
-        ("pauses", "pauses", "", 0),
+        ("pauses", "pause frames", "", 0),
         ("again", "payload sent again", "%", 3),
     ],
     ratio: ("p95 of slowdown, over that with PFC", 3),

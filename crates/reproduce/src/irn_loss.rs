@@ -197,7 +197,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ),
         ("unfinished", (outcome.flows.len() - times.len()) as f64),
         ("drops", outcome.counters.buffer_drops as f64),
-        ("pauses", outcome.counters.pauses as f64),
+        ("pauses", outcome.counters.pause_frames as f64),
     ];
     Numbers {
         values: values.into_iter().collect(),

@@ -66,7 +66,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let ends = flows.map(|(spec, flow)| (spec.start + flow.fct).as_ps());
     let last = ends.max().unwrap_or(0).max(1) as f64;
     let payload: u64 = outcome.flows.iter().map(|flow| flow.delivered.get()).sum();
-    let rtt = |share: f64| outcome.rtt_all.histogram_ns.value_at_quantile(share) as f64 / 1e3;
+    let rtt = |share: f64| outcome.rtt_per_ack.histogram_ns.value_at_quantile(share) as f64 / 1e3;
     let values = [
         ("goodput", payload as f64 * 8e3 / last),
         ("rtt_p50", rtt(0.5)),

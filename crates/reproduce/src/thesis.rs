@@ -156,15 +156,20 @@ impl Variant {
 /// A quantity of the incast: name, unit, digits after the point, and where a summary has it.
 pub(super) type Quantity = (&'static str, &'static str, usize, fn(&Summary) -> Option<f64>);
 
-pub(super) const MEAN_RTT: Quantity = ("mean RTT", "µs", 4, |s| s.rtt_us.mean);
-pub(super) const RATE: Quantity = ("mean rate", "Gbit/s", 4, |s| s.rate_mean_gbps);
-pub(super) const P99_RTT: Quantity = ("p99 RTT", "µs", 3, |s| s.rtt_us.p99);
-pub(super) const MAX_RTT: Quantity = ("max RTT", "µs", 3, |s| s.rtt_us.max);
+pub(super) const MEAN_RTT: Quantity = ("mean RTT, one sample per round trip", "µs", 4, |s| {
+    s.rtt_per_round_trip_us.mean
+});
+pub(super) const RATE: Quantity = ("mean rate", "Gbit/s", 4, |s| s.rate_while_active_gbps);
+pub(super) const P99_RTT: Quantity = ("p99 RTT, one sample per round trip", "µs", 3, |s| {
+    s.rtt_per_round_trip_us.p99
+});
+pub(super) const MAX_RTT: Quantity = ("max RTT, one sample per round trip", "µs", 3, |s| {
+    s.rtt_per_round_trip_us.max
+});
 pub(super) const MEAN_FCT: Quantity = ("mean completion time", "ms", 4, |s| {
     s.fct_us.mean.map(|us| us / 1e3)
 });
-pub(super) const FINISH: Quantity = ("last completion", "ms", 4, |s| s.finish_us.map(|us| us / 1e3));
-pub(super) const JAIN: Quantity = ("Jain's index of goodput", "", 4, |s| s.jain);
+pub(super) const FINISH: Quantity = ("last completion", "ms", 4, |s| s.makespan_us.map(|us| us / 1e3));
 pub(super) const SLOWDOWN: Quantity = ("mean slowdown of completion", "×", 3, |s| s.fct_slowdown.mean);
 
 /// What is drawn of a node of the incast.

@@ -62,7 +62,7 @@ const RESULTS: [&str; 9] = [
     "slowdown",
     "retransmitted_bytes",
     "sent_bytes",
-    "before_feedback_bytes",
+    "unscheduled_bytes",
     "ce_packets",
     "ue_packets",
     "status",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::files::write_file;
-use paceline_lab::sweep::SweepData;
+use paceline_lab::sweep::{Status, SweepData};
 use paceline_report::figure::{self, Figure, NoFigure, Size, What};
 
 use super::report::read_runs;
@@ -30,7 +30,7 @@ Of runs and comparisons:
   credits                credits of the lanes, as queue: the least that a lane had
   pauses                 PFC pauses
   rtt, window            of the flows of one run
-Of a sweep: any number of its points.csv, such as fct_slowdown.p99, rtt_us.mean or pfc.pauses, as the
+Of a sweep: any number of its points.csv, such as fct_slowdown.p99, rtt_per_ack_us.mean or pfc.pauses, as the
 mean over the seeds with its 95 % interval.
 
 What is drawn is what the folders hold; the table (-o FILE.csv) has all of it.";
@@ -134,6 +134,9 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
             ));
         };
         let data = SweepData::read(folder)?;
+        if let Some(text) = unfinished(&data) {
+            say!("{text}");
+        }
         return figure::of_sweep(&data, &args.what, args.over.as_deref()).map_err(nothing);
     }
     if args.over.is_some() {
@@ -144,6 +147,33 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
     let known = What::ALL.into_iter().find(|what| what.name() == args.what);
     let what = known.ok_or_else(|| unknown(&args.what))?;
     figure::of_runs(&read_runs(&args.folders, None)?, what).map_err(nothing)
+}
+
+/// What is missing of a sweep whose figure is drawn.
+fn unfinished(data: &SweepData) -> Option<String> {
+    let (all, there) = (data.plan.runs().len(), data.rows.len());
+    let failed = data.rows.values().filter(|row| row.status == Status::Failed);
+    let open = (0..data.plan.points.len()).filter(|&point| !data.point_is_comparable(point));
+    let mut parts = Vec::new();
+    if there < all {
+        parts.push(format!("{there} of {all} runs are finished"));
+    }
+    match failed.count() {
+        0 => {}
+        failed => parts.push(format!("{failed} failed")),
+    }
+    match open.count() {
+        0 => {}
+        points => parts.push(format!(
+            "at {points} points a run failed or left flows unfinished"
+        )),
+    }
+    (!parts.is_empty()).then(|| {
+        format!(
+            "the figure is of what there is of this sweep: {}",
+            parts.join(", ")
+        )
+    })
 }
 
 fn unknown(what: &str) -> Failure {

@@ -93,7 +93,7 @@ impl Watch for SweepMeter {
             ),
         };
         if plan_changed {
-            text.push_str("; the folder held another grid: its runs are used where they fit, its tables and its page are made anew");
+            text.push_str("; the folder held a part of this grid, whose runs are used");
         }
         self.show.line(&text);
     }

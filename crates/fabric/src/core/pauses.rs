@@ -90,6 +90,7 @@ impl Core {
         if begins {
             p.paused |= 1 << class;
             self.pauses.since[(port, class)] = self.now;
+            self.counters.pauses += 1;
             self.watch.recorder.ports.paused(port, true, self.now);
         }
         begins

@@ -240,7 +240,7 @@ impl Qp {
     pub(super) fn tell_message(&self, message: &Message, record: &mut FlowRecord) {
         record.retransmitted = Bytes::new(message.retransmitted);
         let end = message.start + message.size;
-        (record.sent, record.sent_unheard) = self.sent_within(message.start, end);
+        (record.sent, record.sent_unscheduled) = self.sent_within(message.start, end);
     }
 
     /// Messages that are posted follow each other, and the first is the next to be complete.

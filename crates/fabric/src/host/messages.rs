@@ -105,7 +105,7 @@ impl Qp {
     pub(crate) fn begin_anew(&mut self) {
         (self.size, self.whole_at) = (0, 0);
         (self.snd_una, self.snd_nxt, self.max_sent) = (0, 0, 0);
-        (self.sample_after, self.sent_unheard) = (0, 0);
+        (self.sample_after, self.sent_unscheduled) = (0, 0);
     }
 }
 

@@ -164,7 +164,7 @@ impl Hosts {
         let record = traffic.record_mut(qp.flow);
         if record.status == FlowStatus::Unfinished {
             record.retransmitted = Bytes::new(qp.retransmitted);
-            (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
+            (record.sent, record.sent_unscheduled) = qp.sent_within(0, qp.size);
             if !qp.reachable {
                 record.status = FlowStatus::Unreachable;
             }

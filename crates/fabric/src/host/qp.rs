@@ -61,7 +61,7 @@ pub(crate) struct Qp {
     /// Highest byte ever sent.
     pub(super) max_sent: u64,
     /// What that was when the sender first heard anything of its flow; `u64::MAX` before.
-    pub(super) sent_unheard: u64,
+    pub(super) sent_unscheduled: u64,
     /// The next round-trip sample counts once this byte is acknowledged.
     pub(super) sample_after: u64,
     pub(super) last_progress: u64,
@@ -280,7 +280,7 @@ impl Qp {
             route: way.route,
             data_epoch: way.epoch,
             max_sent: 0,
-            sent_unheard: u64::MAX,
+            sent_unscheduled: u64::MAX,
             sample_after: 0,
             last_progress: core.now(),
             retransmitted: 0,
@@ -333,14 +333,14 @@ impl Qp {
         let within = |sent: u64| Bytes::new(sent.clamp(start, end) - start);
         (
             within(self.max_sent),
-            within(self.sent_unheard.min(self.max_sent)),
+            within(self.sent_unscheduled.min(self.max_sent)),
         )
     }
     /// The sender hears of its flow: an acknowledgement, a notification.
     #[inline]
     pub(super) fn hears(&mut self) {
-        if self.sent_unheard == u64::MAX {
-            self.sent_unheard = self.max_sent;
+        if self.sent_unscheduled == u64::MAX {
+            self.sent_unscheduled = self.max_sent;
         }
     }
     /// Whether its scheme lets nothing go, whatever the window.

@@ -133,11 +133,11 @@ impl Hosts {
         newly_acked: u64,
     ) {
         let qp = &mut self.qps[slot];
-        core.watch.recorder.rtt_all.record(rtt);
+        core.watch.recorder.rtt_per_ack.record(rtt);
         if seq > qp.sample_after {
             qp.sample_after = qp.snd_nxt;
             qp.hears();
-            core.watch.recorder.rtt.record(rtt);
+            core.watch.recorder.rtt_per_round_trip.record(rtt);
             if world.spec.record.rtt_samples {
                 let sample = RttSample {
                     at: Time::from_ps(core.now()),
@@ -192,7 +192,7 @@ impl Hosts {
         record.status = FlowStatus::Completed;
         record.fct = Span::from_ps(core.now() - record.start.as_ps());
         record.retransmitted = Bytes::new(qp.retransmitted);
-        (record.sent, record.sent_unheard) = qp.sent_within(0, qp.size);
+        (record.sent, record.sent_unscheduled) = qp.sent_within(0, qp.size);
         traffic.complete(flow);
         if let Some(order) = &mut self.hash_order {
             order.remove(&world.flow(core, flow));

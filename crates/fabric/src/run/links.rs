@@ -76,9 +76,9 @@ impl Simulation {
         let pause = packet.kind == PacketKind::Pause;
         self.record_frame(port, &packet, pause);
         if pause {
-            self.core.counters.pauses += 1;
+            self.core.counters.pause_frames += 1;
         } else {
-            self.core.counters.resumes += 1;
+            self.core.counters.resume_frames += 1;
         }
         let response = match self.world.spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.response,

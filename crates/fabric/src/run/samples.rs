@@ -65,7 +65,7 @@ impl Simulation {
     /// The same of a part of a run.
     pub(super) fn take_last_samples(&mut self, all_done: bool, is_over: bool) {
         self.sample_until(self.core.now(), all_done, is_over);
-        self.core.close_ports();
+        self.core.close_ports(is_over);
     }
 
     /// Whether all flows have completed, and whether nothing is under way any more either.

@@ -45,8 +45,8 @@ pub(crate) struct Recorder {
     /// Interface number of each port at its node, from 1 in the order of links.
     interfaces: List<PortId, u32>,
     pub(crate) pfc: Vec<PfcEvent>,
-    pub(crate) rtt: RoundTrips,
-    pub(crate) rtt_all: RoundTrips,
+    pub(crate) rtt_per_round_trip: RoundTrips,
+    pub(crate) rtt_per_ack: RoundTrips,
     pub(crate) rtt_samples: Vec<RttSample>,
     /// Of data packets, one way; where that is asked for.
     pub(crate) latency: Option<RoundTrips>,
@@ -107,8 +107,8 @@ impl Recorder {
                 .map_or((0, u64::MAX), |(from, to)| (from.as_ps(), to.as_ps())),
             interfaces,
             pfc: Vec::new(),
-            rtt: RoundTrips::new(),
-            rtt_all: RoundTrips::new(),
+            rtt_per_round_trip: RoundTrips::new(),
+            rtt_per_ack: RoundTrips::new(),
             rtt_samples: Vec::new(),
             latency: spec.latency.then(RoundTrips::new),
             queues,

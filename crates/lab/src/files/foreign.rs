@@ -9,7 +9,7 @@ use std::path::Path;
 use super::folder::OURS;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 29] = [
+const WRITTEN: [&str; 30] = [
     "comparison.json",
     "dataset.parquet",
     "fct.txt",
@@ -20,6 +20,7 @@ const WRITTEN: [&str; 29] = [
     "flows.parquet",
     "gains.toml",
     "index.html",
+    "labels.csv",
     "pfc.txt",
     "points.csv",
     "points.parquet",

@@ -7,6 +7,7 @@ mod flow_time;
 mod flows;
 mod folder;
 mod foreign;
+mod labels;
 pub mod ns3;
 pub mod ports;
 mod series;
@@ -38,6 +39,9 @@ use crate::run::Finished;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
+
+/// The file that has a row per label.
+pub const LABELS: &str = "labels.csv";
 
 /// Formats of the table of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +116,11 @@ pub fn write_summary_into(
     finished: &Finished,
 ) -> Result<(), OutputError> {
     let format = folder.format();
+    if has_several_labels(&finished.summary) {
+        folder.write(&sub.join(LABELS), |out| {
+            labels::write(out, &input.run, &finished.flows)
+        })?;
+    }
     write_summary_with(folder, sub, (input, &finished.summary), |out| {
         flows::write(out, format, input, &finished.flows)
     })
@@ -125,9 +134,25 @@ pub fn write_summary_like(
     other: &Path,
 ) -> Result<(), OutputError> {
     let flows = other.join(folder.format().flows());
+    if has_several_labels(summary) {
+        let labels = other.join(LABELS);
+        folder.write(Path::new(LABELS), |out| {
+            std::io::copy(&mut File::open(labels)?, out).map(|_| ())
+        })?;
+    }
     write_summary_with(folder, Path::new(""), (input, summary), |out| {
         std::io::copy(&mut File::open(flows)?, out).map(|_| ())
     })
+}
+
+/// Whether there is a row for each label.
+fn has_several_labels(summary: &Summary) -> bool {
+    summary
+        .schemes
+        .values()
+        .map(|group| group.labels.len())
+        .sum::<usize>()
+        > 1
 }
 
 fn write_summary_with(
@@ -193,7 +218,7 @@ pub fn write_run_into(
     }
     if folder.timeline() {
         folder.write(&at("timeline.json"), |out| {
-            timeline::write(out, &data, &outcome.pfc)
+            timeline::write(out, &data, spec, outcome)
         })?;
     }
     if input.pcap {

@@ -24,8 +24,9 @@ pub const BUFFER: &str = "buffer_bytes";
 pub const BIN: &str = "bin_ps";
 
 /// The width of the bins; then each port that ever did anything; then the switches that did. Bins of
-/// `asked` ps were asked for; being held back is called so.
-pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str) -> Vec<Series> {
+/// `asked` ps were asked for; being held back is called so. What `stands` at the end of the run never goes away: its
+/// last point has the value before it.
+pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str, stands: bool) -> Vec<Series> {
     let width = recorded.bin.as_ps();
     let mut all = vec![Series::new("run", BIN, vec![(0, width as f64)])];
     type Value = fn(&PortBin) -> f64;
@@ -44,14 +45,15 @@ pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str) ->
     };
     for port in order {
         for (metric, value) in metrics {
-            let points = steps(recorded, recorded.of_port(port).map(value));
+            let lasts = stands && [QUEUE_MAX, held_back].contains(&metric);
+            let points = steps(recorded, recorded.of_port(port).map(value), lasts);
             add(port_name(&recorded.ports[port]), metric, points);
         }
-        let points = steps(recorded, recorded.paused_for(port).map(f64::from));
+        let points = steps(recorded, recorded.paused_for(port).map(f64::from), stands);
         add(port_name(&recorded.ports[port]), PAUSED_FOR, points);
     }
     for (switch, node) in recorded.switches.iter().enumerate() {
-        let points = steps(recorded, recorded.of_switch(switch).map(f64::from));
+        let points = steps(recorded, recorded.of_switch(switch).map(f64::from), stands);
         add(format!("switch {}", node.0), BUFFER, points);
     }
     all
@@ -62,17 +64,23 @@ fn share(of: f32) -> f64 {
     (f64::from(of.min(1.0)) * 1e4).round() / 1e4
 }
 
-/// A point wherever the value differs from the one before, which is 0 before the first bin and after
-/// the last.
-fn steps(recorded: &PortSeries, values: impl Iterator<Item = f64>) -> Vec<(u64, f64)> {
+/// A point wherever the value differs from the one before, which is 0 before the first bin and after the last. A value
+/// that `lasts` has a point at the end of the last bin instead.
+fn steps(recorded: &PortSeries, values: impl Iterator<Item = f64>, lasts: bool) -> Vec<(u64, f64)> {
     let mut last = 0.0;
-    let values = values.chain([0.0]).enumerate();
-    let changes = values.filter_map(|(n, value)| {
+    let changes = values.enumerate().filter_map(|(n, value)| {
         let changed = value != last;
         last = value;
         changed.then(|| (recorded.begin(n).as_ps(), value))
     });
-    changes.collect()
+    let mut points: Vec<(u64, f64)> = changes.collect();
+    if last != 0.0 {
+        points.push((
+            recorded.begin(recorded.bins()).as_ps(),
+            if lasts { last } else { 0.0 },
+        ));
+    }
+    points
 }
 
 #[cfg(test)]
@@ -93,7 +101,7 @@ mod tests {
         let mut simulation = Simulation::new(spec).unwrap();
         while !simulation.advance(1000).done {}
         let outcome = simulation.finish();
-        let all = port_series(outcome.ports.as_ref().unwrap(), 100_000, PAUSED);
+        let all = port_series(outcome.ports.as_ref().unwrap(), 100_000, PAUSED, false);
         let find = |entity: &str, metric: &str| {
             let mut of = all.iter().filter(|s| s.entity == entity && s.metric == metric);
             of.next().map(|series| series.points.clone())

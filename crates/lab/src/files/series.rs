@@ -334,7 +334,8 @@ pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
             true => WAITING,
             false => PAUSED,
         };
-        all.extend(port_series(ports, asked.as_ps(), held_back));
+        let stands = outcome.standstill.as_ref().is_some_and(|found| found.ended);
+        all.extend(port_series(ports, asked.as_ps(), held_back, stands));
     }
     all.extend(outcome.flow_series.iter().flat_map(limits));
     all

@@ -4,14 +4,13 @@
 //! no other is under way, and so is an iteration of a collective; a pause is a slice in the row of
 //! the port that it holds back, the queue of a port is a counter. Times are microseconds, with all digits.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use paceline_fabric::outcome::PfcEvent;
+use paceline_fabric::{Outcome, RunSpec};
 use serde_json::{Value, json};
 
 use super::{QUEUE, RunData};
-use crate::results::FlowRow;
+use crate::results::{FlowRow, pauses};
 
 /// Processes that are no hosts; that of a host is its node's number after these.
 const QUEUES: u64 = 1;
@@ -20,7 +19,12 @@ const COLLECTIVES: u64 = 3;
 const HOSTS: u64 = 10;
 
 /// Writes the timeline of a run.
-pub(super) fn write(out: &mut impl Write, data: &RunData, pfc: &[PfcEvent]) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut impl Write,
+    data: &RunData,
+    spec: &RunSpec,
+    outcome: &Outcome,
+) -> io::Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     let mut events = Events { out, first: true };
     for (process, name) in [
@@ -32,7 +36,7 @@ pub(super) fn write(out: &mut impl Write, data: &RunData, pfc: &[PfcEvent]) -> i
     }
     flows(&mut events, data)?;
     collectives(&mut events, data)?;
-    pauses(&mut events, data, pfc)?;
+    pause_slices(&mut events, spec, outcome)?;
     queues(&mut events, data)?;
     out.write_all(b"\n]}\n")
 }
@@ -133,34 +137,15 @@ fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Resu
     Ok(())
 }
 
-/// From each pause to its resume, or the end of the run. A port that is paused again meanwhile stays so: the slice
-/// counts the frames.
-fn pauses<W: Write>(events: &mut Events<'_, W>, data: &RunData, pfc: &[PfcEvent]) -> io::Result<()> {
-    let mut held: BTreeMap<(u32, u32, u8), Vec<&PfcEvent>> = BTreeMap::new();
-    for event in pfc {
-        let port = (event.node.0, event.interface, event.class);
-        held.entry(port).or_default().push(event);
-    }
-    for (row, ((node, interface, class), frames)) in held.iter().enumerate() {
+/// A slice per pause, which says how many frames asked for it.
+fn pause_slices<W: Write>(events: &mut Events<'_, W>, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
+    let all = pauses(spec, &outcome.pfc, outcome.end.as_ps());
+    for (row, ((node, interface, class), pauses)) in all.iter().enumerate() {
         let name = format!("node {node} interface {interface} class {class}");
         events.name("thread_name", (PAUSES, row), &name)?;
-        // Since when it is paused, and by how many frames.
-        let mut open: Option<(u64, u64)> = None;
-        for frame in frames {
-            open = match (open, frame.pause) {
-                (None, true) => Some((frame.at.as_ps(), 1)),
-                (Some((since, count)), true) => Some((since, count + 1)),
-                (Some((since, count)), false) => {
-                    let args = json!({ "frames": count });
-                    events.slice("paused", (PAUSES, row), (since, frame.at.as_ps()), &args)?;
-                    None
-                }
-                (None, false) => None,
-            };
-        }
-        if let Some((since, count)) = open {
-            let args = json!({ "frames": count });
-            events.slice("paused", (PAUSES, row), (since, data.end_ps()), &args)?;
+        for pause in pauses {
+            let args = json!({ "frames": pause.frames });
+            events.slice("paused", (PAUSES, row), (pause.from, pause.until), &args)?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 
-use super::feedback::BeforeFeedback;
+use super::feedback::Unscheduled;
 use super::flows::{FlowState, IdealFct};
 use super::rows::FlowRows;
 use super::summary::RunStatus;
@@ -21,7 +21,7 @@ pub(super) fn warnings(
     input: &Resolved,
     outcome: &Outcome,
     flows: &FlowRows,
-    all: Option<BeforeFeedback>,
+    all: Option<Unscheduled>,
     status: RunStatus,
 ) -> Vec<Warning> {
     let mut found = Found(input.warnings.clone());

@@ -36,6 +36,20 @@ pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<Colle
     all
 }
 
+/// Bus bandwidth in Gbit/s over the iterations of a collective that ended: what all of them carried, over the time that
+/// all took. (The mean of their rates would belong to no mean time.)
+pub fn bus_bandwidth(iterations: &[CollectiveTime]) -> Option<f64> {
+    let (mut kilobits, mut us) = (0.0, 0.0);
+    for (gbps, time) in iterations
+        .iter()
+        .filter_map(|one| one.busbw_gbps.zip(one.time_us))
+    {
+        kilobits += gbps * time;
+        us += time;
+    }
+    (us > 0.0).then(|| kilobits / us)
+}
+
 fn time_of(collective: &Collective, iteration: u32, flows: &[u32], outcome: &Outcome) -> CollectiveTime {
     let records = || flows.iter().map(|&flow| &outcome.flows[flow as usize]);
     let started = records().filter(|flow| flow.status != FlowStatus::NotStarted);
@@ -103,6 +117,18 @@ mod tests {
         close(second.time_us, RING_NS / 1e3);
         close(first.algbw_gbps, 8e5 / RING_NS);
         close(first.busbw_gbps, 1.5 * 8e5 / RING_NS);
+    }
+
+    /// 100 and 50 Gbit/s of the same collective: twice its bytes in three times the shorter time.
+    #[test]
+    fn bandwidth_belongs_to_the_mean_time() {
+        let mut times = run("all-gather = { size = '100KB', iterations = 3 }", "1ms");
+        let rates = [Some((10.0, 100.0)), Some((20.0, 50.0)), None];
+        for (one, rate) in times.iter_mut().zip(rates) {
+            (one.time_us, one.busbw_gbps) = (rate.map(|of| of.0), rate.map(|of| of.1));
+        }
+        assert_eq!(bus_bandwidth(&times), Some(2000.0 / 30.0));
+        assert_eq!(bus_bandwidth(&times[2..]), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ const OUT_OF_HAND: f64 = 0.9;
 /// Bytes that left their sender before it had heard anything of their flow (an acknowledgement, a
 /// notification): nothing could have held them back but how the scheme starts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BeforeFeedback {
+pub struct Unscheduled {
     /// Those bytes, of flows whose scheme reacts to anything.
     pub bytes: u64,
     /// All payload bytes of these flows that were sent, each counted once.
@@ -31,13 +31,13 @@ pub(super) struct Heard {
 
 impl Heard {
     pub(super) fn add(&mut self, flow: &Entry) {
-        self.bytes += flow.sent_unheard;
+        self.bytes += flow.sent_unscheduled;
         self.sent_bytes += flow.sent;
     }
 
     /// `None` if no flow reacts to anything, or sent anything.
-    pub(super) fn share(&self) -> Option<BeforeFeedback> {
-        (self.sent_bytes > 0).then(|| BeforeFeedback {
+    pub(super) fn share(&self) -> Option<Unscheduled> {
+        (self.sent_bytes > 0).then(|| Unscheduled {
             bytes: self.bytes,
             sent_bytes: self.sent_bytes,
             share: self.bytes as f64 / self.sent_bytes as f64,
@@ -55,7 +55,7 @@ pub(super) fn warning(
     spec: &RunSpec,
     outcome: &Outcome,
     flows: &FlowRows,
-    all: Option<BeforeFeedback>,
+    all: Option<Unscheduled>,
 ) -> Option<String> {
     let all = all.filter(|all| all.share > OUT_OF_HAND)?;
     let reacts = reacting(spec);
@@ -92,10 +92,10 @@ mod tests {
         SchemeParams::default().configure("dcqcn").unwrap()
     }
 
-    fn of(input: &Resolved, outcome: &Outcome) -> (Option<BeforeFeedback>, FlowRows) {
+    fn of(input: &Resolved, outcome: &Outcome) -> (Option<Unscheduled>, FlowRows) {
         let flows = sample::rows(input, outcome);
         let (all, _) = Group::all_and_parts(&flows, &reacting(&input.run));
-        (all.before_feedback, flows)
+        (all.unscheduled, flows)
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(of(&input, &outcome).0, None);
         input.run_mut().schemes[0].config = dcqcn();
         // The sample's flows: a quarter of 1000, 20000 and 4000 bytes.
-        let expected = BeforeFeedback {
+        let expected = Unscheduled {
             bytes: 6250,
             sent_bytes: 25_000,
             share: 0.25,
@@ -112,7 +112,7 @@ mod tests {
         let (all, flows) = of(&input, &outcome);
         assert_eq!(all, Some(expected));
         let (_, schemes) = Group::all_and_parts(&flows, &reacting(&input.run));
-        let mice = schemes["none"].labels["mice"].before_feedback;
+        let mice = schemes["none"].labels["mice"].unscheduled;
         assert_eq!(mice.map(|mice| (mice.bytes, mice.sent_bytes)), Some((250, 1000)));
     }
 
@@ -122,7 +122,7 @@ mod tests {
         input.run_mut().schemes[0].config = dcqcn();
         let mut at = |unheard: [u64; 3]| {
             for (record, bytes) in outcome.flows.iter_mut().zip(unheard) {
-                record.sent_unheard = Bytes::new(bytes);
+                record.sent_unscheduled = Bytes::new(bytes);
             }
             let (all, flows) = of(&input, &outcome);
             warning(&input.run, &outcome, &flows, all)

@@ -87,9 +87,9 @@ pub struct FlowRow<'a> {
     /// Payload bytes sent at least once.
     #[serde(default)]
     pub sent_bytes: u64,
-    /// Of these, those that left before the sender had heard anything of the flow.
-    #[serde(default)]
-    pub before_feedback_bytes: u64,
+    /// Of these, the bytes that left before the sender had any feedback on the flow.
+    #[serde(default, alias = "before_feedback_bytes")]
+    pub unscheduled_bytes: u64,
     /// Data packets that came to the receiver marked as congested ("congestion experienced").
     #[serde(default)]
     pub ce_packets: u32,
@@ -125,7 +125,7 @@ impl FlowRow<'_> {
             slowdown: self.slowdown,
             retransmitted_bytes: self.retransmitted_bytes,
             sent_bytes: self.sent_bytes,
-            before_feedback_bytes: self.before_feedback_bytes,
+            unscheduled_bytes: self.unscheduled_bytes,
             ce_packets: self.ce_packets,
             ue_packets: self.ue_packets,
             status: self.status,

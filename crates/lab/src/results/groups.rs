@@ -2,17 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use paceline_fabric::RunSpec;
 use serde::{Deserialize, Serialize};
 
-use super::feedback::{BeforeFeedback, Heard};
+use super::feedback::{Heard, Unscheduled, reacting};
 use super::flows::FlowState;
 use super::marks::FlowMarks;
 use super::rows::{Entry, FlowRows};
 use super::sizes::between_edges;
 use crate::stats::{Distribution, Moments};
+use crate::text::natural_order;
 
 /// Edges of the buckets of flow sizes, in bytes; the last bucket has no upper edge.
 pub const SIZE_EDGES: [u64; 5] = [0, 1_000, 10_000, 100_000, 1_000_000];
+
+/// A summary has the groups of so many labels of a scheme, those with most payload.
+pub const LABELS_MAX: usize = 64;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
+}
 
 /// Number of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,11 +64,11 @@ pub struct Group {
     pub by_size: Vec<SizeBucket>,
     /// Completion times of completed flows, in microseconds.
     pub fct_us: Distribution,
-    /// Mean over completed flows of payload over completion time.
-    pub goodput_gbps: Option<f64>,
-    /// Payload of completed flows over the sum of their completion times.
-    pub rate_mean_gbps: Option<f64>,
-    /// Jain's index over the goodput of completed flows.
+    /// Payload of completed flows over the sum of their completion times: the average rate of an active flow.
+    #[serde(alias = "rate_mean_gbps")]
+    pub rate_while_active_gbps: Option<f64>,
+    /// Jain's index over the goodput of the flows. Rates of flows of several sizes are not comparable, and those of
+    /// completed flows leave out whoever got least: null unless all are of one size and completed.
     pub jain: Option<f64>,
     /// How many never started: their start lies after the end of the run, or they wait for what did not happen.
     #[serde(default)]
@@ -71,12 +81,15 @@ pub struct Group {
     /// Marks of their packets.
     #[serde(default)]
     pub marks: FlowMarks,
-    /// What had left before its sender heard anything; null of flows whose scheme does not react.
-    #[serde(default)]
-    pub before_feedback: Option<BeforeFeedback>,
-    /// The same for each label.
+    /// Bytes that left before their sender had any feedback; null of flows whose scheme does not react.
+    #[serde(default, alias = "before_feedback")]
+    pub unscheduled: Option<Unscheduled>,
+    /// The same for each label; of more than [`LABELS_MAX`] for those with most payload.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, Self>,
+    /// How many labels there are beside these; `labels.csv` has all.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more_labels: u64,
 }
 
 /// What is added up over the flows of a group.
@@ -89,19 +102,23 @@ struct Sums {
     busy_ps: u128,
     retransmitted: u64,
     goodput: Moments,
+    one_size: Option<u64>,
+    several_sizes: bool,
     marks: FlowMarks,
-    before_feedback: Heard,
+    unscheduled: Heard,
 }
 
 impl Sums {
-    fn add(&mut self, flow: &Entry, reacts: bool) {
+    /// `reacts` says of each scheme whether it reacts to anything.
+    fn add(&mut self, flow: &Entry, reacts: &[bool]) {
         self.flows.total += 1;
         self.not_started += u64::from(flow.status == FlowState::NotStarted);
         self.size += flow.size;
+        self.several_sizes |= *self.one_size.get_or_insert(flow.size) != flow.size;
         self.retransmitted += flow.retransmitted;
         self.marks.add(flow);
-        if reacts {
-            self.before_feedback.add(flow);
+        if reacts.get(flow.scheme as usize) == Some(&true) {
+            self.unscheduled.add(flow);
         }
         if flow.status != FlowState::Completed {
             return;
@@ -111,6 +128,26 @@ impl Sums {
         self.busy_ps += u128::from(flow.fct_ps.unwrap_or(0));
         if let Some(goodput) = flow.goodput_gbps() {
             self.goodput.add(goodput);
+        }
+    }
+
+    fn jain(&self) -> Option<f64> {
+        let alike = !self.several_sizes && self.flows.completed == self.flows.total;
+        self.goodput.jain().filter(|_| alike)
+    }
+
+    /// A group without what takes an order of its flows.
+    fn group(&self) -> Group {
+        Group {
+            flows: self.flows,
+            rate_while_active_gbps: (self.busy_ps > 0).then(|| self.bytes as f64 * 8e3 / self.busy_ps as f64),
+            jain: self.jain(),
+            not_started: self.not_started,
+            size_bytes: self.size,
+            retransmitted_bytes: self.retransmitted,
+            marks: self.marks,
+            unscheduled: self.unscheduled.share(),
+            ..Group::default()
         }
     }
 }
@@ -127,8 +164,7 @@ impl Group {
     fn parts(flows: &FlowRows, count: usize, part: impl Fn(&Entry) -> usize, reacts: &[bool]) -> Vec<Self> {
         let mut sums: Vec<Sums> = std::iter::repeat_with(Sums::default).take(count).collect();
         for flow in flows.entries() {
-            let reacts = reacts.get(flow.scheme as usize);
-            sums[part(&flow)].add(&flow, reacts.is_some_and(|&reacts| reacts));
+            sums[part(&flow)].add(&flow, reacts);
         }
         let slowdowns = Self::values(flows, count, &part, |flow| flow.slowdown);
         let mut slowdowns = slowdowns.into_iter().map(Distribution::of);
@@ -139,22 +175,13 @@ impl Group {
             part(flow) * buckets + bucket
         };
         let mut sizes = Self::values(flows, count * buckets, by_size, |flow| flow.slowdown).into_iter();
-        let times = Self::values(flows, count, &part, |flow| Some(flow.fct_ps? as f64 / 1e6));
+        let times = Self::values(flows, count, &part, Entry::fct_us);
         let mut times = times.into_iter().map(Distribution::of);
         let group = |sums: Sums| Self {
-            flows: sums.flows,
             fct_slowdown: slowdowns.next().unwrap_or_default(),
             by_size: between_edges(sizes.by_ref().take(buckets), &SIZE_EDGES),
             fct_us: times.next().unwrap_or_default(),
-            goodput_gbps: sums.goodput.mean(),
-            rate_mean_gbps: (sums.busy_ps > 0).then(|| sums.bytes as f64 * 8e3 / sums.busy_ps as f64),
-            jain: sums.goodput.jain(),
-            not_started: sums.not_started,
-            size_bytes: sums.size,
-            retransmitted_bytes: sums.retransmitted,
-            marks: sums.marks,
-            before_feedback: sums.before_feedback.share(),
-            labels: BTreeMap::new(),
+            ..sums.group()
         };
         sums.into_iter().map(group).collect()
     }
@@ -173,8 +200,17 @@ impl Group {
         values
     }
 
-    /// Of all flows, and the groups of each scheme, and in it of each label.
+    /// Of all flows, and the groups of each scheme, and in it of the labels with most payload.
     pub(super) fn all_and_parts(flows: &FlowRows, reacts: &[bool]) -> (Self, BTreeMap<String, Self>) {
+        let (all, mut groups) = Self::all_and_all_parts(flows, reacts);
+        for group in groups.values_mut() {
+            (group.labels, group.more_labels) = largest(std::mem::take(&mut group.labels));
+        }
+        (all, groups)
+    }
+
+    /// Of all flows, and the groups of each scheme, and in it of each label.
+    fn all_and_all_parts(flows: &FlowRows, reacts: &[bool]) -> (Self, BTreeMap<String, Self>) {
         let all = Self::of(flows, reacts);
         // Parts by name, and those of a flow by its numbers.
         let mut schemes: BTreeMap<&str, usize> = BTreeMap::new();
@@ -217,5 +253,59 @@ impl Group {
             group.labels.insert(label.to_string(), part);
         }
         (all, groups)
+    }
+}
+
+/// The groups of every label of every scheme of a run.
+pub(crate) fn labels_of(spec: &RunSpec, flows: &FlowRows) -> BTreeMap<String, BTreeMap<String, Group>> {
+    let (_, groups) = Group::all_and_all_parts(flows, &reacting(spec));
+    groups
+        .into_iter()
+        .map(|(scheme, group)| (scheme, group.labels))
+        .collect()
+}
+
+/// The labels with most payload, and how many there are beside them.
+fn largest(mut labels: BTreeMap<String, Group>) -> (BTreeMap<String, Group>, u64) {
+    let more = labels.len().saturating_sub(LABELS_MAX);
+    if more > 0 {
+        let mut sizes: Vec<(u64, String)> = labels
+            .iter()
+            .map(|(name, group)| (group.size_bytes, name.clone()))
+            .collect();
+        sizes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| natural_order(&a.1, &b.1)));
+        for (_, name) in &sizes[LABELS_MAX..] {
+            labels.remove(name);
+        }
+    }
+    (labels, more as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    /// Flows of several sizes have no index of fairness, neither have completed ones among others; like ones have.
+    #[test]
+    fn only_like_flows_are_compared() {
+        let (input, outcome) = sample::incast();
+        let rows = sample::rows(&input, &outcome);
+        let jain = |change: &dyn Fn(&mut super::super::flows::FlowRow<'_>)| {
+            let rows = rows.changed(|flows| flows.iter_mut().for_each(|flow| change(flow)));
+            Group::all_and_parts(&rows, &reacting(&input.run)).0.jain
+        };
+        assert_eq!(jain(&|_| {}), None);
+        let complete = |flow: &mut super::super::flows::FlowRow<'_>| {
+            flow.status = FlowState::Completed;
+            flow.fct_ps = Some(1_000_000 * u64::from(1 + flow.flow_id % 2));
+        };
+        assert_eq!(jain(&complete), None);
+        // Rates of 2, 1 and 2.
+        let like = jain(&|flow| {
+            complete(flow);
+            flow.size_bytes = 1_000;
+        });
+        assert!((like.unwrap() - 25.0 / 27.0).abs() < 1e-12, "{like:?}");
     }
 }

@@ -5,27 +5,26 @@ use std::ops::Range;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{PortRef, PortSeries};
-use paceline_fabric::spec::{FlowControl, NodeKind, RunSpec};
+use paceline_fabric::spec::{FlowControl, NodeId, NodeKind, RunSpec};
 use serde::{Deserialize, Serialize};
 
+use super::pauses::{pauses, ports_of};
 use crate::stats::mean;
+use crate::text::port_name;
 
 /// A port and a share of the time, 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PortShare {
-    /// The node that the port belongs to.
-    pub node: u32,
-    /// Its interface, from 1.
-    pub interface: u32,
-    /// The node at the other end.
-    pub peer: u32,
+    /// Its name, as series have it. (Its nodes are no numbers: sweeps take means of numbers.)
+    #[serde(default)]
+    pub port: String,
     /// The share.
     pub share: f64,
 }
 
 /// The share of the time from the first start of a flow to the end of the last in which ports were
 /// sending.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Utilisation {
     /// Ports that sent anything.
     pub ports: u64,
@@ -71,9 +70,7 @@ pub(super) fn utilisation(recorded: &PortSeries, time: &Range<u64>) -> Option<Ut
             .map(|(n, value)| (recorded.begin(n).as_ps(), value))
             .collect();
         Some(PortShare {
-            node: port.node.0,
-            interface: port.interface,
-            peer: port.peer.0,
+            port: port_name(port),
             share: mean_over(&points, time)?,
         })
     };
@@ -104,25 +101,6 @@ fn largest(ports: Vec<PortShare>) -> Option<PortShare> {
     ports.into_iter().rev().max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
-/// The time that a port spent paused.
-#[derive(Clone, Copy, Debug, Default)]
-struct Paused {
-    classes: u8,
-    since: u64,
-    total: u64,
-}
-
-impl Paused {
-    /// Ends all pauses at `at`.
-    fn end(&mut self, at: u64, time: &Range<u64>) {
-        if self.classes != 0 {
-            let within = |at: u64| at.clamp(time.start, time.end);
-            self.total += within(at) - within(self.since);
-            self.classes = 0;
-        }
-    }
-}
-
 /// From the pause and resume frames; `None` without priority flow control, if they were not recorded,
 /// or if no time passed.
 pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> Option<PauseShare> {
@@ -135,13 +113,16 @@ pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) 
     let mut by_tier: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     let mut ports = Vec::new();
     for (node, interface, peer, _) in ports_of(spec) {
-        let total = paused.get(&(node, interface)).map_or(0, |port| port.total);
+        let total = paused.get(&(node, interface)).copied().unwrap_or(0);
         let share = total as f64 / (time.end - time.start) as f64;
         by_tier.entry(tiers[node as usize]).or_default().push(share);
-        ports.push(PortShare {
-            node,
+        let port = PortRef {
+            node: NodeId(node),
             interface,
-            peer,
+            peer: NodeId(peer),
+        };
+        ports.push(PortShare {
+            port: port_name(&port),
             share,
         });
     }
@@ -161,53 +142,27 @@ pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) 
     })
 }
 
-/// How long each port that ever was paused was so; a link that goes down ends the pauses at both ends.
-fn paused_ps(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> BTreeMap<(u32, u32), Paused> {
-    let mut failures: Vec<(u64, (u32, u32))> = Vec::new();
-    for (node, interface, _, link) in ports_of(spec) {
-        let of_link = spec.failures.iter().filter(|failure| failure.link == link);
-        failures.extend(of_link.map(|failure| (failure.at.as_ps(), (node, interface))));
+/// How long each port that ever was paused had some class paused within a time, by node and interface.
+fn paused_ps(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) -> BTreeMap<(u32, u32), u64> {
+    let within = |at: u64| at.clamp(time.start, time.end);
+    let mut of_ports: BTreeMap<(u32, u32), Vec<(u64, u64)>> = BTreeMap::new();
+    for ((node, interface, _), all) in pauses(spec, &outcome.pfc, time.end) {
+        let spans = all.iter().map(|pause| (within(pause.from), within(pause.until)));
+        of_ports.entry((node, interface)).or_default().extend(spans);
     }
-    failures.sort_unstable();
-    let mut failures = failures.into_iter().peekable();
-    let mut ports: BTreeMap<(u32, u32), Paused> = BTreeMap::new();
-    for event in &outcome.pfc {
-        let at = event.at.as_ps();
-        while let Some((down, port)) = failures.next_if(|(down, _)| *down <= at) {
-            ports.entry(port).or_default().end(down, time);
+    let total = |mut spans: Vec<(u64, u64)>| {
+        spans.sort_unstable();
+        let (mut total, mut counted_to) = (0, 0);
+        for (from, until) in spans {
+            total += until.saturating_sub(from.max(counted_to));
+            counted_to = counted_to.max(until);
         }
-        let port = ports.entry((event.node.0, event.interface)).or_default();
-        let class = 1 << (event.class & 7);
-        if event.pause {
-            if port.classes == 0 {
-                port.since = at;
-            }
-            port.classes |= class;
-        } else if port.classes == class {
-            port.end(at, time);
-        } else {
-            port.classes &= !class;
-        }
-    }
-    for (down, port) in failures {
-        ports.entry(port).or_default().end(down, time);
-    }
-    ports.values_mut().for_each(|port| port.end(time.end, time));
-    ports
-}
-
-/// Every port: node, interface from 1 in the order of links, peer, link.
-fn ports_of(spec: &RunSpec) -> Vec<(u32, u32, u32, usize)> {
-    let mut interfaces = vec![0; spec.nodes.len()];
-    let mut ports = Vec::with_capacity(2 * spec.links.len());
-    for (number, link) in spec.links.iter().enumerate() {
-        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
-            let interface = &mut interfaces[node.0 as usize];
-            *interface += 1;
-            ports.push((node.0, *interface, peer.0, number));
-        }
-    }
-    ports
+        total
+    };
+    of_ports
+        .into_iter()
+        .map(|(port, spans)| (port, total(spans)))
+        .collect()
 }
 
 /// The distance of every node from the nearest host, in links.
@@ -234,7 +189,7 @@ fn tiers(spec: &RunSpec) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use paceline_fabric::outcome::PfcEvent;
-    use paceline_fabric::spec::{LinkFailure, NodeId};
+    use paceline_fabric::spec::LinkFailure;
     use paceline_kernel::Time;
 
     use super::*;
@@ -273,10 +228,7 @@ mod tests {
         let tiers: Vec<_> = share.by_tier.iter().map(|t| (t.tier, t.ports, t.mean)).collect();
         assert_eq!(tiers, [(0, 4, 0.1), (1, 4, 0.025)]);
         let worst = share.worst.unwrap();
-        assert_eq!(
-            (worst.node, worst.interface, worst.peer, worst.share),
-            (3, 1, 0, 0.4)
-        );
+        assert_eq!((worst.port.as_str(), worst.share), ("port 3.1->0", 0.4));
         // Only what lies within the time counts.
         let share = pause_share(&input.run, &outcome, &(450 * NS..950 * NS)).unwrap();
         assert_eq!(

@@ -5,6 +5,7 @@ use paceline_fabric::outcome::QueueRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::stats;
+use crate::text::port_name;
 
 /// Queues of switch ports, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -18,14 +19,11 @@ pub struct QueueBytes {
 }
 
 /// The sampled switch port with the largest mean queue.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BusiestPort {
-    /// The switch.
-    pub node: u32,
-    /// Its interface, from 1.
-    pub interface: u32,
-    /// The node at the other end.
-    pub peer: u32,
+    /// Its name, as series have it. (Its nodes are no numbers: sweeps take means of numbers.)
+    #[serde(default)]
+    pub port: String,
     /// Mean queue, in bytes.
     pub mean: f64,
     /// 99th percentile, rounded up to 1000 bytes.
@@ -131,9 +129,7 @@ pub(super) fn busiest_port(queues: &[QueueRecord]) -> Option<BusiestPort> {
     let busiest = longest(queues)?;
     let max = busiest.max.get();
     Some(BusiestPort {
-        node: busiest.port.node.0,
-        interface: busiest.port.interface,
-        peer: busiest.port.peer.0,
+        port: port_name(&busiest.port),
         mean: mean_of(busiest),
         p99: stats::quantile_of_kb_bins(&busiest.histogram_kb, 0.99).map_or(0, |p99| p99.min(max)),
         max,

@@ -265,7 +265,7 @@ mod tests {
             slowdown: None,
             retransmitted_bytes: 0,
             sent_bytes: 0,
-            before_feedback_bytes: 0,
+            unscheduled_bytes: 0,
             ce_packets: 0,
             ue_packets: 0,
             connection: None,

@@ -269,7 +269,7 @@ mod tests {
             slowdown: Some(i as f64),
             retransmitted_bytes: 0,
             sent_bytes: 0,
-            before_feedback_bytes: 0,
+            unscheduled_bytes: 0,
             ce_packets: 0,
             ue_packets: 0,
             status: FlowState::Completed,

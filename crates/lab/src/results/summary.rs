@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collectives::{CollectiveTime, collective_times};
 use super::decisions::DecisionTimes;
-use super::feedback::{BeforeFeedback, reacting};
+use super::feedback::{Unscheduled, reacting};
 use super::flows::{FlowState, IdealFct};
 use super::goodput::GoodputShare;
 use super::groups::{FlowCount, Group, SizeBucket};
@@ -88,10 +88,13 @@ pub struct Summary {
     pub fct_slowdown: Distribution,
     /// The same by size of flow.
     pub by_size: Vec<SizeBucket>,
-    /// Round-trip times, one sample per flow and round trip.
-    pub rtt_us: RttSummary,
-    /// Round-trip times, one sample per acknowledgement.
-    pub rtt_all_us: RttSummary,
+    /// Round-trip times of all acknowledgements.
+    #[serde(alias = "rtt_all_us")]
+    pub rtt_per_ack_us: RttSummary,
+    /// Round-trip times, one sample per flow and round trip, as some papers measure them: the longer a queue is, the
+    /// fewer samples it gives, so their percentiles are below those of [`Self::rtt_per_ack_us`].
+    #[serde(alias = "rtt_us")]
+    pub rtt_per_round_trip_us: RttSummary,
     /// One-way latency of data packets, from the start of their transmission to their receiver; absent unless that was
     /// recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +104,7 @@ pub struct Summary {
     /// How much that is of what the links to the receivers carry of payload; absent unless latencies were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput_share: Option<GoodputShare>,
-    /// Jain's index over the goodput of completed flows.
+    /// Jain's index over the goodput of the flows; null unless all are of one size and completed.
     pub jain: Option<f64>,
     /// Queues of switch ports.
     pub queue_bytes: QueueBytes,
@@ -132,18 +135,20 @@ pub struct Summary {
     pub retransmitted_bytes: u64,
     /// Bytes on links that are not data packets.
     pub control_overhead_bytes: u64,
-    /// What had left before its sender had heard anything of its flow, and how much that is of all: null if
+    /// Bytes that left before their sender had any feedback on their flow, and how much that is of all: null if
     /// no flow's scheme reacts to anything.
-    #[serde(default)]
-    pub before_feedback: Option<BeforeFeedback>,
+    #[serde(default, alias = "before_feedback")]
+    pub unscheduled: Option<Unscheduled>,
     /// The flows of each scheme, and in it of each label.
     pub schemes: BTreeMap<String, Group>,
     /// Completion times of completed flows, in microseconds.
     pub fct_us: Distribution,
     /// From the first start to the last completion, in microseconds.
-    pub finish_us: Option<f64>,
-    /// Payload of completed flows over the sum of their completion times.
-    pub rate_mean_gbps: Option<f64>,
+    #[serde(alias = "finish_us")]
+    pub makespan_us: Option<f64>,
+    /// Payload of completed flows over the sum of their completion times: the average rate of an active flow.
+    #[serde(alias = "rate_mean_gbps")]
+    pub rate_while_active_gbps: Option<f64>,
     /// Round-trip time of the empty network, in microseconds.
     pub base_rtt_us: f64,
     /// Bandwidth-delay product of the network.
@@ -185,8 +190,6 @@ pub struct Summary {
 /// Goodput in Gbit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Goodput {
-    /// Mean over completed flows of payload over completion time.
-    pub mean_per_flow: Option<f64>,
     /// Payload delivered over the time from the first start to the last completion (to the end of
     /// the run when flows were still under way).
     pub aggregate: Option<f64>,
@@ -195,10 +198,14 @@ pub struct Goodput {
 /// Priority flow control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pfc {
-    /// Pause frames received.
+    /// Pauses of a (port, class) that began.
     pub pauses: u64,
+    /// Pause frames received: those that begin a pause and those that renew one.
+    #[serde(default)]
+    pub pause_frames: u64,
     /// Resume frames received.
-    pub resumes: u64,
+    #[serde(alias = "resumes")]
+    pub resume_frames: u64,
     /// Time that (port, class) pairs spent paused, summed.
     pub paused_s: f64,
 }
@@ -293,7 +300,7 @@ pub fn summarise(
     let hops = counters.packet_hops();
     let collectives = collective_times(input, outcome);
     let jobs = job_times(input, &collectives);
-    let mut warnings = checks::warnings(input, outcome, flows, all.before_feedback, status);
+    let mut warnings = checks::warnings(input, outcome, flows, all.unscheduled, status);
     warnings.extend(iterations::warnings(input, &jobs, &collectives));
     Summary {
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -313,20 +320,18 @@ pub fn summarise(
         ideal_fct: IdealFct::of(&input.run),
         fct_slowdown: all.fct_slowdown,
         by_size: all.by_size,
-        rtt_us: RttSummary::of(&outcome.rtt),
-        rtt_all_us: RttSummary::of(&outcome.rtt_all),
+        rtt_per_ack_us: RttSummary::of(&outcome.rtt_per_ack),
+        rtt_per_round_trip_us: RttSummary::of(&outcome.rtt_per_round_trip),
         latency_us: outcome.latency.as_ref().map(RttSummary::of),
         goodput_share: (outcome.latency.as_ref().zip(goodput))
             .and_then(|(_, gbps)| GoodputShare::of(&input.run, flows, gbps)),
-        goodput_gbps: Goodput {
-            mean_per_flow: all.goodput_gbps,
-            aggregate: goodput,
-        },
+        goodput_gbps: Goodput { aggregate: goodput },
         jain: all.jain,
         queue_bytes: queue_bytes(outcome),
         pfc: Pfc {
             pauses: counters.pauses,
-            resumes: counters.resumes,
+            pause_frames: counters.pause_frames,
+            resume_frames: counters.resume_frames,
             paused_s: match input.run.is_under_credits() {
                 true => 0.0,
                 false => counters.paused_ps as f64 / 1e12,
@@ -348,12 +353,12 @@ pub fn summarise(
         tied_drops: outcome.ties.drops,
         retransmitted_bytes: counters.retransmitted_bytes,
         control_overhead_bytes: counters.control_bytes,
-        before_feedback: all.before_feedback,
+        unscheduled: all.unscheduled,
         schemes,
         fct_us: all.fct_us,
-        finish_us: (busy.as_ref().zip(busy_with.last_end))
+        makespan_us: (busy.as_ref().zip(busy_with.last_end))
             .map(|(busy, last)| (last - busy.start) as f64 / 1e6),
-        rate_mean_gbps: all.rate_mean_gbps,
+        rate_while_active_gbps: all.rate_while_active_gbps,
         base_rtt_us: outcome.base_rtt.as_us_f64(),
         bdp_bytes: outcome.bdp.get(),
         standstill: outcome.standstill.as_ref().map(Standstill::of),
@@ -403,8 +408,9 @@ totals! {
     notices: "Packets that switches sent to senders about congestion.",
     nacks: "Negative acknowledgements sent.",
     timeouts: "Retransmission timeouts.",
-    pauses: "PFC pause frames received.",
-    resumes: "PFC resume frames received.",
+    pauses: "Pauses of a (port, class) that began.",
+    pause_frames: "PFC pause frames received: those that begin a pause and those that renew one.",
+    resume_frames: "PFC resume frames received.",
     paused_ps: "Picoseconds that (port, class) pairs spent paused, summed.",
     retransmitted_bytes: "Payload bytes sent more than once.",
 }
@@ -438,12 +444,11 @@ mod tests {
         // Flow 0: 1000 B in 10 us against 5 us. Flow 1: 20 KB in 6 us against 8 us: not below 1.
         assert_eq!(s.fct_slowdown.mean, Some(1.5));
         assert_eq!(s.fct_us.mean, Some(8.0));
-        // 0.8 and 26.667 Gbit/s; 168 kbit in 16 us.
-        assert!((s.goodput_gbps.mean_per_flow.unwrap() - 13.733_333).abs() < 1e-5);
-        assert_eq!(s.rate_mean_gbps, Some(10.5));
+        // 168 kbit in 16 us.
+        assert_eq!(s.rate_while_active_gbps, Some(10.5));
         // The third flow is unfinished with 4000 B delivered: 25 KB until the end, 100 us after the start.
         assert_eq!(s.goodput_gbps.aggregate, Some(2.0));
-        assert_eq!(s.finish_us, Some(10.0));
+        assert_eq!(s.makespan_us, Some(10.0));
         assert_eq!(s.schemes.len(), 1);
         assert_eq!(
             s.schemes["none"].labels["mice"].flows,
@@ -452,7 +457,7 @@ mod tests {
                 completed: 1
             }
         );
-        assert_eq!(s.busiest_port.unwrap().interface, 2);
+        assert_eq!(s.busiest_port.unwrap().port, "port 0.2->2");
     }
 
     #[test]
@@ -463,11 +468,9 @@ mod tests {
         outcome.completions.clear();
         outcome.queues.clear();
         let s = sample::summarised(&input, &outcome, Machine::default());
-        assert_eq!((s.fct_slowdown.p99, s.jain, s.finish_us), (None, None, None));
-        assert_eq!(
-            (s.goodput_gbps.aggregate, s.queue_bytes.mean, s.busiest_port),
-            (None, None, None)
-        );
+        assert_eq!((s.fct_slowdown.p99, s.jain, s.makespan_us), (None, None, None));
+        assert_eq!((s.goodput_gbps.aggregate, s.queue_bytes.mean), (None, None));
+        assert_eq!(s.busiest_port, None);
         assert!(serde_json::to_string(&s).unwrap().contains("\"jain\":null"));
     }
 }

@@ -84,11 +84,6 @@ impl Moments {
         self.squares += sample * sample;
     }
 
-    /// As [`mean`].
-    pub(crate) fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64)
-    }
-
     /// As [`jain`].
     pub(crate) fn jain(&self) -> Option<f64> {
         (self.squares > 0.0).then(|| self.sum * self.sum / (self.count as f64 * self.squares))

@@ -82,6 +82,16 @@ impl SweepData {
         self.plan.seeds.len() > 1 && all.len() == self.plan.seeds.len() && all.windows(2).all(same)
     }
 
+    /// Whether a point can be compared with others: no run of it failed or left flows unfinished, which would make its
+    /// completion times look better than they are.
+    pub fn point_is_comparable(&self, point: usize) -> bool {
+        let mut rows = (0..self.plan.seeds.len()).filter_map(|repeat| self.row(point, repeat));
+        rows.all(|row| {
+            let whole = |summary: &Summary| summary.flows.completed == summary.flows.total;
+            row.summary.as_ref().is_some_and(whole)
+        })
+    }
+
     /// A quantity of a point's finished runs, with their seeds; runs that do not have it are left out.
     pub fn values(&self, point: usize, metric: impl Fn(&Summary) -> Option<f64>) -> Vec<(u64, f64)> {
         let summaries = self.summaries(point);

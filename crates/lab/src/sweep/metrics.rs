@@ -59,3 +59,29 @@ fn walk(path: &str, value: &Value, found: &mut Vec<Metric>) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    /// Means over seeds are taken of all numbers: what names something must not be one.
+    #[test]
+    fn names_are_no_numbers() {
+        let (input, outcome) = sample::incast();
+        let summary = sample::summarised(&input, &outcome, crate::results::Machine::default());
+        let found = metrics(&summary);
+        let names = ["node", "interface", "peer", "flow", "host", "port", "by", "id"];
+        let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
+        let bad: Vec<&Metric> = found
+            .iter()
+            .filter(|(path, _)| names.contains(&&*last(path)))
+            .collect();
+        assert!(bad.is_empty(), "{bad:?}");
+        let known = |wanted: &str| found.iter().any(|(path, _)| path == wanted);
+        assert!(
+            known("busiest_port.mean") && known("pause_share.worst.share"),
+            "{found:?}"
+        );
+    }
+}

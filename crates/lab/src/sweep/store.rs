@@ -168,6 +168,12 @@ fn fits(folder: &Path, plan: &Plan) -> Result<bool, SweepError> {
             old.scenario, plan.scenario
         )));
     }
+    if !goes_on(folder, plan) {
+        return Err(SweepError::Refused(format!(
+            "{place} holds a sweep over another grid, some runs of which are not in this one: its tables would be \
+             replaced. Choose another folder with --out, or start again there with --force"
+        )));
+    }
     Ok(!old.same_as(plan))
 }
 

@@ -1,5 +1,7 @@
 //! A sweep on a terminal: a row per point, means over the seeds.
 
+use std::collections::BTreeSet;
+
 use super::{Row, Status, SweepData};
 use crate::results::Summary;
 use crate::stats::{self, CONFIDENCE};
@@ -76,11 +78,18 @@ fn unit_of_bytes(bytes: f64) -> (f64, &'static str) {
     }
 }
 
+/// A table has about so many rows; of a larger grid it has the two ends.
+const ROWS_MAX: usize = 40;
+
 /// The table of a sweep: a row per point of the grid, the mean over its seeds and half the width of
 /// its 95 % interval; beneath it, where the scheme varies, the differences between schemes seed by
-/// seed.
+/// seed. Of a large grid it has the points with the smallest and the largest 99th percentiles of slowdowns.
 pub fn table(data: &SweepData) -> String {
-    let points: Vec<usize> = (0..data.plan.points.len()).collect();
+    let all = data.plan.points.len();
+    let points = ends((0..all).collect(), |&point| {
+        let values = data.values(point, MAIN.of);
+        stats::mean(&values.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+    });
     let mut columns = axes(data, &points, None);
     columns.push(Column::right(
         "",
@@ -97,10 +106,51 @@ pub fn table(data: &SweepData) -> String {
         columns.push(Column::right(quantity.group, quantity.name, cells));
     }
     let mut text = render(&columns);
+    if points.len() < all {
+        text.push_str(&format!(
+            "the smallest and the largest of FCT slowdown {}; ... and {} more, in points.csv\n",
+            MAIN.name,
+            all - points.len()
+        ));
+    }
     if data.plan.seeds.len() > 1 {
         text.push_str("mean over the seeds ± half the width of its 95 % interval\n");
     }
+    if points.iter().any(|&point| data.point_is_fixed(point)) {
+        text.push_str("1 run: the seed changes nothing there\n");
+    }
+    if points.iter().any(|&point| !data.point_is_comparable(point)) {
+        text.push_str("!: a run failed or left flows unfinished, and the point is not compared\n");
+    }
     text + &differences(data)
+}
+
+/// The quantity by which points are put in order.
+const MAIN: &Quantity = &QUANTITIES[1];
+
+/// All of a few; of many those with the smallest and the largest values, in the order in which they were.
+fn ends<T>(all: Vec<T>, value: impl Fn(&T) -> Option<f64>) -> Vec<T> {
+    if all.len() <= ROWS_MAX + ROWS_MAX / 4 {
+        return all;
+    }
+    let values: Vec<Option<f64>> = all.iter().map(value).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    // What has no value comes between them.
+    let rank = |&i: &usize| values[i].unwrap_or(0.0);
+    order.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    let (with, without): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|&i| values[i].is_some());
+    let half = with.len() / 2;
+    let order = [&with[..half], &without[..], &with[half..]].concat();
+    let kept: BTreeSet<usize> = order[..ROWS_MAX / 2]
+        .iter()
+        .chain(&order[order.len() - ROWS_MAX / 2..])
+        .copied()
+        .collect();
+    let numbered = all.into_iter().enumerate();
+    numbered
+        .filter(|(i, _)| kept.contains(i))
+        .map(|(_, one)| one)
+        .collect()
 }
 
 /// A column per axis, but for that of one number.
@@ -132,10 +182,15 @@ fn runs(data: &SweepData, point: usize) -> String {
     let rows: Vec<&Row> = (0..all).filter_map(|repeat| data.row(point, repeat)).collect();
     let completed = rows.iter().filter(|row| row.status == Status::Completed).count();
     let failed = rows.len() - completed;
-    match (completed == all, failed) {
+    let text = match (completed == all, failed) {
+        (true, _) if data.point_is_fixed(point) => "1".to_string(),
         (true, _) => all.to_string(),
         (false, 0) => format!("{completed}/{all}"),
         (false, failed) => format!("{completed}/{all}, {failed} failed"),
+    };
+    match data.point_is_comparable(point) {
+        true => text,
+        false => text + " !",
     }
 }
 
@@ -187,10 +242,15 @@ fn differences(data: &SweepData) -> String {
     let firsts: Vec<usize> = (0..points.len())
         .filter(|&i| points[i].values[axis] == 0)
         .collect();
+    let count = firsts.len();
     let stride: usize = axes_of[axis + 1..]
         .iter()
         .map(|other| other.values.len())
         .product();
+    let firsts = ends(firsts, |&first| {
+        let values = data.values(first, MAIN.of);
+        stats::mean(&values.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
+    });
     let mut columns = axes(data, &firsts, Some(axis));
     let mut any = false;
     for (i, scheme) in schemes.iter().enumerate().skip(1) {
@@ -205,14 +265,21 @@ fn differences(data: &SweepData) -> String {
     if !any {
         return String::new();
     }
+    let more = match count - firsts.len() {
+        0 => String::new(),
+        more => format!("... and {more} more: the runs are in results.csv\n"),
+    };
     format!(
-        "\nFCT slowdown minus that of {} with the same flows (* where the 95 % interval is on one side of 0):\n{}",
+        "\nFCT slowdown minus that of {} with the same flows (* where the 95 % interval is on one side of 0):\n{}{more}",
         schemes[0],
         render(&columns)
     )
 }
 
 fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Quantity) -> Option<String> {
+    if !data.point_is_comparable(first) || !data.point_is_comparable(other) {
+        return None;
+    }
     let (first, other) = (data.values(first, quantity.of), data.values(other, quantity.of));
     let pairs = first.iter().filter_map(|&(seed, a)| {
         let (_, b) = other.iter().find(|(theirs, _)| *theirs == seed)?;

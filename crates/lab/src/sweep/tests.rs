@@ -316,4 +316,15 @@ fn a_table_of_means_and_differences() {
         }
     }
     insta::assert_snapshot!(super::table(&data));
+    // With flows unfinished a point has its mark, and no differences.
+    let id = data.plan.points[2].runs[0].clone();
+    let summary = data.rows.get_mut(&id).unwrap().summary.as_mut().unwrap();
+    summary.flows.completed -= 1;
+    let text = super::table(&data);
+    assert_eq!(text.matches(" !").count(), 1, "{text}");
+    assert!(
+        text.contains("!: a run failed or left flows unfinished"),
+        "{text}"
+    );
+    assert!(!data.point_is_comparable(2) && data.point_is_comparable(0));
 }

@@ -1,12 +1,16 @@
 //! Tables of what runs are made of: labels, collectives, jobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Column, render};
+use crate::files::LABELS;
 use crate::metrics::done;
-use crate::results::{CollectiveTime, FlowCount, FlowMarks, Group, Summary};
-use crate::stats::{self, Distribution};
-use crate::text::{bytes, duration_us, number};
+use crate::results::{CollectiveTime, FlowCount, FlowMarks, Group, Summary, bus_bandwidth};
+use crate::stats::Distribution;
+use crate::text::{bytes, duration_us, natural_order, number};
+
+/// The file that has every iteration.
+const SUMMARY: &str = "summary.json";
 
 /// A table with a title, for a terminal or a page. The first column is of names, the others are of numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,32 +21,63 @@ pub struct Detail {
     pub head: Vec<&'static str>,
     /// The rows' cells.
     pub rows: Vec<Vec<String>>,
+    /// What is not in it, and where it is.
+    pub more: Option<More>,
 }
 
+/// What a table leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct More {
+    /// How many names have no rows.
+    pub count: u64,
+    /// The file that has all.
+    pub file: &'static str,
+}
+
+impl More {
+    /// `... and 256 more, in labels.csv`.
+    pub fn text(&self) -> String {
+        format!("... and {} more, in {}", self.count, self.file)
+    }
+}
+
+/// A terminal shows about so many rows of a table.
+pub const ROWS_OF_TERMINAL: usize = 24;
+/// A page shows about so many.
+pub const ROWS_OF_PAGE: usize = 60;
+
 /// The tables that there is something to put into, with a row for each label, collective and job in each of `runs`,
-/// which have these names. What has not begun comes last.
-pub fn details(runs: &[&Summary], names: &[String]) -> Vec<Detail> {
+/// which have these names. What has not begun comes last. A table of many more than `limit` rows keeps those that
+/// weigh most.
+pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail> {
     let several = runs.len() > 1;
     let all = [labels(runs), collectives(runs), jobs(runs)];
     let mut tables = Vec::new();
-    for (mut head, mut rows, title) in all {
-        if rows.is_empty() {
+    for mut table in all {
+        if table.rows.is_empty() {
             continue;
         }
-        let mut order = BTreeMap::new();
-        for (i, row) in rows.iter().enumerate() {
-            order.entry(row.name.clone()).or_insert(i);
+        let left_out = table.keep_heaviest((limit / runs.len()).max(ROWS_MIN));
+        let more = (left_out + table.unknown > 0).then_some(More {
+            count: left_out + table.unknown,
+            file: table.file,
+        });
+        let Table {
+            mut head,
+            mut rows,
+            title,
+            ..
+        } = table;
+        let mut order: BTreeMap<String, usize> = BTreeMap::new();
+        for row in &rows {
+            let next = order.len();
+            order.entry(row.name.clone()).or_insert(next);
         }
-        let keys: Vec<_> = rows
-            .iter()
-            .map(|row| (!row.begun, order[&row.name], row.run))
-            .collect();
-        let mut keyed: Vec<_> = keys.into_iter().zip(rows.drain(..)).collect();
-        keyed.sort_by_key(|(key, _)| *key);
+        rows.sort_by_key(|row| (!row.begun, order[&row.name], row.run));
         if several {
             head.insert(1, "run");
         }
-        let cells = |(_, row): (_, Row)| {
+        let cells = |row: Row| {
             let mut cells = vec![row.name];
             if several {
                 cells.push(names[row.run].clone());
@@ -50,8 +85,13 @@ pub fn details(runs: &[&Summary], names: &[String]) -> Vec<Detail> {
             cells.extend(row.cells);
             cells
         };
-        let rows = keyed.into_iter().map(cells).collect();
-        tables.push(Detail { title, head, rows });
+        let rows = rows.into_iter().map(cells).collect();
+        tables.push(Detail {
+            title,
+            head,
+            rows,
+            more,
+        });
     }
     tables
 }
@@ -65,7 +105,11 @@ pub fn details_text(tables: &[Detail]) -> String {
             _ => Column::right("", name, cells(i)),
         };
         let columns: Vec<_> = detail.head.iter().enumerate().map(column).collect();
-        format!("\n{}\n{}", detail.title, render(&columns))
+        let more = detail
+            .more
+            .as_ref()
+            .map_or_else(String::new, |more| more.text() + "\n");
+        format!("\n{}\n{}{more}", detail.title, render(&columns))
     };
     tables.iter().map(table).collect()
 }
@@ -77,12 +121,50 @@ struct Row {
     run: usize,
     /// Whether any of it started.
     begun: bool,
+    /// How much it matters among others.
+    weight: f64,
     cells: Vec<String>,
 }
 
-type Rows = (Vec<&'static str>, Vec<Row>, &'static str);
+/// Of each run at least so many rows are kept, and no fewer are left out.
+pub(super) const ROWS_MIN: usize = 4;
 
-fn labels(runs: &[&Summary]) -> Rows {
+struct Table {
+    title: &'static str,
+    head: Vec<&'static str>,
+    rows: Vec<Row>,
+    /// The file that has all rows, and those that summaries leave out.
+    file: &'static str,
+    unknown: u64,
+}
+
+impl Table {
+    /// Leaves the rows of so many names; how many others there were.
+    fn keep_heaviest(&mut self, names: usize) -> u64 {
+        let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+        for row in &self.rows {
+            let weight = weights.entry(&row.name).or_default();
+            *weight = weight.max(row.weight);
+        }
+        let Some((kept, left_out)) = heaviest(weights, names) else {
+            return 0;
+        };
+        self.rows.retain(|row| kept.contains(&row.name));
+        left_out
+    }
+}
+
+/// The `count` names of most weight, and how many others there are; nothing if these are only a few: rows are better than
+/// a line about them.
+pub(super) fn heaviest(weights: BTreeMap<&str, f64>, count: usize) -> Option<(BTreeSet<String>, u64)> {
+    let left_out = weights.len().checked_sub(count).filter(|&more| more > ROWS_MIN)?;
+    let mut order: Vec<(&str, f64)> = weights.into_iter().collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| natural_order(a.0, b.0)));
+    let kept = order[..count].iter().map(|(name, _)| name.to_string());
+    Some((kept.collect(), left_out as u64))
+}
+
+fn labels(runs: &[&Summary]) -> Table {
     let mut rows = Vec::new();
     let detects = runs.iter().any(|run| run.detection.is_some());
     for (run, summary) in runs.iter().enumerate() {
@@ -103,6 +185,8 @@ fn labels(runs: &[&Summary]) -> Rows {
     if !rows.iter().any(|row| row.name != rows[0].name) {
         rows.clear();
     }
+    rows.sort_by(|a, b| natural_order(&a.name, &b.name));
+    let unknown = |run: &&Summary| run.schemes.values().map(|group| group.more_labels).sum();
     let mut head = vec![
         "label",
         "flows done",
@@ -115,7 +199,13 @@ fn labels(runs: &[&Summary]) -> Rows {
     if detects {
         head.extend(["CE packets", "CE flows", "UE packets", "UE flows"]);
     }
-    (head, rows, "by label")
+    Table {
+        title: "by label",
+        head,
+        rows,
+        file: LABELS,
+        unknown: runs.iter().map(unknown).max().unwrap_or(0),
+    }
 }
 
 /// `detects` where the marks of its packets are told, too.
@@ -131,6 +221,7 @@ fn label_row(name: String, run: usize, group: &Group, detects: bool) -> Row {
         name,
         run,
         begun: group.not_started < group.flows.total,
+        weight: group.size_bytes as f64,
         cells: vec![
             of(group.flows),
             group.not_started.to_string(),
@@ -144,7 +235,7 @@ fn label_row(name: String, run: usize, group: &Group, detects: bool) -> Row {
     row
 }
 
-fn collectives(runs: &[&Summary]) -> Rows {
+fn collectives(runs: &[&Summary]) -> Table {
     let mut rows = Vec::new();
     for (run, summary) in runs.iter().enumerate() {
         for iterations in summary.collectives.chunk_by(|a, b| a.label == b.label) {
@@ -160,26 +251,34 @@ fn collectives(runs: &[&Summary]) -> Rows {
                 name: iterations[0].label.clone(),
                 run,
                 begun: iterations[0].start_s.is_some(),
+                weight: times.mean.unwrap_or(0.0),
                 cells: vec![
                     of(ended),
                     duration_us(times.mean),
                     duration_us(times.p99),
-                    number(stats::mean(&with(|time| time.busbw_gbps))),
+                    number(bus_bandwidth(iterations)),
                 ],
             });
         }
     }
     let head = vec!["collective", "iterations done", "time mean", "p99", "bus Gbit/s"];
-    (head, rows, "by collective")
+    Table {
+        title: "by collective",
+        head,
+        rows,
+        file: SUMMARY,
+        unknown: 0,
+    }
 }
 
-fn jobs(runs: &[&Summary]) -> Rows {
+fn jobs(runs: &[&Summary]) -> Table {
     let mut rows = Vec::new();
     for (run, summary) in runs.iter().enumerate() {
         rows.extend(summary.jobs.iter().map(|job| Row {
             name: job.label.clone(),
             run,
             begun: summary.simulated_s > job.start_s,
+            weight: job.iteration_us.mean.unwrap_or(0.0),
             cells: vec![
                 job.ranks.to_string(),
                 of(job.iterations),
@@ -197,7 +296,13 @@ fn jobs(runs: &[&Summary]) -> Rows {
         "p99",
         "communication",
     ];
-    (head, rows, "by job")
+    Table {
+        title: "by job",
+        head,
+        rows,
+        file: SUMMARY,
+        unknown: 0,
+    }
 }
 
 /// "all 5", or "1 of 5".
@@ -228,10 +333,39 @@ mod tests {
     fn what_runs_are_made_of() {
         let name = |text: &str| text.to_string();
         let (whole, half) = (run("hpcc", "2ms"), run("hpcc", "60us"));
-        let one = details_text(&details(&[&half], &[name("hpcc")]));
-        let two = details_text(&details(&[&whole, &half], &[name("whole"), name("half")]));
+        let one = details_text(&details(&[&half], &[name("hpcc")], ROWS_OF_TERMINAL));
+        let two = details_text(&details(
+            &[&whole, &half],
+            &[name("whole"), name("half")],
+            ROWS_OF_TERMINAL,
+        ));
         insta::assert_snapshot!("details", format!("{one}\n---\n{two}"));
-        assert!(details(&[&run_of_one_label()], &[name("none")]).is_empty());
+        assert!(details(&[&run_of_one_label()], &[name("none")], ROWS_OF_TERMINAL).is_empty());
+    }
+
+    /// Of many labels those with most payload are shown, in the order of their numbers; the rest is told of.
+    #[test]
+    fn many_labels_are_bounded() {
+        let flow = |i: usize| {
+            let size = if i % 10 == 7 { 9 } else { 1 };
+            format!("[[workload]]\nlabel = 'port {i}'\nflows = [{{ src = 1, dst = 2, size = '{size}KB' }}]\n")
+        };
+        let flows: String = (0..300).map(flow).collect();
+        let text = format!("[topology.star]\nhosts = 2\n[cc]\nscheme = 'none'\n{flows}");
+        let input = load_text("test.toml", &text, &Overrides::default()).unwrap();
+        let run = execute(&input, &mut |_| Control::Continue).unwrap().summary;
+        assert_eq!(run.schemes["none"].labels.len(), crate::results::LABELS_MAX);
+        let tables = details(&[&run], &["none".to_string()], ROWS_OF_TERMINAL);
+        let names: Vec<&str> = tables[0].rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!((names.len(), names[0], names[23]), (24, "port 7", "port 237"));
+        let text = details_text(&tables);
+        assert!(text.ends_with("... and 276 more, in labels.csv\n"), "{text}");
+        let two = details(
+            &[&run, &run],
+            &["a".to_string(), "b".to_string()],
+            ROWS_OF_TERMINAL,
+        );
+        assert_eq!(two[0].rows.len(), 24);
     }
 
     fn run_of_one_label() -> Summary {

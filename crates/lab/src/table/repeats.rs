@@ -1,11 +1,14 @@
 //! Repeats with several seeds.
 
-use super::{Column, Detail, details_text, render};
+use std::collections::BTreeMap;
+
+use super::details::{ROWS_MIN, heaviest};
+use super::{Column, Detail, More, ROWS_OF_TERMINAL, details_text, render};
 use crate::metrics::{METRICS, Metric, occasional};
 use crate::repeats::{OfScheme, PairedSchemes, Repeats};
 use crate::results::FlowPairs;
 use crate::stats::{Interval, Paired};
-use crate::text::{duration_us, number};
+use crate::text::{duration_us, natural_order, number};
 
 /// Means over seeds with their intervals, and how each scheme differs from the first.
 pub fn repeats(all: &Repeats, width: usize) -> String {
@@ -19,7 +22,7 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
         "mean over {} seeds ({seeds}) ± half the width of its {percent}% confidence interval\n",
         all.repeats
     ));
-    text.push_str(&details_text(jobs(all).as_slice()));
+    text.push_str(&details_text(jobs(all, ROWS_OF_TERMINAL).as_slice()));
     for other in &all.paired {
         text.push_str(&format!(
             "\n{} against {}, seed by seed, with {percent}% confidence intervals\n{}",
@@ -41,11 +44,24 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
     text
 }
 
-/// How long the iterations of jobs took under each scheme, and against the first.
-pub fn jobs(all: &Repeats) -> Option<Detail> {
-    let mut labels: Vec<&String> = all.intervals.iter().flat_map(|of| of.jobs.keys()).collect();
-    labels.sort_unstable();
-    labels.dedup();
+/// How long the iterations of jobs took under each scheme, and against the first. A table of many more than `limit` rows
+/// keeps the jobs with the longest iterations.
+pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
+    let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+    for (label, job) in all.intervals.iter().flat_map(|of| &of.jobs) {
+        let weight = weights.entry(label).or_default();
+        *weight = weight.max(job.iteration_us.mean);
+    }
+    let mut labels: Vec<String> = weights.keys().map(|label| (*label).to_string()).collect();
+    labels.sort_by(|a, b| natural_order(a, b));
+    let found = heaviest(weights, (limit / all.intervals.len().max(1)).max(ROWS_MIN));
+    let more = found.map(|(kept, count)| {
+        labels.retain(|label| kept.contains(label));
+        More {
+            count,
+            file: "comparison.json",
+        }
+    });
     let against = |scheme: &str, label: &str| {
         let other = all.paired.iter().find(|other| other.scheme == scheme)?;
         let paired = other.jobs.get(label)?;
@@ -78,7 +94,7 @@ pub fn jobs(all: &Repeats) -> Option<Detail> {
     };
     let pairs = labels
         .iter()
-        .flat_map(|label| all.intervals.iter().map(|of| (*label, of)));
+        .flat_map(|label| all.intervals.iter().map(move |of| (label, of)));
     let rows: Vec<_> = pairs.filter_map(row).collect();
     (!rows.is_empty()).then(|| Detail {
         title: "by job, mean over the seeds",
@@ -90,6 +106,7 @@ pub fn jobs(all: &Repeats) -> Option<Detail> {
             "iteration against the first scheme",
         ],
         rows,
+        more,
     })
 }
 

@@ -7,7 +7,7 @@ fn summaries() -> [Summary; 2] {
     let a = sample::summarised(&input, &outcome, Machine::default());
     input.scheme = "dcqcn-win".into();
     outcome.counters.pauses = 12_345;
-    outcome.rtt = sample::rtt(&[4_100, 2_000_000]);
+    outcome.rtt_per_ack = sample::rtt(&[4_100, 2_000_000]);
     [a, sample::summarised(&input, &outcome, Machine::default())]
 }
 

@@ -10,7 +10,7 @@ use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
 use super::{CloseLook, Slow, Why, nothing_to_tell, slowest};
 use crate::files::{FlowTime, ReadError, RunData, flow_times};
-use crate::results::{FlowRow, FlowRows, FlowState, RunStatus};
+use crate::results::{FlowRow, FlowRows, FlowState, IdealFct, RunStatus};
 use crate::run::{Finished, RunError};
 
 /// What is asked.
@@ -68,6 +68,8 @@ impl From<Diagnostics> for AskError {
 pub struct FlowAnswer {
     row: FlowRow<'static>,
     known: Known,
+    /// What its run's slowdowns are over.
+    ideal: IdealFct,
     /// Whether the run was stopped that was made for it.
     pub partial: bool,
 }
@@ -85,17 +87,20 @@ impl FlowAnswer {
     /// Where its time went.
     pub fn why(&self) -> Why<'_> {
         let why = match &self.known {
-            Known::Times(times) => Why::new(&self.row, times),
-            Known::Look(look) => Why::close(&self.row, look),
-            Known::Nothing(fidelity, end_ps) => Some(Why::unaccounted(&self.row, *end_ps, fidelity)),
+            Known::Times(times) => Why::new(&self.row, times, self.ideal),
+            Known::Look(look) => Why::close(&self.row, look, self.ideal),
+            Known::Nothing(fidelity, end_ps) => {
+                Some(Why::unaccounted(&self.row, *end_ps, fidelity, self.ideal))
+            }
         };
         why.expect("an answer has an account")
     }
 
-    fn new(row: &FlowRow<'_>, known: Known) -> Self {
+    fn new(row: &FlowRow<'_>, known: Known, ideal: IdealFct) -> Self {
         Self {
             row: row.clone().into_owned(),
             known,
+            ideal,
             partial: false,
         }
     }
@@ -148,9 +153,10 @@ impl Question<'_> {
     /// A flow of a run that has a folder.
     fn of_finished(&self, flow: u32, data: &RunData, asker: &mut dyn Asker) -> Result<FlowAnswer, AskError> {
         let row = &find(&data.flows, flow)?;
+        let ideal = data.summary.ideal_fct;
         if !data.fidelity().accounts() {
             let known = Known::Nothing(data.fidelity().name(), data.end_ps());
-            return Ok(FlowAnswer::new(row, known));
+            return Ok(FlowAnswer::new(row, known, ideal));
         }
         let times = data.flow_times.iter().filter(|time| time.flow_id == flow);
         let times: Vec<FlowTime> = times.cloned().collect();
@@ -158,7 +164,7 @@ impl Question<'_> {
         // To its end an interrupted run would be another one.
         let partial = data.summary.status == RunStatus::Partial;
         if known && (self.brief || partial) {
-            return Ok(FlowAnswer::new(row, Known::Times(times)));
+            return Ok(FlowAnswer::new(row, Known::Times(times), ideal));
         }
         if !known && self.brief {
             return Err(AskError::Refused(format!(
@@ -168,9 +174,9 @@ impl Question<'_> {
         }
         let folder = Path::new(self.run);
         let kept = CloseLook::read(folder, &data.summary, flow).filter(|_| !partial);
-        if let Some(look) = kept.filter(|look| Why::close(row, look).is_some()) {
+        if let Some(look) = kept.filter(|look| Why::close(row, look, ideal).is_some()) {
             asker.tell(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
-            return Ok(FlowAnswer::new(row, Known::Look(Box::new(look))));
+            return Ok(FlowAnswer::new(row, Known::Look(Box::new(look)), ideal));
         }
         asker.tell(&match (known, partial) {
             (true, _) => format!("running the scenario again, to look closely at flow {flow}"),
@@ -211,16 +217,17 @@ impl Question<'_> {
         let finished = asker.run(&input)?;
         let partial = finished.summary.status == RunStatus::Partial;
         let row = &find(&finished.flows, flow)?;
+        let ideal = finished.summary.ideal_fct;
         let answer = |row: &FlowRow<'_>, known| FlowAnswer {
             partial,
-            ..FlowAnswer::new(row, known)
+            ..FlowAnswer::new(row, known, ideal)
         };
         if !accounts {
             let end = finished.outcome.end.as_ps();
             return Ok(answer(row, Known::Nothing(input.fidelity.name(), end)));
         }
         let look = CloseLook::of(&input.run, &finished.outcome, row);
-        if Why::close(row, &look).is_none() {
+        if Why::close(row, &look, ideal).is_none() {
             // A flow that began as the run ended took no time.
             let reason = nothing_to_tell(row).unwrap_or("it started as the run ended");
             return Err(AskError::Refused(format!(
@@ -237,7 +244,7 @@ impl Question<'_> {
             asker.tell(&format!("this answer is not kept: {error}"));
         }
         // As it is told from then on: with the row of the run's folder.
-        let row = if Why::close(before, &look).is_some() {
+        let row = if Why::close(before, &look, ideal).is_some() {
             before
         } else {
             row

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Deeper, Why};
 use crate::files::{FlowTime, OutputError, flow_times, read_flow_times, write_file, write_flow_times};
-use crate::results::{FlowRow, Summary};
+use crate::results::{FlowRow, IdealFct, Summary};
 
 /// What a run that looked at a flow closely tells of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,15 +91,15 @@ impl CloseLook {
 
 impl<'a> Why<'a> {
     /// Of a flow and a close look at it; `None` if it took no time.
-    pub fn close(flow: &'a FlowRow<'a>, look: &'a CloseLook) -> Option<Self> {
-        let mut why = Self::new(flow, &look.times)?;
+    pub fn close(flow: &'a FlowRow<'a>, look: &'a CloseLook, ideal: IdealFct) -> Option<Self> {
+        let mut why = Self::new(flow, &look.times, ideal)?;
         why.deeper.clone_from(&look.deeper);
         why.lines.clone_from(&look.lines);
         Some(why)
     }
 
     /// Of a flow in a fidelity that accounts for no times: how long it took, and no more.
-    pub fn unaccounted(flow: &'a FlowRow<'a>, end_ps: u64, fidelity: &str) -> Self {
+    pub fn unaccounted(flow: &'a FlowRow<'a>, end_ps: u64, fidelity: &str, ideal: IdealFct) -> Self {
         let mut why = Self {
             flow,
             total_ps: flow
@@ -114,7 +114,7 @@ impl<'a> Why<'a> {
             "{} What the time went to is not accounted for in fidelity {fidelity}, whose ports and hosts are of another \
              make: the same scenario with `fidelity = \"exact\"` tells it of a run without what is peculiar to that \
              simulator.",
-            why.tell_time()
+            why.tell_time(ideal)
         );
         why
     }

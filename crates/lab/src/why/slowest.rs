@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Why;
 use crate::files::FlowTime;
-use crate::results::{FlowRow, slowest_of};
+use crate::results::{FlowRow, IdealFct, slowest_of};
 use crate::table::{Column, render};
 use crate::text::{duration_us, number, short_bytes};
 
@@ -53,7 +53,7 @@ pub fn slowest<'a>(
     run: &str,
 ) -> Vec<Slow<'a>> {
     let slow = |flow: FlowRow<'a>| Slow {
-        main: Why::new(&flow, times).and_then(|why| why.main()),
+        main: Why::new(&flow, times, IdealFct::StoreAndForward).and_then(|why| why.main()),
         command: format!("paceline why {run} {}", flow.flow_id),
         flow,
     };

@@ -112,7 +112,7 @@ pub(super) fn play(episode: &Episode<'_>, policy: &Policy<'_>) -> Result<Played,
         features,
         reward: rewards / decisions as f64,
         delivered_gbps: delivered * 8e-9 / outcome.end.as_secs_f64(),
-        rtt_us: RttSummary::of(&outcome.rtt_all).mean.unwrap_or(f64::NAN),
+        rtt_us: RttSummary::of(&outcome.rtt_per_ack).mean.unwrap_or(f64::NAN),
     })
 }
 

@@ -79,7 +79,7 @@
     const lines = rows.map(([name, text]) => el("div", { class: "tip-row" }, el("span", { class: "tip-x" }, name), el("b", {}, text)));
     if (found) lines.push(el("div", { class: "tip-row tip-value" }, measure.name, el("b", {}, value(found.mean, measure))));
     if (found?.lo !== undefined) lines.push(el("div", { class: "tip-x" }, `95 %: ${value(found.lo, measure)} to ${value(found.hi, measure)}`));
-    if (point) lines.push(el("div", { class: "tip-x" }, `${point.n - point.failed} of ${Sweep.data.repeats} runs`));
+    if (point) lines.push(el("div", { class: "tip-x" }, point.fixed ? "1 run: the seed changes nothing" : `${point.n - point.failed} of ${Sweep.data.repeats} runs`));
     if (point?.failed) lines.push(el("div", {}, `! ${point.failed} failed`));
     if (point?.open) lines.push(el("div", {}, `! ${point.open} left flows unfinished`));
     tip.replaceChildren(...lines);

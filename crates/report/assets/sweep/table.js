@@ -20,8 +20,8 @@
       cell: (p) => [...(axis.scheme ? [el("i", { class: "chip", style: `background:var(--c${axis.styles[p.v[i]][0]})` })] : []), axis.values[p.v[i]]],
     })),
     {
-      name: "runs", title: "runs that are there", key: (p) => p.n - p.failed,
-      cell: (p) => [p.n === data.repeats && !p.failed && !p.open ? String(p.n) : `${p.n - p.failed}/${data.repeats} !`],
+      name: "runs", title: "runs that are there; 1 where the seed changes nothing", key: (p) => p.n - p.failed,
+      cell: (p) => [(p.fixed ? "1" : p.n === data.repeats && !p.failed ? String(p.n) : `${p.n - p.failed}/${data.repeats}`) + (p.failed || p.open ? " !" : "")],
     },
     ...measures.map((measure, i) => {
       const unit = unitFor(measure, Math.max(...points.map((p) => Math.abs(p.m[i][0] ?? 0))));

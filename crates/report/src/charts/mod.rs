@@ -1,5 +1,6 @@
 //! From data to charts: plain descriptions that the page draws.
 
+mod iterations;
 mod limits;
 mod over_seeds;
 mod over_time;
@@ -272,6 +273,7 @@ fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     charts.extend(over_time::states(runs, &clock));
     charts.extend(over_time::credits(runs, &clock));
     charts.extend(over_time::rates(runs, &clock));
+    charts.extend(iterations::iterations(runs, &clock));
     charts.extend(over_time::pauses(runs, &clock));
     charts.extend(limits::limits(runs, &clock));
     charts

@@ -50,6 +50,10 @@ impl Clock {
     pub(super) fn axis(&self) -> Axis {
         Axis::new("time since the first flow's start", self.unit)
     }
+    /// The place of an instant of the `run`-th run, in ps, on the axis.
+    pub(super) fn place(&self, run: usize, at_ps: f64) -> f64 {
+        (at_ps - self.starts_ps[run] as f64) / self.ps
+    }
     /// A track of the `i`-th run, whose values are whole multiples of `unit`, on an axis in `scale`.
     pub(super) fn source(&self, run: usize, track: Track, (scale, unit): (f64, f64)) -> Source {
         Source {
@@ -352,7 +356,7 @@ fn total(series: &[Series]) -> Track {
     sum
 }
 
-/// PFC pauses over time, when there were any.
+/// PFC pause frames over time, when there were any.
 pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
     const BINS: u64 = 1 << 13;
     let since = |run: usize, ns: u64| (ns * 1000).saturating_sub(clock.starts_ps[run]);
@@ -385,10 +389,10 @@ pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         note.push_str(&format!(" None under {}.", without.join(", ")));
     }
     Some(Chart {
-        title: "PFC pauses".into(),
+        title: "PFC pause frames".into(),
         note,
         x: clock.axis(),
-        y: Axis::new("pauses", ""),
+        y: Axis::new("pause frames", ""),
         kind: Kind::Track,
         width: if runs.len() == 1 { Width::Half } else { Width::Full },
         lines,

@@ -52,16 +52,8 @@ pub(crate) fn size_groups(run: &RunData) -> Vec<(f64, Vec<f64>)> {
 
 /// What slowdowns are over.
 fn alone(runs: &[Named<'_>]) -> String {
-    let mut authors: Vec<&str> = (runs.iter())
-        .filter_map(|run| run.data.summary.ideal_fct.author())
-        .collect();
-    authors.dedup();
-    let by = match authors[..] {
-        [] => String::new(),
-        [author] => format!(", by {author}, and at least 1"),
-        _ => ", by the formulas of the runs' fidelities".to_string(),
-    };
-    format!("Completion time over that of the same flow alone in the network{by}.")
+    let summaries: Vec<_> = runs.iter().map(|run| &run.data.summary).collect();
+    format!("Completion time over {}.", crate::story::alone(&summaries))
 }
 
 pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {

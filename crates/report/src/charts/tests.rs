@@ -45,7 +45,7 @@ fn a_run_has_the_charts_that_it_has_data_for() {
             "Completion times",
             "Queues of the busiest ports",
             "Rates of flows",
-            "PFC pauses"
+            "PFC pause frames"
         ]
     );
     data.series.clear();

@@ -26,7 +26,7 @@ pub enum What {
     State,
     /// Credits, of the ports that had fewest.
     Credits,
-    /// PFC pauses.
+    /// PFC pause frames.
     Pauses,
     /// Round-trip times of flows of one run.
     Rtt,
@@ -80,7 +80,7 @@ impl What {
             Self::Credits => {
                 "the network has no credits, or none were recorded: --set record.credits=1us records them"
             }
-            Self::Pauses => "there was no pause",
+            Self::Pauses => "there was no pause frame",
             Self::Rtt => {
                 "it is drawn of one run, in which flows were recorded: --set record.flows=1us records them"
             }

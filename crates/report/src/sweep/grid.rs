@@ -51,6 +51,8 @@ pub(super) struct GridPoint {
     pub(super) failed: usize,
     /// Runs that left flows unfinished.
     pub(super) open: usize,
+    /// Whether the seed changes nothing: one run stands for all.
+    pub(super) fixed: bool,
     /// Of each measure nothing, the mean, or the mean and both ends of its interval.
     pub(super) m: Vec<Vec<f64>>,
     /// The runs' folders that hold a report.
@@ -191,6 +193,7 @@ fn point(data: &SweepData, number: usize, repeats: std::ops::Range<usize>, v: Ve
         v,
         n: rows().count(),
         failed: rows().filter(|row| row.status == Status::Failed).count(),
+        fixed,
         open: summaries
             .iter()
             .filter(|summary| summary.flows.completed < summary.flows.total)

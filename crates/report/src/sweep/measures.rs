@@ -25,10 +25,10 @@ measures! {
     "FCT slowdown, median" "×" 1: |s| s.fct_slowdown.p50;
     "FCT slowdown, p95" "×" 1: |s| s.fct_slowdown.p95;
     "FCT, mean" "µs" 1: |s| s.fct_us.mean;
-    "Last flow's end" "µs" 1: |s| s.finish_us;
-    "RTT, mean" "µs" 1: |s| s.rtt_us.mean;
-    "RTT, p99" "µs" 1: |s| s.rtt_us.p99;
-    "Goodput of a flow, mean" "Gbit/s" -1: |s| s.goodput_gbps.mean_per_flow;
+    "Makespan" "µs" 1: |s| s.makespan_us;
+    "RTT, mean" "µs" 1: |s| s.rtt_per_ack_us.mean;
+    "RTT, p99" "µs" 1: |s| s.rtt_per_ack_us.p99;
+    "Rate while active" "Gbit/s" -1: |s| s.rate_while_active_gbps;
     "Goodput of all flows" "Gbit/s" -1: |s| s.goodput_gbps.aggregate;
     "Jain's index" "" -1: |s| s.jain;
     "Largest queue" "B" 1: |s| Some(s.queue_bytes.max as f64);

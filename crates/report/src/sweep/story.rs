@@ -70,11 +70,19 @@ pub(super) fn story(data: &SweepData, grid: &Grid) -> String {
     let (points, seeds) = (plan.points.len(), plan.seeds.len());
     let all = plan.runs().len();
     let there = rows(data).count();
+    let fixed = (0..points).filter(|&point| data.point_is_fixed(point)).count();
     let mut text = match (points, seeds) {
         (1, 1) => format!("One run of {}.", plan.points[0].scheme),
+        (1, _) if fixed == 1 => format!("One run of {}: the seed changes nothing.", plan.points[0].scheme),
         (1, _) => format!("{seeds} seeds of {}.", plan.points[0].scheme),
         (_, 1) => format!("{points} points of a grid, one run each."),
-        _ => format!("{points} points of a grid, each with the same {seeds} seeds: {all} runs."),
+        _ if fixed == points => {
+            format!("{points} points of a grid, one run each: the seed changes nothing.")
+        }
+        _ => {
+            let runs = all - fixed * (seeds - 1);
+            format!("{points} points of a grid, each with the same {seeds} seeds: {runs} runs.")
+        }
     };
     if there < all {
         text.push_str(&format!(" {there} of {all} runs are finished."));

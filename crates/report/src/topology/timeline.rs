@@ -143,7 +143,12 @@ fn within(limit: usize, series: &[Series], rows: &BTreeMap<String, usize>) -> Op
             .flat_map(|(_, s)| &s.points)
     };
     let start_ps = points().map(|point| point.0).min()?;
-    let end_ps = points().map(|point| point.0).max()?;
+    // Where all is over with the last bin there is nothing after it.
+    let ends = groups.iter().flat_map(|(_, rows)| rows).filter_map(|(_, one)| {
+        let &(at, value) = one.points.last()?;
+        Some(if value == 0.0 { at.saturating_sub(1) } else { at })
+    });
+    let end_ps = ends.max()?.max(start_ps);
     let recorded = series.iter().find(|s| s.entity == "run" && s.metric == BIN);
     let recorded = recorded
         .and_then(|s| s.points.first())
@@ -402,7 +407,7 @@ mod tests {
         let found = timeline(&all, &rows).unwrap();
         assert_eq!(
             (found.start_ps, found.bin_ps, found.bins, found.busiest),
-            (0, 10, 4, 2)
+            (0, 10, 3, 2)
         );
         all.push(series("port 1.1->0", "paused", &[(10, 0.25), (20, 0.0)]));
         let found = timeline(&all, &rows).unwrap();

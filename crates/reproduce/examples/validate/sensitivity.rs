@@ -101,10 +101,10 @@ fn incast_row(scheme: &str, order: &str, finished: &Finished) -> Vec<String> {
         order.to_string(),
         ms(summary.fct_us.p50),
         ms(summary.fct_us.mean),
-        ms(summary.finish_us),
-        plain(summary.rtt_all_us.mean, 4),
-        plain(summary.rtt_all_us.p99, 3),
-        plain(summary.rate_mean_gbps, 4),
+        ms(summary.makespan_us),
+        plain(summary.rtt_per_ack_us.mean, 4),
+        plain(summary.rtt_per_ack_us.p99, 3),
+        plain(summary.rate_while_active_gbps, 4),
     ]
 }
 
@@ -182,8 +182,11 @@ fn nature_row(base: &Checked, mode: &str, finished: &Finished) -> Vec<String> {
         percent(comparison.difference(0.5)),
         percent(comparison.difference(0.05)),
         percent(comparison.difference(0.95)),
-        ratio(before.finish_us, after.finish_us),
+        ratio(before.makespan_us, after.makespan_us),
         percent(ours / reference - 1.0),
-        ratio(before.rtt_us.mean, after.rtt_us.mean),
+        ratio(
+            before.rtt_per_round_trip_us.mean,
+            after.rtt_per_round_trip_us.mean,
+        ),
     ]
 }

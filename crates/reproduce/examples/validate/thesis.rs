@@ -13,7 +13,7 @@ fn printed() -> [(&'static str, [f64; 4]); 3] {
 }
 
 fn figures(rtt: &RttSummary, summary: &Summary) -> [f64; 4] {
-    [rtt.mean, rtt.p99, rtt.max, summary.rate_mean_gbps].map(|value| value.unwrap_or(f64::NAN))
+    [rtt.mean, rtt.p99, rtt.max, summary.rate_while_active_gbps].map(|value| value.unwrap_or(f64::NAN))
 }
 
 /// Statistics of ascending round-trip times.
@@ -84,8 +84,8 @@ pub(crate) fn section(checked: &[Checked]) -> String {
             };
             let summary = &run.finished.summary;
             let mut ways = vec![
-                ("every ACK", summary.rtt_all_us),
-                ("one per round trip", summary.rtt_us),
+                ("every ACK", summary.rtt_per_ack_us),
+                ("one per round trip", summary.rtt_per_round_trip_us),
             ];
             if scheme == "timely" {
                 ways.push(("the same without the first 2.5 ms", settled(&run.settled_us)));

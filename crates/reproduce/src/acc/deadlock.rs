@@ -78,7 +78,7 @@ fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
     let left = left.count() as f64;
     numbers([
         ("unfinished", Some(left)),
-        ("pauses", Some(outcome.counters.pauses as f64)),
+        ("pauses", Some(outcome.counters.pause_frames as f64)),
         ("end", last.filter(|_| left == 0.0)),
     ])
 }

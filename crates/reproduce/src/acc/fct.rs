@@ -62,7 +62,7 @@ const fn grid(scenario: &'static str) -> Grid {
             ("mean", "mean slowdown", "×", 3),
             ("long_mean", "mean of long flows' slowdown", "×", 2),
             ("long_p99", "p99 of long flows' slowdown", "×", 2),
-            ("pauses", "pauses", "", 0),
+            ("pauses", "pause frames", "", 0),
             ("paused", "time paused, all ports", "us", 0),
             ("unfinished", "flows not done", "", 0),
         ],

@@ -51,7 +51,7 @@ const BOTTLENECK: Place = Place {
 fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     let (events, _) = PortEvents::of(&input.run, outcome, BOTTLENECK);
     let mut taken = numbers(queueing(&events, BOTTLENECK.gbps));
-    let rtt = |share: f64| outcome.rtt_all.histogram_ns.value_at_quantile(share) as f64 / 1e3;
+    let rtt = |share: f64| outcome.rtt_per_ack.histogram_ns.value_at_quantile(share) as f64 / 1e3;
     let more = [
         ("rtt_p50", rtt(0.5)),
         ("rtt_p99", rtt(0.99)),

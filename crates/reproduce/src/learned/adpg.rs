@@ -234,7 +234,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         .map(|(_, flow)| flow.fct.as_us_f64())
         .collect();
     put("short", mean(&short));
-    let rtt = RttSummary::of(&outcome.rtt_all);
+    let rtt = RttSummary::of(&outcome.rtt_per_ack);
     put("rtt", rtt.mean);
     put("rtt p99", rtt.p99);
     numbers

@@ -274,12 +274,18 @@ const PREDICTORS: [(&str, &str); 2] = [("without prediction", "pidnn"), ("with t
 type Quantity = ((&'static str, &'static str, usize), fn(&Summary) -> Option<f64>);
 
 const QUANTITIES: [Quantity; 6] = [
-    (("mean RTT", "µs", 3), |s| s.rtt_us.mean),
-    (("p99 RTT", "µs", 3), |s| s.rtt_us.p99),
-    (("max RTT", "µs", 2), |s| s.rtt_us.max),
-    (("mean rate", "Gbit/s", 2), |s| s.rate_mean_gbps),
+    (("mean RTT, one sample per round trip", "µs", 3), |s| {
+        s.rtt_per_round_trip_us.mean
+    }),
+    (("p99 RTT, one sample per round trip", "µs", 3), |s| {
+        s.rtt_per_round_trip_us.p99
+    }),
+    (("max RTT, one sample per round trip", "µs", 2), |s| {
+        s.rtt_per_round_trip_us.max
+    }),
+    (("mean rate", "Gbit/s", 2), |s| s.rate_while_active_gbps),
     (("Jain's index of goodput", "", 4), |s| s.jain),
-    (("last completion", "ms", 2), |s| s.finish_us.map(|us| us / 1e3)),
+    (("last completion", "ms", 2), |s| s.makespan_us.map(|us| us / 1e3)),
 ];
 
 const RETRAIN: Step = Step {

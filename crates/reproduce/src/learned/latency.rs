@@ -15,7 +15,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     notes: &[
         "Nothing is judged. The empty network's round trip is 4.2 µs: a decision that takes longer is of a queue that is \
          no longer there.",
-        "Rates, Jain's index and completion are of the flows that completed; where some have not, there is no last \
+        "Rates and completion are of the flows that completed; where some have not, there is no last \
          completion.",
         "An LSTM of this size takes well below a microsecond on a processor; hundreds are what has been reported for \
          larger networks on the processors of NICs.",
@@ -47,15 +47,20 @@ fn need(scheme: &'static str, us: u32) -> Need {
 /// Name, unit, digits, and where a summary has it.
 type Quantity = ((&'static str, &'static str, usize), fn(&Summary) -> Option<f64>);
 
-const QUANTITIES: [Quantity; 7] = [
-    (("mean RTT", "µs", 2), |s| s.rtt_us.mean),
-    (("p99 RTT", "µs", 2), |s| s.rtt_us.p99),
-    (("max RTT", "µs", 1), |s| s.rtt_us.max),
-    (("mean rate", "Gbit/s", 2), |s| s.rate_mean_gbps),
-    (("Jain's index of goodput", "", 3), |s| s.jain),
+const QUANTITIES: [Quantity; 6] = [
+    (("mean RTT, one sample per round trip", "µs", 2), |s| {
+        s.rtt_per_round_trip_us.mean
+    }),
+    (("p99 RTT, one sample per round trip", "µs", 2), |s| {
+        s.rtt_per_round_trip_us.p99
+    }),
+    (("max RTT, one sample per round trip", "µs", 1), |s| {
+        s.rtt_per_round_trip_us.max
+    }),
+    (("mean rate", "Gbit/s", 2), |s| s.rate_while_active_gbps),
     (("last completion", "ms", 2), |s| {
         let all = s.flows.completed == s.flows.total;
-        s.finish_us.filter(|_| all).map(|us| us / 1e3)
+        s.makespan_us.filter(|_| all).map(|us| us / 1e3)
     }),
     (("flows completed within 200 ms", "", 0), |s| {
         Some(s.flows.completed as f64)

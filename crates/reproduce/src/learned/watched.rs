@@ -10,8 +10,9 @@ use paceline_congestion::lstm_pid::LstmPid;
 use paceline_congestion::registry::{AnyParams, Maker};
 use paceline_fabric::Makers;
 use paceline_kernel::Span;
-use paceline_lab::results::Summary;
+use paceline_lab::results::{Summary, flow_rows};
 use paceline_lab::run::{self, Control};
+use paceline_lab::stats::jain;
 use paceline_scenario::Resolved;
 
 /// What predictions came to.
@@ -125,7 +126,14 @@ pub(super) fn run(input: Resolved) -> Result<Seen, StepError> {
         })
     });
     let makers = Makers::from([(0, maker)]);
-    let finished = run::execute_with(&input, makers, &mut |_| Control::Continue).map_err(StepError::of)?;
+    let mut finished =
+        run::execute_with(&input, makers, &mut |_| Control::Continue).map_err(StepError::of)?;
+    // These tables have one index over flows of all sizes, as the thesis' incast has them.
+    let goodputs = flow_rows(&input, &finished.outcome).filter_map(|row| {
+        let took = row.fct_ps.filter(|&ps| ps > 0)?;
+        Some(row.size_bytes as f64 / took as f64)
+    });
+    finished.summary.jain = jain(&goodputs.collect::<Vec<_>>());
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Seen {
         summary: finished.summary,

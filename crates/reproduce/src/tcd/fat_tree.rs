@@ -314,7 +314,7 @@ impl Taken<'_> {
         const ROWS: [(&str, &str, &str); 6] = [
             ("ce", "packets marked congested", "%"),
             ("ue", "packets marked undetermined", "%"),
-            ("pauses", "pauses", ""),
+            ("pauses", "pause frames", ""),
             ("paused", "ports paused, together", "ms"),
             ("end", "all flows done after", "ms"),
             ("unfinished", "flows not done", ""),
@@ -324,7 +324,7 @@ impl Taken<'_> {
             .map(|&(_, metric, unit)| Row::quantity(metric, unit, 1));
         let rows = rows.chain([Row::quantity("seeds", "", 0)]);
         let columns = CASES.map(|(name, ..)| column(name)).to_vec();
-        let title = title("marks and pauses", hash);
+        let title = title("marks and pause frames", hash);
         let panel = Panel::of(title, "", columns, rows.collect(), |row, case| {
             match ROWS.get(row) {
                 Some((name, ..)) => shown(self.mean(hash, case, name)),
@@ -365,7 +365,7 @@ const fn shown(ours: Option<f64>) -> Cell {
     }
 }
 
-/// Medians and 99th percentiles by size, marks and pauses. With flows missing there are no percentiles.
+/// Medians and 99th percentiles by size, marks and pause frames. With flows missing there are no percentiles.
 fn digest(input: &Resolved, outcome: &Outcome, groups: &[Group]) -> Numbers {
     let alone = IdealFct::of(&input.run);
     let flows = input.run.flows.iter().zip(&outcome.flows);
@@ -396,7 +396,7 @@ fn digest(input: &Resolved, outcome: &Outcome, groups: &[Group]) -> Numbers {
     numbers.values.extend([
         ("ce", share(counters.marked)),
         ("ue", share(counters.undetermined)),
-        ("pauses", counters.pauses as f64),
+        ("pauses", counters.pause_frames as f64),
         ("paused", counters.paused_ps as f64 / 1e9),
         ("end", outcome.end.as_ps() as f64 / 1e9),
         ("unfinished", unfinished as f64),

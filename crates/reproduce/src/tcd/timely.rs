@@ -116,7 +116,7 @@ const ROWS: [Quantity; 6] = [
     ("short_p99", "p99 of slowdown to 100 KB", "×", 2),
     ("p99", "p99 of slowdown", "×", 2),
     ("long_mean", "mean slowdown from 1 MB", "×", 2),
-    ("pauses", "pauses", "", 0),
+    ("pauses", "pause frames", "", 0),
     ("unfinished", "flows not done", "", 0),
 ];
 

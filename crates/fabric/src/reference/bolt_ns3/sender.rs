@@ -278,7 +278,7 @@ impl BoltNs3 {
             record.retransmitted = Bytes::new(std::mem::take(&mut retransmitted));
             record.delivered = Bytes::new(expected.clamp(start, message.end) - start);
             let (sent, unheard) = net.hosts.qp(slot).sent_within(start, message.end);
-            (record.sent, record.sent_unheard) = (sent, unheard);
+            (record.sent, record.sent_unscheduled) = (sent, unheard);
             start = message.end;
         }
         self.rest(net, slot, None);
@@ -295,7 +295,7 @@ impl BoltNs3 {
             let start = std::mem::replace(&mut sender.message_start, message.end);
             let (sent, unheard) = net.hosts.qp(slot).sent_within(start, message.end);
             let record = net.traffic.record_mut(message.flow);
-            (record.sent, record.sent_unheard) = (sent, unheard);
+            (record.sent, record.sent_unscheduled) = (sent, unheard);
             net.complete_message(slot, message.flow, Bytes::new(message.end - start));
         }
     }
@@ -308,7 +308,7 @@ impl BoltNs3 {
         let mut start = sender.message_start;
         for message in &sender.messages {
             let record = net.traffic.record_mut(message.flow);
-            (record.sent, record.sent_unheard) = net.hosts.qp(slot).sent_within(start, message.end);
+            (record.sent, record.sent_unscheduled) = net.hosts.qp(slot).sent_within(start, message.end);
             start = message.end;
         }
     }

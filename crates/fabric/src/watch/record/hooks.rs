@@ -136,12 +136,15 @@ impl Core {
         }
     }
 
-    /// Closes the bin that is open.
-    pub(crate) fn close_ports(&mut self) {
+    /// Closes the bin that is open. Unless the run `is_over` it is cut there.
+    pub(crate) fn close_ports(&mut self, is_over: bool) {
         let now = self.now();
         let recorder = &mut self.watch.recorder.ports;
         if recorder.due != u64::MAX {
             recorder.close(now, &mut self.ports);
+            if !is_over {
+                recorder.scale_last(now);
+            }
             recorder.due = u64::MAX;
         }
     }

@@ -30,8 +30,8 @@ impl Recorder {
         self.states.merge(other.states, theirs);
         self.credits.merge(other.credits, theirs);
         self.rates.merge(other.rates);
-        self.rtt.merge(&other.rtt);
-        self.rtt_all.merge(&other.rtt_all);
+        self.rtt_per_round_trip.merge(&other.rtt_per_round_trip);
+        self.rtt_per_ack.merge(&other.rtt_per_ack);
         if let Some((mine, theirs)) = self.latency.as_mut().zip(other.latency.as_ref()) {
             mine.merge(theirs);
         }
@@ -147,7 +147,9 @@ mod tests {
         assert_eq!(merged.flow_series, whole.flow_series);
         assert!(merged.queues == whole.queues && merged.queue_dumps == whole.queue_dumps);
         assert!(merged.rates == whole.rates && merged.rate_bin == whole.rate_bin);
-        assert!(merged.rtt == whole.rtt && merged.rtt_all == whole.rtt_all);
+        assert!(
+            merged.rtt_per_round_trip == whole.rtt_per_round_trip && merged.rtt_per_ack == whole.rtt_per_ack
+        );
         assert!(merged.latency == whole.latency && whole.latency.is_some());
         assert!(merged.pfc == whole.pfc && merged.trace == whole.trace);
         assert_eq!(merged.rtt_samples, whole.rtt_samples);

@@ -287,6 +287,25 @@ impl PortRecorder {
         self.bins += 1;
     }
 
+    /// Where a run is cut within a bin, shares of that bin are of the part that there was: a pause that lasts to the end
+    /// does not fade there.
+    pub(super) fn scale_last(&mut self, now: u64) {
+        let part = now - (self.ends - self.bin).min(now);
+        if part == self.bin {
+            return;
+        }
+        let row = self.cells.len() - self.open.len();
+        for (cell, open) in self.cells[row..].iter_mut().zip(&self.open) {
+            if part == 0 {
+                cell.paused = f32::from(u8::from(open.paused_from != u64::MAX));
+                continue;
+            }
+            let times = self.bin as f64 / part as f64;
+            cell.utilisation = (f64::from(cell.utilisation) * times) as f32;
+            cell.paused = (f64::from(cell.paused) * times) as f32;
+        }
+    }
+
     /// Makes one bin of every two.
     fn double(&mut self) {
         let odd = !self.first.is_multiple_of(2);

@@ -29,7 +29,7 @@ pub(crate) struct Entry {
     pub(crate) retransmitted: u64,
     pub(crate) delivered: u64,
     pub(crate) sent: u64,
-    pub(crate) sent_unheard: u64,
+    pub(crate) sent_unscheduled: u64,
     /// Packets that came marked as congested, and as undetermined.
     pub(crate) ce: u32,
     pub(crate) ue: u32,
@@ -63,7 +63,7 @@ impl Entry {
             retransmitted: record.retransmitted.get(),
             delivered: record.delivered.get(),
             sent: record.sent.get(),
-            sent_unheard: record.sent_unheard.get(),
+            sent_unscheduled: record.sent_unscheduled.get(),
             ce: record.congested,
             ue: record.undetermined,
         }
@@ -90,7 +90,7 @@ impl Entry {
             retransmitted: row.retransmitted_bytes,
             delivered: 0,
             sent: row.sent_bytes,
-            sent_unheard: row.before_feedback_bytes,
+            sent_unscheduled: row.unscheduled_bytes,
             ce: row.ce_packets,
             ue: row.ue_packets,
         }
@@ -112,7 +112,7 @@ impl Entry {
             slowdown: self.slowdown,
             retransmitted_bytes: self.retransmitted,
             sent_bytes: self.sent,
-            before_feedback_bytes: self.sent_unheard,
+            unscheduled_bytes: self.sent_unscheduled,
             ce_packets: self.ce,
             ue_packets: self.ue,
             status: self.status,
@@ -123,6 +123,11 @@ impl Entry {
     /// When it completed, in ps.
     pub(crate) fn end_ps(&self) -> Option<u64> {
         self.fct_ps.map(|fct| self.start_ps + fct)
+    }
+
+    /// Completion time in microseconds; `None` unless completed.
+    pub(crate) fn fct_us(&self) -> Option<f64> {
+        Some(self.fct_ps? as f64 / 1e6)
     }
 
     /// Payload over completion time in Gbit/s; `None` unless completed.
@@ -164,7 +169,7 @@ impl Entry {
             self.retransmitted,
             self.delivered,
             self.sent,
-            self.sent_unheard,
+            self.sent_unscheduled,
         ] {
             put(&value.to_le_bytes());
         }
@@ -191,7 +196,7 @@ impl Entry {
             retransmitted,
             delivered,
             sent,
-            sent_unheard,
+            sent_unscheduled,
         ] = [(); 9].map(|()| take(8));
         Self {
             flow,
@@ -212,7 +217,7 @@ impl Entry {
             retransmitted,
             delivered,
             sent,
-            sent_unheard,
+            sent_unscheduled,
             ce,
             ue,
         }
@@ -244,7 +249,7 @@ mod tests {
             retransmitted: 8,
             delivered: 9,
             sent: 10,
-            sent_unheard: 11,
+            sent_unscheduled: 11,
             ce: 12,
             ue: u32::MAX,
         };

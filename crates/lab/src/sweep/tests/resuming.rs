@@ -73,6 +73,18 @@ fn another_plan_in_the_same_folder() {
     let lab = Lab::new(&["cc.scheme=hpcc,dctcp"], 2);
     lab.run("out");
     let folder = lab.path("out");
+    // One that lacks some of these runs would replace the tables of the other.
+    let before = results(&folder);
+    let mut other = lab.study.clone();
+    other.overrides.over = vec!["cc.scheme=hpcc,timely".to_string()];
+    let plan = other.plan(1).unwrap();
+    let job = Job {
+        study: &other,
+        ..lab.job(&plan, &folder)
+    };
+    let error = job.run(&Notes::default()).unwrap_err().to_string();
+    assert!(error.contains("a sweep over another grid"), "{error}");
+    assert_eq!(results(&folder), before);
     // A larger one uses what is there.
     let mut larger = lab.study.clone();
     larger.repeats = Some(3);

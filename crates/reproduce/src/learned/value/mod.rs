@@ -137,9 +137,9 @@ impl Trial {
 type Quantity = (&'static str, &'static str, usize);
 
 const QUANTITIES: [Quantity; 8] = [
-    ("mean RTT", "µs", 3),
-    ("p99 RTT", "µs", 3),
-    ("max RTT", "µs", 2),
+    ("mean RTT, one sample per round trip", "µs", 3),
+    ("p99 RTT, one sample per round trip", "µs", 3),
+    ("max RTT, one sample per round trip", "µs", 2),
     ("mean rate", "Gbit/s", 2),
     ("Jain's index of goodput", "", 4),
     ("mean slowdown of completion", "×", 2),
@@ -161,13 +161,13 @@ fn values(seen: &Seen) -> Values {
     let s: &Summary = &seen.summary;
     let all = s.flows.completed == s.flows.total;
     [
-        s.rtt_us.mean,
-        s.rtt_us.p99,
-        s.rtt_us.max,
-        s.rate_mean_gbps,
+        s.rtt_per_round_trip_us.mean,
+        s.rtt_per_round_trip_us.p99,
+        s.rtt_per_round_trip_us.max,
+        s.rate_while_active_gbps,
         s.jain,
         s.fct_slowdown.mean,
-        s.finish_us.filter(|_| all).map(|us| us / 1e3),
+        s.makespan_us.filter(|_| all).map(|us| us / 1e3),
         seen.log.mape().map(|error| 100.0 * error),
     ]
 }

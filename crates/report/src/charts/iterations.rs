@@ -1,0 +1,92 @@
+//! How long the iterations of jobs and collectives took, one after another.
+
+use std::collections::BTreeMap;
+
+use super::over_time::Clock;
+use super::{Axis, Chart, Kind, Line, Named, Width, unit_of_time};
+use crate::palette::COLORS;
+use paceline_lab::results::Summary;
+
+/// Lines at most, those with the longest iterations.
+const LINES_MAX: usize = 8;
+
+/// The iterations of a job or collective: when each ended and how long it took, in ps.
+type Iterations = Vec<(f64, f64)>;
+
+/// Iterations over time, where there are several of something.
+pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
+    let (what, of): (_, fn(&Summary) -> BTreeMap<&str, Iterations>) =
+        match runs.iter().any(|run| !run.data.summary.jobs.is_empty()) {
+            true => ("jobs", jobs),
+            false => ("collectives", collectives),
+        };
+    let mut lines: Vec<(f64, Line)> = Vec::new();
+    let mut longest: f64 = 0.0;
+    let all: Vec<_> = runs.iter().map(|run| of(&run.data.summary)).collect();
+    for of_run in &all {
+        let times = of_run.values().flatten().map(|&(_, took)| took);
+        longest = times.fold(longest, f64::max);
+    }
+    let (unit, ps) = unit_of_time(longest as u64);
+    for (i, (run, of_run)) in runs.iter().zip(&all).enumerate() {
+        for (place, (label, iterations)) in of_run.iter().filter(|(_, all)| all.len() > 1).enumerate() {
+            let points: Vec<(f64, f64)> = iterations
+                .iter()
+                .map(|&(end, took)| (clock.place(i, end), took / ps))
+                .collect();
+            let mean = iterations.iter().map(|(_, took)| took).sum::<f64>() / iterations.len() as f64;
+            let line = if runs.len() == 1 {
+                Line::new(*label, (run.color + place) % COLORS, &points)
+            } else {
+                Line {
+                    dash: run.dash,
+                    ..Line::new(format!("{}: {label}", run.name), run.color, &points)
+                }
+            };
+            lines.push((mean, line));
+        }
+    }
+    let others = lines.len().saturating_sub(LINES_MAX);
+    if others > 0 {
+        lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+        lines.truncate(LINES_MAX);
+    }
+    let mut note = "How long each iteration took, at the time of its end.".to_string();
+    if others > 0 {
+        note.push_str(&format!(
+            " The {LINES_MAX} with the longest mean; {others} others are in summary.json."
+        ));
+    }
+    (!lines.is_empty()).then(|| Chart {
+        title: format!("Iterations of {what}"),
+        note,
+        x: clock.axis(),
+        y: Axis::new("iteration", unit),
+        kind: Kind::Points,
+        width: if runs.len() == 1 { Width::Half } else { Width::Full },
+        lines: lines.into_iter().map(|(_, line)| line).collect(),
+    })
+}
+
+fn jobs(summary: &Summary) -> BTreeMap<&str, Iterations> {
+    let of = |job: &paceline_lab::results::JobTimes| {
+        let mut end = job.start_s * 1e12;
+        let ends = job.iterations_us.iter().map(|us| {
+            end += us * 1e6;
+            (end, us * 1e6)
+        });
+        ends.collect()
+    };
+    let all = summary.jobs.iter();
+    all.map(|job| (job.label.as_str(), of(job))).collect()
+}
+
+fn collectives(summary: &Summary) -> BTreeMap<&str, Iterations> {
+    let mut all: BTreeMap<&str, Iterations> = BTreeMap::new();
+    for one in &summary.collectives {
+        let ended = one.end_s.zip(one.time_us);
+        let of = all.entry(&one.label).or_default();
+        of.extend(ended.map(|(end, us)| (end * 1e12, us * 1e6)));
+    }
+    all
+}
