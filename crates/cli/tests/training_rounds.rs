@@ -1,12 +1,11 @@
-//! `paceline train`: rounds on runs that the predictor predicts in, trainings that go on, and one that is cut short.
+//! `paceline train`: rounds on runs that the predictor predicts in, and a training that is cut short.
 
 mod common;
 
 use std::fs;
 use std::process::Stdio;
 
-use common::{TRAIN, command, folder_with, interrupt, json, said, stdout};
-use insta::assert_snapshot;
+use common::{TRAIN, command, folder_with, interrupt, json, stdout};
 use serde_json::Value;
 
 fn folder() -> tempfile::TempDir {
@@ -82,38 +81,6 @@ fn a_predictor_learns_from_runs_that_it_predicts_in() {
         card(2)["weights_sha256"],
         json(&own.join("rtt-gru.json"))["weights_sha256"]
     );
-}
-
-/// One that goes on after the rounds that are there comes to the bytes of one that was never stopped.
-#[test]
-fn rounds_that_are_over_are_not_trained_again() {
-    let folder = folder();
-    let path = folder.path();
-    stdout(path, &[&OWN[..], &["own"]].concat());
-    fs::remove_dir_all(path.join("own/checkpoints/on-policy-2")).unwrap();
-    stdout(path, &[&OWN[..], &["on", "--resume", "own"]].concat());
-    for file in [
-        "rtt-gru.safetensors",
-        "rtt-gru.json",
-        "dataset.parquet",
-        "checkpoints/on-policy-1/rtt-gru.safetensors",
-    ] {
-        assert!(
-            fs::read(path.join("own").join(file)).unwrap() == fs::read(path.join("on").join(file)).unwrap(),
-            "{file}"
-        );
-    }
-    // With another seed its rounds are another training's.
-    let other = said(
-        path,
-        &[&OWN[..], &["other", "--resume", "own", "--seed", "2"]].concat(),
-    );
-    assert_snapshot!("rounds_of_another_training", other);
-    let none = said(
-        path,
-        &[&OWN[..], &["other", "--resume", "own/checkpoints"]].concat(),
-    );
-    assert_snapshot!("no_rounds", none);
 }
 
 /// A training that would last for a minute, interrupted after its first round.

@@ -5,6 +5,7 @@
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// What a stream is for: streams of different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +41,12 @@ pub enum Purpose {
     Training = 65,
 }
 
-/// One random stream. Two are equal if they will give the same numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One random stream. Two are equal if they will give the same numbers; one that is read back is equal to what was
+/// written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rng(Source);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Source {
     Stream(Xoshiro256PlusPlus),
     CLibrary(Box<CRand>),
@@ -125,7 +127,7 @@ pub const fn mix(x: u64) -> u64 {
 }
 
 /// glibc's `rand`: `r[i] = r[i-3] + r[i-31]`, the lowest bit thrown away.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct CRand {
     state: [u32; 31],
     at: usize,

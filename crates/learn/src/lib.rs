@@ -10,10 +10,13 @@
 //! 3. [`train::train`] fits a network to the pairs, round by round.
 //! 4. [`write()`] makes the files of a model of it; [`page`] is what a reader sees of a training.
 //!
+//! Each of these trainings keeps where it is on disk ([`Checkpoints`]), and goes on from there.
+//!
 //! [`adpg`], [`aurora`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
 
 pub mod adpg;
 pub mod aurora;
+mod checkpoint;
 mod course;
 pub mod dataset;
 pub mod decc;
@@ -30,5 +33,6 @@ mod rng;
 pub mod train;
 mod write;
 
+pub use checkpoint::{Checkpoints, EVERY};
 pub use error::Error;
 pub use write::{ModelFiles, read, write};

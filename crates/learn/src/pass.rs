@@ -4,6 +4,10 @@ use paceline_congestion::learned::activation::{sigmoid, tanh};
 use paceline_congestion::learned::dense::{product, transposed};
 use paceline_congestion::learned::layers::{Layer, Network, Units};
 use paceline_kernel::rng::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::checkpoint::Floats;
 
 /// What each layer read and summed up.
 pub(crate) struct Pass {
@@ -102,7 +106,7 @@ fn by_sums(layer: &Layer, sums: &[f32], by: &[f32]) -> Vec<f32> {
 }
 
 /// Adam (Kingma and Ba, 2015), for numbers in a row.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Adam {
     mean: Vec<f32>,
     square: Vec<f32>,
@@ -161,6 +165,35 @@ impl Fitted {
     pub(crate) fn step(&mut self, slope: &[f32], rate: f64) {
         self.adam.step(self.network.values_mut(), slope, rate, LONGEST);
     }
+
+    /// As a checkpoint has it.
+    pub(crate) fn state(&self) -> FittedState {
+        FittedState {
+            values: Floats(self.network.values().to_vec()),
+            adam: self.adam.clone(),
+        }
+    }
+
+    /// Back from [`Self::state`].
+    pub(crate) fn of(layers: &[Layer], state: FittedState) -> Result<Self, Error> {
+        Ok(Self {
+            network: network(layers, state.values)?,
+            adam: state.adam,
+        })
+    }
+}
+
+/// A network's numbers and the means of its optimiser.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct FittedState {
+    values: Floats,
+    adam: Adam,
+}
+
+/// A network of these layers and numbers.
+pub(crate) fn network(layers: &[Layer], values: Floats) -> Result<Network, Error> {
+    let size = layers.iter().map(Layer::size).sum::<usize>();
+    Ok(Network::new(layers, values.expect(size)?))
 }
 
 /// Random numbers that keep the size of what goes through rectified units; the last layer's are small.

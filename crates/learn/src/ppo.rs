@@ -9,8 +9,10 @@
 
 use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::Rng;
+use serde::{Deserialize, Serialize};
 
-use crate::pass::{Adam, Fitted, backward, forward};
+use crate::Error;
+use crate::pass::{Adam, Fitted, FittedState, backward, forward};
 
 /// How far ahead advantages look.
 const LAMBDA: f64 = 0.95;
@@ -80,6 +82,15 @@ pub(crate) struct Learner<const SEEN: usize, const KNOWN: usize> {
     spread_adam: Adam,
 }
 
+/// Policy, critic, spread and their optimisers, between two rounds.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LearnerState {
+    actor: FittedState,
+    critic: FittedState,
+    spread: f32,
+    spread_adam: Adam,
+}
+
 impl<const SEEN: usize, const KNOWN: usize> Learner<SEEN, KNOWN> {
     /// A policy and its critic; `spread` is the logarithm of the first deviation of actions.
     pub(crate) fn new(manner: Manner, (actor, critic): (Network, Network), spread: f32) -> Self {
@@ -94,6 +105,24 @@ impl<const SEEN: usize, const KNOWN: usize> Learner<SEEN, KNOWN> {
 
     pub(crate) fn actor(&self) -> &Network {
         &self.actor.network
+    }
+
+    /// As a checkpoint has it.
+    pub(crate) fn state(&self) -> LearnerState {
+        LearnerState {
+            actor: self.actor.state(),
+            critic: self.critic.state(),
+            spread: self.spread[0],
+            spread_adam: self.spread_adam.clone(),
+        }
+    }
+
+    /// Goes on from what a checkpoint has of one with the same layers.
+    pub(crate) fn go_on_from(&mut self, state: LearnerState) -> Result<(), Error> {
+        self.actor = Fitted::of(self.actor.network.layers(), state.actor)?;
+        self.critic = Fitted::of(self.critic.network.layers(), state.critic)?;
+        (self.spread, self.spread_adam) = ([state.spread], state.spread_adam);
+        Ok(())
     }
 
     /// The deviation of actions.

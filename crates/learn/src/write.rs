@@ -1,7 +1,6 @@
 //! The files of a model: weights, and the card that says what they are.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use paceline_congestion::learned::model::{
@@ -171,7 +170,7 @@ pub(crate) fn model(path: &Path) -> Result<Model, Error> {
 }
 
 fn load(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|error| Error::io("read", path, error))
+    paceline_scenario::read_bytes(path).map_err(|error| Error::io("read", path, error))
 }
 
 fn parsed(path: &Path, weights: &[u8]) -> Result<Model, Error> {
@@ -189,6 +188,8 @@ fn no_model(path: &Path, message: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::train::Options;
 

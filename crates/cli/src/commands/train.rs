@@ -14,32 +14,49 @@ mod record;
 
 pub(crate) use args::TrainArgs;
 use args::Trainee;
-use paceline_learn::train::Network;
+use std::path::Path;
 
-use crate::failure::Ended;
-use crate::{output, place};
+use paceline_learn::train::Network;
+use paceline_learn::{Checkpoints, EVERY};
+
+use crate::failure::{Done, Ended};
+use crate::place;
 
 /// Trains what was asked for.
 pub(super) fn train(args: &TrainArgs) -> Ended {
     args.check()?;
-    // What was trained before stays: whether this came to the same would be known after hours.
-    let folder = place::choose_new(args.out.as_ref(), &args.folder(), args.force);
-    output::check_folder(&folder, args.force)?;
+    let command = args.command();
+    // What was stopped goes on. What was trained before stays: whether this came to the same would be known after hours.
+    let stopped = |folder: &Path| Checkpoints::are_of(folder, &command);
+    let folder = place::choose_or_go_on(args.out.as_ref(), &args.folder(), args.force, stopped);
+    let every = args.checkpoint_every.map_or(EVERY, |every| {
+        std::time::Duration::from_nanos(every.as_ps() / 1000)
+    });
+    let kept = &Checkpoints::open(&folder, &command, (every, args.force), |text| {
+        say!("warning: {text}");
+    })?;
+    if kept.exist() && !args.say.quiet {
+        say!("going on from the checkpoint in {}", folder.display());
+    }
     let args = &TrainArgs {
         out: Some(folder),
         ..args.clone()
     };
-    match args.what {
-        Trainee::Lstm => network::train(args, Network::Lstm),
-        Trainee::Gru => network::train(args, Network::Gru),
-        Trainee::Rnn => network::train(args, Network::Rnn),
-        Trainee::Ar3 => network::train(args, Network::Ar3),
-        Trainee::Pidnn => gains::train(args),
-        Trainee::Adpg => adpg::train(args),
-        Trainee::Aurora => aurora::train(args),
+    let ended = match args.what {
+        Trainee::Lstm => network::train(args, Network::Lstm, kept),
+        Trainee::Gru => network::train(args, Network::Gru, kept),
+        Trainee::Rnn => network::train(args, Network::Rnn, kept),
+        Trainee::Ar3 => network::train(args, Network::Ar3, kept),
+        Trainee::Pidnn => gains::train(args, kept),
+        Trainee::Adpg => adpg::train(args, kept),
+        Trainee::Aurora => aurora::train(args, kept),
         Trainee::Decc => match &args.compress {
-            Some(model) => compress::compress(model, args),
-            None => decc::train(args),
+            Some(model) => compress::compress(model, args, kept),
+            None => decc::train(args, kept),
         },
+    };
+    if let (Ok(Done::Interrupted), true, false) = (&ended, kept.exist(), args.say.quiet) {
+        say!("go on with it  {}", args.same_again());
     }
+    ended
 }

@@ -2,6 +2,7 @@
 
 use paceline_congestion::learned::mlp::{INPUTS, Mlp, Pass, UNITS};
 use paceline_kernel::rng::Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::rng::normal;
 
@@ -97,7 +98,7 @@ fn back(policy: &Mlp, seen: &[f32; INPUTS], pass: &Pass, by_output: f64, slope: 
 }
 
 /// Adam.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Adam {
     rate: f64,
     steps: i32,

@@ -23,8 +23,10 @@ use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward, 
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::{Control, side_by_side};
 use paceline_scenario::Overrides;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::checkpoint::{Actions, Checkpoints, Floats};
 use crate::rng::Stream;
 pub use gradient::{Adam, Window, gradient};
 pub use model::files;
@@ -149,7 +151,7 @@ pub const SET: [&str; 5] = [
 ];
 
 /// An update.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// Its number, from 1.
     pub number: usize,
@@ -189,11 +191,27 @@ const SCENARIOS: u64 = 16;
 /// Seeds of scenarios are drawn below this: the evaluation's are at or above it.
 pub const SEEDS: u64 = 1 << 32;
 
-/// Trains; `watch` is called after each update.
+/// Where a training is, between two updates.
+#[derive(Serialize, Deserialize)]
+struct State {
+    policy: Floats,
+    adam: Adam,
+    updates: Vec<Update>,
+    drivers: Vec<DriverState>,
+}
+
+/// The name of its checkpoint.
+const NAME: &str = "adpg";
+
+/// Trains, from its checkpoint if there is one; `watch` is called after each update.
 ///
 /// # Errors
-/// A scenario does not run.
-pub fn train(options: &Options, watch: &mut dyn FnMut(&Update) -> Control) -> Result<TrainedPolicy, Error> {
+/// A scenario does not run, or a checkpoint cannot be read or written.
+pub fn train(
+    options: &Options,
+    checkpoints: &Checkpoints,
+    watch: &mut dyn FnMut(&Update) -> Control,
+) -> Result<TrainedPolicy, Error> {
     let mut rng = Stream::Weights.rng(options.seed);
     let mut policy = first_weights(&mut rng);
     let drivers = CASES
@@ -205,7 +223,25 @@ pub fn train(options: &Options, watch: &mut dyn FnMut(&Update) -> Control) -> Re
         .collect::<Result<_, _>>()?;
     let mut adam = Adam::new(policy.weights().count(), options.learning_rate);
     let (mut updates, mut stopped) = (Vec::new(), false);
-    for number in 1..=options.updates.max(1) {
+    if let Some(state) = checkpoints.take::<State>(NAME)? {
+        policy = Mlp::of(state.policy.expect(policy.weights().count())?);
+        (adam, updates) = (state.adam, state.updates);
+        for (driver, state) in drivers.iter().zip(state.drivers) {
+            let mut driver = driver.lock().unwrap_or_else(PoisonError::into_inner);
+            driver.go_on_from(state)?;
+        }
+    }
+    let keep = |policy: &Mlp, adam: &Adam, updates: &[Update]| {
+        let driver = |driver: &Mutex<Driver>| driver.lock().unwrap_or_else(PoisonError::into_inner).state();
+        let state = State {
+            policy: Floats(policy.weights().collect()),
+            adam: adam.clone(),
+            updates: updates.to_vec(),
+            drivers: drivers.iter().map(driver).collect(),
+        };
+        checkpoints.keep(NAME, &state)
+    };
+    for number in updates.len() + 1..=options.updates.max(1) {
         let seen = side_by_side(drivers.len(), options.threads, &|place| {
             let mut driver = drivers[place].lock().unwrap_or_else(PoisonError::into_inner);
             driver.drive(&policy, options, number)
@@ -214,8 +250,11 @@ pub fn train(options: &Options, watch: &mut dyn FnMut(&Update) -> Control) -> Re
         let (update, slope) = put_together(&policy, &seen, options, number);
         policy = adam.step(&policy, &slope, options.clip);
         updates.push(update);
-        if watch(&update) == Control::Stop {
-            stopped = number < options.updates;
+        stopped = watch(&update) == Control::Stop && number < options.updates;
+        if checkpoints.are_due() || stopped && checkpoints.are_quick() {
+            keep(&policy, &adam, &updates)?;
+        }
+        if stopped {
             break;
         }
     }
@@ -287,6 +326,13 @@ struct Driver {
     actions: Vec<f32>,
 }
 
+/// Where a scenario is, between two updates.
+#[derive(Serialize, Deserialize)]
+struct DriverState {
+    seeds: Rng,
+    actions: Actions,
+}
+
 impl Driver {
     fn new(case: &Case, seed: u64, number: u64) -> Result<Self, Error> {
         let set = SET.iter().chain(case.set);
@@ -310,6 +356,18 @@ impl Driver {
 
     fn begin(&mut self) -> Result<(), Error> {
         Ok(self.environment.reset(Some(self.seeds.below(SEEDS)))?)
+    }
+
+    fn state(&self) -> DriverState {
+        DriverState {
+            seeds: self.seeds.clone(),
+            actions: Actions::of(&self.environment),
+        }
+    }
+
+    fn go_on_from(&mut self, state: DriverState) -> Result<(), Error> {
+        self.seeds = state.seeds;
+        state.actions.replay(&mut self.environment)
     }
 
     /// Lets the policy decide until there is enough to learn from: the windows of all flows.

@@ -102,8 +102,8 @@ fn a_short_training_learns_and_is_the_same_again() {
         threads,
         ..options.clone()
     };
-    let one = train(&of(1), &mut watch).unwrap();
-    let two = train(&of(3), &mut watch).unwrap();
+    let one = train(&of(1), &Checkpoints::none(), &mut watch).unwrap();
+    let two = train(&of(3), &Checkpoints::none(), &mut watch).unwrap();
     assert_eq!(one.policy, two.policy);
     let sensible = |policy: &Mlp| {
         let act = |z: f32| policy.act(&[0.0, z, 0.0, z]);

@@ -4,9 +4,11 @@ use paceline_congestion::aurora::{CUT, HISTORY, INPUTS, ONCE, STEP, latency};
 use paceline_congestion::learned::layers::{Network, Policy as _};
 use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward};
 use paceline_kernel::rng::Rng;
+use serde::{Deserialize, Serialize};
 
 use super::{Course, GAMMA, Step};
 use crate::Error;
+use crate::checkpoint::Actions;
 use crate::course::{Drawn, SELECTION, Stage, TRAINING, draw};
 use crate::ppo::likelihood;
 use crate::rng::normal;
@@ -112,13 +114,77 @@ impl Episode {
 pub(super) struct Driver {
     stage: Stage,
     rng: Rng,
+    /// As it was before this episode was drawn.
+    before: Rng,
     episode: Episode,
+}
+
+/// Where one is, between two rounds.
+#[derive(Serialize, Deserialize)]
+pub(super) struct DriverState {
+    rng: Rng,
+    before: Rng,
+    actions: Actions,
+    /// What each agent did last.
+    last: Vec<Option<Last>>,
+}
+
+/// A decision whose reward is not known yet.
+#[derive(Serialize, Deserialize)]
+struct Last {
+    seen: [f32; INPUTS],
+    action: f32,
+    likelihood: f32,
+}
+
+impl Last {
+    const fn step(&self) -> Step {
+        Step {
+            seen: self.seen,
+            known: self.seen,
+            action: self.action,
+            likelihood: self.likelihood,
+            reward: 0.0,
+            discount: GAMMA,
+        }
+    }
 }
 
 impl Driver {
     pub(super) fn new(stage: Stage, mut rng: Rng) -> Result<Self, Error> {
+        let before = rng.clone();
         let episode = begin(&stage, &mut rng)?;
-        Ok(Self { stage, rng, episode })
+        Ok(Self {
+            stage,
+            rng,
+            before,
+            episode,
+        })
+    }
+
+    pub(super) fn state(&self) -> DriverState {
+        let last = |step: &Step| Last {
+            seen: step.seen,
+            action: step.action,
+            likelihood: step.likelihood,
+        };
+        let seats = self.episode.seats.iter();
+        DriverState {
+            rng: self.rng.clone(),
+            before: self.before.clone(),
+            actions: Actions::of(&self.episode.environment),
+            last: seats.map(|seat| seat.last.as_ref().map(last)).collect(),
+        }
+    }
+
+    pub(super) fn go_on_from(&mut self, state: DriverState) -> Result<(), Error> {
+        self.episode = begin(&self.stage, &mut state.before.clone())?;
+        state.actions.replay(&mut self.episode.environment)?;
+        for (seat, last) in self.episode.seats.iter_mut().zip(state.last) {
+            seat.last = last.map(|last| last.step());
+        }
+        (self.rng, self.before) = (state.rng, state.before);
+        Ok(())
     }
 
     /// What agents go through in the next so many decisions, or a few more, by a policy and a deviation from it.
@@ -137,6 +203,7 @@ impl Driver {
             })?;
             if now == 0 {
                 courses.extend(self.episode.courses());
+                self.before = self.rng.clone();
                 self.episode = begin(&self.stage, &mut self.rng)?;
             }
             done += now;

@@ -20,12 +20,14 @@ use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
 use paceline_lab::run::side_by_side;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::checkpoint::{Checkpoints, Floats};
 use crate::course::{Stage, trials};
-use crate::pass::first;
-use crate::ppo::{self, Manner};
-use driver::{Driver, judge};
+use crate::pass::{first, network};
+use crate::ppo::{self, LearnerState, Manner};
+use driver::{Driver, DriverState, judge};
 pub use model::files;
 
 /// A decision, what a flow goes through, and who learns from it: the critic reads what the policy reads.
@@ -93,7 +95,7 @@ impl Options {
 }
 
 /// What came of a round.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// Its number, from 1; 0 for the trial before the first.
     pub round: usize,
@@ -131,11 +133,28 @@ impl TrainedPolicy {
     }
 }
 
-/// Trains; `watch` is told what came of each round.
+/// Where a training is, between two rounds.
+#[derive(Serialize, Deserialize)]
+struct State {
+    learner: LearnerState,
+    rng: Rng,
+    drivers: Vec<DriverState>,
+    best: (f64, Floats),
+    updates: Vec<Update>,
+}
+
+/// The name of its checkpoint.
+const NAME: &str = "aurora";
+
+/// Trains, from its checkpoint if there is one; `watch` is told what came of each round.
 ///
 /// # Errors
-/// A scenario does not run.
-pub fn train(options: &Options, watch: &mut dyn FnMut(&Update) -> Control) -> Result<TrainedPolicy, Error> {
+/// A scenario does not run, or a checkpoint cannot be read or written.
+pub fn train(
+    options: &Options,
+    checkpoints: &Checkpoints,
+    watch: &mut dyn FnMut(&Update) -> Control,
+) -> Result<TrainedPolicy, Error> {
     // The critic has the policy's layers, with other weights.
     let mut weights = stream(options.seed, 0);
     let networks = (first(&AURORA, &mut weights), first(&AURORA, &mut weights));
@@ -144,19 +163,31 @@ pub fn train(options: &Options, watch: &mut dyn FnMut(&Update) -> Control) -> Re
     let drivers = (0..DRIVERS as u64).map(|place| Driver::new(STAGE, stream(options.seed, 16 + place)));
     let drivers = drivers.map(|driver| driver.map(Mutex::new));
     let drivers = drivers.collect::<Result<Vec<_>, _>>()?;
-    let first = trial(learner.actor(), options.threads)?;
-    let mut best = (first, learner.actor().clone());
-    let mut updates = vec![Update {
-        round: 0,
-        reward: first,
-        unexplained: 1.0,
-        deviation: learner.deviation(),
-        trial: Some(first),
-        best: first,
-        decisions: 0,
-    }];
-    let mut stopped = watch(&updates[0]) == Control::Stop;
-    for round in 1..=options.rounds {
+    let (mut best, mut updates, mut stopped);
+    if let Some(state) = checkpoints.take::<State>(NAME)? {
+        learner.go_on_from(state.learner)?;
+        rng = state.rng;
+        best = (state.best.0, network(&AURORA, state.best.1)?);
+        (updates, stopped) = (state.updates, false);
+        for (driver, state) in drivers.iter().zip(state.drivers) {
+            let mut driver = driver.lock().unwrap_or_else(PoisonError::into_inner);
+            driver.go_on_from(state)?;
+        }
+    } else {
+        let first = trial(learner.actor(), options.threads)?;
+        best = (first, learner.actor().clone());
+        updates = vec![Update {
+            round: 0,
+            reward: first,
+            unexplained: 1.0,
+            deviation: learner.deviation(),
+            trial: Some(first),
+            best: first,
+            decisions: 0,
+        }];
+        stopped = watch(&updates[0]) == Control::Stop;
+    }
+    for round in updates.len()..=options.rounds {
         if stopped {
             break;
         }
@@ -189,6 +220,18 @@ pub fn train(options: &Options, watch: &mut dyn FnMut(&Update) -> Control) -> Re
         };
         updates.push(update);
         stopped = watch(&update) == Control::Stop && round < options.rounds;
+        if checkpoints.are_due() || stopped && checkpoints.are_quick() {
+            let driver =
+                |driver: &Mutex<Driver>| driver.lock().unwrap_or_else(PoisonError::into_inner).state();
+            let state = State {
+                learner: learner.state(),
+                rng: rng.clone(),
+                drivers: drivers.iter().map(driver).collect(),
+                best: (best.0, Floats(best.1.values().to_vec())),
+                updates: updates.clone(),
+            };
+            checkpoints.keep(NAME, &state)?;
+        }
     }
     Ok(TrainedPolicy {
         options: options.clone(),

@@ -9,7 +9,7 @@ fn quick(threads: usize) -> TrainedPolicy {
         trial: 1,
         ..Options::default()
     };
-    train(&options, &mut |_| Control::Continue).unwrap()
+    train(&options, &Checkpoints::none(), &mut |_| Control::Continue).unwrap()
 }
 
 /// The same bytes on one thread and on two; and what is written is a model that decides as what was trained.
@@ -44,7 +44,7 @@ fn the_best_in_trials_is_kept() {
 fn it_can_be_stopped() {
     let options = Options::default();
     let mut told = 0;
-    let trained = train(&options, &mut |update| {
+    let trained = train(&options, &Checkpoints::none(), &mut |update| {
         told += 1;
         match update.round {
             1 => Control::Stop,

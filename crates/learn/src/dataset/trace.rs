@@ -1,7 +1,6 @@
 //! The samples of a run, flow by flow.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 
 use paceline_fabric::outcome::RttSample;
@@ -93,7 +92,8 @@ impl Trace {
             expected,
             message,
         };
-        let text = fs::read_to_string(&summary).map_err(|error| Error::io("read", &summary, error))?;
+        let text =
+            paceline_scenario::read_text(&summary).map_err(|error| Error::io("read", &summary, error))?;
         let said: serde_json::Value = serde_json::from_str(&text)
             .map_err(|error| content(&summary, "the summary of a run", error.to_string()))?;
         let version = said["version"].as_str().unwrap_or("nothing").to_string();
@@ -110,7 +110,7 @@ impl Trace {
         }
         let input = paceline_lab::load(&folder.to_string_lossy(), &Overrides::default())?;
         let path = folder.join("rtt_samples.txt");
-        let text = match fs::read_to_string(&path) {
+        let text = match paceline_scenario::read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let message = "there is no rtt_samples.txt in it: run it again with \

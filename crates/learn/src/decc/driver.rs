@@ -5,11 +5,13 @@ use paceline_congestion::decc::{SILENCE, STEP};
 use paceline_congestion::learned::layers::Policy;
 use paceline_env::{Action, Agents, Batch, Config, Environment, Feature, Reward};
 use paceline_kernel::rng::Rng;
+use serde::{Deserialize, Serialize};
 
 use super::replay::Transition;
 use super::rule;
 use super::state::{GLOBAL, state};
 use crate::Error;
+use crate::checkpoint::Actions;
 use crate::course::{Drawn, Facts, SELECTION, Stage, TRAINING, draw};
 use crate::rng::normal;
 
@@ -54,7 +56,7 @@ pub(super) struct Manner<'a> {
 }
 
 /// What an agent saw and did last.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Seat {
     begun: bool,
     all: [f32; GLOBAL],
@@ -207,13 +209,47 @@ impl Episode {
 pub(super) struct Driver {
     stage: Stage,
     rng: Rng,
+    /// As it was before this episode was drawn.
+    before: Rng,
     episode: Episode,
+}
+
+/// Where one is, between two rounds.
+#[derive(Serialize, Deserialize)]
+pub(super) struct DriverState {
+    rng: Rng,
+    before: Rng,
+    actions: Actions,
+    seats: Vec<Seat>,
 }
 
 impl Driver {
     pub(super) fn new(stage: Stage, mut rng: Rng) -> Result<Self, Error> {
+        let before = rng.clone();
         let episode = begin(&stage, &mut rng)?;
-        Ok(Self { stage, rng, episode })
+        Ok(Self {
+            stage,
+            rng,
+            before,
+            episode,
+        })
+    }
+
+    pub(super) fn state(&self) -> DriverState {
+        DriverState {
+            rng: self.rng.clone(),
+            before: self.before.clone(),
+            actions: Actions::of(&self.episode.environment),
+            seats: self.episode.seats.clone(),
+        }
+    }
+
+    pub(super) fn go_on_from(&mut self, state: DriverState) -> Result<(), Error> {
+        self.episode = begin(&self.stage, &mut state.before.clone())?;
+        state.actions.replay(&mut self.episode.environment)?;
+        self.episode.seats = state.seats;
+        (self.rng, self.before) = (state.rng, state.before);
+        Ok(())
     }
 
     /// What agents go through in the next so many decisions, or a few more; and how they were rewarded in the mean.
@@ -227,7 +263,10 @@ impl Driver {
         while gone_through.len() < decisions {
             match self.episode.go_on(manner, &mut self.rng, &mut gone_through)? {
                 Some((more, further)) => (rewards, count) = (rewards + more, count + further),
-                None => self.episode = begin(&self.stage, &mut self.rng)?,
+                None => {
+                    self.before = self.rng.clone();
+                    self.episode = begin(&self.stage, &mut self.rng)?;
+                }
             }
         }
         Ok((gone_through, rewards / count.max(1) as f64))

@@ -13,14 +13,16 @@
 //!
 //! # What is deterministic
 //! The learner has a thread of its own; flows are driven beside it, by the policy as it was when the round began. So the
-//! same options give the same weights, bit for bit, on any number of threads. A stage begins with nothing but the
-//! networks of the one before ([`Reached`]), so one that is resumed comes to the same.
+//! same options give the same weights, bit for bit, on any number of threads, also if it was stopped and goes on from its
+//! checkpoint (`resume.rs`).
 
 mod compress;
 mod driver;
 mod model;
 mod on_policy;
 mod replay;
+mod resume;
+mod round;
 mod rule;
 mod state;
 mod td3;
@@ -31,12 +33,15 @@ use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
 
+use crate::checkpoint::Checkpoints;
 pub use crate::course::{EVALUATION, SELECTION, Stage, TRAINING};
 use crate::{Error, course};
 pub use compress::{Asked, Compressed};
 use driver::{Decider, Driver, Manner, judge, last};
-pub use model::{Reached, files, files_of_compressed, policy_of};
-use replay::{Replay, Transition};
+pub use model::{files, files_of_compressed, policy_of};
+use replay::Replay;
+use resume::{Best, Part, State, UnderWay};
+use serde::{Deserialize, Serialize};
 use td3::Learner;
 pub use tune::{Apart, Tuned, Tuning, tuned};
 
@@ -157,10 +162,10 @@ impl Options {
 }
 
 /// How far it is: some steps, or a trial.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
     /// What is being done: `clone`, `critics`, or a stage's name.
-    pub stage: &'static str,
+    pub stage: String,
     /// Steps done, of all.
     pub step: usize,
     /// The mean loss since the last one.
@@ -197,20 +202,19 @@ struct Training<'a> {
     step: usize,
     decisions: u64,
     updates: Vec<Update>,
-    watch: &'a mut dyn FnMut(&Update) -> Control,
+    checkpoints: &'a Checkpoints,
+    watch: Watch<'a>,
     stopped: bool,
 }
 
-/// Trains; `watch` is told how far it is, and `reached` what a training may be resumed with.
+/// Called after every round, with an update where there is something to tell; may stop the training.
+pub type Watch<'a> = &'a mut dyn FnMut(Option<&Update>) -> Control;
+
+/// Trains, from its checkpoint if there is one.
 ///
 /// # Errors
-/// A scenario does not run.
-pub fn train(
-    options: &Options,
-    from: Option<Reached>,
-    watch: &mut dyn FnMut(&Update) -> Control,
-    reached: &mut dyn FnMut(&Reached) -> Result<(), Error>,
-) -> Result<TrainedPolicy, Error> {
+/// A scenario does not run, or a checkpoint cannot be read or written.
+pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> Result<TrainedPolicy, Error> {
     let mut training = Training {
         learner: Learner::new(&mut stream(options.seed, 0, 0)),
         clone: Vec::new(),
@@ -218,22 +222,21 @@ pub fn train(
         step: 0,
         decisions: 0,
         updates: Vec::new(),
+        checkpoints,
         watch,
         stopped: false,
     };
-    let begun = from.as_ref().map_or(0, |from| from.stage);
-    if let Some(from) = from {
-        training.take_over(from)?;
-    }
+    let state = checkpoints.take::<State>(resume::NAME)?;
+    let begun = state.as_ref().map_or(0, |state| state.stage);
+    let mut from = state.map(|state| training.go_on_from(state)).transpose()?;
     for number in begun..=options.stages.len() {
         match number.checked_sub(1) {
-            None => training.begin()?,
-            Some(place) => training.stage(number, options.stages[place])?,
+            None => training.begin(from.take())?,
+            Some(place) => training.stage(number, options.stages[place], from.take())?,
         }
         if training.stopped {
             break;
         }
-        reached(&training.reached(number + 1))?;
     }
     Ok(TrainedPolicy {
         options: options.clone(),
@@ -251,44 +254,63 @@ fn stream(seed: u64, stage: usize, part: u64) -> Rng {
 }
 
 impl Training<'_> {
-    fn take_over(&mut self, from: Reached) -> Result<(), Error> {
-        self.learner = Learner::of_values(&from.values)
-            .ok_or_else(|| Error::Options("the checkpoint has networks of another size".to_string()))?;
-        (self.step, self.decisions, self.clone) = (from.step, from.decisions, from.clone);
-        Ok(())
-    }
-
-    fn reached(&self, stage: usize) -> Reached {
-        Reached {
-            seed: self.options.seed,
-            by: self.options.by,
-            stage,
-            step: self.step,
-            decisions: self.decisions,
-            values: self.learner.values(),
-            clone: self.clone.clone(),
-        }
-    }
-
-    fn drivers(&self, number: usize, stage: Stage) -> Result<Vec<Driver>, Error> {
+    /// The environments of a stage, from its beginning or where they were.
+    fn drivers(
+        &self,
+        number: usize,
+        stage: Stage,
+        from: Option<&mut UnderWay>,
+    ) -> Result<Vec<Driver>, Error> {
         let driver = |place: usize| Driver::new(stage, stream(self.options.seed, number, 16 + place as u64));
-        (0..DRIVERS).map(driver).collect()
+        let mut drivers = (0..DRIVERS).map(driver).collect::<Result<Vec<_>, _>>()?;
+        from.map_or(Ok(()), |from| from.restore(&mut drivers))?;
+        Ok(drivers)
     }
 
     /// Tells how far it is.
     fn tell(&mut self, update: Update) {
-        let control = (self.watch)(&update);
+        let control = (self.watch)(Some(&update));
         self.updates.push(update);
         self.stopped |= control == Control::Stop;
     }
 
     /// Clones the rule, then teaches the critics.
-    fn begin(&mut self) -> Result<(), Error> {
+    fn begin(&mut self, from: Option<UnderWay>) -> Result<(), Error> {
+        let teaches = |from: &UnderWay| matches!(from.part, Part::Teach(..));
+        let (teaching, cloning) = match from {
+            Some(from) if teaches(&from) => (Some(from), None),
+            other => (None, other),
+        };
+        if teaching.is_none() {
+            self.clone_rule(cloning)?;
+            if self.stopped {
+                return Ok(());
+            }
+            self.clone = self.learner.actor().values().to_vec();
+            self.learner.settle();
+        }
+        match self.options.by {
+            By::Gradients => self.teach(0, FIRST, self.options.critics, teaching),
+            By::Proximal => Ok(()),
+        }
+    }
+
+    fn clone_rule(&mut self, mut from: Option<UnderWay>) -> Result<(), Error> {
         let options = self.options;
         let mut rng = stream(options.seed, 0, 1);
-        let mut drivers = self.drivers(0, FIRST)?;
+        let mut drivers = self.drivers(0, FIRST, from.as_mut())?;
         let mut replay = Replay::new(DRIVERS, ROOM);
         let mut done = 0;
+        if let Some(UnderWay {
+            part: Part::Clone(kept),
+            rng: was,
+            done: steps,
+            ..
+        }) = from
+        {
+            (rng, done) = (was, steps);
+            replay.go_on_from(kept)?;
+        }
         while done < options.clone && !self.stopped {
             let steps = ROUND.min(options.clone - done);
             let policy = self.learner.actor().clone();
@@ -316,20 +338,18 @@ impl Training<'_> {
             done += steps;
             self.step += steps;
             self.report("clone", done, loss, None::<(f64, &Best<Network>)>);
+            self.keep_if_due(0, || {
+                UnderWay::new(done, &rng, &drivers, Part::Clone(replay.state()))
+            })?;
         }
-        if self.stopped {
-            return Ok(());
-        }
-        self.clone = self.learner.actor().values().to_vec();
-        self.learner.settle();
-        match options.by {
-            By::Gradients => self.teach(0, FIRST, options.critics),
-            By::Proximal => Ok(()),
-        }
+        Ok(())
     }
 
     /// A stage of the curriculum.
-    fn stage(&mut self, number: usize, stage: Stage) -> Result<(), Error> {
+    fn stage(&mut self, number: usize, stage: Stage, from: Option<UnderWay>) -> Result<(), Error> {
+        if from.is_some() {
+            return self.learn(number, stage, from);
+        }
         let clone = Network::new(self.learner.actor().layers(), self.clone.clone());
         let threads = self.options.threads;
         let of = |policy: &Network| trial(stage, Decider::Policy(policy), threads);
@@ -337,59 +357,43 @@ impl Training<'_> {
             self.learner.act_as(clone);
         }
         self.learner.settle();
-        match self.options.by {
-            By::Gradients => self.teach(number, stage, stage.steps),
-            By::Proximal => self.refine(number, stage),
-        }
+        self.learn(number, stage, None)
     }
 
-    /// A round: flows are driven while the learner learns from what was there before.
-    fn round(
-        &mut self,
-        drivers: &mut [Driver],
-        replay: &mut Replay,
-        manner: Manner<'_>,
-        learn: &mut dyn FnMut(&mut Learner, &Replay) -> f64,
-    ) -> Result<f64, Error> {
-        let (learner, threads) = (&mut self.learner, self.options.threads);
-        let drive = |drivers: &mut [Driver]| -> Result<Vec<Vec<Transition>>, Error> {
-            let each = drivers.iter_mut().map(|driver| driver.drive(manner, DECISIONS));
-            each.map(|driven| driven.map(|(transitions, _)| transitions))
-                .collect()
-        };
-        let (driven, loss) = if replay.is_empty() {
-            (drive(drivers)?, None)
-        } else if threads < 2 {
-            (drive(drivers)?, Some(learn(learner, replay)))
-        } else {
-            std::thread::scope(|scope| {
-                let driving = scope.spawn(|| drive(drivers));
-                let loss = learn(learner, replay);
-                let driven = driving
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                driven.map(|driven| (driven, Some(loss)))
-            })?
-        };
-        for (source, transitions) in driven.into_iter().enumerate() {
-            self.decisions += transitions.len() as u64;
-            transitions.into_iter().for_each(|one| replay.push(source, one));
+    fn learn(&mut self, number: usize, stage: Stage, from: Option<UnderWay>) -> Result<(), Error> {
+        match self.options.by {
+            By::Gradients => self.teach(number, stage, stage.steps, from),
+            By::Proximal => self.refine(number, stage, from),
         }
-        Ok(match loss {
-            Some(loss) => loss,
-            None => learn(&mut self.learner, replay),
-        })
     }
 
     /// Learns for so many steps; with the number 0 the policy stays as it is.
-    fn teach(&mut self, number: usize, stage: Stage, steps: usize) -> Result<(), Error> {
+    fn teach(
+        &mut self,
+        number: usize,
+        stage: Stage,
+        steps: usize,
+        mut from: Option<UnderWay>,
+    ) -> Result<(), Error> {
         let (options, moves) = (self.options, number > 0);
         let name = if moves { stage.name } else { "critics" };
         let mut rng = stream(options.seed, number, 2);
-        let mut drivers = self.drivers(number, stage)?;
+        let mut drivers = self.drivers(number, stage, from.as_mut())?;
         let mut replay = Replay::new(DRIVERS, ROOM);
         let mut best = Best::beside(0.0);
-        if moves {
+        let mut done = 0;
+        if let Some(UnderWay {
+            part: Part::Teach(kept, was_best),
+            rng: was,
+            done: steps,
+            ..
+        }) = from
+        {
+            (rng, done) = (was, steps);
+            replay.go_on_from(kept)?;
+            best = was_best.with(None);
+            best.kept = was_best.kept.map(Learner::of_state).transpose()?;
+        } else if moves {
             best.rule = trial(stage, Decider::Rule, options.threads)?;
             let first = trial(stage, Decider::Policy(self.learner.actor()), options.threads)?;
             best.offer(first, &self.learner);
@@ -397,7 +401,6 @@ impl Training<'_> {
             self.report(name, 0, 0.0, Some((first, &best)));
         }
         let last = number == options.stages.len();
-        let mut done = 0;
         while done < steps && !self.stopped && (last || best.streak < 3) {
             let (now, part) = (ROUND.min(steps - done), done as f64 / steps as f64);
             let policy = self.learner.actor().clone();
@@ -425,6 +428,10 @@ impl Training<'_> {
                 best.offer(reward, &self.learner);
             }
             self.report(name, done, loss, tried.map(|reward| (reward, &best)));
+            self.keep_if_due(number, || {
+                let kept = best.with(best.kept.as_ref().map(Learner::state));
+                UnderWay::new(done, &rng, &drivers, Part::Teach(replay.state(), kept))
+            })?;
         }
         if let Some(kept) = best.kept {
             self.learner = kept;
@@ -433,51 +440,18 @@ impl Training<'_> {
     }
 
     /// Tells of every trial, and every so many steps.
-    fn report(
-        &mut self,
-        stage: &'static str,
-        done: usize,
-        loss: f64,
-        tried: Option<(f64, &Best<impl Clone>)>,
-    ) {
+    fn report(&mut self, stage: &str, done: usize, loss: f64, tried: Option<(f64, &Best<impl Clone>)>) {
         if tried.is_none() && !done.is_multiple_of(TOLD) {
+            self.stopped |= (self.watch)(None) == Control::Stop;
             return;
         }
         self.tell(Update {
-            stage,
+            stage: stage.to_string(),
             step: self.step,
             loss,
             trial: tried.map(|(reward, best)| (reward, best.rule)),
             best: tried.map(|(_, best)| best.reward),
         });
-    }
-}
-
-/// The best policy of a stage so far, and all that goes with it.
-struct Best<T> {
-    kept: Option<T>,
-    reward: f64,
-    /// The rule's reward, and how often in a row the policy's was above it.
-    rule: f64,
-    streak: usize,
-}
-
-impl<T: Clone> Best<T> {
-    /// None yet.
-    const fn beside(rule: f64) -> Self {
-        Self {
-            kept: None,
-            reward: 0.0,
-            rule,
-            streak: 0,
-        }
-    }
-
-    fn offer(&mut self, reward: f64, learner: &T) {
-        if self.kept.is_none() || reward > self.reward {
-            (self.kept, self.reward) = (Some(learner.clone()), reward);
-        }
-        self.streak = if reward > self.rule { self.streak + 1 } else { 0 };
     }
 }
 

@@ -1,10 +1,10 @@
-//! The files of a trained policy, and of a training that may be resumed.
+//! The files of a trained policy.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_congestion::learned::layers::{Layer, Network};
-use paceline_congestion::learned::model::{Card, DECC, Kind, Metrics, RoundMetrics, Training, sha256};
+use paceline_congestion::learned::layers::Network;
+use paceline_congestion::learned::model::{Card, Kind, Metrics, RoundMetrics, Training};
 use paceline_congestion::learned::shipped;
 
 use super::{BATCH, By, Options, TrainedPolicy, Tuned, Update};
@@ -115,97 +115,5 @@ fn metrics(updates: &[Update]) -> Metrics {
     Metrics {
         rounds: tried.map(round).collect(),
         ..Metrics::default()
-    }
-}
-
-/// Where a training is after a stage: all that it needs to go on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reached {
-    /// The seed of the training.
-    pub seed: u64,
-    /// By what it learns.
-    pub by: By,
-    /// The stage that comes next.
-    pub stage: usize,
-    /// Steps that are done.
-    pub step: usize,
-    /// Decisions that it learned from.
-    pub decisions: u64,
-    /// The numbers of policy and critics.
-    pub(super) values: Vec<f32>,
-    /// Those of the clone.
-    pub(super) clone: Vec<f32>,
-}
-
-/// How a file of it begins.
-const MAGIC: &[u8; 8] = b"DECC-03\n";
-/// Numbers before the values, and the hash behind them.
-const HEAD: usize = 8 + 5 * 8;
-const HASH: usize = 64;
-
-impl Reached {
-    /// As a file has it.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        let (by, stage, step) = (self.by as u64, self.stage as u64, self.step as u64);
-        for number in [self.seed, by, stage, step, self.decisions] {
-            bytes.extend(number.to_le_bytes());
-        }
-        let values = self.clone.iter().chain(&self.values);
-        bytes.extend(values.flat_map(|value| value.to_le_bytes()));
-        let hash = sha256(&bytes);
-        bytes.extend(hash.as_bytes());
-        bytes
-    }
-
-    /// Of a file's bytes.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn of_bytes(bytes: &[u8]) -> Result<Self, String> {
-        if !bytes.starts_with(MAGIC) {
-            return Err("it does not begin as a checkpoint of `train decc` does".to_string());
-        }
-        let Some((own, hash)) = bytes
-            .split_last_chunk::<HASH>()
-            .filter(|(own, _)| own.len() >= HEAD)
-        else {
-            return Err(format!("it ends after {} bytes", bytes.len()));
-        };
-        let found = sha256(own);
-        if found.as_bytes() != hash {
-            return Err(format!("it is damaged: its SHA-256 is {found}"));
-        }
-        let (head, values) = own.split_at(HEAD);
-        let mut numbers = head[8..]
-            .as_chunks::<8>()
-            .0
-            .iter()
-            .map(|bytes| u64::from_le_bytes(*bytes));
-        let mut next = || numbers.next().unwrap_or(0);
-        let values = values.as_chunks::<4>().0.iter();
-        let values: Vec<f32> = values.map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-            return Err(format!("its weight {place} is {}", values[place]));
-        }
-        let size = DECC.iter().map(Layer::size).sum::<usize>();
-        let Some((clone, values)) = values.split_at_checked(size) else {
-            return Err(format!(
-                "it has {} weights; expected {size} and more",
-                values.len()
-            ));
-        };
-        Ok(Self {
-            seed: next(),
-            by: match next() {
-                0 => By::Gradients,
-                _ => By::Proximal,
-            },
-            stage: next() as usize,
-            step: next() as usize,
-            decisions: next(),
-            values: values.to_vec(),
-            clone: clone.to_vec(),
-        })
     }
 }

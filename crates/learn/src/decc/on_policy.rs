@@ -9,15 +9,18 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use paceline_congestion::decc::features::INPUTS;
+use paceline_congestion::learned::card::DECC;
 use paceline_congestion::learned::layers::{Layer, Network, Policy as _, Units};
 use paceline_lab::run::side_by_side;
 
 use super::driver::{Decider, Driver, Manner};
 use super::replay::Transition;
+use super::resume::{Best, Part, UnderWay};
 use super::state::GLOBAL;
-use super::{Best, DRIVERS, Stage, Training, stream, trial};
+use super::{DRIVERS, Stage, Training, stream, trial};
 use crate::Error;
-use crate::pass::first;
+use crate::checkpoint::Floats;
+use crate::pass::{first, network};
 use crate::ppo::{self, likelihood};
 
 /// Numbers that the critic reads: all agents, and one agent's features.
@@ -49,21 +52,40 @@ const FIRST: usize = 5;
 const STEPS: usize = 4 * DRIVERS * DECISIONS / ppo::BATCH;
 
 impl Training<'_> {
-    /// Goes through a stage, from the policy that there is.
-    pub(super) fn refine(&mut self, number: usize, stage: Stage) -> Result<(), Error> {
+    /// Goes through a stage, from the policy that there is or where it was.
+    pub(super) fn refine(
+        &mut self,
+        number: usize,
+        stage: Stage,
+        mut from: Option<UnderWay>,
+    ) -> Result<(), Error> {
         let options = self.options;
         let mut rng = stream(options.seed, number, 3);
-        let drivers = self.drivers(number, stage)?.into_iter().map(Mutex::new);
-        let drivers: Vec<Mutex<Driver>> = drivers.collect();
+        let drivers = self.drivers(number, stage, from.as_mut())?;
+        let drivers: Vec<Mutex<Driver>> = drivers.into_iter().map(Mutex::new).collect();
         let networks = (self.learner.actor().clone(), first(&CRITIC, &mut rng));
         let mut learner = Learner::new(MANNER, networks, SPREAD);
-        let mut best = Best::beside(trial(stage, Decider::Rule, options.threads)?);
-        let reward = trial(stage, Decider::Policy(learner.actor()), options.threads)?;
-        best.offer(reward, learner.actor());
-        best.streak = 0;
-        self.report(stage.name, 0, 0.0, Some((reward, &best)));
-        let last = number == options.stages.len();
         let (rounds, mut round) = (stage.steps.div_ceil(STEPS), 0);
+        let mut best;
+        if let Some(UnderWay {
+            part: Part::Refine(kept, was_best),
+            rng: was,
+            done,
+            ..
+        }) = from
+        {
+            (rng, round) = (was, done);
+            learner.go_on_from(kept)?;
+            best = was_best.with(None);
+            best.kept = was_best.kept.map(|kept| network(&DECC, kept)).transpose()?;
+        } else {
+            best = Best::beside(trial(stage, Decider::Rule, options.threads)?);
+            let reward = trial(stage, Decider::Policy(learner.actor()), options.threads)?;
+            best.offer(reward, learner.actor());
+            best.streak = 0;
+            self.report(stage.name, 0, 0.0, Some((reward, &best)));
+        }
+        let last = number == options.stages.len();
         while round < rounds && !self.stopped && (last || best.streak < 3) {
             let part = round as f64 / rounds as f64;
             let courses = self.go_through(&drivers, &learner, part)?;
@@ -84,6 +106,15 @@ impl Training<'_> {
                 unexplained,
                 tried.map(|reward| (reward, &best)),
             );
+            self.keep_if_due(number, || {
+                let kept = best.kept.as_ref().map(|kept| Floats(kept.values().to_vec()));
+                UnderWay::of_locked(
+                    round,
+                    &rng,
+                    &drivers,
+                    Part::Refine(learner.state(), best.with(kept)),
+                )
+            })?;
         }
         if let Some(kept) = best.kept {
             self.learner.act_as(kept);
@@ -167,8 +198,6 @@ fn known(all: &[f32; GLOBAL], seen: &[f32; INPUTS]) -> [f32; KNOWN] {
 
 #[cfg(test)]
 mod tests {
-    use paceline_congestion::learned::card::DECC;
-
     use super::*;
 
     fn one(agent: u32, from: f32, to: f32) -> Transition {

@@ -2,8 +2,11 @@
 
 use paceline_congestion::decc::features::INPUTS;
 use paceline_kernel::rng::Rng;
+use serde::{Deserialize, Serialize};
 
 use super::state::GLOBAL;
+use crate::Error;
+use crate::checkpoint::Floats;
 
 /// A decision and what came of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,47 @@ pub(super) struct Transition {
     pub(super) discount: f32,
     pub(super) next_all: [f32; GLOBAL],
     pub(super) next_seen: [f32; INPUTS],
+}
+
+/// Numbers of a transition, besides its agent.
+const NUMBERS: usize = 2 * GLOBAL + 2 * INPUTS + 4;
+
+impl Transition {
+    fn write(&self, into: &mut Vec<f32>) {
+        into.extend([self.tried, self.action, self.reward, self.discount]);
+        into.extend(self.all.iter().chain(&self.seen));
+        into.extend(self.next_all.iter().chain(&self.next_seen));
+    }
+
+    fn read(agent: u32, numbers: &[f32; NUMBERS]) -> Self {
+        fn part<const N: usize>(rest: &mut &[f32]) -> [f32; N] {
+            let (part, later) = rest
+                .split_first_chunk()
+                .expect("they are as many as were written");
+            *rest = later;
+            *part
+        }
+        let rest = &mut &numbers[..];
+        let [tried, action, reward, discount] = part(rest);
+        Self {
+            agent,
+            tried,
+            action,
+            reward,
+            discount,
+            all: part(rest),
+            seen: part(rest),
+            next_all: part(rest),
+            next_seen: part(rest),
+        }
+    }
+}
+
+/// The transitions that are kept, as a checkpoint has them.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ReplayState {
+    sources: Vec<(Vec<u32>, Floats)>,
+    next: Vec<usize>,
 }
 
 /// Rows to learn from.
@@ -61,6 +105,29 @@ impl Replay {
         let place = &mut self.next[source];
         own[*place] = transition;
         *place = (*place + 1) % self.room;
+    }
+
+    pub(super) fn state(&self) -> ReplayState {
+        let source = |own: &Vec<Transition>| {
+            let mut numbers = Vec::with_capacity(own.len() * NUMBERS);
+            own.iter().for_each(|one| one.write(&mut numbers));
+            (own.iter().map(|one| one.agent).collect(), Floats(numbers))
+        };
+        ReplayState {
+            sources: self.sources.iter().map(source).collect(),
+            next: self.next.clone(),
+        }
+    }
+
+    /// Takes over what a checkpoint has.
+    pub(super) fn go_on_from(&mut self, state: ReplayState) -> Result<(), Error> {
+        self.next = state.next;
+        for (own, (agents, numbers)) in self.sources.iter_mut().zip(state.sources) {
+            let numbers = numbers.expect(agents.len() * NUMBERS)?;
+            let rows = agents.into_iter().zip(numbers.as_chunks::<NUMBERS>().0);
+            *own = rows.map(|(agent, row)| Transition::read(agent, row)).collect();
+        }
+        Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -6,10 +6,13 @@ use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::card::DECC;
 use paceline_congestion::learned::layers::{Layer, Network, Units};
 use paceline_kernel::rng::Rng;
+use serde::{Deserialize, Serialize};
 
 use super::replay::Sample;
 use super::state::GLOBAL;
-use crate::pass::{Fitted, Pass, backward, first, forward};
+use crate::Error;
+use crate::checkpoint::Floats;
+use crate::pass::{Fitted, FittedState, Pass, backward, first, forward, network};
 use crate::rng::normal;
 
 /// Numbers that a critic reads: all agents, one agent's features, its action.
@@ -41,6 +44,16 @@ pub(super) struct Learner {
     updates: u64,
 }
 
+/// The same as a checkpoint has them.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct LearnerState {
+    actor: FittedState,
+    critics: [FittedState; 2],
+    slow_actor: Floats,
+    slow_critics: [Floats; 2],
+    updates: u64,
+}
+
 impl Learner {
     pub(super) fn new(rng: &mut Rng) -> Self {
         let actor = first(&DECC, rng);
@@ -59,23 +72,27 @@ impl Learner {
         }
     }
 
-    /// The same from the numbers of the policy and the critics, in a row.
-    pub(super) fn of_values(values: &[f32]) -> Option<Self> {
-        let size = |layers: &[Layer]| layers.iter().map(Layer::size).sum::<usize>();
-        let (actor, rest) = values.split_at_checked(size(&DECC))?;
-        let (one, two) = rest.split_at_checked(size(&CRITIC))?;
-        if two.len() != one.len() {
-            return None;
+    pub(super) fn state(&self) -> LearnerState {
+        let values = |network: &Network| Floats(network.values().to_vec());
+        LearnerState {
+            actor: self.actor.state(),
+            critics: self.critics.each_ref().map(Fitted::state),
+            slow_actor: values(&self.slow_actor),
+            slow_critics: self.slow_critics.each_ref().map(values),
+            updates: self.updates,
         }
-        let critics = [one, two].map(|values| Network::new(&CRITIC, values.to_vec()));
-        Some(Self::of(Network::new(&DECC, actor.to_vec()), critics))
     }
 
-    /// The numbers of the policy and the critics, in a row.
-    pub(super) fn values(&self) -> Vec<f32> {
-        let networks = [&self.actor, &self.critics[0], &self.critics[1]];
-        let values = networks.map(|fitted| fitted.network.values());
-        values.concat()
+    /// Back from [`Self::state`].
+    pub(super) fn of_state(state: LearnerState) -> Result<Self, Error> {
+        let ([one, two], [slow_one, slow_two]) = (state.critics, state.slow_critics);
+        Ok(Self {
+            actor: Fitted::of(&DECC, state.actor)?,
+            critics: [Fitted::of(&CRITIC, one)?, Fitted::of(&CRITIC, two)?],
+            slow_actor: network(&DECC, state.slow_actor)?,
+            slow_critics: [network(&CRITIC, slow_one)?, network(&CRITIC, slow_two)?],
+            updates: state.updates,
+        })
     }
 
     pub(super) fn actor(&self) -> &Network {

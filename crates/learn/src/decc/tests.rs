@@ -3,6 +3,7 @@ use paceline_congestion::learned::Model;
 use paceline_congestion::learned::card::DECC;
 use paceline_congestion::learned::layers::{Layer, Policy, Units};
 
+use super::replay::Transition;
 use super::*;
 use crate::pass::{Adam, backward, forward};
 
@@ -230,33 +231,50 @@ fn options(threads: usize) -> Options {
     }
 }
 
-fn trained(options: &Options, from: Option<Reached>) -> (TrainedPolicy, Vec<Reached>) {
-    let mut reached = Vec::new();
-    let mut keep = |one: &Reached| {
-        reached.push(one.clone());
-        Ok(())
-    };
-    let trained = train(options, from, &mut |_| Control::Continue, &mut keep).unwrap();
-    (trained, reached)
+fn trained(options: &Options) -> TrainedPolicy {
+    train(options, &Checkpoints::none(), &mut |_| Control::Continue).unwrap()
 }
 
-/// The same weights on any number of threads, and from a checkpoint; the files are a model that decides the same.
+/// The same weights on any number of threads; the files are a model that decides the same.
 #[test]
 fn a_short_training_is_the_same_again() {
-    let (one, reached) = trained(&options(1), None);
-    let (two, _) = trained(&options(2), None);
+    let one = trained(&options(1));
+    let two = trained(&options(2));
     assert_eq!(one.policy, two.policy);
     assert_eq!((one.decisions, &one.updates), (two.decisions, &two.updates));
-    let bytes = reached[0].to_bytes();
-    let from = Reached::of_bytes(&bytes).unwrap();
-    assert_eq!((&from, from.stage), (&reached[0], 1));
-    let (resumed, _) = trained(&options(2), Some(from));
-    assert_eq!(resumed.policy, one.policy);
     let files = files("mine", &one, "paceline train decc").unwrap();
     let model = Model::parse(&files.card, &files.weights).unwrap();
     assert_eq!(model.layers().unwrap(), &one.policy);
-    let mut damaged = bytes.clone();
-    damaged[60] ^= 1;
-    assert!(Reached::of_bytes(&damaged).unwrap_err().contains("SHA-256"));
-    assert!(Reached::of_bytes(&bytes[..30]).is_err() && Reached::of_bytes(b"x").is_err());
+}
+
+/// Stopped after every round and gone on with each time, it comes to the same, by either way of learning.
+#[test]
+fn one_that_goes_on_comes_to_the_same() {
+    for by in [By::Gradients, By::Proximal] {
+        let options = Options { by, ..options(2) };
+        let whole = trained(&options);
+        let tmp = tempfile::tempdir().unwrap();
+        let often = (std::time::Duration::ZERO, false);
+        let mut times = 0;
+        let last = loop {
+            let checkpoints = Checkpoints::open(tmp.path(), "train decc", often, |_| ()).unwrap();
+            let mut calls = 0;
+            let mut watch = |_: Option<&Update>| {
+                calls += 1;
+                if calls == 2 {
+                    Control::Stop
+                } else {
+                    Control::Continue
+                }
+            };
+            let now = train(&options, &checkpoints, &mut watch).unwrap();
+            times += 1;
+            if !now.stopped {
+                break now;
+            }
+            assert!(times < 20, "it does not get on");
+        };
+        assert!(times > 1, "it was stopped");
+        assert_eq!(last, whole);
+    }
 }

@@ -4,12 +4,14 @@ use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::layers::{Network, Policy};
 use paceline_congestion::learned::whole::{Quantisation, Whole};
 use paceline_kernel::rng::Rng;
+use serde::{Deserialize, Serialize};
 
 use super::compress::{Asked, Compressed, Grid, compress};
 use super::driver::{Decider, Driver, Manner, judge};
 use super::replay::Transition;
 use super::{BATCH, DRIVERS, Options, STAGES, stream};
-use crate::pass::{Adam, backward, forward};
+use crate::checkpoint::{Checkpoints, Floats};
+use crate::pass::{Adam, backward, forward, network};
 use crate::{Error, course};
 
 /// How much it learns from.
@@ -76,11 +78,16 @@ pub struct Tuned {
     pub observations: usize,
 }
 
-/// Compresses and tunes.
+/// Compresses and tunes, from the checkpoint if there is one.
 ///
 /// # Errors
-/// A scenario does not run, or the network cannot decide in whole numbers.
-pub fn tuned(teacher: &Network, tuning: &Tuning, options: &Options) -> Result<Tuned, Error> {
+/// A scenario does not run, or the network cannot decide in whole numbers; or a checkpoint cannot be read or written.
+pub fn tuned(
+    teacher: &Network,
+    tuning: &Tuning,
+    options: &Options,
+    checkpoints: &Checkpoints,
+) -> Result<Tuned, Error> {
     let (mut compressed, grid) = compress(teacher, &tuning.asked);
     let before = tried(teacher, options.threads)?;
     let far = |other: &dyn Policy| apart((teacher, &before), other, options.threads);
@@ -91,7 +98,8 @@ pub fn tuned(teacher: &Network, tuning: &Tuning, options: &Options) -> Result<Tu
         &grid,
         (&seen, &labels),
         (tuning.epochs, options.seed),
-    ));
+        checkpoints,
+    )?);
     compressed.most = grid.most(&compressed.network);
     let quantisation = Quantisation {
         steps: compressed.steps.iter().map(|step| *step as f32).collect(),
@@ -114,18 +122,36 @@ fn steps(epochs: usize, observations: usize) -> usize {
     epochs * observations.div_ceil(BATCH)
 }
 
+/// Where tuning is, between two steps.
+#[derive(Serialize, Deserialize)]
+struct State {
+    done: usize,
+    rng: Rng,
+    moving: Floats,
+    adam: Adam,
+}
+
+/// The name of its checkpoint.
+const NAME: &str = "tuning";
+
 /// The teacher's numbers, moved so that what they are rounded to does what it does.
 fn taught(
     teacher: &Network,
     grid: &Grid,
     (seen, labels): (&[[f32; INPUTS]], &[f32]),
     (epochs, seed): (usize, u64),
-) -> Network {
+    checkpoints: &Checkpoints,
+) -> Result<Network, Error> {
     let mut rng = stream(seed, TUNING, 0);
     let mut moving = teacher.clone();
     let mut adam = Adam::new(moving.values().len());
     let steps = steps(epochs, labels.len());
-    for step in 0..steps {
+    let mut begun = 0;
+    if let Some(state) = checkpoints.take::<State>(NAME)? {
+        moving = network(teacher.layers(), state.moving)?;
+        (begun, rng, adam) = (state.done, state.rng, state.adam);
+    }
+    for step in begun..steps {
         let mut input = Vec::with_capacity(BATCH * INPUTS);
         let mut goals = Vec::with_capacity(BATCH);
         for _ in 0..BATCH {
@@ -142,8 +168,17 @@ fn taught(
         grid.cut(&mut slope);
         let rate = RATE * (1.0 - step as f64 / steps as f64);
         adam.step(moving.values_mut(), &slope, rate, LONGEST);
+        if checkpoints.are_due() {
+            let state = State {
+                done: step + 1,
+                rng: rng.clone(),
+                moving: Floats(moving.values().to_vec()),
+                adam: adam.clone(),
+            };
+            checkpoints.keep(NAME, &state)?;
+        }
     }
-    moving
+    Ok(moving)
 }
 
 /// Observations by which outputs are scaled.

@@ -7,6 +7,7 @@ use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, PathInfo, SendLi
 use paceline_congestion::lstm_pid::{Decision, Gains, LstmPid, Params};
 use paceline_congestion::registry::{AnyParams, SchemeConfig};
 use paceline_kernel::{BitRate, Span};
+use serde::{Deserialize, Serialize};
 
 use super::{Count, Damping, Episode, Options, Point, Units, lock};
 
@@ -46,7 +47,49 @@ pub(super) struct Shared {
     clipped: u64,
 }
 
+/// What of it a checkpoint has, between two runs.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SharedState {
+    gains: [f64; 3],
+    updates: u64,
+    points: Vec<(u64, [f64; 3])>,
+    every: u64,
+    last: (u64, [f64; 3]),
+}
+
+const fn numbers(gains: Gains) -> [f64; 3] {
+    [gains.p, gains.i, gains.d]
+}
+
+const fn gains([p, i, d]: [f64; 3]) -> Gains {
+    Gains { p, i, d }
+}
+
 impl Shared {
+    pub(super) fn state(&self) -> SharedState {
+        let point = |point: &Point| (point.update, numbers(point.gains));
+        SharedState {
+            gains: numbers(self.gains),
+            updates: self.updates,
+            points: self.history.points.iter().map(point).collect(),
+            every: self.history.every,
+            last: point(&self.history.last),
+        }
+    }
+
+    pub(super) fn go_on_from(&mut self, state: SharedState) {
+        let point = |(update, numbers)| Point {
+            update,
+            gains: gains(numbers),
+        };
+        (self.gains, self.updates) = (gains(state.gains), state.updates);
+        self.history = History {
+            points: state.points.into_iter().map(point).collect(),
+            every: state.every,
+            last: point(state.last),
+        };
+    }
+
     pub(super) fn new(options: &Options) -> Self {
         let mut history = History::default();
         history.add(0, options.start);

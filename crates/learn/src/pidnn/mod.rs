@@ -42,8 +42,9 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::checkpoint::Checkpoints;
 use crate::dataset::Source;
-use learner::{Learner, Shared};
+use learner::{Learner, Shared, SharedState};
 
 /// In what (1) is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,19 +204,62 @@ impl TrainedGains {
 /// Called as runs go on: the number of the run, how far it is, and the gains at this moment.
 pub type Watch<'a> = &'a mut dyn FnMut(usize, &Progress, Gains) -> Control;
 
-/// Trains: runs the scenario again and again until the gains have converged, or as often as the options
-/// say.
+/// Where a training is, between two runs.
+#[derive(Serialize, Deserialize)]
+struct State {
+    shared: SharedState,
+    episodes: Vec<EpisodeState>,
+    /// Whether the gains came to rest.
+    rests: bool,
+}
+
+/// An episode: its numbers in a row.
+#[derive(Serialize, Deserialize)]
+struct EpisodeState(u64, [f64; 3], [f64; 3]);
+
+impl EpisodeState {
+    fn of(episode: &Episode) -> Self {
+        let Gains { p, i, d } = episode.gains;
+        let means = [episode.mean_rtt_us, episode.mean_loss, episode.clipped];
+        Self(episode.updates, [p, i, d], means)
+    }
+
+    fn episode(&self) -> Episode {
+        let Self(updates, [p, i, d], [mean_rtt_us, mean_loss, clipped]) = *self;
+        Episode {
+            updates,
+            gains: Gains { p, i, d },
+            mean_rtt_us,
+            mean_loss,
+            clipped,
+        }
+    }
+}
+
+/// The name of its checkpoint.
+const NAME: &str = "pidnn";
+
+/// Trains, from its checkpoint if there is one: runs the scenario again and again until the gains have converged, or
+/// as often as the options say.
 ///
 /// # Errors
-/// The scenario is wrong, a run failed, or `watch` stopped the first.
-pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error> {
+/// The scenario is wrong, a run failed, or `watch` stopped the first; or a checkpoint cannot be read or written.
+pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> Result<TrainedGains, Error> {
     let mut input = paceline_lab::load(&options.source.scenario, &options.source.overrides()?)?;
     input.run_mut().record = RecordSpec::default();
     let shared = Arc::new(Mutex::new(Shared::new(options)));
     let makers = learners(&input, &shared)?;
-    let (mut episodes, mut stopped) = (Vec::new(), false);
+    let (mut episodes, mut stopped, mut rests) = (Vec::new(), false, false);
+    if let Some(state) = checkpoints.take::<State>(NAME)? {
+        lock(&shared).go_on_from(state.shared);
+        episodes = state.episodes.iter().map(EpisodeState::episode).collect();
+        rests = state.rests;
+    }
     let settle = options.settle.min(options.episodes * 3 / 10);
-    for number in 0..options.episodes.max(1) {
+    for number in episodes.len()..options.episodes.max(1) {
+        if rests {
+            break;
+        }
         let settling = number + settle >= options.episodes;
         lock(&shared).begin(settling);
         let mut progress = |now: &Progress| watch(number, now, lock(&shared).gains);
@@ -224,10 +268,16 @@ pub fn train(options: &Options, watch: Watch<'_>) -> Result<TrainedGains, Error>
             stopped = true;
             break;
         }
-        let state = lock(&shared);
-        episodes.push(state.episode());
-        if settling && state.history.change() < CONVERGED {
-            break;
+        let now = lock(&shared);
+        episodes.push(now.episode());
+        rests = settling && now.history.change() < CONVERGED;
+        if checkpoints.are_due() {
+            let state = State {
+                shared: now.state(),
+                episodes: episodes.iter().map(EpisodeState::of).collect(),
+                rests,
+            };
+            checkpoints.keep(NAME, &state)?;
         }
     }
     if episodes.is_empty() {

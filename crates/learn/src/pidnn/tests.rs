@@ -173,7 +173,7 @@ fn small() -> Options {
 #[test]
 fn a_training_moves_the_gains_and_repeats() {
     let mut calls = 0;
-    let one = train(&small(), &mut |_, _, _| {
+    let one = train(&small(), &Checkpoints::none(), &mut |_, _, _| {
         calls += 1;
         Control::Continue
     })
@@ -183,7 +183,10 @@ fn a_training_moves_the_gains_and_repeats() {
     let updates: Vec<u64> = one.episodes.iter().map(|episode| episode.updates).collect();
     assert!(updates[0] > 100 && updates.is_sorted(), "{updates:?}");
     assert_eq!(one.history[0].gains, START);
-    assert_eq!(one, train(&small(), &mut |_, _, _| Control::Continue).unwrap());
+    assert_eq!(
+        one,
+        train(&small(), &Checkpoints::none(), &mut |_, _, _| Control::Continue).unwrap()
+    );
 }
 
 #[test]
@@ -195,7 +198,7 @@ fn other_schemes_cannot_be_trained() {
         },
         ..small()
     };
-    let message = train(&options, &mut |_, _, _| Control::Continue)
+    let message = train(&options, &Checkpoints::none(), &mut |_, _, _| Control::Continue)
         .unwrap_err()
         .to_string();
     assert_eq!(

@@ -1,5 +1,7 @@
 //! Adam (Kingma and Ba, 2015), without decay of weights.
 
+use serde::{Deserialize, Serialize};
+
 use super::net::Values;
 
 /// How much of the mean of derivatives, and of that of their squares, stays in a step.
@@ -9,6 +11,7 @@ const DECAY: (f64, f64) = (0.9, 0.999);
 const EPSILON: f32 = 1e-8;
 
 /// The means of derivatives and of their squares so far.
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Adam {
     means: Values,
     squares: Values,

@@ -7,6 +7,7 @@
 mod adam;
 mod linear;
 mod net;
+mod resume;
 #[cfg(test)]
 mod tests;
 mod weights;
@@ -19,9 +20,11 @@ use linear::LeastSquares;
 use net::Net;
 use paceline_kernel::rng::Rng;
 pub use paceline_lab::run::Control;
+use resume::{RecurrentState, State};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::checkpoint::Checkpoints;
 use crate::dataset::{Dataset, Pair};
 use crate::rng::Stream;
 pub use weights::{Tensor, Weights};
@@ -241,42 +244,67 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress<'_>) -> Control;
 /// # Errors
 /// The options do not fit the data, or it was stopped before the first round was over.
 pub fn train(data: &Dataset, options: &Options, watch: Watch<'_>) -> Result<Trained, Error> {
-    run(data, options, None, watch)
+    run(data, options, None, (&Checkpoints::none(), ""), watch)
 }
 
-/// As [`train`], from the weights of an earlier training on; the optimiser begins anew.
+/// As [`train`], from the checkpoint `name` if there is one, and from the weights of an earlier training if they are
+/// given: then the optimiser starts from nothing. Rounds that the checkpoint has are shown to `watch` again.
 ///
 /// # Errors
-/// Also if the weights are not those of the network, or it is not trained by steps.
-pub fn resume(
+/// Also if the weights are not those of the network, or it is not trained by steps; or a checkpoint cannot be read or
+/// written, or is of other data.
+pub fn train_from(
     data: &Dataset,
     options: &Options,
-    start: &Weights,
+    start: Option<&Weights>,
+    kept: (&Checkpoints, &str),
     watch: Watch<'_>,
 ) -> Result<Trained, Error> {
-    if !options.network.is_recurrent() {
+    if start.is_some() && !options.network.is_recurrent() {
         return Err(Error::Options(format!(
             "{} has no steps to go on with: it is solved from all pairs at once",
             options.network.title()
         )));
     }
-    run(data, options, Some(start), watch)
+    run(data, options, start, kept, watch)
 }
 
 fn run(
     data: &Dataset,
     options: &Options,
     start: Option<&Weights>,
+    (checkpoints, name): (&Checkpoints, &str),
     watch: Watch<'_>,
 ) -> Result<Trained, Error> {
     options.check(data)?;
     let mut training = Training::new(options, start)?;
     let mut rounds = Vec::with_capacity(options.rounds);
     let mut weights = Weights::new();
+    let mut over: Vec<(Round, Weights)> = Vec::new();
+    if let Training::Recurrent(recurrent) = &mut training
+        && let Some(state) = checkpoints.take::<State>(name)?
+    {
+        let state = state.check(data)?;
+        recurrent.go_on_from(state.recurrent);
+        over = state.rounds;
+        for (round, then) in &over {
+            watch(Progress::Round(round, then));
+            rounds.push(round.clone());
+            weights.clone_from(then);
+        }
+    }
+    let keep = |over: &[(Round, Weights)], recurrent: Option<RecurrentState>| match recurrent {
+        Some(recurrent) => checkpoints.keep(name, &State::new(data, over, recurrent)),
+        None => Ok(()),
+    };
     let chunks = data.pairs.chunks(options.train_pairs + options.test_pairs);
-    for (pairs, number) in chunks.take(options.rounds).zip(1..) {
+    for (pairs, number) in chunks.take(options.rounds).zip(1..).skip(over.len()) {
         let (learn, test) = pairs.split_at(options.train_pairs);
+        let before = training.state();
         let Some((train_mape, losses)) = training.learn(number, learn, watch)? else {
+            if checkpoints.are_quick() && !over.is_empty() {
+                keep(&over, before)?;
+            }
             break;
         };
         let round = Round {
@@ -288,8 +316,14 @@ fn run(
         };
         weights = training.weights();
         let control = watch(Progress::Round(&round, &weights));
+        over.push((round.clone(), weights.clone()));
         rounds.push(round);
-        if control == Control::Stop {
+        let stopped = control == Control::Stop;
+        // One that is over is kept, too: it may be followed by others.
+        if checkpoints.are_due() || number == options.rounds || stopped && checkpoints.are_quick() {
+            keep(&over, training.state())?;
+        }
+        if stopped {
             break;
         }
     }

@@ -295,21 +295,21 @@ fn options_that_do_not_fit_are_refused() {
     );
 }
 
+fn resume(data: &Dataset, options: &Options, start: &Weights) -> Result<Trained, Error> {
+    let none = Checkpoints::none();
+    train_from(data, options, Some(start), (&none, ""), &mut |_| {
+        Control::Continue
+    })
+}
+
 #[test]
 fn a_training_goes_on_from_weights() {
     let data = data(1_200);
     let first = go(&data, &tiny(Network::Lstm));
-    let on = resume(&data, &tiny(Network::Lstm), &first.weights, &mut |_| {
-        Control::Continue
-    })
-    .unwrap();
+    let on = resume(&data, &tiny(Network::Lstm), &first.weights).unwrap();
     assert!(on.rounds[0].loss < 0.7 * first.rounds[0].loss);
-    let other = resume(&data, &tiny(Network::Gru), &first.weights, &mut |_| {
-        Control::Continue
-    });
+    let other = resume(&data, &tiny(Network::Gru), &first.weights);
     assert!(other.unwrap_err().to_string().contains("gru.weight_ih_l0"));
-    let solved = resume(&data, &tiny(Network::Ar3), &first.weights, &mut |_| {
-        Control::Continue
-    });
+    let solved = resume(&data, &tiny(Network::Ar3), &first.weights);
     assert!(solved.unwrap_err().to_string().contains("AR(3) has no steps"));
 }

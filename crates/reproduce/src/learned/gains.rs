@@ -13,6 +13,7 @@ use paceline_scenario::Fidelity;
 
 use super::watched::run_all;
 use super::{Line, OWN, column, panel};
+use paceline_learn::Checkpoints;
 use paceline_learn::pidnn::{CONVERGED, Options, START, THESIS, TrainedGains, train};
 
 /// How the gains are trained, where the thesis says nothing or what it says does not end.
@@ -114,7 +115,7 @@ fn each(gains: Gains) -> [f64; 3] {
 /// Trains; `share` is the part of the step that this is.
 fn learn(work: &mut Work<'_>, options: &Options, share: Range<f64>) -> Result<TrainedGains, StepError> {
     let mut stopped = Ok(());
-    let found = train(options, &mut |episode, now, gains| {
+    let found = train(options, &Checkpoints::none(), &mut |episode, now, gains| {
         let done = now.now.as_secs_f64().clamp(0.0, 1.0);
         let part = (episode as f64 + done) / (options.episodes + options.beyond) as f64;
         let words = format!(

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use paceline_learn::Checkpoints;
 use paceline_learn::adpg::{self, CASES, Options, TrainedPolicy, Update};
 use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::interrupt;
 const ROW: usize = 50;
 
 /// Trains, writes and shows.
-pub(super) fn train(args: &TrainArgs) -> Ended {
+pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args);
     let begun = Instant::now();
@@ -28,7 +29,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         }
         interrupt::control()
     };
-    let trained = adpg::train(&options, &mut watch)?;
+    let trained = adpg::train(&options, checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = name(&options);
     let page = PolicyPage {
@@ -45,13 +46,12 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         scheme: "adpg",
         files: adpg::files(&name, &trained, &args.command())?,
         name,
-        beside: Vec::new(),
         record: record(&trained, &args.command()),
         page: Some(page::adpg(&page)?),
         told: policy::told(&done, (wall_s, trained.stopped), true, args),
         stopped: trained.stopped,
     };
-    finish(&policy, args, kept)
+    finish(&policy, args, checkpoints, kept)
 }
 
 fn name(options: &Options) -> String {

@@ -31,8 +31,9 @@ for bit, on the same machine.
 The folder: the model (.safetensors and its card .json), dataset.parquet, checkpoints,
 training.json, report.html. A run uses a model with
   --scheme lstm-pid --set cc.lstm-pid.model=results/train-lstm/rtt-lstm.safetensors
-Ctrl-C keeps the rounds that are done, marked partial. With --on-policy, --resume FOLDER goes on after the
-on-policy rounds that are done, and comes to the same bytes as a training that was never stopped.
+Ctrl-C keeps what is done, marked partial. A training that was stopped, or killed, goes on from
+its last checkpoint with the same command, and comes to the same bytes as one that was never
+stopped.
 
 Exit status: 0 done, 1 a run failed or output cannot be written, 2 input or arguments are wrong,
 130 interrupted.";
@@ -126,15 +127,17 @@ pub(crate) struct TrainArgs {
         value_parser = clap::value_parser!(u32).range(1..=50)
     )]
     pub(crate) on_policy: Option<u32>,
-    /// Go on from a model, or the folder of an earlier training or checkpoint; with --on-policy, from the
-    /// rounds that the folder of such a training has; with decc, after the last stage that the folder has whole
+    /// Start from the weights of a model, or of the folder of an earlier training or checkpoint
     #[arg(
         long,
         value_name = "PATH",
         help_heading = "Training",
-        conflicts_with = "compare"
+        conflicts_with_all = ["compare", "on_policy"]
     )]
     pub(crate) resume: Option<PathBuf>,
+    /// Time between two checkpoints, from which the same command goes on [default: 30s]
+    #[arg(long, value_name = "TIME", help_heading = "Training")]
+    pub(crate) checkpoint_every: Option<Span>,
 
     /// A training of seconds, which shows that it learns and not where it ends
     #[arg(long, help_heading = "Policies (adpg, aurora, decc)")]
@@ -156,7 +159,7 @@ pub(crate) struct TrainArgs {
         long,
         value_name = "MODEL",
         help_heading = "Policies (adpg, aurora, decc)",
-        conflicts_with_all = ["clone", "resume"]
+        conflicts_with_all = ["clone"]
     )]
     pub(crate) compress: Option<String>,
 
@@ -266,10 +269,7 @@ impl TrainArgs {
         add("--learning-rate", self.learning_rate.map(|rate| rate.to_string()));
         add("--seed", self.seed.map(|seed| seed.to_string()));
         add("--on-policy", self.on_policy.map(|rounds| rounds.to_string()));
-        // One on the loop's own runs that goes on comes to what one that was never stopped comes to.
-        let same = self.on_policy.is_some() || self.what == Trainee::Decc;
-        let resumed = self.resume.as_ref().filter(|_| !same);
-        add("--resume", resumed.map(text));
+        add("--resume", self.resume.as_ref().map(text));
         let units = self.units.and_then(|units| units.to_possible_value());
         add("--units", units.map(|units| units.get_name().to_string()));
         add(
@@ -289,6 +289,13 @@ impl TrainArgs {
         words.extend(by.map(|by| format!("--by={}", by.get_name())));
         words.extend(self.compress.iter().map(|model| format!("--compress={model}")));
         shell(&words)
+    }
+
+    /// The command that goes on with one that was stopped.
+    pub(crate) fn same_again(&self) -> String {
+        let compare = if self.compare { " --compare" } else { "" };
+        let out = shell(&[self.folder().display().to_string()]);
+        format!("{}{compare} --out {out}", self.command())
     }
 
     /// Refuses options that are about something else than what is trained.
@@ -332,13 +339,10 @@ impl TrainArgs {
                 "is not about policies: `train adpg` and `train aurora` take --seed, --rounds and --quick",
             ),
             Trainee::Decc => {
-                let others = of_networks.map(|(option, is)| (option, is && option != "--resume"));
-                let rounds = [("--rounds", self.rounds.is_some())];
+                let wrong = given(&of_gains).or_else(|| given(&of_networks));
                 (
-                    (given(&of_gains).or_else(|| given(&others)))
-                        .or_else(|| given(&of_runs))
-                        .or_else(|| given(&rounds)),
-                    "is not about this policy: `train decc` takes --seed, --quick, --clone, --by, --compress and --resume",
+                    wrong.or_else(|| given(&of_runs)),
+                    "is not about this policy: `train decc` takes --seed, --quick, --clone, --by and --compress",
                 )
             }
             _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),

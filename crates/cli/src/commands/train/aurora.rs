@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use paceline_learn::Checkpoints;
 use paceline_learn::aurora::{self, Options, TrainedPolicy, Update};
 use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use crate::failure::Ended;
 use crate::interrupt;
 
 /// Trains, writes and shows.
-pub(super) fn train(args: &TrainArgs) -> Ended {
+pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args);
     let begun = Instant::now();
@@ -22,7 +23,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         }
         interrupt::control()
     };
-    let trained = aurora::train(&options, &mut watch)?;
+    let trained = aurora::train(&options, checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = policy::name("aurora", options.seed);
     let page = PolicyPage {
@@ -42,10 +43,9 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         page: Some(page::aurora(&page)?),
         told: policy::told(&done, (wall_s, trained.stopped), true, args),
         name,
-        beside: Vec::new(),
         stopped: trained.stopped,
     };
-    finish(&policy, args, kept)
+    finish(&policy, args, checkpoints, kept)
 }
 
 fn options(args: &TrainArgs) -> Options {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use paceline_learn::Checkpoints;
 use paceline_learn::decc::{self, Apart, Options, Tuned, Tuning};
 use serde_json::{Value, json};
 
@@ -11,8 +12,7 @@ use crate::failure::Ended;
 use crate::interrupt;
 
 /// Compresses, tunes, writes and shows.
-pub(super) fn compress(model: &str, args: &TrainArgs) -> Ended {
-    let kept = interrupt::keep();
+pub(super) fn compress(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let (name, teacher) = decc::policy_of(model)?;
     let options = Options {
         seed: args.seed(),
@@ -24,20 +24,19 @@ pub(super) fn compress(model: &str, args: &TrainArgs) -> Ended {
         true => Tuning::default().quick(),
         false => Tuning::default(),
     };
-    let tuned = decc::tuned(&teacher, &tuning, &options)?;
+    let tuned = decc::tuned(&teacher, &tuning, &options, checkpoints)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = format!("{name}-q4");
     let policy = Policy {
         scheme: "decc",
         files: decc::files_of_compressed(&name, &tuned, &options, &args.command())?,
-        beside: Vec::new(),
         record: record(&name, &tuned, &args.command()),
         page: None,
         told: format!("{}in {wall_s:.1} s; ", told(&tuned)),
         name,
         stopped: false,
     };
-    finish(&policy, args, kept)
+    finish(&policy, args, checkpoints, interrupt::keep())
 }
 
 fn told(tuned: &Tuned) -> String {

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use paceline_congestion::lstm_pid::Gains;
 use paceline_congestion::registry::AnyParams;
-use paceline_lab::files::Folder;
 use paceline_lab::text::percent;
-use paceline_learn::Error;
 use paceline_learn::dataset::Source;
 use paceline_learn::page::{self, GainsPage};
 use paceline_learn::pidnn::{self, Damping as Sign, Options, THESIS, TrainedGains, Units as Unit};
+use paceline_learn::{Checkpoints, Error};
 use serde_json::{Value, json};
 
 use super::args::{Damping, TrainArgs, Units};
@@ -20,12 +19,12 @@ use crate::progress::GainMeter;
 use crate::{interrupt, output, text};
 
 /// Trains, writes and shows.
-pub(super) fn train(args: &TrainArgs) -> Ended {
+pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args)?;
     let target_us = target_us(&options)?;
     let meter = GainMeter::new(options.episodes, args.say);
-    let trained = pidnn::train(&options, &mut |run, now, gains| {
+    let trained = pidnn::train(&options, checkpoints, &mut |run, now, gains| {
         meter.update(run, now, [gains.p, gains.i, gains.d]);
         interrupt::control()
     });
@@ -45,7 +44,10 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         facts: facts(&options),
         warnings: warnings(&trained),
     };
-    let folder = Folder::create(&args.folder(), args.force)?;
+    let folder = checkpoints.results(&args.folder(), args.force)?;
+    if trained.stopped {
+        checkpoints.carry(&folder)?;
+    }
     write_json(&folder, &record(&page))?;
     folder.write(Path::new("gains.toml"), |out| {
         out.write_all(snippet(&trained.gains).as_bytes())

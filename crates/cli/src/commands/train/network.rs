@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use paceline_lab::files::Folder;
 use paceline_lab::text::percent;
-use paceline_learn::Error;
 use paceline_learn::dataset::{Dataset, Pair};
 use paceline_learn::on_policy::{TESTED, checkpoint, options as on_policy_options};
 use paceline_learn::page::{self, COMPARED, Course, Judged, NetworkPage, ON_POLICY};
 use paceline_learn::train::{self, Network, Options, Progress, Trained, Weights};
+use paceline_learn::{Checkpoints, Error};
 
 use super::args::TrainArgs;
 use super::data::{self, Data};
@@ -34,11 +34,11 @@ struct Made {
 }
 
 /// Records, trains, compares, writes and shows.
-pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
+pub(super) fn train(args: &TrainArgs, network: Network, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let made = match args.on_policy {
-        Some(rounds) => on_policy::train(args, network, rounds as usize)?.map(Made::of_own_runs),
-        None => of_data(args, network)?,
+        Some(rounds) => on_policy::train(args, network, rounds as usize, checkpoints)?.map(Made::of_own_runs),
+        None => of_data(args, network, checkpoints)?,
     };
     let Some(Made { first, data, own }) = made else {
         say!("nothing is written: no round was over");
@@ -55,7 +55,8 @@ pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
         if cut_short || fitted.iter().any(|one| one.trained.stopped) {
             break;
         }
-        fitted.extend(fit(&data.dataset, &options, None, args)?);
+        let slot = (checkpoints, other.name());
+        fitted.extend(fit(&data.dataset, &options, None, (args, slot))?);
     }
     let _kept = kept.unless_whole();
     let test = page::test_pairs(&data.dataset, &options);
@@ -75,9 +76,17 @@ pub(super) fn train(args: &TrainArgs, network: Network) -> Ended {
     };
     let name = format!("rtt-{network}");
     let cut_short = cut_short || fitted[0].trained.stopped;
-    write_all(args, &name, (&data, &fitted[0], own.as_ref(), cut_short), &report)?;
-    show(args, &name, &report, cut_short)?;
     let partial = cut_short || fitted.iter().any(|one| one.trained.stopped) || interrupt::asked();
+    let unfinished = partial.then_some(checkpoints);
+    let folder = checkpoints.results(&args.folder(), args.force)?;
+    unfinished.map_or(Ok(()), |checkpoints| checkpoints.carry(&folder))?;
+    write_all(
+        (args, folder),
+        &name,
+        (&data, &fitted[0], own.as_ref(), cut_short),
+        &report,
+    )?;
+    show(args, &name, &report, cut_short)?;
     Ok(if partial { Done::Interrupted } else { Done::All })
 }
 
@@ -92,7 +101,7 @@ impl Made {
 }
 
 /// A training on data that do not hang on it; `None` if the user stopped it before its first round was over.
-fn of_data(args: &TrainArgs, network: Network) -> Result<Option<Made>, Failure> {
+fn of_data(args: &TrainArgs, network: Network, checkpoints: &Checkpoints) -> Result<Option<Made>, Failure> {
     let start = start(args, network)?;
     let Some(data) = data::gather(args)? else {
         return Ok(None);
@@ -102,7 +111,8 @@ fn of_data(args: &TrainArgs, network: Network) -> Result<Option<Made>, Failure> 
         options.hidden = *hidden;
     }
     let start = start.map(|(_, weights)| weights);
-    let first = fit(&data.dataset, &options, start.as_ref(), args)?;
+    let slot = (checkpoints, network.name());
+    let first = fit(&data.dataset, &options, start.as_ref(), (args, slot))?;
     Ok(first.map(|first| Made {
         first,
         data,
@@ -195,12 +205,12 @@ fn others(args: &TrainArgs, network: Network) -> impl Iterator<Item = Network> {
     Network::ALL.into_iter().filter(wanted)
 }
 
-/// Trains one; `None` if the user stopped it before its first round was over.
+/// Trains one, from its checkpoint if there is one; `None` if the user stopped it before its first round was over.
 pub(super) fn fit(
     dataset: &Dataset,
     options: &Options,
     start: Option<&Weights>,
-    args: &TrainArgs,
+    (args, slot): (&TrainArgs, (&Checkpoints, &str)),
 ) -> Result<Option<Fitted>, Failure> {
     let mut meter = (options.network.is_recurrent())
         .then(|| TrainMeter::new(options.network.title(), options.rounds, options.pairs(), args.say));
@@ -220,11 +230,7 @@ pub(super) fn fit(
         }
         interrupt::control()
     };
-    let trained = match start {
-        Some(weights) => train::resume(dataset, options, weights, &mut watch),
-        None => train::train(dataset, options, &mut watch),
-    };
-    match trained {
+    match train::train_from(dataset, options, start, slot, &mut watch) {
         Ok(trained) => Ok(Some(Fitted { trained, checkpoints })),
         Err(Error::Stopped(_)) => Ok(None),
         Err(error) => Err(error.into()),
@@ -276,12 +282,11 @@ fn warnings(judged: &[Judged<'_>], own: Option<&on_policy::Ended>) -> Vec<String
 
 /// The folder, whole or not at all.
 fn write_all(
-    args: &TrainArgs,
+    (args, folder): (&TrainArgs, Folder),
     name: &str,
     (data, fitted, own, partial): (&Data, &Fitted, Option<&on_policy::Ended>, bool),
     report: &NetworkPage<'_>,
 ) -> Result<(), Failure> {
-    let folder = Folder::create(&args.folder(), args.force)?;
     data.dataset
         .write(&folder.staged(Path::new("dataset.parquet"))?)?;
     let trained = &fitted.trained;

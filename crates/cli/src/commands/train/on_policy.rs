@@ -1,10 +1,9 @@
 //! Training on the runs that the predictor predicts in.
 
-use std::path::{Path, PathBuf};
-
+use paceline_learn::Checkpoints;
 use paceline_learn::dataset::{self, Dataset, Recorded, Source};
-use paceline_learn::on_policy::{OnPolicy, Options as Plan, PAIRS, checkpoint};
-use paceline_learn::train::{Network, Options, Round, Trained};
+use paceline_learn::on_policy::{OnPolicy, Options as Plan, PAIRS};
+use paceline_learn::train::Network;
 use paceline_scenario::Resolved;
 
 use super::args::TrainArgs;
@@ -28,7 +27,12 @@ pub(super) struct Ended {
 }
 
 /// Goes through the rounds; `None` if the user stopped it before there was a predictor.
-pub(super) fn train(args: &TrainArgs, network: Network, rounds: usize) -> Result<Option<Ended>, Failure> {
+pub(super) fn train(
+    args: &TrainArgs,
+    network: Network,
+    rounds: usize,
+    checkpoints: &Checkpoints,
+) -> Result<Option<Ended>, Failure> {
     let Some(first) = data::record(args)? else {
         return Ok(None);
     };
@@ -38,7 +42,6 @@ pub(super) fn train(args: &TrainArgs, network: Network, rounds: usize) -> Result
         pairs: args.pairs.unwrap_or(PAIRS),
         ..Plan::new(rounds, args.seed())
     };
-    let earlier = earlier(args, network)?;
     let mut state = OnPolicy::new(plan, first);
     let mut last = None;
     while !state.is_done() {
@@ -47,8 +50,7 @@ pub(super) fn train(args: &TrainArgs, network: Network, rounds: usize) -> Result
             break;
         };
         let dataset = state.draw(recorded)?;
-        let known = earlier.get(number);
-        let Some(fitted) = round(args, network, (number, rounds), &dataset, known)? else {
+        let Some(fitted) = round(args, network, (number, rounds), &dataset, checkpoints)? else {
             break;
         };
         // A round that was cut short is not one, unless there is nothing else.
@@ -119,94 +121,18 @@ fn run(sources: &[Source], args: &TrainArgs) -> Result<Option<Vec<Recorded>>, Fa
     }
 }
 
-/// A round's training, or what an earlier one of the same data came to.
+/// A round's training; its checkpoint is its own.
 fn round(
     args: &TrainArgs,
     network: Network,
     (number, rounds): (usize, usize),
     dataset: &Dataset,
-    known: Option<&Known>,
+    checkpoints: &Checkpoints,
 ) -> Result<Option<Fitted>, Failure> {
     let options = network::options(args, network, dataset, Some(number))?;
-    if let Some(known) = known {
-        known.check(dataset, &options)?;
-        return Ok(Some(Fitted {
-            trained: known.trained(&options),
-            checkpoints: Vec::new(),
-        }));
-    }
     if !args.say.quiet {
         say!("on-policy round {number} of {rounds}");
     }
-    network::fit(dataset, &options, None, args)
-}
-
-/// A round of an earlier training.
-struct Known {
-    path: PathBuf,
-    card: paceline_congestion::learned::Card,
-    weights: paceline_learn::train::Weights,
-}
-
-impl Known {
-    /// Refuses a round that was trained on other pairs, or otherwise.
-    fn check(&self, dataset: &Dataset, options: &Options) -> Result<(), Failure> {
-        let training = &self.card.training;
-        let same = self.card.data.sha256 == dataset.hash()
-            && training.rounds == options.rounds as u64
-            && (training.batch, training.learning_rate) == (options.batch as u64, options.learning_rate)
-            && training.seed == options.seed;
-        if same {
-            return Ok(());
-        }
-        Err(Failure::arguments(format!(
-            "--resume: {} is of a training with other data or options ({}); give the same ones, or begin anew",
-            self.path.display(),
-            training.command
-        )))
-    }
-
-    fn trained(&self, options: &Options) -> Trained {
-        let round = |round: &paceline_congestion::learned::card::RoundMetrics| Round {
-            number: round.round as usize,
-            train_mape: round.train_mape,
-            test_mape: round.test_mape,
-            loss: round.loss,
-            losses: Vec::new(),
-        };
-        Trained {
-            options: options.clone(),
-            weights: self.weights.clone(),
-            rounds: self.card.metrics.rounds.iter().map(round).collect(),
-            stopped: false,
-        }
-    }
-}
-
-/// The rounds that the folder of `--resume` has.
-fn earlier(args: &TrainArgs, network: Network) -> Result<Vec<Known>, Failure> {
-    let Some(folder) = &args.resume else {
-        return Ok(Vec::new());
-    };
-    let file = |number: usize| {
-        folder
-            .join(checkpoint(number))
-            .join(format!("rtt-{network}.safetensors"))
-    };
-    let there = (0..).map(file).take_while(|path| path.is_file());
-    let known = there.map(|path| {
-        let (card, weights) = paceline_learn::read(&path)?;
-        Ok(Known { path, card, weights })
-    });
-    let known: Vec<Known> = known.collect::<Result<_, Failure>>()?;
-    if known.is_empty() {
-        return Err(Failure::arguments(format!(
-            "--resume: with --on-policy it is the folder of such a training, and there is no {} in {}",
-            Path::new(&checkpoint(0))
-                .join(format!("rtt-{network}.safetensors"))
-                .display(),
-            folder.display()
-        )));
-    }
-    Ok(known)
+    let slot = format!("{network}-{number}");
+    network::fit(dataset, &options, None, (args, (checkpoints, &slot)))
 }

@@ -3,8 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use paceline_lab::files::Folder;
-use paceline_learn::ModelFiles;
+use paceline_learn::{Checkpoints, ModelFiles};
 use serde_json::Value;
 
 use super::args::TrainArgs;
@@ -20,8 +19,6 @@ pub(super) struct Policy {
     /// The model's name.
     pub(super) name: String,
     pub(super) files: ModelFiles,
-    /// Files beside it.
-    pub(super) beside: Vec<(&'static str, Vec<u8>)>,
     /// `training.json`.
     pub(super) record: Value,
     /// `report.html`.
@@ -32,10 +29,10 @@ pub(super) struct Policy {
     pub(super) stopped: bool,
 }
 
-/// Writes and shows it.
-pub(super) fn finish(policy: &Policy, args: &TrainArgs, kept: Kept) -> Ended {
+/// Writes and shows it; of one that was stopped its checkpoint stays beside it.
+pub(super) fn finish(policy: &Policy, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
     let _kept = kept.unless_whole();
-    let folder = Folder::create(&args.folder(), args.force)?;
+    let folder = checkpoints.results(&args.folder(), args.force)?;
     for (end, bytes) in [
         ("safetensors", &policy.files.weights),
         ("json", &policy.files.card),
@@ -43,8 +40,8 @@ pub(super) fn finish(policy: &Policy, args: &TrainArgs, kept: Kept) -> Ended {
         let path = format!("{}.{end}", policy.name);
         folder.write(Path::new(&path), |out| out.write_all(bytes))?;
     }
-    for (name, bytes) in &policy.beside {
-        folder.write(Path::new(name), |out| out.write_all(bytes))?;
+    if policy.stopped {
+        checkpoints.carry(&folder)?;
     }
     write_json(&folder, &policy.record)?;
     if let Some(page) = &policy.page {

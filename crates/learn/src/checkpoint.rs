@@ -1,0 +1,425 @@
+//! Checkpoints: where trainings are, on disk, so that one that is stopped or killed goes on and comes to the same bytes.
+//!
+//! `unfinished/` in the folder of a training holds `plan.json` (which command, by which version) and a file for each
+//! training of the command, written at least every [`EVERY`] between two steps: a whole new file, on the disk before it
+//! takes the name of the former. It is gone when all is done. What a file holds is what the training cannot make again:
+//! weights, means of optimisers, random numbers, and of an environment the actions of its episode ([`Actions`]).
+
+use std::cell::{Cell, RefCell};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use paceline_env::{Batch, Environment, Rollout};
+use paceline_lab::files::{Folder, OutputError, check_destination, clear_leftovers, write_file};
+use serde::de::{DeserializeOwned, Error as _, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+use crate::Error;
+
+/// Time between two checkpoints, unless a command says otherwise.
+pub const EVERY: Duration = Duration::from_secs(30);
+
+/// A last checkpoint is written when a training is stopped, unless the one before took longer: whoever stops it waits.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Where they are in the folder of a training, until all is done.
+const FOLDER: &str = "unfinished";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How a file of one begins; its SHA-256 follows, then its content.
+const MAGIC: &[u8; 16] = b"paceline state\n\n";
+const HASH: usize = 32;
+
+/// The content of `unfinished/plan.json`.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Plan {
+    version: String,
+    command: String,
+}
+
+impl Plan {
+    fn read(destination: &Path) -> Option<Self> {
+        let text = paceline_scenario::read_text(destination.join(FOLDER).join("plan.json")).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+/// The checkpoints of the trainings of a command.
+#[derive(Debug)]
+pub struct Checkpoints {
+    /// The folder of the training; nothing is kept without one.
+    destination: Option<PathBuf>,
+    plan: Plan,
+    every: Duration,
+    /// When the last one was written, and how long that took.
+    last: Cell<(Instant, Duration)>,
+    /// Held as long as it lives: the system lets go of it even when the process is killed.
+    lock: RefCell<Option<File>>,
+    /// Told what keeps a checkpoint from being written, once: the training is not lost for that.
+    warn: fn(&str),
+    warned: Cell<bool>,
+}
+
+impl Checkpoints {
+    /// Keeps none.
+    pub fn none() -> Self {
+        Self::new(None, "", Duration::MAX, |_| ())
+    }
+
+    fn new(destination: Option<&Path>, command: &str, every: Duration, warn: fn(&str)) -> Self {
+        Self {
+            destination: destination.map(Path::to_path_buf),
+            plan: Plan {
+                version: VERSION.to_string(),
+                command: command.to_string(),
+            },
+            every,
+            last: Cell::new((Instant::now(), Duration::ZERO)),
+            lock: RefCell::new(None),
+            warn,
+            warned: Cell::new(false),
+        }
+    }
+
+    /// Whether `destination` holds what was stopped of this command.
+    pub fn are_of(destination: &Path, command: &str) -> bool {
+        Plan::read(destination).is_some_and(|plan| plan.command == command)
+    }
+
+    /// Those of a command whose results go to `destination`, where it goes on if it was stopped; with `force` it starts
+    /// again.
+    ///
+    /// # Errors
+    /// What is there is something else, or by another version, or another process is at work there; or it cannot be
+    /// written.
+    pub fn open(
+        destination: &Path,
+        command: &str,
+        (every, force): (Duration, bool),
+        warn: fn(&str),
+    ) -> Result<Self, Error> {
+        clear_leftovers(destination);
+        let new = Self::new(Some(destination), command, every, warn);
+        match Plan::read(destination) {
+            Some(plan) if !force => new.fits(destination, &plan)?,
+            _ => check_destination(destination, force)?,
+        }
+        let folder = destination.join(FOLDER);
+        if folder.is_dir() {
+            new.lock(&folder)?;
+            if force {
+                fs::remove_dir_all(&folder).map_err(io_error("remove", &folder))?;
+                new.lock.take();
+            }
+        }
+        // Begun and given up again: the results can be written there.
+        drop(Folder::create(destination, force || folder.is_dir())?);
+        Ok(new)
+    }
+
+    fn fits(&self, destination: &Path, plan: &Plan) -> Result<(), Error> {
+        let place = destination.display();
+        let hint = "choose another folder with --out, or start again there with --force";
+        if plan.command != self.plan.command {
+            return Err(Error::Options(format!(
+                "{place} holds an unfinished training by `{}`, this is `{}`: {hint}",
+                plan.command, self.plan.command
+            )));
+        }
+        if plan.version != VERSION {
+            return Err(Error::Options(format!(
+                "{place} holds an unfinished training by version {}, this is {VERSION}: {hint}",
+                plan.version
+            )));
+        }
+        Ok(())
+    }
+
+    /// Keeps a second process out.
+    fn lock(&self, folder: &Path) -> Result<(), Error> {
+        let path = folder.join(".lock");
+        let mut options = File::options();
+        let file = options.create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(io_error("create", &path))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let place = folder.parent().unwrap_or(folder).display();
+            return Err(Error::Options(format!(
+                "another `paceline train` is at work in {place}"
+            )));
+        }
+        // Some network file systems have no locks.
+        *self.lock.borrow_mut() = Some(file);
+        Ok(())
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        Some(self.destination.as_ref()?.join(FOLDER))
+    }
+
+    /// Whether there is one to go on from.
+    pub fn exist(&self) -> bool {
+        self.folder().is_some_and(|folder| folder.is_dir())
+    }
+
+    /// Where the training `name` was.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not as it was written.
+    pub(crate) fn take<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+        let Some(folder) = self.folder() else {
+            return Ok(None);
+        };
+        let path = folder.join(format!("{name}.bin"));
+        let bytes = match paceline_scenario::read_bytes(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read", &path, error)),
+        };
+        content(&bytes).map(Some).map_err(|message| Error::Content {
+            path,
+            expected: "a checkpoint as `paceline train` wrote it",
+            message: format!("{message} (start again with --force)"),
+        })
+    }
+
+    /// Whether it is time for one.
+    pub(crate) fn are_due(&self) -> bool {
+        self.destination.is_some() && self.last.get().0.elapsed() >= self.every
+    }
+
+    /// Whether a last one is written when a training is stopped.
+    pub(crate) fn are_quick(&self) -> bool {
+        self.destination.is_some() && self.last.get().1 < PATIENCE
+    }
+
+    /// Writes where the training `name` is. If it cannot be written, that is told, and the training goes on without.
+    ///
+    /// # Errors
+    /// Another process trains the same there.
+    pub(crate) fn keep(&self, name: &str, state: &impl Serialize) -> Result<(), Error> {
+        let Some(folder) = self.folder() else {
+            return Ok(());
+        };
+        let begun = Instant::now();
+        let written = self.write(&folder, name, state);
+        self.last.set((Instant::now(), begun.elapsed()));
+        match written {
+            Err(error @ (Error::Io { .. } | Error::Output(_))) => {
+                if !self.warned.replace(true) {
+                    (self.warn)(&format!("no checkpoint is written: {error}"));
+                }
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn write(&self, folder: &Path, name: &str, state: &impl Serialize) -> Result<(), Error> {
+        if self.lock.borrow().is_none() {
+            fs::create_dir_all(folder).map_err(io_error("create", folder))?;
+            self.lock(folder)?;
+            write_file(&folder.join("plan.json"), |out| {
+                serde_json::to_writer(&mut *out, &self.plan)?;
+                writeln!(out)
+            })?;
+        }
+        let state = postcard::to_allocvec(state).map_err(|error| Error::Options(error.to_string()))?;
+        let hash = Sha256::digest(&state);
+        write_file(&folder.join(format!("{name}.bin")), |out| {
+            out.write_all(MAGIC)?;
+            out.write_all(&hash)?;
+            out.write_all(&state)
+        })?;
+        Ok(())
+    }
+
+    /// The folder for the results, which takes the place of that with the checkpoints.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn results(&self, destination: &Path, force: bool) -> Result<Folder, OutputError> {
+        Folder::create(destination, force || self.exist())
+    }
+
+    /// Keeps them in the folder that is to take the place of theirs.
+    ///
+    /// # Errors
+    /// They cannot be read there.
+    pub fn carry(&self, folder: &Folder) -> Result<(), OutputError> {
+        folder.carry(Path::new(FOLDER), Path::new(FOLDER))
+    }
+}
+
+fn content<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let Some((hash, state)) = bytes
+        .strip_prefix(MAGIC)
+        .and_then(|rest| rest.split_first_chunk::<HASH>())
+    else {
+        return Err("it does not begin as one".to_string());
+    };
+    if Sha256::digest(state)[..] != hash[..] {
+        return Err("it is damaged, or was edited".to_string());
+    }
+    postcard::from_bytes(state).map_err(|error| error.to_string())
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_path_buf();
+    move |source| Error::Io { action, path, source }
+}
+
+/// Numbers in a row, written as their bytes: there may be millions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Floats(pub(crate) Vec<f32>);
+
+impl Floats {
+    /// As many as `count`, or what is wrong.
+    pub(crate) fn expect(self, count: usize) -> Result<Vec<f32>, Error> {
+        match self.0.len() == count {
+            true => Ok(self.0),
+            false => Err(Error::Options(format!(
+                "a checkpoint has {} numbers where {count} are expected",
+                self.0.len()
+            ))),
+        }
+    }
+}
+
+impl Serialize for Floats {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = self.0.iter().flat_map(|value| value.to_le_bytes()).collect();
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Floats {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Floats;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("numbers of four bytes")
+            }
+
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Floats, E> {
+                let (numbers, rest) = bytes.as_chunks::<4>();
+                match rest {
+                    [] => Ok(Floats(
+                        numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
+                    )),
+                    _ => Err(E::custom("a number is cut")),
+                }
+            }
+        }
+        let floats = deserializer.deserialize_bytes(Bytes)?;
+        match floats.0.iter().position(|value| value.is_nan()) {
+            Some(place) => Err(D::Error::custom(format!("number {place} is none"))),
+            None => Ok(floats),
+        }
+    }
+}
+
+/// The episode of an environment that is under way: the actions, with which it is made again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Actions {
+    seed: u64,
+    polls: Vec<u32>,
+    actions: Floats,
+    polled: bool,
+}
+
+impl Actions {
+    /// Those of an environment's episode so far.
+    pub(crate) fn of(environment: &Environment) -> Self {
+        let Rollout {
+            seed,
+            polls,
+            actions,
+            polled,
+            ..
+        } = environment.rollout();
+        Self {
+            seed: *seed,
+            polls: polls.clone(),
+            actions: Floats(actions.clone()),
+            polled: *polled,
+        }
+    }
+
+    /// Brings an environment of the same scenario to where that one was.
+    pub(crate) fn replay(&self, environment: &mut Environment) -> Result<(), Error> {
+        environment.reset(Some(self.seed))?;
+        let mut batch = Batch::default();
+        let mut rest = &self.actions.0[..];
+        for &count in &self.polls {
+            environment.poll(&mut batch)?;
+            let (actions, later) = rest
+                .split_at_checked(count as usize)
+                .ok_or_else(|| Error::Options("the actions of a checkpoint end early".to_string()))?;
+            environment.submit(actions)?;
+            rest = later;
+        }
+        if self.polled {
+            environment.poll(&mut batch)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(path: &Path, command: &str, force: bool) -> Result<Checkpoints, Error> {
+        Checkpoints::open(path, command, (Duration::ZERO, force), |_| ())
+    }
+
+    #[test]
+    fn what_is_kept_is_taken_by_the_same_command() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("here");
+        let state = (7u64, Floats(vec![0.1, -2.0]), vec!["a".to_string()]);
+        let kept = open(&path, "train a", false).unwrap();
+        assert!(
+            !path.exists(),
+            "nothing is made before there is something to keep"
+        );
+        assert!(kept.are_due() && !kept.exist());
+        assert_eq!(kept.take::<u64>("a").unwrap(), None);
+        kept.keep("a", &state).unwrap();
+        let error = open(&path, "train a", false).unwrap_err().to_string();
+        assert!(error.contains("is at work in"), "{error}");
+        drop(kept);
+        assert!(Checkpoints::are_of(&path, "train a") && !Checkpoints::are_of(&path, "train b"));
+        let again = open(&path, "train a", false).unwrap();
+        assert_eq!(again.take("a").unwrap(), Some(state));
+        drop(again);
+        let error = open(&path, "train b", false).unwrap_err().to_string();
+        assert!(error.contains("by `train a`, this is `train b`"), "{error}");
+        let forced = open(&path, "train b", true).unwrap();
+        assert_eq!(forced.take::<u64>("a").unwrap(), None);
+    }
+
+    #[test]
+    fn one_that_was_edited_is_refused() {
+        let tmp = tempfile::tempdir().unwrap();
+        let kept = open(tmp.path(), "train a", false).unwrap();
+        kept.keep("a", &Floats(vec![1.0; 9])).unwrap();
+        let path = tmp.path().join("unfinished/a.bin");
+        let mut bytes = fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let error = kept.take::<Floats>("a").unwrap_err().to_string();
+        assert!(
+            error.contains("a.bin is not a checkpoint") && error.contains("was edited"),
+            "{error}"
+        );
+        fs::write(&path, "nothing").unwrap();
+        let error = kept.take::<Floats>("a").unwrap_err().to_string();
+        assert!(error.contains("does not begin as one"), "{error}");
+    }
+}
