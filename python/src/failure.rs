@@ -92,6 +92,7 @@ impl From<SweepError> for Failure {
         match error {
             SweepError::Input(diagnostics) => diagnostics.into(),
             SweepError::Refused(message) => Self::Argument(message),
+            SweepError::Edited(_) => Self::argument(error),
             SweepError::Output(error) => error.into(),
         }
     }

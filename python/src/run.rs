@@ -108,7 +108,8 @@ impl Run {
             return Err(Failure::Argument(message));
         };
         clear_leftovers(folder);
-        Ok(write_run(folder, &made.0, &made.1, how)?)
+        write_run(folder, &made.0, &made.1, how)?;
+        Ok(())
     }
 
     fn summaries(&self) -> [&Summary; 1] {

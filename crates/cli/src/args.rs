@@ -129,6 +129,7 @@ impl OutputArgs {
             force: self.force,
             format,
             timeline: self.format.contains(&Format::Perfetto),
+            until: None,
         }
     }
 }

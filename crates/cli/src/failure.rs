@@ -143,6 +143,7 @@ impl From<SweepError> for Failure {
         match error {
             SweepError::Input(diagnostics) => Self::Input(diagnostics),
             SweepError::Refused(message) => Self::Arguments(message),
+            SweepError::Edited(_) => Self::arguments(error),
             SweepError::Output(error) => error.into(),
         }
     }

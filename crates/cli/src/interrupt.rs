@@ -1,10 +1,12 @@
 //! Ctrl-C: where nothing is to be kept it ends the program at once, in the middle of writing too. Where something is,
 //! the first asks runs to stop at their next slice, and the second ends the program.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use paceline_lab::files::abandon;
+use paceline_lab::files::{Writing, abandon};
 use paceline_lab::run::Control;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -63,6 +65,25 @@ pub(crate) fn keep_in_files() -> Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         *kept() = None;
+    }
+}
+
+/// Time that what is written of an interrupted run may take, besides the files that tell it.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How what ran is to be written now: of what was interrupted, the part that does not keep the user waiting.
+pub(crate) fn written(how: Writing) -> Writing {
+    Writing {
+        until: asked().then(|| Instant::now() + PATIENCE),
+        ..how
+    }
+}
+
+/// Says what there was no time for.
+pub(crate) fn tell_left_out(left_out: &[PathBuf]) {
+    if !left_out.is_empty() {
+        let names: Vec<String> = left_out.iter().map(|name| name.display().to_string()).collect();
+        say!("not written after the interruption: {}", names.join(", "));
     }
 }
 

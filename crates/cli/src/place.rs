@@ -113,7 +113,9 @@ fn is_partial(folder: &Path) -> bool {
 
 /// Whether `folder` is what this version left of a run of `input`, with the files that are asked for.
 pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool {
-    let is = |name: &str, content: &[u8]| fs::read(folder.join(name)).is_ok_and(|there| there == content);
+    let is = |name: &str, content: &[u8]| {
+        paceline_scenario::read_bytes(folder.join(name)).is_ok_and(|there| there == content)
+    };
     let version = |summary: Summary| summary.version == env!("CARGO_PKG_VERSION");
     summary(folder).is_some_and(version)
         && is("scenario.toml", input.toml.as_bytes())
@@ -123,13 +125,13 @@ pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool 
 }
 
 fn summary(folder: &Path) -> Option<Summary> {
-    let text = fs::read_to_string(folder.join("summary.json")).ok()?;
+    let text = paceline_scenario::read_text(folder.join("summary.json")).ok()?;
     serde_json::from_str(&text).ok()
 }
 
 /// Whether `folder` is what a comparison of these left: of each scheme the same seeds.
 pub(crate) fn is_comparison(folder: &Path, inputs: &[Vec<Resolved>], writing: Writing) -> bool {
-    let Ok(text) = fs::read_to_string(folder.join("comparison.json")) else {
+    let Ok(text) = paceline_scenario::read_text(folder.join("comparison.json")) else {
         return false;
     };
     let (seeds, schemes) = if let Ok(repeats) = serde_json::from_str::<Repeats>(&text) {

@@ -226,6 +226,66 @@ fn a_full_disk() {
     );
 }
 
+/// A file of a run's folder that never ends is an error that names it, and takes no memory.
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_refused() {
+    let folder = folder_with("my.toml", SMALL);
+    let path = folder.path();
+    common::stdout(path, &["run", "my.toml", "-q", "--out", "a"]);
+    for name in [
+        "summary.json",
+        "scenario.toml",
+        "flows.csv",
+        "flow_time.csv",
+        "pfc.txt",
+        "topology.txt",
+        "series.parquet",
+    ] {
+        let (file, aside) = (path.join("a").join(name), path.join("aside"));
+        fs::rename(&file, &aside).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        let output = command(path)
+            .args(["report", "a", "-o", "page.html"])
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {error}");
+        assert!(error.contains(name), "{name}: {error}");
+        fs::remove_file(&file).unwrap();
+        fs::rename(&aside, &file).unwrap();
+    }
+    let output = command(path).args(["prove", "/dev/zero"]).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("it is a device, not a file"), "{error}");
+}
+
+/// Where results cannot go is told before anything runs.
+#[cfg(unix)]
+#[test]
+fn a_link_to_nowhere_is_told_at_once() {
+    let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
+    let path = folder.path();
+    std::os::unix::fs::symlink("gone", path.join("link")).unwrap();
+    for words in [
+        "run long.toml --duration 10s --out link",
+        "run long.toml --duration 10s --out link/run",
+        "compare long.toml --duration 10s --schemes hpcc,dctcp --out link",
+        "sweep long.toml --duration 10s --over cc.scheme=hpcc,dctcp --out link",
+        "train pidnn --scenarios long.toml --out link",
+        "reproduce thesis-table6 --out link",
+    ] {
+        let output = command(path).args(words.split(' ')).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {error}");
+        assert!(
+            error.contains("is a link to gone, which does not exist"),
+            "{words}: {error}"
+        );
+    }
+    assert!(!path.join("gone").exists());
+}
+
 /// What a file says never moves the cursor or changes colours.
 #[test]
 fn what_would_act_on_a_terminal_is_shown() {

@@ -304,7 +304,7 @@ impl Track {
         };
         match all {
             Some(0) => unit,
-            Some(step) if self.largest() / unit <= (step * EXACT_MAX) as f64 => step as f64 * unit,
+            Some(step) if self.largest() / unit <= step as f64 * EXACT_MAX as f64 => step as f64 * unit,
             _ => (self.largest() / LEVELS).max(f64::MIN_POSITIVE),
         }
     }

@@ -1,7 +1,7 @@
 //! The folders of runs and of comparisons, with their pages.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paceline_lab::compare::One;
 use paceline_lab::files::write_run_into as write_files_into;
@@ -18,16 +18,23 @@ use super::{render, render_sweep, repeats_pages};
 /// Writes everything of a run into `destination`: all of it or nothing.
 ///
 /// An existing folder with something in it is an error unless [`Writing::force`]; then it is replaced if it
-/// is the folder of an earlier run, and nothing else.
+/// is the folder of an earlier run, and nothing else. Says what there was no time for ([`Writing::until`]).
 pub fn write_run(
     destination: &Path,
     input: &Resolved,
     finished: &Finished,
     how: Writing,
-) -> Result<(), OutputError> {
+) -> Result<Vec<PathBuf>, OutputError> {
     let folder = Folder::create(destination, how.force)?.written(how);
     write_run_into(&folder, Path::new(""), input, finished)?;
-    folder.commit()
+    whole(folder)
+}
+
+/// Puts a folder in its place; says what was left out of it.
+fn whole(folder: Folder) -> Result<Vec<PathBuf>, OutputError> {
+    let left_out = folder.left_out()?;
+    folder.commit()?;
+    Ok(left_out)
 }
 
 /// Writes several runs, a folder in `destination` for each, and what compares them:
@@ -39,7 +46,7 @@ pub fn write_comparison(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
     how: Writing,
-) -> Result<(), OutputError> {
+) -> Result<Vec<PathBuf>, OutputError> {
     let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
     let folder = Folder::create(destination, how.force)?.written(how);
     let data = write_runs(&folder, &folder_names(runs), runs, &summaries)?;
@@ -49,7 +56,7 @@ pub fn write_comparison(
         .map(|run| (run.summary.scheme.as_str(), std::slice::from_ref(&run.flows)))
         .collect();
     write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
-    folder.commit()
+    whole(folder)
 }
 
 /// Writes repeats with several seeds: as [`write_comparison`], but `comparison.json` is [`Repeats`], and only
@@ -61,7 +68,7 @@ pub fn write_repeats(
     runs: &[(&Resolved, &Finished)],
     repeats: &Repeats,
     how: Writing,
-) -> Result<(), OutputError> {
+) -> Result<Vec<PathBuf>, OutputError> {
     let named = repeat_names(runs);
     let listed: Vec<(&Resolved, &Finished)> = (repeats.runs.iter())
         .filter_map(|run| Some(runs[named.iter().position(|name| *name == run.folder)?]))
@@ -70,7 +77,7 @@ pub fn write_repeats(
     let folder = Folder::create(destination, how.force)?.written(how);
     let data = write_runs(&folder, &names, &listed, repeats)?;
     for (name, page) in repeats_pages(repeats, &data) {
-        folder.write(Path::new(&name), |out| {
+        folder.write_if_time(Path::new(&name), |out| {
             out.write_all(page.map_err(io::Error::other)?.as_bytes())
         })?;
     }
@@ -86,7 +93,7 @@ pub fn write_repeats(
         .map(|(scheme, flows)| (*scheme, flows.as_slice()))
         .collect();
     write_fct_table(&folder, Path::new("fct_table.tsv"), &flows)?;
-    folder.commit()
+    whole(folder)
 }
 
 /// What the runs of a comparison of `inputs` tell together, if there are several seeds of each scheme.
@@ -111,7 +118,7 @@ pub fn write_compared(
     runs: &[One<'_>],
     repeats: Option<&Repeats>,
     how: Writing,
-) -> Result<(), OutputError> {
+) -> Result<Vec<PathBuf>, OutputError> {
     match repeats {
         Some(repeats) => write_repeats(destination, &pairs(runs), repeats, how),
         None => write_comparison(destination, &pairs(runs), how),
@@ -179,7 +186,7 @@ pub fn write_sweep_page(folder: &Path, data: &SweepData) -> Result<(), OutputErr
 }
 
 fn write_report(folder: &Folder, name: &Path, runs: &[RunData]) -> Result<(), OutputError> {
-    folder.write(name, |out| {
+    folder.write_if_time(name, |out| {
         let page = render(runs).map_err(io::Error::other)?;
         runs.iter().try_for_each(|run| run.flows.check())?;
         out.write_all(page.as_bytes())

@@ -8,7 +8,9 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use paceline_lab::files::{Folder, OutputError, check_destination, clear_leftovers, write_file};
+use paceline_lab::files::{
+    Folder, OutputError, Unsealed, check_destination, clear_leftovers, sealed, unsealed, write_file,
+};
 use paceline_lab::results::RunStatus;
 use paceline_lab::sweep::run_id;
 use paceline_report::write_run_into;
@@ -50,7 +52,7 @@ impl Plan {
     }
 
     fn read(destination: &Path) -> Option<Self> {
-        let text = fs::read_to_string(destination.join(FOLDER).join("plan.json")).ok()?;
+        let text = paceline_scenario::read_text(destination.join(FOLDER).join("plan.json")).ok()?;
         serde_json::from_str(&text).ok()
     }
 
@@ -144,12 +146,21 @@ impl Unfinished {
     /// What came of a run when it was finished; a damaged row counts as none.
     ///
     /// # Errors
-    /// It is by another version.
+    /// It is by another version, or was edited.
     pub fn take(&self, need: &Need, input: &Resolved) -> Result<Option<DoneRun>, ResumeError> {
         let id = run_id(input);
         let file = self.row_file(need, &id);
-        let row = fs::read_to_string(&file).ok();
-        let row: Option<Row> = row.and_then(|text| serde_json::from_str(&text).ok());
+        let row = paceline_scenario::read_text(&file).ok();
+        let row: Option<Row> = match row.map(|text| unsealed(&text)) {
+            Some(Err(Unsealed::Edited)) => {
+                return Err(ResumeError::Refused(format!(
+                    "{} was edited: it is not what `paceline reproduce` wrote (remove it, and the run is made again; or \
+                     take the line `digest` out of it, to have it as it is)",
+                    file.display()
+                )));
+            }
+            row => row.and_then(Result::ok),
+        };
         let Some(row) = row.filter(|row| row.id == id) else {
             return Ok(None);
         };
@@ -191,10 +202,7 @@ impl Unfinished {
                 run: run.need.name(),
                 kept: Kept::whole(run.numbers.as_ref(), run.summary.as_ref()),
             };
-            write_file(&self.row_file(&run.need, &row.id), |out| {
-                serde_json::to_writer(&mut *out, &row)?;
-                writeln!(out)
-            })?;
+            write_file(&self.row_file(&run.need, &row.id), sealed(&row))?;
         }
         Ok(run)
     }

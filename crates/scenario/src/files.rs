@@ -94,7 +94,7 @@ impl Files {
             return Ok((PathBuf::from(path), bytes.clone()));
         }
         let found = self.find(path, what, place)?;
-        let bytes = std::fs::read(&found)
+        let bytes = crate::read_bytes(&found)
             .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", found.display())).at(place))?;
         Ok((found, bytes))
     }
@@ -167,7 +167,7 @@ fn shipped(path: &str) -> Option<Source> {
 pub(crate) fn read(path: &Path) -> Result<Source, Problem> {
     let name = path.display().to_string();
     let bytes =
-        std::fs::read(path).map_err(|error| Problem::new(format!("cannot read `{name}`: {error}")))?;
+        crate::read_bytes(path).map_err(|error| Problem::new(format!("cannot read `{name}`: {error}")))?;
     text(&name, bytes)
 }
 

@@ -1,6 +1,5 @@
 //! Models by name or by file, for whoever needs one without a scenario.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,8 +37,9 @@ pub fn read_model(path: &Path) -> Result<Model, String> {
         path.to_path_buf()
     };
     let of = |ending: &str| Path::new(&format!("{}.{ending}", stem.display())).to_path_buf();
-    let read =
-        |path: &Path| fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+    let read = |path: &Path| {
+        crate::read_bytes(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    };
     let card = read(&of("json"))?;
     let model = Model::read(&card, || read(&of("safetensors")).map_err(Unread::File));
     model.map_err(|unread| match unread {

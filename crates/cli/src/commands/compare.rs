@@ -155,7 +155,9 @@ impl Comparison<'_> {
         let _kept = kept.unless_whole();
         if !finished.is_empty() {
             let repeats = together(&self.inputs, &finished);
-            write_compared(self.folder, &finished, repeats.as_ref(), self.writing)?;
+            let how = interrupt::written(self.writing);
+            let left_out = write_compared(self.folder, &finished, repeats.as_ref(), how)?;
+            interrupt::tell_left_out(&left_out);
             let shown: Vec<Shown<'_>> = finished
                 .iter()
                 .map(|one| (&one.run.summary, &one.run.flows))

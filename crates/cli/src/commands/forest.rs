@@ -1,6 +1,5 @@
 //! Forests as files: what import, prove and export share.
 
-use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -13,7 +12,8 @@ use crate::output;
 
 /// The bytes of a file that the user named.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| Failure::arguments(format!("cannot read {}: {error}", path.display())))
+    paceline_scenario::read_bytes(path)
+        .map_err(|error| Failure::arguments(format!("cannot read {}: {error}", path.display())))
 }
 
 /// The forest of a file, or one that ships.

@@ -1,6 +1,5 @@
 //! `paceline report`: the page about finished runs, again.
 
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -152,7 +151,7 @@ fn comparison(file: &Path) -> Result<Option<serde_json::Value>, Failure> {
     if !file.is_file() {
         return Ok(None);
     }
-    let text = fs::read_to_string(file).map_err(|error| wrong(file, &error))?;
+    let text = paceline_scenario::read_text(file).map_err(|error| wrong(file, &error))?;
     serde_json::from_str(&text)
         .map(Some)
         .map_err(|error| wrong(file, &error))

@@ -75,7 +75,8 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let (mut finished, kept) = watched(&input, scratch, args.say)?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
     let _kept = kept.unless_whole();
-    write_run(&folder, &input, &finished, writing)?;
+    let left_out = write_run(&folder, &input, &finished, interrupt::written(writing))?;
+    interrupt::tell_left_out(&left_out);
     show(args, &finished.summary, &finished.flows, buckets)?;
     if !args.say.quiet {
         say!("results in {}", folder.display());

@@ -1,6 +1,6 @@
 //! What pages are made of: the content of a run's folder.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -167,7 +167,7 @@ fn content(path: &Path, message: String) -> ReadError {
 }
 
 fn read(path: &Path) -> Result<String, ReadError> {
-    fs::read_to_string(path).map_err(|source| ReadError::Io {
+    paceline_scenario::read_text(path).map_err(|source| ReadError::Io {
         path: path.to_path_buf(),
         source,
     })
@@ -180,7 +180,7 @@ fn flows_in(folder: &Path) -> Result<FlowRows, ReadError> {
         return read_flows_parquet(&parquet).map_err(|error| content(&parquet, error.0));
     }
     let csv = folder.join(Format::Csv.flows());
-    let file = File::open(&csv).map_err(|source| ReadError::Io {
+    let file = paceline_scenario::open_file(&csv).map_err(|source| ReadError::Io {
         path: csv.clone(),
         source,
     })?;

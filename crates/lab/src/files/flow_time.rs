@@ -8,6 +8,7 @@ use paceline_fabric::outcome::{Outcome, PortRef};
 use paceline_fabric::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 
+use super::lines::Lines;
 use crate::text::port_name;
 
 /// Whose time a part is.
@@ -172,7 +173,8 @@ pub(crate) fn write(out: &mut impl Write, rows: &[FlowTime]) -> io::Result<()> {
 
 /// The rows of a file that [`write()`] wrote.
 pub(crate) fn read(path: &Path) -> Result<Vec<FlowTime>, String> {
-    let mut csv = csv::Reader::from_path(path).map_err(|error| error.to_string())?;
+    let file = paceline_scenario::open_file(path).map_err(|error| error.to_string())?;
+    let mut csv = csv::Reader::from_reader(Lines::of(file));
     let mut sum = 0u64;
     let row = |row: Result<FlowTime, csv::Error>| {
         let row = row.map_err(|error| error.to_string())?;

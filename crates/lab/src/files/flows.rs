@@ -10,6 +10,7 @@ use csv::StringRecord;
 use paceline_scenario::{Resolved, csv_cell, csv_text};
 
 use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_parquet};
+use super::lines::Lines;
 use super::{Format, metadata};
 use crate::results::{FlowRow, FlowRows};
 
@@ -154,7 +155,7 @@ pub(crate) fn read_flows_parquet(path: &Path) -> Result<FlowRows, RowError> {
 
 /// The rows of a `flows.csv`.
 pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
-    let mut csv = csv::Reader::from_reader(file);
+    let mut csv = csv::Reader::from_reader(Lines::of(file));
     let rows = csv.deserialize::<FlowRow<'static>>();
     let rows = rows.map(|row| match row {
         Ok(row) => Ok(FlowRow {

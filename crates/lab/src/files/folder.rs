@@ -1,8 +1,10 @@
 //! A folder that appears whole or not at all.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
 
 use super::foreign::{copy, keep_foreign};
 use super::staging::{self, Staged};
@@ -17,6 +19,9 @@ pub(super) const OURS: [&str; 6] = [
     "unfinished/plan.json",
     "training.json",
 ];
+
+/// The file that names what was not written.
+pub(super) const LEFT_OUT: &str = "left_out.txt";
 
 /// Why output could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +47,17 @@ pub enum OutputError {
     NotAFolder {
         /// What is in the way.
         path: PathBuf,
+    },
+    /// There is a link that leads nowhere.
+    #[error(
+        "{} is a link to {}, which does not exist: make that folder, or choose another with --out",
+        path.display(), to.display()
+    )]
+    Dangling {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        to: PathBuf,
     },
     /// There is something in the way that is not a file.
     #[error("{} exists and is not a file: choose another name, or remove it", path.display())]
@@ -72,7 +88,7 @@ pub fn check_destination(destination: &Path, force: bool) -> Result<(), OutputEr
     let path = destination.to_path_buf();
     let mut entries = match fs::read_dir(destination) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_links(destination),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
             return Err(OutputError::NotAFolder { path });
         }
@@ -96,6 +112,18 @@ pub fn check_destination(destination: &Path, force: bool) -> Result<(), OutputEr
     Err(OutputError::NotOurs { path })
 }
 
+/// Refuses what leads nowhere: the destination, or a folder that it is to be in.
+fn check_links(destination: &Path) -> Result<(), OutputError> {
+    let dangles = |path: &&Path| path.is_symlink() && !path.exists();
+    match destination.ancestors().find(dangles) {
+        None => Ok(()),
+        Some(link) => Err(OutputError::Dangling {
+            path: link.to_path_buf(),
+            to: fs::read_link(link).unwrap_or_default(),
+        }),
+    }
+}
+
 /// A folder in the making: a hidden sibling of its destination until [`Folder::commit`].
 ///
 /// Dropped without that, it leaves nothing behind.
@@ -106,6 +134,8 @@ pub struct Folder {
     force: bool,
     format: Format,
     timeline: bool,
+    until: Option<Instant>,
+    left_out: RefCell<Vec<PathBuf>>,
 }
 
 impl Folder {
@@ -131,12 +161,14 @@ impl Folder {
             force,
             format: Format::default(),
             timeline: false,
+            until: None,
+            left_out: RefCell::default(),
         })
     }
 
     /// The same, written as that says.
     pub const fn written(mut self, how: Writing) -> Self {
-        (self.format, self.timeline) = (how.format, how.timeline);
+        (self.format, self.timeline, self.until) = (how.format, how.timeline, how.until);
         self
     }
 
@@ -168,6 +200,37 @@ impl Folder {
             path: self.destination.join(name),
             source,
         })
+    }
+
+    /// The same for a file without which the folder tells its run: unless somebody waits, and has for long enough
+    /// ([`Writing::until`]).
+    pub fn write_if_time(
+        &self,
+        name: &Path,
+        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            self.left_out.borrow_mut().push(name.to_path_buf());
+            return Ok(());
+        }
+        self.write(name, fill)
+    }
+
+    /// The files that were not written, since somebody waited; a file of the folder names them, too.
+    ///
+    /// # Errors
+    /// That cannot be written.
+    pub fn left_out(&self) -> Result<Vec<PathBuf>, OutputError> {
+        let names = self.left_out.borrow().clone();
+        if !names.is_empty() {
+            self.write(Path::new(LEFT_OUT), |out| {
+                writeln!(out, "Not written, since the run was interrupted:")?;
+                names
+                    .iter()
+                    .try_for_each(|name| writeln!(out, "{}", name.display()))
+            })?;
+        }
+        Ok(names)
     }
 
     /// Gives the folder `from` of what is in its place, if that is there, a name `to` in it as well, but for what is hidden.
@@ -257,8 +320,6 @@ pub fn write_file(
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::*;
 
     fn names(path: &Path) -> Vec<String> {
@@ -330,6 +391,44 @@ mod tests {
         // Also as a parent, where only the system can tell.
         let error = make(&path.join("c"), true, "1").unwrap_err();
         assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
+    }
+
+    #[test]
+    fn what_there_is_no_time_for_is_named() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("b");
+        let how = Writing {
+            until: Some(Instant::now()),
+            ..Writing::default()
+        };
+        let folder = Folder::create(&path, false).unwrap().written(how);
+        let fill = |out: &mut BufWriter<File>| out.write_all(b"1");
+        folder.write(Path::new("summary.json"), fill).unwrap();
+        folder.write_if_time(Path::new("report.html"), fill).unwrap();
+        assert_eq!(folder.left_out().unwrap(), [Path::new("report.html")]);
+        folder.commit().unwrap();
+        assert_eq!(names(&path), [LEFT_OUT, "summary.json"]);
+        let told = fs::read_to_string(path.join(LEFT_OUT)).unwrap();
+        assert!(told.ends_with("interrupted:\nreport.html\n"), "{told}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_nowhere_is_refused_at_once() {
+        let tmp = tempfile::tempdir().unwrap();
+        let (link, gone) = (tmp.path().join("link"), tmp.path().join("gone"));
+        std::os::unix::fs::symlink(&gone, &link).unwrap();
+        for path in [link.clone(), link.join("run")] {
+            let error = Folder::create(&path, true).unwrap_err().to_string();
+            assert!(
+                error.contains("link is a link to") && error.contains("gone"),
+                "{error}"
+            );
+        }
+        // Once it leads somewhere, that is where the folder is.
+        fs::create_dir(&gone).unwrap();
+        make(&link, false, "1").unwrap();
+        assert_eq!(names(&gone), ["deep", "summary.json"]);
     }
 
     #[test]

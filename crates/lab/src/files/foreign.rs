@@ -9,7 +9,7 @@ use std::path::Path;
 use super::folder::OURS;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 30] = [
+const WRITTEN: [&str; 31] = [
     "comparison.json",
     "dataset.parquet",
     "fct.txt",
@@ -21,6 +21,7 @@ const WRITTEN: [&str; 30] = [
     "gains.toml",
     "index.html",
     "labels.csv",
+    "left_out.txt",
     "pfc.txt",
     "points.csv",
     "points.parquet",
@@ -87,7 +88,7 @@ fn is_written(name: &OsStr, within: &Path) -> bool {
 
 /// The files that the scenario of a run's folder names: copies of them are written beside it.
 fn files_named(run: &Path) -> BTreeSet<String> {
-    let text = fs::read_to_string(run.join("scenario.toml")).unwrap_or_default();
+    let text = paceline_scenario::read_text(run.join("scenario.toml")).unwrap_or_default();
     let mut named = BTreeSet::new();
     if let Ok(table) = text.parse::<toml::Table>() {
         texts(&toml::Value::Table(table), &mut named);

@@ -8,8 +8,10 @@ mod flows;
 mod folder;
 mod foreign;
 mod labels;
+mod lines;
 pub mod ns3;
 pub mod ports;
+mod seal;
 mod series;
 mod staging;
 pub mod tcd_ns3;
@@ -23,6 +25,7 @@ pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
 pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutputError, check_destination, write_file};
+pub use seal::{Unsealed, sealed, unsealed};
 pub(crate) use series::read_series;
 pub use series::{
     CREDITS, GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_columns, series_of,
@@ -33,6 +36,7 @@ pub use staging::{abandon, clear_leftovers};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::results::{FlowRows, Summary, fct_table};
 use crate::run::Finished;
@@ -72,6 +76,9 @@ pub struct Writing {
     pub format: Format,
     /// Whether each run gets a `timeline.json` for Perfetto.
     pub timeline: bool,
+    /// When somebody waits for it: from then on no file is begun but those that tell the run (its summary, scenario and
+    /// flows), and [`Folder::left_out`] names the others.
+    pub until: Option<Instant>,
 }
 
 /// What Parquet files say about where they come from.
@@ -102,7 +109,7 @@ fn write_network(folder: &Folder, sub: &Path, input: &Resolved) -> Result<(), Ou
         return Ok(());
     }
     let network = Topology::of(&input.run);
-    folder.write(&sub.join(name), |out| {
+    folder.write_if_time(&sub.join(name), |out| {
         out.write_all(topology_text(&network).as_bytes())
     })
 }
@@ -192,7 +199,7 @@ pub fn write_run_into(
         &at("fct_table.tsv"),
         &[(&input.scheme, std::slice::from_ref(&data.flows))],
     )?;
-    folder.write(&at("fct.txt"), |out| match input.fidelity {
+    folder.write_if_time(&at("fct.txt"), |out| match input.fidelity {
         Fidelity::TcdNs3 => tcd_ns3::fct(out, spec, &finished.flows),
         _ => ns3::fct(out, &finished.flows),
     })?;
@@ -200,37 +207,37 @@ pub fn write_run_into(
         tcd_ns3::write(folder, sub, spec, record)?;
     }
     if !spec.record.omit_pfc {
-        folder.write(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
+        folder.write_if_time(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;
     }
-    folder.write(&at("qlen.txt"), |out| ns3::qlen(out, spec, outcome))?;
+    folder.write_if_time(&at("qlen.txt"), |out| ns3::qlen(out, spec, outcome))?;
     if !data.series.is_empty() {
-        folder.write(&at("series.parquet"), |out| {
+        folder.write_if_time(&at("series.parquet"), |out| {
             series::write(out, &data.series, &metadata(input))
         })?;
     }
     if !data.flow_times.is_empty() {
-        folder.write(&at("flow_time.csv"), |out| {
+        folder.write_if_time(&at("flow_time.csv"), |out| {
             flow_time::write(out, &data.flow_times)
         })?;
     }
     if spec.record.rtt_samples {
-        folder.write(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
+        folder.write_if_time(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
     }
     if folder.timeline() {
-        folder.write(&at("timeline.json"), |out| {
+        folder.write_if_time(&at("timeline.json"), |out| {
             timeline::write(out, &data, spec, outcome)
         })?;
     }
     if input.pcap {
-        folder.write(&at("trace.pcapng"), |out| {
+        folder.write_if_time(&at("trace.pcapng"), |out| {
             capture::write(out, spec, outcome, capture::WHOLE)
         })?;
     }
     let traced = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());
     match input.fidelity {
         Fidelity::Ns3Hpcc if outcome.trace.is_empty() => {}
-        Fidelity::Ns3Hpcc => folder.write(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?,
-        _ if traced => folder.write(&at("trace.parquet"), |out| {
+        Fidelity::Ns3Hpcc => folder.write_if_time(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?,
+        _ if traced => folder.write_if_time(&at("trace.parquet"), |out| {
             trace::write(out, &outcome.trace, &metadata(input))
         })?,
         _ => {}

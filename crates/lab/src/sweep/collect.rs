@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::data::{check_version, plan_file, read_plan, read_row, row_file, sealed};
-use super::store::{io_error, json, make, read_dir};
+use super::data::{check_version, plan_file, read_plan, read_row, row_file};
+use super::store::{io_error, make, read_dir};
 use super::{Plan, Row, Status, SweepData, SweepError, write_results};
-use crate::files::{Folder, OutputError, check_destination, write_file};
+use crate::files::{Folder, OutputError, check_destination, sealed, write_file};
 
 /// What was merged.
 #[derive(Clone, Debug, PartialEq)]
@@ -205,7 +205,7 @@ fn merge_into<'a>(out: &Path, all: impl Iterator<Item = &'a Found<'a>>) -> Resul
             copy(&from.join("runs").join(&row.id), &folder, Path::new(""))?;
             folder.commit()?;
         }
-        write_file(&row_file(out, &row.id), json(row))?;
+        write_file(&row_file(out, &row.id), sealed(row))?;
     }
     Ok(())
 }
@@ -224,7 +224,7 @@ fn copy_to<'a>(
             copy(&from.join(&run), &folder, &run)?;
         }
         let name = row_file(Path::new(""), &row.id);
-        folder.write(&name, json(row))?;
+        folder.write(&name, sealed(row))?;
     }
     folder.write(&plan_file(Path::new("")), sealed(&data.plan))?;
     folder.commit()?;

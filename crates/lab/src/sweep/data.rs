@@ -1,18 +1,12 @@
 //! A sweep as it lies in its folder: what tables and pages are made of.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
 use std::path::Path;
-
-use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use paceline_scenario::Warning;
 
-use super::store::json;
 use super::{Plan, Row, SweepError, metrics};
-use crate::files::folder_beside;
+use crate::files::{Unsealed, folder_beside, unsealed};
 use crate::results::Summary;
 
 /// The plan of a sweep and the rows that are there.
@@ -153,46 +147,19 @@ pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
         let near = near.map_or_else(String::new, |near| format!(": did you mean {}?", near.display()));
         return Err(refused(&format!("there is no sweep.json in it{near}")));
     }
-    let text = fs::read_to_string(&file).map_err(|error| refused(&format!("sweep.json: {error}")))?;
-    let plan: Plan = serde_json::from_str(&text).map_err(|error| refused(&format!("sweep.json: {error}")))?;
-    let seal: Seal = serde_json::from_str(&text).map_err(|error| refused(&format!("sweep.json: {error}")))?;
-    if seal.digest.is_some_and(|digest| digest != digest_of(&plan)) {
-        return Err(SweepError::Refused(format!(
+    let text =
+        paceline_scenario::read_text(&file).map_err(|error| refused(&format!("sweep.json: {error}")))?;
+    let plan: Plan = unsealed(&text).map_err(|why| match why {
+        Unsealed::Damaged(error) => refused(&format!("sweep.json: {error}")),
+        Unsealed::Edited => SweepError::Refused(format!(
             "{} was edited: it is not what `paceline sweep` wrote, and its runs may stand at other points than they \
              were made for (start again with --force; or take the line `digest` out of it, to have it as it is)",
             file.display()
-        )));
-    }
+        )),
+    })?;
     plan.check()
         .map_err(|error| refused(&format!("sweep.json: {error}")))?;
     Ok(plan)
-}
-
-/// What tells that a plan is as it was written.
-#[derive(Deserialize)]
-struct Seal {
-    digest: Option<String>,
-}
-
-/// Writes a plan, with what tells that it is as it was written.
-pub(super) fn sealed(plan: &Plan) -> impl FnOnce(&mut BufWriter<File>) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Sealed<'a> {
-        digest: String,
-        #[serde(flatten)]
-        plan: &'a Plan,
-    }
-    let digest = digest_of(plan);
-    move |out| json(&Sealed { digest, plan })(out)
-}
-
-fn digest_of(plan: &Plan) -> String {
-    /// As many hexadecimal digits as an edit by chance does not hit.
-    const DIGITS: usize = 16;
-    let text = serde_json::to_string(plan).unwrap_or_default();
-    let hash = Sha256::digest(text.as_bytes());
-    let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits[..DIGITS].to_string()
 }
 
 /// A row must be of a version that its plan is of.
@@ -218,12 +185,15 @@ pub(super) fn read_row(folder: &Path, id: &str) -> Result<Option<Row>, SweepErro
             file.display()
         ))
     };
-    let text = match fs::read_to_string(&file) {
+    let text = match paceline_scenario::read_text(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(damaged(&error)),
     };
-    let row: Row = serde_json::from_str(&text).map_err(|error| damaged(&error))?;
+    let row: Row = unsealed(&text).map_err(|why| match why {
+        Unsealed::Damaged(error) => damaged(&error),
+        Unsealed::Edited => SweepError::Edited(file.clone()),
+    })?;
     if row.id != id {
         return Err(damaged(&format!("it is the row of {}", row.id)));
     }

@@ -51,6 +51,13 @@ pub enum SweepError {
     /// What was asked for does not fit what is there.
     #[error("{0}")]
     Refused(String),
+    /// A row is not what was computed.
+    #[error(
+        "{} was edited: it is not what `paceline sweep` wrote (remove it, and the run is made again; or take the line \
+         `digest` out of it, to have it as it is)",
+        .0.display()
+    )]
+    Edited(std::path::PathBuf),
     /// A file cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufWriter, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
-use super::data::{check_version, plan_file, read_plan, read_row, row_file, sealed};
+use super::data::{check_version, plan_file, read_plan, read_row, row_file};
 use super::{Keep, Plan, Row, Shard, Status, SweepError};
-use crate::files::{OutputError, check_destination, clear_leftovers, remove_if_left, write_file};
+use crate::files::{OutputError, check_destination, clear_leftovers, remove_if_left, sealed, write_file};
 
 /// A sweep's folder that this process may write.
 #[derive(Debug)]
@@ -48,8 +46,13 @@ impl Store {
         };
         let all = plan.runs();
         let mine: BTreeSet<&str> = shard.of(&all).into_iter().map(|&(id, ..)| id).collect();
-        for row in mine.iter().filter_map(|id| store.row(id)) {
-            check_version(folder, plan, &row)?;
+        for id in &mine {
+            match read_row(folder, id) {
+                Ok(Some(row)) => check_version(folder, plan, &row)?,
+                Err(edited @ SweepError::Edited(_)) => return Err(edited),
+                // One that is damaged is made again.
+                Ok(None) | Err(_) => {}
+            }
         }
         store.remove_leftovers(&mine)?;
         Ok(store)
@@ -79,7 +82,7 @@ impl Store {
 
     /// Writes a row: from then on the run is finished.
     pub(super) fn write(&self, row: &Row) -> Result<(), OutputError> {
-        write_file(&row_file(&self.folder, &row.id), json(row))
+        write_file(&row_file(&self.folder, &row.id), sealed(row))
     }
 
     /// Removes what a killed process was about to write of these runs. (What belongs to other
@@ -227,14 +230,6 @@ fn clear(folder: &Path) -> Result<(), OutputError> {
         remove(&folder.join(name))?;
     }
     Ok(())
-}
-
-/// Writes a value as JSON.
-pub(super) fn json(value: &impl Serialize) -> impl FnOnce(&mut BufWriter<File>) -> io::Result<()> {
-    |out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
-        writeln!(out)
-    }
 }
 
 pub(super) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {

@@ -53,7 +53,7 @@ impl CloseLook {
     /// The one that was kept in a run's folder; `None` if there is none, or it is damaged or of another run.
     pub fn read(run: &Path, summary: &Summary, flow: u32) -> Option<Self> {
         let path = Self::file(run, flow);
-        let file: File = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;
+        let file: File = serde_json::from_str(&paceline_scenario::read_text(&path).ok()?).ok()?;
         let is_of_run = file.version == env!("CARGO_PKG_VERSION") && file.digest == summary.digest;
         let times = read_flow_times(&path.with_extension("csv")).ok()?;
         is_of_run.then_some(Self {

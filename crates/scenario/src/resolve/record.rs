@@ -62,6 +62,7 @@ pub(super) fn resolve(
         accounts: accounts(cx, record, flows)?,
         closeups: Vec::new(),
     };
+    check_dumps(cx, record, &spec, ports)?;
     Ok((spec, pcap))
 }
 
@@ -175,8 +176,9 @@ fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Resu
     match *of.get_ref() {
         PortBins::Auto => Ok(Some(PORT_BIN)),
         PortBins::Off => Ok(None),
-        PortBins::Of(Span::ZERO) => Err(zero(key, what).at(&cx.texts.of_value(of))),
-        PortBins::Of(width) => Ok(Some(width)),
+        PortBins::Of(width) => sound(width, key, what)
+            .map(Some)
+            .map_err(|problem| problem.at(&cx.texts.of_value(of))),
     }
 }
 
@@ -205,13 +207,49 @@ fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Ac
 /// A period, which is not zero.
 fn period(cx: &Cx<'_>, slot: &mut Option<Spanned<OrOff<Span>>>, key: &str) -> Result<Option<Span>, Problem> {
     let period = fill_at(slot, OrOff(None));
-    match period.get_ref().0 {
-        Some(Span::ZERO) => Err(zero(key, "period").at(&cx.texts.of_value(&period))),
-        period => Ok(period),
+    let sound = (period.get_ref().0).map(|span| sound(span, key, "period"));
+    sound
+        .transpose()
+        .map_err(|problem| problem.at(&cx.texts.of_value(&period)))
+}
+
+/// The finest period. Nothing happens faster at a port, and a run that samples in picoseconds does not end.
+const FINEST: Span = Span::from_ns(1);
+
+fn sound(span: Span, key: &str, what: &str) -> Result<Span, Problem> {
+    let help = "write \"off\" to record nothing";
+    match span {
+        Span::ZERO => Err(Problem::new(format!("record.{key} is a {what} of zero")).help(help)),
+        span if span < FINEST => Err(Problem::new(format!(
+            "record.{key} is a {what} of {span}: expected {FINEST} or more"
+        ))
+        .help(help)),
+        span => Ok(span),
     }
 }
 
-fn zero(key: &str, what: &str) -> Problem {
-    let help = "write \"off\" to record nothing";
-    Problem::new(format!("record.{key} is a {what} of zero")).help(help)
+/// Histograms that are held at most: one for each port of a switch and dump, of some kilobytes.
+const HISTOGRAMS_MAX: u64 = 1 << 22;
+
+/// Refuses dumps of queues that would not fit in memory.
+fn check_dumps(cx: &Cx<'_>, record: &schema::Record, spec: &RecordSpec, ports: usize) -> Result<(), Problem> {
+    let (Some(samples), Some(dumps)) = (spec.queue_every, spec.queue_dump_every) else {
+        return Ok(());
+    };
+    let (from, to) = spec.queue_window;
+    let every = samples.max(dumps);
+    let count = to.saturating_since(from).as_ps() / every.as_ps();
+    let histograms = count.saturating_mul(ports as u64);
+    if histograms <= HISTOGRAMS_MAX {
+        return Ok(());
+    }
+    let problem = Problem::new(format!(
+        "record.queue-dump = {dumps} until {to} would hold {histograms} histograms of {ports} ports; {HISTOGRAMS_MAX} is \
+         the most"
+    ))
+    .help("dump less often, or end sampling earlier with record.queue-to");
+    Err(match &record.queue_dump {
+        Some(written) => problem.at(&cx.texts.of_value(written)),
+        None => problem,
+    })
 }

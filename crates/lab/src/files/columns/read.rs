@@ -1,6 +1,7 @@
 //! Parquet files, which may come from anywhere: what is damaged is an error, and so is what would not fit in memory.
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,8 +18,13 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::{Column, Values};
 
-/// The most memory that the values of a file may take, in bytes.
+/// The most memory that the values of a file may take, in bytes; and that of a small one: so much, and a multiple of its
+/// size. Equal values in a row are one entry of such a file, so a few kilobytes can say millions of rows.
 const ROOM: usize = 1 << 31;
+const SMALL: usize = 1 << 26;
+const UNPACKED: usize = 1 << 9;
+/// Rows that are taken from the library at a time: it holds more for each than is kept.
+const BATCH: usize = 1 << 14;
 /// The most that a page may take, unpacked: what writes such files makes pages of a megabyte or so.
 const PAGE: u64 = 1 << 28;
 /// What a value takes, whatever its kind.
@@ -37,7 +43,9 @@ pub fn read_parquet(path: &Path) -> Result<Vec<Column>, ParquetError> {
 /// # Errors
 /// As [`read_parquet`].
 pub fn read_table(source: impl ChunkReader + 'static) -> Result<Vec<Column>, ParquetError> {
-    unbroken(|| read_within(source, (ROOM, PAGE)))
+    let size = usize::try_from(source.len()).unwrap_or(usize::MAX);
+    let room = size.saturating_mul(UNPACKED).saturating_add(SMALL).min(ROOM);
+    unbroken(|| read_within(source, (room, PAGE)))
 }
 
 /// What the file's metadata have under `key`.
@@ -78,7 +86,7 @@ impl Room {
         let left = self.left.checked_sub(bytes).ok_or_else(|| {
             let most = self.whole >> 20;
             ParquetError::General(format!(
-                "its values take more than {most} MiB of memory, which is the most"
+                "its values take more than {most} MiB of memory, which is the most for a file of its size"
             ))
         })?;
         self.left = left;
@@ -103,11 +111,13 @@ fn read_within(
         left: room,
     };
     check(reader.metadata(), size, &mut room)?;
+    let mut texts = HashSet::new();
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
         let rows = group.metadata().num_rows() as usize;
         for (i, column) in columns.iter_mut().enumerate() {
-            read_column(group.get_column_reader(i)?, rows, &mut column.values, &mut room)?;
+            let reader = group.get_column_reader(i)?;
+            read_column(reader, rows, &mut column.values, (&mut texts, &mut room))?;
         }
     }
     Ok(columns)
@@ -245,74 +255,81 @@ fn check(file: &ParquetMetaData, size: u64, room: &mut Room) -> Result<(), Parqu
     Ok(())
 }
 
-/// Appends a column's next `rows` rows to `values`; takes the room of their texts from `room`.
+/// Appends a column's next `rows` rows to `values`. Equal texts share one allocation, whose room is taken from `room`.
 fn read_column(
     reader: ColumnReader,
     rows: usize,
     values: &mut Values,
-    room: &mut Room,
+    (texts, room): (&mut HashSet<Arc<str>>, &mut Room),
 ) -> Result<(), ParquetError> {
     use ColumnReader as R;
     match (reader, values) {
-        (R::ByteArrayColumnReader(mut reader), Values::Text(all)) => {
-            let mut last: Option<Arc<str>> = None;
-            for value in rows_of(&mut reader, rows)? {
-                let Some(bytes) = value else {
-                    all.push(None);
-                    continue;
-                };
-                let text = bytes.as_utf8()?;
-                // Neighbours are often the same: they share one allocation.
-                if last.as_deref() != Some(text) {
+        (R::ByteArrayColumnReader(mut reader), Values::Text(all)) => for_each(&mut reader, rows, |value| {
+            let Some(bytes) = value else {
+                all.push(None);
+                return Ok(());
+            };
+            let text = bytes.as_utf8()?;
+            let known = match texts.get(text) {
+                Some(known) => known.clone(),
+                None => {
                     room.take(text.len())?;
-                    last = Some(Arc::from(text));
+                    let new: Arc<str> = Arc::from(text);
+                    texts.insert(new.clone());
+                    new
                 }
-                all.push(last.clone());
-            }
-        }
-        (R::Int64ColumnReader(mut reader), Values::Int(all)) => all.extend(rows_of(&mut reader, rows)?),
-        (R::Int32ColumnReader(mut reader), Values::Int(all)) => {
-            all.extend(rows_of(&mut reader, rows)?.into_iter().map(|v| v.map(i64::from)));
-        }
-        (R::DoubleColumnReader(mut reader), Values::Real(all)) => all.extend(rows_of(&mut reader, rows)?),
-        (R::FloatColumnReader(mut reader), Values::Real(all)) => {
-            all.extend(rows_of(&mut reader, rows)?.into_iter().map(|v| v.map(f64::from)));
-        }
-        _ => {
-            return Err(ParquetError::General(
-                "a row group differs from the schema".into(),
-            ));
-        }
+            };
+            all.push(Some(known));
+            Ok(())
+        }),
+        (R::Int64ColumnReader(mut reader), Values::Int(all)) => for_each(&mut reader, rows, |value| {
+            all.push(value);
+            Ok(())
+        }),
+        (R::Int32ColumnReader(mut reader), Values::Int(all)) => for_each(&mut reader, rows, |value| {
+            all.push(value.map(i64::from));
+            Ok(())
+        }),
+        (R::DoubleColumnReader(mut reader), Values::Real(all)) => for_each(&mut reader, rows, |value| {
+            all.push(value);
+            Ok(())
+        }),
+        (R::FloatColumnReader(mut reader), Values::Real(all)) => for_each(&mut reader, rows, |value| {
+            all.push(value.map(f64::from));
+            Ok(())
+        }),
+        _ => Err(ParquetError::General(
+            "a row group differs from the schema".into(),
+        )),
     }
-    Ok(())
 }
 
-fn rows_of<T: DataType>(
+/// Gives a column's next `rows` rows to `take`, some at a time.
+fn for_each<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
-) -> Result<Vec<Option<T::T>>, ParquetError> {
-    let (mut values, mut present) = (Vec::new(), Vec::new());
-    let mut all = Vec::with_capacity(rows);
-    while all.len() < rows {
+    mut take: impl FnMut(Option<T::T>) -> Result<(), ParquetError>,
+) -> Result<(), ParquetError> {
+    let (mut values, mut present, mut done) = (Vec::new(), Vec::new(), 0);
+    while done < rows {
         values.clear();
         present.clear();
-        let (read, ..) = reader.read_records(rows - all.len(), Some(&mut present), None, &mut values)?;
+        let most = BATCH.min(rows - done);
+        let (read, ..) = reader.read_records(most, Some(&mut present), None, &mut values)?;
         if read == 0 {
             return Err(ParquetError::EOF("the file ends early".into()));
         }
+        done += read;
         let mut values = values.drain(..);
         if present.is_empty() {
             // A column that always has a value has no levels.
-            all.extend(values.map(Some));
+            values.try_for_each(|value| take(Some(value)))?;
         } else {
-            all.extend(
-                present
-                    .iter()
-                    .map(|&level| if level > 0 { values.next() } else { None }),
-            );
+            let mut levels = present.iter();
+            levels.try_for_each(|&level| take(if level > 0 { values.next() } else { None }))?;
         }
     }
-    Ok(all)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -371,18 +388,34 @@ mod tests {
         }
     }
 
-    /// Few bytes, in which texts that come again and again stand once.
+    /// Few bytes, in which texts that come again and again stand once: so they do in memory.
     #[test]
-    fn a_small_file_with_large_values_is_refused() {
+    fn texts_that_come_again_take_no_room() {
         let long = |c: &str| -> Arc<str> { Arc::from(c.repeat(1 << 10)) };
         let (a, b) = (long("a"), long("b"));
         let text = |i: usize| Some(if i.is_multiple_of(2) { a.clone() } else { b.clone() });
-        let bytes = written(&[Column::new("t", Values::Text((0..100_000).map(text).collect()))]);
+        let table = [Column::new("t", Values::Text((0..100_000).map(text).collect()))];
+        let bytes = written(&table);
         assert!(bytes.len() < 1 << 18, "{}", bytes.len());
-        let error = read_within(Bytes::from(bytes), (64 << 20, PAGE))
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("take more than 64 MiB of memory"), "{error}");
+        let room = 100_000 * CELL + 2 * (1 << 10);
+        assert_eq!(
+            read_within(Bytes::from(bytes.clone()), (room, PAGE)).unwrap(),
+            table
+        );
+        assert!(read_within(Bytes::from(bytes), (room - 1, PAGE)).is_err());
+    }
+
+    /// A few kilobytes that say six million rows are refused before any is read.
+    #[test]
+    fn a_small_file_with_many_rows_is_refused() {
+        let rows = 6_000_000;
+        let bytes = written(&[Column::new("n", Values::Int(vec![Some(7); rows]))]);
+        assert!(bytes.len() < 1 << 18, "{}", bytes.len());
+        let error = read_table(Bytes::from(bytes)).unwrap_err().to_string();
+        assert!(
+            error.contains("which is the most for a file of its size"),
+            "{error}"
+        );
     }
 
     /// A file of a few kilobytes in which a page says that it takes two gigabytes: the memory is not taken.

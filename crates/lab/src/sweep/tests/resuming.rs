@@ -220,6 +220,8 @@ fn an_edited_plan_is_refused_and_so_is_a_row_of_another_version() {
         .join("rows")
         .join(format!("{}.json", plan.points[0].runs[0]));
     changed(&row, env!("CARGO_PKG_VERSION"), "0.0.1");
+    refused("was edited");
+    changed(&row, "{\n  \"digest\"", "{\n  \"former\"");
     refused("is by version 0.0.1");
     let mixed = collect(std::slice::from_ref(&folder), &folder, true, false).unwrap();
     assert!(
