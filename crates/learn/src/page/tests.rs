@@ -227,7 +227,10 @@ fn a_page_about_a_policy() {
         threads: 1,
         ..adpg::Options::default()
     };
-    let trained = adpg::train(&options, &mut |_| Control::Continue).unwrap();
+    let trained = adpg::train(&options, &crate::checkpoint::Checkpoints::none(), &mut |_| {
+        Control::Continue
+    })
+    .unwrap();
     for update in &trained.updates {
         let mean = update.errors.iter().sum::<f64>() / CASES.len() as f64;
         assert!((mean - update.error).abs() < 1e-9 * update.error, "{update:?}");
