@@ -143,7 +143,7 @@ type Compared = (Vec<(RunData, Made)>, Option<Repeats>);
 pub(crate) fn compare(
     py: Python<'_>,
     scenario: &Bound<'_, PyAny>,
-    schemes: Vec<String>,
+    schemes: &Bound<'_, PyAny>,
     repeats: u32,
     set: Option<Bound<'_, PyDict>>,
     seed: Option<u64>,
@@ -155,6 +155,7 @@ pub(crate) fn compare(
     force: bool,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
+    let schemes = names(schemes)?;
     let changes = Changes {
         scheme: None,
         set,
@@ -192,6 +193,31 @@ pub(crate) fn compare(
         repeats,
         folder,
     })
+}
+
+/// Names of schemes: a list, or a text that the command would take.
+fn names(schemes: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if let Ok(text) = schemes.extract::<String>() {
+        return Ok(text.split(',').map(|name| name.trim().to_string()).collect());
+    }
+    let wrong = |value: &Bound<'_, PyAny>| {
+        let kind = value.get_type().name().map(|name| name.to_string());
+        let found = match value.is_callable() {
+            true => "a function: a policy acts for flows in paceline.Environment(scenario), whose finish() gives the Run to \
+                     compare with those under schemes"
+                .to_string(),
+            false => format!("a value of type `{}`", kind.unwrap_or_default()),
+        };
+        Failure::argument(format!("schemes: expected names, found {found}")).exception(value.py())
+    };
+    let Ok(all) = schemes.try_iter() else {
+        return Err(wrong(schemes));
+    };
+    all.map(|one| {
+        let one = one?;
+        one.extract().map_err(|_| wrong(&one))
+    })
+    .collect()
 }
 
 fn carry_out(input: &Input, how: &How, watch: &Watch) -> Result<Compared, Failure> {

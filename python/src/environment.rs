@@ -30,6 +30,8 @@ pub(crate) struct Environment {
     /// Of one thread at a time: the lock is for the compiler, since calls have it for themselves.
     vector: Mutex<Vector>,
     input: Input,
+    /// A reward of the caller's own: a function of what was measured.
+    reward: Option<Py<PyAny>>,
 }
 
 impl Environment {
@@ -48,8 +50,8 @@ impl Environment {
     /// `external`, that takes the place of the scheme of `[cc]`.
     #[new]
     #[pyo3(signature = (
-        scenario, *, scheme=None, set=None, seed=None, duration=None, environments=1, threads=1, observation=None,
-        history=None, action=None, step=None, reward=None, agents=None
+        scenario, *, scheme=None, set=None, seed=None, duration=None, environments=None, num_envs=None, threads=1,
+        observation=None, history=None, action=None, step=None, reward=None, agents=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are the call's keywords")]
     fn new(
@@ -59,15 +61,27 @@ impl Environment {
         set: Option<Bound<'_, PyDict>>,
         seed: Option<u64>,
         duration: Option<String>,
-        environments: usize,
+        environments: Option<usize>,
+        num_envs: Option<usize>,
         threads: usize,
         observation: Option<Vec<String>>,
         history: Option<usize>,
         action: Option<String>,
         step: Option<f64>,
-        reward: Option<String>,
+        reward: Option<Bound<'_, PyAny>>,
         agents: Option<String>,
     ) -> PyResult<Self> {
+        if environments.is_some() && num_envs.is_some() {
+            let message = "`num_envs` is another word for `environments`: give one of them";
+            return Err(Failure::argument(message).exception(py));
+        }
+        let environments = environments.or(num_envs).unwrap_or(1);
+        let (reward, function) = match reward {
+            Some(function) if function.is_callable() => (None, Some(function.unbind())),
+            Some(name) => (Some(reward_name(&name)?), None),
+            None => (None, None),
+        };
+        let measures = function.is_some();
         let changes = Changes {
             scheme,
             set,
@@ -82,7 +96,10 @@ impl Environment {
             overrides: input.overrides.clone(),
         };
         let vector = detached(py, move || {
-            let config = config(observation, history, action, step, reward, agents)?;
+            let config = Config {
+                measures,
+                ..config(observation, history, action, step, reward, agents)?
+            };
             let first = One::new(source, config)?;
             let seed = first.scenario().seed;
             let mut all = vec![first; environments];
@@ -94,6 +111,7 @@ impl Environment {
         Ok(Self {
             vector: Mutex::new(vector),
             input,
+            reward: function,
         })
     }
 
@@ -132,17 +150,23 @@ impl Environment {
     /// The least reward, and the largest.
     #[getter]
     fn reward_range(&mut self) -> (f32, f32) {
-        self.config().reward.range()
+        match self.reward {
+            Some(_) => (f32::NEG_INFINITY, f32::INFINITY),
+            None => self.config().reward.range(),
+        }
     }
 
     /// Lets every run go on until answers are needed in it, and tells who waits. A run whose episode is over rests
     /// until its reset.
     fn poll(&mut self, py: Python<'_>) -> PyResult<Batch> {
         let vector = self.vector();
-        let batch = detached(py, || {
+        let mut batch = detached(py, || {
             vector.poll()?;
             Ok(vector.take())
         })?;
+        if let Some(function) = &self.reward {
+            batch.rewards = rewards(function.bind(py), &batch)?;
+        }
         Batch::new(batch).map_err(|failure| failure.exception(py))
     }
 
@@ -247,6 +271,63 @@ impl Environment {
     fn close(&mut self) {
         self.vector().close();
     }
+}
+
+/// The name of a reward that is built in.
+fn reward_name(reward: &Bound<'_, PyAny>) -> PyResult<String> {
+    reward.extract().map_err(|_| {
+        let kind = reward.get_type().name().map(|name| name.to_string());
+        Failure::argument(format!(
+            "reward: expected a name or a function, found a value of type `{}`",
+            kind.unwrap_or_default()
+        ))
+        .exception(reward.py())
+    })
+}
+
+/// What a function says that a batch was worth: it gets columns of what was measured, by names, a value for each row.
+/// First questions are worth nothing, since no action came before.
+fn rewards(function: &Bound<'_, PyAny>, batch: &paceline_env::Batch) -> PyResult<Vec<f32>> {
+    let py = function.py();
+    let columns = PyDict::new(py);
+    let rows: Vec<_> = batch
+        .measured
+        .iter()
+        .map(paceline_env::Measured::columns)
+        .collect();
+    let Some(names) = rows.first().copied() else {
+        return Ok(Vec::new());
+    };
+    for (place, (name, _)) in names.into_iter().enumerate() {
+        let column = rows.iter().map(|row| row[place].1);
+        columns.set_item(name, PyArray1::from_iter(py, column))?;
+    }
+    let given = function.call1((columns,))?;
+    let wrong = |said: String| Failure::argument(format!("reward: {said}")).exception(py);
+    let numpy = py.import("numpy")?;
+    let given = numpy
+        .call_method1("asarray", (given, "float32"))
+        .and_then(|array| numpy.call_method1("broadcast_to", (array, (rows.len(),))))
+        .and_then(|array| numpy.call_method1("ascontiguousarray", (array,)))
+        .map_err(|error| {
+            wrong(format!(
+                "expected a number for each of {} rows from the function: {error}",
+                rows.len()
+            ))
+        })?;
+    let given = given.extract::<PyReadonlyArray1<'_, f32>>()?;
+    let mut rewards = given.as_slice()?.to_vec();
+    for (reward, &first) in rewards.iter_mut().zip(&batch.firsts) {
+        if first {
+            *reward = 0.0;
+        }
+        if !reward.is_finite() {
+            return Err(wrong(format!(
+                "the function gave {reward}; expected finite numbers"
+            )));
+        }
+    }
+    Ok(rewards)
 }
 
 /// What agents see, do and get, by names.

@@ -87,3 +87,11 @@ def test_a_question_hears_progress() -> None:
 
     assert paceline.why("long.toml", 0, progress=enough).data["flow"]["status"] == "unfinished"
     assert told[-1].runs == 1
+
+
+def test_what_is_no_name_is_told() -> None:
+    with pytest.raises(paceline.ArgumentError, match="expected names, found a function: a policy acts for flows in"):
+        paceline.compare(TINY, ["hpcc", lambda seen: seen])  # type: ignore[list-item]
+    with pytest.raises(paceline.ArgumentError, match="found a value of type `int`"):
+        paceline.compare(TINY, 3)  # type: ignore[arg-type]
+    assert len(paceline.compare(TINY, "hpcc,dctcp")) == 2

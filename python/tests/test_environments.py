@@ -162,6 +162,54 @@ def test_names_that_are_wrong_are_told() -> None:
             paceline.Environment(SIXTEEN, **keywords)  # type: ignore[arg-type]
 
 
+def test_a_reward_of_ones_own() -> None:
+    """It gets columns of what was measured, a value for each row, and is called once a poll; by a built-in reward's formula
+    it gives that reward."""
+    calls: list[int] = []
+
+    def aurora(seen: dict[str, Any]) -> Any:
+        calls.append(len(seen["rtt_us"]))
+        latency = seen["rtt_us"] / seen["base_rtt_us"]
+        value = 10 * seen["delivered_gbps"] / seen["line_gbps"] - 2 * (latency - 1) - 2000 * seen["loss"]
+        return np.clip(value, -10_000, 20)
+
+    keywords: dict[str, Any] = {"duration": "300us", "num_envs": 2}
+    mine = paceline.Environment(SIXTEEN, reward=aurora, **keywords)
+    named = paceline.Environment(SIXTEEN, reward="aurora", **keywords)
+    assert mine.environments == 2 and mine.reward_range == (-np.inf, np.inf)
+    polls = 0
+    while len(batch := mine.poll()):
+        twin = named.poll()
+        assert calls[polls] == len(batch)
+        np.testing.assert_allclose(batch.rewards, twin.rewards, rtol=1e-6)
+        polls += 1
+        for environment in (mine, named):
+            environment.submit(rule(batch))
+    assert polls > 10 and polls == len(calls)
+    env = paceline.Env(SIXTEEN, duration="300us", reward=lambda seen: -seen["rtt_us"].mean())
+    env.reset(seed=1)
+    assert env.step(np.zeros(1, np.float32))[1] < 0.0
+
+
+def test_rewards_and_counts_that_are_wrong_are_told() -> None:
+    def told(reward: Any) -> str:
+        with pytest.raises(paceline.ArgumentError) as error:
+            paceline.Environment(SIXTEEN, reward=reward).poll()
+        return str(error.value)
+
+    assert "expected a name or a function, found a value of type `int`" in told(3)
+    assert "a number for each of" in told(lambda seen: "much")
+    assert "a number for each of" in told(lambda seen: [1.0, 2.0])
+    with pytest.raises(ZeroDivisionError):
+        paceline.Environment(SIXTEEN, reward=lambda seen: 1 / 0).poll()
+    with pytest.raises(paceline.ArgumentError, match="another word for `environments`"):
+        paceline.Environment(SIXTEEN, environments=2, num_envs=2)
+    with pytest.raises(paceline.ArgumentError, match=r"paceline.VectorEnv\(scenario, num_envs\)"):
+        paceline.Env(SIXTEEN, num_envs=2)
+    with pytest.raises(paceline.ArgumentError, match="runs several side by side"):
+        paceline.ParallelEnv(LEAVING, environments=2)
+
+
 def test_gymnasium_accepts_it() -> None:
     check_env(paceline.Env(SIXTEEN, duration="500us"), skip_render_check=True)
 

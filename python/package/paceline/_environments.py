@@ -20,6 +20,13 @@ def needs(module: str, what: str) -> None:
         raise ModuleNotFoundError(message, name=module) from None
 
 
+def count_elsewhere(keywords: dict[str, Any], where: str) -> None:
+    """How many runs there are is not a keyword here."""
+    for key in ("num_envs", "environments", "n_envs"):
+        if key in keywords:
+            raise ArgumentError(f"`{key}` is no argument here: {where}")
+
+
 def aligned(scenario: Any, *, interval: str = "10us", **keywords: Any) -> Environment:
     """An environment whose flows ask at the multiples of `interval`: a step is one of them."""
     changes = dict(keywords.pop("set", None) or {})

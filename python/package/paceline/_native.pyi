@@ -85,13 +85,14 @@ class Environment:
         set: dict[str, Any] | None = None,
         seed: int | None = None,
         duration: str | None = None,
-        environments: int = 1,
+        environments: int | None = None,
+        num_envs: int | None = None,
         threads: int = 1,
         observation: Sequence[str] | None = None,
         history: int | None = None,
         action: str | None = None,
         step: float | None = None,
-        reward: str | None = None,
+        reward: str | Callable[[dict[str, npt.NDArray[np.float64]]], npt.ArrayLike] | None = None,
         agents: str | None = None,
     ) -> Environment: ...
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import Environment
-from ._environments import aligned, needs
+from ._environments import aligned, count_elsewhere, needs
 
 needs("gymnasium", "paceline.Env and paceline.VectorEnv")
 
@@ -21,6 +21,7 @@ _ACTIONS = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
 
 
 def _made(scenario: Any, environments: int, threads: int, keywords: dict[str, Any]) -> Environment:
+    count_elsewhere(keywords, "paceline.VectorEnv(scenario, num_envs) runs several side by side")
     made = aligned(scenario, environments=environments, threads=threads, agents="receiver", **keywords)
     if made.agents != [1] * environments:
         raise_several(made.agents[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
-from ._environments import aligned, needs
+from ._environments import aligned, count_elsewhere, needs
 
 needs("pettingzoo", "paceline.ParallelEnv")
 needs("gymnasium", "paceline.ParallelEnv")
@@ -25,6 +25,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
     metadata: dict[str, Any] = {"name": "paceline_v0", "render_modes": [], "is_parallelizable": True}
 
     def __init__(self, scenario: Any = "many-to-one-16", **keywords: Any) -> None:
+        count_elsewhere(keywords, "paceline.Environment(scenario, num_envs=..) runs several side by side")
         self.native = aligned(scenario, environments=1, **keywords)
         self.render_mode = None
         self._count = self.native.agents[0]
