@@ -164,6 +164,7 @@ mod tests {
     #[test]
     fn runs_that_are_under_way_count() {
         let half = OneRun {
+            start: Time::ZERO,
             stop: Time::from_ns(100),
             flows: 10,
             now: Some(Progress {
