@@ -70,7 +70,7 @@ fn an_all_reduce_inside_simais_server() {
         .unwrap();
     assert!(output.status.success());
     let summary = json(&folder.path().join("r/summary.json"));
-    let us = summary["finish_us"].as_f64().unwrap();
+    let us = summary["makespan_us"].as_f64().unwrap();
     assert!((103.0..105.0).contains(&us), "{us}");
 }
 
@@ -94,7 +94,7 @@ fn htsims_matrices_run_as_they_are() {
         );
         let summary = json(&folder.path().join(name).join("summary.json"));
         assert_eq!(summary["flows"]["total"], summary["flows"]["completed"]);
-        summary["finish_us"].as_f64().unwrap()
+        summary["makespan_us"].as_f64().unwrap()
     };
     let us = matrix("incast.cm");
     assert!((2430.0..2700.0).contains(&us), "{us}");

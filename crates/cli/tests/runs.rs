@@ -465,7 +465,7 @@ fn a_folder_is_the_run_whatever_names_share_it() {
         stdout(folder.path(), &["run", "a", "--out", "b", "--quiet"]);
         assert_same(&folder.path().join("a"), &folder.path().join("b"));
         let diff = stdout(folder.path(), &["diff", "a", "b"]);
-        assert!(diff.contains("The inputs are the same."), "{diff}");
+        assert!(diff.contains("are the same: inputs, results"), "{diff}");
         let why = run(folder.path(), &["why", "a", "7"]);
         let told = String::from_utf8(why.stderr).unwrap();
         assert!(

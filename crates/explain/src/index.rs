@@ -109,9 +109,7 @@ fn keys() -> Vec<String> {
             .collect::<Vec<_>>()
     };
     let sections = sections.flat_map(of_section);
-    sections
-        .chain(SCHEMES.iter().flat_map(|scheme| of_scheme(scheme)))
-        .collect()
+    sections.chain(SCHEMES.iter().flat_map(of_scheme)).collect()
 }
 
 /// The page that lists everything that has one.

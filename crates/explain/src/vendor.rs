@@ -37,7 +37,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let mut page = layout::paragraph(&about, width);
     page.push_str("\nAll names of this vendor:\n");
     page.push_str(&table(width));
-    page.push_str("\n`paceline explain dcqcn` is about the scheme and its parameters.\n");
+    page.push_str("\nExample:\n  paceline explain dcqcn\n");
     Some(page)
 }
 

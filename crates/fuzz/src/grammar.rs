@@ -229,8 +229,8 @@ impl Draft {
     /// A scheme that this family may have.
     fn scheme(&self, chance: &mut Mutator) -> &'static str {
         match self.family {
-            Family::BoltNs3 => *chance.one(&["bolt", "swift"]),
-            Family::TcdNs3 => *chance.one(&["dcqcn", "none"]),
+            Family::BoltNs3 => chance.one::<&str>(&["bolt", "swift"]),
+            Family::TcdNs3 => chance.one::<&str>(&["dcqcn", "none"]),
             Family::Omnet => "none",
             _ => {
                 let names = SCHEMES.iter().flat_map(|scheme| {
@@ -238,7 +238,7 @@ impl Draft {
                     std::iter::once(scheme.name).chain(aliases)
                 });
                 let names: Vec<&str> = names.collect();
-                *chance.one(&names)
+                chance.one::<&str>(&names)
             }
         }
     }
@@ -321,5 +321,5 @@ fn relative(chance: &mut Mutator, name: &str) -> String {
     };
     let names = std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|alias| alias.name));
     let names: Vec<&str> = names.collect();
-    (*chance.one(&names)).to_string()
+    (chance.one::<&str>(&names)).to_string()
 }

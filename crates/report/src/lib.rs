@@ -237,9 +237,10 @@ fn warnings(summaries: &[&Summary], names: &[String]) -> Vec<Warning> {
         for warning in &summary.warnings {
             let shared = summaries.iter().all(|other| other.warnings.contains(warning));
             let about = if shared { String::new() } else { name.clone() };
+            // Without its place in the input: a run's own folder is read from another file, and its page is the same.
             let shown = Warning {
                 about,
-                text: warning.to_string(),
+                text: warning.text.clone(),
             };
             if !found.contains(&shown) {
                 found.push(shown);

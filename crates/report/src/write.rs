@@ -242,6 +242,7 @@ mod tests {
             "flow_time.csv",
             "flows",
             "flows.csv",
+            "labels.csv",
             "pfc.txt",
             "qlen.txt",
             "report.html",

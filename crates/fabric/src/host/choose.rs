@@ -12,10 +12,6 @@ use crate::host::qp::Qp;
 use crate::ids::{NicId, QpId};
 use crate::world::World;
 
-pub(super) fn due(qp: &Qp) -> u64 {
-    if qp.is_blocked(0) { NEVER } else { qp.next_avail }
-}
-
 impl Hosts {
     /// The same of several queue pairs.
     #[inline(never)]
@@ -88,7 +84,7 @@ impl Hosts {
         let nic = &mut self.nics[core.ports[qp.port].nic()];
         let place = qp.place as usize;
         if place < nic.crowd.len() && nic.qps[place] == slot {
-            nic.crowd.set(place, qp.class, due(qp));
+            nic.crowd.set(place, qp.class, qp.due());
         }
     }
 
@@ -145,7 +141,7 @@ impl Hosts {
             nic.verify();
             let mut soonest = NEVER;
             for (place, &slot) in nic.qps.iter().enumerate() {
-                let is = self.qps.get(slot).map_or(NEVER, due);
+                let is = self.qps.get(slot).map_or(NEVER, Qp::due);
                 let known = nic.crowd.due(place);
                 assert_eq!(known, is, "NIC {id}: when queue pair {slot} may go");
                 soonest = soonest.min(is);

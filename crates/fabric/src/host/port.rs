@@ -1,6 +1,5 @@
 //! What a host's port keeps: its queue pairs, whose turn it is, and when to wake up.
 
-use crate::host::choose::due;
 use crate::host::crowd::{Crowd, NEVER};
 use crate::host::qp::Qp;
 use crate::ids::{PortId, QpId};
@@ -111,7 +110,7 @@ impl Nic {
         let list = (self.qps.iter().enumerate()).map(|(place, &slot)| {
             let qp = &mut qps[slot];
             qp.place = place as u32;
-            (qp.class, due(qp))
+            (qp.class, qp.due())
         });
         self.crowd = Crowd::of(&list.collect::<Vec<_>>());
     }

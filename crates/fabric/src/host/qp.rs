@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::host::connection::Connection;
+use crate::host::crowd::NEVER;
 use crate::ids::{AccountId, FlowId, PortId};
 use crate::spec::TieOrder;
 use crate::world::World;
@@ -353,6 +354,17 @@ impl Qp {
     pub(crate) fn is_blocked(&self, paused: u16) -> bool {
         self.snd_nxt >= self.bound || paused >> self.class & 1 != 0
     }
+
+    /// When it may send, pauses apart.
+    #[inline]
+    pub(super) fn due(&self) -> u64 {
+        if self.is_blocked(0) {
+            NEVER
+        } else {
+            self.next_avail
+        }
+    }
+
     /// Whether its flow is over, or a message of its connection.
     #[inline]
     pub(crate) fn is_finished(&self) -> bool {

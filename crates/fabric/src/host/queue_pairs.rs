@@ -3,7 +3,6 @@
 use paceline_kernel::rng::{Purpose, Rng};
 
 use super::Hosts;
-use super::choose::due;
 use super::qp::{Qp, Way};
 use crate::core::Core;
 use crate::ids::{FlowId, PortId, QpId};
@@ -93,7 +92,7 @@ impl Hosts {
         let nic = &mut self.nics[core.ports[port].nic()];
         qp.place = nic.qps.len() as u32;
         nic.qps.push(slot);
-        nic.crowd.add(qp.class, due(qp));
+        nic.crowd.add(qp.class, qp.due());
         self.start_timeout(world, core, slot);
         self.nic_send(world, core, port);
     }

@@ -35,7 +35,7 @@ impl Draft {
     }
 
     fn size(chance: &mut Mutator) -> &'static str {
-        *chance.one(&["1B", "700B", "3KB", "20KB", "150KB"])
+        chance.one::<&str>(&["1B", "700B", "3KB", "20KB", "150KB"])
     }
 
     fn workload(&mut self, chance: &mut Mutator) -> String {

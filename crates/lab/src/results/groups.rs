@@ -292,7 +292,7 @@ mod tests {
         let (input, outcome) = sample::incast();
         let rows = sample::rows(&input, &outcome);
         let jain = |change: &dyn Fn(&mut super::super::flows::FlowRow<'_>)| {
-            let rows = rows.changed(|flows| flows.iter_mut().for_each(|flow| change(flow)));
+            let rows = rows.changed(|flows| flows.iter_mut().for_each(change));
             Group::all_and_parts(&rows, &reacting(&input.run)).0.jain
         };
         assert_eq!(jain(&|_| {}), None);

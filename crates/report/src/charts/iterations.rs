@@ -12,14 +12,15 @@ const LINES_MAX: usize = 8;
 
 /// The iterations of a job or collective: when each ended and how long it took, in ps.
 type Iterations = Vec<(f64, f64)>;
+/// Those of a run, by name.
+type OfRun = fn(&Summary) -> BTreeMap<&str, Iterations>;
 
 /// Iterations over time, where there are several of something.
 pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
-    let (what, of): (_, fn(&Summary) -> BTreeMap<&str, Iterations>) =
-        match runs.iter().any(|run| !run.data.summary.jobs.is_empty()) {
-            true => ("jobs", jobs),
-            false => ("collectives", collectives),
-        };
+    let (what, of): (_, OfRun) = match runs.iter().any(|run| !run.data.summary.jobs.is_empty()) {
+        true => ("jobs", jobs),
+        false => ("collectives", collectives),
+    };
     let mut lines: Vec<(f64, Line)> = Vec::new();
     let mut longest: f64 = 0.0;
     let all: Vec<_> = runs.iter().map(|run| of(&run.data.summary)).collect();

@@ -285,7 +285,7 @@ impl Reader {
             warnings.push(
                 Warning::new(
                     WarningKind::LeftOut,
-                    format!("prio is left out: flows of a host take turns"),
+                    "prio is left out: flows of a host take turns",
                 )
                 .at(place),
             );

@@ -101,7 +101,9 @@ pub(crate) fn read(source: &Source, warnings: &mut Vec<Warning>) -> Result<Net, 
     };
     let net = tree.build()?;
     if tiers[..depth].iter().any(|tier| tier.or(SWITCH, 0) > 0) {
-        warnings.push(Warning::new(WarningKind::Reading, format!("Switch_Latency_ns is put on links, half of it on each side of a switch: paths take as long")).of_file(source));
+        let text =
+            "Switch_Latency_ns is put on links, half of it on each side of a switch: paths take as long";
+        warnings.push(Warning::new(WarningKind::Reading, text).of_file(source));
     }
     Ok(net)
 }
@@ -160,7 +162,7 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// `a / b`, which has to be whole.
     fn ratio(&self, a: u64, b: u64, what: &str, tier: usize) -> Result<u32, Problem> {
-        if b == 0 || a % b != 0 || a == 0 {
+        if b == 0 || !a.is_multiple_of(b) || a == 0 {
             let place = self.tiers[tier].place.clone();
             return Err(
                 Problem::new(format!("{what}: {a} / {b} is no whole number above zero"))

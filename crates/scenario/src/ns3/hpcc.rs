@@ -83,8 +83,10 @@ impl Reader<'_> {
         }
         let scheme = match scheme {
             None if config.format() == InputFormat::Ns3Datacenter && own == "hpcc" => {
-                warnings.push(Warning::new(WarningKind::Reading, format!("ns3-datacenter takes its scheme from its command line, by default PowerTCP, which runs here; \
-                     `--scheme hpcc` runs CC_MODE 3")).at(&config.source.at(config.span("CC_MODE"))));
+                let text = "ns3-datacenter takes its scheme from its command line, by default PowerTCP, which runs here; \
+                            `--scheme hpcc` runs CC_MODE 3";
+                let place = config.source.at(config.span("CC_MODE"));
+                warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
                 Some("powertcp")
             }
             scheme => scheme,

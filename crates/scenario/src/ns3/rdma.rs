@@ -83,10 +83,8 @@ pub(super) fn scenario(
         warnings.push(
             Warning::new(
                 WarningKind::Reading,
-                format!(
-                    "its switches pause what takes 16 times the free buffer, here what takes all of it once \
-             (`network.pfc.dynamic.shift = 0`)"
-                ),
+                "its switches pause what takes 16 times the free buffer, here what takes all of it once \
+                 (`network.pfc.dynamic.shift = 0`)",
             )
             .at(&place),
         );

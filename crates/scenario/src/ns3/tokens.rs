@@ -97,7 +97,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Goes back to the end of the line in which `token` stands.
-    pub(crate) fn to_line_end(&mut self, token: &Token<'_>) {
+    pub(crate) fn finish_line(&mut self, token: &Token<'_>) {
         self.position = token.span.end;
         self.rest_of_line();
     }

@@ -119,7 +119,7 @@ pub(crate) fn read(
                 if problems.len() >= MOST_PROBLEMS {
                     break;
                 }
-                tokens.to_line_end(&first);
+                tokens.finish_line(&first);
             }
         }
     }
