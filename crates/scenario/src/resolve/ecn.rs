@@ -246,13 +246,15 @@ pub(super) fn unmarked<'a>(
     cx: &Cx<'_>,
     n: &schema::Network,
     switch: &SwitchSpec,
-    mut schemes: impl Iterator<Item = &'a SchemeConfig>,
+    schemes: impl Iterator<Item = &'a SchemeConfig>,
 ) -> Option<Warning> {
-    let others_mark = switch.assist.is_some() || !switch.detectors().is_empty();
+    let schemes: Vec<&SchemeConfig> = schemes.collect();
+    let others_mark =
+        schemes.iter().any(|scheme| scheme.switch_part().is_some()) || !switch.detectors().is_empty();
     if !switch.ecn.is_empty() || others_mark || cx.fidelity == Fidelity::TcdNs3 {
         return None;
     }
-    let scheme = schemes.find(|scheme| scheme.needs().ecn)?;
+    let scheme = schemes.into_iter().find(|scheme| scheme.needs().ecn)?;
     let place = n.ecn.as_ref().map(Spanned::span).filter(|span| !span.is_empty());
     let place = place.map(|span| cx.texts.at(span));
     let text = format!(
