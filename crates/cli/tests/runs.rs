@@ -478,8 +478,7 @@ fn a_folder_is_the_run_whatever_names_share_it() {
 /// A model's files are in the folder of the run that read them, so it is the same run once they are gone.
 #[test]
 fn a_folder_has_the_models_of_its_run() {
-    // Without a block of another scheme: that it is not used is said of this input, and not of the folder.
-    let folder = folder_with("my.toml", SMALL.replace("[cc.hpcc]\neta = 0.9\n", ""));
+    let folder = folder_with("my.toml", SMALL);
     let shipped = paceline_congestion::learned::shipped::SHIPPED;
     let model = shipped.iter().find(|model| model.name == "rtt-lstm").unwrap();
     fs::create_dir(folder.path().join("trained")).unwrap();

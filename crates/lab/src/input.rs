@@ -3,39 +3,82 @@
 use std::fs;
 use std::path::Path;
 
-use paceline_scenario::{Diagnostics, EXTERNAL, Overrides, Problem, Resolved};
+use paceline_scenario::{Diagnostics, EXTERNAL, Overrides, Problem, Resolved, Warning};
+use serde::Deserialize;
 
 use crate::files::columns::{Values, read_parquet};
 
-/// As [`paceline_scenario::load`]; traces may be Parquet files.
+/// As [`paceline_scenario::load`]; traces may be Parquet files, and the folder of a run has what was told of its input.
 ///
 /// # Errors
 /// Everything that is wrong with the input, with its place.
 pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
-    let resolved = paceline_scenario::load_with(input, overrides, Some(parquet_as_csv))?;
+    let mut resolved = paceline_scenario::load_with(input, overrides, Some(parquet_as_csv))?;
+    if overrides.text.is_some() {
+        return Ok(resolved);
+    }
+    let folder = folder_of(Path::new(input));
+    let recorded = Recorded::in_folder(folder);
     let asks = (resolved.run.schemes.iter()).any(|scheme| scheme.config.name() == EXTERNAL);
-    let is_known = resolved.decisions.is_some() || overrides.decided_outside || overrides.text.is_some();
-    if asks && !is_known && was_decided(Path::new(input)) {
+    let is_known = resolved.decisions.is_some() || overrides.decided_outside;
+    if asks && !is_known && recorded.decisions.is_some_and(|decisions| decisions.made > 0) {
         return Err(Problem::new(format!(
             "`{input}` is of a run in which flows were decided for outside, and it does not have what was decided"
         ))
         .help("run the one who decides again, and save that run: its folder has a decisions.csv, which its scenario names")
         .into());
     }
+    let is_same = fs::read_to_string(folder.join("scenario.toml")).is_ok_and(|text| text == resolved.toml);
+    resolved.warnings = told(recorded.warnings, resolved.warnings, is_same);
     Ok(resolved)
 }
 
-/// Whether an input is the folder of a run in which decisions were made, or the scenario in it.
-fn was_decided(input: &Path) -> bool {
+/// The folder of a run, of which an input is the name, or the name of the scenario in it.
+fn folder_of(input: &Path) -> &Path {
     let is_scenario = input.file_name().is_some_and(|name| name == "scenario.toml");
-    let folder = if is_scenario {
-        input.parent().unwrap_or(input)
-    } else {
-        input
-    };
-    let text = fs::read_to_string(folder.join("summary.json")).unwrap_or_default();
-    let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    summary["decisions"]["made"].as_u64().is_some_and(|made| made > 0)
+    match input.parent() {
+        Some(folder) if is_scenario => folder,
+        _ => input,
+    }
+}
+
+/// What the summary of a run knows and its scenario does not.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Recorded {
+    warnings: Vec<Warning>,
+    decisions: Option<Made>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Made {
+    made: u64,
+}
+
+impl Recorded {
+    /// Nothing of a folder that is not a run's, nor of one whose summary is of another version.
+    fn in_folder(folder: &Path) -> Self {
+        let text = paceline_scenario::read_text(folder.join("summary.json")).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+}
+
+/// What is told of the input of a run that is run again: what was `found` now, and what was `recorded` of that which
+/// the written scenario no longer has, such as a block that was not used. Once the scenario is not the `same`, that
+/// holds only of how files were read.
+fn told(recorded: Vec<Warning>, mut found: Vec<Warning>, is_same: bool) -> Vec<Warning> {
+    let mut all = Vec::new();
+    for warning in recorded {
+        let again = found.iter().position(|other| other.is_like(&warning));
+        if let Some(again) = again {
+            all.push(found.remove(again));
+        } else if warning.id.is_lost_when_written() && (is_same || warning.id.is_of_files()) {
+            all.push(warning);
+        }
+    }
+    all.extend(found);
+    all
 }
 
 /// A Parquet file as CSV text: a line with the names of the columns, then a line per row. What is

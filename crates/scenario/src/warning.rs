@@ -134,6 +134,21 @@ impl WarningKind {
     pub const fn is_of_all_runs(self) -> bool {
         matches!(self, Self::UnusedSetting | Self::UnusedScheme)
     }
+
+    /// Whether it is about files that a scenario was read from.
+    pub const fn is_of_files(self) -> bool {
+        matches!(self, Self::Reading | Self::LeftOut)
+    }
+
+    /// Whether the scenario that a run writes no longer has what it is about.
+    pub const fn is_lost_when_written(self) -> bool {
+        self.is_of_files()
+            || self.is_of_all_runs()
+            || matches!(
+                self,
+                Self::OverruledParameter | Self::ReplacedDefaults | Self::OtherDefaults
+            )
+    }
 }
 
 /// Something to know before trusting a result. `Display` is its place and its sentence.
@@ -143,8 +158,9 @@ pub struct Warning {
     pub id: WarningKind,
     /// What it is about.
     pub about: Subject,
-    /// Where in the input, as `file:line:column`, or a file as a whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Where in the input, as `file:line:column`, or a file as a whole. Told on the terminal only: result files are the
+    /// same wherever the input was.
+    #[serde(skip)]
     pub place: Option<String>,
     /// The sentence.
     pub text: String,
@@ -159,6 +175,11 @@ impl Warning {
             place: None,
             text: text.into(),
         }
+    }
+
+    /// Whether it says the same, wherever.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.id, &self.text) == (other.id, &other.text)
     }
 
     /// The same, of a whole file.

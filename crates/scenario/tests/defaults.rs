@@ -73,3 +73,32 @@ fn steps_follow_the_fidelity() {
     );
     assert_eq!(dcqcn.run.switch.ecn[0].rate, BitRate::from_gbps(400));
 }
+
+/// What a run writes names the values of its fidelity: under another one they stay, and that is told.
+#[test]
+fn a_written_scenario_keeps_the_values_of_its_fidelity() {
+    use paceline_scenario::{Fidelity, WarningKind};
+    let told = |text: &str, fidelity: Fidelity| {
+        let overrides = Overrides {
+            fidelity: Some(fidelity),
+            ..Overrides::default()
+        };
+        let mut warnings = load_text("again.toml", text, &overrides).unwrap().warnings;
+        warnings.retain(|warning| warning.id == WarningKind::OtherDefaults);
+        warnings
+    };
+    let written = star("400Gbps", "dctcp", &["fidelity=ns3-hpcc"]).toml;
+    let [warning] = &told(&written, Fidelity::Exact)[..] else {
+        panic!("one warning")
+    };
+    let text = warning.to_string();
+    assert!(text.contains("was for fidelity ns3-hpcc"), "{text}");
+    assert!(
+        text.contains("quirks (on: ack-nic-class, ack-threshold, "),
+        "{text}"
+    );
+    assert!(told(&written, Fidelity::Ns3Hpcc).is_empty());
+    let own = "fidelity = 'ns3-hpcc'\n[topology.star]\nhosts = 3\n[[workload]]\n\
+               incast = { fan-in = 2, receiver = 3, size = '1MB' }\n[cc]\nscheme = 'dctcp'\n";
+    assert!(told(own, Fidelity::Exact).is_empty());
+}

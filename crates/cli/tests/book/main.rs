@@ -256,9 +256,9 @@ fn command_line() -> String {
 
 fn warnings() -> String {
     let mut page = "# Warnings\n\nPaceline warns of settings that do nothing, of inputs that can be misread, and of results \
-                    that need care. Each\nwarning has an id, a sentence and, if it is about the input, the place there.\n\n\
+                    that need care. Each\nwarning has an id and a sentence; on the terminal, those about the input have their place.\n\n\
                     Warnings about inputs are printed before a run, the others after it. All of them are in \
-                    `summary.json` as\n`{ id, about, place, text }`, on the report page, in `comparison.json`, in the rows of \
+                    `summary.json` as\n`{ id, about, text }`, on the report page, in `comparison.json`, in the rows of \
                     sweeps, and in `Run.warnings`\nof Python. `--quiet` changes only the terminal. A comparison or sweep keeps \
                     `unused-setting` and `unused-scheme`\nonly if they hold for all of its runs.\n"
         .to_string();

@@ -141,11 +141,11 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Removes what is of the machine, and where in its input a warning stands: a run's folder is another file.
+/// Removes what is of the machine.
 fn remove_machine(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(object) => {
-            for key in ["wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes", "place"] {
+            for key in ["wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes"] {
                 object.remove(key);
             }
             object.values_mut().for_each(remove_machine);

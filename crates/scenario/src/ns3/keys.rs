@@ -7,6 +7,7 @@ use paceline_kernel::BitRate;
 
 use crate::diagnostics::{Problem, Problems, Source, suggestion};
 use crate::schema::Fidelity;
+use crate::trace::SIZE_MAX;
 use crate::warning::{Warning, WarningKind};
 
 use super::format::InputFormat;
@@ -21,6 +22,8 @@ pub(super) enum Kind {
     /// 0 or 1.
     Flag,
     Int,
+    /// A number of units of so many bytes.
+    Size(u64),
     Real,
     Probability,
     Rate,
@@ -379,6 +382,15 @@ impl Value {
                 _ => return Err(unexpected(tokens, key, &first, "0 or 1")),
             },
             Kind::Int => Self::Int(whole(first.text).map_err(wrong)?),
+            Kind::Size(unit) => match whole(first.text).map_err(wrong)? {
+                count if count <= SIZE_MAX / unit => Self::Int(count),
+                _ => {
+                    return Err(wrong(Unreadable::OutOfRange(format!(
+                        "at most {}",
+                        SIZE_MAX / unit
+                    ))));
+                }
+            },
             Kind::Real => Self::Real(tokens.read(&first, &what)?),
             Kind::Probability => match f64::read(first.text) {
                 Ok(value) if value <= 1.0 => Self::Real(value),
@@ -464,10 +476,16 @@ fn map(tokens: &mut Tokens<'_>, keys: &Keys, key: &str, first: &Token<'_>) -> Re
             |problem: Problem| problem.see(&tokens.place(first), format!("{key} announces {count} pairs"));
         let mut read = Tokens::clone(tokens);
         let rate = value_word(&mut read, keys, key).map_err(announced)?;
-        let bps =
-            whole(rate.text).map_err(|_| announced(unexpected(&read, key, &rate, "a link rate in bit/s")))?;
+        let bps = match whole(rate.text) {
+            Ok(bps) if bps <= quantities::BPS_MAX => bps,
+            _ => return Err(announced(unexpected(&read, key, &rate, "a link rate in bit/s"))),
+        };
         let value = value_word(&mut read, keys, key).map_err(announced)?;
-        let number = read.read(&value, &format!("value {} of {key}", i + 1))?;
+        let number: f64 = read.read(&value, &format!("value {} of {key}", i + 1))?;
+        if number > SIZE_MAX as f64 / 1000.0 {
+            let expected = format!("at most {} KB", SIZE_MAX / 1000);
+            return Err(announced(unexpected(&read, key, &value, &expected)));
+        }
         *tokens = read;
         pairs.push(Pair {
             rate: BitRate::from_bps(bps),

@@ -2,6 +2,7 @@
 
 use super::format::InputFormat;
 use super::keys::Kind;
+use super::tcd::CELL;
 
 /// Keys with what follows them.
 pub(super) type List = &'static [(&'static str, Kind)];
@@ -67,9 +68,9 @@ const RDMA: List = &[
     ("PAUSE_TIME", Kind::Real),
     ("DATA_RATE", Kind::Ignored),
     ("LINK_DELAY", Kind::Ignored),
-    ("PACKET_PAYLOAD_SIZE", Kind::Int),
-    ("L2_CHUNK_SIZE", Kind::Int),
-    ("L2_ACK_INTERVAL", Kind::Int),
+    ("PACKET_PAYLOAD_SIZE", Kind::Size(1)),
+    ("L2_CHUNK_SIZE", Kind::Size(1)),
+    ("L2_ACK_INTERVAL", Kind::Size(1)),
     ("L2_WAIT_FOR_ACK", Kind::Flag),
     ("L2_BACK_TO_ZERO", Kind::Flag),
     ("L2_TEST_READ", Kind::Flag),
@@ -88,10 +89,10 @@ const RDMA: List = &[
     ("CLAMP_TARGET_RATE", Kind::Flag),
     ("CLAMP_TARGET_RATE_AFTER_TIMER", Kind::Flag),
     ("RP_TIMER", Kind::Real),
-    ("BYTE_COUNTER", Kind::Int),
+    ("BYTE_COUNTER", Kind::Size(1)),
     ("DCTCP_GAIN", Kind::Real),
-    ("KMAX", Kind::Int),
-    ("KMIN", Kind::Int),
+    ("KMAX", Kind::Size(CELL)),
+    ("KMIN", Kind::Size(CELL)),
     ("PMAX", Kind::Probability),
     ("FAST_RECOVERY_TIMES", Kind::Int),
     ("RATE_AI", Kind::Rate),
@@ -119,9 +120,9 @@ const HPCC: List = &[
     ("PAUSE_TIME", Kind::Ignored),
     ("DATA_RATE", Kind::Ignored),
     ("LINK_DELAY", Kind::Ignored),
-    ("PACKET_PAYLOAD_SIZE", Kind::Int),
-    ("L2_CHUNK_SIZE", Kind::Int),
-    ("L2_ACK_INTERVAL", Kind::Int),
+    ("PACKET_PAYLOAD_SIZE", Kind::Size(1)),
+    ("L2_CHUNK_SIZE", Kind::Size(1)),
+    ("L2_ACK_INTERVAL", Kind::Size(1)),
     ("L2_BACK_TO_ZERO", Kind::Flag),
     ("TOPOLOGY_FILE", Kind::Path),
     ("FLOW_FILE", Kind::Path),
@@ -160,7 +161,7 @@ const HPCC: List = &[
     ("KMAX_MAP", Kind::Map),
     ("KMIN_MAP", Kind::Map),
     ("PMAX_MAP", Kind::Map),
-    ("BUFFER_SIZE", Kind::Int),
+    ("BUFFER_SIZE", Kind::Size(1 << 20)),
     ("QLEN_MON_FILE", Kind::Path),
     ("QLEN_MON_START", Kind::Int),
     ("QLEN_MON_END", Kind::Int),

@@ -7,6 +7,9 @@ use crate::schema::Fidelity;
 
 use super::tokens::{Read, Unreadable};
 
+/// The fastest rate that a scenario can have.
+pub(super) const BPS_MAX: u64 = 1_000_000_000_000_000;
+
 /// Splits a text into its number and its unit.
 fn split<'a>(text: &'a str, number: &str) -> (&'a str, &'a str) {
     text.split_at(text.find(|c: char| !number.contains(c)).unwrap_or(text.len()))
@@ -23,7 +26,7 @@ pub(crate) fn rate(text: &str) -> Option<BitRate> {
     let number = non_negative(number)?;
     let factor = if unit.is_empty() { 1.0 } else { rate_unit(unit)? };
     let bps = number * factor;
-    (bps < 1e19).then(|| BitRate::from_bps(bps as u64))
+    (bps <= BPS_MAX as f64).then(|| BitRate::from_bps(bps as u64))
 }
 
 /// Bits per second of a unit.
@@ -77,7 +80,7 @@ fn parse_span(text: &str, fidelity: Fidelity) -> Option<Span> {
     let (number, unit) = split(text, "+-0123456789.eE");
     let unit_ns = unit_ns(unit)?;
     let value = non_negative(number)?;
-    if value * unit_ns.max(1) as f64 > 1e16 {
+    if value * unit_ns.max(1) as f64 > Time::LATEST.as_ps() as f64 / 1e3 {
         return None;
     }
     match (fidelity, unit_ns) {
@@ -150,7 +153,7 @@ impl Read for BitRate {
             let (number, unit) = split(text, "0123456789.");
             let is_rate = unit.is_empty() || rate_unit(unit).is_some();
             match non_negative(number).filter(|_| is_rate) {
-                Some(_) => Unreadable::OutOfRange(format!("at most {} bit/s", u64::MAX)),
+                Some(_) => Unreadable::OutOfRange(format!("at most {BPS_MAX} bit/s")),
                 None => Unreadable::Malformed("a rate, such as 100Gbps or 50Mb/s".to_string()),
             }
         })

@@ -180,7 +180,7 @@ impl Reader<'_> {
         rates.sort_unstable();
         rates.dedup();
         let cells = |key: &str| {
-            let bytes = config.int(key, 60).saturating_mul(CELL);
+            let bytes = config.int(key, 60) * CELL;
             self.at(key, Bytes::new(bytes))
         };
         let curve = |rate: BitRate| schema::Curve {
