@@ -61,7 +61,7 @@ fn credits_are_recorded_as_they_are() {
     }
     // Of samples that are alike the first is there.
     assert!(compared > 30, "{compared}");
-    // While bursts last it waits, since its packets stand behind interface 4 of the other switch.
+    // While bursts last it waits all the time, since its packets stand behind interface 4 of the other switch.
     let ports = seen.ports.as_ref().unwrap();
     let place = ports
         .ports
