@@ -4,6 +4,7 @@
 
 mod figures;
 mod infiniband;
+mod overview;
 mod scale;
 mod single_point;
 
@@ -15,7 +16,7 @@ use std::process::Command;
 
 use paceline_congestion::dcqcn::vendor::NAMES;
 use paceline_congestion::params::ParamDoc;
-use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
+use paceline_congestion::registry::{self, SCHEMES, Scheme, WindowMode};
 use paceline_scenario::WarningKind;
 use paceline_scenario::builtin::{self, Entry, Parameter};
 use paceline_scenario::warning::Subject;
@@ -175,7 +176,7 @@ fn entries(page: &mut String, entries: &[Entry], place: impl Fn(&str) -> String)
 }
 
 fn scenario_reference() -> String {
-    let mut page = "# Scenario files\n\n\
+    let mut page = "# Scenario keys\n\n\
         Quantities are texts with units (`\"100Gbps\"`, `\"1us\"`, `\"64KiB\"`, `\"500KB\"`; KB is 1000 bytes). An\n\
         unknown key is an error that names the nearest known one. A key without a default has to be given, or\n\
         stands for a table of its own.\n\n"
@@ -199,16 +200,36 @@ fn scenario_reference() -> String {
     page
 }
 
+/// What follows a key of a scenario's text up to something that ends it.
+fn after<'a>(text: &'a str, key: &str, end: &[char]) -> Option<&'a str> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    line.split(end).next()
+}
+
 fn scenarios() -> String {
-    let mut page = "# Scenarios that ship\n\n`paceline run NAME` finds them by name; `paceline explain NAME` prints the file.\n\n".to_string();
+    let mut page = "# Built-in scenarios\n\n\
+                    Start from one of these. `paceline run NAME` runs it, `paceline explain NAME > mine.toml` saves its text, and\n\
+                    `paceline explain NAME` prints where it comes from.\n\n\
+                    | scenario | what it is | topology | scheme |\n|---|---|---|---|\n"
+        .to_string();
     for shipped in builtin::scenarios() {
-        let _ = writeln!(page, "## {}\n\n{}\n", shipped.name, shipped.about());
-        if shipped.name == single_point::SCENARIO {
-            page.push_str(&single_point::markdown());
-        }
-        let rest = shipped.text.lines().skip_while(|line| line.starts_with('#'));
-        let text: Vec<&str> = rest.collect();
-        let _ = writeln!(page, "```toml\n{}\n```\n", text.join("\n"));
+        let topology = after(shipped.text, "[topology.", &[']', '.']).unwrap_or_default();
+        let (_, control) = shipped.text.split_once("\n[cc]\n").unwrap_or_default();
+        let scheme = after(control, "scheme = \"", &['"']).unwrap_or_default();
+        let (known, _) =
+            registry::find(scheme).unwrap_or_else(|_| panic!("{}: no scheme `{scheme}`", shipped.name));
+        assert!(
+            builtin::topologies().iter().any(|entry| entry.name == topology),
+            "{}: no topology `{topology}`",
+            shipped.name
+        );
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | [{topology}](scenario.md#topology{topology}) | [{scheme}](schemes/{}.md) |",
+            shipped.name,
+            cell(shipped.description()),
+            known.name,
+        );
     }
     page
 }
@@ -240,7 +261,7 @@ fn commands(help: &str) -> Vec<String> {
 
 fn command_line() -> String {
     let top = help(&[]);
-    let mut page = format!("# Command line\n\n```text\n{top}```\n");
+    let mut page = format!("# Commands\n\n```text\n{top}```\n");
     let names = commands(&top);
     assert!(names.len() > 8, "the help lists {names:?}");
     for name in names {
@@ -290,6 +311,7 @@ fn pages() -> Pages {
             scheme_page(scheme),
         );
     }
+    pages.insert("reference/schemes.md".into(), overview::markdown());
     pages.insert("reference/scenario.md".into(), scenario_reference());
     pages.insert("reference/scenarios.md".into(), scenarios());
     pages.insert("reference/commands.md".into(), command_line());

@@ -8,7 +8,7 @@ use paceline_scenario::Overrides;
 use plotters::prelude::*;
 
 /// The scenario, and in the figure's path the name of its file.
-pub(crate) const SCENARIO: &str = "tcd-single-point";
+const SCENARIO: &str = "tcd-single-point";
 const FILE: &str = "images/scenarios/tcd-single-point.svg";
 
 /// The figure begins and ends so many ms after the first burst, which comes 20 ms after the start.
@@ -29,18 +29,6 @@ const STATES: [(&str, RGBColor); 3] = [
     ("undetermined", RGBColor(0xf0, 0xa2, 0x02)),
     ("congested", RGBColor(0xc4, 0x12, 0x2f)),
 ];
-
-/// What the scenario's page says under its figure.
-pub(crate) fn markdown() -> String {
-    format!(
-        "![Queues and states of ports P0 to P3 under ternary detection](../{FILE})\n\n\
-         *Drawn from a run of this version; time in ms since the first burst. Above: queues, the largest sample of 5 us in\n\
-         every 20 us. Below: what each port is found to be; white is not congested. P3 alone is congested while bursts come\n\
-         (a root); P2, and behind it P0 and P1, are undetermined meanwhile, then free again. Figure\n\
-         3.12 of the thesis has queues up to 800 KB over 2.5 ms, and says the same of P2 and P1: from undetermined to not\n\
-         congested.*\n\n"
-    )
-}
 
 fn run() -> Outcome {
     let input = paceline_scenario::load(SCENARIO, &Overrides::default()).expect("it ships");

@@ -104,7 +104,15 @@ impl Reader {
             );
             assert!(!said.contains("internal error"), "`{line}`\n{said}");
             if let Some((typed, shown)) = &command.shown {
-                let now = String::from_utf8(output.stdout).expect("output is UTF-8");
+                let mut now = String::from_utf8(output.stdout).expect("output is UTF-8");
+                // `...` stands for everything before the next line that is shown.
+                if let Some(rest) = shown.strip_prefix("...\n") {
+                    let first = rest.lines().next().unwrap_or_default();
+                    let start = now
+                        .find(first)
+                        .unwrap_or_else(|| panic!("`{line}` does not say `{first}`"));
+                    now = format!("...\n{}", &now[start..]);
+                }
                 all.push((format!("{typed}{shown}"), format!("{typed}{now}")));
             }
         }
