@@ -106,17 +106,12 @@ pub(crate) fn print_warnings(warnings: &[String]) {
     }
 }
 
-/// Prints whose configuration each input is made of, once.
-pub(crate) fn input_formats<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) {
-    let mut read: Vec<String> = inputs.into_iter().filter_map(Resolved::read_as).collect();
-    read.dedup();
-    for line in read {
-        say!("{}", visible(&line));
-    }
-}
-
-/// Prints the warnings about inputs, each once, before they are run. (They are in the results as well.)
+/// Prints whose configurations inputs are, and the warnings about them, each once, before they are run. (They are in the
+/// results as well.)
 pub(crate) fn input_warnings(warnings: &InputWarnings) {
+    for line in warnings.read_as() {
+        say!("{}", visible(line));
+    }
     print_each(warnings.iter());
 }
 

@@ -37,12 +37,19 @@ fn whose_a_configuration_is_is_said_and_written() {
     let output = run(folder.path(), &args);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    assert!(
-        said.contains(
-            "is read as an input of ns3-rdma, the simulator of DCQCN's authors (input-format ns3-rdma)"
-        ),
-        "{said}"
-    );
+    let read_as = "is read as an input of ns3-rdma, the simulator of DCQCN's authors (input-format ns3-rdma)";
+    assert!(said.contains(read_as), "{said}");
+    let args = [
+        "sweep",
+        config,
+        "--input-format=ns3-rdma",
+        "--over=seed=1,2",
+        "--duration=2.0001s",
+        "--out=s",
+    ];
+    let swept = run(folder.path(), &args);
+    let told = String::from_utf8_lossy(&swept.stderr);
+    assert_eq!(told.matches(read_as).count(), 1, "{told}");
     let summary = json(&folder.path().join("r/summary.json"));
     assert_eq!(summary["input_format"], "ns3-rdma");
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use paceline_congestion::SendLimits;
@@ -15,6 +16,7 @@ use paceline_lab::files::{Folder, Format, Writing, write_run_into};
 use paceline_lab::run::{Control, Cut, execute, patience};
 use paceline_lab::sweep::{Job, Keep, Row, Shard, Study, Watch};
 use paceline_learn::dataset::{Dataset, Trace};
+use paceline_learn::{Checkpoints, adpg};
 use paceline_scenario::{Decision, Decisions, Overrides, Resolved};
 
 /// Scenarios that ship and are over soon.
@@ -352,10 +354,10 @@ fn sweep(folder: &Path) -> Result<()> {
         force: true,
     }
     .run(&Unwatched)?;
-    let rows = fs::read_dir(place.join("rows"))?.map(|row| Ok(row?.path()));
-    for file in rows.chain([Ok(place.join("sweep.json"))]) {
-        unseal(&file?)?;
+    for row in fs::read_dir(place.join("rows"))? {
+        unseal(&row?.path())?;
     }
+    unseal(&place.join("sweep.json"))?;
     Ok(())
 }
 
@@ -378,7 +380,20 @@ fn training(folder: &Path) -> Result<()> {
     let trace = Trace::from_folder(&folder.join("run"))?;
     let data = Dataset::draw(&[trace], 8, 1)?;
     data.write(&folder.join("dataset.parquet"))?;
+    train(&folder.join("training"))?;
     Ok(())
+}
+
+/// An update of a policy, or where there is a checkpoint of one, that.
+pub(crate) fn train(folder: &Path) -> Result<(), paceline_learn::Error> {
+    let checkpoints = Checkpoints::open(folder, "fuzz", (Duration::ZERO, false), |_| ())?;
+    let options = adpg::Options {
+        updates: 1,
+        first_decisions: 8,
+        threads: 1,
+        ..adpg::Options::default()
+    };
+    adpg::train(&options, &checkpoints, &mut |_| Control::Continue).map(drop)
 }
 
 /// A table whose columns are not what a reader of `flows.parquet` or `series.parquet` looks for, but sound Parquet.

@@ -10,6 +10,8 @@
 
 mod corpus;
 mod grammar;
+#[cfg(feature = "guided")]
+mod guided;
 mod mutate;
 mod oracle;
 mod outcome;
@@ -60,6 +62,14 @@ struct Args {
     /// Only inputs that broke a reader once; `seed` is the index of the first
     #[arg(long)]
     regressions: bool,
+    /// Damage one target as libFuzzer guides it, and keep here what reaches new code
+    #[cfg(feature = "guided")]
+    #[arg(long, value_name = "DIR")]
+    guided: Option<std::path::PathBuf>,
+    /// Arguments of libFuzzer, such as `-max_total_time=60`
+    #[cfg(feature = "guided")]
+    #[arg(last = true, value_name = "ARGUMENT")]
+    libfuzzer: Vec<String>,
     /// Read as a process of its own
     #[arg(long, hide = true, value_name = "TARGET")]
     worker: Option<String>,
@@ -85,6 +95,13 @@ fn main() -> Result<ExitCode> {
         [] => TARGETS.iter().collect(),
         names => names.iter().map(|name| named(name)).collect::<Result<_>>()?,
     };
+    #[cfg(feature = "guided")]
+    if let Some(kept) = &args.guided {
+        let [target] = chosen[..] else {
+            anyhow::bail!("--guided damages one target");
+        };
+        return guided::run(target, kept, &args.libfuzzer).map(|()| ExitCode::SUCCESS);
+    }
     if args.show {
         for target in chosen {
             worker::show(target, source, args.seed)?;

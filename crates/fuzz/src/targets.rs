@@ -17,6 +17,7 @@ use paceline_lab::why::{slowest, slowest_table};
 use paceline_learn::dataset::{Dataset, Trace};
 use paceline_report::figure::{self, Size, What};
 use paceline_scenario::Overrides;
+use sha2::{Digest as _, Sha256};
 
 use crate::mutate::{Kind, Mutator};
 use crate::oracle::{Said, WIDTH, load_and_run, load_with, tables, words};
@@ -68,7 +69,7 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
 }
 
 /// All of them.
-pub(crate) static TARGETS: [Target; 31] = [
+pub(crate) static TARGETS: [Target; 32] = [
     text("scenario", "scenario/*", scenario),
     random("random", Made::Random),
     random("random-damaged", Made::RandomDamaged),
@@ -100,6 +101,11 @@ pub(crate) static TARGETS: [Target; 31] = [
     text("sweep-plan", "sweep/sweep.json", sweep_folder),
     text("sweep-rows", "sweep/rows/*", sweep_folder),
     binary("dataset", "dataset.parquet", dataset),
+    binary(
+        "checkpoint",
+        "training/unfinished/adpg.bin",
+        checkpoint_by_its_hash,
+    ),
 ];
 
 /// Readers that do what none may, by which the tests see that it is noticed.
@@ -169,6 +175,13 @@ impl Target {
         let mut bytes = whole[which].clone();
         mutator.damage(self.kind, &mut bytes, &whole);
         Ok(Input { file, bytes })
+    }
+
+    /// Damages an input.
+    #[cfg(feature = "guided")]
+    pub(crate) fn damage(&self, mutator: &mut Mutator, bytes: &mut Vec<u8>) {
+        let whole = bytes.clone();
+        mutator.damage(self.kind, bytes, &[whole]);
     }
 
     /// An input that broke it once, in the place of the first file.
@@ -343,3 +356,20 @@ fn sweep_folder(path: &Path) -> Said {
 fn dataset(path: &Path) -> Said {
     Dataset::read(path).map(drop).map_err(words)
 }
+
+/// A checkpoint that says of itself what it is: damage goes past the digest.
+fn checkpoint_by_its_hash(path: &Path) -> Said {
+    let mut bytes = fs::read(path).map_err(words)?;
+    if let Some((hash, state)) = bytes
+        .get_mut(CHECKPOINT_MAGIC..)
+        .and_then(|rest| rest.split_first_chunk_mut::<32>())
+    {
+        hash.copy_from_slice(&Sha256::digest(&*state));
+    }
+    fs::write(path, bytes).map_err(words)?;
+    let folder = path.parent().and_then(Path::parent);
+    corpus::train(folder.expect("the file is in a folder of a folder")).map_err(words)
+}
+
+/// How many bytes stand before a checkpoint's digest.
+const CHECKPOINT_MAGIC: usize = 16;

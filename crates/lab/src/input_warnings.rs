@@ -2,7 +2,7 @@
 
 use paceline_scenario::{Resolved, Warning};
 
-/// Warnings about inputs, each once, in the order of the inputs.
+/// Warnings about inputs, each once, in the order of the inputs, and whose configurations they were taken for.
 ///
 /// A setting that does nothing in one run may be there for another: such a warning holds only if every input has it
 /// ([`paceline_scenario::WarningKind::is_of_all_runs`]).
@@ -11,6 +11,8 @@ pub struct InputWarnings {
     found: Vec<Warning>,
     /// Those of them that every input has; `None` before the first input.
     shared: Option<Vec<Warning>>,
+    /// [`Resolved::read_as`].
+    read_as: Vec<String>,
 }
 
 impl InputWarnings {
@@ -21,6 +23,7 @@ impl InputWarnings {
             all.add(&Self {
                 found: input.warnings.clone(),
                 shared: Some(input.warnings.clone()),
+                read_as: input.read_as().into_iter().collect(),
             });
         }
         all
@@ -31,6 +34,11 @@ impl InputWarnings {
         for warning in &others.found {
             if !self.found.contains(warning) {
                 self.found.push(warning.clone());
+            }
+        }
+        for line in &others.read_as {
+            if !self.read_as.contains(line) {
+                self.read_as.push(line.clone());
             }
         }
         match (&mut self.shared, &others.shared) {
@@ -48,6 +56,11 @@ impl InputWarnings {
     /// Leaves an input the warnings that hold beside the other runs, so that its results have those alone.
     pub fn settle(&self, input: &mut Resolved) {
         input.warnings.retain(|warning| self.holds(warning));
+    }
+
+    /// Whose configurations the inputs were taken for, a sentence each.
+    pub fn read_as(&self) -> &[String] {
+        &self.read_as
     }
 
     /// Those that hold.

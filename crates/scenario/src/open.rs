@@ -61,6 +61,12 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
             .help("give the config.txt that names it; or write a scenario with `[[workload]] file = \"..\"`")
             .into());
     }
+    if let Some((what, key)) = of_htsim(source.text()) {
+        let message = format!("`{input}` looks like {what} of htsim");
+        return Err(Problem::new(message)
+            .help(format!("write a scenario with {key} = {input:?}`"))
+            .into());
+    }
     if let Some(kind) = other_kind(source.text()) {
         let message =
             format!("`{input}` is {kind}: expected a scenario (.toml), a config.txt, or a folder with one");
@@ -90,10 +96,38 @@ fn file_beside(missing: &Path) -> Option<PathBuf> {
     Some(folder.map_or_else(|| PathBuf::from(near), |folder| folder.join(near)))
 }
 
-/// Whether a text has nothing but numbers, several in a line: flows, or a topology.
+/// Whether a text begins with numbers alone, or with several in a line: flows, or a topology.
 fn looks_like_flows(text: &str) -> bool {
+    let is_number = |word: &str| word.parse::<f64>().is_ok();
+    let first = text
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    let numbers = first
+        .split_whitespace()
+        .take_while(|word| is_number(word))
+        .count();
     let mut words = text.split_whitespace().take(8).peekable();
-    words.peek().is_some() && words.all(|word| word.parse::<f64>().is_ok())
+    numbers > 2 || words.peek().is_some() && words.all(is_number)
+}
+
+/// What a text is of htsim's, and which key of a scenario names it.
+fn of_htsim(text: &str) -> Option<(&'static str, &'static str)> {
+    let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+    let mut lines = text
+        .lines()
+        .map(words)
+        .filter(|words| words.first().is_some_and(|word| !word.starts_with('#')));
+    let starts = |line: Option<Vec<String>>, key: &str| {
+        line.is_some_and(|words| words.len() == 2 && words[0] == key && words[1].parse::<u32>().is_ok())
+    };
+    if !starts(lines.next(), "Nodes") {
+        return None;
+    }
+    Some(match starts(lines.next(), "Connections") {
+        true => ("a connection matrix", "`[[workload]] file"),
+        false => ("a topology", "`topology.file"),
+    })
 }
 
 /// What a text is that is a result of a run, or a table, and no scenario.

@@ -124,6 +124,22 @@ fn files_that_are_no_scenarios_are_told_apart() {
         problems.to_string().contains("looks like a file of flows"),
         "{problems}"
     );
+    for (name, text, expected) in [
+        (
+            "topo",
+            "18 8 1 9 20 A100\n8 9 10\n",
+            "looks like a file of flows, or a topology",
+        ),
+        (
+            "a.cm",
+            "Nodes 2\nConnections 1\n0->1 start 0 size 9\n",
+            "a connection matrix of htsim",
+        ),
+        ("a.topo", "Nodes 32\nTiers 2\n", "a topology of htsim"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        assert!(said(name).to_string().contains(expected), "{}", said(name));
+    }
     let problems = said("confg.txt");
     assert!(problems.to_string().contains("there is no file"), "{problems}");
     assert!(format!("{problems:?}").contains("config.txt`?"), "{problems:?}");

@@ -143,7 +143,6 @@ impl Comparison<'_> {
     pub(super) fn run(&self) -> Ended {
         output::check_folder(self.folder, self.writing.force)?;
         if !self.say.quiet {
-            output::input_formats(self.inputs.iter().flatten());
             output::input_warnings(&InputWarnings::of(self.inputs.iter().flatten()));
             let all: Vec<&Resolved> = self.inputs.iter().flatten().collect();
             // What came of a run is held until all are over.

@@ -68,7 +68,6 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     };
     output::check_folder(&folder, args.output.force)?;
     if !args.say.quiet {
-        output::input_formats([&input]);
         output::input_warnings(&InputWarnings::of([&input]));
     }
     let scratch = Some(output::scratch(&folder));
