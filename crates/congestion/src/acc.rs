@@ -116,7 +116,7 @@ impl Definition for Params {
         name: "acc",
         aliases: &[],
         title: "ACC",
-        paper: "Zhang et al., Revisiting Congestion Control for Lossless Ethernet, NSDI 2024",
+        paper: crate::papers::ACC.citation,
         summary: "Congested flows fall to the arrival rate of their ACKs and stop until what they sent\n\
                   too much has drained; victims of pauses are held (a reconstruction).",
         default_window: WindowMode::Fixed,

@@ -127,7 +127,7 @@ impl Definition for Params {
         name: "adpg",
         aliases: &[],
         title: "ADPG (RL-CC)",
-        paper: "Tessler et al., Reinforcement Learning for Datacenter Congestion Control, AAAI 2022",
+        paper: crate::papers::ADPG.citation,
         summary: "Multiplies the rate by what a small network, trained in the simulator, says of delay and rate.",
         default_window: WindowMode::Off,
         params: Self::docs,

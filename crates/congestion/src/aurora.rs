@@ -147,7 +147,7 @@ impl Definition for Params {
         name: "aurora",
         aliases: &[],
         title: "Aurora (PCC-RL)",
-        paper: "Jay et al., A Deep Reinforcement Learning Perspective on Internet Congestion Control, ICML 2019",
+        paper: crate::papers::AURORA.citation,
         summary: "Multiplies the rate twice per round trip by what a small network says of delay and of what arrives.",
         default_window: WindowMode::Off,
         params: Self::docs,

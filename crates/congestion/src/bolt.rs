@@ -172,7 +172,7 @@ impl Definition for Params {
             window: None,
         }],
         title: "Bolt",
-        paper: "Arslan et al., Bolt: Sub-RTT Congestion Control for Ultra-Low Latency, NSDI 2023",
+        paper: crate::papers::BOLT.citation,
         summary: "Switches answer senders directly when they are congested, and hand out tokens for capacity that will be free.",
         default_window: WindowMode::Off,
         params: Self::docs,

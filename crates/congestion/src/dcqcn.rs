@@ -272,7 +272,7 @@ impl Definition for Params {
             },
         ],
         title: "DCQCN",
-        paper: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015",
+        paper: crate::papers::DCQCN.citation,
         summary: "ECN marks come back as notification packets; the sender cuts its rate and\n\
                   recovers half-way, then by steps.",
         default_window: WindowMode::Off,

@@ -58,7 +58,7 @@ impl Definition for Params {
         name: "dctcp",
         aliases: &[],
         title: "DCTCP",
-        paper: "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010",
+        paper: crate::papers::DCTCP.citation,
         summary: "Cuts the rate once per round trip in proportion to the fraction of marked packets.",
         default_window: WindowMode::Variable,
         params: Self::docs,

@@ -100,7 +100,7 @@ impl Definition for Params {
         name: "decc",
         aliases: &[],
         title: "DECC",
-        paper: "Chen et al., 数据处理单元赋能的智算中心网络拥塞控制机制, Beijing University of Posts and Telecommunications",
+        paper: crate::papers::DECC.citation,
         summary: "Multiplies a window by what a network says of the last five round trips; trained with critics\n\
                   that see all flows of a bottleneck.",
         default_window: WindowMode::Off,

@@ -61,7 +61,7 @@ impl Definition for Params {
         name: "dx",
         aliases: &[],
         title: "DX",
-        paper: "Lee et al., Accurate Latency-based Congestion Feedback for Datacenters, USENIX ATC 2015",
+        paper: crate::papers::DX.citation,
         summary: "Takes out of the window what stands in the queue, once per round trip.",
         default_window: WindowMode::Off,
         params: Self::docs,

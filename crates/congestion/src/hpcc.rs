@@ -93,7 +93,7 @@ impl Definition for Params {
         name: "hpcc",
         aliases: &[],
         title: "HPCC",
-        paper: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019",
+        paper: crate::papers::HPCC.citation,
         summary: "Telemetry from every hop tells how loaded the path's busiest link is;\n\
                   one multiplication brings it to the target utilisation.",
         default_window: WindowMode::Variable,

@@ -67,7 +67,7 @@ impl Definition for Params {
         name: "hpcc-pint",
         aliases: &[],
         title: "HPCC-PINT",
-        paper: "Ben Basat et al., PINT: Probabilistic In-band Network Telemetry, SIGCOMM 2020",
+        paper: crate::papers::PINT.citation,
         summary: "HPCC with a digest of one or two bytes per packet:\n\
                   the utilisation of the busiest hop as a power of a base.",
         default_window: WindowMode::Variable,

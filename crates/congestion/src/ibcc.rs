@@ -106,7 +106,7 @@ impl Definition for Params {
             window: None,
         }],
         title: "IBCC",
-        paper: "InfiniBand Architecture Specification, volume 1, annex A10",
+        paper: crate::papers::IBCC.citation,
         summary: "Marks at the roots of congestion raise a sender's index into a table of delays, and a\n\
                   timer lowers it.",
         default_window: WindowMode::Off,

@@ -17,6 +17,7 @@
 //!
 //! Then add its `mod` line here and its word to the list in [`registry`]. [`mod@example`] is such a file.
 
+pub mod papers;
 #[macro_use]
 pub mod params;
 

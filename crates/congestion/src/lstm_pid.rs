@@ -189,7 +189,7 @@ impl Definition for Params {
             },
         ],
         title: "LSTM+PID",
-        paper: "基于神经网络的拥塞控制算法研究, a thesis (LSTM+PIDNN)",
+        paper: crate::papers::PIDNN_THESIS.citation,
         summary: "Predicts the next round-trip time with a small neural network and holds it at a target\n\
                   with a trained PID controller of the rate.",
         default_window: WindowMode::Off,

@@ -78,7 +78,7 @@ impl Definition for Params {
         name: "pcn",
         aliases: &[],
         title: "PCN",
-        paper: "Cheng et al., Re-architecting Congestion Management in Lossless Ethernet, NSDI 2020",
+        paper: crate::papers::PCN.citation,
         summary: "Marks spare packets that were paused; the receiver names congested flows and their\n\
                   arrival rate, to which senders fall at once.",
         default_window: WindowMode::Off,

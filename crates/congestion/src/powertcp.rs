@@ -94,7 +94,7 @@ impl Definition for Params {
             window: None,
         }],
         title: "PowerTCP",
-        paper: "Addanki et al., PowerTCP: Pushing the Performance Limits of Datacenter Networks, NSDI 2022",
+        paper: crate::papers::POWERTCP.citation,
         summary: "Divides the window by the busiest link's power: what comes to it times what it holds.",
         default_window: WindowMode::Off,
         params: Self::docs,

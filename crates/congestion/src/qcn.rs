@@ -132,7 +132,7 @@ impl Definition for Params {
             window: None,
         }],
         title: "QCN",
-        paper: "IEEE 802.1Qau; Alizadeh et al., Data Center Transport Mechanisms, Allerton 2008",
+        paper: crate::papers::QCN.citation,
         summary: "Switches sample their queues and tell senders how far they are from equilibrium;\n\
                   senders cut at once and recover by counting bytes and time.",
         default_window: WindowMode::Off,

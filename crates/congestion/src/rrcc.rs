@@ -76,7 +76,7 @@ impl Definition for Params {
         name: "rrcc",
         aliases: &[],
         title: "RRCC",
-        paper: "Key techniques of congestion management in lossless networks, thesis, Tsinghua University, 2022",
+        paper: crate::papers::TCD_THESIS.citation,
         summary: "The receiver tells congested flows the rate at which they arrive, and senders go a little\n\
                   below it at once.",
         default_window: WindowMode::Off,

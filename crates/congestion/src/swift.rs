@@ -107,7 +107,7 @@ impl Definition for Params {
         name: "swift",
         aliases: &[],
         title: "Swift",
-        paper: "Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020",
+        paper: crate::papers::SWIFT.citation,
         summary: "Holds the delay at a target, of the fabric and of the receiver's host apart;\n\
                   windows go below one packet.",
         default_window: WindowMode::Off,

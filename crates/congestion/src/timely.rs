@@ -161,7 +161,7 @@ impl Definition for Params {
             },
         ],
         title: "TIMELY",
-        paper: "Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015",
+        paper: crate::papers::TIMELY.citation,
         summary: "Follows the gradient of the round-trip time between two thresholds.",
         default_window: WindowMode::Off,
         params: Self::docs,

@@ -6,12 +6,17 @@ use super::need::{Done, Input, Need};
 use super::panel::{Column, Panel, Row};
 use super::reference::FAT_2MS;
 use super::slowdown::{self, background, incasts, size_name};
+use crate::citation::Citation;
+use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-fct",
     title: "Slowdown by size, 320 hosts at 30 % load with incasts",
-    source: "HPCC: High Precision Congestion Control (Li et al., SIGCOMM 2019), figure 11: the experiment, run by its \
-             authors' ns-3 simulator (alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a)",
+    source: Citation::of(
+        papers::HPCC,
+        "figure 11: the experiment, run by its authors' ns-3 simulator \
+                 (alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a)",
+    ),
     setting: "The simulator's own fat tree; 19965 Hadoop flows at 30 % load and 5 incasts of 60 flows of 500 KB, \
               arriving during 2 ms; every scheme with the parameters of the simulator's launcher. Flows in groups \
               of equally many by size; of each, element floor(n p) of the n slowdowns in order, as the \

@@ -5,11 +5,13 @@ use super::criterion::{Criterion, Source, Tolerance};
 use super::irn_loss::{RATIO, Recoveries, Value};
 use super::need::Done;
 use super::panel::Panel;
+use crate::citation::Citation;
+use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-recovery",
     title: "HPCC and DCQCN with PFC, go-back-N and IRN",
-    source: "HPCC: High Precision Congestion Control (Li et al., SIGCOMM 2019), figure 12",
+    source: Citation::of(papers::HPCC, "figure 12"),
     setting: "The experiment in small: 16 hosts of a fat tree, Hadoop flows at 50 % load and incasts of 15 flows, arriving \
               during 2 ms, into buffers of 250 KB; lossless with PFC, or without it and with go-back-N or IRN for \
               what switches drop.",

@@ -1,5 +1,7 @@
 //! Selective repeat against go-back-N on links that lose packets.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_scenario::Resolved;
@@ -14,8 +16,10 @@ use paceline_lab::results::IdealFct;
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "irn-loss",
     title: "IRN against go-back-N where one packet in a thousand is lost",
-    source: "Revisiting Network Support for RDMA (IRN: Mittal et al., SIGCOMM 2018): that selective repeat with a \
-             bound on what is in flight makes losses cheap",
+    source: Citation::of(
+        papers::IRN,
+        "that selective repeat with a bound on what is in flight makes losses cheap",
+    ),
     setting: "Web search flows at 50 % load during 10 ms between 16 hosts of a fat tree at 100 Gbit/s; every link loses \
               one packet in a thousand; go-back-N has IRN's timeout, so that it is not that. Beside both, PFC without losses. Completion times of all \
               flows.",

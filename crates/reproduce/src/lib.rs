@@ -8,6 +8,7 @@
 mod acc;
 mod bolt;
 mod choice;
+mod citation;
 mod count;
 mod criterion;
 mod falsify;
@@ -49,6 +50,7 @@ mod wrong_outcomes;
 use serde_json::Value;
 
 pub use choice::Choice;
+pub use citation::Citation;
 pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
 pub use falsify::{Wrong, faults, is_of, ticks_of_unfinished, unturned};
@@ -74,7 +76,7 @@ pub struct Reproduction {
     /// What it shows.
     pub title: &'static str,
     /// The publication, and where in it.
-    pub source: &'static str,
+    pub source: Citation,
     /// What is run and how it is measured.
     pub setting: &'static str,
     /// Where ours is known to differ, and why.

@@ -62,7 +62,7 @@ struct Page {
 struct Section {
     id: &'static str,
     title: &'static str,
-    source: &'static str,
+    source: String,
     setting: &'static str,
     notes: &'static [&'static str],
     /// What was chosen after results had been seen.
@@ -203,7 +203,7 @@ fn section(reproduction: &Reproduction, done: &Done, charts: &mut Vec<Placed>) -
     Section {
         id: reproduction.id,
         title: reproduction.title,
-        source: reproduction.source,
+        source: reproduction.source.to_string(),
         setting: reproduction.setting,
         notes: reproduction.notes,
         choices: reproduction.choices.iter().map(chosen).collect(),

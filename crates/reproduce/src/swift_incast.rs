@@ -1,5 +1,7 @@
 //! Swift under incasts of more flows than packets fit into a bandwidth-delay product.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -13,8 +15,7 @@ use super::panel::{Column, Panel, Row};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "swift-incast",
     title: "Incasts under Swift, with windows below one packet and without",
-    source: "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter (Kumar et al., SIGCOMM 2020), \
-             section 3.5 and the incast of its evaluation",
+    source: Citation::of(papers::SWIFT, "section 3.5 and the incast of its evaluation"),
     setting: "500 to 5000 flows, 200 MB together, from 50 hosts to one at 100 Gbit/s, one packet each to begin with. Goodput: \
               payload over the time to the last acknowledgement. `one packet`: the window never falls below it.",
     notes: &[

@@ -1,5 +1,7 @@
 //! Swift's target delay as it grows with the number of flows.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -13,8 +15,7 @@ use paceline_lab::stats::jain;
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "swift-target-scaling",
     title: "Swift's target delay by number of flows",
-    source: "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter (Kumar et al., SIGCOMM 2020), \
-             section 3.5 on scaling the target",
+    source: Citation::of(papers::SWIFT, "section 3.5 on scaling the target"),
     setting: "2 to 64 long flows to one host over 100 Gbit/s at one switch. Round trips and goodput in the second half of \
               12 ms. As paper stands where the round trip settles by the paper's formulas: the delay at which each flow's \
               share of what is in flight has just that delay for its target.",

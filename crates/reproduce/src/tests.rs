@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use crate::citation::Citation;
 use paceline_scenario::Fidelity;
 
 use super::*;
@@ -79,7 +80,7 @@ fn panel(_: &Done) -> Vec<Panel> {
 const SYNTHETIC: Reproduction = Reproduction {
     id: "synthetic",
     title: "A table",
-    source: "Nobody et al., table 1",
+    source: Citation::ours("Nobody et al., table 1"),
     setting: "Nothing is run.",
     notes: &["A note on <known> differences, which is long enough to be broken into lines on a terminal."],
     choices: &[Choice {

@@ -150,7 +150,7 @@ fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
 pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
     let panels = reproduction.panels(done);
     let mut text = format!("{}: {}\n", reproduction.id, reproduction.title);
-    text.push_str(&paragraph(reproduction.source, width, ""));
+    text.push_str(&paragraph(&reproduction.source.to_string(), width, ""));
     text.push_str(&paragraph(reproduction.setting, width, ""));
     for panel in panels.iter().filter(|panel| !panel.rows.is_empty()) {
         text.push('\n');

@@ -10,10 +10,6 @@ use super::reference::INCAST_20;
 use paceline_lab::results::Summary;
 use paceline_report::decimate::{POINTS_MAX, extremes};
 
-/// The publication. What is known of it has neither title page nor author: it goes by the title of its third chapter.
-pub(super) const SOURCE: &str =
-    "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks)";
-
 /// Its incast: the flows, and the network, of the reference run.
 pub const INCAST: Input = Input::Reference(&INCAST_20);
 

@@ -1,5 +1,7 @@
 //! What prediction is worth to the controller, as the thesis measured it.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
@@ -16,7 +18,7 @@ use paceline_lab::stats::{CONFIDENCE, Interval, interval};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-figure19",
     title: "The controller with and without prediction, 20-to-1 incast",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), sections 4.2.3 and 4.3.2, figure 19",
+    source: Citation::of(papers::PIDNN_THESIS, "sections 4.2.3 and 4.3.2, figure 19"),
     setting: "The incast of table 6 with a target of 5 µs, under the controller alone and with the LSTM before it; \
               round-trip times are the scheme's own samples. Besides, the same in exact fidelity with simultaneous \
               events in ten orders, drawn at random.",

@@ -1,5 +1,7 @@
 //! Round-trip times and rates of the thesis's scheme, by its target.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
@@ -11,7 +13,7 @@ use super::thesis::{self, LSTM_PID, MAX_RTT, MEAN_RTT, P99_RTT, Quantity, RATE, 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table4",
     title: "Round-trip times and rates by target, 20-to-1 incast",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.3.2, table 4",
+    source: Citation::of(papers::PIDNN_THESIS, "section 4.3.2, table 4"),
     setting: "The incast of table 6 under the thesis's scheme with targets of 5, 6 and 7 µs, each flow from 10 Gbit/s. \
               Round-trip times are the scheme's own samples, one per round trip of a flow, as in the thesis.",
     notes: &[

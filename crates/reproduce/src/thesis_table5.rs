@@ -4,11 +4,13 @@ use super::Reproduction;
 use super::criterion::Criterion;
 use super::thesis::{self, FINISH, MEAN_FCT};
 use super::thesis_table4::{self, FIDELITIES, Line, ties};
+use crate::citation::Citation;
+use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table5",
     title: "Completion times by target, 20-to-1 incast",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.3.2, table 5",
+    source: Citation::of(papers::PIDNN_THESIS, "section 4.3.2, table 5"),
     setting: "The runs of table 4. Mean completion time over the 20 flows, and the last completion.",
     notes: &[
         "635 MB are 665.5 MB with headers of 48 bytes on every 1000: 53.24 ms at 100 Gbit/s. A last completion near \

@@ -1,5 +1,7 @@
 //! The 20-to-1 incast of the thesis under several schemes.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use std::collections::BTreeSet;
 
 use paceline_fabric::Outcome;
@@ -12,7 +14,7 @@ use super::need::{Digest, Done, Need, Numbers};
 use super::panel::{Column, Panel, Row};
 use super::thesis::{
     self, FINISH, INCAST, LSTM_PID, LSTM_PID_100, MAX_RTT, MEAN_RTT, P99_RTT, PIDNN, PIDNN_100, Quantity,
-    RATE, SLOWDOWN, SOURCE, Variant,
+    RATE, SLOWDOWN, Variant,
 };
 use super::thesis_table4::ties;
 use paceline_lab::results::{Summary, flow_rows};
@@ -22,7 +24,7 @@ use paceline_lab::table::{self, Published};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table6",
     title: "Round-trip times and rates, 20-to-1 incast",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.4.1, table 6",
+    source: Citation::of(papers::PIDNN_THESIS, "section 4.4.1, table 6"),
     setting: "HPCC's ns-3 simulator with its launcher's parameters, flows of 200, 200, 150 MB and seventeen \
               of 5 MB. Round-trip times of every acknowledgement; the rate is the payload over the sum of the \
               completion times. The thesis's scheme counts one sample per round trip of a flow, on which it acts.",
@@ -306,7 +308,8 @@ pub fn beside(runs: &[&Summary]) -> String {
     }
     let timely = runs.iter().any(|run| run.scheme == "timely");
     format!(
-        "\npublished ({SOURCE}, table 6: the 20-to-1 incast in HPCC's ns-3 simulator):\n{}{}",
+        "\npublished ({}, table 6: the 20-to-1 incast in HPCC's ns-3 simulator):\n{}{}",
+        papers::PIDNN_THESIS.short,
         table::beside(&published, &ours),
         if timely {
             format!("{TIMELY_NOTE}\n")

@@ -1,5 +1,7 @@
 //! The traffic of the thesis's network of 320 hosts.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_scenario::Resolved;
 
 use super::Reproduction;
@@ -12,7 +14,7 @@ use super::thesis::{DRAWS, SEEDS, fat};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table7",
     title: "Sizes and numbers of flows, 320 hosts at 30 % load",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.4.2, table 7 and text",
+    source: Citation::of(papers::PIDNN_THESIS, "section 4.4.2, table 7 and text"),
     setting: "The flows that table 8 runs: sizes of Facebook's Hadoop cluster, Poisson arrivals during 10 ms. \
               Nothing is simulated.",
     notes: &[

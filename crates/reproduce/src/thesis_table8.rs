@@ -7,12 +7,14 @@ use super::need::Done;
 use super::panel::{Column, Panel, Row};
 use super::slowdown::{self, background, size_name};
 use super::thesis::{DEVIATIONS, DRAWS, SEEDS, fat};
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_lab::stats::mean;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table8",
     title: "95th percentile of slowdown by size, 320 hosts at 30 % load with incasts",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.4.2, table 8 and figure 20",
+    source: Citation::of(papers::PIDNN_THESIS, "section 4.4.2, table 8 and figure 20"),
     setting: "HPCC's fat tree and ns-3 simulator with its launcher's parameters; Hadoop flows at 30 % load and \
               60-to-1 incasts of 500 KB at 2 % of the capacity, arriving during 10 ms. Flows of the background \
               in 20 groups of equally many by size; of each, element floor(0.95 n) of the n slowdowns in order, \

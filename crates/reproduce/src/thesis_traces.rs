@@ -1,5 +1,7 @@
 //! Round-trip times and rates of single nodes of the thesis's incast over time.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
@@ -8,8 +10,7 @@ use super::need::{Done, Need};
 use super::panel::{Column, Curve, Drawing, Panel, Row};
 use super::thesis::{NODE1_RTT, NODE2_RATE, NODE2_RTT, PIDNN, SERIES, Variant, other};
 
-const SOURCE: &str =
-    "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.2";
+const SOURCE: Citation = Citation::of(papers::PIDNN_THESIS, "section 4.2");
 
 /// The thesis prints no numbers with these figures.
 const NOTES: &[&str] = &[

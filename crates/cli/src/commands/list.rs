@@ -131,7 +131,7 @@ fn time_of(packet_hops: u64) -> String {
 
 fn reproductions() -> Vec<Item> {
     let item = |one: &Reproduction| {
-        let mut item = Item::new(one.id, format!("{}. {}", one.title, one.source));
+        let mut item = Item::new(one.id, format!("{} ({})", one.title, one.source.short()));
         item.more.extend(details(one));
         item
     };
@@ -160,7 +160,7 @@ fn details(one: &Reproduction) -> [(&'static str, Value); 6] {
     let choices: Vec<Value> = one.choices.iter().map(choice).collect();
     [
         ("title", json!(one.title)),
-        ("source", json!(one.source)),
+        ("source", json!(one.source.to_string())),
         ("setting", json!(one.setting)),
         ("notes", json!(one.notes)),
         ("choices", json!(choices)),

@@ -312,6 +312,7 @@ fn pages() -> Pages {
         );
     }
     pages.insert("reference/schemes.md".into(), overview::markdown());
+    pages.insert("reference/papers.md".into(), overview::papers());
     pages.insert("reference/scenario.md".into(), scenario_reference());
     pages.insert("reference/scenarios.md".into(), scenarios());
     pages.insert("reference/commands.md".into(), command_line());

@@ -1,7 +1,8 @@
-//! All schemes in one table.
+//! All schemes in one table, and all publications in another.
 
 use std::fmt::Write as _;
 
+use paceline_congestion::papers;
 use paceline_congestion::registry::{SCHEMES, SchemeConfig, SchemeParams, WindowMode};
 use paceline_congestion::testkit::star_path;
 use paceline_kernel::Bytes;
@@ -60,9 +61,10 @@ default, range, source), and differences from the paper or from public code. `pa
 
 *Signal* is what the sender reacts to. *Sets* is what the scheme controls: the sending rate or the window (bytes in
 flight). \"(BDP)\" means that by default the bytes in flight are also bounded by the bandwidth-delay product:
-[`cc.window`](../model/network.md#hosts-and-nics). *Parts* are where the scheme has code beside the sender: receiver R,
+[`cc.window`](../model/network.md#hosts-and-nics). *Parts* are where the scheme has code in addition to the sender: receiver R,
 switch S, in brackets if only a variant has it. *Compared with* names the simulator whose results it reproduces ([Validation](../validation/index.md)); the
-others are checked by their own tests and by [published experiments](../guide/reproductions.md).
+others are checked by their own tests and by [published experiments](../guide/reproductions.md). Full citations are in
+[Papers](papers.md).
 
 | scheme | signal | sets | parts | compared with | source |
 |---|---|---|---|---|---|
@@ -93,6 +95,16 @@ fn sets(config: &SchemeConfig) -> String {
     match config.default_window() {
         WindowMode::Off => what.to_string(),
         WindowMode::Fixed | WindowMode::Variable => format!("{what} (BDP)"),
+    }
+}
+
+/// Authors and venue of a citation, where it has both.
+fn brief(citation: &str) -> String {
+    match (citation.split_once(" et al., "), citation.rsplit_once(", ")) {
+        (Some((authors, _)), Some((_, venue))) if !authors.contains([',', ';']) => {
+            format!("{authors} et al., {venue}")
+        }
+        _ => citation.to_string(),
     }
 }
 
@@ -135,11 +147,27 @@ pub(crate) fn markdown() -> String {
             "| [{name}](schemes/{name}.md) | {signal} | {} | {} | {compared} | {} |",
             sets(&config),
             parts.join(", "),
-            cell(scheme.paper),
+            cell(&brief(scheme.paper)),
         );
         for alias in scheme.aliases {
             let _ = writeln!(variants, "| `{}` | `{name}` | {} |", alias.name, cell(alias.help));
         }
     }
     page + TAIL + &variants + LAST
+}
+
+/// All publications: what Paceline calls them, and what they are.
+pub(crate) fn papers() -> String {
+    let mut page = "# Papers\n\nPublications that schemes and reproductions cite, with the short names that lists and tables use.\n\n\
+                    | short name | citation |\n|---|---|\n"
+        .to_string();
+    for paper in papers::ALL {
+        let note = if paper.note.is_empty() {
+            String::new()
+        } else {
+            format!(". {}", paper.note)
+        };
+        let _ = writeln!(page, "| {} | {}{note} |", paper.short, cell(paper.citation));
+    }
+    page
 }

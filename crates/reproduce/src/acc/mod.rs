@@ -15,10 +15,15 @@ use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::need::{Digest, Done, Input, Need, Numbers};
 use super::panel::{Column, Panel, Row};
+use crate::citation::Citation;
+use paceline_congestion::papers;
 
 /// What is known.
-const SOURCE: &str = "无丢失网络拥塞管理关键技术研究 (doctoral thesis, Tsinghua University, May 2022), section 1.3 and the \
-                      first page of chapter 4; neither its numbers nor those of the paper (Zhang et al., NSDI 2024) are known to us";
+const SOURCE: Citation = Citation::of(
+    papers::TCD_THESIS,
+    "section 1.3 and the first page of chapter 4; neither its numbers nor those of the paper \
+                 (Zhang et al., NSDI 2024) are known to us",
+);
 
 /// The scheme is ours as far as numbers go.
 const RECONSTRUCTED: &str = "The scheme is a reconstruction: no algorithm and no parameter of it has been published where we \

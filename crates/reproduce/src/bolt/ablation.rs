@@ -1,5 +1,7 @@
 //! B3: what PRU and SM are worth, over many patterns of starts.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -14,8 +16,11 @@ use paceline_lab::stats::{CONFIDENCE, mean, paired};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b3",
     title: "What proactive ramp-up and supply matching are worth where flows end",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 6.1.2 and \
-             table 1; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    source: Citation::of(
+        papers::BOLT,
+        "section 6.1.2 and table 1; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit \
+                 0cf98cc)",
+    ),
     setting: "Five hosts send 500 KB each to one over 100 Gbit/s, round trip 5 µs, packets of 1500 bytes; they start \
               15 µs apart, each up to 5 µs later: 50 patterns, the same for all. Utilisation of the link from the \
               first end to the last; differences are paired, pattern by pattern.",

@@ -1,5 +1,7 @@
 //! B4: one of two flows is cut off without notice.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -15,8 +17,11 @@ use Tolerance::{AtLeast, Exact, Near, Shown};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b4",
     title: "A flow is cut off: what finds the free capacity when nothing announced it",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 6.1.3 and \
-             figure 12; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    source: Citation::of(
+        papers::BOLT,
+        "section 6.1.3 and figure 12; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit \
+                 0cf98cc)",
+    ),
     setting: "Two flows over one link of 100 Gbit/s, round trip 8 µs; one sender's link fails after 400 µs. Times count \
               from its last packet at the link. A bandwidth-delay product is 97.26 KB of payload; the plateau is \
               98 % of the largest window within 600 µs.",

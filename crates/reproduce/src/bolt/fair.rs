@@ -1,5 +1,7 @@
 //! B8: five flows come and go.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -15,8 +17,10 @@ use paceline_lab::stats::jain;
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b8",
     title: "Five flows join one link and leave it: whether windows become equal",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), on fairness; the \
-             authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    source: Citation::of(
+        papers::BOLT,
+        "on fairness; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    ),
     setting: "A flow starts every 2 ms over one link of 100 Gbit/s, round trip 8 µs; from 10 ms on a sender's link fails \
               every 2 ms. Jain's index of the flows' windows, averaged over the second half of each 2 ms.",
     notes: &[

@@ -1,5 +1,7 @@
 //! Completion times in the authors' star and fat tree.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::NodeId;
@@ -16,7 +18,11 @@ use Tolerance::{Exact, Near, Shown, Within};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-fct",
     title: "Completion times by size, in the star and the fat tree of the authors' simulator",
-    source: "the simulator of Bolt's authors (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc), run for this comparison",
+    source: Citation::of(
+        papers::BOLT,
+        "the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc), run for this \
+                 comparison",
+    ),
     setting: "Hadoop messages at 60 % load between 16 hosts at one switch and between 32 hosts in a network of three \
               tiers, packets of 5000 bytes; and messages that are alone in these networks. Slowdown: time to the \
               last acknowledgement over the authors' ideal, at least 1; of n slowdowns in order, element floor(n p).",

@@ -1,5 +1,7 @@
 //! B6: fifty senders, a hundred messages each.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -15,8 +17,11 @@ use Tolerance::{Exact, Near, Shown};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b6",
     title: "An incast of 5000 messages: goodput, queue, and what notifications cost",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), on large incasts; the \
-             authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc) and its notebook",
+    source: Citation::of(
+        papers::BOLT,
+        "on large incasts; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc) and \
+                 its notebook",
+    ),
     setting: "Fifty hosts send 100 messages of 495.9 KB each to one, all at once, over 100 Gbit/s with packets of 5000 \
               bytes and a buffer of 320 MB. Goodput: payload over the time to the last acknowledgement. Queueing as \
               in bolt-b5. SRCs at the congested port, 41 bytes each, over the whole run.",

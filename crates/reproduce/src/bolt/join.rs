@@ -1,5 +1,7 @@
 //! B1: a second flow joins.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -15,8 +17,11 @@ use Tolerance::{AtMost, Exact, Near, Shown, Within};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b1",
     title: "A flow joins another at line rate: the queue that it makes",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 6.1.1 and \
-             figure 8; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    source: Citation::of(
+        papers::BOLT,
+        "section 6.1.1 and figure 8; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit \
+                 0cf98cc)",
+    ),
     setting: "Two flows over one link of 100 Gbit/s, round trip 8 µs, packets of 1500 bytes; the second starts 0.1 or \
               1 ms after the first. Times count from the second flow's first packet at the link. Dips are the least \
               share of any 8 µs within 200 µs in which the link carries packets.",

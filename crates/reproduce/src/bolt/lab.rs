@@ -1,5 +1,7 @@
 //! B9: a dumbbell like the paper's laboratory.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -15,8 +17,10 @@ use Tolerance::{Exact, Near, Shown};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b9",
     title: "Round trips in a network like the paper's laboratory, at 80 % load",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 6.2; the \
-             authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    source: Citation::of(
+        papers::BOLT,
+        "section 6.2; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    ),
     setting: "Four hosts send messages of Google's RPCs to one behind a link of 25 Gbit/s, 80 % of it, 100 ms; round \
               trip 14 µs, packets of 5000 bytes. Percentiles over all acknowledgements.",
     notes: &[

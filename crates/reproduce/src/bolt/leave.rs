@@ -1,5 +1,7 @@
 //! B2: one of two flows ends.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -16,8 +18,11 @@ use Tolerance::{AtLeast, AtMost, Exact, Near, Shown};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b2",
     title: "A flow ends: what the link loses until the other has it all",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 6.1.2 and \
-             figure 9; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    source: Citation::of(
+        papers::BOLT,
+        "section 6.1.2 and figure 9; the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit \
+                 0cf98cc)",
+    ),
     setting: "Two flows over one link of 100 Gbit/s, round trip 8 µs; one ends after 0.2 or 4 ms. Times count from its \
               last packet at the link. Lost time: the link carries nothing, within 600 µs. Stable: the other's window \
               is at 98 % of the largest that it has within 600 µs.",

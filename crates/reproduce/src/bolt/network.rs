@@ -1,5 +1,7 @@
 //! B7: 256 hosts.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{FlowRecord, FlowStatus};
 use paceline_scenario::Resolved;
@@ -18,8 +20,7 @@ use paceline_lab::stats::{CONFIDENCE, Interval, interval, paired};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b7",
     title: "256 hosts at 100 and 400 Gbit/s: the tail of completion times",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), abstract and section \
-             6.4",
+    source: Citation::of(papers::BOLT, "abstract and section 6.4"),
     setting: "32 racks of eight hosts, nothing oversubscribed, links of 315 ns, packets of 5000 bytes; Poisson arrivals \
               of Google's RPCs at 60 % load, during 8 ms, ten seeds, then until all are done; the same messages under every scheme. Slowdown: time over \
               the time alone in the network. Of each seed the 99th percentile; how many times Bolt's the other \

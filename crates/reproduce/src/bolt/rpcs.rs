@@ -1,5 +1,7 @@
 //! Figures 1 and 2: what fits into a bandwidth-delay product, and how often messages come and go.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_kernel::Bytes;
@@ -14,9 +16,11 @@ use crate::panel::{Column, Row};
 pub(super) const FIGURE_1: Reproduction = Reproduction {
     id: "bolt-figure1",
     title: "How many remote reads fit into one bandwidth-delay product, and into four",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 1 and figure 1; \
-             sizes from the labels of the figures in the authors' notebooks (serhatarslan-hub/bolt_cc_ns3, commit \
-             0cf98cc)",
+    source: Citation::of(
+        papers::BOLT,
+        "section 1 and figure 1; sizes from the labels of the figures in the authors' notebooks \
+                 (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc)",
+    ),
     setting: "Share of the messages that are not larger than what a link of 100 or 400 Gbit/s carries in one round trip \
               of 5 µs, and in four. Nothing is run: the shares are those of the distributions.",
     notes: &[
@@ -39,7 +43,7 @@ pub(super) const FIGURE_1: Reproduction = Reproduction {
 pub(super) const FIGURE_2: Reproduction = Reproduction {
     id: "bolt-figure2",
     title: "How many messages come or go in a round trip",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023), section 1 and figure 2",
+    source: Citation::of(papers::BOLT, "section 1 and figure 2"),
     setting: "Messages that start or end on the link to a host, per round trip of 5 µs: from the mean of the \
               distribution, and counted under Bolt in the network of bolt-b7 at 40 % load from 0.2 to 1 ms, on all 256 \
               links.",

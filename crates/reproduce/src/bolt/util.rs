@@ -1,5 +1,7 @@
 //! B5: a long flow under short messages.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -14,8 +16,11 @@ use Tolerance::{AtMost, Exact, Shown};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b5",
     title: "Queueing where short messages and a long flow fill a link",
-    source: "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency (Arslan et al., NSDI 2023); the link utilisation \
-             experiment of the authors' simulator (serhatarslan-hub/bolt_cc_ns3, commit 0cf98cc) and its notebook",
+    source: Citation::of(
+        papers::BOLT,
+        "the link utilisation experiment of the authors' simulator (serhatarslan-hub/bolt_cc_ns3, \
+                 commit 0cf98cc) and its notebook",
+    ),
     setting: "Fourteen hosts send messages of Google's RPCs at 60 % of a link's 100 Gbit/s to one host, a fifteenth one \
               long flow; round trip 8 µs, packets of 1500 bytes, 50 ms. Percentiles of the queue over events (each \
               arrival and departure one), as the authors take them, in the time that the link needs for it.",

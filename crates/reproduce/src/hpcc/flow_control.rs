@@ -1,14 +1,16 @@
 //! PFC, go-back-N and IRN on the paper's network.
 
-use super::{figure, from_notes};
+use super::from_notes;
 use crate::Reproduction;
+use crate::citation::Citation;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{BY_SIZE, Case, Claim, Grid, Value, case};
+use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-figure12",
     title: "HPCC and DCQCN with PFC, go-back-N and IRN, 320 hosts",
-    source: figure!("figure 12"),
+    source: Citation::of(papers::HPCC, "figure 12"),
     setting: "The paper's 320 hosts with buffers of 32 MB: Hadoop flows at 50 % load and incasts of 60 flows of 500 KB at 2 % of \
               the capacity, arriving during 1 ms; lossless with PFC, or without it and with go-back-N or IRN. Slowdowns \
               are of the Hadoop flows. Means over three seeds of some 17,000 flows; the incasts are none, two and one. About \

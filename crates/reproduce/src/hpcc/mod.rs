@@ -9,17 +9,6 @@ mod trade_offs;
 use super::Reproduction;
 use super::criterion::{Criterion, Source, Tolerance};
 
-/// The paper.
-macro_rules! figure {
-    ($which:literal) => {
-        concat!(
-            "HPCC: High Precision Congestion Control (Li et al., SIGCOMM 2019), ",
-            $which
-        )
-    };
-}
-use figure;
-
 /// Every criterion here says it: nothing of the paper was at hand when they were written.
 macro_rules! from_notes {
     ($because:literal) => {

@@ -1,8 +1,10 @@
 //! To which acknowledgements HPCC reacts, and the size of its additive step.
 
-use super::{MORE, figure};
+use super::MORE;
 use crate::Reproduction;
+use crate::citation::Citation;
 use crate::grid::{BY_SIZE, Case, Claim, Grid, Quantity};
+use paceline_congestion::papers;
 
 const ROWS: &[Quantity] = &[
     ("queue_mean", "mean queue of all ports", "KB", 2),
@@ -14,7 +16,7 @@ const ROWS: &[Quantity] = &[
 pub(super) const REACTION: Reproduction = Reproduction {
     id: "hpcc-reaction",
     title: "HPCC's reaction: per ACK, per round trip, and both",
-    source: figure!("figure 13, with section 3.2"),
+    source: Citation::of(papers::HPCC, "figure 13, with section 3.2"),
     setting: "Sixteen hosts send 500 KB each to one at 100 Gbit/s, all at once. Per ACK: every acknowledgement moves the rate \
               and its reference; per round trip: one acknowledgement in each moves both; HPCC: every acknowledgement moves \
               the rate, one per round trip the reference. Queues of all switch ports, sampled every µs. Nothing is random. \
@@ -73,7 +75,7 @@ const REACTIONS: Grid = Grid {
 pub(super) const STEP: Reproduction = Reproduction {
     id: "hpcc-step",
     title: "HPCC's additive step: fairness against queues",
-    source: figure!("figure 14, with section 3.3"),
+    source: Citation::of(papers::HPCC, "figure 14, with section 3.3"),
     setting: "The same incast under HPCC with additive steps of 10 Mbit/s to 0.8 Gbit/s per round trip: W_AI, the paper's step of \
               the window, is that times the base round trip of 4.2 µs (5 to 420 bytes). Its rule for N flows at most, \
               W (1 - η) / N, gives 160 bytes for 16. Below a second of processor time.",

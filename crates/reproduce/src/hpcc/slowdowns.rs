@@ -1,13 +1,15 @@
 //! Figure 11: slowdowns of short and long flows under six schemes.
 
-use super::{MORE, figure};
+use super::MORE;
 use crate::Reproduction;
+use crate::citation::Citation;
 use crate::grid::{BY_SIZE, Case, Claim, Grid, Quantity};
+use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-figure11",
     title: "Slowdown of short and long Hadoop flows, 320 hosts, two loads, six schemes",
-    source: figure!("figure 11 and section 5.3"),
+    source: Citation::of(papers::HPCC, "figure 11 and section 5.3"),
     setting: "The paper's 320 hosts: Hadoop flows at 30 % load with incasts of 60 flows of 500 KB at 2 % of the capacity, \
               arriving during 1 ms, and at 50 % load without, during 0.5 ms. Slowdowns of the Hadoop flows, up to \
               100 KB and from 1 MB. Means over three seeds of 8,000 to 10,000 flows each; the incasts are none, two and \

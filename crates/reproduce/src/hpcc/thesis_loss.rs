@@ -2,14 +2,16 @@
 
 use crate::Reproduction;
 use crate::choice::Choice;
+use crate::citation::Citation;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{BY_SIZE, Case, Claim, Grid, Value};
 use crate::panel::Panel;
+use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-figure3",
     title: "RDMA's throughput by rate of loss",
-    source: "The thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), figure 3 and its text",
+    source: Citation::of(papers::PIDNN_THESIS, "figure 3 and its text"),
     setting: "One flow of 40 MB over two links of 100 Gbit/s, each of which loses that share of all packets; no congestion \
               control. Go-back-0 starts a message of 1 MB anew after a loss, go-back-N at what was lost, both with a \
               timeout of 1 ms; IRN sends what was lost alone. What is delivered in 20 ms, or until the flow is \

@@ -1,8 +1,10 @@
 //! DCQCN's trade-offs: rate against stability by its timers, rate against delay by the marking threshold.
 
-use super::{MORE, figure};
+use super::MORE;
 use crate::Reproduction;
+use crate::citation::Citation;
 use crate::grid::{BY_SIZE, Case, Claim, Grid};
+use paceline_congestion::papers;
 
 const NOTES: &str = "The figure prints no numbers; what it shows is told here from our notes, not from the paper's text. The \
                      network is a small one in place of the paper's; no other was tried.";
@@ -10,7 +12,7 @@ const NOTES: &str = "The figure prints no numbers; what it shows is told here fr
 pub(super) const TIMERS: Reproduction = Reproduction {
     id: "hpcc-figure2",
     title: "DCQCN's timers: throughput against stability",
-    source: figure!("figure 2"),
+    source: Citation::of(papers::HPCC, "figure 2"),
     setting: "Web search flows at 30 % load during 4 ms in a fat tree of 16 hosts, and incasts of 15 flows of 500 KB at 2 % of \
               the capacity, buffers of 4 MB, PFC. DCQCN increases a rate every Ti and cuts it at most once in Td. \
               Slowdowns are of the web search flows; means over five seeds. About 15 s of processor time.",
@@ -107,7 +109,7 @@ const TIMER_GRID: Grid = Grid {
 pub(super) const THRESHOLDS: Reproduction = Reproduction {
     id: "hpcc-figure3",
     title: "DCQCN's marking thresholds: bandwidth against delay",
-    source: figure!("figure 3"),
+    source: Citation::of(papers::HPCC, "figure 3"),
     setting: "Web search flows at 30 and at 50 % load during 4 ms in a fat tree of 16 hosts at 100 Gbit/s, PFC. Marks from Kmin \
               on, all packets from Kmax on. Means over five seeds. About 35 s of processor time.",
     notes: &[

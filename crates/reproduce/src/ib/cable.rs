@@ -1,5 +1,6 @@
 //! Credits on 400 Gbit/s Ethernet: what a lane's buffer has to hold, by the length of the cable.
 
+use crate::citation::Citation;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
@@ -9,7 +10,7 @@ use crate::need::{Done, Input};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-cables",
     title: "Credits on 400 Gbit/s Ethernet: buffer and rate over cables of 1 to 100 m",
-    source: "the bound of every window, B >= C (RTT + return delay): ours",
+    source: Citation::ours("the bound of every window, B >= C (RTT + return delay): ours"),
     setting: "Scenario `credits-cable`: 10 MB through a switch, packets of 1048 bytes (17 cells of 64), 5 ns a metre. A credit is back \
               after two packet times, two cables and the message of 8 bytes. One acknowledgement, at the end, so that credits have the wire back to \
               themselves; then one for each packet.",

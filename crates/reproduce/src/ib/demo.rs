@@ -3,9 +3,11 @@
 use super::taken::DEMO;
 use super::{
     CONTROLS, Claim, Criterion, Done, EQUAL, Need, Panel, Quantity, Reproduction, Row, Source, Tolerance,
-    beside, claims, controls, model, need, of, reference, steps,
+    beside, claims, controls, need, of, reference, steps,
 };
+use crate::citation::Citation;
 use crate::panel::{Curve, Drawing};
+use paceline_congestion::papers;
 
 /// Pauses between messages of the bursts, in us.
 const GAPS: [u64; 4] = [5, 10, 20, 50];
@@ -99,7 +101,7 @@ const VARIANT: &str = "The second variant gives the rows of uplink throughput th
 pub(super) const TRACES: Reproduction = Reproduction {
     id: "ib-traces",
     title: "Every step of nine runs: packets, flow-control packets, credits, marks, arrivals",
-    source: model!("traces of 0 to 45 us and of 10 to 10.06 ms"),
+    source: Citation::of(papers::RRCC_MODEL, "traces of 0 to 45 us and of 10 to 10.06 ms"),
     setting: SETTING,
     notes: &[
         "A step counts if it is at its place in the order, with its time to the picosecond, its port and its numbers. Steps of \
@@ -171,7 +173,10 @@ fn drawing(done: &Done) -> Panel {
 pub(super) const SWEEP: Reproduction = Reproduction {
     id: "ib-gaps",
     title: "The shared uplink's throughput by the bursts' gap",
-    source: model!("in its second variant equal to rows that the author published"),
+    source: Citation::of(
+        papers::RRCC_MODEL,
+        "in its second variant equal to rows that the author published",
+    ),
     setting: SETTING,
     notes: &[
         VARIANT,
@@ -218,7 +223,7 @@ pub(super) const SWEEP: Reproduction = Reproduction {
 pub(super) const PAYERS: Reproduction = Reproduction {
     id: "ib-who-pays",
     title: "Who pays while bursts last: victim, culprit, bursts",
-    source: model!("summaries of 24 runs"),
+    source: Citation::of(papers::RRCC_MODEL, "summaries of 24 runs"),
     setting: SETTING,
     notes: &[
         "RRCC spares the victim H1 and slows H2, whose packets are all marked. Where bursts heed notifications, too (the \
@@ -256,7 +261,7 @@ pub(super) const PAYERS: Reproduction = Reproduction {
 pub(super) const MESSAGES: Reproduction = Reproduction {
     id: "ib-messages",
     title: "The bursts' messages: their times, marks and notifications",
-    source: model!("summaries of 24 runs"),
+    source: Citation::of(papers::RRCC_MODEL, "summaries of 24 runs"),
     setting: SETTING,
     notes: &[
         "A message's time begins when it comes to its host, its latency when its first packet goes; both end with the first bit of \

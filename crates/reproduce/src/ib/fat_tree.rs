@@ -1,5 +1,7 @@
 //! Fat trees of 128 and 1024 hosts: files to some, small messages among others.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
@@ -11,7 +13,7 @@ use paceline_scenario::Resolved;
 
 use super::{
     CONTROLS, Claim, Criterion, Digest, Done, EQUAL, Need, Numbers, Panel, Quantity, Reproduction, Row,
-    Source, Tolerance, beside, claims, controls, model, need, numbers, of, reference,
+    Source, Tolerance, beside, claims, controls, need, numbers, of, reference,
 };
 use crate::choice::Choice;
 use paceline_lab::stats::{mean, percentile};
@@ -19,7 +21,10 @@ use paceline_lab::stats::{mean, percentile};
 pub(super) const OF_128: Reproduction = Reproduction {
     id: "ib-fat-tree-128",
     title: "A fat tree of 128 hosts: files to eight of them, small messages among the rest",
-    source: model!("evaluation_fattree128; under credits equal to the 19320 messages that the author stored"),
+    source: Citation::of(
+        papers::RRCC_MODEL,
+        "evaluation_fattree128; under credits equal to the 19320 messages that the author stored",
+    ),
     setting: "Scenario `infiniband-fat-tree-128`: 24 hosts send files of 4 MiB to eight, 96 send messages of 4 KB; 32 hosts control their rates. \
               Latencies from the first packet's going. Three runs of 60 ms, some seconds each.",
     notes: &[
@@ -49,7 +54,10 @@ pub(super) const OF_128: Reproduction = Reproduction {
 pub(super) const OF_1024: Reproduction = Reproduction {
     id: "ib-fat-tree-1024",
     title: "A fat tree of 1024 hosts: I/O and MPI",
-    source: model!("evaluation of 1024 hosts; beside ours what the author stored of a run under IBCC"),
+    source: Citation::of(
+        papers::RRCC_MODEL,
+        "evaluation of 1024 hosts; beside ours what the author stored of a run under IBCC",
+    ),
     setting: "Scenario `infiniband-fat-tree-1024`: 192 hosts send files of 4 MiB to 61, 384 send messages of 4 KB; 253 hosts control their rates. \
               Three runs with 20 million packet-hops each, ten seconds of processor time each.",
     notes: &[

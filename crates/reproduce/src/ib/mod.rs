@@ -22,7 +22,6 @@ use super::Reproduction;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::need::{Digest, Done, Input, Need, Numbers};
 use super::panel::{Column, Panel, Row};
-use super::tcd::thesis;
 
 pub use steps::step;
 
@@ -46,17 +45,6 @@ pub(super) const REPRODUCTIONS: [Reproduction; 18] = [
     osu::REPRODUCTION,
     cable::REPRODUCTION,
 ];
-
-/// Where the numbers beside ours are from.
-macro_rules! model {
-    ($where:literal) => {
-        concat!(
-            "RRCC's author's packet-level model (Yi-ran/OMNet-, samples/ib_model, tree of October 2020), run on OMNeT++ 5.6.3; ",
-            $where
-        )
-    };
-}
-use model;
 
 /// Of a detection that knows who congests.
 const NO_VICTIM: Criterion = Criterion::property(

@@ -1,21 +1,24 @@
 //! Figure 3.17: MPI among files on 1024 servers, under IBCC by marks of its own and by ternary detection.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{FlowRecord, FlowStatus};
 use paceline_fabric::spec::FlowSpec;
 use paceline_lab::stats::{mean, percentile};
 use paceline_scenario::Resolved;
 
-use super::{Criterion, Digest, Numbers, Quantity, Reproduction, Source, Tolerance, thesis};
+use super::{Criterion, Digest, Numbers, Quantity, Reproduction, Source, Tolerance};
 use crate::choice::Choice;
 use crate::grid::{Claim, Grid, Value, case};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-mpi-io",
     title: "MPI among files on 1024 servers: IBCC by its own marks and by ternary detection",
-    source: thesis!(
-        "figure 3.17: mean completion time by size under IBCC and IBCC+TCD, which raises the index by 2 at a congested mark and not \
-         at an undetermined one"
+    source: Citation::of(
+        papers::TCD_THESIS,
+        "figure 3.17: mean completion time by size under IBCC and IBCC+TCD, which raises the index by \
+                 2 at a congested mark and not at an undetermined one",
     ),
     setting: "Scenario `infiniband-mpi-io`: in a fat tree of 1024 servers 256 write files of 512 KB to 4 MB to 512 others, four under way at a \
               time, while 256 exchange messages of 2 to 32 KB. Means over three seeds.",

@@ -1,5 +1,6 @@
 //! OSU's latency, bandwidth and all-to-all under credits, beside what they have to be.
 
+use crate::citation::Citation;
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::Binding;
 use paceline_kernel::Bytes;
@@ -13,7 +14,7 @@ use crate::need::{Done, Input};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-osu",
     title: "OSU's latency, bandwidth and all-to-all under credits, beside closed forms",
-    source: "sums of stages: ours; the tests are those of the OSU micro-benchmarks",
+    source: Citation::ours("sums of stages: ours; the tests are those of the OSU micro-benchmarks"),
     setting: "Scenarios `infiniband-osu` (one message over five switches, 32 Gbit/s, 20 m, packets of 2048 bytes) and `infiniband-all-to-all` (sixteen \
               hosts of one switch). Latency: from the start of the message until the receiver has all of it. Bandwidth: its bytes over that \
               time.",

@@ -1,5 +1,7 @@
 //! Figures 3.3, 3.4, 3.12 and 3.13 on InfiniBand: one point of congestion under credits, and several.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use std::collections::BTreeMap;
 
 use paceline_congestion::Mark;
@@ -9,7 +11,6 @@ use paceline_scenario::Resolved;
 
 use super::{
     Criterion, Digest, NO_VICTIM, Numbers, Panel, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance,
-    thesis,
 };
 use crate::choice::Choice;
 use crate::grid::{Claim, Grid, case};
@@ -19,8 +20,9 @@ use crate::panel::{Curve, Drawing};
 pub(super) const SINGLE: Reproduction = Reproduction {
     id: "ib-tcd-single-point",
     title: "TCD over credits: one point of congestion, and victims behind it",
-    source: thesis!(
-        "figures 3.3b, 3.4b and 3.12: only P3 is a root; P2, P1 and P0 are undetermined, then free"
+    source: Citation::of(
+        papers::TCD_THESIS,
+        "figures 3.3b, 3.4b and 3.12: only P3 is a root; P2, P1 and P0 are undetermined, then free",
     ),
     setting: "Scenario `tcd-credits`: bursts fill P3 from 2 to 6 ms; two victims and the culprit bring 24 Gbit/s to P2 and 20 to P0, \
               which carry 32. IBCC slows down those that are marked. Under `tcd` ports leave the undetermined state 5 periods of \
@@ -45,7 +47,10 @@ pub(super) const SINGLE: Reproduction = Reproduction {
 pub(super) const MULTI: Reproduction = Reproduction {
     id: "ib-tcd-multi-point",
     title: "TCD over credits: several points of congestion",
-    source: thesis!("figures 3.3d, 3.4d and 3.13: P2 is undetermined while P3 is a root, then a root itself"),
+    source: Citation::of(
+        papers::TCD_THESIS,
+        "figures 3.3d, 3.4d and 3.13: P2 is undetermined while P3 is a root, then a root itself",
+    ),
     setting: "Scenario `tcd-credits` without control, each victim with 14 Gbit/s: with the culprit 44 for P2, which carries 32, so that P2 is a \
               root but while P3 holds it back. Delay: from the last packet of the bursts that P3 sent to the first that P2 marks \
               congested.",

@@ -1,5 +1,7 @@
 //! Ten switches in a row: what credits leave to those who are far away, and how long the row's links wait for them.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
@@ -16,8 +18,10 @@ use super::{
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-row",
     title: "Ten switches in a row: unfairness of credits, and links that send and wait",
-    source: "无丢失网络拥塞管理关键技术研究 (doctoral thesis, Tsinghua University, May 2022), chapter 1, which draws the effects and prints \
-             no number of them; sums of turns: ours",
+    source: Citation::of(
+        papers::TCD_THESIS,
+        "chapter 1, which draws the effects and prints no number of them; sums of turns: ours",
+    ),
     setting: "Scenario `infiniband-row`: a host at each of ten switches sends to one at the last, a victim at the first to an idle one there. \
               Buffers of 100 packets, links of 32 Gbit/s, credits once in 4.096 us. Shares and rates of 100 to 200 ms.",
     notes: &[

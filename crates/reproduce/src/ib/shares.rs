@@ -1,19 +1,21 @@
 //! Who gets how much of one receiver: figure 1.1 of the thesis, and a flow that joins two others.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::credits::CreditStep;
 use paceline_scenario::Resolved;
 
 use super::{
     CONTROLS, Cell, Claim, Criterion, Digest, Done, Need, Numbers, Panel, Quantity, Reproduction, Row,
-    Source, Tolerance, claims, controls, model, need, of,
+    Source, Tolerance, claims, controls, need, of,
 };
 use paceline_lab::stats::jain;
 
 pub(super) const UNFAIRNESS: Reproduction = Reproduction {
     id: "ib-unfairness",
     title: "Four flows to one host, two of them over a shared uplink: what credits give each",
-    source: "无丢失网络拥塞管理关键技术研究 (doctoral thesis, Tsinghua University, May 2022), figure 1.1: ideal are C/4 each",
+    source: Citation::of(papers::TCD_THESIS, "figure 1.1: ideal are C/4 each"),
     setting: "Scenario `infiniband-unfairness`: A and B share an uplink, C and D are next to the receiver. All send from the beginning, 30 ms, \
               links of 32 Gbit/s. Shares of what came from 5 to 30 ms.",
     notes: &[
@@ -56,7 +58,10 @@ pub(super) const UNFAIRNESS: Reproduction = Reproduction {
 pub(super) const JOIN: Reproduction = Reproduction {
     id: "ib-join",
     title: "A third flow joins two that share an uplink",
-    source: model!("its fairness scenario, of which no stored run belongs to the published model"),
+    source: Citation::of(
+        papers::RRCC_MODEL,
+        "its fairness scenario, of which no stored run belongs to the published model",
+    ),
     setting: "Scenario `infiniband-join`: A and B share an uplink to one host; C, next to that, sends to it from 10 ms on. IBCC's timer is 25 us. \
               Means of 5 to 10, 10 to 15 and 25 to 30 ms.",
     notes: &[

@@ -1,5 +1,7 @@
 //! One flow's throughput by the packets that buffers hold and the period of flow control.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::credits::CreditStep;
 use paceline_scenario::Resolved;
@@ -8,13 +10,13 @@ use crate::choice::Choice;
 
 use super::{
     Claim, Criterion, Digest, Done, EQUAL, Need, Numbers, Panel, Reproduction, Row, Source, Tolerance,
-    beside, claims, column, model, need, numbers, of, reference,
+    beside, claims, column, need, numbers, of, reference,
 };
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-single-flow",
     title: "One flow's throughput by buffer and period: full rate from B = C Tc on",
-    source: model!("one flow from H1 to H3"),
+    source: Citation::of(papers::RRCC_MODEL, "one flow from H1 to H3"),
     setting: "Scenario `infiniband-demo` with H1's flow alone, buffers of 1 to 32 packets on every port, four periods: packets that come \
               from 0.5 to 2.5 ms. 64 runs.",
     notes: &[

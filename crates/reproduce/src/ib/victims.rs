@@ -1,13 +1,13 @@
 //! Victims by size under credits: by how long ports stay undetermined, and by how credits are told.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::stats::mean;
 use paceline_scenario::Resolved;
 
-use super::{
-    Criterion, Digest, NO_VICTIM, Numbers, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance, thesis,
-};
+use super::{Criterion, Digest, NO_VICTIM, Numbers, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance};
 use crate::choice::Choice;
 use crate::grid::{Case, Claim, Grid, case};
 
@@ -31,7 +31,10 @@ const CHOICE: Choice = Choice {
 pub(super) const BY_EXIT: Reproduction = Reproduction {
     id: "ib-tcd-victims",
     title: "TCD over credits: victims by size, and how long ports stay undetermined",
-    source: thesis!("table 3.3 and figures 3.14 and 3.15: under TCD no victim is marked congested"),
+    source: Citation::of(
+        papers::TCD_THESIS,
+        "table 3.3 and figures 3.14 and 3.15: under TCD no victim is marked congested",
+    ),
     setting: "Scenario `tcd-credits-victims`: 400 Hadoop messages past a port that bursts fill; nothing that they pass can be \
               congested by what it is sent. Exit timers in periods of 4.096 us. Means over three seeds.",
     notes: &[
@@ -49,7 +52,7 @@ pub(super) const BY_EXIT: Reproduction = Reproduction {
 pub(super) const BY_EVENT: Reproduction = Reproduction {
     id: "ib-tcd-cbfc",
     title: "Whether ternary detection survives credits that are told by event",
-    source: "nobody has published it; the experiment is that of `ib-tcd-victims`",
+    source: Citation::ours("nobody has published it; the experiment is that of `ib-tcd-victims`"),
     setting: "Scenario `tcd-credits-victims` with credits told once in 4.096 us (`ib`) and when room has become free (`cbfc`), both with \
               the same max(Ton): 20.48 us by buffer, then 81.92 us by buffer, then by the length of the cables between switches, of which a lane's buffer of 67,584 \
               bytes holds what goes in 17 us. Means over three seeds.",

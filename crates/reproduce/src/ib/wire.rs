@@ -1,5 +1,7 @@
 //! How a victim's uplink sends and waits: the times between which it has credits.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::credits::CreditStep;
 use paceline_scenario::Resolved;
@@ -7,7 +9,7 @@ use paceline_scenario::Resolved;
 use super::taken::UPLINK;
 use super::{
     CONTROLS, Claim, Criterion, Digest, Done, EQUAL, Need, Numbers, Panel, Quantity, Reproduction, Row,
-    Source, Tolerance, beside, claims, column, model, need, numbers, of, reference,
+    Source, Tolerance, beside, claims, column, need, numbers, of, reference,
 };
 use crate::choice::Choice;
 use paceline_lab::stats::{mean, percentile};
@@ -15,8 +17,10 @@ use paceline_lab::stats::{mean, percentile};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-on-off",
     title: "Head-of-line victims: how long a port with packets sends, and how long it waits for credits",
-    source: model!(
-        "data packets on the wire of the uplink, 10.2 to 13 ms; the thesis draws such a port in its chapter 1"
+    source: Citation::of(
+        papers::RRCC_MODEL,
+        "data packets on the wire of the uplink, 10.2 to 13 ms; the thesis draws such a port in its \
+                 chapter 1",
     ),
     setting: "Scenario `infiniband-demo`, 200 messages a host: the uplink, whose own receivers are not congested but for the one that bursts \
               fill. It waits (OFF) where no data is on its wire for longer than two flow-control packets take.",

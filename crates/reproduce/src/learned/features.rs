@@ -1,7 +1,9 @@
 //! What preprocessing makes of round-trip times: figures 7 and 8.
 
+use crate::citation::Citation;
 use crate::{Curve, Done, Drawing, Numbers, Panel, Reproduction, Step, StepError, Work};
 use paceline_congestion::lstm_pid::Features;
+use paceline_congestion::papers;
 
 use super::networks::recorded;
 use super::{Line, column, panel};
@@ -10,7 +12,7 @@ use paceline_learn::dataset::{EDGES, SMOOTHING, STRATA, Source, Trace, UNTUNED};
 pub(super) const FIGURE_7: Reproduction = Reproduction {
     id: "thesis-figure7",
     title: "Round-trip times before and after smoothing",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 3.3.1, figure 7",
+    source: Citation::of(papers::PIDNN_THESIS, "section 3.3.1, figure 7"),
     setting: "The incast of table 6 under the untuned controller: the first 300 samples of the first node, and \
               S[t] = 0.2 R[t] + 0.8 S[t-1].",
     notes: &["The thesis's figure has no numbers, and does not say which run it is of."],
@@ -23,7 +25,7 @@ pub(super) const FIGURE_7: Reproduction = Reproduction {
 pub(super) const FIGURE_8: Reproduction = Reproduction {
     id: "thesis-figure8",
     title: "How far samples are from the smoothed round-trip time, by scheme",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 3.3.1, figure 8",
+    source: Citation::of(papers::PIDNN_THESIS, "section 3.3.1, figure 8"),
     setting: "The incast of table 6, all 20 nodes: distribution of |K[t]| = |R[t] - S[t]| / S[t].",
     notes: &[
         "From the figure the thesis names two shares, of HPCC and DCTCP below 0.04, and that TIMELY lies mostly between \

@@ -1,8 +1,10 @@
 //! Predicted and measured round-trip times side by side: figure 17.
 
+use crate::citation::Citation;
 use crate::{
     Curve, Done, Drawing, Need, Numbers, ON_POLICY, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work,
 };
+use paceline_congestion::papers;
 use paceline_scenario::Fidelity;
 
 use super::watched::run_all;
@@ -11,7 +13,7 @@ use super::{Line, column, panel};
 pub(super) const FIGURE_17: Reproduction = Reproduction {
     id: "thesis-figure17",
     title: "Predicted and measured round-trip times",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 4.2.2, figure 17",
+    source: Citation::of(papers::PIDNN_THESIS, "section 4.2.2, figure 17"),
     setting: "The incast of table 6 under the thesis's scheme, the shipped model: what nodes 1 and 2 predicted, and what \
               they measured next, 200 samples from the hundredth on.",
     notes: &[

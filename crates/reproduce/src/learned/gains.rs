@@ -1,5 +1,7 @@
 //! Training of the controller: figure 13, and what other gains do.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use std::ops::Range;
 
 use crate::{
@@ -44,7 +46,7 @@ const SCHEDULE: [Choice; 4] = [
 pub(super) const FIGURE_13: Reproduction = Reproduction {
     id: "thesis-figure13",
     title: "The controller's gains while they are trained",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 3.5.3, figure 13",
+    source: Citation::of(papers::PIDNN_THESIS, "section 3.5.3, figure 13"),
     setting: "On-line in the incast of table 6, run again and again: after each sample a step against the gradient of half \
               the squared distance from 5 µs, each component cut at 0.1, the learning rate 0.01/√(t+1). All flows train \
               the same three gains. As `paceline train pidnn` does without options: in µs and Gbit/s, the last runs \

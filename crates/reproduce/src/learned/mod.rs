@@ -14,6 +14,7 @@ mod tests;
 mod value;
 mod watched;
 
+use crate::citation::Citation;
 use crate::{Cell, Column, Criterion, Panel, Reproduction, Row};
 
 /// Those that train.
@@ -33,7 +34,8 @@ pub(crate) const REGISTRY: &[Reproduction] = &[
 ];
 
 /// Where what the thesis does not have is from.
-const OWN: &str = "no publication: what the thesis on congestion control by neural networks leaves open";
+const OWN: Citation =
+    Citation::ours("no publication: what the thesis on congestion control by neural networks leaves open");
 
 /// A row of a table of one or more columns: what it is called, quantity, unit, digits.
 struct Line {

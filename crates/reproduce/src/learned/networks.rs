@@ -1,9 +1,11 @@
 //! Training of the predictors: table 1 and figure 11.
 
+use crate::citation::Citation;
 use crate::{
     Criterion, Curve, Done, Drawing, Numbers, Panel, Reproduction, Step, StepError, TRAINING_MIX, Tolerance,
     Work,
 };
+use paceline_congestion::papers;
 use paceline_fabric::Progress as RunProgress;
 use paceline_lab::run::Control;
 
@@ -11,13 +13,12 @@ use super::{Line, column, panel};
 use paceline_learn::dataset::{Dataset, HELD_OUT, STRATA, Source, THESIS_PAIRS, Trace, apart, record};
 use paceline_learn::train::{Network, Options, Progress, Trained, mape, predict, train};
 
-const SOURCE: &str =
-    "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 3.4";
+const SOURCE: Citation = Citation::of(papers::PIDNN_THESIS, "section 3.4");
 
 pub(super) const TABLE_1: Reproduction = Reproduction {
     id: "thesis-table1",
     title: "Error of the predicted round-trip time, round by round",
-    source: "the thesis 基于神经网络的拥塞控制算法研究 (congestion control by neural networks), section 3.4.3, table 1",
+    source: Citation::of(papers::PIDNN_THESIS, "section 3.4.3, table 1"),
     setting: "19 058 pairs from the incast of table 6 under TIMELY and under the untuned controller, as many calm as \
               restless ones; 19 rounds of 800 pairs to learn from and 200 to test on, mean absolute error, learning \
               rate 0.001. Adam and batches of 10, of which the thesis says nothing. The error of the training pairs is \

@@ -1,5 +1,7 @@
 //! Section 3.5.1, sensitivity: what ε does to wrong marks and to right ones.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use std::collections::BTreeMap;
 
 use paceline_congestion::Mark;
@@ -8,7 +10,6 @@ use paceline_fabric::outcome::{PacketKind, PfcEvent, TraceEvent, TraceKind};
 use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 
-use super::thesis;
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{Case, Claim, Grid, Quantity, Value, case};
@@ -17,7 +18,10 @@ use crate::need::{Digest, Numbers};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-epsilon",
     title: "Epsilon of TCD: victims taken for culprits, and culprits found late",
-    source: thesis!("section 3.5.1, on the sensitivity to epsilon, and equation 3.3"),
+    source: Citation::of(
+        papers::TCD_THESIS,
+        "section 3.5.1, on the sensitivity to epsilon, and equation 3.3",
+    ),
     setting: "Scenario `tcd-single-point` with max(Ton) by epsilon. Victims: two flows of 5 Gbit/s that share a link with one that is \
               congested further on; nothing that they pass is. Culprits: the same flows at 25 Gbit/s, more together than that link \
               (P2) carries, behind bursts every 150 us for 3 ms, all without control; delay from the end of P2's last \

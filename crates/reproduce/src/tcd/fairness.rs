@@ -1,10 +1,11 @@
 //! Figure 3.20: four flows over a port that is undetermined first and congested then.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 
-use super::thesis;
 use crate::Reproduction;
 use crate::choice::Choice;
 use crate::criterion::{Criterion, Source, Tolerance};
@@ -15,7 +16,7 @@ use paceline_lab::stats::jain;
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-fairness",
     title: "Fairness of flows that an undetermined port holds, and after it has turned into a root",
-    source: thesis!("figure 3.20 and the text to it"),
+    source: Citation::of(papers::TCD_THESIS, "figure 3.20 and the text to it"),
     setting: "Scenario `tcd-fairness`: B0 to B3 begin to send over P2 as the bursts begin that pause it; F1 goes on to the congested port. \
               Goodput and Jain's index of B0 to B3 in three phases: from P2's first pause to its last, the 10 ms after that, and \
               the run's last 20 ms. Late: B0 begins 2 ms after the others. Means over three seeds. Some seconds of processor time.",

@@ -1,12 +1,13 @@
 //! Figure 3.16: completion times of 40,000 flows in a fat tree, under DCQCN with and without ternary detection.
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use std::ops::Range;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_scenario::Resolved;
 
-use super::thesis;
 use crate::Reproduction;
 use crate::criterion::{Cell, Criterion, Tolerance};
 use crate::need::{Digest, Done, Input, Need, Numbers};
@@ -32,7 +33,10 @@ const PARTIAL: &str = "Ten seeds are defined; the row `seeds` says with how many
 pub(super) const HADOOP: Reproduction = Reproduction {
     id: "tcd-fat-tree",
     title: "DCQCN with and without TCD: 250 hosts, 40,000 Hadoop flows",
-    source: thesis!("abstract, sections 1.3 and 3.5, figure 3.16 (Hadoop)"),
+    source: Citation::of(
+        papers::TCD_THESIS,
+        "abstract, sections 1.3 and 3.5, figure 3.16 (Hadoop)",
+    ),
     setting: "A fat tree of 250 hosts at 40 Gbit/s, 4 us a link; some 40,000 Hadoop flows (FbHdp) at 60 % load, all to their ends; \
               PFC at 320 and 318 KB; DCQCN as published with alpha from a half. Slowdown over the same flow alone. The same flows \
               under all; means over seeds, ratios (DCQCN's value over it, above 1 is better) as geometric means of pairs with 95 % intervals. \
@@ -47,7 +51,10 @@ pub(super) const HADOOP: Reproduction = Reproduction {
 pub(super) const WEBSEARCH: Reproduction = Reproduction {
     id: "tcd-fat-tree-websearch",
     title: "DCQCN with and without TCD: 250 hosts, 40,000 web search flows",
-    source: thesis!("abstract, sections 1.3 and 3.5, figure 3.16 (WebSearch)"),
+    source: Citation::of(
+        papers::TCD_THESIS,
+        "abstract, sections 1.3 and 3.5, figure 3.16 (WebSearch)",
+    ),
     setting: "As `tcd-fat-tree` with web search flows, which are 14 times as large. Some seven hours of processor time.",
     notes: &[PRINTED, AGGRESSIVE, CONTROL, POLARISED, PARTIAL],
     choices: &[],

@@ -9,17 +9,6 @@ mod timely;
 
 use super::Reproduction;
 
-/// The thesis, as it is printed: the copy that we have names no author, and its figures are lost.
-macro_rules! thesis {
-    ($which:literal) => {
-        concat!(
-            "无丢失网络拥塞管理关键技术研究 (doctoral thesis, Tsinghua University, May 2022), ",
-            $which
-        )
-    };
-}
-pub(super) use thesis;
-
 /// Every reproduction here.
 pub(super) const REPRODUCTIONS: [Reproduction; 7] = [
     epsilon::REPRODUCTION,

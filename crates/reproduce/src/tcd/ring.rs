@@ -1,11 +1,12 @@
 //! Ternary detection where nothing moves any more: a ring of pauses.
 
+use crate::citation::Citation;
 use paceline_congestion::detect::PortState;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::StateRecord;
 use paceline_scenario::Resolved;
 
-use super::thesis;
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{Case, Claim, Grid};
@@ -14,7 +15,7 @@ use crate::need::{Digest, Numbers};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-deadlock-ring",
     title: "A deadlock under TCD: proved as without it",
-    source: thesis!("section 1.1, on what flow control costs"),
+    source: Citation::of(papers::TCD_THESIS, "section 1.1, on what flow control costs"),
     setting: "Scenario `pfc-deadlock`: four switches in a ring, each waits for room in the next. With the curves alone, and with ternary \
               detection; what is proved is compared. Below a second of processor time.",
     notes: &[

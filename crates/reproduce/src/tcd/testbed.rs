@@ -1,11 +1,12 @@
 //! The test bed of section 3.5.1: how late a pause may be heeded until max(Ton) is too short.
 
+use crate::citation::Citation;
 use paceline_congestion::Mark;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{PacketKind, TraceKind};
 use paceline_scenario::Resolved;
 
-use super::thesis;
 use crate::Reproduction;
 use crate::choice::Choice;
 use crate::criterion::{Criterion, Source, Tolerance};
@@ -15,7 +16,7 @@ use crate::need::{Digest, Numbers};
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-testbed",
     title: "TCD where pauses are heeded late: epsilon of 0.04 and 0.05, and the jitter that breaks them",
-    source: thesis!("section 3.5.1, on the test bed"),
+    source: Citation::of(papers::TCD_THESIS, "section 3.5.1, on the test bed"),
     setting: "Scenario `tcd-testbed`: 10 Gbit/s, pauses from 800 to 770 KB, a victim behind a port (P0) that is stopped and started. Every \
               port heeds each pause and each end of one after a random time up to the jitter. Counted are the victim's \
               packets that leave P0 from its first pause to its last and are not marked undetermined. Means over five seeds. \

@@ -1,11 +1,12 @@
 //! Figures 3.18 and 3.19: TIMELY with ternary detection.
 
+use crate::citation::Citation;
 use paceline_congestion::Mark;
+use paceline_congestion::papers;
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{FlowStatus, PacketKind, TraceKind};
 use paceline_scenario::Resolved;
 
-use super::thesis;
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{BY_SIZE, Case, Claim, Grid, Quantity, Value, case};
@@ -15,7 +16,7 @@ use paceline_lab::stats::mean;
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-timely",
     title: "TIMELY with and without TCD, beside DCQCN: victims, and a fat tree",
-    source: thesis!("section 3.5.2, figures 3.18 and 3.19"),
+    source: Citation::of(papers::TCD_THESIS, "section 3.5.2, figures 3.18 and 3.19"),
     setting: "Scenario `tcd-victims`: Hadoop messages that share links with others, which bursts hold back; completion times of the \
               victims by size, as the thesis groups them, and their marks. Scenario `tcd-fat-tree` with 1 ms of arrivals. Means \
               over three seeds. Some two minutes of processor time.",

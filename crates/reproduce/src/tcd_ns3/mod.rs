@@ -3,6 +3,8 @@
 mod reference;
 mod taken;
 
+use crate::citation::Citation;
+use paceline_congestion::papers;
 use paceline_scenario::Fidelity;
 
 use super::Reproduction;
@@ -18,9 +20,10 @@ use reference::{
 
 pub(super) const REPRODUCTIONS: [Reproduction; 4] = [SINGLE_POINT, MULTI_POINT, VICTIMS, BURSTS];
 
-const SOURCE: &str = "Congestion Detection in Lossless Networks (Zhang et al., SIGCOMM 2021) and \
-                      无丢失网络拥塞管理关键技术研究 (doctoral thesis, Tsinghua University, May 2022), chapter 3; the authors' \
-                      simulator (Yi-ran/DCQCN-TCD, commit fb03738)";
+const SOURCE: Citation = Citation::of(
+    papers::TCD,
+    "and the TCD thesis, chapter 3; the authors' simulator (Yi-ran/DCQCN-TCD, commit fb03738)",
+);
 
 const EQUAL: &str = "The runs are equal packet by packet: random numbers are drawn as there. `cargo run --release -p \
                      paceline-reproduce --example validate -- --reference-tcd DIR` compares all lines of the reference.";
