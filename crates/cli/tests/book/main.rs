@@ -4,11 +4,12 @@
 
 mod figures;
 mod infiniband;
+mod links;
 mod overview;
 mod scale;
 mod single_point;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -343,4 +344,29 @@ fn nothing_of_a_scheme_outlives_it() {
             assert!(known, "there is no scheme of {folder}/{name}");
         }
     }
+}
+
+/// Of the classes and functions of the Python package all that is public, so that a new member is not forgotten.
+#[test]
+fn the_python_reference_has_every_public_name() {
+    let package = book().join("../../python/package/paceline/_native.pyi");
+    let stub = fs::read_to_string(package).unwrap();
+    let page = fs::read_to_string(book().join("reference/python.md")).unwrap();
+    let named = stub
+        .lines()
+        .filter_map(|line| {
+            line.trim_start()
+                .strip_prefix("def ")
+                .or_else(|| line.strip_prefix("class "))
+        })
+        .filter_map(|rest| rest.split(['(', ':']).next())
+        .filter(|name| !name.starts_with('_'));
+    let names: BTreeSet<&str> = named.collect();
+    assert!(names.len() > 40, "{names:?}");
+    let known: BTreeSet<&str> = page.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let missing: Vec<_> = names.difference(&known).collect();
+    assert!(
+        missing.is_empty(),
+        "book/src/reference/python.md lacks {missing:?}"
+    );
 }
