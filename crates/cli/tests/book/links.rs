@@ -22,7 +22,7 @@ fn page(file: &Path) -> String {
 }
 
 /// Lines outside of blocks of code.
-fn prose(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
         let fence = line.trim_start().starts_with("```");

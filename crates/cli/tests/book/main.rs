@@ -6,6 +6,7 @@ mod figures;
 mod infiniband;
 mod links;
 mod overview;
+mod plain;
 mod scale;
 mod single_point;
 
