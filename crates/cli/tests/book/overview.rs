@@ -98,13 +98,16 @@ fn sets(config: &SchemeConfig) -> String {
     }
 }
 
-/// Authors and venue of a citation, where it has both.
+/// Authors and venue of a citation, or the short name of what has no such.
 fn brief(citation: &str) -> String {
     match (citation.split_once(" et al., "), citation.rsplit_once(", ")) {
         (Some((authors, _)), Some((_, venue))) if !authors.contains([',', ';']) => {
             format!("{authors} et al., {venue}")
         }
-        _ => citation.to_string(),
+        _ => {
+            let known = papers::ALL.iter().find(|paper| paper.citation == citation);
+            known.map_or(citation, |paper| paper.short).to_string()
+        }
     }
 }
 
