@@ -61,7 +61,7 @@ default, range, source), and differences from the paper or from public code. `pa
 
 *Signal* is what the sender reacts to. *Sets* is what the scheme controls: the sending rate or the window (bytes in
 flight). \"(BDP)\" means that by default the bytes in flight are also bounded by the bandwidth-delay product:
-[`cc.window`](../model/network.md#hosts-and-nics). *Parts* are where the scheme has code in addition to the sender: receiver R,
+[`cc.window`](../model/hosts.md#windows). *Parts* are where the scheme has code in addition to the sender: receiver R,
 switch S, in brackets if only a variant has it. *Compared with* names the simulator whose results it reproduces ([Validation](../validation/index.md)); the
 others are checked by their own tests and by [published experiments](../guide/reproductions.md). Full citations are in
 [Papers](papers.md).
