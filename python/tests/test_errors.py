@@ -100,7 +100,7 @@ def test_a_folder_that_is_there(command: Path) -> None:
     assert paceline.read("run").name == "tiny"
     paceline.run("incast-16", out="run", force=True)
     assert paceline.read("run").name == "incast-16"
-    with pytest.raises(paceline.ArgumentError, match="is not the folder of a run"):
+    with pytest.raises(paceline.ArgumentError, match="there is no folder nowhere"):
         paceline.read("nowhere")
 
 
