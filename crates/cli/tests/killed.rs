@@ -96,8 +96,13 @@ fn aurora() {
 }
 
 #[test]
-fn decc_by_gradients() {
+fn decc_by_search() {
     goes_on("train decc --quick");
+}
+
+#[test]
+fn decc_by_gradients() {
+    goes_on("train decc --quick --by td3");
 }
 
 #[test]

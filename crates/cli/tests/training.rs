@@ -250,7 +250,10 @@ fn wrong_arguments() {
                 "shuffle-ties=7",
             ],
         ),
-        ("rounds_of_decc", &["train", "decc", "--rounds", "5"]),
+        (
+            "rounds_of_decc",
+            &["train", "decc", "--by", "td3", "--rounds", "5"],
+        ),
         ("nothing_to_resume", &["train", "lstm", "--resume", "nowhere"]),
         ("no_data", &["train", "lstm", "--data", "nowhere"]),
         ("damaged_data", &["train", "lstm", "--data", "data.parquet"]),
@@ -366,29 +369,55 @@ fn a_policy_learns_by_its_own_reward() {
     assert!(refused.contains("--clone is not about policies"), "{refused}");
 }
 
-/// What `--quick` trains decides in a run.
+/// What is searched for in seconds decides in a run, and its page says what it came to.
 #[test]
-fn a_policy_is_trained_and_used() {
+fn a_law_is_searched_for_and_used() {
     let folder = folder();
     let path = folder.path();
-    let training: Value =
-        serde_json::from_str(&stdout(path, &["train", "decc", "--quick", "-q", "--json"])).unwrap();
+    let train = ["train", "decc", "--quick", "-q", "--json"];
+    let training: Value = serde_json::from_str(&stdout(path, &train)).unwrap();
+    let (cost, lines) = (training["cost"].as_f64().unwrap(), &training["lines"]);
+    assert!(cost <= lines["start"].as_f64().unwrap(), "{training}");
+    assert!(cost > lines["oracle"].as_f64().unwrap(), "{training}");
+    let page = fs::read_to_string(path.join("results/train-decc/report.html")).unwrap();
+    assert!(page.contains(&format!("{cost:.2}")), "{cost}");
+    let rate = run_of(path, "decc", "results/train-decc/decc-law");
+    assert_eq!(rate["scheme"], "decc", "{rate}");
+    let train = ["train", "swift", "--quick", "-q", "--rounds", "1", "--json"];
+    let training: Value = serde_json::from_str(&stdout(path, &train)).unwrap();
+    assert_eq!(training["updates"].as_array().unwrap().len(), 1, "{training}");
+    let values = fs::read_to_string(path.join("results/train-swift/values.txt")).unwrap();
+    assert!(values.starts_with("base-delay = "), "{values}");
+}
+
+/// A network that `--quick` trains decides in a run.
+#[test]
+fn a_network_of_decc_is_trained_and_used() {
+    let folder = folder();
+    let path = folder.path();
+    let train = ["train", "decc", "--clone", "--quick", "-q", "--json"];
+    let training: Value = serde_json::from_str(&stdout(path, &train)).unwrap();
     let losses: Vec<f64> = (training["updates"].as_array().unwrap().iter())
         .filter(|update| update["stage"] == "clone")
         .map(|update| update["loss"].as_f64().unwrap())
         .collect();
     assert!(losses[losses.len() - 1] < 0.2, "{losses:?}");
-    let model = "cc.decc.model=results/train-decc/decc";
+    let summary = run_of(path, "decc", "results/train-decc/decc-clone");
+    assert_eq!(summary["scheme"], "decc", "{summary}");
+}
+
+/// The summary of a run under a model.
+fn run_of(path: &Path, scheme: &str, model: &str) -> Value {
+    let model = format!("cc.{scheme}.model={model}");
     let run = [
         "run",
         "tiny.toml",
         "--scheme",
-        "decc",
+        scheme,
         "--set",
-        model,
+        &model,
         "-q",
         "--json",
     ];
-    let summary: Value = serde_json::from_str(&stdout(path, &run)).unwrap();
-    assert_eq!(summary["scheme"], "decc", "{summary}");
+    serde_json::from_str(&stdout(path, &run)).unwrap()
 }

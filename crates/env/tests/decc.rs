@@ -39,7 +39,14 @@ fn the_policy_in_an_environment_is_the_scheme() {
             &silence,
         ],
     );
-    let inside = of_rl_cc("decc", &["network.buffer=60KB", "cc.decc.initial-rate=1Gbps"]);
+    let inside = of_rl_cc(
+        "decc",
+        &[
+            "network.buffer=60KB",
+            "cc.decc.model=decc-clone",
+            "cc.decc.initial-rate=1Gbps",
+        ],
+    );
     let decide = |seen: &[f32]| {
         let mut seen = seen.to_vec();
         let delays = seen.iter_mut().skip(1).step_by(ONCE);

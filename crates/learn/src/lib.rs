@@ -30,6 +30,7 @@ pub mod pidnn;
 mod policy;
 mod ppo;
 mod rng;
+pub mod search;
 pub mod train;
 mod write;
 

@@ -11,11 +11,13 @@ mod network;
 mod on_policy;
 mod policy;
 mod record;
+mod search;
 
 pub(crate) use args::TrainArgs;
 use args::Trainee;
 use std::path::Path;
 
+use paceline_learn::search::Subject;
 use paceline_learn::train::Network;
 use paceline_learn::{Checkpoints, EVERY};
 
@@ -50,6 +52,8 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Pidnn => gains::train(args, kept),
         Trainee::Adpg => adpg::train(args, kept),
         Trainee::Aurora => aurora::train(args, kept),
+        Trainee::Swift => search::search(Subject::Swift, args, kept),
+        Trainee::Decc if args.searches() => search::search(Subject::Law, args, kept),
         Trainee::Decc => match &args.compress {
             Some(model) => compress::compress(model, args, kept),
             None => decc::train(args, kept),

@@ -45,6 +45,7 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("train adpg", Shorter::With("--quick")),
     ("train aurora", Shorter::With("--quick")),
     ("train decc", Shorter::With("--quick")),
+    ("train swift", Shorter::With("--quick")),
     ("distill ", Shorter::With("--quick --rounds 1")),
     ("train ", Shorter::With("--pairs 300 --rounds 7")),
     ("bench", Shorter::With("--quick --only incast-20")),

@@ -146,7 +146,7 @@ fn a_model_of_another_kind_is_refused() {
     for (name, expected) in [
         (
             "adpg",
-            "`adpg` is of kind adpg; expected one of kind decc, or a forest",
+            "`adpg` is of kind adpg; expected one of kind decc, a rate law, or a forest",
         ),
         ("deccc-clone", "did you mean `decc-clone`?"),
     ] {
@@ -157,6 +157,48 @@ fn a_model_of_another_kind_is_refused() {
         let error = params.check().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// A law moves a flow as its own file says, from its own first rate; a network's step does nothing there, which is told.
+#[test]
+fn a_law_decides() {
+    let params = Params::default();
+    params.check().unwrap();
+    let mut pair = Pair::new(star_path(), |path| Decc::sender(&params, path));
+    let model = crate::learned::shipped::find("decc-law").unwrap();
+    let law = model.law().unwrap();
+    let mut state = law.start(&star_path());
+    assert_eq!(pair.rate(), law.limits(state.w, 1.0, &star_path()).rate);
+    for round in 1..5u64 {
+        pair.advance(Span::from_us(5));
+        pair.ack(&ack(round * 1000, round * 1000 + 500));
+        assert!(pair.deciding());
+        let rtt = ack(0, 0).rtt.as_us_f64() / star_path().base_rtt.as_us_f64();
+        // The first packet left a round trip before its acknowledgement came.
+        let elapsed = if round == 1 {
+            rtt
+        } else {
+            5.0 / star_path().base_rtt.as_us_f64()
+        };
+        let seen = law::Seen {
+            mean: Some(rtt),
+            newest: rtt,
+            elapsed,
+            nacks: 0.0,
+        };
+        pair.decision();
+        let limits = law.decide(&mut state, &seen, 0.0, &star_path());
+        assert_eq!(pair.cc.limits(), limits, "round {round}");
+    }
+    let given = Params {
+        initial_rate: Auto::Is(BitRate::from_gbps(10)),
+        ..Params::default()
+    };
+    let pair = Pair::new(star_path(), |path| Decc::sender(&given, path));
+    assert_eq!(pair.rate(), BitRate::from_gbps(10));
+    let step = Params { step: 0.3, ..params };
+    let error = step.check().unwrap_err().to_string();
+    assert!(error.contains("0.3 has no effect with a rate law"), "{error}");
 }
 
 /// Another machine that rounded once otherwise would differ.

@@ -18,6 +18,8 @@ pub const FORMAT: u32 = 1;
 pub const FEATURES: [&str; STEPS] = ["K[t-2]", "K[t-1]", "K[t]"];
 /// What a network predicts.
 pub const OUTPUT: &str = "L[t]";
+/// The tensor of a rate law: its coefficients.
+pub const LAW: &str = "law";
 /// The largest hidden state.
 pub const MAX_HIDDEN: usize = 64;
 
@@ -35,8 +37,10 @@ pub enum Kind {
     Ar3,
     /// ADPG's policy: see [`super::mlp`].
     Adpg,
-    /// DECC's policy: [`DECC`].
+    /// DECC's policy as a network: [`DECC`].
     Decc,
+    /// DECC's policy as a rate law: [`crate::decc::law`].
+    Law,
     /// Aurora's policy: [`AURORA`].
     Aurora,
     /// Boosted trees: see [`super::forest`]. They have a file of their own, and no card says that it is one.
@@ -80,6 +84,7 @@ impl Kind {
             Self::Ar3 => "ar3",
             Self::Adpg => "adpg",
             Self::Decc => "decc",
+            Self::Law => "law",
             Self::Aurora => "aurora",
             Self::Forest => "forest",
         }
@@ -90,6 +95,7 @@ impl Kind {
         match self {
             Self::Adpg => &["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"],
             Self::Decc => &DECC_FEATURES,
+            Self::Law => &LAW_FEATURES,
             Self::Aurora => &AURORA_FEATURES,
             Self::Forest => &[],
             _ => &FEATURES,
@@ -100,6 +106,7 @@ impl Kind {
     pub const fn output(self) -> &'static str {
         match self {
             Self::Adpg | Self::Decc | Self::Aurora => "a[t]",
+            Self::Law => "log(w[t] / w[t-1])",
             _ => OUTPUT,
         }
     }
@@ -110,7 +117,7 @@ impl Kind {
             Self::Lstm => 4,
             Self::Gru => 3,
             Self::Rnn => 1,
-            Self::Ar3 | Self::Adpg | Self::Decc | Self::Aurora | Self::Forest => 0,
+            Self::Ar3 | Self::Adpg | Self::Decc | Self::Law | Self::Aurora | Self::Forest => 0,
         }
     }
 
@@ -125,11 +132,25 @@ impl Kind {
 
     /// Whether it decides; otherwise it predicts.
     pub const fn decides(self) -> bool {
-        matches!(self, Self::Adpg | Self::Decc | Self::Aurora | Self::Forest)
+        matches!(
+            self,
+            Self::Adpg | Self::Decc | Self::Law | Self::Aurora | Self::Forest
+        )
     }
 }
 
-/// What DECC reads: of each of the last five round trips.
+/// What a rate law reads: w, and what was counted since the last decision, times in base round trips.
+const LAW_FEATURES: [&str; 7] = [
+    "w[t-1]",
+    "mean RTT",
+    "newest RTT",
+    "r[t-1]",
+    "elapsed",
+    "nacks / acks",
+    "silence",
+];
+
+/// What DECC's network reads: of each of the last five round trips.
 const DECC_FEATURES: [&str; crate::decc::features::INPUTS] = [
     "log2(delivered)[t-4]",
     "latency[t-4]",
@@ -444,6 +465,9 @@ impl Card {
             return layers
                 .map(|(name, rows, inputs)| (name.into(), vec![rows, inputs]))
                 .to_vec();
+        }
+        if kind == Kind::Law {
+            return vec![(LAW.into(), vec![crate::decc::law::COUNT])];
         }
         if let Some((layers, names)) = kind.layers() {
             let layers = layers.iter().zip(names);

@@ -67,10 +67,11 @@ impl<D: Decider> CongestionControl for Inside<D> {
 }
 
 /// What is alike in the [`Definition`](crate::registry::Definition)s of schemes that a policy decides for: of this kind,
-/// and by default the one that ships under this name; whether they notice silence after what was sent. Their parameters are `model`, `model_hash`, `min_rate`,
-/// `decision_latency` and `decisions_in_service`.
+/// and by default the one that ships under this name; whether they notice silence after what was sent; and what else they
+/// check, if anything. Their parameters are `model`, `model_hash`, `min_rate`, `decision_latency` and
+/// `decisions_in_service`.
 macro_rules! policy_decides {
-    ($kind:expr, $shipped:expr, $listens:expr) => {
+    ($kind:expr, $shipped:expr, $listens:expr $(, $further:path)?) => {
         fn explicit(&self) -> Self {
             let mut params = self.clone();
             $crate::learned::shipped::make_explicit(&mut params.model, &mut params.model_hash, $shipped);
@@ -82,7 +83,9 @@ macro_rules! policy_decides {
         }
 
         fn check(&self) -> Result<(), $crate::params::ParamError> {
-            $crate::learned::shipped::check($kind, &self.model, &self.model_hash, $shipped)
+            $crate::learned::shipped::check($kind, &self.model, &self.model_hash, $shipped)?;
+            $($further(self)?;)?
+            Ok(())
         }
 
         fn needs(&self) -> $crate::api::Needs {

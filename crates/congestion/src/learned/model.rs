@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 pub use super::card::{
-    AURORA, Card, DECC, DECC_NAMES, Data, DataSource, FEATURES, FORMAT, Kind, MAX_HIDDEN, Metrics,
+    AURORA, Card, DECC, DECC_NAMES, Data, DataSource, FEATURES, FORMAT, Kind, LAW, MAX_HIDDEN, Metrics,
     Normalisation, OUTPUT, RoundMetrics, Training,
 };
 use super::forest::{Forest, ForestError};
@@ -18,6 +18,7 @@ use super::layers::{self, Policy};
 use super::mlp::{INPUTS, Mlp};
 pub use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
 use super::whole::Whole;
+use crate::decc::law::Law;
 
 /// Why a model is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,6 +82,9 @@ pub enum ModelError {
         /// What stands there.
         value: String,
     },
+    /// A coefficient of a rate law is out of its range.
+    #[error("the tensor `law` is no rate law: {0}")]
+    Law(String),
     /// A forest is refused.
     #[error(transparent)]
     Forest(#[from] ForestError),
@@ -136,6 +140,7 @@ enum Net {
     /// With what decides, where that is in whole numbers.
     Layers(Box<layers::Network>, Option<Box<Whole>>),
     Forest(Box<Forest>),
+    Law(Box<Law>),
 }
 
 impl PartialEq for Model {
@@ -194,6 +199,7 @@ impl Model {
                 let whole = whole.transpose().map_err(ModelError::Quantisation)?;
                 Net::Layers(Box::new(network), whole.map(Box::new))
             }
+            Kind::Law => Net::Law(Box::new(Law::new(&tensors[0]).map_err(ModelError::Law)?)),
             kind => Net::Predictor(build(kind, card.hidden, &tensors)),
         };
         Ok(Self { card, network })
@@ -208,7 +214,7 @@ impl Model {
     pub fn predict(&self, features: &[f32; STEPS]) -> f32 {
         match &self.network {
             Net::Predictor(network) => network.run(features),
-            Net::Policy(_) | Net::Layers(..) | Net::Forest(_) => 0.0,
+            Net::Policy(_) | Net::Layers(..) | Net::Forest(_) | Net::Law(_) => 0.0,
         }
     }
 
@@ -217,7 +223,7 @@ impl Model {
         match &self.network {
             Net::Policy(policy) => policy.act(seen),
             Net::Forest(forest) => forest.decide(seen).clamp(-1.0, 1.0),
-            Net::Predictor(_) | Net::Layers(..) => 0.0,
+            Net::Predictor(_) | Net::Layers(..) | Net::Law(_) => 0.0,
         }
     }
 
@@ -225,7 +231,7 @@ impl Model {
     pub fn policy(&self) -> Option<&Mlp> {
         match &self.network {
             Net::Policy(policy) => Some(policy),
-            Net::Predictor(_) | Net::Layers(..) | Net::Forest(_) => None,
+            Net::Predictor(_) | Net::Layers(..) | Net::Forest(_) | Net::Law(_) => None,
         }
     }
 
@@ -235,7 +241,7 @@ impl Model {
             Net::Layers(_, Some(whole)) => Some(&**whole),
             Net::Layers(network, None) => Some(&**network),
             Net::Forest(forest) => Some(&**forest),
-            Net::Predictor(_) | Net::Policy(_) => None,
+            Net::Predictor(_) | Net::Policy(_) | Net::Law(_) => None,
         }
     }
 
@@ -243,7 +249,7 @@ impl Model {
     pub fn layers(&self) -> Option<&layers::Network> {
         match &self.network {
             Net::Layers(network, _) => Some(network),
-            Net::Predictor(_) | Net::Policy(_) | Net::Forest(_) => None,
+            Net::Predictor(_) | Net::Policy(_) | Net::Forest(_) | Net::Law(_) => None,
         }
     }
 
@@ -251,21 +257,33 @@ impl Model {
     pub fn forest(&self) -> Option<&Forest> {
         match &self.network {
             Net::Forest(forest) => Some(forest),
-            Net::Predictor(_) | Net::Policy(_) | Net::Layers(..) => None,
+            Net::Predictor(_) | Net::Policy(_) | Net::Layers(..) | Net::Law(_) => None,
         }
     }
 
-    /// That it is a policy of this kind: its network, or a forest that reads and gives the same.
+    /// The rate law, if it is one.
+    pub fn law(&self) -> Option<&Law> {
+        match &self.network {
+            Net::Law(law) => Some(law),
+            Net::Predictor(_) | Net::Policy(_) | Net::Layers(..) | Net::Forest(_) => None,
+        }
+    }
+
+    /// That it is a policy of this kind: its network, or a forest that reads and gives the same; of DECC also a rate law.
     ///
     /// # Errors
     /// It is not; in words.
     pub fn fits(&self, expected: Kind) -> Result<(), String> {
         let card = &self.card;
         let Some(forest) = self.forest() else {
-            return match card.kind == expected {
+            let (is_law, or_law) = match expected {
+                Kind::Decc => (card.kind == Kind::Law, ", a rate law"),
+                _ => (false, ""),
+            };
+            return match card.kind == expected || is_law {
                 true => Ok(()),
                 false => Err(format!(
-                    "`{}` is of kind {}; expected one of kind {expected}, or a forest",
+                    "`{}` is of kind {}; expected one of kind {expected}{or_law}, or a forest",
                     card.name, card.kind
                 )),
             };
@@ -405,7 +423,8 @@ fn sized<const H: usize>(kind: Kind, hidden: usize, tensors: &[Vec<f32>]) -> Box
             linear,
             bias: linear_bias,
         }),
-        Kind::Rnn | Kind::Ar3 | Kind::Adpg | Kind::Decc | Kind::Aurora | Kind::Forest => Box::new(Network {
+        // No other kind is recurrent.
+        _ => Box::new(Network {
             cell: Rnn(rows(0, &bias)),
             linear,
             bias: linear_bias,

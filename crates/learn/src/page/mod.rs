@@ -6,6 +6,7 @@ mod courses;
 mod data;
 mod forest;
 mod gains;
+mod law;
 mod network;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use courses::{
 };
 pub use forest::{Background, Dependence, ForestPage, Weight, dependence, forest, weights};
 pub use gains::{GainsPage, MOVED, gains, last_quarter};
+pub use law::search;
 pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
 
 /// Everything on the page of a policy, of a training of this type.

@@ -2,6 +2,7 @@
 //! of our own with learned control. They join the others in [`crate::registry`].
 
 mod adpg;
+mod decc;
 mod distilled;
 mod features;
 mod follow;
@@ -31,6 +32,7 @@ pub(crate) const REGISTRY: &[Reproduction] = &[
     gains::RETRAINED,
     adpg::REPRODUCTION,
     distilled::REPRODUCTION,
+    decc::REPRODUCTION,
 ];
 
 /// Where what the thesis does not have is from.

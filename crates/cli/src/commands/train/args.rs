@@ -20,7 +20,9 @@ Examples:
   paceline train pidnn                       the gains of the controller, in the simulator
   paceline train adpg                        the policy that ships again, in environments for learning
   paceline train aurora                      the same of Aurora, by proximal policy optimisation
-  paceline train decc                        the policy of DECC: clones a rule, then learns with critics
+  paceline train decc                        the rate law of DECC that ships again, by a search
+  paceline train decc --by td3               a network of DECC: clones a rule, then learns with critics
+  paceline train swift                       Swift's parameters, by the same search
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
 
 Data are round-trip times that senders measured: either scenarios are run and recorded
@@ -55,8 +57,10 @@ pub(crate) enum Trainee {
     Adpg,
     /// The policy of Aurora (PCC-RL), each flow for itself
     Aurora,
-    /// The policy of DECC, with critics that see all flows of a bottleneck
+    /// The policy of DECC: a rate law, or a network
     Decc,
+    /// The parameters of Swift, to hold learned schemes against
+    Swift,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -101,7 +105,7 @@ pub(crate) struct TrainArgs {
     pub(crate) pairs: Option<usize>,
 
     /// Rounds; each is a part of the pairs of its own [default: 19]; of adpg updates [default: 1000],
-    /// of aurora rounds of 8192 decisions [default: 200]
+    /// of aurora rounds of 8192 decisions [default: 200], of decc and swift generations [default: 60]
     #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rounds: Option<u32>,
     /// Pairs between two steps of the optimiser [default: 10]
@@ -140,17 +144,17 @@ pub(crate) struct TrainArgs {
     pub(crate) checkpoint_every: Option<Span>,
 
     /// A training of seconds, which shows that it learns and not where it ends
-    #[arg(long, help_heading = "Policies (adpg, aurora, decc)")]
+    #[arg(long, help_heading = "Policies (adpg, aurora, decc, swift)")]
     pub(crate) quick: bool,
-    /// Train only the clone of the rule that a training begins with
-    #[arg(long, help_heading = "Policies (adpg, aurora, decc)")]
+    /// Of decc: train only the clone of a rule with which the training of a network starts
+    #[arg(long, help_heading = "Policies (adpg, aurora, decc, swift)")]
     pub(crate) clone: bool,
-    /// By what the policy learns after that [default: td3]
+    /// Of decc: learning algorithm [default: cma-es]
     #[arg(
         long,
         value_enum,
         value_name = "LEARNER",
-        help_heading = "Policies (adpg, aurora, decc)",
+        help_heading = "Policies (adpg, aurora, decc, swift)",
         conflicts_with_all = ["clone", "compress"]
     )]
     pub(crate) by: Option<Learner>,
@@ -158,7 +162,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "MODEL",
-        help_heading = "Policies (adpg, aurora, decc)",
+        help_heading = "Policies (adpg, aurora, decc, swift)",
         conflicts_with_all = ["clone"]
     )]
     pub(crate) compress: Option<String>,
@@ -216,9 +220,11 @@ pub(crate) enum Units {
     Norm,
 }
 
-/// By what DECC's policy learns, once it has cloned the rule.
+/// By what DECC's policy learns: a rate law by the first, a network by the others, once it has cloned a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Learner {
+    /// Direct search for a rate law
+    CmaEs,
     /// Multi-agent deterministic policy gradients (MADDPG), with what TD3 adds
     Td3,
     /// Proximal policy optimisation, with a critic that sees as much
@@ -298,6 +304,11 @@ impl TrainArgs {
         format!("{}{compare} --out {out}", self.command())
     }
 
+    /// Whether a rate law of DECC is searched for: no network is trained or compressed.
+    pub(crate) fn searches(&self) -> bool {
+        !self.clone && self.compress.is_none() && matches!(self.by, None | Some(Learner::CmaEs))
+    }
+
     /// Refuses options that are about something else than what is trained.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let of_gains = [
@@ -332,23 +343,27 @@ impl TrainArgs {
             found.map(|&(option, _)| option)
         };
         let (wrong, about) = match self.what {
-            Trainee::Adpg | Trainee::Aurora => (
+            Trainee::Adpg | Trainee::Aurora | Trainee::Swift => (
                 (given(&of_gains).or_else(|| given(&of_decc)))
                     .or_else(|| given(&of_networks.map(|(option, is)| (option, is && option != "--rounds"))))
                     .or_else(|| given(&of_runs)),
-                "is not about policies: `train adpg` and `train aurora` take --seed, --rounds and --quick",
+                "is not about policies: `train adpg`, `train aurora` and `train swift` take --seed, --rounds and --quick",
             ),
             Trainee::Decc => {
-                let wrong = given(&of_gains).or_else(|| given(&of_networks));
+                let rounds = self.searches().then_some("--rounds");
+                let wrong = given(&of_gains).or_else(|| {
+                    given(&of_networks.map(|(option, is)| (option, is && Some(option) != rounds)))
+                });
                 (
                     wrong.or_else(|| given(&of_runs)),
-                    "is not about this policy: `train decc` takes --seed, --quick, --clone, --by and --compress",
+                    "is not about this policy: `train decc` takes --seed, --quick, --clone, --by and --compress, and \
+                     --rounds where it searches",
                 )
             }
             _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),
             _ if self.quick => (
                 given(&of_policies),
-                "goes with `train adpg`, `train aurora` and `train decc`",
+                "goes with `train adpg`, `train aurora`, `train decc` and `train swift`",
             ),
             Trainee::Pidnn => (
                 given(&of_networks),

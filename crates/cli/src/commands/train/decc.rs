@@ -1,4 +1,4 @@
-//! Training DECC's policy.
+//! Training a network of DECC.
 
 use std::time::Instant;
 
@@ -52,7 +52,7 @@ fn options(args: &TrainArgs) -> Options {
         seed: args.seed(),
         by: match args.by {
             Some(Learner::Ppo) => By::Proximal,
-            Some(Learner::Td3) | None => By::Gradients,
+            Some(Learner::Td3 | Learner::CmaEs) | None => By::Gradients,
         },
         threads: args.jobs.count(),
         ..Options::default()

@@ -1,0 +1,160 @@
+//! Searching for DECC's rate law, or for Swift's parameters.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use paceline_learn::Checkpoints;
+use paceline_learn::page::{self, PolicyPage};
+use paceline_learn::search::{self, Found, Lines, Options, Subject, Update};
+use serde_json::{Value, json};
+
+use super::args::TrainArgs;
+use super::policy::{self, Policy, finish};
+use crate::commands::folder::{write_json, write_page};
+use crate::failure::{Done, Ended};
+use crate::{interrupt, output};
+
+/// Searches, writes and shows.
+pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+    let kept = interrupt::keep();
+    let options = options(subject, args);
+    let begun = Instant::now();
+    let mut watch = |lines: &Lines, update: Option<&Update>| {
+        if !args.say.quiet {
+            match update {
+                None => say!("{}", first_line(lines)),
+                Some(update) => say!("{}", line(update, &options)),
+            }
+        }
+        interrupt::control()
+    };
+    let found = search::search(&options, checkpoints, &mut watch)?;
+    let wall_s = begun.elapsed().as_secs_f64();
+    let name = policy::name(
+        match subject {
+            Subject::Law => "decc-law",
+            Subject::Swift => "swift",
+        },
+        options.seed,
+    );
+    let record = record(&found, &name, &args.command());
+    let page = page::search(&PolicyPage {
+        trained: &found,
+        command: args.command(),
+        facts: policy::facts([
+            ("seed", options.seed.to_string()),
+            (
+                "generations",
+                format!("{} of {}", found.updates.len(), options.generations),
+            ),
+            ("candidates", options.candidates.to_string()),
+        ]),
+    })?;
+    let done = format!(
+        "{} generations of {} candidates, cost in trials {:.2}",
+        found.updates.len(),
+        options.candidates,
+        found.best()
+    );
+    let told = policy::told(&done, (wall_s, found.stopped), true, args);
+    if subject == Subject::Swift {
+        return settings(&found, (&record, &page), &told, args, checkpoints);
+    }
+    let policy = Policy {
+        scheme: "decc",
+        files: search::model(&name, &found, &args.command())?,
+        record,
+        page: Some(page),
+        told,
+        name,
+        stopped: found.stopped,
+    };
+    finish(&policy, args, checkpoints, kept)
+}
+
+fn options(subject: Subject, args: &TrainArgs) -> Options {
+    let options = Options {
+        seed: args.seed(),
+        threads: args.jobs.count(),
+        ..Options::new(subject)
+    };
+    let options = if args.quick { options.quick() } else { options };
+    Options {
+        generations: args.rounds.unwrap_or(options.generations),
+        ..options
+    }
+}
+
+/// What the search is held against.
+fn first_line(lines: &Lines) -> String {
+    format!(
+        "cost in trials: oracle {:.2}, Swift searched for {:.2}, Swift by hand {:.2}; at the start {:.2}",
+        lines.oracle, lines.searched, lines.by_hand, lines.start
+    )
+}
+
+/// How far it is.
+fn line(update: &Update, options: &Options) -> String {
+    let mut line = format!(
+        "generation {:>3} of {}: best {:.2}, median {:.2}, step {:.3}",
+        update.generation, options.generations, update.best, update.median, update.sigma
+    );
+    if let Some((middle, best)) = update.trial {
+        line.push_str(&format!("; in trials {middle:.2}, best {best:.2}"));
+    }
+    line
+}
+
+/// `training.json`.
+fn record(found: &Found, name: &str, command: &str) -> Value {
+    let options = &found.options;
+    let axes = options.subject.axes().iter().zip(&found.values);
+    let values: serde_json::Map<String, Value> = axes
+        .map(|(axis, value)| (axis.name.to_string(), json!(value)))
+        .collect();
+    json!({
+        "what": name,
+        "command": command,
+        "seed": options.seed,
+        "generations": options.generations,
+        "candidates": options.candidates,
+        "values": values,
+        "cost": found.best(),
+        "lines": found.lines,
+        "updates": found.updates,
+        "partial": found.stopped,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Writes what has no model: the values are in `training.json`, in base round trips where they are times.
+fn settings(
+    found: &Found,
+    (record, page): (&Value, &str),
+    told: &str,
+    args: &TrainArgs,
+    checkpoints: &Checkpoints,
+) -> Ended {
+    let folder = checkpoints.results(&args.folder(), args.force)?;
+    if found.stopped {
+        checkpoints.carry(&folder)?;
+    }
+    write_json(&folder, record)?;
+    write_page(&folder, page)?;
+    folder.write(Path::new("values.txt"), |out| {
+        let axes = found.options.subject.axes().iter().zip(&found.values);
+        axes.into_iter()
+            .try_for_each(|(axis, value)| writeln!(out, "{} = {value}", axis.name))
+    })?;
+    folder.commit()?;
+    if args.say.json {
+        output::print_json(record)?;
+    } else if !args.say.quiet {
+        output::print(&format!("{told}its values are in values.txt\n"))?;
+    }
+    Ok(match found.stopped {
+        true => Done::Interrupted,
+        false => Done::All,
+    })
+}

@@ -1,0 +1,441 @@
+//! The rate law: how a flow's rate moves with its round-trip times, the same on every scale.
+//!
+//! w is the rate as a share of the line. Rates are in shares of the line and times in base round trips, so one set of
+//! coefficients serves all lines, distances and numbers of flows. A flow with many packets per round trip and one with
+//! far less than one see different things; most coefficients are pairs, and lo blends them:
+//! ```text
+//! lo     = 1 / (1 + w P)                   P packets are a bandwidth-delay product                   (1)
+//! q      = q_many + lo (q_few - q_many)    each coefficient that is a pair                           (2)
+//! r      = mean + last (newest - mean)     round-trip times since the last decision                  (3)
+//! target = t0 - tl log2(min(w, 1)) + ts / sqrt(w) + cw / (8192 w)^pw                                 (4)
+//! r < target:  d = min(umax min((target - r) / (target - 1), 1)^up e^gup, 0.7)                       (5)
+//! otherwise:   d = max(-down (r - target) / r, -dmax)                                                (6)
+//! d      = d - clip(kd (r - r_before), -0.3, 0.3) - kl nacks / acks                                  (7)
+//! nothing came back:  d = -kt                                                                        (8)
+//! until r >= target, or a loss, for the first time:  d = max(d, grow) in (5)                         (9)
+//! w      = w exp(d + residual), from 2^-18 to 1.5                                                    (10)
+//! rate   = rg w / max(r, 1)^rho,   window = max((wcap w P + wadd) packets, 1 packet)                 (11)
+//! ```
+//! with e the time since the last decision, from 1 to 4096 base round trips. The target (4) rises as a flow's rate falls:
+//! so flows that share a queue agree on equal rates, and a flow that fell behind catches up. A flow that starts
+//! grows by (9) to where its target has fallen to the others' r, which is its fair share. The rate (11) depends on w and not
+//! on a window over a round-trip time, which would undo a part of each decision.
+
+use paceline_kernel::{BitRate, Bytes};
+
+use crate::api::{PathInfo, Report, SendLimits};
+
+/// How a coefficient is searched for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// By differences.
+    Linear,
+    /// By ratios: its values differ by orders of magnitude.
+    Ratio,
+}
+
+/// A coefficient: its name, and the values that it may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coefficient {
+    /// Its name; that of the second of a pair ends in `-few`.
+    pub name: &'static str,
+    /// Where a search begins.
+    pub start: f64,
+    /// The least and the greatest value.
+    pub range: (f64, f64),
+    /// See [`Scale`].
+    pub scale: Scale,
+}
+
+macro_rules! coefficients {
+    (pairs { $($pair:ident: $scale:ident [$low:literal, $high:literal] from $many:literal, $few:literal;)* }
+     single { $($one:ident: $of_one:ident [$from:literal, $to:literal] from $start:literal;)* }) => {
+        /// All coefficients, in the order of a model's file: those for many packets per round trip, those for few, and
+        /// those that are alike for both.
+        pub const COEFFICIENTS: &[Coefficient] = &[
+            $(Coefficient { name: stringify!($pair), start: $many, range: ($low, $high), scale: Scale::$scale },)*
+            $(Coefficient { name: concat!(stringify!($pair), "-few"), start: $few, range: ($low, $high), scale: Scale::$scale },)*
+            $(Coefficient { name: stringify!($one), start: $start, range: ($from, $to), scale: Scale::$of_one },)*
+        ];
+
+        /// The coefficients that are pairs, or a blend of them.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        struct Pair { $($pair: f64,)* }
+
+        impl Pair {
+            /// Equation (2).
+            fn blend(many: &Self, few: &Self, lo: f64) -> Self {
+                Self { $($pair: many.$pair + lo * (few.$pair - many.$pair),)* }
+            }
+        }
+
+        /// A rate law.
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct Law {
+            many: Pair,
+            few: Pair,
+            $($one: f64,)*
+        }
+
+        impl Law {
+            fn of(mut values: impl Iterator<Item = f64>) -> Option<Self> {
+                let law = Self {
+                    many: Pair { $($pair: values.next()?,)* },
+                    few: Pair { $($pair: values.next()?,)* },
+                    $($one: values.next()?,)*
+                };
+                values.next().is_none().then_some(law)
+            }
+        }
+    };
+}
+
+// Searches start from round numbers near a law that an earlier and shorter search found.
+coefficients! {
+    pairs {
+        t0: Linear [1.0, 1.5] from 1.01, 1.01;
+        tl: Ratio [0.001, 0.3] from 0.015, 0.025;
+        ts: Ratio [1e-6, 0.05] from 0.0002, 0.0008;
+        up: Linear [0.3, 5.0] from 1.8, 3.0;
+        umax: Ratio [0.01, 0.7] from 0.4, 0.2;
+        down: Ratio [0.01, 2.0] from 0.45, 0.035;
+        dmax: Ratio [0.02, 1.0] from 0.12, 0.4;
+        kd: Linear [-0.5, 1.0] from 0.25, 0.0;
+        rho: Linear [0.0, 1.0] from 0.2, 0.05;
+    }
+    single {
+        last: Linear [0.0, 1.0] from 0.9;
+        wcap: Ratio [0.5, 4.0] from 0.95;
+        wadd: Ratio [0.001, 4.0] from 0.01;
+        kl: Ratio [0.02, 2.0] from 0.6;
+        kt: Ratio [0.02, 2.0] from 0.15;
+        rg: Ratio [0.9, 1.2] from 1.07;
+        cw: Ratio [0.001, 2.0] from 0.4;
+        pw: Linear [0.2, 2.0] from 1.2;
+        gup: Linear [0.0, 1.0] from 0.15;
+        init: Ratio [0.01, 4.0] from 0.05;
+        grow: Ratio [0.05, 0.7] from 0.5;
+    }
+}
+
+/// How many numbers a law has.
+pub const COUNT: usize = COEFFICIENTS.len();
+/// The least and the greatest w.
+const SHARES: (f64, f64) = (1.0 / 262_144.0, 1.5);
+/// The most that a decision raises the logarithm of w.
+const MOST: f64 = 0.7;
+/// The most that the slope of round-trip times moves it.
+const MOST_BY_SLOPE: f64 = 0.3;
+/// The most base round trips since a decision that count.
+const LONGEST: f64 = 4096.0;
+
+/// What a flow saw since its last decision, in base round trips.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// The mean round-trip time; nothing if no acknowledgement came.
+    pub mean: Option<f64>,
+    /// The newest one.
+    pub newest: f64,
+    /// The time since the last decision.
+    pub elapsed: f64,
+    /// Negative acknowledgements over all.
+    pub nacks: f64,
+}
+
+impl Seen {
+    /// Of what a sender counted.
+    pub fn of(report: &Report, path: &PathInfo) -> Self {
+        let tally = &report.tally;
+        let base = path.base_rtt.as_us_f64().max(1e-9);
+        Self {
+            mean: (tally.acks > 0).then(|| tally.rtt_mean().as_us_f64() / base),
+            newest: tally.rtt_last.as_us_f64() / base,
+            elapsed: report.span().as_us_f64() / base,
+            nacks: f64::from(tally.nacks) / f64::from(tally.acks.max(1)),
+        }
+    }
+}
+
+/// What a flow remembers from one decision to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State {
+    /// Its rate, as a share of the line at the base round-trip time.
+    pub w: f64,
+    /// The r of its last decision; nothing before the first.
+    pub before: Option<f64>,
+    /// Whether it has met neither its target nor a loss.
+    pub starts: bool,
+}
+
+impl Law {
+    /// Of numbers in the order of [`COEFFICIENTS`].
+    ///
+    /// # Errors
+    /// There are too few or too many, or one is out of its range.
+    pub fn new(values: &[f32]) -> Result<Self, String> {
+        let law = Self::of(values.iter().map(|&value| f64::from(value)));
+        let law = law.ok_or_else(|| format!("a rate law has {COUNT} numbers; found {}", values.len()))?;
+        for (coefficient, &value) in COEFFICIENTS.iter().zip(values) {
+            // What is rounded to 32 bits may be a little beyond a bound.
+            let (low, high) = coefficient.range;
+            if !(low as f32..=high as f32).contains(&value) {
+                let name = coefficient.name;
+                return Err(format!("`{name}` is {value}; expected {low} to {high}"));
+            }
+        }
+        Ok(law)
+    }
+
+    /// A flow's state before its first decision: `init` packets per base round trip.
+    pub fn start(&self, path: &PathInfo) -> State {
+        let w = self.init / path.bdp_packets().max(1e-9);
+        State {
+            w: w.clamp(SHARES.0, SHARES.1),
+            before: None,
+            starts: true,
+        }
+    }
+
+    fn coefficients(&self, w: f64, packets: f64) -> Pair {
+        Pair::blend(&self.many, &self.few, 1.0 / (1.0 + w * packets))
+    }
+
+    /// Equation (4).
+    fn target(&self, q: &Pair, w: f64) -> f64 {
+        let alone = libm::pow(8192.0 * w, -self.pw);
+        q.t0 - q.tl * libm::log2(w.min(1.0)) + q.ts / libm::sqrt(w) + self.cw * alone
+    }
+
+    /// The round-trip time, in base round trips, at which a flow with this rate keeps it.
+    pub fn rests_at(&self, w: f64, packets: f64) -> f64 {
+        self.target(&self.coefficients(w, packets), w)
+    }
+
+    /// Equations (1) to (9): what is added to the logarithm of w, and r; and whether the flow starts still.
+    pub fn step(&self, state: &State, seen: &Seen, packets: f64) -> (f64, f64, bool) {
+        let q = self.coefficients(state.w, packets);
+        let Some(mean) = seen.mean else {
+            return (-self.kt, seen.newest, false);
+        };
+        let r = mean + self.last * (seen.newest - mean);
+        let target = self.target(&q, state.w);
+        let d = if r < target {
+            let room = ((target - r) / (target - 1.0)).min(1.0);
+            let elapsed = seen.elapsed.clamp(1.0, LONGEST);
+            let d = (q.umax * libm::pow(room, q.up) * libm::pow(elapsed, self.gup)).min(MOST);
+            if state.starts { d.max(self.grow) } else { d }
+        } else {
+            (-q.down * (r - target) / r).max(-q.dmax)
+        };
+        let slope = state.before.map_or(0.0, |before| q.kd * (r - before));
+        (
+            d - slope.clamp(-MOST_BY_SLOPE, MOST_BY_SLOPE) - self.kl * seen.nacks,
+            r,
+            state.starts && r < target && seen.nacks == 0.0,
+        )
+    }
+
+    /// Equations (10) and (11), with `residual` beside what the law itself adds.
+    pub fn decide(&self, state: &mut State, seen: &Seen, residual: f64, path: &PathInfo) -> SendLimits {
+        let (d, r, starts) = self.step(state, seen, path.bdp_packets());
+        state.starts = starts;
+        state.w = (state.w * libm::exp(d + residual)).clamp(SHARES.0, SHARES.1);
+        state.before = Some(r);
+        self.limits(state.w, r, path)
+    }
+
+    /// Equation (11).
+    pub fn limits(&self, w: f64, r: f64, path: &PathInfo) -> SendLimits {
+        let packets = path.bdp_packets();
+        let rho = self.coefficients(w, packets).rho;
+        let share = self.rg * w / libm::pow(r.max(1.0), rho);
+        let bps = share * path.line_rate.as_bps() as f64;
+        let window = (self.wcap * w * packets + self.wadd) * path.mtu.get() as f64;
+        SendLimits {
+            rate: BitRate::from_bps((bps as u64).max(1)),
+            window: Bytes::new(window as u64).max(path.mtu),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::star_path;
+
+    /// Coefficients by name; those that are not named start as they do.
+    fn law(set: &[(&str, f32)]) -> Result<Law, String> {
+        let value = |coefficient: &Coefficient| {
+            let found = set.iter().find(|(name, _)| *name == coefficient.name);
+            found.map_or(coefficient.start as f32, |&(_, value)| value)
+        };
+        Law::new(&COEFFICIENTS.iter().map(value).collect::<Vec<f32>>())
+    }
+
+    /// The same for many packets and for few.
+    fn even() -> Law {
+        let pairs = [
+            ("t0", 1.1),
+            ("tl", 0.05),
+            ("ts", 0.02),
+            ("up", 1.0),
+            ("umax", 0.4),
+            ("down", 0.5),
+            ("dmax", 0.2),
+            ("kd", 0.1),
+            ("rho", 0.5),
+        ];
+        let names: Vec<(String, f32)> = pairs
+            .iter()
+            .flat_map(|&(name, value)| [(name.to_string(), value), (format!("{name}-few"), value)])
+            .collect();
+        let mut set: Vec<(&str, f32)> = names
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
+        set.extend([
+            ("last", 0.5),
+            ("wcap", 1.0),
+            ("wadd", 0.5),
+            ("kl", 0.5),
+            ("kt", 0.3),
+        ]);
+        set.extend([
+            ("rg", 1.0),
+            ("cw", 0.001),
+            ("pw", 1.0),
+            ("gup", 0.5),
+            ("init", 0.5),
+        ]);
+        law(&set).unwrap()
+    }
+
+    fn near(found: f64, expected: f64) {
+        assert!(
+            (found - expected).abs() < 1e-6 * expected.abs(),
+            "{found}, not {expected}"
+        );
+    }
+
+    /// A 16th of a line of 100 Gbit/s, whose bandwidth-delay product is 52 packets of 1000 bytes.
+    #[test]
+    fn decisions_by_hand() {
+        let (law, path) = (even(), star_path());
+        let sixteenth = State {
+            w: 1.0 / 16.0,
+            before: None,
+            starts: false,
+        };
+        // The target is 1.1 + 0.05 * 4 + 0.02 * 4 + 0.001 / 512.
+        let target = 1.380_001_953;
+        near(law.rests_at(sixteenth.w, path.bdp_packets()), target);
+        // r = 1.1, below it: 0.4 (target - 1.1) / (target - 1) sqrt(4), more by 0.1 * 0.2 as r fell by 0.2, less by 0.5 / 10.
+        let seen = Seen {
+            mean: Some(1.2),
+            newest: 1.0,
+            elapsed: 4.0,
+            nacks: 0.1,
+        };
+        let mut state = State {
+            before: Some(1.3),
+            ..sixteenth
+        };
+        let d = 0.8 * (target - 1.1) / (target - 1.0) + 0.02 - 0.05;
+        let limits = law.decide(&mut state, &seen, 0.0, &path);
+        near(state.w, libm::exp(d) / 16.0);
+        near(state.before.unwrap(), 1.1);
+        near(limits.rate.as_bps() as f64, 1e11 * state.w / libm::sqrt(1.1));
+        assert_eq!(limits.window.get(), (1000.0 * (52.0 * state.w + 0.5)) as u64);
+        // Above it: half of what r is too long, of r; at most 0.2.
+        for (r, d) in [(2.0, -0.5 * (2.0 - target) / 2.0), (4.0, -0.2)] {
+            let seen = Seen {
+                mean: Some(r),
+                newest: r,
+                elapsed: 4.0,
+                nacks: 0.0,
+            };
+            near(law.step(&sixteenth, &seen, 52.0).0, d);
+        }
+        // A flow that starts grows by half until it meets its target, or a loss.
+        let starts = State {
+            starts: true,
+            ..sixteenth
+        };
+        let at = |r: f64, nacks: f64| {
+            let seen = Seen {
+                mean: Some(r),
+                newest: r,
+                elapsed: 1.0,
+                nacks,
+            };
+            law.step(&starts, &seen, 52.0)
+        };
+        assert_eq!(at(1.37, 0.0), (0.5, 1.37, true));
+        assert!(!at(1.39, 0.0).2 && at(1.39, 0.0).0 < 0.0);
+        let (d, _, goes_on) = at(1.37, 0.1);
+        assert!((d - 0.45).abs() < 1e-6 && !goes_on);
+        // Nothing came back: what r was says nothing new.
+        let silence = Seen {
+            mean: None,
+            newest: 4.0,
+            elapsed: 12.0,
+            nacks: 0.0,
+        };
+        near(law.step(&sixteenth, &silence, 52.0).0, -0.3);
+        // A residual is added; w stays within its bounds.
+        let mut state = sixteenth;
+        law.decide(&mut state, &silence, 0.2, &path);
+        near(state.w, libm::exp(-0.1) / 16.0);
+        law.decide(&mut state, &silence, 50.0, &path);
+        near(state.w, 1.5);
+    }
+
+    #[test]
+    fn pairs_are_blended_by_packets_per_round_trip() {
+        let law = law(&[("t0", 1.1), ("t0-few", 1.3), ("rho", 0.2), ("rho-few", 0.6)]).unwrap();
+        // As many packets as 1, and 3.
+        near(law.coefficients(1.0 / 52.0, 52.0).t0, 1.2);
+        near(law.coefficients(3.0 / 52.0, 52.0).rho, 0.3);
+    }
+
+    /// A flow that is alone far below its share finds the line within some hundred round trips.
+    #[test]
+    fn a_slow_flow_comes_back() {
+        let (law, path) = (law(&[]).unwrap(), star_path());
+        let mut state = State {
+            w: SHARES.0,
+            before: None,
+            starts: false,
+        };
+        let mut elapsed = 0.0;
+        while state.w < 0.9 {
+            let wait = (1.0 / (state.w * path.bdp_packets())).max(1.0);
+            elapsed += wait;
+            let seen = Seen {
+                mean: Some(1.0),
+                newest: 1.0,
+                elapsed: wait,
+                nacks: 0.0,
+            };
+            law.decide(&mut state, &seen, 0.0, &path);
+        }
+        // The first packet alone takes 2^18 / 52 of them.
+        assert!(elapsed < 3.0 * 5041.0, "{elapsed}");
+    }
+
+    #[test]
+    fn a_law_with_other_numbers_is_refused() {
+        let error = Law::new(&[1.0; 3]).unwrap_err();
+        assert_eq!(error, format!("a rate law has {COUNT} numbers; found 3"));
+        assert_eq!(
+            law(&[("umax-few", 0.9)]).unwrap_err(),
+            "`umax-few` is 0.9; expected 0.01 to 0.7"
+        );
+        assert!(law(&[("umax", f32::NAN)]).is_err());
+        for coefficient in COEFFICIENTS {
+            let (low, high) = coefficient.range;
+            assert!(law(&[(coefficient.name, low as f32), ("kt", 0.2)]).is_ok());
+            assert!(law(&[(coefficient.name, high as f32), ("kt", 0.2)]).is_ok());
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Direct search for a rate law ([`paceline_congestion::decc::law`]), or for Swift's parameters, in the simulator.
+//!
+//! 1. For each generation networks are drawn (`network.rs`), from few flows to many. All candidates of a generation run in
+//!    the same ones; the next generation has others, so nothing is learned by heart.
+//! 2. A candidate costs the mean square root of what its runs cost (`cost.rs`), squared. CMA-ES (`cma.rs`) moves to the better half.
+//! 3. Every few generations the middle of the search runs in networks of its own seeds, and the best there is kept.
+//!
+//! The same options give the same values, bit for bit, on any number of threads, also if the search was stopped and goes on
+//! from its checkpoint.
+
+mod cma;
+mod cost;
+mod files;
+mod network;
+mod subject;
+
+use paceline_congestion::learned::model::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
+use paceline_congestion::registry::SchemeConfig;
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_lab::run::{Control, side_by_side};
+use serde::{Deserialize, Serialize};
+
+pub use cost::Measured;
+pub use network::{Network, Shape};
+pub use subject::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, law_of, oracle};
+
+use crate::Error;
+use crate::checkpoint::Checkpoints;
+use crate::course::{SELECTION, TRAINING};
+use crate::write::ModelFiles;
+use cma::Cma;
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// For what.
+    pub subject: Subject,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// Generations.
+    pub generations: u32,
+    /// Candidates of each.
+    pub candidates: usize,
+    /// Generations between two trials.
+    pub trial: u32,
+    /// Networks of a generation and of a trial: the first so many, 0 for all.
+    pub networks: usize,
+    /// Threads; the values do not depend on them.
+    pub threads: usize,
+}
+
+impl Options {
+    /// A whole search.
+    pub const fn new(subject: Subject) -> Self {
+        Self {
+            subject,
+            seed: 1,
+            generations: 60,
+            candidates: 12,
+            trial: 5,
+            networks: 0,
+            threads: 2,
+        }
+    }
+
+    /// One that ends within seconds: it shows that it searches, not where it ends.
+    pub const fn quick(self) -> Self {
+        Self {
+            generations: 4,
+            candidates: 6,
+            trial: 2,
+            networks: 2,
+            ..self
+        }
+    }
+
+    fn first<T>(&self, mut networks: Vec<T>) -> Vec<T> {
+        if self.networks > 0 {
+            networks.truncate(self.networks);
+        }
+        networks
+    }
+}
+
+/// How far the first candidates are from the start, of the length of an axis.
+const SIGMA: f64 = 0.07;
+
+/// How far it is: a generation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Update {
+    /// Generations done.
+    pub generation: u32,
+    /// The cost of the best candidate and of the median, in the networks of this generation.
+    pub best: f64,
+    /// See above.
+    pub median: f64,
+    /// How far candidates are drawn.
+    pub sigma: f64,
+    /// Where there was a trial: of the middle of the search, and of the best middle so far.
+    pub trial: Option<(f64, f64)>,
+}
+
+/// What the search is held against: costs in trials.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lines {
+    /// Flows that know how many they are.
+    pub oracle: f64,
+    /// Swift as it was set by hand.
+    pub by_hand: f64,
+    /// Swift as this search set it ([`SWIFT_SEARCHED`]).
+    pub searched: f64,
+    /// Where the search starts.
+    pub start: f64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// How.
+    pub options: Options,
+    /// The values, in the order of the subject's axes.
+    pub values: Vec<f64>,
+    /// What they are held against.
+    pub lines: Lines,
+    /// What it was told on the way.
+    pub updates: Vec<Update>,
+    /// Whether it was stopped early.
+    pub stopped: bool,
+}
+
+impl Found {
+    /// The cost in trials of what was kept.
+    pub fn best(&self) -> f64 {
+        let trials = self.updates.iter().filter_map(|update| update.trial);
+        trials.fold(self.lines.start, |_, (_, best)| best)
+    }
+}
+
+/// Where a search is between two generations.
+#[derive(Serialize, Deserialize)]
+struct State {
+    search: Cma,
+    generation: u32,
+    best: (f64, Vec<f64>),
+    lines: Lines,
+    updates: Vec<Update>,
+}
+
+/// The name of its checkpoint.
+const NAME: &str = "search";
+
+/// Called before the first generation with what the search is held against, and after each; may stop it.
+pub type Watch<'a> = &'a mut dyn FnMut(&Lines, Option<&Update>) -> Control;
+
+/// Searches, from the checkpoint if there is one.
+///
+/// # Errors
+/// A network cannot be built, or a checkpoint cannot be read or written.
+pub fn search(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> Result<Found, Error> {
+    let subject = options.subject;
+    let trials = trials(options)?;
+    let mut state = match checkpoints.take::<State>(NAME)? {
+        Some(state) => state,
+        None => {
+            let start = subject.start();
+            let lines = lines(options, &trials, &start)?;
+            State {
+                best: (lines.start, subject.values(&start)),
+                search: Cma::new(start, SIGMA),
+                generation: 0,
+                lines,
+                updates: Vec::new(),
+            }
+        }
+    };
+    let mut stopped = watch(&state.lines, None) == Control::Stop;
+    while state.generation < options.generations && !stopped {
+        let update = generation(options, &trials, &mut state)?;
+        stopped = watch(&state.lines, Some(&update)) == Control::Stop;
+        state.updates.push(update);
+        if checkpoints.are_due() || stopped && checkpoints.are_quick() {
+            checkpoints.keep(NAME, &state)?;
+        }
+    }
+    Ok(Found {
+        options: *options,
+        values: state.best.1,
+        lines: state.lines,
+        updates: state.updates,
+        stopped,
+    })
+}
+
+/// Networks with the seeds of their runs.
+type Seeded = Vec<(Network, u64)>;
+
+/// The networks of trials.
+fn trials(options: &Options) -> Result<Seeded, Error> {
+    let networks = options.first(network::selection());
+    let seeds = SELECTION.start + 1000..;
+    Ok(networks.into_iter().zip(seeds).collect())
+}
+
+fn lines(options: &Options, trials: &Seeded, start: &[f64]) -> Result<Lines, Error> {
+    let values = options.subject.values(start);
+    let columns: [Configured<'_>; 4] = [
+        &|network| Ok(oracle(network)),
+        &|network| Subject::Swift.config(&SWIFT_BY_HAND, network),
+        &|network| Subject::Swift.config(&SWIFT_SEARCHED, network),
+        &|network| options.subject.config(&values, network),
+    ];
+    let means = objectives(options, trials, &columns)?;
+    Ok(Lines {
+        oracle: means[0],
+        by_hand: means[1],
+        searched: means[2],
+        start: means[3],
+    })
+}
+
+/// A generation, and a trial where one is due.
+fn generation(options: &Options, trials: &Seeded, state: &mut State) -> Result<Update, Error> {
+    let subject = options.subject;
+    let mut rng = Rng::stream(
+        options.seed,
+        Purpose::Training,
+        (1 << 20) | u64::from(state.generation),
+    );
+    let networks = options.first(network::draw(&mut rng));
+    let seeds = (0..).map(|_| TRAINING.start + rng.below(TRAINING.end - TRAINING.start));
+    let networks: Seeded = networks.into_iter().zip(seeds).collect();
+    let mut rng = Rng::stream(
+        options.seed,
+        Purpose::Training,
+        (2 << 20) | u64::from(state.generation),
+    );
+    let candidates = state.search.draw(options.candidates, &mut rng);
+    let values: Vec<Vec<f64>> = candidates.iter().map(|point| subject.values(point)).collect();
+    let of = |values: &Vec<f64>| {
+        let values = values.clone();
+        move |network: &Network| subject.config(&values, network)
+    };
+    let configs: Vec<_> = values.iter().map(of).collect();
+    let columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
+    let costs = objectives(options, &networks, &columns)?;
+    state.search.learn(&candidates, &costs);
+    state.generation += 1;
+    let mut sorted = costs;
+    sorted.sort_by(f64::total_cmp);
+    let due = state.generation.is_multiple_of(options.trial) || state.generation == options.generations;
+    let trial = match due {
+        true => {
+            let middle = subject.values(state.search.mean());
+            let of_middle = |network: &Network| subject.config(&middle, network);
+            let cost = objectives(options, trials, &[&of_middle])?[0];
+            if cost < state.best.0 {
+                state.best = (cost, middle);
+            }
+            Some((cost, state.best.0))
+        }
+        false => None,
+    };
+    Ok(Update {
+        generation: state.generation,
+        best: sorted[0],
+        median: sorted[sorted.len() / 2],
+        sigma: state.search.sigma(),
+        trial,
+    })
+}
+
+/// Who sends, in a network.
+type Configured<'a> = &'a (dyn Fn(&Network) -> Result<SchemeConfig, Error> + Sync);
+
+/// The cost of each of `columns` over the networks: the square of the mean root of their costs.
+fn objectives(options: &Options, networks: &Seeded, columns: &[Configured<'_>]) -> Result<Vec<f64>, Error> {
+    let inputs = networks.iter().map(|(network, seed)| network.resolve(*seed));
+    let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
+    // The longest runs first: no thread is left with one of them at the end.
+    let runs = networks.len() * columns.len();
+    let each = side_by_side(runs, options.threads, &|place| {
+        let place = runs - 1 - place;
+        let (network, column) = (place / columns.len(), place % columns.len());
+        let config = columns[column](&networks[network].0)?;
+        let measured = Measured::of(&networks[network].0, &inputs[network], config)?;
+        Ok::<f64, Error>(measured.objective())
+    });
+    let mut sums = vec![0.0; columns.len()];
+    for (place, objective) in (0..runs).rev().zip(each) {
+        sums[place % columns.len()] += objective? / networks.len() as f64;
+    }
+    Ok(sums.into_iter().map(|sum| sum * sum).collect())
+}
+
+/// The model of a law that was found.
+///
+/// # Errors
+/// The format refuses.
+pub fn model(name: &str, found: &Found, command: &str) -> Result<ModelFiles, Error> {
+    let options = &found.options;
+    let rounds = found.updates.iter().map(|update| RoundMetrics {
+        round: u64::from(update.generation),
+        loss: update.trial.map_or(update.median, |(middle, _)| middle),
+        ..RoundMetrics::default()
+    });
+    let runs = found.updates.len() as u64 * options.candidates as u64;
+    files::law(name, &found.values, |card| Card {
+        data: Data {
+            pairs: runs,
+            train: runs,
+            sources: vec![DataSource {
+                scenario: "drawn".into(),
+                scheme: "decc".into(),
+                settings: vec![
+                    "rate, delay, buffer, packets, flows, shape and late starts drawn for each generation"
+                        .into(),
+                ],
+                seed: options.seed,
+                fidelity: "exact".into(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                ..DataSource::default()
+            }],
+            ..Data::default()
+        },
+        training: Training {
+            command: command.into(),
+            rounds: found.updates.len() as u64,
+            batch: options.candidates as u64,
+            learning_rate: SIGMA,
+            optimiser: "CMA-ES".into(),
+            loss: "mean root of costs: unused line, latency, unfairness, loss".into(),
+            seed: options.seed,
+            library: "none".into(),
+        },
+        metrics: Metrics {
+            rounds: rounds.collect(),
+            ..Metrics::default()
+        },
+        ..card
+    })
+}
+
+#[cfg(test)]
+mod tests;

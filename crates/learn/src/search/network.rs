@@ -1,0 +1,283 @@
+//! The networks in which candidates are judged: drawn for each generation, or fixed.
+
+use std::fmt::Write as _;
+
+use paceline_kernel::rng::Rng;
+use paceline_scenario::{Overrides, Resolved, load_text};
+
+use crate::Error;
+
+/// A network and its flows, which always have data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Its shape.
+    pub shape: Shape,
+    /// Rate of the hosts' links, in Gbit/s.
+    pub gbps: f64,
+    /// Propagation delay of a link, in us.
+    pub delay_us: f64,
+    /// Payload of a packet, in bytes.
+    pub mtu: u32,
+    /// The switch's buffer, in bytes.
+    pub buffer: u64,
+    /// The share of flows that start when the others have.
+    pub late: f64,
+    /// How long a run lasts when its flows have started: as long as each sends so many packets, where flows are many.
+    pub packets: f64,
+}
+
+/// Who sends to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// So many flows to one host, through one switch.
+    Star(u32),
+    /// So many flows to one host from other racks, through a tree of two levels.
+    LeafSpine(u32),
+    /// All pairs of so many hosts of one switch, each with so many flows.
+    AllToAll(u32, u32),
+    /// The same of 64 hosts in a tree of two levels whose spines carry all that hosts can send.
+    Broadcast(u32),
+}
+
+/// Hosts that send to one, at most.
+const SENDERS: u32 = 32;
+/// First starts are spread over this time.
+const SPREAD_US: f64 = 1000.0;
+/// What data packets, and acknowledgements, have on the wire beside or in place of payload.
+const HEADER: u32 = 48;
+const ACK: f64 = 60.0;
+
+impl Network {
+    /// Of 400 Gbit/s and 1 MB of buffer, as the paper's.
+    pub fn plain(shape: Shape) -> Self {
+        let deep = matches!(shape, Shape::LeafSpine(_) | Shape::Broadcast(_));
+        Self {
+            shape,
+            gbps: 400.0,
+            delay_us: if deep { 1.0 } else { 2.0 },
+            mtu: 1000,
+            buffer: 1_000_000,
+            late: 0.0,
+            packets: 25.0,
+        }
+    }
+
+    /// Flows of a receiver.
+    pub fn flows(&self) -> u32 {
+        match self.shape {
+            Shape::Star(flows) | Shape::LeafSpine(flows) => flows,
+            Shape::AllToAll(hosts, each) => (hosts - 1) * each,
+            Shape::Broadcast(each) => 63 * each,
+        }
+    }
+
+    /// Hosts that receive.
+    pub fn receivers(&self) -> u32 {
+        match self.shape {
+            Shape::Star(_) | Shape::LeafSpine(_) => 1,
+            Shape::AllToAll(hosts, _) => hosts,
+            Shape::Broadcast(_) => 64,
+        }
+    }
+
+    /// Links of a path.
+    fn links(&self) -> f64 {
+        match self.shape {
+            Shape::Star(_) | Shape::AllToAll(..) => 2.0,
+            Shape::LeafSpine(_) | Shape::Broadcast(_) => 4.0,
+        }
+    }
+
+    /// Time of a full packet on a host's link, in us.
+    fn wire_us(&self) -> f64 {
+        f64::from(self.mtu + HEADER) * 8.0 / (self.gbps * 1000.0)
+    }
+
+    /// One way through the empty network, in us.
+    pub fn empty_us(&self) -> f64 {
+        let wires = match self.shape {
+            // Two of the four links are four times as fast.
+            Shape::Broadcast(_) => 2.5,
+            _ => self.links(),
+        };
+        self.links() * self.delay_us + wires * self.wire_us()
+    }
+
+    /// The empty network's round trip as senders know it: propagation there and back, and a payload on each link.
+    pub fn base_us(&self) -> f64 {
+        let payload = f64::from(self.mtu) / f64::from(self.mtu + HEADER);
+        let wires = self.empty_us() - self.links() * self.delay_us;
+        2.0 * self.links() * self.delay_us + payload * wires
+    }
+
+    /// Payload that a receiver's link carries in a second, in bytes, if it carries nothing else.
+    pub fn payload_per_s(&self) -> f64 {
+        self.gbps * 1e9 / 8.0 * f64::from(self.mtu) / f64::from(self.mtu + HEADER)
+    }
+
+    /// The share of a link that is left to data: hosts that send and receive acknowledge on the same link.
+    pub fn data_share(&self) -> f64 {
+        match self.shape {
+            Shape::Star(_) | Shape::LeafSpine(_) => 1.0,
+            Shape::AllToAll(..) | Shape::Broadcast(_) => {
+                let packet = f64::from(self.mtu + HEADER);
+                packet / (packet + ACK)
+            }
+        }
+    }
+
+    /// How long a run is, in us. All flows have started at half of it, and had some time to settle: they decide once
+    /// per round trip, or once per packet where that is longer.
+    pub fn duration_us(&self) -> f64 {
+        let spreads = if self.late > 0.0 { 2.0 } else { 1.0 };
+        let packets = f64::from(self.flows()) * self.wire_us();
+        2.0 * spreads * SPREAD_US + (120.0 * self.empty_us()).max(self.packets * packets)
+    }
+
+    /// The scenario; its scheme is replaced by what is judged.
+    pub fn scenario(&self) -> String {
+        let mut text = format!(
+            "name = \"drawn\"\nduration = \"{}ns\"\n\n[topology.{}]\n",
+            (1000.0 * self.duration_us()) as u64,
+            match self.shape {
+                Shape::Star(_) | Shape::AllToAll(..) => "star",
+                Shape::LeafSpine(_) | Shape::Broadcast(_) => "leaf-spine",
+            }
+        );
+        let mut put = |line: String| {
+            let _ = writeln!(text, "{line}");
+        };
+        let rounds = match self.shape {
+            Shape::Star(flows) | Shape::LeafSpine(flows) => flows.div_ceil(SENDERS),
+            Shape::AllToAll(_, each) | Shape::Broadcast(each) => each,
+        };
+        let (hosts, senders, receivers): (u32, Vec<u32>, Vec<u32>) = match self.shape {
+            Shape::Star(flows) => {
+                let senders = flows.div_ceil(rounds);
+                (senders + 1, (1..=senders).collect(), vec![senders + 1])
+            }
+            // Racks of 16: hosts 32 to 63 are in two others than host 0.
+            Shape::LeafSpine(flows) => (64, (32..32 + flows.div_ceil(rounds)).collect(), vec![0]),
+            Shape::AllToAll(hosts, _) => (hosts, (1..=hosts).collect(), (1..=hosts).collect()),
+            Shape::Broadcast(_) => (64, (0..64).collect(), (0..64).collect()),
+        };
+        match self.shape {
+            Shape::Star(_) | Shape::AllToAll(..) => put(format!("hosts = {hosts}")),
+            Shape::LeafSpine(_) => put("leaves = 4\nspines = 4\nhosts-per-leaf = 16".to_string()),
+            Shape::Broadcast(_) => put(format!(
+                "leaves = 4\nspines = 4\nhosts-per-leaf = 16\nspine-rate = \"{}Gbps\"",
+                4.0 * self.gbps
+            )),
+        }
+        put(format!(
+            "rate = \"{}Gbps\"\ndelay = \"{}ns\"",
+            self.gbps,
+            (1000.0 * self.delay_us) as u64
+        ));
+        let late = ((f64::from(rounds) * self.late) as u32).min(rounds - 1);
+        for receiver in receivers {
+            let senders: Vec<u32> = senders.iter().copied().filter(|&host| host != receiver).collect();
+            for (label, rounds, start_us) in [("first", rounds - late, 0.0), ("late", late, SPREAD_US)] {
+                if rounds > 0 {
+                    put(format!(
+                        "\n[[workload]]\nlabel = \"{label}-{receiver}\"\nincast = {{ senders = {senders:?}, receiver = \
+                         {receiver}, rounds = {rounds}, period = \"0s\", start = \"{}ns\", size = \"1TB\" }}\n\
+                         start-jitter = \"{SPREAD_US}us\"",
+                        (1000.0 * start_us) as u64
+                    ));
+                }
+            }
+        }
+        put(format!(
+            "\n[network]\nmtu = \"{}B\"\nbuffer = \"{}B\"\nreserve = \"0B\"\nflow_control = \"none\"\nrecovery = \
+             \"irn\"\n\n[cc]\nscheme = \"none\"\n\n[record]\nlatency = true\naccounts = \"off\"",
+            self.mtu, self.buffer
+        ));
+        text
+    }
+
+    /// The scenario, resolved.
+    ///
+    /// # Errors
+    /// There is no such network.
+    pub fn resolve(&self, seed: u64) -> Result<Resolved, Error> {
+        let overrides = Overrides {
+            seed: Some(seed),
+            ..Overrides::default()
+        };
+        load_text("drawn", &self.scenario(), &overrides).map_err(|error| Error::Options(error.to_string()))
+    }
+}
+
+/// Of numbers that differ by orders of magnitude.
+fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
+    low * libm::exp2(rng.next_f64() * libm::log2(high / low))
+}
+
+/// The fewest and the most flows to one host, of each network of a draw.
+const FLOWS: [(f64, f64); 5] = [
+    (2.0, 8.0),
+    (8.0, 64.0),
+    (64.0, 512.0),
+    (512.0, 2048.0),
+    (2048.0, 8192.0),
+];
+
+/// The networks of a generation: few flows to many, and all pairs of a few hosts.
+pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
+    let mut one = |place: usize| {
+        let gbps = [100.0, 200.0, 400.0, 400.0][rng.below(4) as usize];
+        let flows = FLOWS.get(place).map(|&range| between(rng, range).round() as u32);
+        let all = (rng.below(3) as u32 + 3, between(rng, (1.0, 64.0)).round() as u32);
+        let tree = rng.below(4) == 0;
+        let shape = match flows {
+            Some(flows) if tree => Shape::LeafSpine(flows),
+            Some(flows) => Shape::Star(flows),
+            None => Shape::AllToAll(all.0, all.1),
+        };
+        let mut network = Network {
+            gbps,
+            delay_us: between(rng, (1.0, 4.0)) / if tree && flows.is_some() { 2.0 } else { 1.0 },
+            mtu: if rng.below(5) < 2 { 4000 } else { 1000 },
+            ..Network::plain(shape)
+        };
+        let product = 2.0 * network.empty_us() * network.gbps * 1000.0 / 8.0;
+        let products = match rng.below(4) {
+            0 => between(rng, (1.5, 4.0)),
+            1 => between(rng, (10.0, 100.0)),
+            _ => 2.5,
+        };
+        network.buffer = (products * product).max(30.0 * f64::from(network.mtu)) as u64;
+        network.late = if rng.below(3) == 0 { 0.5 } else { 0.0 };
+        network
+    };
+    (0..=FLOWS.len()).map(&mut one).collect()
+}
+
+/// The networks by which candidates are chosen: the same ones each time.
+pub(crate) fn selection() -> Vec<Network> {
+    let star = |flows| Network::plain(Shape::Star(flows));
+    let deep = Network {
+        gbps: 100.0,
+        buffer: 10_000_000,
+        ..star(2048)
+    };
+    let wide = Network {
+        delay_us: 4.0,
+        mtu: 4000,
+        ..star(512)
+    };
+    let tree = Network::plain(Shape::LeafSpine(256));
+    let pairs = Network::plain(Shape::AllToAll(4, 16));
+    vec![
+        star(2),
+        star(32),
+        star(256),
+        star(2048),
+        star(8192),
+        deep,
+        wide,
+        tree,
+        pairs,
+    ]
+}
