@@ -51,6 +51,7 @@ impl Switches {
             telemetry: Telemetry::new(int, multi, pint),
             straight,
             plain: straight && !assists.looks_at_packets() && ties.is_none(),
+            hears_arrivals: assists.arrivals || ties.is_some(),
             ties,
             assists,
             mark_rng: (0..marking)

@@ -44,6 +44,8 @@ pub(crate) struct Switches {
     straight: bool,
     /// Whether they may, and nobody looks at what arrives.
     plain: bool,
+    /// Whether anybody wants to hear of each packet that arrives.
+    hears_arrivals: bool,
     /// Where classes are lossy: who loses among packets that arrive at the same instant.
     ties: Option<Box<TieWatch>>,
     /// Streams of the ports' marking decisions.

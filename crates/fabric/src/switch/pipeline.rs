@@ -63,16 +63,30 @@ impl Switches {
         egress: PortId,
         id: PacketId,
     ) -> bool {
-        if let Some(ties) = &mut self.ties {
-            let class = core.packets.get(id).class;
-            if class > STRICT && self.rules.is_lossy(class) {
-                ties.arrives(core.now(), egress, ingress);
-            }
+        if self.hears_arrivals {
+            self.hear_arrival(world, core, ingress, egress, id);
+        }
+        self.straight && !self.assists.is_awake(egress)
+    }
+
+    /// Tells those who want to hear of each packet that arrives: who counts losses at one instant, and halves of schemes.
+    #[inline(never)]
+    fn hear_arrival(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        ingress: PortId,
+        egress: PortId,
+        id: PacketId,
+    ) {
+        let class = core.packets.get(id).class;
+        let lossy = class > STRICT && self.rules.is_lossy(class);
+        if let Some(ties) = self.ties.as_mut().filter(|_| lossy) {
+            ties.arrives(core.now(), egress, ingress);
         }
         if self.assists.arrivals {
             self.arriving(world, core, ingress, egress, id);
         }
-        self.straight && !self.assists.is_awake(egress)
     }
 
     /// Sends a packet that need not wait, if what its ingress has accounts of would be as it was when the packet
