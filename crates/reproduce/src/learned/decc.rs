@@ -92,8 +92,10 @@ const ORACLE: usize = 0;
 const SEARCHED: usize = 2;
 const LAW: usize = 3;
 
-/// What is shown of a run.
-const QUANTITIES: [((&str, &str, usize), fn(&Measured) -> f64); 6] = [
+/// What is shown of a run: its name, unit and decimals, and how it is found.
+type Quantity = ((&'static str, &'static str, usize), fn(&Measured) -> f64);
+
+const QUANTITIES: [Quantity; 6] = [
     (("goodput, of what the links carry", "%", 2), |run| {
         100.0 * run.goodput
     }),
