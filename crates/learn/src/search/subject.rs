@@ -49,8 +49,18 @@ const SWIFT: [Coefficient; 9] = [
 /// to 4 us more for small windows. The rest is its own default, but for windows that may be small.
 pub const SWIFT_BY_HAND: [f64; SWIFT.len()] = [1.11, 0.5, 0.1, 256.0, 1.0, 0.8, 0.5, 0.001, 0.05];
 
-/// Swift as `paceline train swift` sets it, in the same order.
-pub const SWIFT_SEARCHED: [f64; SWIFT.len()] = SWIFT_BY_HAND;
+/// Swift as `paceline train swift --rounds 20` sets it, in the same order.
+pub const SWIFT_SEARCHED: [f64; SWIFT.len()] = [
+    1.0377003042227917,
+    1.0566060722978856,
+    0.005667191412400509,
+    49.2273265935587,
+    0.9664740665950878,
+    0.5029574260780195,
+    0.21015602058221994,
+    0.005763837450408829,
+    0.16863315982655544,
+];
 
 impl Subject {
     /// What may vary.

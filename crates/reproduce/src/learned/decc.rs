@@ -27,9 +27,11 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          not know that can be much better.",
         "Cost: 1 for each point of the line that is not used, 5 for each doubling of the 99th percentile of one-way latency \
          over the empty network's, 1 for each 0.05 of Jain's index below 1, 1 for each point of packets lost.",
-        "`swift, searched` has nine parameters from `paceline train swift`: the same search as the law's, with as many \
-         generations and candidates, in networks drawn in the same way. `swift` was set by hand: a target of 1.11 base round \
-         trips, half a round trip more for small windows, windows down to 1/1000 of a packet, from 1/20 of one.",
+        "`swift, searched` has nine parameters from `paceline train swift --rounds 20`: the same search as the law's, in networks \
+         drawn in the same way, with at least as many generations and as many candidates. `swift` was set by hand: a target of \
+         1.11 base round trips, half a round trip more for small windows, windows down to 1/1000 of a packet, from 1/20 of one.",
+        "With 2 flows a run is too short for Swift: it adds a packet per round trip, and half of the line are 200. Its cost \
+         there is that of its start, and it makes the geometric mean smaller; so the mean without that row is shown, too.",
         "Seeds were neither searched nor chosen with. Shapes of networks were: the search draws trees of two levels, and \
          numbers of flows and rates as here; 64 hosts among themselves it never saw.",
         "Among 64 hosts acknowledgements share links with data: 94.6 % of a link is left.",
@@ -248,6 +250,13 @@ fn ratio(done: &Done, place: usize) -> Option<(f64, f64)> {
     Some((ratio.mean, ratio.hi))
 }
 
+/// The geometric mean of ratios.
+fn mean_ratio(ratios: &[Option<(f64, f64)>]) -> Option<f64> {
+    let all: Option<Vec<(f64, f64)>> = ratios.iter().copied().collect();
+    let logs: f64 = all?.iter().map(|(mean, _)| libm::log(*mean)).sum();
+    Some(libm::exp(logs / ratios.len() as f64))
+}
+
 const BETTER: &str = "asked for before the search";
 const ALL: Criterion = Criterion::property(Tolerance::AtMost(0.6), Source::Us, BETTER);
 const EACH: Criterion = Criterion::property(Tolerance::AtMost(1.05), Source::Us, BETTER);
@@ -265,12 +274,13 @@ fn bars(done: &Done) -> Panel {
     let mut lines = Vec::new();
     let ratios: Vec<Option<(f64, f64)>> = (0..CASES.len()).map(|place| ratio(done, place)).collect();
     let head = ("cost over that of swift, searched", "", 3);
-    let all: Option<Vec<(f64, f64)>> = ratios.iter().copied().collect();
-    let all = all.map(|all| {
-        let logs: f64 = all.iter().map(|(mean, _)| libm::log(*mean)).sum();
-        libm::exp(logs / all.len() as f64)
-    });
+    let all = mean_ratio(&ratios);
     lines.push(Line::shown("all, geometric mean", head, [all]).wanted(0, ALL));
+    lines.push(Line::shown(
+        "all but 2 flows, geometric mean",
+        head,
+        [mean_ratio(&ratios[1..])],
+    ));
     for (case, ratio) in CASES.iter().zip(&ratios) {
         let farther = ratio.map(|(_, farther)| farther);
         let label = format!("{}, farther end of the interval", case.label);
