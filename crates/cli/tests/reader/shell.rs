@@ -36,6 +36,7 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("reproduce all", Shorter::As("reproduce thesis-table6")),
     // 720 runs.
     ("reproduce adpg-grid", Shorter::As("reproduce thesis-table6")),
+    ("reproduce decc-law", Shorter::As("reproduce thesis-table6")),
     ("thesis-table8 hpcc-fct", Shorter::As("thesis-table6")),
     ("thesis-table6 hpcc-fct", Shorter::As("thesis-table6")),
     (
