@@ -7,6 +7,7 @@
 pub mod activation;
 pub mod card;
 pub mod dense;
+mod features;
 pub mod forest;
 pub mod inside;
 pub mod layers;

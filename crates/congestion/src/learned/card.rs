@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::features::{AURORA_FEATURES, DECC_FEATURES, LAW_FEATURES};
 use super::forest::Forest;
 use super::layers::{Layer, Units};
 use super::mlp::{INPUTS, UNITS};
@@ -138,85 +139,6 @@ impl Kind {
         )
     }
 }
-
-/// What a rate law reads: w, and what was counted since the last decision, times in base round trips.
-const LAW_FEATURES: [&str; 7] = [
-    "w[t-1]",
-    "mean RTT",
-    "newest RTT",
-    "r[t-1]",
-    "elapsed",
-    "nacks / acks",
-    "silence",
-];
-
-/// What DECC's network reads: of each of the last five round trips.
-const DECC_FEATURES: [&str; crate::decc::features::INPUTS] = [
-    "log2(delivered)[t-4]",
-    "latency[t-4]",
-    "loss[t-4]",
-    "log2(in flight)[t-4]",
-    "log2(rate)[t-4]",
-    "a[t-5]",
-    "log2(delivered)[t-3]",
-    "latency[t-3]",
-    "loss[t-3]",
-    "log2(in flight)[t-3]",
-    "log2(rate)[t-3]",
-    "a[t-4]",
-    "log2(delivered)[t-2]",
-    "latency[t-2]",
-    "loss[t-2]",
-    "log2(in flight)[t-2]",
-    "log2(rate)[t-2]",
-    "a[t-3]",
-    "log2(delivered)[t-1]",
-    "latency[t-1]",
-    "loss[t-1]",
-    "log2(in flight)[t-1]",
-    "log2(rate)[t-1]",
-    "a[t-2]",
-    "log2(delivered)[t]",
-    "latency[t]",
-    "loss[t]",
-    "log2(in flight)[t]",
-    "log2(rate)[t]",
-    "a[t-1]",
-];
-
-/// What Aurora reads: of each of the last ten monitor intervals.
-const AURORA_FEATURES: [&str; crate::aurora::INPUTS] = [
-    "growth[t-9]",
-    "latency[t-9]",
-    "sent[t-9]",
-    "growth[t-8]",
-    "latency[t-8]",
-    "sent[t-8]",
-    "growth[t-7]",
-    "latency[t-7]",
-    "sent[t-7]",
-    "growth[t-6]",
-    "latency[t-6]",
-    "sent[t-6]",
-    "growth[t-5]",
-    "latency[t-5]",
-    "sent[t-5]",
-    "growth[t-4]",
-    "latency[t-4]",
-    "sent[t-4]",
-    "growth[t-3]",
-    "latency[t-3]",
-    "sent[t-3]",
-    "growth[t-2]",
-    "latency[t-2]",
-    "sent[t-2]",
-    "growth[t-1]",
-    "latency[t-1]",
-    "sent[t-1]",
-    "growth[t]",
-    "latency[t]",
-    "sent[t]",
-];
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
