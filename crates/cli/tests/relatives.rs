@@ -43,7 +43,7 @@ fn whose_a_configuration_is_is_said_and_written() {
         "sweep",
         config,
         "--input-format=ns3-rdma",
-        "--over=seed=1,2",
+        "--over=network.buffer=8MB,9MB",
         "--duration=2.0001s",
         "--out=s",
     ];

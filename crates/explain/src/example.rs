@@ -68,21 +68,28 @@ pub(crate) fn model(name: &str) -> String {
 /// no parameter.
 pub fn setting(scheme: &Scheme) -> Option<String> {
     let docs = (scheme.params)();
-    let numbers = docs
-        .iter()
-        .flat_map(|doc| numbers(doc).map(move |value| (doc, value)));
+    // What a bound is rarely decides in a small run.
+    let is_bound = |doc: &&ParamDoc| doc.name.starts_with("min-");
+    let bounds = docs.iter().filter(is_bound).flat_map(with_numbers);
+    let numbers = docs.iter().filter(|doc| !is_bound(doc)).flat_map(with_numbers);
     let names = docs
         .iter()
         .flat_map(|doc| names(doc).map(move |value| (doc, value)));
-    let zeros = docs
-        .iter()
-        .filter(|doc| doc.default == "0")
-        .map(|doc| (doc, "8".to_string()));
+    let zeros = docs.iter().filter_map(|doc| match doc.default.as_str() {
+        "0" => Some((doc, "8".to_string())),
+        "0ps" => Some((doc, "8us".to_string())),
+        _ => None,
+    });
     numbers
         .chain(names)
         .chain(zeros)
+        .chain(bounds)
         .map(|(doc, value)| format!("cc.{}.{}={value}", scheme.name, doc.name))
         .find(|set| fits(scheme, set))
+}
+
+fn with_numbers(doc: &ParamDoc) -> impl Iterator<Item = (&ParamDoc, String)> {
+    numbers(doc).map(move |value| (doc, value))
 }
 
 /// Whether a run takes it.

@@ -278,13 +278,18 @@ pub(crate) struct Floats(pub(crate) Vec<f32>);
 impl Floats {
     /// As many as `count`, or what is wrong.
     pub(crate) fn expect(self, count: usize) -> Result<Vec<f32>, Error> {
-        match self.0.len() == count {
-            true => Ok(self.0),
-            false => Err(Error::Options(format!(
-                "a checkpoint has {} numbers where {count} are expected",
-                self.0.len()
-            ))),
-        }
+        expect_length(self.0.len(), count)?;
+        Ok(self.0)
+    }
+}
+
+/// Whether a checkpoint has as many numbers, or parts, as are expected somewhere.
+pub(crate) fn expect_length(found: usize, expected: usize) -> Result<(), Error> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(Error::Options(format!(
+            "a checkpoint has {found} numbers where {expected} are expected"
+        ))),
     }
 }
 

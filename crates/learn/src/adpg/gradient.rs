@@ -120,6 +120,11 @@ impl Adam {
         }
     }
 
+    /// How many weights it knows, of each kind of mean.
+    pub(super) fn lengths(&self) -> [usize; 2] {
+        [self.mean.len(), self.square.len()]
+    }
+
     /// The weights after a step down `slope`, whose components are cut at `clip`.
     pub fn step(&mut self, policy: &Mlp, slope: &[f64], clip: f64) -> Mlp {
         self.steps += 1;

@@ -26,7 +26,7 @@ use paceline_scenario::Overrides;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::checkpoint::{Actions, Checkpoints, Floats};
+use crate::checkpoint::{Actions, Checkpoints, Floats, expect_length};
 use crate::rng::Stream;
 pub use gradient::{Adam, Window, gradient};
 pub use model::files;
@@ -224,7 +224,12 @@ pub fn train(
     let mut adam = Adam::new(policy.weights().count(), options.learning_rate);
     let (mut updates, mut stopped) = (Vec::new(), false);
     if let Some(state) = checkpoints.take::<State>(NAME)? {
-        policy = Mlp::of(state.policy.expect(policy.weights().count())?);
+        let count = policy.weights().count();
+        for length in state.adam.lengths() {
+            expect_length(length, count)?;
+        }
+        expect_length(state.drivers.len(), drivers.len())?;
+        policy = Mlp::of(state.policy.expect(count)?);
         (adam, updates) = (state.adam, state.updates);
         for (driver, state) in drivers.iter().zip(state.drivers) {
             let mut driver = driver.lock().unwrap_or_else(PoisonError::into_inner);

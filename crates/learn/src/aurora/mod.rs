@@ -23,7 +23,7 @@ use paceline_lab::run::side_by_side;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::checkpoint::{Checkpoints, Floats};
+use crate::checkpoint::{Checkpoints, Floats, expect_length};
 use crate::course::{Stage, trials};
 use crate::pass::{first, network};
 use crate::ppo::{self, LearnerState, Manner};
@@ -165,6 +165,7 @@ pub fn train(
     let drivers = drivers.collect::<Result<Vec<_>, _>>()?;
     let (mut best, mut updates, mut stopped);
     if let Some(state) = checkpoints.take::<State>(NAME)? {
+        expect_length(state.drivers.len(), drivers.len())?;
         learner.go_on_from(state.learner)?;
         rng = state.rng;
         best = (state.best.0, network(&AURORA, state.best.1)?);

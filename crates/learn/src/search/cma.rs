@@ -63,6 +63,16 @@ impl Constants {
 }
 
 impl Cma {
+    /// Whether all its parts are of a search in so many dimensions.
+    pub(crate) fn fits(&self, dimensions: usize) -> bool {
+        let vectors = [&self.mean, &self.lengths, &self.path_sigma, &self.path_covariance];
+        let matrices = [&self.covariance, &self.vectors];
+        vectors.iter().all(|vector| vector.len() == dimensions)
+            && matrices
+                .iter()
+                .all(|matrix| matrix.len() == dimensions * dimensions)
+    }
+
     /// Around `mean`, with the same deviation in all directions.
     pub(crate) fn new(mean: Vec<f64>, sigma: f64) -> Self {
         let n = mean.len();

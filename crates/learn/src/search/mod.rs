@@ -25,7 +25,7 @@ pub use network::{Network, Shape};
 pub use subject::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, law_of, oracle};
 
 use crate::Error;
-use crate::checkpoint::Checkpoints;
+use crate::checkpoint::{Checkpoints, expect_length};
 use crate::course::{SELECTION, TRAINING};
 use crate::write::ModelFiles;
 use cma::Cma;
@@ -160,7 +160,13 @@ pub fn search(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) ->
     let subject = options.subject;
     let trials = trials(options)?;
     let mut state = match checkpoints.take::<State>(NAME)? {
-        Some(state) => state,
+        Some(state) => {
+            expect_length(state.best.1.len(), subject.values(&subject.start()).len())?;
+            if !state.search.fits(subject.start().len()) {
+                return Err(Error::Options("a checkpoint is of another search".to_string()));
+            }
+            state
+        }
         None => {
             let start = subject.start();
             let lines = lines(options, &trials, &start)?;
