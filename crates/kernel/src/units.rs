@@ -117,6 +117,8 @@ impl Bytes {
     pub const ZERO: Self = Self(0);
     /// More than any amount: used for "no limit".
     pub const MAX: Self = Self(u64::MAX);
+    /// The most that inputs can say: 1000 TB.
+    pub const LARGEST: Self = Self(1_000_000_000_000_000);
 
     /// `n` bytes.
     pub const fn new(n: u64) -> Self {
@@ -129,6 +131,9 @@ impl Bytes {
 }
 
 impl BitRate {
+    /// The most that inputs can say: 1000 Tbit/s.
+    pub const LARGEST: Self = Self(1_000_000_000_000_000);
+
     /// `bps` bits per second.
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)

@@ -28,8 +28,11 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
         .help("run the one who decides again, and save that run: its folder has a decisions.csv, which its scenario names")
         .into());
     }
-    let is_same = fs::read_to_string(folder.join("scenario.toml")).is_ok_and(|text| text == resolved.toml);
-    resolved.warnings = told(recorded.warnings, resolved.warnings, is_same);
+    if !recorded.warnings.is_empty() {
+        let is_same =
+            fs::read_to_string(folder.join("scenario.toml")).is_ok_and(|text| text == resolved.toml);
+        resolved.warnings = told(recorded.warnings, resolved.warnings, is_same);
+    }
     Ok(resolved)
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn parse(
         return Err(diagnostics);
     }
     let mut table = table;
-    let own_fidelity = fidelity(table.get_ref());
+    let own_fidelity = inherited::fidelity(table.get_ref());
     // A gap, so that no place in a setting looks like one in the file.
     let mut start = source.text().len() + GAP;
     for (setting, padded) in settings.iter().zip(&padded) {
@@ -116,7 +116,11 @@ pub(crate) fn parse(
         .map(|what| Warning::new(WarningKind::ReplacedDefaults, what).of_file(source))
         .into_iter()
         .collect();
-    warnings.extend(kept_values(table.get_ref(), own_fidelity.as_ref(), &texts));
+    warnings.extend(inherited::kept_values(
+        table.get_ref(),
+        own_fidelity.as_ref(),
+        &texts,
+    ));
     let parameters = split_schemes(table.get_mut());
     let scenario = Scenario::deserialize(Reader::from(table));
     let scenario = scenario.map_err(|error| schema_problem(&error, &texts))?;
@@ -127,39 +131,6 @@ pub(crate) fn parse(
         sweep,
         warnings,
     })
-}
-
-/// The fidelity that a table names, and where.
-fn fidelity(table: &DeTable<'_>) -> Option<(String, Range<usize>)> {
-    let value = table.get("fidelity")?;
-    Some((value.get_ref().as_str()?.to_string(), value.span()))
-}
-
-/// A file that a run wrote names what its fidelity decides: under another one these values stay.
-fn kept_values(
-    table: &DeTable<'_>,
-    before: Option<&(String, Range<usize>)>,
-    texts: &Texts,
-) -> Option<Warning> {
-    let ((before, place), (now, _)) = (before?, fidelity(table)?);
-    if *before == now || (table.get("quirks").is_none() && table.get("ties").is_none()) {
-        return None;
-    }
-    let quirks = table.get("quirks").and_then(|quirks| quirks.get_ref().as_table());
-    let on = quirks
-        .into_iter()
-        .flatten()
-        .filter(|(_, value)| value.get_ref().as_bool() == Some(true));
-    let on: Vec<&str> = on.map(|(key, _)| key.get_ref().as_ref()).collect();
-    let on = match &on[..] {
-        [] => "none".to_string(),
-        some => some.join(", "),
-    };
-    let text = format!(
-        "the file was for fidelity {before} and names values that {before} decides; they stay under {now}: quirks (on: {on}), \
-         ties, headers, ...; for {now} alone, start from the input that the file was made of"
-    );
-    Some(Warning::new(WarningKind::OtherDefaults, text).at(&texts.at(place.clone())))
 }
 
 /// Reads a text that this program made.

@@ -68,9 +68,9 @@ const RESULTS: [&str; 9] = [
     "status",
 ];
 
+/// The largest flow.
+pub(crate) const SIZE_MAX: u64 = Bytes::LARGEST.get();
 /// The columns that a time can stand in, and its unit there.
-/// The largest flow: a petabyte, as wherever sizes are written.
-pub(crate) const SIZE_MAX: u64 = 1_000_000_000_000_000;
 const STARTS: [(&str, &str); 3] = [("start_ps", "ps"), ("start_us", "us"), ("start_s", "s")];
 const DELAYS: [(&str, &str); 3] = [("delay_ps", "ps"), ("delay_us", "us"), ("delay_s", "s")];
 const WAITS: [(&str, Awaited); 3] = [

@@ -2,24 +2,13 @@
 //!
 //! w is the rate as a share of the line. Rates are in shares of the line and times in base round trips, so one set of
 //! coefficients serves all lines, distances and numbers of flows. A flow with many packets per round trip and one with
-//! far less than one see different things; most coefficients are pairs, and lo blends them:
-//! ```text
-//! lo     = 1 / (1 + w P)                   P packets are a bandwidth-delay product                   (1)
-//! q      = q_many + lo (q_few - q_many)    each coefficient that is a pair                           (2)
-//! r      = mean + last (newest - mean)     round-trip times since the last decision                  (3)
-//! target = t0 - tl log2(min(w, 1)) + ts / sqrt(w) + cw / (8192 w)^pw                                 (4)
-//! r < target:  d = min(umax min((target - r) / (target - 1), 1)^up e^gup, 0.7)                       (5)
-//! otherwise:   d = max(-down (r - target) / r, -dmax)                                                (6)
-//! d      = d - clip(kd (r - r_before), -0.3, 0.3) - kl nacks / acks                                  (7)
-//! nothing came back:  d = -kt                                                                        (8)
-//! until r >= target, or a loss, for the first time:  d = max(d, grow) in (5)                         (9)
-//! w      = w exp(d + residual), from 2^-18 to 1.5                                                    (10)
-//! rate   = rg w / max(r, 1)^rho,   window = max((wcap w P + wadd) packets, 1 packet)                 (11)
-//! ```
-//! with e the time since the last decision, from 1 to 4096 base round trips. The target (4) rises as a flow's rate falls:
-//! so flows that share a queue agree on equal rates, and a flow that fell behind catches up. A flow that starts
-//! grows by (9) to where its target has fallen to the others' r, which is its fair share. The rate (11) depends on w and not
-//! on a window over a round-trip time, which would undo a part of each decision.
+//! far less than one see different things; most coefficients are pairs, which (1) blends. Equations are numbered as on the page
+//! of DECC, in `decc.rs`.
+//!
+//! The target (3) rises as a flow's rate falls: so flows that share a queue agree on equal rates, and a flow that fell
+//! behind catches up. A flow that starts grows by at least `grow` in (4) to where its target has fallen to the others' r,
+//! which is its fair share. The rate (8) depends on w and not on a window over a round-trip time, which would undo a part of
+//! each decision. Of the time e since the last decision 1 to 4096 base round trips count.
 
 use paceline_kernel::{BitRate, Bytes};
 
@@ -63,7 +52,7 @@ macro_rules! coefficients {
         struct Pair { $($pair: f64,)* }
 
         impl Pair {
-            /// Equation (2).
+            /// Equation (1).
             fn blend(many: &Self, few: &Self, lo: f64) -> Self {
                 Self { $($pair: many.$pair + lo * (few.$pair - many.$pair),)* }
             }
@@ -200,7 +189,7 @@ impl Law {
         Pair::blend(&self.many, &self.few, 1.0 / (1.0 + w * packets))
     }
 
-    /// Equation (4).
+    /// Equation (3).
     fn target(&self, q: &Pair, w: f64) -> f64 {
         let alone = libm::pow(8192.0 * w, -self.pw);
         q.t0 - q.tl * libm::log2(w.min(1.0)) + q.ts / libm::sqrt(w) + self.cw * alone
@@ -211,7 +200,7 @@ impl Law {
         self.target(&self.coefficients(w, packets), w)
     }
 
-    /// Equations (1) to (9): what is added to the logarithm of w, and r; and whether the flow starts still.
+    /// Equations (1) to (6): what is added to the logarithm of w, and r; and whether the flow starts still.
     pub fn step(&self, state: &State, seen: &Seen, packets: f64) -> (f64, f64, bool) {
         let q = self.coefficients(state.w, packets);
         let Some(mean) = seen.mean else {
@@ -235,7 +224,7 @@ impl Law {
         )
     }
 
-    /// Equations (10) and (11), with `residual` beside what the law itself adds.
+    /// Equations (7) and (8), with `residual` beside what the law itself adds.
     pub fn decide(&self, state: &mut State, seen: &Seen, residual: f64, path: &PathInfo) -> SendLimits {
         let (d, r, starts) = self.step(state, seen, path.bdp_packets());
         state.starts = starts;
@@ -244,7 +233,7 @@ impl Law {
         self.limits(state.w, r, path)
     }
 
-    /// Equation (11).
+    /// Equation (8).
     pub fn limits(&self, w: f64, r: f64, path: &PathInfo) -> SendLimits {
         let packets = path.bdp_packets();
         let rho = self.coefficients(w, packets).rho;

@@ -60,12 +60,12 @@ const TIME: Kind = Kind {
 const SIZE: Kind = Kind {
     example: "\"64KB\"",
     units: "B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB (powers of 1024)",
-    most: (1_000_000_000_000_000, "1000TB"),
+    most: (Bytes::LARGEST.get(), "1000TB"),
 };
 const RATE: Kind = Kind {
     example: "\"100Gbps\"",
     units: "bps, Kbps, Mbps, Gbps or Tbps",
-    most: (1_000_000_000_000_000, "1000Tbps"),
+    most: (BitRate::LARGEST.as_bps(), "1000Tbps"),
 };
 
 /// Splits `text` into its decimal number (as digits and a power of ten) and its unit.

@@ -47,7 +47,15 @@ const SWIFT: [Coefficient; 9] = [
 
 /// Swift as it was set by hand, in the order of its axes: a target of 9 us where the base round trip is 8.1 us, and up
 /// to 4 us more for small windows. The rest is its own default, but for windows that may be small.
-pub const SWIFT_BY_HAND: [f64; SWIFT.len()] = [1.11, 0.5, 0.1, 256.0, 1.0, 0.8, 0.5, 0.001, 0.05];
+/// From there its search starts.
+pub const SWIFT_BY_HAND: [f64; SWIFT.len()] = {
+    let (mut values, mut place) = ([0.0; SWIFT.len()], 0);
+    while place < values.len() {
+        values[place] = SWIFT[place].start;
+        place += 1;
+    }
+    values
+};
 
 /// Swift as `paceline train swift --rounds 20` sets it, in the same order.
 pub const SWIFT_SEARCHED: [f64; SWIFT.len()] = [

@@ -1,8 +1,13 @@
-//! `[cc.defaults]`: which values of a file that a run wrote came with its scheme. Under another scheme they are that one's
-//! own again.
+//! What a file that a run wrote has of its scheme and its fidelity, under another one. `[cc.defaults]` names the values that
+//! came with the scheme: under another scheme they are that one's own again. Those of the fidelity stay, which is told.
+
+use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+use super::Texts;
+use crate::warning::{Warning, WarningKind};
 
 /// Takes out what came with a scheme that is not the one that is to run, but for what settings say: these stand beyond
 /// `end`, where the file ends. Says what it took out.
@@ -53,4 +58,37 @@ fn take(table: &mut DeTable<'_>, path: &[&str], end: usize) {
     if stays {
         table.insert(key, value);
     }
+}
+
+/// The fidelity that a table names, and where.
+pub(super) fn fidelity(table: &DeTable<'_>) -> Option<(String, Range<usize>)> {
+    let value = table.get("fidelity")?;
+    Some((value.get_ref().as_str()?.to_string(), value.span()))
+}
+
+/// A file that a run wrote names what its fidelity decides: under another one these values stay.
+pub(super) fn kept_values(
+    table: &DeTable<'_>,
+    before: Option<&(String, Range<usize>)>,
+    texts: &Texts,
+) -> Option<Warning> {
+    let ((before, place), (now, _)) = (before?, fidelity(table)?);
+    if *before == now || (table.get("quirks").is_none() && table.get("ties").is_none()) {
+        return None;
+    }
+    let quirks = table.get("quirks").and_then(|quirks| quirks.get_ref().as_table());
+    let on = quirks
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| value.get_ref().as_bool() == Some(true));
+    let on: Vec<&str> = on.map(|(key, _)| key.get_ref().as_ref()).collect();
+    let on = match &on[..] {
+        [] => "none".to_string(),
+        some => some.join(", "),
+    };
+    let text = format!(
+        "the file was for fidelity {before} and names values that {before} decides; they stay under {now}: quirks (on: {on}), \
+         ties, headers, ...; for {now} alone, start from the input that the file was made of"
+    );
+    Some(Warning::new(WarningKind::OtherDefaults, text).at(&texts.at(place.clone())))
 }

@@ -8,7 +8,7 @@ use crate::schema::Fidelity;
 use super::tokens::{Read, Unreadable};
 
 /// The fastest rate that a scenario can have.
-pub(super) const BPS_MAX: u64 = 1_000_000_000_000_000;
+pub(super) const BPS_MAX: u64 = BitRate::LARGEST.as_bps();
 
 /// Splits a text into its number and its unit.
 fn split<'a>(text: &'a str, number: &str) -> (&'a str, &'a str) {

@@ -29,36 +29,61 @@ pub(super) struct Policy {
     pub(super) stopped: bool,
 }
 
-/// Writes and shows it; of one that was stopped its checkpoint stays beside it.
+/// Writes and shows a policy.
 pub(super) fn finish(policy: &Policy, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
-    let _kept = kept.unless_whole();
-    let folder = checkpoints.results(&args.folder(), args.force)?;
-    for (end, bytes) in [
-        ("safetensors", &policy.files.weights),
-        ("json", &policy.files.card),
-    ] {
-        let path = format!("{}.{end}", policy.name);
-        folder.write(Path::new(&path), |out| out.write_all(bytes))?;
-    }
-    if policy.stopped {
-        checkpoints.carry(&folder)?;
-    }
-    write_json(&folder, &policy.record)?;
-    if let Some(page) = &policy.page {
-        write_page(&folder, page)?;
-    }
-    folder.commit()?;
-    if args.say.json {
-        output::print_json(&policy.record)?;
-    } else if !args.say.quiet {
-        output::print(&format!(
+    let left = Left {
+        files: &[
+            (format!("{}.safetensors", policy.name), &policy.files.weights),
+            (format!("{}.json", policy.name), &policy.files.card),
+        ],
+        record: &policy.record,
+        page: policy.page.as_deref(),
+        told: &format!(
             "{}a run uses it with\n  --scheme {scheme} --set cc.{scheme}.model={}\n",
             policy.told,
             args.folder().join(&policy.name).display(),
             scheme = policy.scheme
-        ))?;
+        ),
+        stopped: policy.stopped,
+    };
+    leave(&left, args, checkpoints, kept)
+}
+
+/// What a training leaves.
+pub(super) struct Left<'a> {
+    /// Files that are read again: names and content.
+    pub(super) files: &'a [(String, &'a [u8])],
+    /// `training.json`.
+    pub(super) record: &'a Value,
+    /// `report.html`.
+    pub(super) page: Option<&'a str>,
+    /// What the terminal is told.
+    pub(super) told: &'a str,
+    /// Whether it was stopped early.
+    pub(super) stopped: bool,
+}
+
+/// Writes and shows it; of a training that was stopped its checkpoint stays beside it.
+pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
+    let _kept = kept.unless_whole();
+    let folder = checkpoints.results(&args.folder(), args.force)?;
+    for (name, bytes) in left.files {
+        folder.write(Path::new(name), |out| out.write_all(bytes))?;
     }
-    Ok(match policy.stopped {
+    if left.stopped {
+        checkpoints.carry(&folder)?;
+    }
+    write_json(&folder, left.record)?;
+    if let Some(page) = left.page {
+        write_page(&folder, page)?;
+    }
+    folder.commit()?;
+    if args.say.json {
+        output::print_json(left.record)?;
+    } else if !args.say.quiet {
+        output::print(left.told)?;
+    }
+    Ok(match left.stopped {
         true => Done::Interrupted,
         false => Done::All,
     })

@@ -1,7 +1,5 @@
 //! Searching for DECC's rate law, or for Swift's parameters.
 
-use std::io::Write as _;
-use std::path::Path;
 use std::time::Instant;
 
 use paceline_learn::Checkpoints;
@@ -10,10 +8,9 @@ use paceline_learn::search::{self, Found, Lines, Options, Subject, Update};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
-use super::policy::{self, Policy, finish};
-use crate::commands::folder::{write_json, write_page};
-use crate::failure::{Done, Ended};
-use crate::{interrupt, output};
+use super::policy::{self, Left, Policy, finish, leave};
+use crate::failure::Ended;
+use crate::interrupt;
 
 /// Searches, writes and shows.
 pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
@@ -58,8 +55,20 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
         found.best()
     );
     let told = policy::told(&done, (wall_s, found.stopped), true, args);
+    // What has no model: the values are in `training.json`, too, in base round trips where they are times.
     if subject == Subject::Swift {
-        return settings(&found, (&record, &page), &told, args, checkpoints);
+        let axes = subject.axes().iter().zip(&found.values);
+        let values: String = axes
+            .map(|(axis, value)| format!("{} = {value}\n", axis.name))
+            .collect();
+        let left = Left {
+            files: &[("values.txt".to_string(), values.as_bytes())],
+            record: &record,
+            page: Some(&page),
+            told: &format!("{told}its values are in values.txt\n"),
+            stopped: found.stopped,
+        };
+        return leave(&left, args, checkpoints, kept);
     }
     let policy = Policy {
         scheme: "decc",
@@ -125,36 +134,5 @@ fn record(found: &Found, name: &str, command: &str) -> Value {
         "updates": found.updates,
         "partial": found.stopped,
         "version": env!("CARGO_PKG_VERSION"),
-    })
-}
-
-/// Writes what has no model: the values are in `training.json`, in base round trips where they are times.
-fn settings(
-    found: &Found,
-    (record, page): (&Value, &str),
-    told: &str,
-    args: &TrainArgs,
-    checkpoints: &Checkpoints,
-) -> Ended {
-    let folder = checkpoints.results(&args.folder(), args.force)?;
-    if found.stopped {
-        checkpoints.carry(&folder)?;
-    }
-    write_json(&folder, record)?;
-    write_page(&folder, page)?;
-    folder.write(Path::new("values.txt"), |out| {
-        let axes = found.options.subject.axes().iter().zip(&found.values);
-        axes.into_iter()
-            .try_for_each(|(axis, value)| writeln!(out, "{} = {value}", axis.name))
-    })?;
-    folder.commit()?;
-    if args.say.json {
-        output::print_json(record)?;
-    } else if !args.say.quiet {
-        output::print(&format!("{told}its values are in values.txt\n"))?;
-    }
-    Ok(match found.stopped {
-        true => Done::Interrupted,
-        false => Done::All,
     })
 }
