@@ -8,10 +8,10 @@
 #[cfg(test)]
 extern crate self as paceline_fabric;
 #[cfg(test)]
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 #[cfg(test)]
-#[path = "../tests/networks/lanes.rs"]
+#[path = "../tests/it/networks/lanes.rs"]
 mod common_lanes;
 
 mod core;

@@ -1,5 +1,6 @@
 //! After warm-up, a run allocates nothing per packet.
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -7,7 +7,7 @@
 #![allow(clippy::disallowed_macros, reason = "a test says that it was skipped")]
 
 mod chrome;
-#[path = "../common/mod.rs"]
+#[path = "../it/common/mod.rs"]
 mod common;
 mod controls;
 mod export;

@@ -1,7 +1,7 @@
 //! What a reader types works: every command of the README, of each page of the book, of each command's help and of
 //! what the demo suggests, one after the other in the same folder, as they stand there.
 
-#[path = "../common/mod.rs"]
+#[path = "../it/common/mod.rs"]
 mod common;
 mod guide;
 mod hints;

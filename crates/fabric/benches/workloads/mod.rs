@@ -1,10 +1,10 @@
 //! Networks and traffic to measure the engine with.
 
-#[path = "../../tests/common/mod.rs"]
+#[path = "../../tests/it/common/mod.rs"]
 mod common;
-#[path = "../../tests/networks/infiniband.rs"]
+#[path = "../../tests/it/networks/infiniband.rs"]
 mod infiniband;
-#[path = "../../tests/networks/lanes.rs"]
+#[path = "../../tests/it/networks/lanes.rs"]
 mod lanes;
 
 use std::num::NonZeroU32;

@@ -10,7 +10,7 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved};
 
-use crate::verdict::Verdict;
+use super::verdict::Verdict;
 
 /// The runs that ship with the project.
 pub(crate) fn shipped() -> PathBuf {

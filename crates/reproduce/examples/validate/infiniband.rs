@@ -17,7 +17,7 @@ use paceline_kernel::{Span, Time};
 use paceline_reproduce::step_of_ib_omnet;
 use paceline_scenario::{Overrides, load_shipped};
 
-use crate::verdict::Verdict;
+use super::verdict::Verdict;
 
 /// Hosts of the demo; its switches SW1 and SW2 follow them.
 const HOSTS: u32 = 19;

@@ -15,7 +15,7 @@ use paceline_lab::files::tcd_ns3 as files;
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved};
 
-use crate::verdict::Verdict;
+use super::verdict::Verdict;
 
 /// The runs that ship with the project.
 pub(crate) fn shipped() -> PathBuf {

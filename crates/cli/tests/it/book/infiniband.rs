@@ -1,0 +1,148 @@
+//! A figure of `infiniband-demo`: what the victim, the culprit and the bursts get under credits alone, IBCC and RRCC.
+
+use std::error::Error;
+
+use paceline_fabric::outcome::credits::CreditStep;
+use paceline_fabric::{Outcome, RunSpec, Simulation};
+use paceline_scenario::{Overrides, load_shipped};
+use plotters::prelude::*;
+
+const FILE: &str = "images/scenarios/infiniband-demo.svg";
+const SIZE: (u32, u32) = (760, 470);
+/// From when to when, in ms.
+const SPAN_MS: (f64, f64) = (9.0, 16.0);
+/// Bins of 0.1 ms; a packet in one, in Gbit/s.
+const BINS: usize = 160;
+const PACKET: f64 = 0.163_84;
+
+const CONTROLS: [(&str, &str); 3] = [("none", "credits alone"), ("ibcc", "IBCC"), ("rrcc", "RRCC")];
+const LINES: [(&str, RGBColor); 3] = [
+    ("H1, the victim", RGBColor(0x1f, 0x5f, 0xa8)),
+    ("H2, the culprit", RGBColor(0xc8, 0x55, 0x1b)),
+    ("fifteen bursts", RGBColor(0x8a, 0x8a, 0x8a)),
+];
+
+fn run(control: &str) -> (RunSpec, Outcome) {
+    let set = [
+        format!("network.credits.control={control}"),
+        "network.credits.log=true".into(),
+        "duration=16ms".into(),
+    ];
+    let overrides = Overrides {
+        set: set.to_vec(),
+        ..Overrides::default()
+    };
+    let input = load_shipped("infiniband-demo", &overrides).expect("it ships");
+    let mut simulation = Simulation::new(input.run.clone()).expect("it was resolved");
+    while !simulation.advance(1 << 20).done {}
+    ((*input.run).clone(), simulation.finish())
+}
+
+/// What came of each of the three in each bin, in Gbit/s.
+fn rates(run: &RunSpec, outcome: &Outcome) -> [[f64; BINS]; 3] {
+    let mut rates = [[0.0; BINS]; 3];
+    let trace = outcome.credits.as_ref().map_or(&[][..], |credits| &credits.trace);
+    for event in trace {
+        if let CreditStep::Received { flow, .. } = event.what {
+            let sender = run.flows[flow as usize].src.0.min(2) as usize;
+            let bin = (event.at.as_ps() / 100_000_000) as usize;
+            if let Some(rate) = rates[sender].get_mut(bin) {
+                *rate += PACKET;
+            }
+        }
+    }
+    rates
+}
+
+fn panel(
+    area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+    title: &str,
+    rates: &[[f64; BINS]; 3],
+) -> Result<(), Box<dyn Error>> {
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(4)
+        .margin_left(8)
+        .margin_right(26)
+        .x_label_area_size(24)
+        .y_label_area_size(52)
+        .build_cartesian_2d(SPAN_MS.0..SPAN_MS.1, 0.0..33.0)?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(BLACK.mix(0.08))
+        .y_desc(title)
+        .x_labels(8)
+        .y_labels(5)
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .y_label_formatter(&|y| format!("{y:.0}"))
+        .draw()?;
+    for (values, (_, color)) in rates.iter().zip(LINES) {
+        let bins = values
+            .iter()
+            .enumerate()
+            .map(|(bin, &rate)| (bin as f64 * 0.1, rate));
+        let shown = bins.filter(|(at, _)| (SPAN_MS.0..SPAN_MS.1).contains(at));
+        let steps = shown.flat_map(|(at, rate)| [(at, rate), (at + 0.1, rate)]);
+        chart.draw_series(LineSeries::new(steps, color.stroke_width(1)))?;
+    }
+    Ok(())
+}
+
+fn draw(all: &[[[f64; BINS]; 3]]) -> Result<String, Box<dyn Error>> {
+    let mut text = String::new();
+    {
+        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        root.fill(&WHITE)?;
+        let (names, panels) = root.split_vertically(26);
+        for (place, (name, color)) in (0..).zip(LINES) {
+            let style = ("sans-serif", 14).into_font().color(&color);
+            names.draw(&Text::new(name, (64 + 140 * place, 10), style))?;
+        }
+        for (area, (rates, (_, name))) in panels.split_evenly((3, 1)).iter().zip(all.iter().zip(CONTROLS)) {
+            panel(area, &format!("{name}, Gbit/s"), rates)?;
+        }
+        root.present()?;
+    }
+    Ok(text)
+}
+
+/// While bursts last the victim has 2 of 32 Gbit/s under credits alone and under IBCC, and most of what it had under RRCC.
+#[test]
+fn the_demo_of_infiniband_has_a_figure_of_its_runs() {
+    let runs = CONTROLS.map(|(control, _)| run(control));
+    let all = runs.map(|(run, outcome)| rates(&run, &outcome));
+    let mean = |control: usize, line: usize| all[control][line][105..130].iter().sum::<f64>() / 25.0;
+    assert!(
+        (1.9..2.1).contains(&mean(0, 0)) && (1.9..2.1).contains(&mean(0, 1)),
+        "{}",
+        mean(0, 0)
+    );
+    assert!((1.9..2.1).contains(&mean(1, 0)), "{}", mean(1, 0));
+    assert!(
+        mean(2, 0) > 15.0 && mean(2, 1) < 15.0,
+        "{} {}",
+        mean(2, 0),
+        mean(2, 1)
+    );
+    super::keep(FILE, &draw(&all).unwrap());
+}
+
+/// The flow to the idle host, as the page on credits has it: by service level it pays for its neighbour, by queue pair not.
+#[test]
+fn an_innocent_flow_pays_by_service_level() {
+    let took = |per_sl: bool| {
+        let overrides = Overrides {
+            set: vec![format!("cc.ibcc.per-sl={per_sl}")],
+            ..Overrides::default()
+        };
+        let input = load_shipped("infiniband-service-level", &overrides).expect("it ships");
+        let mut simulation = Simulation::new(input.run.clone()).expect("it was resolved");
+        while !simulation.advance(1 << 20).done {}
+        format!("{:.2}", simulation.finish().flows[0].fct.as_us_f64() / 1e3)
+    };
+    let (alone, shared) = (took(false), took(true));
+    let said = format!("takes {alone} ms by queue pair, {shared} by service level");
+    let page = std::fs::read_to_string(super::book().join("model/credits.md")).unwrap();
+    let words: Vec<&str> = page.split_whitespace().collect();
+    assert!(words.join(" ").contains(&said), "{said}");
+}

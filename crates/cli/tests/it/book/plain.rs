@@ -1,0 +1,135 @@
+//! The README and the pages that are written by hand are plain English, as far as a test can say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::links::prose;
+
+/// Words that the field has better ones for, or that English has plainer ones for.
+const BANNED: &[&str] = &[
+    "anew",
+    "begun",
+    "beside",
+    "besides",
+    "crowd",
+    "culprit",
+    "hangs on",
+    "heed",
+    "heeded",
+    "heeds",
+    "in the place of",
+    "reckon",
+    "reckoned",
+    "standstill",
+    "told",
+    "unheard",
+    "whatever",
+    "what is what",
+    "who trains",
+    "whoever",
+];
+
+/// Words of a sentence.
+const LONGEST: usize = 30;
+
+fn files() -> Vec<PathBuf> {
+    let mut files = vec![
+        super::book().join("../../README.md"),
+        super::book().join("introduction.md"),
+    ];
+    for folder in ["start", "guide", "model", "validation", "findings"] {
+        let entries = fs::read_dir(super::book().join(folder)).unwrap();
+        files.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    files
+}
+
+/// Code and the targets of links are no words.
+fn without_code(line: &str) -> String {
+    let mut kept = String::new();
+    for (i, part) in line.split('`').enumerate() {
+        kept.push_str(if i % 2 == 0 { part } else { "x" });
+    }
+    let mut parts = kept.split("](");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |text, part| {
+        text + part.split_once(')').map_or(part, |(_, rest)| rest)
+    })
+}
+
+/// Paragraphs, points of lists and cells of tables.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for line in prose(text) {
+        let start = line.trim_start();
+        let is_table = start.starts_with('|');
+        let is_new = start.is_empty() || is_table || start.starts_with(['#', '*', '-', '!', '>', '<']);
+        let is_new = is_new
+            || start
+                .split_once(". ")
+                .is_some_and(|(n, _)| n.parse::<u32>().is_ok());
+        if is_new {
+            all.push(String::new());
+        }
+        if is_table {
+            all.extend(start.split('|').map(str::to_string));
+            all.push(String::new());
+        } else if let Some(paragraph) = all.last_mut() {
+            paragraph.push_str(line.trim());
+            paragraph.push('\n');
+        }
+    }
+    all.iter()
+        .map(|text| without_code(&text.replace('\n', " ").replace('*', "")))
+        .collect()
+}
+
+fn complaints(file: &Path, text: &str) -> Vec<String> {
+    let name = file.file_name().unwrap_or_default().display();
+    let mut found = Vec::new();
+    for paragraph in paragraphs(text) {
+        let letters = |c: char| if c.is_alphanumeric() || c == '-' { c } else { ' ' };
+        let plain: String = paragraph.to_lowercase().chars().map(letters).collect();
+        let words = format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" "));
+        let banned = BANNED.iter().filter(|word| words.contains(&format!(" {word} ")));
+        found.extend(banned.map(|word| format!("{name}: `{word}`: {paragraph}")));
+        for sentence in paragraph
+            .split_inclusive(['.', '!', '?', ':', ';'])
+            .fold(Vec::new(), joined)
+        {
+            let count = sentence.split_whitespace().count();
+            if count > LONGEST {
+                found.push(format!("{name}: {count} words: {sentence}"));
+            }
+        }
+    }
+    found
+}
+
+/// A sentence ends only where a space follows: not within `3.5` or a name of a file.
+fn joined(mut all: Vec<String>, part: &str) -> Vec<String> {
+    match all.last_mut() {
+        Some(last) if !part.starts_with(' ') => last.push_str(part),
+        _ => all.push(part.to_string()),
+    }
+    all
+}
+
+#[test]
+fn pages_are_plain_english() {
+    let complaints: Vec<String> = files()
+        .iter()
+        .flat_map(|file| complaints(file, &fs::read_to_string(file).unwrap()))
+        .collect();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+#[test]
+fn complaints_are_made() {
+    let long = "word ".repeat(LONGEST + 1);
+    let text = format!(
+        "It hangs on\nthe seed.\n\n{long}. Short one.\n\n```\nanew {long}\n```\n\n`told` 3.5 [a](b) {long}"
+    );
+    let found = complaints(Path::new("page.md"), &text);
+    assert_eq!(found.len(), 3, "{found:#?}");
+}

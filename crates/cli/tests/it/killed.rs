@@ -1,0 +1,143 @@
+//! A training that is killed goes on with the same command, and comes to the bytes of one that was never stopped.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::common::{TINY, command, files, folder_with, run, stdout};
+
+/// The bytes of all checkpoints that there are.
+fn checkpoints(folder: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(folder.join("unfinished"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let bins = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".bin"));
+    bins.filter_map(|entry| fs::read(entry.path()).ok()).collect()
+}
+
+/// Kills a training (`kill -9`) once its checkpoints have changed so often; whether it was still at work.
+fn kill(path: &Path, words: &[&str], changes: usize) -> bool {
+    let mut command = command(path);
+    command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let (mut seen, mut last) = (0, checkpoints(&path.join("killed")));
+    while seen < changes {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        let now = checkpoints(&path.join("killed"));
+        if now != last && !now.is_empty() {
+            (seen, last) = (seen + 1, now);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    true
+}
+
+fn goes_on(training: &str) {
+    let folder = folder_with("tiny.toml", TINY);
+    let path = folder.path();
+    let words: Vec<&str> = training.split(' ').collect();
+    stdout(path, &[&words[..], &["-q", "--out", "whole"]].concat());
+    let often = ["--out", "killed", "--checkpoint-every", "1ms"];
+    let again = [&words[..], &often].concat();
+    assert!(
+        kill(path, &again, 1),
+        "{training}: it was over before it was killed"
+    );
+    assert!(!path.join("killed/training.json").exists(), "{training}");
+    kill(path, &again, 2);
+    let output = run(path, &again);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{training}: {said}");
+    assert!(
+        said.contains("going on from the checkpoint in killed"),
+        "{training}: {said}"
+    );
+    let (whole, killed) = (files(&path.join("whole")), files(&path.join("killed")));
+    let names = |files: &std::collections::BTreeMap<_, _>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&killed), names(&whole), "{training}");
+    for (name, bytes) in &whole {
+        assert!(killed[name] == *bytes, "{training}: {}", name.display());
+    }
+}
+
+#[test]
+fn predictors() {
+    goes_on("train lstm --scenarios tiny.toml --schemes timely,dctcp --pairs 2000 --rounds 8 --compare");
+}
+
+#[test]
+fn predictors_on_their_own_runs() {
+    goes_on("train gru --scenarios tiny.toml --on-policy 2 --pairs 1000 --rounds 4");
+}
+
+#[test]
+fn gains() {
+    goes_on("train pidnn --scenarios tiny.toml --episodes 5");
+}
+
+#[test]
+fn adpg() {
+    goes_on("train adpg --quick");
+}
+
+#[test]
+fn aurora() {
+    goes_on("train aurora --quick");
+}
+
+#[test]
+fn decc_by_search() {
+    goes_on("train decc --quick");
+}
+
+#[test]
+fn decc_by_gradients() {
+    goes_on("train decc --quick --by td3");
+}
+
+#[test]
+fn decc_by_proximal_optimisation() {
+    goes_on("train decc --quick --by ppo");
+}
+
+#[test]
+fn decc_compressed() {
+    goes_on("train decc --compress decc-clone --quick");
+}
+
+/// Another command does not go on there, and what goes on nowhere is refused.
+#[test]
+fn another_training_is_refused() {
+    let folder = folder_with("tiny.toml", TINY);
+    let path = folder.path();
+    let train = "train pidnn --scenarios tiny.toml --episodes 5 --out killed --checkpoint-every 1ms";
+    let words: Vec<&str> = train.split(' ').collect();
+    assert!(kill(path, &words, 1));
+    let output = run(path, &[&words[..], &["--lag", "2"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("holds an unfinished training by `paceline train pidnn"),
+        "{said}"
+    );
+    // An edited checkpoint is not taken.
+    let bin = path.join("killed/unfinished/pidnn.bin");
+    let mut bytes = fs::read(&bin).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&bin, bytes).unwrap();
+    let output = run(path, &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("was edited"), "{said}");
+    let forced = run(path, &[&words[..], &["--force", "-q"]].concat());
+    assert_eq!(forced.status.code(), Some(0));
+    assert!(!path.join("killed/unfinished").exists());
+}

@@ -1,0 +1,224 @@
+//! Figures: what is drawn is what the folders hold.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{SMALL, folder_with, said, stdout};
+use paceline_lab::files::{QUEUE, RunData, Series};
+
+/// Rows of a table without its head: the curve's name, and numbers.
+fn rows(file: &Path) -> Vec<(String, Vec<f64>)> {
+    let text = fs::read_to_string(file).unwrap();
+    let row = |line: &str| {
+        let mut cells = line.split(',');
+        let name = cells.next().unwrap().to_string();
+        (name, cells.filter_map(|cell| cell.parse().ok()).collect())
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+/// A column of a run's `flows.csv`.
+fn flows(run: &Path, column: &str) -> Vec<f64> {
+    let text = fs::read_to_string(run.join("flows.csv")).unwrap();
+    let place = text
+        .lines()
+        .next()
+        .unwrap()
+        .split(',')
+        .position(|name| name == column);
+    let cell = |line: &str| line.split(',').nth(place.unwrap()).unwrap().parse::<f64>();
+    text.lines().skip(1).map(|line| cell(line).unwrap()).collect()
+}
+
+/// Two schemes, four flows of two sizes.
+fn compared() -> tempfile::TempDir {
+    let folder = folder_with(
+        "small.toml",
+        SMALL.replace("hosts = 3", "hosts = 5").replace(
+            r#"fan-in = 2, receiver = 3, size = "100KB""#,
+            r#"fan-in = 4, receiver = 5, sizes = ["50KB", "50KB", "200KB", "200KB"]"#,
+        ),
+    );
+    stdout(
+        folder.path(),
+        &[
+            "compare",
+            "small.toml",
+            "--schemes",
+            "hpcc,dctcp",
+            "--out",
+            "two",
+            "-q",
+        ],
+    );
+    folder
+}
+
+#[test]
+fn distributions_are_those_of_the_flows() {
+    let folder = compared();
+    let path = folder.path();
+    for (what, column, unit) in [("fct-cdf", "fct_ps", 1e6), ("slowdown-cdf", "slowdown", 1.0)] {
+        stdout(path, &["plot", "two", "--what", what, "-o", "t.csv"]);
+        let rows = rows(&path.join("t.csv"));
+        for scheme in ["hpcc", "dctcp"] {
+            let mut values = flows(&path.join("two").join(scheme), column);
+            values.sort_by(f64::total_cmp);
+            let expected: Vec<Vec<f64>> = (1..)
+                .zip(&values)
+                .map(|(rank, value)| vec![value / unit, f64::from(rank) / values.len() as f64 * 100.0])
+                .collect();
+            let drawn: Vec<Vec<f64>> = rows
+                .iter()
+                .filter(|(name, _)| name == scheme)
+                .map(|(_, row)| row.clone())
+                .collect();
+            assert_eq!(drawn, expected, "{what} of {scheme}");
+        }
+    }
+}
+
+#[test]
+fn slowdowns_by_size_are_percentiles_of_the_flows() {
+    let folder = compared();
+    let path = folder.path();
+    stdout(path, &["plot", "two/hpcc", "--what", "slowdown", "-o", "t.csv"]);
+    let run = path.join("two/hpcc");
+    let (sizes, slowdowns) = (flows(&run, "size_bytes"), flows(&run, "slowdown"));
+    let rows = rows(&path.join("t.csv"));
+    assert_eq!(rows.len(), 6);
+    for size in [50_000.0, 200_000.0] {
+        let pairs = sizes.iter().zip(&slowdowns).filter(|(of, _)| **of == size);
+        let mut two: Vec<f64> = pairs.map(|(_, slowdown)| *slowdown).collect();
+        two.sort_by(f64::total_cmp);
+        for (name, p) in [
+            ("median", 0.5),
+            ("95th percentile", 0.95),
+            ("99th percentile", 0.99),
+        ] {
+            let expected = two[0] + (two[1] - two[0]) * p;
+            let drawn = rows
+                .iter()
+                .find(|(of, row)| of == name && row[0] == size)
+                .unwrap();
+            assert!(
+                (drawn.1[1] - expected).abs() < 1e-9,
+                "{name} {size}: {drawn:?} {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn queues_are_those_that_were_recorded_and_pictures_have_their_points() {
+    let folder = compared();
+    let path = folder.path();
+    for file in ["q.csv", "q.svg", "q.pdf"] {
+        stdout(path, &["plot", "two/hpcc", "--what", "queue", "-o", file]);
+    }
+    let rows = rows(&path.join("q.csv"));
+    let data = RunData::read(&path.join("two/hpcc")).unwrap();
+    let filled = |series: &&Series| series.metric == QUEUE && series.points.iter().any(|point| point.1 > 0.0);
+    let queues: Vec<&Series> = data.series.iter().filter(filled).collect();
+    assert_eq!(queues.len(), 1, "one port is filled");
+    // A row for each change, within the microsecond of its sample.
+    let start = data.flows.rows().map(|flow| flow.start_ps).min().unwrap() as f64 / 1e6;
+    let mut changes = queues[0].points.clone();
+    changes.dedup_by_key(|point| point.1);
+    assert_eq!(rows.len(), changes.len());
+    for (&(at, bytes), (_, row)) in changes.iter().zip(&rows) {
+        assert!((row[1] * 1e3 - bytes).abs() < 1e-6, "{at}: {row:?}, not {bytes}");
+        assert!((row[0] - (at as f64 / 1e6 - start)).abs() <= 1.0, "{at}: {row:?}");
+    }
+    // The longest path of both pictures: two corners for each change but the first, and the end.
+    let corners = 2 * rows.len();
+    let svg = fs::read_to_string(path.join("q.svg")).unwrap();
+    let most = svg
+        .lines()
+        .map(|line| line.matches('L').count() + line.matches('M').count());
+    assert_eq!(most.max(), Some(corners));
+    let pdf = fs::read(path.join("q.pdf")).unwrap();
+    let text = String::from_utf8_lossy(&pdf);
+    let paths = text
+        .split("S\n")
+        .map(|part| part.matches(" l\n").count() + part.matches(" m\n").count());
+    assert_eq!(paths.max(), Some(corners));
+    // Where objects begin is where the table says.
+    let table = text.split("xref\n0 6\n").nth(1).unwrap();
+    for (number, line) in table.lines().skip(1).take(5).enumerate() {
+        let place: usize = line[..10].parse().unwrap();
+        assert!(pdf[place..].starts_with(format!("{} 0 obj", number + 1).as_bytes()));
+    }
+}
+
+#[test]
+fn a_sweeps_figure_has_the_means_of_its_rows() {
+    let folder = folder_with("small.toml", SMALL);
+    let path = folder.path();
+    let over = [
+        "--over",
+        "cc.scheme=hpcc,dctcp",
+        "--over",
+        "topology.star.rate=50Gbps,100Gbps",
+    ];
+    let jitter = [
+        "--set",
+        "workload.0.start-jitter=10us",
+        "--repeats",
+        "3",
+        "--out",
+        "s",
+        "-q",
+    ];
+    stdout(path, &[&["sweep", "small.toml"], &over[..], &jitter[..]].concat());
+    stdout(path, &["plot", "s", "--what", "fct_slowdown.mean", "-o", "s.csv"]);
+    let drawn = rows(&path.join("s.csv"));
+    let results = fs::read_to_string(path.join("s/results.csv")).unwrap();
+    let head: Vec<&str> = results.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| head.iter().position(|known| *known == name).unwrap();
+    let places = ["cc.scheme", "topology.star.rate", "fct_slowdown.mean"].map(column);
+    for (scheme, row) in &drawn {
+        let rate = format!("{}Gbps", row[0]);
+        let of = |line: &&str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            cells[places[0]] == scheme && cells[places[1]] == rate
+        };
+        let values: Vec<f64> = (results.lines().filter(of))
+            .map(|line| line.split(',').nth(places[2]).unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(values.len(), 3);
+        let mean = values.iter().sum::<f64>() / 3.0;
+        assert!((row[1] - mean).abs() < 1e-12, "{row:?} {mean}");
+        assert!(row[2] < mean && mean < row[3], "{row:?}");
+        // The same row in points.csv, which also has the deviation and the count.
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let sd = (squares / 2.0).sqrt();
+        let points = fs::read_to_string(path.join("s/points.csv")).unwrap();
+        let known = format!("{scheme},{rate},fct_slowdown.mean,3,");
+        let line = points.lines().find(|line| line.starts_with(&known)).unwrap();
+        let cells: Vec<f64> = line[known.len()..]
+            .split(',')
+            .map(|cell| cell.parse().unwrap())
+            .collect();
+        assert!((cells[1] - sd).abs() < 1e-12 && cells[2..] == row[2..], "{line}");
+    }
+    assert_eq!(drawn.len(), 4);
+    assert!(path.join("s/points.parquet").is_file());
+}
+
+#[test]
+fn what_cannot_be_drawn_is_said() {
+    let folder = compared();
+    let path = folder.path();
+    let told = |args: &[&str]| {
+        let said = said(path, &[&["plot"], args].concat());
+        assert!(said.contains("exit status: 2"), "{said}");
+        said
+    };
+    assert!(told(&["two", "--what", "queues", "-o", "a.svg"]).contains("did you mean `queue`?"));
+    assert!(told(&["two", "--what", "queue", "-o", "a.png"]).contains(".svg, .pdf or .csv"));
+    assert!(told(&["two", "--what", "pauses", "-o", "a.svg"]).contains("there was no pause"));
+    assert!(told(&["two/hpcc", "--what", "rtt", "-o", "a.svg"]).contains("record.flows=1us"));
+    assert!(told(&["nowhere", "--what", "queue", "-o", "a.svg"]).contains("nowhere"));
+    assert!(!path.join("a.svg").exists());
+}

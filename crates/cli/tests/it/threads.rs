@@ -1,0 +1,223 @@
+//! Runs on many threads: the same bytes, whatever their number; what is said where there is one.
+
+use crate::common;
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::common::{SMALL, assert_same, command, folder_with, interrupt, run, stdout};
+
+/// A leaf-spine with losses and a failure, under two schemes, checked, with everything recorded.
+const LEAVES: &str = r#"
+name = "leaves"
+duration = "1ms"
+check = true
+[topology.leaf-spine]
+leaves = 16
+spines = 3
+hosts-per-leaf = 2
+[[workload]]
+permutation = { size = "20KB" }
+[[workload]]
+incast = { fan-in = 20, receiver = 1, size = "50KB" }
+[[workload]]
+label = "others"
+scheme = "dcqcn"
+permutation = { size = "10KB" }
+[[workload]]
+label = "messages"
+poisson = { sizes = "fb-hadoop", load = 0.2, to = "15us" }
+[network]
+error-rate = 0.001
+buffer = "2MB"
+rto = "200us"
+[[network.failure]]
+link = 34
+at = "4us"
+until = "20us"
+[cc]
+scheme = "hpcc"
+[record]
+queue = "1us"
+queue-dump = "10us"
+ports = "1us"
+flows = "2us"
+rates = "5us"
+rtt-samples = true
+accounts = "all"
+trace = [0, 3, 40]
+pcap = true
+"#;
+
+fn stderr(folder: &Path, args: &[&str]) -> String {
+    let output = run(folder, args);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{args:?}: {text}");
+    text
+}
+
+#[test]
+fn their_number_changes_no_byte() {
+    let folder = folder_with("my.toml", LEAVES);
+    let path = folder.path();
+    let one = stdout(path, &["run", "my.toml", "--out", "1"]);
+    for threads in ["2", "3", "7", "16"] {
+        let args = ["run", "my.toml", "--out", threads, "--threads", threads];
+        assert_eq!(stdout(path, &args), one);
+        assert_same(&path.join("1"), &path.join(threads));
+    }
+    // Nor where the scenario says it: a run's folder is about the run, not the machine.
+    let args = ["run", "my.toml", "--out", "set", "--set", "threads=4"];
+    assert_eq!(stdout(path, &args), one);
+    assert_same(&path.join("1"), &path.join("set"));
+    stdout(path, &["run", "7", "--out", "again", "--threads", "5"]);
+    assert_same(&path.join("1"), &path.join("again"));
+}
+
+/// The run falls apart, into as many parts as there are leaves, and this is not an accident of the test.
+#[test]
+fn such_a_run_is_cut() {
+    let folder = folder_with("my.toml", LEAVES);
+    let said = |threads: &str| {
+        let args = ["run", "my.toml", "--force", "--threads", threads];
+        stderr(folder.path(), &args)
+    };
+    assert!(!said("16").contains("thread"));
+    let more = said("17");
+    assert!(
+        more.contains("the run goes on 16 threads: its network can be cut into no more parts"),
+        "{more}"
+    );
+}
+
+/// What cannot be cut runs on one thread and says why, in a line.
+#[test]
+fn one_piece() {
+    let folder = folder_with("my.toml", LEAVES);
+    let path = folder.path();
+    let said = |args: &[&str]| {
+        let args = [&["run", "my.toml", "--force", "--threads", "4"], args].concat();
+        let text = stderr(path, &args);
+        let lines = text.lines().filter(|line| line.contains("one thread"));
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    let ns3 = said(&["--fidelity", "ns3-hpcc", "--set", "check=false"]);
+    assert_eq!(ns3.len(), 1, "{ns3:?}");
+    assert!(ns3[0].starts_with("the run goes on one thread: "), "{ns3:?}");
+    assert_eq!(said(&[]), [""; 0]);
+    assert_eq!(said(&["--fidelity", "ns3-hpcc", "--quiet"]), [""; 0]);
+}
+
+/// A star has one switch: nothing to cut.
+#[test]
+fn one_switch() {
+    let folder = folder_with("my.toml", SMALL);
+    let text = stderr(folder.path(), &["run", "my.toml", "--threads", "2"]);
+    assert!(text.contains("the run goes on one thread: "), "{text}");
+}
+
+#[test]
+fn comparisons_and_sweeps() {
+    let folder = folder_with("my.toml", LEAVES.replace("check = true", ""));
+    let path = folder.path();
+    let compare = |out: &str, args: &[&str]| {
+        let base = ["compare", "my.toml", "--schemes", "hpcc,dctcp", "--out", out];
+        stdout(path, &[&base[..], args].concat())
+    };
+    let one = compare("a", &[]);
+    assert_eq!(compare("b", &["--jobs", "1", "--threads", "3"]), one);
+    assert_same(&path.join("a"), &path.join("b"));
+    let sweep = |out: &str, args: &[&str]| {
+        let over = "cc.scheme=hpcc,dctcp";
+        let base = ["sweep", "my.toml", "--over", over, "--keep", "all", "--out", out];
+        stdout(path, &[&base[..], args].concat())
+    };
+    assert_eq!(sweep("c", &["--jobs", "1", "--threads", "3"]), sweep("d", &[]));
+    // Not the rows of results.parquet, in which the machine's measurements are.
+    assert_same(&path.join("c/runs"), &path.join("d/runs"));
+}
+
+/// Runs of a sweep that cannot be cut: said once, not for each.
+#[test]
+fn sweeps_say_why_runs_are_whole() {
+    let folder = folder_with("my.toml", SMALL);
+    let base = ["sweep", "my.toml", "--over", "cc.scheme=hpcc,dctcp"];
+    let said = |args: &[&str]| {
+        let text = stderr(folder.path(), &[&base[..], args].concat());
+        let lines = text.lines().filter(|line| line.contains("thread"));
+        lines.map(str::to_string).collect::<Vec<_>>()
+    };
+    let lines = said(&["--threads", "2", "--jobs", "1", "--out", "a"]);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].starts_with("runs of this sweep go on one thread: no cut of this network"),
+        "{lines:?}"
+    );
+    assert_eq!(said(&["--out", "b"]), [""; 0]);
+    // Where there are as many runs as cores each has one thread, and that is said once, too.
+    let lines = said(&["--threads", "4096", "--jobs", "2", "--repeats", "2", "--out", "c"]);
+    assert!(lines[0].starts_with("2 runs side by side on "), "{lines:?}");
+}
+
+/// Runs beside others get their share of the cores, and that is said.
+#[test]
+fn runs_come_first() {
+    let folder = folder_with("my.toml", LEAVES);
+    let args = [
+        "compare",
+        "my.toml",
+        "--schemes",
+        "hpcc,dctcp",
+        "--threads",
+        "4096",
+        "--jobs",
+        "2",
+    ];
+    let text = stderr(folder.path(), &args);
+    assert!(text.contains("2 runs side by side on "), "{text}");
+}
+
+/// Ctrl-C ends a run in parts as it does others.
+#[cfg(unix)]
+#[test]
+fn an_interruption_keeps_what_ran() {
+    let long = LEAVES.replace("20KB", "20GB").replace("check = true", "");
+    let folder = folder_with(
+        "long.toml",
+        long.replace("1ms", "10s")
+            .replace("[record]", "[record]\npfc = false"),
+    );
+    let path = folder.path();
+    let mut child = command(path)
+        .args([
+            "run",
+            "long.toml",
+            "--threads",
+            "4",
+            "--set",
+            "record.pcap=false",
+            "--set",
+            "record.trace=[]",
+        ])
+        .args([
+            "--set",
+            "record.queue=off",
+            "--set",
+            "record.rtt-samples=false",
+            "--set",
+            "record.queue-dump=off",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    stderr.read_line(&mut text).unwrap();
+    interrupt(&child);
+    stderr.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
+    let summary = common::json(&path.join("results/leaves-hpcc-1/summary.json"));
+    assert_eq!(summary["status"], "partial");
+}

@@ -1,0 +1,394 @@
+//! Credits as standards have them: traces worked out by hand, and what must hold.
+
+use crate::common;
+use crate::networks::lanes;
+
+use std::num::NonZeroU32;
+
+use crate::common::{add_flow, assert_complete, fcts, run};
+use paceline_fabric::outcome::{PacketKind, TraceKind};
+use paceline_fabric::spec::*;
+use paceline_fabric::{Outcome, Simulation};
+use paceline_kernel::{Bytes, Span};
+
+/// Picoseconds that bytes take at 100 Gbit/s.
+const fn tx(bytes: u64) -> u64 {
+    bytes * 80
+}
+
+const CABLE: u64 = 1_000_000;
+
+/// A packet of 100 bytes over a switch and its acknowledgement: 126 and 30 bytes on each wire.
+#[test]
+fn a_packet_alone_is_stored_and_forwarded() {
+    let mut spec = lanes::star(2, lanes::ib(512));
+    add_flow(&mut spec, 1, 2, 100, 0);
+    let outcome = run(spec);
+    let fct = 2 * (tx(126) + CABLE) + 2 * (tx(30) + CABLE);
+    assert_eq!(outcome.flows[0].fct, Span::from_ps(fct));
+    assert_eq!(outcome.flows[0].ideal, Span::from_ps(fct));
+}
+
+/// The switch sends on once it has read 20 bytes.
+#[test]
+fn a_packet_alone_is_cut_through() {
+    let mut lanes = lanes::ib(512);
+    lanes.forwarding = Forwarding::CutThrough {
+        header: Bytes::new(20),
+    };
+    let mut spec = lanes::star(2, lanes.clone());
+    add_flow(&mut spec, 1, 2, 100, 0);
+    let outcome = run(spec);
+    let fct = (tx(20) + CABLE + tx(126) + CABLE) + (tx(20) + CABLE + tx(30) + CABLE);
+    assert_eq!(outcome.flows[0].fct, Span::from_ps(fct));
+    assert_eq!(outcome.flows[0].ideal, Span::from_ps(fct));
+    // On a wire four times as fast it begins when three quarters are here: it never runs dry.
+    let mut spec = lanes::star(2, lanes);
+    spec.links[1].rate = common::G400;
+    add_flow(&mut spec, 1, 2, 100, 0);
+    let outcome = run(spec);
+    let there = tx(126) + 2 * CABLE;
+    let back = tx(20) / 4 + CABLE + tx(30) + CABLE;
+    assert_eq!(outcome.flows[0].fct, Span::from_ps(there + back));
+    assert_eq!(outcome.flows[0].ideal, Span::from_ps(there + back));
+}
+
+/// When and how long the data packets are that host 1 puts on its wire, in ps and bytes.
+fn sent_by_host_1(outcome: &Outcome) -> Vec<(u64, u32)> {
+    common::traced(outcome, 1, TraceKind::Dequeue)
+        .filter(|event| event.kind == PacketKind::Data)
+        .map(|event| (event.at.as_ps(), event.wire))
+        .collect()
+}
+
+/// Three packets, of which the first has 16 bytes more: 1066, 1050 and 126.
+#[test]
+fn the_first_packet_of_a_message_is_longer() {
+    let mut lanes = lanes::ib(512);
+    lanes.first_header = Bytes::new(16);
+    let mut spec = lanes::star(2, lanes.clone());
+    spec.record.trace_nodes = vec![NodeId(1)];
+    add_flow(&mut spec, 1, 2, 2 * 1024 + 100, 0);
+    let outcome = run(spec);
+    let sent = [(0, 1066), (tx(1066), 1050), (tx(1066 + 1050), 126)];
+    assert_eq!(sent_by_host_1(&outcome), sent);
+    // The switch stores the first, then the others wait for it.
+    let there = tx(1066) + CABLE + tx(1066 + 1050 + 126) + CABLE;
+    let fct = Span::from_ps(there + 2 * (tx(30) + CABLE));
+    assert_eq!((outcome.flows[0].fct, outcome.flows[0].ideal), (fct, fct));
+    // A message of one packet is all first, and so is each of several over one connection.
+    let mut spec = lanes::star(2, lanes);
+    spec.record.trace_nodes = vec![NodeId(1)];
+    (0..2).for_each(|_| add_flow(&mut spec, 1, 2, 1024 + 100, 0));
+    for flow in &mut spec.flows {
+        (flow.connection, flow.sport) = (NonZeroU32::new(1), 10_000);
+    }
+    let outcome = run(spec);
+    let wires: Vec<u32> = sent_by_host_1(&outcome).iter().map(|&(_, wire)| wire).collect();
+    assert_eq!(wires, [1066, 126, 1066, 126]);
+}
+
+/// A first packet that has no room is held back, though others would have: 17 blocks, of which 1050 bytes need all, and
+/// 1066 do too; of 1100 they would be 18.
+#[test]
+fn the_first_packet_needs_its_credits() {
+    let mut lanes = lanes::ib(17);
+    lanes.first_header = Bytes::new(16);
+    let mut spec = lanes::star(2, lanes.clone());
+    add_flow(&mut spec, 1, 2, 1024, 0);
+    assert_complete(&spec, &run(spec.clone()));
+    lanes.first_header = Bytes::new(50);
+    let mut spec = lanes::star(2, lanes);
+    add_flow(&mut spec, 1, 2, 1024, 0);
+    let error = Simulation::new(spec).err().expect("it is refused").to_string();
+    assert!(error.contains("a packet of 1100 bytes takes 18"), "{error}");
+}
+
+/// When flow-control packets of the switch leave towards host 1, and what the sender's next packets wait for.
+#[test]
+fn credits_come_back_once_in_a_period() {
+    // Two packets of 17 blocks each fit: 1024 + 26 bytes, 84 ns.
+    let mut spec = lanes::star(2, lanes::ib(34));
+    spec.record.trace_nodes = vec![NodeId(1)];
+    add_flow(&mut spec, 1, 2, 3 * 1024, 0);
+    let outcome = run(spec.clone());
+    let sent: Vec<u64> = common::traced(&outcome, 1, TraceKind::Dequeue)
+        .filter(|event| event.kind == PacketKind::Data)
+        .map(|event| event.at.as_ps())
+        .collect();
+    // The first two go at once. The switch has let both go long before it looks at 4.096 us; its packet of 8 bytes
+    // takes 640 ps and the cable a microsecond.
+    let update = 4_096_000 + tx(8) + CABLE;
+    assert_eq!(sent, [0, tx(1050), update]);
+    assert_complete(&spec, &outcome);
+    // Ethernet's come when places are free: the first packet has left the switch 1.168 us after it set out.
+    let mut spec = lanes::star(2, lanes::cbfc(34));
+    spec.record.trace_nodes = vec![NodeId(1)];
+    add_flow(&mut spec, 1, 2, 3 * 1024, 0);
+    let outcome = run(spec);
+    let third = common::traced(&outcome, 1, TraceKind::Dequeue)
+        .filter(|event| event.kind == PacketKind::Data)
+        .nth(2)
+        .map(|event| event.at.as_ps());
+    assert_eq!(third, Some(tx(1050) + CABLE + tx(1050) + tx(8) + CABLE));
+}
+
+/// What a sender of full packets gets, in bytes of a period, when it may have so many packets in the switch.
+#[test]
+fn a_buffer_lets_through_what_it_holds_in_a_period() {
+    // Of more than ten the last would come to the host behind the switch after that has looked.
+    for packets in [1, 2, 5, 10] {
+        let mut spec = lanes::star(2, lanes::ib(17 * packets));
+        add_flow(&mut spec, 1, 2, 100 * 1024 * u64::from(packets), 0);
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        // One buffer's worth goes in each period, as long as that is not faster than the line.
+        let periods = Span::from_ps(4_096_000 * 99).as_ns_f64();
+        let took = outcome.flows[0].fct.as_ns_f64();
+        assert!(
+            (periods..periods + 8_000.0).contains(&took),
+            "{packets}: {took} ns, and 99 periods are {periods} ns"
+        );
+    }
+}
+
+/// Ethernet's credits: a sender has the whole line if the buffer holds what comes until the first credit is back, to
+/// one cell.
+#[test]
+fn a_buffer_of_a_round_trip_is_enough_to_a_cell() {
+    // A cell is a packet here: 64 bytes on the wire, 5.12 ns. It is free when it has left the switch.
+    let time = |cells: u32| {
+        let mut spec = lanes::star(2, lanes::cbfc(cells));
+        spec.packet.mtu = Bytes::new(38);
+        // One acknowledgement, at the end: the wire back is free for credits.
+        spec.nic.ack = AckPolicy::EveryPackets(1 << 20);
+        add_flow(&mut spec, 1, 2, 38 * 20_000, 0);
+        run(spec).flows[0].fct.as_ps()
+    };
+    // Cell, cable, cell out, credit of 8 bytes, cable: 2 us and 10.88 ns, in which 392.7 cells begin, so 393.
+    let round_trip: u64 = tx(64) + CABLE + tx(64) + tx(8) + CABLE;
+    let bound = round_trip.div_ceil(tx(64)) as u32;
+    // The acknowledgement goes behind the credit for the last cell.
+    let full = 20_000 * tx(64) + tx(64) + 2 * CABLE + tx(8) + 2 * (tx(30) + CABLE);
+    assert_eq!(time(bound), full);
+    assert_eq!(time(bound + 50), full);
+    // One cell less: a cell in so many round trips.
+    let less = time(bound - 1);
+    let expected = full as f64 * round_trip as f64 / (f64::from(bound - 1) * tx(64) as f64);
+    assert!(
+        (less as f64 / expected - 1.0).abs() < 1e-3,
+        "{less} {expected} {full}"
+    );
+}
+
+/// Four hosts to one: nothing is lost, each has its share.
+#[test]
+fn inputs_share_an_output() {
+    for lanes in [lanes::ib(1024), lanes::cbfc(1024)] {
+        let mut spec = lanes::star(5, lanes);
+        (1..5).for_each(|host| add_flow(&mut spec, host, 5, 2 << 20, 0));
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        assert_eq!(outcome.counters.buffer_drops + outcome.counters.link_drops, 0);
+        assert_eq!(outcome.counters.retransmitted_bytes, 0);
+        let fcts = fcts(&outcome);
+        let (least, most) = (fcts.iter().min().unwrap(), fcts.iter().max().unwrap());
+        assert!((*most as f64 / *least as f64) < 1.01, "{fcts:?}");
+    }
+}
+
+/// Seven hosts to one over credits by event: RRCC and DCQCN hear of it and slow down, nothing is lost, and the port before
+/// the crowded one waits less for credits than without them.
+#[test]
+fn rates_are_controlled_over_credits_by_event() {
+    let waited = |scheme: &str| {
+        let mut spec = lanes::star(8, lanes::cbfc(1024));
+        spec.schemes = vec![common::scheme(scheme)];
+        spec.switch.ecn = vec![EcnCurve {
+            rate: common::G100,
+            kmin: Bytes::new(20_000),
+            kmax: Bytes::new(40_000),
+            pmax: 0.2,
+        }];
+        (1..8).for_each(|host| add_flow(&mut spec, host, 8, 4 << 20, 0));
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        let counters = &outcome.counters;
+        let lost = counters.buffer_drops + counters.link_drops;
+        assert_eq!((lost, counters.retransmitted_bytes), (0, 0), "{scheme}");
+        assert!(counters.notifications > 0, "{scheme}");
+        counters.paused_ps
+    };
+    let alone = waited("none");
+    for scheme in ["rrcc", "dcqcn"] {
+        let controlled = waited(scheme);
+        assert!(controlled * 2 < alone, "{scheme}: {controlled} of {alone} ps");
+    }
+}
+
+/// Two lanes of one output whose weights are 1 to 3: the bytes that go while both have something.
+#[test]
+fn lanes_have_their_weights() {
+    let mut lanes = lanes::cbfc(2048);
+    lanes.buffers = vec![2048, 2048];
+    lanes.lane_of = [0, 0, 0, 0, 1, 1, 1, 1];
+    // 1024 and 3072 bytes: used up with one packet of 1050, and with three.
+    lanes.arbitration.low = vec![(0, 16), (1, 48)];
+    let mut spec = lanes::star(3, lanes);
+    add_flow(&mut spec, 1, 3, 30 << 20, 0);
+    add_flow(&mut spec, 2, 3, 30 << 20, 0);
+    spec.flows[1].class = 5;
+    spec.stop = paceline_kernel::Time::from_ns(1_000_000);
+    let outcome = run(spec);
+    let got = |flow: usize| outcome.flows[flow].delivered.get() as f64;
+    assert!((got(1) / got(0) - 3.0).abs() < 0.02, "{} {}", got(0), got(1));
+}
+
+/// Each lane has a round robin of its own: two at work take turns packet by packet, and so do the two queue pairs of each,
+/// in whatever order these began.
+#[test]
+fn queue_pairs_of_each_lane_take_turns() {
+    for classes in [[3, 3, 5, 5], [3, 5, 3, 5]] {
+        let mut lanes = lanes::cbfc(2048);
+        lanes.buffers = vec![2048, 2048];
+        lanes.lane_of = [0, 0, 0, 0, 1, 1, 1, 1];
+        lanes.arbitration.low = vec![(0, 16), (1, 16)];
+        let mut spec = lanes::star(5, lanes);
+        for (to, class) in (2..).zip(classes) {
+            add_flow(&mut spec, 1, to, 1_000_000, 0);
+            spec.flows.last_mut().unwrap().class = class;
+        }
+        spec.record.trace_nodes = vec![NodeId(1)];
+        spec.stop = paceline_kernel::Time::from_ns(50_000);
+        let outcome = run(spec);
+        let mut sent = [0_u32; 4];
+        common::traced(&outcome, 1, TraceKind::Dequeue)
+            .filter(|event| event.kind == PacketKind::Data)
+            .for_each(|event| sent[event.flow as usize] += 1);
+        let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+        assert!(*least > 100 && most - least <= 1, "{classes:?}: {sent:?}");
+    }
+}
+
+/// Flow-control packets and data that links lose are made good.
+#[test]
+fn what_links_lose_is_told_again() {
+    for lanes in [lanes::ib(256), lanes::cbfc(256)] {
+        let mut spec = lanes::star(3, lanes);
+        spec.links.iter_mut().for_each(|link| link.error_rate = 0.01);
+        add_flow(&mut spec, 1, 3, 4 << 20, 0);
+        add_flow(&mut spec, 2, 3, 4 << 20, 0);
+        let outcome = run(spec.clone());
+        assert!(outcome.counters.link_drops > 100);
+        assert_complete(&spec, &outcome);
+    }
+}
+
+/// Switches 0 to 3 in a ring, host 4 + i at switch i; packets go round clockwise, each to the host two switches on.
+fn ring(lanes: LaneSpec) -> RunSpec {
+    let mut spec = lanes::row(4, 100, lanes);
+    spec.links.push(common::link(3, 0, common::G100));
+    for node in 0..4 {
+        for to in (0..4).filter(|&to| to != node) {
+            spec.routes.push(StaticRoute {
+                node: NodeId(node),
+                to: NodeId(4 + to),
+                via: NodeId((node + 1) % 4),
+            });
+        }
+    }
+    (0..4).for_each(|host| add_flow(&mut spec, 4 + host, 4 + (host + 2) % 4, 4 << 20, 0));
+    spec
+}
+
+/// Buffers that wait for each other in a ring: found by proof, and the run ends.
+#[test]
+fn a_ring_stands_still() {
+    for lanes in [lanes::ib(17 * 4), lanes::cbfc(17 * 4)] {
+        let outcome = run(ring(lanes));
+        let standstill = outcome.standstill.expect("all four wait for each other");
+        let mut waiting: Vec<(u32, u32)> = (standstill.pauses.iter())
+            .map(|pause| (pause.port.node.0, pause.port.peer.0))
+            .collect();
+        waiting.sort_unstable();
+        let (ring, hosts) = waiting.split_at(4);
+        assert_eq!(ring, [(0, 1), (1, 2), (2, 3), (3, 0)]);
+        assert_eq!(hosts, [(4, 0), (5, 1), (6, 2), (7, 3)]);
+        assert_eq!(standstill.cycles.len(), 1);
+        assert_eq!(standstill.cycles[0].len(), 4);
+        assert!(standstill.ended, "{}", outcome.end);
+        assert_eq!(outcome.counters.buffer_drops, 0);
+    }
+}
+
+/// A second lane for what has crossed the link back to switch 0 (a dateline) would be needed; two hosts that do not
+/// close the ring need none.
+#[test]
+fn half_a_ring_does_not() {
+    let mut spec = ring(lanes::ib(17 * 4));
+    spec.flows.truncate(2);
+    let outcome = run(spec.clone());
+    assert_eq!(outcome.standstill, None);
+    assert_complete(&spec, &outcome);
+}
+
+/// Hosts 0 to 15 of a fat tree of switches with four ports: by destination each core gets as much as every other.
+#[test]
+fn d_mod_k_uses_all_cores() {
+    let mut spec = lanes::star(1, lanes::ib(512));
+    let (edges, aggregations, cores) = (16..24, 24..32, 32..36);
+    spec.nodes = (0..36)
+        .map(|node| {
+            if node < 16 {
+                NodeKind::Host
+            } else {
+                NodeKind::Switch
+            }
+        })
+        .collect();
+    spec.links = (0..16)
+        .map(|host| common::link(host, 16 + host / 2, common::G100))
+        .collect();
+    for (i, edge) in edges.enumerate() {
+        let pod = i as u32 / 2;
+        spec.links
+            .extend((0..2).map(|a| common::link(edge, 24 + 2 * pod + a, common::G100)));
+    }
+    for (i, aggregation) in aggregations.enumerate() {
+        let first = cores.start + 2 * (i as u32 % 2);
+        spec.links
+            .extend((0..2).map(|c| common::link(aggregation, first + c, common::G100)));
+    }
+    spec.ecmp_hash = EcmpHash::DModK;
+    spec.record.trace_nodes = cores.clone().map(NodeId).collect();
+    // Each to the host of the same place in the next pod.
+    (0..16).for_each(|host| add_flow(&mut spec, host, (host + 4) % 16, 1024, 0));
+    let outcome = run(spec.clone());
+    assert_complete(&spec, &outcome);
+    let data = |core: u32| {
+        let sent = common::traced(&outcome, core, TraceKind::Dequeue);
+        sent.filter(|event| event.kind == PacketKind::Data).count()
+    };
+    assert_eq!(cores.map(data).collect::<Vec<_>>(), [4, 4, 4, 4]);
+    assert!(!outcome.hangs_on_seed);
+}
+
+/// A link that fails and comes back begins with what its other end has free.
+#[test]
+fn a_link_that_comes_back_has_its_credits() {
+    for lanes in [lanes::ib(256), lanes::cbfc(256)] {
+        let mut spec = lanes::row(3, 100, lanes);
+        add_flow(&mut spec, 3, 5, 8 << 20, 0);
+        add_flow(&mut spec, 4, 5, 8 << 20, 0);
+        for at in [100_000, 300_000, 420_000] {
+            spec.failures.push(LinkFailure {
+                link: 1,
+                at: paceline_kernel::Time::from_ns(at),
+                until: Some(paceline_kernel::Time::from_ns(at + 50_000)),
+            });
+        }
+        let outcome = run(spec.clone());
+        assert!(outcome.counters.link_drops > 0);
+        assert_complete(&spec, &outcome);
+    }
+}

@@ -1,0 +1,129 @@
+//! Runs that fork: what either does after the fork is what it would have done alone.
+
+use crate::networks;
+
+use crate::common::{add_flow, natural, run, scheme, scheme_with, star};
+use crate::networks::{build, case, known::known, schemes};
+use paceline_congestion::registry::WindowMode;
+use paceline_fabric::spec::*;
+use paceline_fabric::{Outcome, Simulation};
+use paceline_kernel::Span;
+use proptest::prelude::*;
+
+/// Everything that can be recorded.
+fn record(spec: &mut RunSpec) {
+    networks::record(spec);
+    spec.record.closeups = (0..spec.flows.len() as u32).step_by(3).collect();
+}
+
+fn to_the_end(mut simulation: Simulation) -> Outcome {
+    while !simulation.advance(1 << 20).done {}
+    simulation.finish()
+}
+
+/// Runs `spec` and forks it after each of these numbers of events. Forks are run to their ends between steps of
+/// the run that they left, and every one that is copied, the copy of a copy included, ends as the run that never
+/// forked.
+fn assert_forks(spec: &RunSpec, steps: &[u64]) -> Outcome {
+    let alone = run(spec.clone());
+    let mut simulation = Simulation::new(spec.clone()).unwrap();
+    let mut waits = simulation.clone();
+    for &events in steps {
+        simulation.advance(events);
+        let mut fork = simulation.clone();
+        waits = fork.clone();
+        assert_eq!(fork.progress(), simulation.progress());
+        fork.advance(events / 2);
+        assert_eq!(to_the_end(fork.clone()), alone);
+        assert_eq!(to_the_end(fork), alone);
+    }
+    assert_eq!(to_the_end(simulation), alone);
+    assert_eq!(to_the_end(waits), alone);
+    alone
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_fork_ends_as_the_run_that_never_forked(
+        case in case(&schemes()),
+        steps in prop::collection::vec(0u64..4000, 1..4),
+        recorded in any::<bool>(),
+    ) {
+        let mut spec = build(&case);
+        if recorded {
+            record(&mut spec);
+        }
+        assert_forks(&spec, &steps);
+    }
+}
+
+#[test]
+fn known_runs_fork() {
+    for case in known() {
+        let mut spec = build(&case);
+        assert_forks(&spec, &[300, 1, 2304]);
+        record(&mut spec);
+        assert_forks(&spec, &[2304, 38]);
+    }
+}
+
+/// A star in which all of 8 hosts send to one.
+fn incast(scheme: SchemeSpec) -> RunSpec {
+    let mut spec = star(9, scheme);
+    for host in 1..=8 {
+        add_flow(&mut spec, host, 9, 100_000, u64::from(host) * 31);
+    }
+    spec
+}
+
+/// The simulators that are reproduced have generators, clocks and orders of their own.
+#[test]
+fn runs_of_reference_fidelity_fork() {
+    for name in ["dcqcn", "hpcc", "timely", "dctcp"] {
+        let mut spec = incast(scheme(name));
+        record(&mut spec);
+        spec.links[2].error_rate = 0.001;
+        spec.nic.rto = Some(Span::from_us(200));
+        assert_forks(&spec, &[700, 2000, 1]);
+    }
+    for name in ["bolt", "swift"] {
+        let mut spec = incast(scheme(name));
+        spec.quirks = Quirks::bolt_ns3();
+        spec.nic.rto = Some(Span::from_us(200));
+        assert_forks(&spec, &[700, 2000, 1]);
+    }
+}
+
+/// Hosts that take time, decisions that take time, a sender that is told what it cannot know.
+#[test]
+fn runs_whose_hosts_take_time_fork() {
+    let settings = [("predictor", "oracle"), ("decision-latency", "2us")];
+    let mut spec = natural(incast(scheme_with("lstm-pid", WindowMode::Off, &settings)));
+    record(&mut spec);
+    spec.nic.endpoint = Some(Endpoint {
+        delay: Span::from_ns(700),
+        per_packet: Span::from_ns(90),
+        rate: None,
+        jitter: Span::from_ns(200),
+    });
+    let outcome = assert_forks(&spec, &[1500, 1500]);
+    assert!(outcome.decisions.is_some_and(|decisions| decisions.made > 100));
+}
+
+#[test]
+fn a_fork_goes_elsewhere_without_disturbing_the_run() {
+    let spec = natural(incast(scheme("hpcc")));
+    let alone = run(spec.clone());
+    let mut simulation = Simulation::new(spec).unwrap();
+    simulation.advance(1000);
+    let before = simulation.progress();
+    let mut ended = simulation.clone();
+    ended.advance(500);
+    // A run that is ended early leaves what it has.
+    let partial = ended.finish();
+    assert!(partial.counters.events < alone.counters.events && partial.digest != alone.digest);
+    assert_eq!(simulation.progress(), before);
+    assert_eq!(to_the_end(simulation), alone);
+}

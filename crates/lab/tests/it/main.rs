@@ -1,0 +1,8 @@
+//! Whole runs of scenarios, and the files that they leave.
+
+mod acc;
+mod detection;
+mod hpcc_two_flows;
+mod iterations;
+mod rails;
+mod ties;

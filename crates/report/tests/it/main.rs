@@ -1,0 +1,5 @@
+//! Folders and pages of real runs.
+
+mod common;
+mod runs;
+mod streams;

@@ -1,0 +1,17 @@
+//! Publications and reference simulators, each against the files that are kept of it.
+
+mod bolt;
+mod bolt_reference;
+#[path = "../../examples/validate"]
+#[allow(dead_code, reason = "shared with the validation command")]
+mod command {
+    pub(crate) mod bolt;
+    pub(crate) mod infiniband;
+    pub(crate) mod reference;
+    pub(crate) mod tcd;
+    pub(crate) mod verdict;
+}
+mod recorded;
+mod reference;
+mod tcd_reference;
+mod validate;

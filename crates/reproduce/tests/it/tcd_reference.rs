@@ -1,0 +1,91 @@
+//! Flows, completion times, marks, pauses and states of ports of the simulator of TCD's authors, each exactly.
+
+use crate::command::tcd::{RECORDED, TcdRun, digest, ours, shipped};
+use paceline_fabric::outcome::Change;
+use paceline_lab::run::{Control, execute};
+
+#[track_caller]
+fn assert_same(name: &str) {
+    let run = TcdRun::new(&shipped(), name);
+    let recorded = run.recorded().expect("a row of the table of runs");
+    let (input, finished) = run.run().unwrap();
+    let ours = ours(&input, &finished, recorded["tells"] == "1");
+    for (column, file) in RECORDED {
+        if recorded[column] != "-" {
+            let digest = format!("{:016x}", digest(&ours[file]));
+            assert_eq!(digest, recorded[column], "{name}: {file}");
+        }
+    }
+}
+
+/// A single congestion point: pauses, TCD's states, a sender under DCQCN, fixed rates; T too small for two of them.
+#[test]
+fn a_single_congestion_point() {
+    for mode in ["ecn", "npecn", "tcd", "tcd_T20"] {
+        assert_same(&format!("s1_single/{mode}"));
+    }
+}
+
+/// What is sampled of a port is what it was changed to last.
+#[test]
+fn states_are_sampled() {
+    let input =
+        TcdRun::new(&shipped(), "s1_single/tcd").load(&["network.tcd-ns3.log=true", "record.states=10us"]);
+    let input = input.unwrap();
+    let outcome = execute(&input, &mut |_| Control::Continue).unwrap().outcome;
+    let log = outcome.tcd_ns3.as_ref().unwrap();
+    let mut seen = [0; 4];
+    for record in &outcome.states {
+        let ends = (record.port.node, record.port.peer, record.priority);
+        let here = log
+            .changes
+            .iter()
+            .filter(|change| (change.port.node, change.port.peer, change.class) == ends);
+        let states: Vec<_> = here
+            .filter_map(|change| match change.what {
+                Change::State(_, new) => Some((change.at, new as u64)),
+                _ => None,
+            })
+            .collect();
+        for bin in record.series.bins() {
+            // Before what happens in the same instant.
+            let last = states.iter().rev().find(|(at, _)| *at < bin.at);
+            let state = last.map_or(0, |(_, state)| *state);
+            assert_eq!((bin.min, bin.max), (state, state), "{ends:?} at {}", bin.at);
+            seen[state as usize] += 1;
+        }
+    }
+    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+}
+
+/// Ports that turn from undetermined to congested.
+#[test]
+fn several_congestion_points() {
+    for mode in ["ecn_nocc", "npecn_nocc", "tcd_nocc"] {
+        assert_same(&format!("s2_multi_150us/{mode}"));
+    }
+}
+
+/// The bursts that the authors ship.
+#[test]
+fn bursts() {
+    for run in [
+        "b_burstflow_4x30us/tcd",
+        "b_burstflow_f_15x150us/npecn",
+        "b_testflow_17to1/tcd",
+    ] {
+        assert_same(run);
+    }
+}
+
+/// A receiver with more flows than it has slots for.
+#[test]
+fn victims_beside_more_flows_than_slots() {
+    assert_same("s3_victim_64k/tcd");
+}
+
+/// The ways of the 4000 flows of a fat-tree follow from ports that are drawn; one run has them all.
+#[test]
+fn a_fat_tree() {
+    assert_same("f_hadoop_4000/tcd");
+}
