@@ -60,7 +60,7 @@ use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchPart};
 pub mod omnet;
 
 /// What a network is that it is not made for.
-const CREDITS: &str = "IBCC is made for networks under credits (`network.flow_control = \"credits\"`), whose buffers its \
+const CREDITS: &str = "IBCC is made for networks under credits (`network.flow-control = \"credits\"`), whose buffers its \
                        switches' threshold is a share of";
 /// What the timer counts in.
 const TICK: Span = Span::from_ps(1_024_000);

@@ -100,7 +100,7 @@ impl Definition for Params {
         }
         if !network.credits {
             unfit.push(Unfit::Doubtful(
-                "RRCC is made for networks under credits (`network.flow_control = \"credits\"`), whose buffers its \
+                "RRCC is made for networks under credits (`network.flow-control = \"credits\"`), whose buffers its \
                  switches' threshold is a share of",
             ));
         }

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn parts_of_names_and_keys_have_pages() {
         let of = |name: &str| crate::explain(name, 100).unwrap();
-        assert_eq!(of("lanes"), of("network.lanes"));
+        assert_eq!(of("credit"), of("network.credit"));
         assert_eq!(of("tier"), of("network.tier"));
         let buffer = of("buffer");
         assert!(

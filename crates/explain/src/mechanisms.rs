@@ -19,16 +19,16 @@ struct Mechanism {
 const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "pfc",
-        also: &["flow_control", "headroom"],
+        also: &["flow-control", "headroom"],
         about: "Priority flow control (IEEE 802.1Qbb). A switch counts the bytes of each ingress port and \
                 class. Above a threshold it sends the port's neighbour a pause frame, below another one a \
                 resume frame; the headroom takes what is still on its way. Switch it off with \
-                network.flow_control = \"none\".",
-        example: "paceline run incast-16 --set network.flow_control=none",
+                network.flow-control = \"none\".",
+        example: "paceline run incast-16 --set network.flow-control=none",
         keys: &[
             (
                 "network",
-                &["flow_control", "buffer", "reserve", "headroom", "pfc-frame"],
+                &["flow-control", "buffer", "port-reserve", "headroom", "pfc-frame"],
             ),
             ("network.pfc", &[]),
         ],
@@ -39,15 +39,15 @@ const MECHANISMS: &[Mechanism] = &[
         about: "Credit-based flow control (InfiniBand). A port sends a packet only if the other end of its link has told it \
                 of room for that, lane by lane, in flow-control packets: so nothing is lost, and nobody is paused. Switches \
                 buffer packets where they come in. A port with packets and no credits is no congested port: what it waits \
-                for is further on, and flows that do not go there wait with it. network.credits.control says what hosts do \
+                for is further on, and flows that do not go there wait with it. network.ib-omnet.control says what hosts do \
                 about marks: `ibcc` is InfiniBand's congestion control, an index that notifications raise and a timer \
                 lowers, `rrcc` rates that receivers tell their senders. In fidelity `ib-omnet` all is as in the published \
                 model of RRCC's author.",
-        example: "paceline run infiniband-demo --set network.credits.control=rrcc",
+        example: "paceline run infiniband-demo --set network.ib-omnet.control=rrcc",
         keys: &[
-            ("network.credits", &[]),
-            ("network.credits.ibcc", &[]),
-            ("network.credits.rrcc", &[]),
+            ("network.ib-omnet", &[]),
+            ("network.ib-omnet.ibcc", &[]),
+            ("network.ib-omnet.rrcc", &[]),
         ],
     },
     Mechanism {
@@ -104,9 +104,9 @@ const MECHANISMS: &[Mechanism] = &[
         about: "What happens to packets of classes that are not under flow control when there is no room for \
                 them: they are dropped, or trimmed: the payload is cut off, and the headers go on to the \
                 receiver in class 0, so that it asks for the packet at once.",
-        example: "paceline run incast-16 --set network.flow_control=none --set network.buffer=1MB",
+        example: "paceline run incast-16 --set network.flow-control=none --set network.buffer=1MB",
         keys: &[
-            ("network", &["flow_control", "lossless", "buffer"]),
+            ("network", &["flow-control", "lossless", "buffer"]),
             ("network.drop", &[]),
         ],
     },
@@ -205,7 +205,7 @@ fn example_of_section(name: &str) -> &'static str {
         "network" => "paceline run incast-16 --set network.mtu=4096B",
         "network.irn" => "paceline run incast-16 --set network.recovery=irn --set network.irn.rto-low=50us",
         "network.drop" => {
-            "paceline run incast-16 --set network.flow_control=none --set network.drop.trim=true"
+            "paceline run incast-16 --set network.flow-control=none --set network.drop.trim=true"
         }
         "network.pfc" => "paceline run incast-16 --set network.pfc.mode=quanta",
         "network.ecn" => "paceline run incast-16 --scheme dcqcn --set network.ecn.kmin=50KB",
@@ -218,10 +218,10 @@ fn example_of_section(name: &str) -> &'static str {
         "network.tcd-ns3" => {
             "paceline run incast-16 --fidelity tcd-ns3 --scheme dcqcn-tcd --set network.tcd-ns3.log=true"
         }
-        "network.credits" | "network.credits.rrcc" => {
-            "paceline run infiniband-demo --set network.credits.control=rrcc"
+        "network.ib-omnet" | "network.ib-omnet.rrcc" => {
+            "paceline run infiniband-demo --set network.ib-omnet.control=rrcc"
         }
-        "network.credits.ibcc" => "paceline run infiniband-demo --set network.credits.control=ibcc",
+        "network.ib-omnet.ibcc" => "paceline run infiniband-demo --set network.ib-omnet.control=ibcc",
         "network.endpoint" => "paceline run incast-16 --set network.endpoint.delay=5us",
         "network.flowlet" => {
             "paceline run load-balancing --set network.load-balancing=flowlet --set network.flowlet.gap=50us"

@@ -8,7 +8,7 @@ use paceline_congestion::learned::forest::{Forest, Scale};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "feature {number}, `{name}`, is a 32-bit floating-point number, with {thresholds} thresholds; expected each on a \
-     grid of 16 bits (`paceline import --fraction 13` takes them onto one)"
+     grid of 16 bits (`paceline forest import --fraction 13` takes them onto one)"
 )]
 pub struct NotWhole {
     number: usize,
@@ -340,7 +340,7 @@ mod tests {
         let float = Forest::new(forests::random(5, &[Scale::Fixed(8), Scale::Float], 3, 1)).unwrap();
         insta::assert_snapshot!(
             header(&float).unwrap_err().to_string(),
-            @"feature 1, `f1`, is a 32-bit floating-point number, with 11 thresholds; expected each on a grid of 16 bits (`paceline import --fraction 13` takes them onto one)"
+            @"feature 1, `f1`, is a 32-bit floating-point number, with 11 thresholds; expected each on a grid of 16 bits (`paceline forest import --fraction 13` takes them onto one)"
         );
     }
 }

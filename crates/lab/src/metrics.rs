@@ -76,6 +76,8 @@ pub const METRICS: &[Metric] = metrics! {
     "FCT slowdown" "p95" "fct_slowdown.p95": |s| s.fct_slowdown.p95, number, low;
     "FCT slowdown" "p99" "fct_slowdown.p99": |s| s.fct_slowdown.p99, number, low;
     "FCT" "mean" "fct_us.mean": |s| s.fct_us.mean, duration_us, low;
+    "FCT" "p50" "fct_us.p50": |s| s.fct_us.p50, duration_us, low;
+    "FCT" "p99" "fct_us.p99": |s| s.fct_us.p99, duration_us, low;
     "FCT" "makespan" "makespan_us": |s| s.makespan_us, duration_us, low;
     "RTT" "mean" "rtt_per_ack_us.mean": |s| s.rtt_per_ack_us.mean, duration_us, low;
     "RTT" "p99" "rtt_per_ack_us.p99": |s| s.rtt_per_ack_us.p99, duration_us, low;

@@ -34,16 +34,16 @@ const RECOVERIES: Recoveries = Recoveries {
     digest: "recovery",
     schemes: ["hpcc", "dcqcn"],
     cases: [
-        ("pfc", "PFC", &["network.flow_control=pfc"]),
+        ("pfc", "PFC", &["network.flow-control=pfc"]),
         (
             "go-back-n",
             "go-back-N",
-            &["network.flow_control=none", "network.recovery=go-back-n"],
+            &["network.flow-control=none", "network.recovery=go-back-n"],
         ),
         (
             "irn",
             "IRN",
-            &["network.flow_control=none", "network.recovery=irn"],
+            &["network.flow-control=none", "network.recovery=irn"],
         ),
     ],
     rows: &[

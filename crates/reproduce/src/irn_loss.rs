@@ -50,7 +50,7 @@ const RECOVERIES: Recoveries = Recoveries {
         (
             "pfc",
             "PFC, no losses",
-            &["network.flow_control=pfc", "network.error-rate=0"],
+            &["network.flow-control=pfc", "network.error-rate=0"],
         ),
     ],
     rows: &[

@@ -4,6 +4,7 @@ mod axes;
 mod inherited;
 mod range;
 mod reader;
+mod renamed;
 mod writer;
 
 use std::borrow::Cow;
@@ -94,16 +95,18 @@ pub(crate) fn parse(
         return Err(diagnostics);
     }
     let mut table = table;
+    let mut warnings = renamed::in_table(table.get_mut(), &texts)?;
     let own_fidelity = inherited::fidelity(table.get_ref());
     // A gap, so that no place in a setting looks like one in the file.
     let mut start = source.text().len() + GAP;
     for (setting, padded) in settings.iter().zip(&padded) {
         let named = Source::new(setting.option, setting.text.clone());
         texts.settings.push((start, named));
-        insert(table.get_mut(), setting, padded, start, &texts)?;
+        warnings.extend(insert(table.get_mut(), setting, padded, start, &texts)?);
         start += setting.text.len() + GAP;
     }
     let sweep = point.read(table.get_mut(), &mut texts, start)?;
+    warnings.extend(sweep.warnings.iter().cloned());
     let chosen = sweep.chosen(point.values);
     let chosen: Vec<_> = chosen
         .map(|(axis, value)| (&axis.path, value, behind_blanks(value)))
@@ -111,11 +114,10 @@ pub(crate) fn parse(
     for (path, (text, span), padded) in &chosen {
         put(table.get_mut(), path, value(text, padded, span.start), &texts)?;
     }
+    // Tables that settings gave as values.
+    warnings.extend(renamed::in_table(table.get_mut(), &texts)?);
     let renewed = inherited::renew(table.get_mut(), source.text().len());
-    let mut warnings: Vec<Warning> = renewed
-        .map(|what| Warning::new(WarningKind::ReplacedDefaults, what).of_file(source))
-        .into_iter()
-        .collect();
+    warnings.extend(renewed.map(|what| Warning::new(WarningKind::ReplacedDefaults, what).of_file(source)));
     warnings.extend(inherited::kept_values(
         table.get_ref(),
         own_fidelity.as_ref(),
@@ -164,27 +166,29 @@ fn behind_blanks((text, span): &(String, Range<usize>)) -> String {
     format!("{}{KEY}{text}", " ".repeat(span.start.saturating_sub(KEY.len())))
 }
 
-/// Puts one `path=value` into the table.
+/// Puts one `path=value` into the table; warns of a key's former name.
 fn insert<'i>(
     table: &mut DeTable<'i>,
     setting: &Setting,
     padded: &'i str,
     start: usize,
     texts: &Texts,
-) -> Result<(), Problem> {
+) -> Result<Option<Warning>, Problem> {
     let text = &setting.text;
     let whole = texts.at(start..start + text.len());
     let Some(equals) = text.find('=') else {
         return Err(Problem::new(format!("`{text}` has no `=`: expected path.to.key=value")).at(&whole));
     };
     let leading = text.len() - text.trim_start().len();
-    let path = segments(text[..equals].trim(), start + leading, &whole)?;
+    let mut path = segments(text[..equals].trim(), start + leading, &whole)?;
+    let warning = renamed::in_path(&mut path, texts);
     put(
         table,
         &path,
         value(&text[equals + 1..], padded, start + equals + 1),
         texts,
-    )
+    )?;
+    Ok(warning)
 }
 
 /// The parts of `path`, which starts at `position`, with their places.
@@ -196,13 +200,7 @@ fn segments(path: &str, mut position: usize, whole: &Place) -> Result<axes::Path
                 Problem::new(format!("`{path}` is not a path: expected path.to.key=value")).at(whole),
             );
         }
-        // The one key with two spellings: a text that names it by the other must replace it.
-        let name = if segment == "flow-control" {
-            "flow_control"
-        } else {
-            segment
-        };
-        segments.push((name.to_string(), position..position + segment.len()));
+        segments.push((segment.to_string(), position..position + segment.len()));
         position += segment.len() + 1;
     }
     Ok(segments)

@@ -49,6 +49,8 @@ kinds! {
         OverruledParameter,
         /// A value that is read in a way that may surprise.
         Reading,
+        /// A key under the name that it had in an earlier version.
+        RenamedKey,
         /// A part of a file that is left out.
         LeftOut,
         /// Defaults that were replaced by those of another scheme.
@@ -146,7 +148,7 @@ impl WarningKind {
             || self.is_of_all_runs()
             || matches!(
                 self,
-                Self::OverruledParameter | Self::ReplacedDefaults | Self::OtherDefaults
+                Self::OverruledParameter | Self::RenamedKey | Self::ReplacedDefaults | Self::OtherDefaults
             )
     }
 }

@@ -45,9 +45,9 @@ pub(super) struct CompareArgs {
     /// the differences from the first scheme seed by seed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = repeats)]
     repeats: u32,
-    /// Put published values beside ours [default: where the scenario has some]
+    /// Show published values next to the results [default: those of the scenario, if any]
     #[arg(long, value_name = "TABLE")]
-    beside: Option<Beside>,
+    published: Option<Table>,
     #[command(flatten)]
     changes: ChangeArgs,
     #[command(flatten)]
@@ -62,9 +62,9 @@ pub(super) struct CompareArgs {
     threads: ThreadArgs,
 }
 
-/// Published values to show beside ours: see `list reproductions`.
+/// Published values to show next to the results: see `list reproductions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Beside {
+enum Table {
     ThesisTable6,
     None,
 }
@@ -82,9 +82,9 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
         Place::New(folder) => (folder, false),
         Place::There(folder) => (folder, true),
     };
-    let beside = match args.beside {
-        Some(Beside::ThesisTable6) => true,
-        Some(Beside::None) => false,
+    let published = match args.published {
+        Some(Table::ThesisTable6) => true,
+        Some(Table::None) => false,
         None => reproduce::in_thesis_table6(&first.name),
     };
     let comparison = Comparison {
@@ -93,7 +93,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
         writing,
         jobs: args.jobs.count(),
         say: args.say,
-        beside,
+        published,
         buckets,
     };
     if is_there {
@@ -132,8 +132,8 @@ pub(super) struct Comparison<'a> {
     pub(super) writing: Writing,
     pub(super) jobs: usize,
     pub(super) say: SayArgs,
-    /// Whether to show published values of the 20-to-1 incast beside ours.
-    pub(super) beside: bool,
+    /// Whether to show published values of the 20-to-1 incast.
+    pub(super) published: bool,
     /// How to show slowdown by size.
     pub(super) buckets: Option<&'a Buckets>,
 }
@@ -233,7 +233,7 @@ impl Comparison<'_> {
                 };
                 text.push_str(&self.by_size(&runs));
                 // Published values are of single runs.
-                if self.beside && together.is_none() {
+                if self.published && together.is_none() {
                     text.push_str(&reproduce::beside_thesis_table6(&summaries));
                 }
                 output::print(&text)?;

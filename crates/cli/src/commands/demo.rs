@@ -81,7 +81,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
         },
         jobs: args.jobs.count(),
         say: args.say,
-        beside: false,
+        published: false,
         buckets: None,
     }
     .run()?;

@@ -1,23 +1,54 @@
-//! Forests as files: what import, prove and export share.
+//! `paceline forest`: forests of oblivious trees as files.
+
+mod export;
+mod import;
+mod prove;
 
 use std::io::Write as _;
 use std::path::Path;
+
+use clap::{Args, Subcommand};
 
 use paceline_congestion::learned::forest::Forest;
 use paceline_congestion::learned::shipped;
 use paceline_lab::files::write_file;
 
-use crate::failure::Failure;
+use crate::failure::{Ended, Failure};
 use crate::output;
 
+#[derive(Debug, Args)]
+pub(super) struct ForestArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Convert a CatBoost model into a forest
+    Import(import::ImportArgs),
+    /// Verify bounds and monotonicity of a forest
+    Prove(prove::ProveArgs),
+    /// Write a forest as integer-only C
+    Export(export::ExportArgs),
+}
+
+/// Does what the subcommand asks for.
+pub(super) fn forest(args: &ForestArgs) -> Ended {
+    match &args.command {
+        Command::Import(args) => import::import(args),
+        Command::Prove(args) => prove::prove(args),
+        Command::Export(args) => export::export(args),
+    }
+}
+
 /// The bytes of a file that the user named.
-pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     paceline_scenario::read_bytes(path)
         .map_err(|error| Failure::arguments(format!("cannot read {}: {error}", path.display())))
 }
 
 /// The forest of a file, or one that ships.
-pub(super) fn read(path: &Path) -> Result<Forest, Failure> {
+fn read(path: &Path) -> Result<Forest, Failure> {
     let name = path.to_str().unwrap_or_default();
     if let Some(model) = shipped::find(name) {
         return model.forest().cloned().ok_or_else(|| {

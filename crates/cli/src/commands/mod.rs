@@ -1,21 +1,19 @@
 //! One file per command.
 
 mod bench;
-mod collect;
 mod compare;
 mod completions;
 mod demo;
 mod diff;
 mod distill;
 mod explain;
-mod export;
 mod folder;
 mod forest;
 mod generate;
-mod import;
 mod list;
+mod merge;
+mod moved;
 mod plot;
-mod prove;
 mod report;
 mod reproduce;
 mod run;
@@ -57,8 +55,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Run a grid of values, each with several seeds
     Sweep(sweep::SweepArgs),
-    /// Merge the parts of a sweep that were run as shards
-    Collect(collect::CollectArgs),
+    /// Merge the shards of a sweep
+    Merge(merge::MergeArgs),
     /// List what is built in
     List(list::ListArgs),
     /// Explain a scheme, topology, workload, mechanism or model, with its parameters
@@ -75,12 +73,8 @@ enum Command {
     Train(train::TrainArgs),
     /// Make boosted trees of a trained policy: they decide as it does, in whole numbers
     Distill(distill::DistillArgs),
-    /// Take a forest of oblivious trees that CatBoost trained
-    Import(import::ImportArgs),
-    /// Prove or refute what is said of a forest: bounds, trends
-    Prove(prove::ProveArgs),
-    /// Write a forest as C, in whole numbers
-    Export(export::ExportArgs),
+    /// Import, verify and export tree models
+    Forest(forest::ForestArgs),
     /// Tell where one flow's time went, part by part and hop by hop
     Why(why::WhyArgs),
     /// Compare two runs: what differs in their inputs and in their results
@@ -113,8 +107,13 @@ fn parse() -> Command {
     }
 }
 
-/// Ends the program with what clap says.
+/// Ends the program with what clap says, or with the present name of what was called by a former one.
 fn in_words(error: &clap::Error) -> ! {
+    let first = std::env::args_os().nth(1);
+    if let Some(hint) = moved::hint(error, first.as_ref().and_then(|word| word.to_str())) {
+        crate::say::text(&hint);
+        std::process::exit(error.exit_code());
+    }
     const WORDS: [(&str, &str); 4] = [
         (
             "invalid digit found in string",
@@ -149,7 +148,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Sweep(args) => sweep::sweep(&args),
-        Command::Collect(args) => collect::collect(&args),
+        Command::Merge(args) => merge::merge(&args),
         Command::List(args) => list::list(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Generate(args) => generate::generate(&args),
@@ -158,9 +157,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Train(args) => train::train(&args),
         Command::Distill(args) => distill::distill(&args),
-        Command::Import(args) => import::import(&args),
-        Command::Prove(args) => prove::prove(&args),
-        Command::Export(args) => export::export(&args),
+        Command::Forest(args) => forest::forest(&args),
         Command::Why(args) => why::why(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Bench(args) => bench::bench(&args),

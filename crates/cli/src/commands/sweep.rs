@@ -33,7 +33,7 @@ finished is not run again. Exit status: 0 done, 1 some run failed, 2 input or ar
 
 A shard is a part of the runs; shards count from 1, as the tasks of --array=1-N do (a Kubernetes
 indexed job takes --shard $((JOB_COMPLETION_INDEX + 1))/N). They may share a folder, and
-`paceline collect` puts them together.";
+`paceline merge` puts them together.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -156,7 +156,7 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
             );
         } else {
             say!(
-                "shard {}: {} runs in {place}; when all shards are done: paceline collect {}",
+                "shard {}: {} runs in {place}; when all shards are done: paceline merge {}",
                 job.shard,
                 ran.there + ran.completed + ran.failed,
                 quoted(&place.to_string())
@@ -261,7 +261,7 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet\n\
          \n\
          # When all tasks are done, for the table and results.csv:\n\
-         #   paceline collect {place}\n",
+         #   paceline merge {place}\n",
         name = plan.scenario,
         threads = threads.unwrap_or_default(),
         cpus = args.jobs.jobs.unwrap_or(1),

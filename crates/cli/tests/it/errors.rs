@@ -255,7 +255,10 @@ fn what_has_no_end_is_refused() {
         fs::remove_file(&file).unwrap();
         fs::rename(&aside, &file).unwrap();
     }
-    let output = command(path).args(["prove", "/dev/zero"]).output().unwrap();
+    let output = command(path)
+        .args(["forest", "prove", "/dev/zero"])
+        .output()
+        .unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(error.contains("it is a device, not a file"), "{error}");
 }
@@ -431,19 +434,19 @@ fn first_steps() {
         ("plot onee --what queue -o a.svg", "did you mean one?"),
         ("diff one onee", "did you mean one?"),
         (
-            "collect gridd",
+            "merge gridd",
             "is not the folder of a sweep: there is no sweep.json in it: did you mean grid?",
         ),
         (
-            "collect one",
+            "merge one",
             "is not the folder of a sweep: there is no sweep.json in it",
         ),
         ("explain network.ecn.kminn", "did you mean `network.ecn.kmin`"),
         (
-            "export adpg",
+            "forest export adpg",
             "`adpg` is a neural network, not a forest: forests that ship: adpg-tree-100",
         ),
-        ("export adpg-tree-10", "did you mean `adpg-tree-100`?"),
+        ("forest export adpg-tree-10", "did you mean `adpg-tree-100`?"),
         ("reproduce zzz", "`paceline list reproductions` has all"),
         ("bench --only incast-2", "did you mean `incast-20`"),
         (

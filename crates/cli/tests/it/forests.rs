@@ -1,4 +1,4 @@
-//! `paceline import`, `prove`, `export`: a forest from CatBoost to C; `distill`: from a policy to a run; pages.
+//! `paceline forest`: a forest from CatBoost to C; `distill`: from a policy to a run; pages.
 
 use crate::common;
 
@@ -22,9 +22,17 @@ fn from_catboost_to_c() {
     let path = folder.path();
     stdout(
         path,
-        &["import", "catboost.json", "--fraction", "12", "-o", "forest.json"],
+        &[
+            "forest",
+            "import",
+            "catboost.json",
+            "--fraction",
+            "12",
+            "-o",
+            "forest.json",
+        ],
     );
-    stdout(path, &["export", "forest.json", "-o", "policy.h"]);
+    stdout(path, &["forest", "export", "forest.json", "-o", "policy.h"]);
     fs::write(
         path.join("policy.c"),
         "#include \"policy.h\"\nint main(void) { return 0; }\n",
@@ -39,6 +47,7 @@ fn from_catboost_to_c() {
     let proved = stdout(
         path,
         &[
+            "forest",
             "prove",
             "forest.json",
             "--claim",
@@ -53,6 +62,7 @@ fn from_catboost_to_c() {
     let refuted = run(
         path,
         &[
+            "forest",
             "prove",
             "forest.json",
             "--claim",
@@ -64,9 +74,14 @@ fn from_catboost_to_c() {
     assert_eq!(refuted.status.code(), Some(1));
     let table = String::from_utf8(refuted.stdout).unwrap();
     assert_eq!(table.matches("  refuted  ").count(), 2, "{table}");
-    let json: serde_json::Value =
-        serde_json::from_slice(&run(path, &["prove", "forest.json", "--claim", "-0.1..", "--json"]).stdout)
-            .unwrap();
+    let json: serde_json::Value = serde_json::from_slice(
+        &run(
+            path,
+            &["forest", "prove", "forest.json", "--claim", "-0.1..", "--json"],
+        )
+        .stdout,
+    )
+    .unwrap();
     let found = &json[0]["counterexample"][0];
     assert!(
         found["output"].as_f64().unwrap() < -0.1 && found["features"]["latency"].is_number(),
@@ -78,7 +93,7 @@ fn from_catboost_to_c() {
 fn refusals() {
     let folder = folder();
     let path = folder.path();
-    stdout(path, &["import", "catboost.json", "-o", "float.json"]);
+    stdout(path, &["forest", "import", "catboost.json", "-o", "float.json"]);
     let good = fs::read_to_string(path.join("float.json")).unwrap();
     fs::write(
         path.join("changed.json"),
@@ -91,17 +106,17 @@ fn refusals() {
     )
     .unwrap();
     let all = [
-        said(path, &["export", "float.json"]),
-        said(path, &["export", "changed.json"]),
-        said(path, &["export", "short.json"]),
-        said(path, &["export", "catboost.json"]),
-        said(path, &["export", "absent.json"]),
-        said(path, &["import", "float.json"]),
-        said(path, &["import", "catboost.json", "--fraction", "16"]),
-        said(path, &["import", "catboost.json", "-o", "float.json"]),
-        said(path, &["prove", "float.json"]),
-        said(path, &["prove", "float.json", "--falling", "latncy"]),
-        said(path, &["prove", "float.json", "--claim", "loss => 1.."]),
+        said(path, &["forest", "export", "float.json"]),
+        said(path, &["forest", "export", "changed.json"]),
+        said(path, &["forest", "export", "short.json"]),
+        said(path, &["forest", "export", "catboost.json"]),
+        said(path, &["forest", "export", "absent.json"]),
+        said(path, &["forest", "import", "float.json"]),
+        said(path, &["forest", "import", "catboost.json", "--fraction", "16"]),
+        said(path, &["forest", "import", "catboost.json", "-o", "float.json"]),
+        said(path, &["forest", "prove", "float.json"]),
+        said(path, &["forest", "prove", "float.json", "--falling", "latncy"]),
+        said(path, &["forest", "prove", "float.json", "--claim", "loss => 1.."]),
         said(path, &["distill", "adgp"]),
         said(path, &["distill", "rtt-lstm"]),
         said(path, &["distill", "float.json"]),
@@ -125,9 +140,9 @@ fn from_a_policy_to_a_run() {
         "{table}"
     );
     let model = "mine/adpg-tree-20.json";
-    let proved = stdout(path, &["prove", model]);
+    let proved = stdout(path, &["forest", "prove", model]);
     assert_eq!(proved.matches("  holds  ").count(), 3, "{proved}");
-    let header = stdout(path, &["export", model]);
+    let header = stdout(path, &["forest", "export", model]);
     assert!(header.contains("#define ADPG_TREE_20_FEATURES 4"), "{header}");
     let said = stdout(path, &["explain", model]);
     for expected in [

@@ -33,7 +33,7 @@ const CASES: [Case; 13] = [
         "sweep my.toml --over cc.scheme=hpcc,dctcp --repeats 2 --out out",
         "",
     ),
-    Case::of("collect shard-1 shard-2 --out out", ""),
+    Case::of("merge shard-1 shard-2 --out out", ""),
     Case::of("report done -o page.html", "page.html"),
     Case::of("plot done --what queue -o figure.pdf", "figure.pdf"),
     Case::of(

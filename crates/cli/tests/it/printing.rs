@@ -21,7 +21,7 @@ const CASES: [(&str, &str); 11] = [
         "sweep small.toml --over cc.scheme=hpcc,dctcp --out swept",
         "swept/results.csv",
     ),
-    ("collect swept --out collected", "collected/results.csv"),
+    ("merge swept --out collected", "collected/results.csv"),
     (
         "demo --scale 0.01 --schemes hpcc,dctcp --out demo",
         "demo/report.html",

@@ -273,7 +273,7 @@ fn published_values_stand_beside_ours() {
     assert_snapshot!(&table[start..]);
     let without = stdout(
         folder.path(),
-        &[&args[..], &["--beside", "none", "--force"]].concat(),
+        &[&args[..], &["--published", "none", "--force"]].concat(),
     );
     assert!(!without.contains("published"));
 }

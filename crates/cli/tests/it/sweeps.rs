@@ -88,7 +88,7 @@ fn mistakes() {
         text.push_str(&said(path, &[&["sweep"], args].concat()));
         text.push('\n');
     }
-    text.push_str(&said(path, &["collect", "nowhere"]));
+    text.push_str(&said(path, &["merge", "nowhere"]));
     assert_snapshot!(text);
     assert!(!path.join("results").exists());
 }
@@ -126,14 +126,14 @@ fn a_failed_run_is_told_and_the_others_count() {
     value["message"] = "bytes in 3 are not bytes out 2".into();
     value["summary"] = serde_json::Value::Null;
     fs::write(&row, value.to_string()).unwrap();
-    let output = run(path, &["collect", "s"]);
+    let output = run(path, &["merge", "s"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("1 of 3 runs failed"), "{error}");
     assert!(error.contains("bytes in 3 are not bytes out 2"), "{error}");
     // It is tried again.
     stdout(path, &[&GRID[..], &["--out=s"]].concat());
-    stdout(path, &["collect", "s"]);
+    stdout(path, &["merge", "s"]);
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn shards_together_are_the_whole() {
     let sweep = |more: &[&str]| stdout(path, &[&["sweep", "swept.toml", "-q"], more].concat());
     let whole = sweep(&["--out=whole"]);
     assert_eq!(sweep(&["--out=parts", "--shard=1/2"]), "");
-    assert_snapshot!("what_is_missing", said(path, &["collect", "parts"]));
+    assert_snapshot!("what_is_missing", said(path, &["merge", "parts"]));
     sweep(&["--out=other", "--shard=2/2"]);
-    let merged = stdout(path, &["collect", "parts", "other", "--out=merged", "-q"]);
+    let merged = stdout(path, &["merge", "parts", "other", "--out=merged", "-q"]);
     assert_eq!(merged, whole);
     assert_same(
         &without_lock(&path.join("merged")),

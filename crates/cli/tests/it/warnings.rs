@@ -19,8 +19,8 @@ bottleneck-delay = "25us"
 flows = [ { src = 0, dst = 1, size = "100KB" } ]
 [network]
 mtu = "4096B"
-flow_control = "credits"
-[network.lanes]
+flow-control = "credits"
+[network.credit]
 binding = "ib"
 buffer = "256KiB"
 [cc]
@@ -149,7 +149,7 @@ fn sweeps_keep_them_in_every_row() {
     }
     assert!(text(folder.path(), "swept/report.html").contains(TOLD[0].1));
     // Whoever puts shards together has not seen what was printed before they ran.
-    let collected = run(folder.path(), &["collect", "swept"]);
+    let collected = run(folder.path(), &["merge", "swept"]);
     let collected = String::from_utf8(collected.stderr).unwrap();
     assert_eq!(collected.matches(TOLD[0].1).count(), 1, "{collected}");
 }

@@ -82,7 +82,7 @@ pub(super) fn page(forest: &Forest, model: &Model, place: &str, width: usize) ->
     page.push_str(&layout::columns(&rows, width));
     if !parts.claims.is_empty() {
         page.push_str(&format!(
-            "\nSaid of it (`paceline prove {place}` proves or refutes it):\n"
+            "\nSaid of it (`paceline forest prove {place}` proves or refutes it):\n"
         ));
         let said = trends(forest).chain(parts.claims.iter().map(|claim| claim.what.clone()));
         said.for_each(|what| page.push_str(&format!("  {what}\n")));

@@ -8,7 +8,7 @@ impl Draft {
         match self.family {
             Family::Omnet => return self.omnet(chance),
             Family::BoltNs3 => {
-                self.line("[network]\nflow_control = \"none\"");
+                self.line("[network]\nflow-control = \"none\"");
                 return self.perhaps(
                     chance,
                     &["[network.bolt-ns3]\nports = \"between-switches\"\nstrikes = 3"],
@@ -25,13 +25,13 @@ impl Draft {
                     &["[network.tcd-ns3]\nack-interval = 64\nlisten-until = \"90us\""],
                 );
             }
-            Family::Lossy => self.line("[network]\nflow_control = \"none\""),
-            Family::Lanes => self.line("[network]\nflow_control = \"credits\""),
+            Family::Lossy => self.line("[network]\nflow-control = \"none\""),
+            Family::Lanes => self.line("[network]\nflow-control = \"credits\""),
             Family::Pfc | Family::Ns3 => {
                 self.line("[network]");
                 self.perhaps(
                     chance,
-                    &["lossless = [3, 4, 5]", "lossless = [3]", "flow_control = \"pfc\""],
+                    &["lossless = [3, 4, 5]", "lossless = [3]", "flow-control = \"pfc\""],
                 );
             }
         }
@@ -61,7 +61,7 @@ impl Draft {
             &[
                 "buffer = \"4MB\"",
                 "buffer = \"200KB\"",
-                "buffer = \"12MiB\"\nreserve = \"2KB\"",
+                "buffer = \"12MiB\"\nport-reserve = \"2KB\"",
             ],
         );
         self.perhaps(
@@ -87,7 +87,7 @@ impl Draft {
             chance,
             &[
                 "recovery = \"irn\"",
-                "recovery = \"irn\"\nnic = \"in-order\"",
+                "recovery = \"irn\"\nreceiver-order = \"in-order\"",
                 "nack-interval = \"20us\"",
             ],
         );
@@ -141,7 +141,7 @@ impl Draft {
                 "pfc.static = { xoff = \"40KB\", xon = \"38KB\" }\nheadroom.fixed = \"100KB\"",
                 "pfc.dynamic = { shift = 2 }\npfc.resume-offset = \"2KB\"",
                 "pfc = { mode = \"quanta\", pause = \"3us\" }",
-                "pfc = { response = \"500ns\", response-jitter = \"200ns\" }",
+                "pfc = { reaction-time = \"500ns\", reaction-jitter = \"200ns\" }",
             ],
         );
         if self.family == Family::Pfc {
@@ -186,7 +186,7 @@ impl Draft {
     }
 
     fn lanes(&mut self, chance: &mut Mutator) {
-        self.line("[network.lanes]");
+        self.line("[network.credit]");
         self.perhaps(
             chance,
             &[
@@ -252,7 +252,7 @@ impl Draft {
     }
 
     fn omnet(&mut self, chance: &mut Mutator) {
-        self.line("[network.credits]");
+        self.line("[network.ib-omnet]");
         self.perhaps(
             chance,
             &[
@@ -276,8 +276,8 @@ impl Draft {
             &[
                 "control = \"ibcc\"",
                 "control = \"rrcc\"",
-                "control = \"ibcc\"\n[network.credits.ibcc]\nlimit = 50\ntimer = \"10us\"",
-                "control = \"rrcc\"\n[network.credits.rrcc]\nwindow = \"4us\"\nthreshold = 0.5\nafter = 2",
+                "control = \"ibcc\"\n[network.ib-omnet.ibcc]\nlimit = 50\ntimer = \"10us\"",
+                "control = \"rrcc\"\n[network.ib-omnet.rrcc]\nwindow = \"4us\"\nthreshold = 0.5\nafter = 2",
                 &format!("control = \"rrcc\"\ncontrolled = \"all except {host}\"\nnotified = \"all\""),
             ],
         );

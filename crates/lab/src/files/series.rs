@@ -280,7 +280,7 @@ pub const QUEUE: &str = "queue_bytes";
 /// What a port's detector finds it to be, sampled: 0 not congested, 1 checking, 2 undetermined, 3 congested.
 pub const STATE: &str = "state";
 /// Credits of a lane of a port, sampled: what it may send, in packets (fidelity ib-omnet) or in units of
-/// `network.lanes.unit`.
+/// `network.credit.unit`.
 pub const CREDITS: &str = "credits";
 /// Bytes of a flow acknowledged in the bin that starts at the time, as a rate in bit/s.
 pub const GOODPUT: &str = "goodput_bps";

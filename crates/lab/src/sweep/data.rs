@@ -169,7 +169,7 @@ pub(super) fn check_version(folder: &Path, plan: &Plan, row: &Row) -> Result<(),
     }
     Err(SweepError::Refused(format!(
         "{} is by version {}, its sweep by {}: results of different versions are not mixed (remove it, and the run is \
-         made again; `paceline collect --mix-versions` takes it)",
+         made again; `paceline merge --mix-versions` takes it)",
         row_file(folder, &row.id).display(),
         row.version,
         plan.version

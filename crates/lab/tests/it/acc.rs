@@ -146,7 +146,7 @@ fn a_ring_does_not_stand_still() {
 #[test]
 fn a_loss_is_told() {
     let settings = [
-        "network.flow_control=none",
+        "network.flow-control=none",
         "network.buffer=500KB",
         "workload.0.incast.size=300KB",
     ];
@@ -189,7 +189,7 @@ fn switches_detect_and_mark_for_it() {
         Detection::Red
     ));
     assert!(matches!(
-        resolved("acc", &["network.flow_control=none"]).0,
+        resolved("acc", &["network.flow-control=none"]).0,
         Detection::Red
     ));
     assert!(matches!(resolved("dcqcn", &[]).0, Detection::Red));

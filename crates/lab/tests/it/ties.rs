@@ -9,7 +9,7 @@ fn run(senders: usize, size: &str, set: &[&str], threads: usize) -> Finished {
     let text = format!(
         "duration = \"20ms\"\n[topology.star]\nhosts = {hosts}\nrate = \"100Gbps\"\ndelay = \"515ns\"\n[[workload]]\n\
          incast = {{ fan-in = {senders}, receiver = {hosts}, size = \"{size}\" }}\n[network]\nmtu = \"4096B\"\n\
-         buffer = \"1MB\"\nreserve = \"0B\"\nflow_control = \"none\"\n[cc]\nscheme = \"none\"\n"
+         buffer = \"1MB\"\nport-reserve = \"0B\"\nflow-control = \"none\"\n[cc]\nscheme = \"none\"\n"
     );
     let overrides = Overrides {
         set: set.iter().map(ToString::to_string).collect(),
@@ -70,7 +70,7 @@ fn parts_of_a_run_agree() {
     let text = "duration = \"2ms\"\n[topology.leaf-spine]\nleaves = 2\nspines = 1\nhosts-per-leaf = 4\n[[workload]]\n\
                 incast = { senders = [1, 2, 3, 4, 5, 6, 7], receiver = 0, size = \"500KB\" }\n[[workload]]\n\
                 incast = { senders = [0, 1, 2, 3, 5, 6], receiver = 7, size = \"500KB\" }\n[network]\nbuffer = \"100KB\"\n\
-                reserve = \"0B\"\nflow_control = \"none\"\n[cc]\nscheme = \"none\"\n";
+                port-reserve = \"0B\"\nflow-control = \"none\"\n[cc]\nscheme = \"none\"\n";
     let of = |threads| {
         let input = load_text("racks.toml", text, &Overrides::default()).unwrap();
         let resources = Resources {
@@ -89,8 +89,8 @@ fn parts_of_a_run_agree() {
 #[test]
 fn lossless_networks_keep_their_order() {
     let [own, fixed] = [
-        &["network.flow_control=pfc"][..],
-        &["network.flow_control=pfc", "ties=structural"],
+        &["network.flow-control=pfc"][..],
+        &["network.flow-control=pfc", "ties=structural"],
     ]
     .map(|set| run(8, "256KiB", set, 1));
     assert_eq!(own.summary.digest, fixed.summary.digest);

@@ -145,7 +145,7 @@ pub(crate) fn credits(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         }
         .into(),
         note: format!(
-            "What a port may send (in fidelity ib-omnet packets, otherwise units of network.lanes.unit), of those that had \
+            "What a port may send (in fidelity ib-omnet packets, otherwise units of network.credit.unit), of those that had \
              fewest in the mean.{more}"
         ),
         x: clock.axis(),

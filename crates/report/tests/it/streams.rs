@@ -49,7 +49,7 @@ const TOLD: usize = 7;
 const NETWORKS: [&str; 4] = [
     "",
     "[network]\nerror-rate = 0.001\n",
-    "[network]\nrecovery = 'irn'\nflow_control = 'none'\n",
+    "[network]\nrecovery = 'irn'\nflow-control = 'none'\n",
     "[[network.failure]]\nnodes = [16, 24]\nat = '30us'\nuntil = '70us'\n",
 ];
 

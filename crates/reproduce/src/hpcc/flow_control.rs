@@ -29,9 +29,9 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels: |done| [HPCC.panels(done, "under HPCC"), DCQCN.panels(done, "under DCQCN")].concat(),
 };
 
-const PFC: &[&str] = &["network.flow_control=pfc"];
-const GO_BACK_N: &[&str] = &["network.flow_control=none", "network.recovery=go-back-n"];
-const IRN: &[&str] = &["network.flow_control=none", "network.recovery=irn"];
+const PFC: &[&str] = &["network.flow-control=pfc"];
+const GO_BACK_N: &[&str] = &["network.flow-control=none", "network.recovery=go-back-n"];
+const IRN: &[&str] = &["network.flow-control=none", "network.recovery=irn"];
 
 const fn grid(key: &'static str, cases: &'static [Case], claims: &'static [Claim]) -> Grid {
     Grid {

@@ -39,7 +39,7 @@ const TIMER_GRID: Grid = Grid {
         "workload.0.poisson.to=4ms",
         "workload.1.incast-poisson.load=0.02",
         "workload.1.incast-poisson.to=4ms",
-        "network.flow_control=pfc",
+        "network.flow-control=pfc",
         "network.recovery=go-back-n",
         "network.rto=4ms",
         "network.buffer=4MB",
@@ -190,7 +190,7 @@ const fn at(load: &'static str) -> [&'static str; 7] {
     [
         load,
         "workload.0.poisson.to=4ms",
-        "network.flow_control=pfc",
+        "network.flow-control=pfc",
         "network.recovery=go-back-n",
         "network.rto=4ms",
         "network.error-rate=0",

@@ -56,7 +56,7 @@ fn run((metres, packets): (u64, u64), (_, times, less): (&str, u64, u64), acks: 
         ),
         settings: vec![
             format!("topology.star.delay={}ns", 5 * metres),
-            format!("network.lanes.buffer={buffer}B"),
+            format!("network.credit.buffer={buffer}B"),
             format!("network.ack.every-packets={acks}"),
         ],
         digest: Some(DIGEST),

@@ -23,14 +23,14 @@ fn run(variant: &str, control: usize, gap: u64) -> Need {
     let mut settings = vec![
         format!("workload.0.messages.gap={gap}us"),
         format!("workload.2.messages.gap={gap}us"),
-        format!("network.credits.control={control}"),
-        "network.credits.log=true".to_string(),
+        format!("network.ib-omnet.control={control}"),
+        "network.ib-omnet.log=true".to_string(),
     ];
     if variant == "PUB" {
         let published = [
             "workload.2.messages.messages=1000",
             "workload.2.messages.until=11ms",
-            "network.credits.notified=[0, 1]",
+            "network.ib-omnet.notified=[0, 1]",
         ];
         settings.extend(published.map(str::to_string));
     }

@@ -121,7 +121,7 @@ fn stored(done: &Done) -> Panel {
 
 fn run(scenario: &'static str, control: usize) -> Need {
     let (control, scheme, _) = CONTROLS[control];
-    let settings = vec![format!("network.credits.control={control}")];
+    let settings = vec![format!("network.ib-omnet.control={control}")];
     need(scenario, scheme.to_string(), settings, DIGEST)
 }
 

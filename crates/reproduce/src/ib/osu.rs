@@ -59,7 +59,7 @@ fn message(binding: &'static str, size: &'static str) -> Need {
     Need {
         variant: format!("{binding}-{size}"),
         settings: vec![
-            format!("network.lanes.binding={binding}"),
+            format!("network.credit.binding={binding}"),
             format!("workload.0.flows.0.size={size}"),
         ],
         digest: Some(MESSAGE),

@@ -59,7 +59,7 @@ const LINKS: [(u32, [&str; 2]); 3] = [
 fn run(control: usize) -> Need {
     let (control, scheme, _) = CONTROLS[control];
     let settings = [
-        format!("network.credits.control={control}"),
+        format!("network.ib-omnet.control={control}"),
         "record.trace=[4,6,8,21,22]".to_string(),
     ];
     need("infiniband-row", scheme.to_string(), settings.to_vec(), DIGEST)

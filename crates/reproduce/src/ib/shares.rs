@@ -115,8 +115,8 @@ pub(super) const JOIN: Reproduction = Reproduction {
 fn run(scenario: &'static str, control: usize) -> Need {
     let (control, scheme, _) = CONTROLS[control];
     let settings = [
-        format!("network.credits.control={control}"),
-        "network.credits.log=true".to_string(),
+        format!("network.ib-omnet.control={control}"),
+        "network.ib-omnet.log=true".to_string(),
     ];
     need(scenario, scheme.to_string(), settings.to_vec(), DIGEST)
 }

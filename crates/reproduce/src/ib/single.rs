@@ -51,9 +51,9 @@ const BUFFERS: [u32; 16] = [1, 2, 4, 6, 8, 9, 10, 12, 16, 17, 18, 20, 24, 26, 28
 
 fn run(period: f64, buffer: u32) -> Need {
     let settings = [
-        format!("network.credits.period={period}us"),
-        format!("network.credits.buffer={buffer}"),
-        "network.credits.log=true".to_string(),
+        format!("network.ib-omnet.period={period}us"),
+        format!("network.ib-omnet.buffer={buffer}"),
+        "network.ib-omnet.log=true".to_string(),
         "workload.1.messages.start=1s".to_string(),
         "workload.2.messages.start=1s".to_string(),
         "duration=2500us".to_string(),

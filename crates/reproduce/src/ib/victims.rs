@@ -146,48 +146,48 @@ const EXITS: Grid = Grid {
 
 /// Buffers of 2, 8, 32 and 62 packets of 2112 bytes in credits, under either binding.
 const BUFFERS: [Case; 8] = [
-    case("ib, 4 KB", "ib-two", "ibcc-tcd", &["network.lanes.buffer=4224B"]),
+    case("ib, 4 KB", "ib-two", "ibcc-tcd", &["network.credit.buffer=4224B"]),
     case(
         "ib, 17 KB",
         "ib-eight",
         "ibcc-tcd",
-        &["network.lanes.buffer=16896B"],
+        &["network.credit.buffer=16896B"],
     ),
     case(
         "ib, 68 KB",
         "ib-more",
         "ibcc-tcd",
-        &["network.lanes.buffer=67584B"],
+        &["network.credit.buffer=67584B"],
     ),
     case(
         "ib, 131 KB",
         "ib-most",
         "ibcc-tcd",
-        &["network.lanes.buffer=130944B"],
+        &["network.credit.buffer=130944B"],
     ),
     case(
         "cbfc, 4 KB",
         "cbfc-two",
         "ibcc-tcd",
-        &["network.lanes.binding=cbfc", "network.lanes.buffer=4224B"],
+        &["network.credit.binding=cbfc", "network.credit.buffer=4224B"],
     ),
     case(
         "cbfc, 17 KB",
         "cbfc-eight",
         "ibcc-tcd",
-        &["network.lanes.binding=cbfc", "network.lanes.buffer=16896B"],
+        &["network.credit.binding=cbfc", "network.credit.buffer=16896B"],
     ),
     case(
         "cbfc, 68 KB",
         "cbfc-more",
         "ibcc-tcd",
-        &["network.lanes.binding=cbfc", "network.lanes.buffer=67584B"],
+        &["network.credit.binding=cbfc", "network.credit.buffer=67584B"],
     ),
     case(
         "cbfc, 131 KB",
         "cbfc-most",
         "ibcc-tcd",
-        &["network.lanes.binding=cbfc", "network.lanes.buffer=130944B"],
+        &["network.credit.binding=cbfc", "network.credit.buffer=130944B"],
     ),
 ];
 
@@ -272,7 +272,7 @@ const CABLES: Grid = Grid {
     scenario: "tcd-credits-victims",
     key: "cables",
     digest: DIGEST,
-    settings: &["network.detection.max-ton=81.92us", "network.lanes.binding=cbfc"],
+    settings: &["network.detection.max-ton=81.92us", "network.credit.binding=cbfc"],
     cases: &[
         case("1 m", "near", "ibcc-tcd", cable!("5ns")),
         case("100 m", "far", "ibcc-tcd", cable!("500ns")),

@@ -65,8 +65,8 @@ fn run(&(control, gap, _): &(usize, u64, &str)) -> Need {
     let settings = [
         format!("workload.0.messages.gap={gap}us"),
         format!("workload.2.messages.gap={gap}us"),
-        format!("network.credits.control={control}"),
-        "network.credits.log=true".to_string(),
+        format!("network.ib-omnet.control={control}"),
+        "network.ib-omnet.log=true".to_string(),
         "duration=13ms".to_string(),
     ];
     need(

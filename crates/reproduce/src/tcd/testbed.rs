@@ -55,13 +55,13 @@ const fn case(column: &'static str, key: &'static str, settings: &'static [&'sta
 
 const CASES: [Case; 8] = [
     case("0 us", "none", &[]),
-    case("5 us", "least", &["network.pfc.response-jitter=5us"]),
-    case("10 us", "less", &["network.pfc.response-jitter=10us"]),
-    case("15 us", "little", &["network.pfc.response-jitter=15us"]),
-    case("20 us", "some", &["network.pfc.response-jitter=20us"]),
-    case("25 us", "much", &["network.pfc.response-jitter=25us"]),
-    case("30 us", "more", &["network.pfc.response-jitter=30us"]),
-    case("40 us", "most", &["network.pfc.response-jitter=40us"]),
+    case("5 us", "least", &["network.pfc.reaction-jitter=5us"]),
+    case("10 us", "less", &["network.pfc.reaction-jitter=10us"]),
+    case("15 us", "little", &["network.pfc.reaction-jitter=15us"]),
+    case("20 us", "some", &["network.pfc.reaction-jitter=20us"]),
+    case("25 us", "much", &["network.pfc.reaction-jitter=25us"]),
+    case("30 us", "more", &["network.pfc.reaction-jitter=30us"]),
+    case("40 us", "most", &["network.pfc.reaction-jitter=40us"]),
 ];
 
 /// Of those cases, in microseconds.

@@ -71,8 +71,8 @@ pub fn sections() -> &'static [Entry] {
             "framing", SIZE, "0B", "what a link adds to every packet: takes time on the link, and is counted nowhere else (bolt-ns3: 2B)";
             "int-multi", "", "1", "factor of the telemetry's units, where these are narrow (ns3-hpcc)";
             "buffer", SIZE, "32MiB", "shared buffer of a switch";
-            "reserve", SIZE, "4096B", "what each ingress port and class always has";
-            "flow_control", "", "pfc", "hop by hop: `pfc`, `credits` or `none`; ib-omnet: `credits`. With `credits` packets have InfiniBand's sizes, unless [network] gives them or network.lanes.binding is `cbfc`";
+            "port-reserve", SIZE, "4096B", "buffer guaranteed to each ingress port and class";
+            "flow-control", "", "pfc", "hop by hop: `pfc`, `credits` or `none`; ib-omnet: `credits`. With `credits` packets have InfiniBand's sizes, unless [network] gives them or network.credit.binding is `cbfc`";
             "lossless", "", "[1, 2, 3, 4, 5, 6, 7]", "with pfc: the priority classes under flow control; the others are lossy";
             "ack", "", "every-packets = 1", "when the receiver acknowledges: { every-packets = n } or { every-bytes = \"size\" }";
             "ack-chunk", SIZE, "4000B", "ns3-hpcc: an ACK also whenever the expected byte is a multiple of it";
@@ -81,7 +81,7 @@ pub fn sections() -> &'static [Entry] {
             "back-to-chunk", SIZE, "off", "go-back-N goes back to the start of a chunk of this size";
             "rto", TIME, "4ms", "go-back-N's retransmission timeout, or `off` (ns3-hpcc)";
             "recovery", "", "go-back-n", "how losses are repaired: `go-back-n`, or `irn` for selective repeat";
-            "nic", "", "in-order (irn: out-of-order)", "whether NICs can take packets out of order: `in-order` or `out-of-order`";
+            "receiver-order", "", "in-order (irn: out-of-order)", "whether receiving NICs accept packets out of order: `in-order` or `out-of-order`";
             "pacing", "", "true", "pace packets at the scheme's rate";
             "global-rtt", "", "true", "base round-trip time: the largest of all pairs of hosts, or each flow's own";
             "idle-reset", TIME, "off", "a persistent connection over which nothing was under way for so long begins anew, with its scheme as it is at its start; `off`: it goes on where it was";
@@ -98,8 +98,8 @@ pub fn sections() -> &'static [Entry] {
             "detection", "", "", "how ports tell congestion from what pauses leave behind; without it by `ecn` alone, if the first scheme is not ACC, which has `tcd`";
             "bolt-ns3", "", "", "what the simulator of Bolt's authors is told beside its quirks; other fidelities ignore it";
             "tcd-ns3", "", "", "what the simulator of TCD's authors is told beside all else; other fidelities ignore it";
-            "credits", "", "", "InfiniBand: credits, virtual lanes, congestion control; other fidelities ignore it";
-            "lanes", "", "", "with `flow_control = \"credits\"`: virtual lanes, their buffers and credits";
+            "ib-omnet", "", "", "the InfiniBand simulator's credits, virtual lanes, congestion control; other fidelities ignore it";
+            "credit", "", "", "with `flow-control = \"credits\"`: virtual lanes, their buffers and credits";
             "endpoint", "", "", "what receivers' hosts take before they answer; without it nothing";
             "load-balancing", "", "ecmp", "how switches choose among equal next hops: `ecmp` (a hash of the flow), `flowlet` (at random after a gap), `spray` (at random, each packet), `adaptive` (the port that is soonest empty)";
             "ecmp-hash", "", "per-switch", "what a flow is hashed with: `per-switch` (a seed of each switch), `d-mod-k` (nothing: the destination's number chooses, another digit of it at each level of switches) or `shared` (the same at all, so that flows which a switch got by their hash go on by the same, and most of its next hops stay unused: polarisation)";
@@ -134,8 +134,8 @@ pub fn sections() -> &'static [Entry] {
         "network.pfc": "Priority flow control." {
             "mode", "", "on-off", "how long a pause lasts: `on-off` or `quanta`";
             "pause", TIME, "5us", "with quanta: the time that a pause frame carries";
-            "response", TIME, "0s", "from a frame's arrival to its effect: what every port takes to heed it; a headroom per link grows by it";
-            "response-jitter", TIME, "0s", "what a port takes longer, at random up to this, of each frame anew; frames do not overtake each other";
+            "reaction-time", TIME, "0s", "delay between a pause frame's arrival and the port stopping; a headroom per link grows by it";
+            "reaction-jitter", TIME, "0s", "random extra delay of each frame, up to this; frames do not overtake each other";
             "resume-offset", SIZE, "3072B", "a dynamic threshold's resume lies this far below";
             "dynamic", "", "shift = 3", "pause at 2^-shift of what is free: { shift, reference-rate }";
             "static", "", "", "pause above xoff, resume below xon: { xoff, xon }; instead of dynamic";
@@ -178,7 +178,7 @@ pub fn sections() -> &'static [Entry] {
             "flow-slots", "", "12182", "accounts of flows that a receiver has; each further flow takes the next acknowledgements from an earlier one";
             "log", "", "false", "whether every change of a port's state, pause and of a sender's rate is written down";
         }
-        "network.lanes": "Flow control by credits, with `flow_control = \"credits\"`: each lane of a port has an input buffer at the other end of its link, and sends what that has told to have room for. Packets wait at the input where they came in." {
+        "network.credit": "Flow control by credits, with `flow-control = \"credits\"`: each lane of a port has an input buffer at the other end of its link, and sends what that has told to have room for. Packets wait at the input where they came in." {
             "binding", "", "ib", "when credits are told: `ib` (InfiniBand: once in a period) or `cbfc` (Ethernet: when room has become free)";
             "lanes", "", "1", "virtual lanes, 1 to 7";
             "sl-to-vl", "", "in turn", "the lane of each priority from 1 to 7, a list";
@@ -196,7 +196,7 @@ pub fn sections() -> &'static [Entry] {
             "low", "", "[[0, 64], ...]", "the other table";
             "limit", "", "255", "times 4096 bytes that the high table may send while the low one waits; 255 without end";
         }
-        "network.credits": "InfiniBand, with `fidelity = \"ib-omnet\"` only: switches that buffer packets where they come in, and hosts. A credit is a packet of the MTU. Links take no time (`delay = \"0s\"`)." {
+        "network.ib-omnet": "InfiniBand, with `fidelity = \"ib-omnet\"` only: switches that buffer packets where they come in, and hosts. A credit is a packet of the MTU. Links take no time (`delay = \"0s\"`)." {
             "lanes", "", "2", "virtual lanes; packets go on the first";
             "weights", "", "[1, 20]", "packets of each lane in its turn, a list";
             "buffer", "", "32", "packets that an input buffer holds of each lane";
@@ -219,13 +219,13 @@ pub fn sections() -> &'static [Entry] {
             "ibcc", "", "", "its parameters";
             "rrcc", "", "", "its parameters";
         }
-        "network.credits.ibcc": "IBCC: an index into a table, one more with every notification, one less whenever a timer expires; packets are further apart by its square." {
+        "network.ib-omnet.ibcc": "IBCC: an index into a table, one more with every notification, one less whenever a timer expires; packets are further apart by its square." {
             "limit", "", "127", "the largest index";
             "timer", TIME, "30us", "the index is lowered so often";
             "delay", TIME, "3300ns", "at the index `at` packets are so much further apart than at line rate";
             "at", "", "83", "see delay";
         }
-        "network.credits.rrcc": "RRCC: a receiver looks at each sender's packets in windows, and tells it the rate at which they came if nearly all were marked." {
+        "network.ib-omnet.rrcc": "RRCC: a receiver looks at each sender's packets in windows, and tells it the rate at which they came if nearly all were marked." {
             "window", TIME, "8.192us", "how long a receiver looks";
             "threshold", "", "0.9", "the share of marked packets above which they met congestion";
             "undershoot", "", "1.07", "a sender goes below the rate that it is told by this factor";
@@ -278,7 +278,7 @@ pub fn sections() -> &'static [Entry] {
             "queue-to", TIME, "the duration", "last sample";
             "queue-dump", TIME, "off", "copy the queues' histograms at this period, as ns-3 does";
             "ports", TIME, "auto", "utilisation, largest queue, paused share, marks of every port and largest occupancy of every switch, at first in bins of this width, which double as often as 512 are full: `auto` (1us) or `off` (ns3-hpcc)";
-            "credits", TIME, "auto", "with `flow_control = \"credits\"`, credits of each lane of each port, sampled at this period: `auto` (1us up to 64 ports, otherwise not) or `off`";
+            "credits", TIME, "auto", "with `flow-control = \"credits\"`, credits of each lane of each port, sampled at this period: `auto` (1us up to 64 ports, otherwise not) or `off`";
             "states", TIME, "auto", "what the detectors of `[network.detection]` find each port to be, sampled at this period: `auto` (1us, where there are any) or `off`";
             "flows", TIME, "off", "the scheme's rate and window and the last round-trip time of the first flows, whenever they have changed, at this period";
             "flows-max", "", "64", "how many flows that is";
@@ -355,8 +355,7 @@ mod tests {
             if ["workload", "job.step"].contains(&section.name) {
                 known.retain(|key| !builtin::workloads().iter().any(|workload| workload.name == key));
             }
-            // Second spellings: one of ours, and OpenSM's.
-            known.remove("flow-control");
+            // OpenSM's spellings.
             known.retain(|key| !key.starts_with("cc_") && !key.starts_with("ccti"));
             if section.name == "cc" {
                 known.retain(|key| {

@@ -6,9 +6,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::range::{or_a_range, range, with_quotes};
-use super::{Setting, Texts, segments};
+use super::{Setting, Texts, renamed, segments};
 use crate::diagnostics::{Place, Problem, Source};
 use crate::sweep::{Axis, AxisValue, Grid};
+use crate::warning::Warning;
 
 /// A path of keys, each with its place.
 pub(crate) type Path = Vec<(String, Range<usize>)>;
@@ -21,6 +22,8 @@ pub(crate) type Value = (String, Range<usize>);
 pub(crate) struct Written {
     pub(crate) axes: Vec<WrittenAxis>,
     pub(crate) repeats: Option<u32>,
+    /// What is said of how its keys were read.
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// An axis as it was written.
@@ -99,6 +102,7 @@ impl Written {
                     );
                 }
             };
+            self.warnings.extend(renamed::in_path(&mut path, texts));
             let span = key.span();
             self.axes.push(WrittenAxis { path, span, values });
         }
@@ -112,7 +116,7 @@ impl Written {
         start: usize,
         texts: &Texts,
         earlier: &[String],
-    ) -> Result<(), Problem> {
+    ) -> Result<String, Problem> {
         let whole = texts.at(start..start + text.len());
         let Some(equals) = text.find('=') else {
             return Err(Problem::new(format!(
@@ -121,7 +125,8 @@ impl Written {
             .at(&whole));
         };
         let leading = text.len() - text.trim_start().len();
-        let path = segments(text[..equals].trim(), start + leading, &whole)?;
+        let mut path = segments(text[..equals].trim(), start + leading, &whole)?;
+        self.warnings.extend(renamed::in_path(&mut path, texts));
         let values = listed(text, equals + 1, start, texts)?;
         let axis = WrittenAxis {
             path,
@@ -135,7 +140,7 @@ impl Written {
             Some(other) => *other = axis,
             None => self.axes.push(axis),
         }
-        Ok(())
+        Ok(key)
     }
 
     /// What is wrong with the axes by themselves.
@@ -370,14 +375,7 @@ impl Point<'_> {
         for text in self.overs {
             start += super::GAP;
             texts.settings.push((start, Source::new("--over", text.clone())));
-            written.over(text, start, texts, &earlier)?;
-            earlier.push(
-                text.split('=')
-                    .next()
-                    .unwrap_or_default()
-                    .trim()
-                    .replace("flow-control", "flow_control"),
-            );
+            earlier.push(written.over(text, start, texts, &earlier)?);
             start += text.len();
         }
         written.check(texts)?;

@@ -71,7 +71,7 @@ pub(super) fn check<'a>(
         )));
     }
     if switch.flow_control != FlowControl::None {
-        return refuse("PFC", "flow_control = \"none\"");
+        return refuse("PFC", "flow-control = \"none\"");
     }
     if nic.recovery != Recovery::GoBackN {
         return refuse("selective repeat", "recovery = \"go-back-n\"");

@@ -1,4 +1,4 @@
-//! `[network.credits]`: InfiniBand, and what such a network does not have.
+//! `[network.ib-omnet]`: InfiniBand, and what such a network does not have.
 
 use std::ops::RangeInclusive;
 
@@ -71,7 +71,7 @@ pub(super) fn resolve(
     sources: Vec<Source>,
 ) -> Result<Option<Box<CreditSpec>>, Problem> {
     if let Some(rrcc) = n
-        .credits
+        .ib_omnet
         .as_ref()
         .and_then(|credits| credits.get_ref().rrcc.as_ref())
     {
@@ -81,7 +81,7 @@ pub(super) fn resolve(
         return Ok(None);
     }
     let table = n
-        .credits
+        .ib_omnet
         .get_or_insert_with(|| Spanned::new(0..0, schema::Credits::default()));
     let place = cx.texts.of_value(table);
     let table = table.get_mut();
@@ -230,7 +230,7 @@ pub(super) fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Probl
         (true, FlowControlKind::Credits) => Ok(()),
         (true, _) => Err(
             Problem::new("ib-omnet fidelity is a network under credits, and has nothing else")
-                .help("leave out `flow_control`, or write `flow_control = \"credits\"`"),
+                .help("leave out `flow-control`, or write `flow-control = \"credits\"`"),
         ),
         (false, FlowControlKind::Credits) if cx.fidelity != Fidelity::Exact => {
             let message = format!(
@@ -264,7 +264,7 @@ pub(super) fn check(
         let what = format!("`{scheme}`");
         return refuse(
             &what,
-            "`cc.scheme = \"none\"`, and `network.credits.control = \"ibcc\"` or `\"rrcc\"`",
+            "`cc.scheme = \"none\"`, and `network.ib-omnet.control = \"ibcc\"` or `\"rrcc\"`",
         );
     }
     if nic.recovery != Recovery::GoBackN || nic.endpoint.is_some() {

@@ -99,7 +99,7 @@ fn of_section(
         let message = "this detector goes by pauses, and without flow control there are none";
         return Err(Problem::new(message)
             .at(&at)
-            .help("set `network.flow_control = \"pfc\"`, or `kind = \"red\"`"));
+            .help("set `network.flow-control = \"pfc\"`, or `kind = \"red\"`"));
     }
     match kind {
         DetectionKind::Tcd => ternary(cx, section, around).map(Detection::Tcd),
@@ -229,7 +229,7 @@ fn ternary(
         epsilon: *epsilon.get_ref(),
         max_ton: match (max_ton.get_ref().0, credits) {
             (None, None) => {
-                let why = "network.flow_control is not `credits`";
+                let why = "network.flow-control is not `credits`";
                 let exit = section.exit.as_ref().map(Spanned::span);
                 let periods = section.periods.as_ref().map(Spanned::span);
                 for (key, span) in [("exit", exit), ("periods", periods)] {

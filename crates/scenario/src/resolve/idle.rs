@@ -122,8 +122,8 @@ fn pfc(cx: &mut Cx<'_>, n: &schema::Network, without_pfc: bool) {
     let at = span(&pfc.fixed).or(span(&pfc.pause));
     if without_pfc {
         let why = match n.flow_control {
-            Some(FlowControlKind::Credits) => "network.flow_control is `credits`",
-            _ => "network.flow_control is `none`",
+            Some(FlowControlKind::Credits) => "network.flow-control is `credits`",
+            _ => "network.flow-control is `none`",
         };
         return cx.idle(at, "[network.pfc]", why);
     }
@@ -150,7 +150,7 @@ fn drops(cx: &mut Cx<'_>, n: &schema::Network, without_pfc: bool) {
     let some = drop.limit.is_some() || drop.packets.is_some() || drop.alpha.is_some();
     let some = some || policy.is_some_and(|policy| policy != DropKind::Shared);
     if n.flow_control == Some(FlowControlKind::Credits) {
-        let why = "with network.flow_control `credits` nothing is dropped";
+        let why = "with network.flow-control `credits` nothing is dropped";
         if some {
             cx.idle(span(&drop.policy), "[network.drop]", why);
         }
@@ -163,7 +163,7 @@ fn drops(cx: &mut Cx<'_>, n: &schema::Network, without_pfc: bool) {
                 .or(span(&drop.packets))
                 .or(span(&drop.alpha));
             let why =
-                "with network.flow_control `pfc` and all classes in network.lossless nothing is dropped";
+                "with network.flow-control `pfc` and all classes in network.lossless nothing is dropped";
             cx.idle(at, "[network.drop]", why);
         }
         return;

@@ -1,4 +1,4 @@
-//! `[network.lanes]`: credits of links, with `flow_control = "credits"`.
+//! `[network.credit]`: credits of links, with `flow-control = "credits"`.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -25,17 +25,17 @@ const SIZES: RangeInclusive<u64> = 1..=65_000;
 pub(super) fn binding(cx: &Cx<'_>, n: &schema::Network) -> Option<BindingKind> {
     let credits = cx.fidelity == Fidelity::Exact && n.flow_control == Some(FlowControlKind::Credits);
     let written = n
-        .lanes
+        .credit
         .as_ref()
         .and_then(|lanes| lanes.get_ref().binding.as_ref());
     credits.then(|| written.map_or(BindingKind::Ib, |binding| *binding.get_ref()))
 }
 
-/// Warns of what `flow_control = "credits"` changes beside flow control, where nothing else says that the network is
+/// Warns of what `flow-control = "credits"` changes beside flow control, where nothing else says that the network is
 /// InfiniBand. (To be asked before defaults are filled in.)
 fn warn_of_defaults(cx: &mut Cx<'_>, n: &schema::Network) {
     let chosen = n
-        .lanes
+        .credit
         .as_ref()
         .is_some_and(|lanes| lanes.get_ref().binding.is_some());
     if chosen {
@@ -60,7 +60,7 @@ fn warn_of_defaults(cx: &mut Cx<'_>, n: &schema::Network) {
         return;
     }
     let text = format!(
-        "network.flow_control is `credits`, and network.lanes.binding is InfiniBand's, `ib`, by default. What network \
+        "network.flow-control is `credits`, and network.credit.binding is InfiniBand's, `ib`, by default. What network \
          does not say is InfiniBand's too: {}",
         changed.join(", ")
     );
@@ -70,15 +70,15 @@ fn warn_of_defaults(cx: &mut Cx<'_>, n: &schema::Network) {
 /// What links and switches are told; nothing without credits.
 pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option<LaneSpec>, Problem> {
     let Some(kind) = binding(cx, n) else {
-        if let Some(lanes) = &n.lanes {
-            let why = "network.flow_control is not `credits`, or fidelity not `exact`";
-            cx.idle(Some(lanes.span()), "[network.lanes]", why);
+        if let Some(lanes) = &n.credit {
+            let why = "network.flow-control is not `credits`, or fidelity not `exact`";
+            cx.idle(Some(lanes.span()), "[network.credit]", why);
         }
         return Ok(None);
     };
     warn_of_defaults(cx, n);
     let table = n
-        .lanes
+        .credit
         .get_or_insert_with(|| Spanned::new(0..0, schema::Lanes::default()));
     let table = table.get_mut();
     let ib = fill_value(&mut table.binding, kind) == BindingKind::Ib;
@@ -146,15 +146,15 @@ fn told(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding,
     let period = above_zero(cx, &period, "the period of flow-control packets")?;
     if ib {
         if let Some(delay) = &table.delay {
-            let why = "network.lanes.binding is `ib`, whose ports tell credits once in a period";
-            cx.idle(Some(delay.span()), "network.lanes.delay", why);
+            let why = "network.credit.binding is `ib`, whose ports tell credits once in a period";
+            cx.idle(Some(delay.span()), "network.credit.delay", why);
         }
         let phase = fill_value(&mut table.phase, Phase::Aligned);
         return Ok(Binding::Ib { period, phase });
     }
     if let Some(phase) = &table.phase {
-        let why = "network.lanes.binding is `cbfc`, whose ports tell credits when there are some";
-        cx.idle(Some(phase.span()), "network.lanes.phase", why);
+        let why = "network.credit.binding is `cbfc`, whose ports tell credits when there are some";
+        cx.idle(Some(phase.span()), "network.credit.phase", why);
     }
     let delay = fill_value(&mut table.delay, Span::ZERO);
     Ok(Binding::Cbfc { delay, period })
@@ -176,7 +176,7 @@ fn lane_of(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<[u8; 8],
         let message = format!("sl-to-vl names lane {lane}: expected 0 to {}", lanes - 1);
         return Err(Problem::new(message)
             .at(&place)
-            .help("`network.lanes.lanes` says how many there are"));
+            .help("`network.credit.lanes` says how many there are"));
     }
     let mut lane_of = [0; 8];
     lane_of[1..].copy_from_slice(&of_priorities);
@@ -233,7 +233,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     });
     let needed = needed.max().unwrap_or(0).div_ceil(lanes.unit.get());
     let table = n
-        .lanes
+        .credit
         .get_or_insert_with(|| Spanned::new(0..0, schema::Lanes::default()));
     let written = fill_at(&mut table.get_mut().buffer, OrAuto(None));
     let place = cx.texts.of_value(&written);
@@ -246,10 +246,10 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
             "a packet of {full} takes {least} credits of {}, and counters can tell {most} at most: nothing could be sent",
             lanes.unit
         );
-        let unit = n.lanes.as_ref().and_then(|lanes| lanes.get_ref().unit.as_ref());
+        let unit = n.credit.as_ref().and_then(|lanes| lanes.get_ref().unit.as_ref());
         let place = unit.map_or_else(|| place.clone(), |unit| cx.texts.of_value(unit));
         let help = format!(
-            "`network.lanes.unit` must be {} at least",
+            "`network.credit.unit` must be {} at least",
             Bytes::new(full.get().div_ceil(most))
         );
         return Err(Problem::new(message).at(&place).help(help));
@@ -267,7 +267,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     lanes.buffers.fill(buffer);
     // Lanes that starve, what has no credits: the engine knows.
     paceline_fabric::check_credits(run).map_err(|why| {
-        let table = n.lanes.as_ref().filter(|table| !table.span().is_empty());
+        let table = n.credit.as_ref().filter(|table| !table.span().is_empty());
         let problem = Problem::new(format!("credits: {why}"));
         match table {
             Some(table) => problem.at(&cx.texts.of_value(table)),
@@ -300,7 +300,7 @@ fn starving(run: &RunSpec) -> Option<String> {
     (tables.limit == u8::MAX && !first.is_empty() && !waiting.is_empty()).then(|| {
         format!(
             "lanes {waiting:?} are sent from only while lanes {first:?} have nothing to send: the high table of \
-             network.lanes goes first, and its `limit` of 255 is none"
+             network.credit goes first, and its `limit` of 255 is none"
         )
     })
 }
@@ -313,7 +313,7 @@ fn below_marking(run: &RunSpec) -> Option<String> {
     let curve = run.switch.ecn.iter().max_by_key(|curve| curve.kmin)?;
     (reads_marks && curve.kmin.get() >= buffer).then(|| {
         format!(
-            "a lane's buffer is {} (network.lanes.buffer is `auto`), and ports of {} mark above {} (network.ecn.kmin): \
+            "a lane's buffer is {} (network.credit.buffer is `auto`), and ports of {} mark above {} (network.ecn.kmin): \
              packets are marked there only while those of {} inputs or more wait for one output",
             Bytes::new(buffer),
             curve.rate,
@@ -347,7 +347,7 @@ fn warn(
             false => String::new(),
         };
         let text = format!(
-            "a lane's buffer of {}{told} is filled again every {round} at worst (network.lanes): a link of {rate} \
+            "a lane's buffer of {}{told} is filled again every {round} at worst (network.credit): a link of {rate} \
              carries about {} of it then",
             Bytes::new(units * unit.get()),
             three_digits_of(reached)

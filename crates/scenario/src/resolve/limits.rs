@@ -30,7 +30,7 @@ pub(super) fn check(
         let enough = packets_of(fastest, period, mtu);
         warn(format!(
             "a buffer of {buffer} packets of {mtu}, told of every {period}, lets a lane send {reached:.3} Gbit/s at most, on links \
-             of {fastest}: {enough} packets would do (network.credits.buffer), or a period of {} (network.credits.period)",
+             of {fastest}: {enough} packets would do (network.ib-omnet.buffer), or a period of {} (network.ib-omnet.period)",
             fastest.time_to_send(Bytes::new(u64::from(buffer) * mtu.get()))
         ));
     }
@@ -38,7 +38,7 @@ pub(super) fn check(
     if made < fastest.as_gbps_f64() {
         warn(format!(
             "a host makes a packet of {mtu} in {}, so it sends {made:.3} Gbit/s at most, on links of {fastest}: {} would do \
-             (network.credits.host-packet)",
+             (network.ib-omnet.host-packet)",
             credits.host_packet,
             fastest.time_to_send(mtu)
         ));
@@ -51,7 +51,7 @@ pub(super) fn check(
             credits.lanes,
             slowest.time_to_send(told)
         );
-        return Err(Problem::new(message).help("a longer `network.credits.period`, or a shorter `update`"));
+        return Err(Problem::new(message).help("a longer `network.ib-omnet.period`, or a shorter `update`"));
     }
     if share > UPDATES {
         warn(format!(

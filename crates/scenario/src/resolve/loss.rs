@@ -45,7 +45,7 @@ pub(super) fn loss(
         });
     }
     let is_lossless = |class: u8| some_are_lossless && lossless >> class & 1 == 1;
-    let help = "set `network.flow_control = \"none\"`, or leave the flows' class out of `network.lossless`";
+    let help = "set `network.flow-control = \"none\"`, or leave the flows' class out of `network.lossless`";
     if some_are_lossless && lossless == ALL {
         let message = "packets of lossless classes are not trimmed, and all classes are lossless";
         return Err(Problem::new(message).at(&cx.texts.of_value(&trim)).help(help));
@@ -91,7 +91,7 @@ fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
             let message = "there are no lossless classes without flow control";
             return Err(Problem::new(message)
                 .at(&cx.texts.of_value(list))
-                .help("leave out `network.lossless`, or set `network.flow_control = \"pfc\"`"));
+                .help("leave out `network.lossless`, or set `network.flow-control = \"pfc\"`"));
         }
         return Ok(ALL);
     }
@@ -105,7 +105,7 @@ fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
         let message = "no class is lossless";
         return Err(Problem::new(message)
             .at(&cx.texts.of_value(&list))
-            .help("set `network.flow_control = \"none\"` for a network without flow control"));
+            .help("set `network.flow-control = \"none\"` for a network without flow control"));
     }
     Ok(mask)
 }

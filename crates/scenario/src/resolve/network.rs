@@ -159,7 +159,7 @@ pub(super) fn switch(
 ) -> Result<SwitchSpec, Problem> {
     super::tcd_ns3::fill_switch(cx, n);
     let buffer = fill_at(&mut n.buffer, Bytes::new(32 << 20));
-    let reserve = fill_value(&mut n.reserve, Bytes::new(4096));
+    let reserve = fill_value(&mut n.port_reserve, Bytes::new(4096));
     // What had started on either side when the pause was sent and when it arrived.
     let packets = 2 * (packet.mtu + packet.data_header + packet.int_header).get();
     let extra = if cx.fidelity == Fidelity::Ns3Hpcc {
@@ -208,8 +208,8 @@ pub(super) fn switch(
     if !matches!(spec.flow_control, FlowControl::Pfc(_)) {
         if !is_default {
             let why = match spec.flow_control {
-                FlowControl::Credits => "network.flow_control is `credits`",
-                _ => "network.flow_control is `none`",
+                FlowControl::Credits => "network.flow-control is `credits`",
+                _ => "network.flow-control is `none`",
             };
             cx.idle(Some(headroom.span()), "network.headroom", why);
         }
@@ -309,8 +309,8 @@ fn response(cx: &Cx<'_>, pfc: &mut schema::Pfc) -> Result<PfcResponse, Problem> 
         Err(Problem::new(message).at(&cx.texts.of_value(&time)))
     };
     Ok(PfcResponse {
-        least: time(&mut pfc.response)?,
-        jitter: time(&mut pfc.response_jitter)?,
+        least: time(&mut pfc.reaction_time)?,
+        jitter: time(&mut pfc.reaction_jitter)?,
     })
 }
 

@@ -138,7 +138,7 @@ fn credit_every(
     let period = fill_at(slot, default);
     let every = width(cx, &period, ("credits", "period"))?;
     if !has_credits && matches!(period.get_ref(), PortBins::Of(_)) {
-        let why = "network.flow_control is not `credits`";
+        let why = "network.flow-control is not `credits`";
         cx.idle(Some(period.span()), "record.credits", why);
     }
     Ok(every.filter(|_| has_credits))

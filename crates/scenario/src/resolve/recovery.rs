@@ -1,4 +1,4 @@
-//! From `recovery`, `nic` and `[network.irn]` to how hosts repair losses.
+//! From `recovery`, `receiver-order` and `[network.irn]` to how hosts repair losses.
 
 use paceline_fabric::spec::{Irn, Recovery};
 use paceline_kernel::Span;
@@ -16,7 +16,7 @@ pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery,
         RecoveryKind::GoBackN => ArrivalOrder::InOrder,
         RecoveryKind::Irn => ArrivalOrder::OutOfOrder,
     };
-    let nic = fill_at(&mut n.nic, able);
+    let nic = fill_at(&mut n.receiver_order, able);
     if *kind.get_ref() == RecoveryKind::GoBackN {
         return Ok(Recovery::GoBackN);
     }
@@ -26,7 +26,7 @@ pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery,
             .at(&cx.texts.of_value(&nic))
             .label("in order only")
             .see(&cx.texts.of_value(&kind), "IRN is here")
-            .help("set `network.nic = \"out-of-order\"`, or `network.recovery = \"go-back-n\"`"));
+            .help("set `network.receiver-order = \"out-of-order\"`, or `network.recovery = \"go-back-n\"`"));
     }
     if let Some(chunk) = &n.back_to_chunk
         && *chunk.get_ref() != OrOff(None)

@@ -46,7 +46,7 @@ pub(super) fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
     n.buffer.get_or_insert_with(|| unplaced(18_000_000));
     n.headroom
         .get_or_insert_with(|| Spanned::new(0..0, schema::Headroom::Fixed(Bytes::ZERO)));
-    n.reserve.get_or_insert_with(|| unplaced(0));
+    n.port_reserve.get_or_insert_with(|| unplaced(0));
     let pfc = n.pfc.get_or_insert_default();
     pfc.mode.get_or_insert(PfcModeKind::Quanta);
     pfc.pause
@@ -233,7 +233,7 @@ pub(super) fn check(cx: &Cx<'_>, run: &RunSpec) -> Result<(), Problem> {
         }
     }
     let FlowControl::Pfc(pfc) = run.switch.flow_control else {
-        return refuse("a network without PFC", "`flow_control = \"pfc\"`");
+        return refuse("a network without PFC", "`flow-control = \"pfc\"`");
     };
     if !matches!(pfc.mode, PfcMode::Quanta { .. }) {
         return refuse(

@@ -93,7 +93,7 @@ fn one(
         };
         room::check_buffer(cx, &room, spec.headroom, switches.iter().copied(), net)?;
     } else if own_headroom {
-        let why = "network.flow_control is `none`";
+        let why = "network.flow-control is `none`";
         cx.idle(
             Some(headroom.span()),
             &format!("network.tier.{name}.headroom"),
@@ -115,7 +115,7 @@ fn threshold(
     let (span, place) = (section.span(), cx.texts.of_value(section));
     let FlowControl::Pfc(pfc) = spec.flow_control else {
         let what = format!("network.tier.{name}.pfc");
-        cx.idle(Some(span), &what, "network.flow_control is `none`");
+        cx.idle(Some(span), &what, "network.flow-control is `none`");
         return Ok(None);
     };
     let Some(dynamic) = &mut section.get_mut().dynamic else {

@@ -1,4 +1,4 @@
-//! `[network.credits]`: InfiniBand. Some keys have OpenSM's names, too.
+//! `[network.ib-omnet]`: InfiniBand. Some keys have OpenSM's names, too.
 
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub(crate) enum ControlKind {
 }
 
 tables! {
-    /// `[network.credits]`.
+    /// `[network.ib-omnet]`.
     struct Credits {
         lanes: Spanned<u8>,
         weights: Spanned<Vec<u16>>,
@@ -41,7 +41,7 @@ tables! {
         ibcc: Ibcc,
         rrcc: Rrcc,
     }
-    /// `[network.credits.ibcc]`.
+    /// `[network.ib-omnet.ibcc]`.
     struct Ibcc {
         #[serde(alias = "ccti_limit", alias = "ccti-limit")]
         limit: Spanned<u16>,
@@ -50,7 +50,7 @@ tables! {
         delay: Spanned<Span>,
         at: Spanned<u16>,
     }
-    /// `[network.credits.rrcc]`.
+    /// `[network.ib-omnet.rrcc]`.
     struct Rrcc {
         window: Spanned<Span>,
         threshold: Spanned<f64>,

@@ -1,4 +1,4 @@
-//! `[network.lanes]`: flow control by credits, as standards have it.
+//! `[network.credit]`: flow control by credits, as standards have it.
 
 use paceline_fabric::spec::{Phase, Release};
 use paceline_kernel::{Bytes, Span};
@@ -24,7 +24,7 @@ pub(crate) enum ForwardingKind {
 }
 
 tables! {
-    /// `[network.lanes]`.
+    /// `[network.credit]`.
     struct Lanes {
         binding: Spanned<BindingKind>,
         lanes: Spanned<u8>,

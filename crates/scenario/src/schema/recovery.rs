@@ -1,4 +1,4 @@
-//! What is lost, and how hosts repair it: `recovery`, `nic`, `[network.drop]`.
+//! What is lost, and how hosts repair it: `recovery`, `receiver-order`, `[network.drop]`.
 
 use serde::{Deserialize, Serialize};
 

@@ -43,8 +43,8 @@ fn what_does_nothing_is_told() {
             "idle.toml:11:16: [network.adaptive] does nothing: network.load-balancing is `flowlet`",
         ),
         (
-            "[network]\nflow_control = \"none\"\n[network.pfc]\npause = \"1us\"\n",
-            "idle.toml:12:9: [network.pfc] does nothing: network.flow_control is `none`",
+            "[network]\nflow-control = \"none\"\n[network.pfc]\npause = \"1us\"\n",
+            "idle.toml:12:9: [network.pfc] does nothing: network.flow-control is `none`",
         ),
         (
             "[network.pfc]\npause = \"1us\"\n",
@@ -55,15 +55,15 @@ fn what_does_nothing_is_told() {
             "network.pfc.resume-offset = 1KB does nothing: the threshold is network.pfc.static, which has an xon of its own",
         ),
         (
-            "[network]\nflow_control = \"none\"\nheadroom = { fixed = \"1KB\" }\n",
-            "idle.toml:11:12: network.headroom does nothing: network.flow_control is `none`",
+            "[network]\nflow-control = \"none\"\nheadroom = { fixed = \"1KB\" }\n",
+            "idle.toml:11:12: network.headroom does nothing: network.flow-control is `none`",
         ),
         (
             "[network.drop]\npolicy = \"tail\"\npackets = 9\n",
-            "idle.toml:10:10: [network.drop] does nothing: with network.flow_control `pfc` and all classes in network.lossless nothing is dropped",
+            "idle.toml:10:10: [network.drop] does nothing: with network.flow-control `pfc` and all classes in network.lossless nothing is dropped",
         ),
         (
-            "[network]\nflow_control = \"none\"\ndrop = { policy = \"tail\", limit = \"9KB\", alpha = 2.0, headers = \"1KB\" }\n",
+            "[network]\nflow-control = \"none\"\ndrop = { policy = \"tail\", limit = \"9KB\", alpha = 2.0, headers = \"1KB\" }\n",
             "idle.toml:11:50: network.drop.alpha does nothing: network.drop.policy is `tail`",
         ),
         (
@@ -186,12 +186,12 @@ fn unused(resolved: &Resolved) -> Vec<String> {
 fn defaults_are_not_told() {
     for rest in [
         "",
-        "[network]\nflow_control = \"none\"\n",
+        "[network]\nflow-control = \"none\"\n",
         "[network]\nlossless = [3]\n",
         "[network]\nrecovery = \"irn\"\n",
         "[network]\nload-balancing = \"flowlet\"\n",
         "[network.pfc]\nstatic = { xoff = \"9KB\", xon = \"8KB\" }\n",
-        "[network]\nflow_control = \"credits\"\nlanes.binding = \"ib\"\n",
+        "[network]\nflow-control = \"credits\"\ncredit.binding = \"ib\"\n",
         "[network.detection]\nkind = \"red\"\n",
         "[network.detection]\nkind = \"tcd\"\n",
         "[network.detection]\nkind = \"tcd\"\nvariant = \"adaptive\"\nclass = [{ priority = 3, kind = \"np-ecn\" }]\n",

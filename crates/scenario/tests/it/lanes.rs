@@ -1,4 +1,4 @@
-//! `[network.lanes]`: what a scenario says of credits, and what is refused or warned of.
+//! `[network.credit]`: what a scenario says of credits, and what is refused or warned of.
 
 use paceline_fabric::spec::{Binding, Detection, EcmpHash, FlowControl, Forwarding, Phase, Release};
 use paceline_kernel::{Bytes, Span};
@@ -11,8 +11,8 @@ topology.star = { hosts = 4, rate = "100Gbps", delay = "1us" }
 [[workload]]
 incast = { fan-in = 3, receiver = 4, size = "100KB" }
 [network]
-flow_control = "credits"
-[network.lanes]
+flow-control = "credits"
+[network.credit]
 binding = "ib"
 lanes = 2
 [cc]
@@ -185,7 +185,7 @@ fn buffers_below_the_marking_threshold_are_told() {
     let buffer = u64::from(lanes.buffers[0]) * 64;
     assert!(buffer < 64_000, "{buffer}");
     let told = format!(
-        "a lane's buffer is {} (network.lanes.buffer is `auto`), and ports of 10Gbps mark above 64KB (network.ecn.kmin): \
+        "a lane's buffer is {} (network.credit.buffer is `auto`), and ports of 10Gbps mark above 64KB (network.ecn.kmin): \
          packets are marked there only while those of {} inputs or more wait for one output",
         Bytes::new(buffer),
         64_000 / buffer + 1
@@ -217,7 +217,7 @@ fn credits_are_recorded() {
     assert!(
         lines(&resolved.warnings)
             .iter()
-            .any(|told| told.contains("record.credits does nothing: network.flow_control is not `credits`")),
+            .any(|told| told.contains("record.credits does nothing: network.flow-control is not `credits`")),
         "{:?}",
         lines(&resolved.warnings)
     );
@@ -225,15 +225,15 @@ fn credits_are_recorded() {
 
 #[test]
 fn keys_without_effect_are_told() {
-    let resolved = with("flow_control = \"credits\"", "flow_control = \"pfc\"").unwrap();
+    let resolved = with("flow-control = \"credits\"", "flow-control = \"pfc\"").unwrap();
     assert!(
-        lines(&resolved.warnings)[0].contains("[network.lanes] does nothing"),
+        lines(&resolved.warnings)[0].contains("[network.credit] does nothing"),
         "{:?}",
         lines(&resolved.warnings)
     );
     let resolved = with("lanes = 2", "delay = \"1us\"").unwrap();
     assert!(
-        lines(&resolved.warnings)[0].contains("network.lanes.delay does nothing"),
+        lines(&resolved.warnings)[0].contains("network.credit.delay does nothing"),
         "{:?}",
         lines(&resolved.warnings)
     );
@@ -296,7 +296,7 @@ fn ternary_detection_ends_by_periods_or_by_formula() {
 fn what_credits_change_elsewhere_is_told() {
     let pfc = |set: &[&str]| {
         let text = SCENARIO.replace(
-            "flow_control = \"credits\"\n[network.lanes]\nbinding = \"ib\"\nlanes = 2",
+            "flow-control = \"credits\"\n[network.credit]\nbinding = \"ib\"\nlanes = 2",
             "",
         );
         let set = set.iter().map(ToString::to_string).collect();
@@ -306,7 +306,7 @@ fn what_credits_change_elsewhere_is_told() {
         };
         load_text("test.toml", &text, &overrides).unwrap()
     };
-    let (before, after) = (pfc(&[]), pfc(&["network.flow_control=credits"]));
+    let (before, after) = (pfc(&[]), pfc(&["network.flow-control=credits"]));
     assert_eq!(before.run.ecmp_hash, after.run.ecmp_hash);
     let told = lines(&after.warnings);
     assert_eq!(told.len(), 1, "{told:?}");
@@ -327,7 +327,7 @@ fn what_credits_change_elsewhere_is_told() {
     let packet = before.run.packet;
     let sizes = [packet.mtu, packet.data_header, packet.ack_header, packet.ack_min];
     assert_eq!(sizes.map(Bytes::get), [1000, 48, 46, 60]);
-    let told = lines(&pfc(&["network.flow_control=credits", "network.mtu=1000B"]).warnings);
+    let told = lines(&pfc(&["network.flow-control=credits", "network.mtu=1000B"]).warnings);
     assert!(told.len() == 1 && !told[0].contains("mtu"), "{told:?}");
     let again = load(&after.toml).unwrap();
     assert_eq!(lines(&again.warnings), Vec::<String>::new());

@@ -17,6 +17,7 @@ mod ns3;
 mod rails;
 mod ranges;
 mod relatives;
+mod renamed;
 mod round_trip;
 mod spec;
 mod streams;

@@ -201,7 +201,7 @@ fn a_folder_is_its_scenario_or_configuration() {
 }
 
 #[test]
-fn flow_control_is_overridden_by_either_spelling() {
+fn flow_control_is_overridden_by_its_former_name_too() {
     for key in ["network.flow_control", "network.flow-control"] {
         let overrides = Overrides {
             set: vec![format!("{key}=none")],

@@ -24,7 +24,7 @@ fn section(name: &str) -> Place {
         "network.flowlet" => "[network]\nload-balancing = \"flowlet\"\n",
         "network.adaptive" => "[network]\nload-balancing = \"adaptive\"\n",
         "network.drop" => {
-            "[network]\nflow_control = \"none\"\ndrop = { policy = \"dynamic\", trim = true }\n"
+            "[network]\nflow-control = \"none\"\ndrop = { policy = \"dynamic\", trim = true }\n"
         }
         "network.pfc" => "[network.pfc]\nmode = \"quanta\"\n",
         "network.headroom.per-link" => "[network.headroom.per-link]\nfactor = 3.0\nextra = \"2KB\"\n",

@@ -21,7 +21,7 @@ fn a_run_is_read_as_it_was_written() {
             "incast-16",
             Overrides {
                 set: [
-                    "network.flow_control=none",
+                    "network.flow-control=none",
                     "network.drop.policy=tail",
                     "network.drop.packets=8",
                     "network.drop.trim=true",

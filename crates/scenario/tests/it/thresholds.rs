@@ -32,7 +32,7 @@ fn told(set: &[&str]) -> Vec<String> {
         ..Overrides::default()
     };
     // Without flow control no class is lossless.
-    let text = match set.contains(&"network.flow_control=none") {
+    let text = match set.contains(&"network.flow-control=none") {
         true => SCENARIO.replace("lossless = [3, 4]\n", ""),
         false => SCENARIO.to_string(),
     };
@@ -95,7 +95,7 @@ fn marks_above_what_pauses_allow() {
 
 #[test]
 fn marks_above_what_drops_allow() {
-    let lossy = "network.flow_control=none";
+    let lossy = "network.flow-control=none";
     one(
         &[lossy, "network.buffer=200KB"],
         &[
@@ -134,7 +134,7 @@ fn headroom_below_what_the_cable_needs() {
             quiet,
             long,
             "network.headroom.fixed=35096B",
-            "network.pfc.response=1us",
+            "network.pfc.reaction-time=1us",
         ],
         &["up to 47.596KB arrive", "the response"],
     );
@@ -143,7 +143,7 @@ fn headroom_below_what_the_cable_needs() {
             quiet,
             long,
             "network.headroom.fixed=20KB",
-            "network.flow_control=none"
+            "network.flow-control=none"
         ]),
         NONE
     );

@@ -68,7 +68,7 @@ flows = [{ src = 0, dst = 2, size = "80MiB" }, { src = 1, dst = 4, size = "80MiB
 [[workload]]
 incast = { receiver = 4, senders = [3, "5..18"], size = "800KiB" }
 [network]
-flow_control = "credits"
+flow-control = "credits"
 [cc]
 scheme = "none"
 "#;
@@ -191,7 +191,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         name: "permutation-k8-ib",
         scenario: Scenario::Text(PERMUTATION),
         set: &[
-            "network.flow_control=credits",
+            "network.flow-control=credits",
             "network.ecmp-hash=d-mod-k",
             "cc.scheme=none",
         ],
@@ -207,7 +207,7 @@ pub(super) const WORKLOADS: &[Workload] = &[
         set: &[
             "topology.fat-tree.k=16",
             "workload.0.permutation.size=1MB",
-            "network.flow_control=credits",
+            "network.flow-control=credits",
             "network.ecmp-hash=d-mod-k",
             "cc.scheme=none",
         ],

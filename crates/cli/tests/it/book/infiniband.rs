@@ -24,8 +24,8 @@ const LINES: [(&str, RGBColor); 3] = [
 
 fn run(control: &str) -> (RunSpec, Outcome) {
     let set = [
-        format!("network.credits.control={control}"),
-        "network.credits.log=true".into(),
+        format!("network.ib-omnet.control={control}"),
+        "network.ib-omnet.log=true".into(),
         "duration=16ms".into(),
     ];
     let overrides = Overrides {

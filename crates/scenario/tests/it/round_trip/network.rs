@@ -58,7 +58,7 @@ fn loss_and_recovery() {
     assert_eq!(plain.nic.recovery, Recovery::GoBackN);
     assert_eq!(plain.switch.loss.drop, DropPolicy::Shared);
     let irn = resolve(
-        "[network]\nflow_control = 'none'\nrecovery = 'irn'\n[network.irn]\nreordering = 9\nbdp-cap = false\n",
+        "[network]\nflow-control = 'none'\nrecovery = 'irn'\n[network.irn]\nreordering = 9\nbdp-cap = false\n",
     );
     let expected = Irn {
         rto_low: Span::from_us(100),
@@ -70,7 +70,7 @@ fn loss_and_recovery() {
     assert_eq!(irn.nic.recovery, Recovery::SelectiveRepeat(expected));
     // Eight packets of 1048 bytes; headers up to the default.
     let trimmed = resolve(
-        "[network]\nflow_control = 'none'\n[network.drop]\npolicy = 'tail'\npackets = 8\ntrim = true\n",
+        "[network]\nflow-control = 'none'\n[network.drop]\npolicy = 'tail'\npackets = 8\ntrim = true\n",
     );
     assert_eq!(trimmed.switch.loss.drop, DropPolicy::Tail(Bytes::new(8 * 1048)));
     assert_eq!(

@@ -129,7 +129,7 @@ fn first_packets_are_as_long_as_they_were_on_the_wire() {
                     topology.star = { hosts = 2, rate = '32Gbps', delay = '100ns' }\n\
                     [[workload]]\n\
                     flows = [{ src = 1, dst = 2, size = '3000B' }, { src = 1, dst = 2, size = '8B' }]\n\
-                    [network]\nflow_control = 'credits'\n\
+                    [network]\nflow-control = 'credits'\n\
                     [record]\ntrace = [1]\n\
                     [cc]\nscheme = 'none'\n";
     let input = paceline_scenario::load_text("test.toml", scenario, &Default::default()).unwrap();

@@ -1,16 +1,15 @@
-//! `paceline export`: a forest as C.
+//! `paceline forest export`: a forest as C.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use paceline_forest::c;
 
-use super::forest;
 use crate::failure::{Done, Ended, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline export whole.json -o policy.h
+  paceline forest export whole.json -o policy.h
 
 The header is C99, of whole numbers only, and needs no library; its comment says what it reads,
 its size, and the operations of a decision. It decides as the forest does, to the last bit.";
@@ -23,7 +22,7 @@ pub(super) struct ExportArgs {
     model: PathBuf,
     /// Where the header goes [default: standard output]
     #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    out: Option<PathBuf>,
     /// Replace a file that is there
     #[arg(long)]
     force: bool,
@@ -31,9 +30,9 @@ pub(super) struct ExportArgs {
 
 /// Writes the header.
 pub(super) fn export(args: &ExportArgs) -> Ended {
-    let forest = forest::read(&args.model)?;
+    let forest = super::read(&args.model)?;
     let header = c::header(&forest)
         .map_err(|error| Failure::arguments(format!("{}: {error}", args.model.display())))?;
-    forest::write(args.output.as_deref(), args.force, &header)?;
+    super::write(args.out.as_deref(), args.force, &header)?;
     Ok(Done::All)
 }

@@ -1,17 +1,16 @@
-//! `paceline import`: a forest that CatBoost trained.
+//! `paceline forest import`: a forest that CatBoost trained.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use paceline_forest::catboost;
 
-use super::forest;
 use crate::failure::{Done, Ended, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline import catboost.json -o forest.json
-  paceline import catboost.json --fraction 13 -o whole.json
+  paceline forest import catboost.json -o forest.json
+  paceline forest import catboost.json --fraction 13 -o whole.json
                                                      in whole numbers, to be exported as C
 
 In Python: CatBoostRegressor(..).fit(x, y).save_model(\"catboost.json\", format=\"json\"). Its trees
@@ -26,7 +25,7 @@ pub(super) struct ImportArgs {
     file: PathBuf,
     /// Where the forest goes [default: standard output]
     #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    out: Option<PathBuf>,
     /// Its name [default: that of the file]
     #[arg(long)]
     name: Option<String>,
@@ -42,8 +41,8 @@ pub(super) struct ImportArgs {
 pub(super) fn import(args: &ImportArgs) -> Ended {
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
     let name = args.name.as_deref().unwrap_or(&stem);
-    let forest = catboost::read(&forest::bytes(&args.file)?, name, args.fraction)
+    let forest = catboost::read(&super::bytes(&args.file)?, name, args.fraction)
         .map_err(|error| Failure::arguments(format!("{}: {error}", args.file.display())))?;
-    forest::write(args.output.as_deref(), args.force, &forest.to_json())?;
+    super::write(args.out.as_deref(), args.force, &forest.to_json())?;
     Ok(Done::All)
 }

@@ -1,4 +1,4 @@
-//! `paceline collect`: the shards of a sweep, put together.
+//! `paceline merge`: the shards of a sweep, put together.
 
 use std::path::PathBuf;
 
@@ -15,10 +15,10 @@ const EXAMPLES: &str = "\
 Examples:
   paceline sweep my.toml --shard 1/2                  one machine
   paceline sweep my.toml --shard 2/2                  another, which has the same folder
-  paceline collect results/my-sweep-1
+  paceline merge results/my-sweep-1
   paceline sweep my.toml --shard 1/2 --out node1/sweep
   paceline sweep my.toml --shard 2/2 --out node2/sweep
-  paceline collect node1/sweep node2/sweep --out results/all
+  paceline merge node1/sweep node2/sweep --out results/all
 
 The folders must be parts of one sweep, made by one version of the program. What is in several of
 them must be equal. Exit status: 0 all runs are there, 1 some failed or are missing (which, and how
@@ -26,7 +26,7 @@ to run them, is said), 2 the folders do not fit together.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct CollectArgs {
+pub(super) struct MergeArgs {
     /// Folders that `paceline sweep` wrote
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
@@ -45,7 +45,7 @@ pub(super) struct CollectArgs {
 }
 
 /// Merges the folders of a sweep; prints one table.
-pub(super) fn collect(args: &CollectArgs) -> Ended {
+pub(super) fn merge(args: &MergeArgs) -> Ended {
     let out = match (&args.out, args.folders.as_slice()) {
         (Some(out), _) => out.clone(),
         (None, [folder]) => folder.clone(),

@@ -1,4 +1,4 @@
-//! `paceline prove`: what is said of a forest, proved or refuted.
+//! `paceline forest prove`: what is said of a forest, proved or refuted.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,14 @@ use paceline_congestion::learned::forest::{Claim, Forest, Trend};
 use paceline_forest::prove::{self, Counterexample, Finding, Point, Verdict};
 use serde_json::{Value, json};
 
-use super::forest;
 use crate::failure::{Done, Ended, Failure};
 use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline prove forest.json --falling latency          more latency never raises the output
-  paceline prove forest.json --claim '-0.7..0.7'        the output stays within bounds
-  paceline prove forest.json --claim 'latency=..0.25, loss=0, log2(rate)=-1 => 0.001..'
+  paceline forest prove forest.json --falling latency          more latency never raises the output
+  paceline forest prove forest.json --claim '-0.7..0.7'        the output stays within bounds
+  paceline forest prove forest.json --claim 'latency=..0.25, loss=0, log2(rate)=-1 => 0.001..'
                                                         no stall: with empty queues it rises, at the
                                                         lowest rate, whatever else it reads
 
@@ -49,7 +48,7 @@ pub(super) struct ProveArgs {
 
 /// Proves, and shows what came of it.
 pub(super) fn prove(args: &ProveArgs) -> Ended {
-    let forest = forest::read(&args.model)?;
+    let forest = super::read(&args.model)?;
     let mut claims: Vec<Claim> = forest.parts().claims.clone();
     for text in &args.claim {
         claims.push(prove::parse(text).map_err(Failure::arguments)?);

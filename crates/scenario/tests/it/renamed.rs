@@ -1,0 +1,82 @@
+//! Keys under the names of an earlier version: the same scenario, with a warning.
+
+use paceline_scenario::warning::lines;
+use paceline_scenario::{Overrides, load_text};
+
+const SCENARIO: &str = "duration = '1ms'\ntopology.star = { hosts = 3, rate = '100Gbps', delay = '1us' }\n\
+                        workload = [{ incast = { fan-in = 2, receiver = 2, size = '9KB' } }]\ncc.scheme = 'hpcc'\n";
+
+/// What is said of a scenario's keys, and the scenario as a run writes it.
+fn read(network: &str, set: &[&str]) -> Result<(Vec<String>, String), String> {
+    let overrides = Overrides {
+        set: set.iter().map(ToString::to_string).collect(),
+        ..Overrides::default()
+    };
+    let text = format!("{SCENARIO}{network}");
+    let resolved = load_text("test.toml", &text, &overrides).map_err(|problem| problem.to_string())?;
+    let told = lines(&resolved.warnings).into_iter();
+    Ok((
+        told.filter(|line| line.contains("is now called")).collect(),
+        resolved.toml,
+    ))
+}
+
+#[test]
+fn former_names_are_read_as_the_present_ones() {
+    for (old, new) in [
+        ("flow_control = 'none'", "flow-control = 'none'"),
+        ("reserve = '8KB'", "port-reserve = '8KB'"),
+        ("nic = 'out-of-order'", "receiver-order = 'out-of-order'"),
+        (
+            "pfc = { response = '1us', response-jitter = '2us' }",
+            "pfc = { reaction-time = '1us', reaction-jitter = '2us' }",
+        ),
+        (
+            "flow-control = 'credits'\nlanes = { buffer = '9KB' }",
+            "flow-control = 'credits'\ncredit = { buffer = '9KB' }",
+        ),
+    ] {
+        let (none, expected) = read(&format!("[network]\n{new}\n"), &[]).unwrap();
+        assert_eq!(none, [""; 0], "{new}");
+        let (told, found) = read(&format!("[network]\n{old}\n"), &[]).unwrap();
+        assert_eq!(found, expected, "{old}");
+        assert!(!told.is_empty(), "{old}");
+    }
+}
+
+#[test]
+fn a_warning_has_its_place() {
+    let (told, _) = read("[network]\nreserve = '8KB'\n", &["network.pfc.response=1us"]).unwrap();
+    assert_eq!(
+        told,
+        [
+            "test.toml:6:1: `network.reserve` is now called `network.port-reserve`; the old name still works in this version",
+            "--set:1:13: `network.pfc.response` is now called `network.pfc.reaction-time`; the old name still works in this \
+             version"
+        ]
+    );
+}
+
+/// A setting replaces what a file says under the other name.
+#[test]
+fn settings_and_files_may_differ_in_the_name() {
+    for (file, set) in [
+        ("reserve", "port-reserve"),
+        ("port-reserve", "reserve"),
+        ("reserve", "reserve"),
+    ] {
+        let set = format!("network.{set}=1KB");
+        let (_, toml) = read(&format!("[network]\n{file} = '8KB'\n"), &[&set]).unwrap();
+        assert!(toml.contains("port-reserve = \"1KB\""), "{toml}");
+    }
+}
+
+#[test]
+fn both_names_at_once_are_refused() {
+    let refused = read("[network]\nreserve = '8KB'\nport-reserve = '8KB'\n", &[]).unwrap_err();
+    assert!(
+        refused
+            .starts_with("test.toml:6:1: `reserve` is the former name of `port-reserve`, which is set too"),
+        "{refused}"
+    );
+}
