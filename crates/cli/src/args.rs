@@ -13,34 +13,32 @@ use paceline_scenario::{Fidelity, InputFormat, Overrides};
 
 use crate::failure::Failure;
 
-pub(crate) const INPUT_HELP: &str = "A scenario (.toml), a config.txt of HPCC's ns-3 simulator or a relative, the folder of \
-                          either (also of an earlier run), or the name of a scenario that ships";
+pub(crate) const INPUT_HELP: &str = "A scenario (.toml), an ns-3 config.txt, the folder of either (also of an earlier run), or \
+                          the name of a built-in scenario";
 
 /// What changes a scenario.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Scenario")]
 pub(crate) struct ChangeArgs {
-    /// Change one value, with the types and checks of the file; may be repeated
+    /// Set one key of the scenario; may be repeated
     #[arg(long, value_name = "PATH.TO.KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of every random stream [default: the scenario's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Simulated time after which the run ends [default: the scenario's]
+    /// Stop after this much simulated time [default: the scenario's]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
-    /// Whose behaviour: exact time and no quirks, or HPCC's, the Bolt authors' or the TCD authors'
-    /// ns-3 simulator, quirk by quirk, or an InfiniBand simulator
-    /// [default: exact, and for a config.txt that of its simulator]
+    /// Simulate exactly, or bug-for-bug like a reference simulator [default: exact; for a config.txt its simulator]
     #[arg(long, value_name = "MODE")]
     pub(crate) fidelity: Option<Mode>,
-    /// Program that a config.txt was written for, where its keys do not tell
+    /// Simulator that a config.txt was written for, if its keys are ambiguous
     #[arg(long, value_name = "PROGRAM", value_parser = input_format())]
     pub(crate) input_format: Option<InputFormat>,
-    /// Shuffle simultaneous events, to see what hangs on their order
+    /// Shuffle simultaneous events, to see which results depend on their order
     #[arg(long, value_name = "SEED")]
     pub(crate) shuffle_ties: Option<u64>,
-    /// Check every invariant while running (slower)
+    /// Check all invariants while running (slower)
     #[arg(long)]
     pub(crate) check: bool,
 }
@@ -86,8 +84,8 @@ impl ChangeArgs {
     }
 }
 
-const OUT_HELP: &str = "Folder for the results [default: results/<name>-<scheme>-<seed>; with a number \
-                        behind it where that has another run]";
+const OUT_HELP: &str = "Folder for the results [default: results/<name>-<scheme>-<seed>; a suffix is added \
+                        if it exists]";
 
 /// Where results go.
 #[derive(Clone, Debug, Args)]
@@ -98,8 +96,7 @@ pub(crate) struct OutputArgs {
     /// Replace the folder of an earlier run
     #[arg(long)]
     pub(crate) force: bool,
-    /// The table of flows as flows.csv or flows.parquet; perfetto adds timeline.json, which
-    /// ui.perfetto.dev shows: flows, collectives, pauses, queues. May be a list
+    /// Write flows as CSV or Parquet; perfetto adds timeline.json for ui.perfetto.dev; may be a list
     #[arg(
         long,
         value_enum,
@@ -134,9 +131,9 @@ impl OutputArgs {
     }
 }
 
-const BUCKETS_HELP: &str = "Also print the FCT slowdown by size of flow: in so many buckets of equally \
-                            many flows (20), between sizes (1KB,10KB,1MB), or as HPCC's script \
-                            does (fct-analysis: flows not labelled incast, 20 groups of 5 %)";
+const BUCKETS_HELP: &str = "Also print FCT slowdown by flow size: a number of buckets with equally many flows \
+                            (20), size boundaries (1KB,10KB,1MB), or fct-analysis for the groups of \
+                            HPCC's script";
 
 /// How slowdown by size is shown.
 #[derive(Clone, Debug, Args)]
@@ -151,7 +148,7 @@ impl BucketArgs {
     pub(crate) fn asked(&self, say: SayArgs) -> Result<Option<&Buckets>, Failure> {
         if say.json && self.buckets.is_some() {
             return Err(Failure::arguments(
-                "--buckets is about the table, and --json prints none: choose one of them",
+                "--buckets changes the table, and --json prints none: use one of them",
             ));
         }
         Ok(self.buckets.as_ref())
@@ -162,10 +159,10 @@ impl BucketArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct SayArgs {
-    /// Print the summary as JSON, and nothing else, on standard output
+    /// Print only the summary, as JSON, on standard output
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress, no hints: results and errors only
+    /// Print only results and errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -174,7 +171,7 @@ pub(crate) struct SayArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct JobArgs {
-    /// Runs side by side [default: all cores]; results do not depend on it
+    /// Number of runs in parallel; never changes results [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: Option<u32>,
 }
@@ -190,8 +187,7 @@ impl JobArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct ThreadArgs {
-    /// Threads of a run, which is cut into as many parts; of several runs side by side each has its
-    /// share of the cores [default: the scenario's, or 1]; results do not depend on it
+    /// Number of threads per run; never changes results [default: the scenario's, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
 }

@@ -26,27 +26,25 @@ use workloads::{WORKLOADS, Workload};
 
 #[derive(Debug, Args)]
 pub(super) struct BenchArgs {
-    /// Runs of each workload; the median counts [default: 5]
+    /// Number of runs per workload; the median is reported [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
-    /// Smaller workloads, one run of each [unless --runs says otherwise]
+    /// Run smaller workloads, once each [unless --runs is given]
     #[arg(long)]
     quick: bool,
-    /// Only these workloads, by number or name
+    /// Run only these workloads, by number or name
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     only: Vec<String>,
-    /// Measure this scenario or config.txt in the place of fat320-hadoop30-2ms
+    /// Measure this scenario or config.txt instead of fat320-hadoop30-2ms
     #[arg(long, value_name = "INPUT")]
     input: Option<String>,
-    /// Elapsed time on one thread and on so many, in turn, and how many times as fast that is
-    /// [only fat320-hadoop30-2ms and permutation-k16, unless --only says otherwise]
+    /// Measure the speed-up with N threads [default workloads: fat320-hadoop30-2ms, permutation-k16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
-    /// What runs in 2, 4, 16 and 64 parts [or --threads] are made of: windows, the share of the busiest part, packets
-    /// that cross; and how long they would take with a processor for each part, by what that takes here
+    /// Predict the speed-up with 2, 4, 16 and 64 partitions [or --threads], with window and balance statistics
     #[arg(long)]
     model: bool,
-    /// What a run costs by how many flows it has, and by how many hosts; with --quick the smaller ones only
+    /// Measure time and memory by number of flows and hosts; --quick omits the largest
     #[arg(long, conflicts_with_all = ["threads", "model", "only", "input", "runs"])]
     scale: bool,
     #[command(flatten)]

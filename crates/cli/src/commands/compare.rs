@@ -27,11 +27,10 @@ Examples:
   paceline compare mix/config.txt --schemes hpcc,dctcp --jobs 2
   paceline compare fat320-hadoop30-2ms --schemes hpcc,dctcp --repeats 5 --buckets fct-analysis
 
-Every scheme gets the same flows and the same seed. [cc] and the marking thresholds are each
-scheme's own defaults, except for what the scenario gives itself: a [cc.<scheme>] block, or
-[network.ecn]. A config.txt configures the scheme of its CC_MODE; the others get the values that
-HPCC's public launcher uses at this link speed (no window for DCQCN and TIMELY, a window and a
-marking step for DCTCP).";
+All schemes get the same flows and the same seed. Each uses its own defaults for [cc] and for
+marking thresholds, unless the scenario sets them in [cc.<scheme>] or [network.ecn]. A config.txt
+configures the scheme of its CC_MODE. The others get the values of HPCC's public launcher for this
+link speed: no window for DCQCN and TIMELY, a window and a marking step for DCTCP.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -41,8 +40,7 @@ pub(super) struct CompareArgs {
     /// Schemes to compare
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', required = true)]
     schemes: Vec<String>,
-    /// Runs of each scheme, with seeds one above the other: means with confidence intervals, and
-    /// the differences from the first scheme seed by seed
+    /// Number of consecutive seeds per scheme; adds means, intervals and paired differences
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = repeats)]
     repeats: u32,
     /// Show published values next to the results [default: those of the scenario, if any]

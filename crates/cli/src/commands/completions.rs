@@ -11,7 +11,7 @@ use crate::output;
     after_help = "Example:\n  paceline completions bash > ~/.local/share/bash-completion/completions/paceline"
 )]
 pub(super) struct CompletionsArgs {
-    /// Which shell
+    /// Shell
     #[arg(value_enum)]
     shell: Shell,
 }

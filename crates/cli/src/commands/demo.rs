@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DemoArgs {
-    /// Factor on the sizes of the flows (200, 200, 150 MB, and 17 of 5 MB)
+    /// Scale flow sizes (200, 200, 150 MB, and 17 of 5 MB)
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     scale: f64,
     /// Schemes to compare
@@ -31,7 +31,7 @@ pub(super) struct DemoArgs {
         default_value = "hpcc,dcqcn,timely,dctcp"
     )]
     schemes: Vec<String>,
-    /// Folder for the results; an earlier demo there is replaced
+    /// Folder for the results; replaces an earlier demo
     #[arg(
         short,
         long,

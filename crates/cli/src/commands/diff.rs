@@ -15,19 +15,19 @@ Examples:
   paceline diff results/demo/hpcc results/demo/dcqcn     two runs of a comparison
   paceline diff results/demo/hpcc results/demo/dcqcn --json | jq .results
 
-Inputs are compared key by key, every default filled in (scenario.toml); results number by number
-(summary.json), but for what measures the machine; flows one by one where both runs have the same.";
+Paceline compares all keys of scenario.toml, including defaults, and all values of summary.json
+except host measurements. If both runs have the same flows, it compares them one by one.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DiffArgs {
-    /// A run's folder
+    /// Folder of a run
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// Another
+    /// Folder of another run
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Print JSON, and nothing else, on standard output
+    /// Print only JSON, on standard output
     #[arg(long)]
     json: bool,
 }

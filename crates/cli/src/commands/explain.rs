@@ -12,24 +12,23 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline explain                     everything that has a page
-  paceline explain dcqcn               what a scheme does, its parameters, their sources
+  paceline explain                     all names
+  paceline explain dcqcn               how a scheme works, its parameters, their sources
   paceline explain network.ecn         a section of a scenario
   paceline explain incast-16 > mine.toml
-                                       a scenario that ships, to start your own from
+                                       a built-in scenario, as a start for your own
   paceline explain adpg-tree-300 --page forest.html
-                                       a forest to look at: what decides, along which features, proofs";
+                                       a page about a forest: features and proofs";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// A scheme, topology, workload, distribution, scenario, mechanism or model; or a model's file
-    /// [default: list them all]
+    /// A name or key, or a model file [default: list all names]
     name: Option<String>,
-    /// Write a page about a forest, to be looked at: which feature decides what, and what is proved of it
+    /// Write an HTML page about a forest: feature importance and proofs
     #[arg(long, value_name = "FILE", requires = "name")]
     page: Option<PathBuf>,
-    /// Replace a page that is there
+    /// Replace an existing page
     #[arg(long, requires = "page")]
     force: bool,
 }

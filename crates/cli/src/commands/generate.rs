@@ -51,13 +51,13 @@ enum Generated {
         name: String,
         #[command(flatten)]
         parameters: ParameterArgs,
-        /// Between which hosts: a topology generator with its parameters
+        /// Topology generator and its parameters
         #[arg(long, value_name = "NAME[,KEY=VALUE,..]", default_value = "star")]
         topology: String,
-        /// Seed of the random streams
+        /// Seed of all random streams
         #[arg(long, value_name = "N")]
         seed: Option<u64>,
-        /// No flow starts later than this
+        /// Latest start time of a flow
         #[arg(long, value_name = "TIME")]
         duration: Option<Span>,
         #[command(flatten)]
@@ -71,7 +71,7 @@ pub(super) struct ParameterArgs {
     /// Parameters of the generator (`paceline explain NAME`)
     #[arg(value_name = "KEY=VALUE")]
     parameters: Vec<String>,
-    /// The same as an option
+    /// The same, as an option
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
@@ -79,8 +79,7 @@ pub(super) struct ParameterArgs {
 /// Where a generated file goes.
 #[derive(Clone, Debug, Args)]
 pub(super) struct FileArgs {
-    /// Format [default: that of FILE's ending, .toml or .csv, otherwise ns3]; csv is for flows alone: a
-    /// trace, which can say what waits for what
+    /// Format; csv is for flows only, and keeps dependencies [default: by FILE's extension, else ns3]
     #[arg(long, value_enum)]
     format: Option<FileFormat>,
     /// File to write [default: standard output]

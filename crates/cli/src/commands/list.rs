@@ -10,7 +10,7 @@ use crate::{output, text};
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Of which kind
+    /// What to list
     #[arg(value_enum)]
     what: Listed,
     /// Print a JSON list
@@ -23,15 +23,15 @@ pub(super) struct ListArgs {
 enum Listed {
     /// Congestion control schemes and their variants
     Schemes,
-    /// Scenarios that ship
+    /// Built-in scenarios
     Scenarios,
     /// Topology generators
     Topologies,
-    /// Workload generators and distributions of flow sizes
+    /// Workload generators and flow-size distributions
     Workloads,
-    /// Published tables and figures that `reproduce` puts beside ours
+    /// Published tables and figures, for `paceline reproduce`
     Reproductions,
-    /// Trained models that ship
+    /// Built-in trained models
     Models,
 }
 

@@ -14,30 +14,30 @@ use crate::output;
 const EXAMPLES: &str = "\
 Examples:
   paceline sweep my.toml --shard 1/2                  one machine
-  paceline sweep my.toml --shard 2/2                  another, which has the same folder
+  paceline sweep my.toml --shard 2/2                  another machine with the same folder
   paceline merge results/my-sweep-1
   paceline sweep my.toml --shard 1/2 --out node1/sweep
   paceline sweep my.toml --shard 2/2 --out node2/sweep
   paceline merge node1/sweep node2/sweep --out results/all
 
-The folders must be parts of one sweep, made by one version of the program. What is in several of
-them must be equal. Exit status: 0 all runs are there, 1 some failed or are missing (which, and how
-to run them, is said), 2 the folders do not fit together.";
+The folders must be shards of one sweep, run by one version of Paceline. A run that is in several
+folders must be equal in all of them.
+
+Exit status: 0 complete, 1 runs failed or are missing (they are listed), 2 folders do not match.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MergeArgs {
-    /// Folders that `paceline sweep` wrote
+    /// Folders written by `paceline sweep`
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
-    /// Folder for the whole; may be one of DIR [default: DIR, if there is one DIR; otherwise
-    /// results/NAME-sweep-SEED]
+    /// Folder for the merged sweep; may be a DIR [default: the only DIR, or results/NAME-sweep-SEED]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
     /// Replace the folder of an earlier sweep
     #[arg(long, help_heading = "Output")]
     force: bool,
-    /// Put results of different versions of the program together
+    /// Allow results of different versions of Paceline
     #[arg(long)]
     mix_versions: bool,
     #[command(flatten)]

@@ -28,13 +28,13 @@ use crate::interrupt;
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline demo                                      an incast under four schemes, within seconds
-  paceline run incast-20 --scheme dcqcn              a scenario that ships
-  paceline run my.toml --set cc.hpcc.eta=0.9         your own, with a parameter changed
+  paceline demo                                      an incast under four schemes, in seconds
+  paceline run incast-20 --scheme dcqcn              a built-in scenario
+  paceline run my.toml --set cc.hpcc.eta=0.9         your own scenario, with one parameter changed
   paceline compare mix/config.txt --schemes hpcc,dcqcn
-                                                     your ns-3 HPCC experiment, under two schemes
-  paceline explain hpcc                              what it does, its parameters, their sources
-  paceline list scenarios                            what there is to start from";
+                                                     your ns-3 experiment under two schemes
+  paceline explain hpcc                              how HPCC works, its parameters, their sources
+  paceline list scenarios                            scenarios to start from";
 
 /// Exact, deterministic simulation of congestion management in lossless data-centre networks.
 #[derive(Debug, Parser)]
@@ -47,41 +47,41 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show what this is: a 20-to-1 incast under several schemes
+    /// Run a 20-to-1 incast demo under several schemes
     Demo(demo::DemoArgs),
     /// Run one scenario
     Run(run::RunArgs),
-    /// Run the same flows and seed under several schemes, side by side
+    /// Compare schemes on the same flows
     Compare(compare::CompareArgs),
-    /// Run a grid of values, each with several seeds
+    /// Run a grid of parameter values, with several seeds each
     Sweep(sweep::SweepArgs),
     /// Merge the shards of a sweep
     Merge(merge::MergeArgs),
-    /// List what is built in
+    /// List built-in schemes, scenarios, topologies, workloads and models
     List(list::ListArgs),
-    /// Explain a scheme, topology, workload, mechanism or model, with its parameters
+    /// Explain a scheme, topology, workload, mechanism, key or model
     Explain(explain::ExplainArgs),
-    /// Write topology and flow files, for this program or for ns-3
+    /// Generate topology and flow files, also for ns-3
     Generate(generate::GenerateArgs),
-    /// Render the report of finished runs again
+    /// Render a report of finished runs
     Report(report::ReportArgs),
-    /// Draw a figure of runs or of a sweep, as SVG, PDF or CSV
+    /// Plot runs or a sweep as SVG, PDF or CSV
     Plot(plot::PlotArgs),
-    /// Run what a published table or figure shows, and put ours beside it
+    /// Rerun a published experiment and compare the results
     Reproduce(reproduce::ReproduceArgs),
-    /// Train a learned scheme: its predictor, or its gains
+    /// Train a learned scheme
     Train(train::TrainArgs),
-    /// Make boosted trees of a trained policy: they decide as it does, in whole numbers
+    /// Distil a policy into integer-only boosted trees
     Distill(distill::DistillArgs),
     /// Import, verify and export tree models
     Forest(forest::ForestArgs),
-    /// Tell where one flow's time went, part by part and hop by hop
+    /// Break down a flow's completion time, hop by hop
     Why(why::WhyArgs),
-    /// Compare two runs: what differs in their inputs and in their results
+    /// Compare the inputs and results of two runs
     Diff(diff::DiffArgs),
-    /// Measure the speed of the simulator on this machine
+    /// Measure simulation speed on this machine
     Bench(bench::BenchArgs),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(completions::CompletionsArgs),
     /// Measure one speed workload, in this process
     #[command(hide = true)]

@@ -17,23 +17,23 @@ Examples:
   paceline compare incast-16 --schemes hpcc,dctcp --out results/two
   paceline plot results/two --what fct-cdf -o fct.pdf
   paceline plot results/two/hpcc --what queue -o queue.svg --width page
-  paceline plot results/two --what rate -o rate.csv       what would be drawn, as a table
+  paceline plot results/two --what rate -o rate.csv       the values of the figure
   paceline sweep incast-16 --over cc.scheme=hpcc,dctcp --over topology.star.rate=100Gbps,400Gbps
   paceline plot results/incast-16-sweep-1 --what fct_slowdown.p99 -o rate.pdf
 
-Of runs and comparisons:
-  fct-cdf, slowdown-cdf  which share of the flows took at most so long
-  slowdown               by size of flow: quantiles of one run, the 99th percentile of each of several
-  queue                  the busiest ports of one run, the busiest port of each of several
-  rate                   goodput of each flow of one run with few, else of all flows together
-  state                  what detectors find ports to be, as queue: 0 not congested to 3 congested
-  credits                credits of the lanes, as queue: the least that a lane had
+Figures of runs and comparisons:
+  fct-cdf, slowdown-cdf  distribution over flows
+  slowdown               by flow size: quantiles of one run, or the p99 of each of several
+  queue                  queues of the busiest ports of one run, or the busiest of each of several
+  rate                   goodput per flow of one run with few flows, otherwise the total
+  state                  detector state of the same ports: 0 not congested to 3 congested
+  credits                minimum credits per lane, of the same ports
   pauses                 PFC pauses
-  rtt, window            of the flows of one run
-Of a sweep: any number of its points.csv, such as fct_slowdown.p99, rtt_per_ack_us.mean or pfc.pauses, as the
-mean over the seeds with its 95 % interval.
+  rtt, window            RTT or window per flow, of one run
+Figures of a sweep: any column of points.csv, such as fct_slowdown.p99, rtt_per_ack_us.mean or
+pfc.pauses, as the mean over seeds with its 95 % interval.
 
-What is drawn is what the folders hold; the table (-o FILE.csv) has all of it.";
+Plots use only recorded data; -o FILE.csv writes the values.";
 
 /// Widths of a column and of a page of the usual two-column papers, in mm.
 const COLUMN_MM: f64 = 85.0;
@@ -42,19 +42,19 @@ const PAGE_MM: f64 = 178.0;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PlotArgs {
-    /// Folders of runs; the folder of a comparison stands for all runs in it. Or the folder of a sweep
+    /// Folders of runs, comparisons or a sweep
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
-    /// What to draw
+    /// Figure to draw
     #[arg(long, value_name = "WHAT")]
     what: String,
-    /// File to write: its ending says which format
+    /// File to write; its extension selects the format
     #[arg(long, short, value_name = "FILE.svg|pdf|csv")]
     out: PathBuf,
-    /// Of a sweep: the axis of the grid that goes from left to right [default: the first with numbers]
+    /// Key on the x axis of a sweep [default: the first numeric key]
     #[arg(long, value_name = "KEY")]
     over: Option<String>,
-    /// Width: of a `column` or a `page` of a paper, or in mm
+    /// Width: `column`, `page`, or a number of mm
     #[arg(long, value_name = "WIDTH", default_value = "column", value_parser = width)]
     width: f64,
     /// Height in mm [default: 0.62 of a column's width]

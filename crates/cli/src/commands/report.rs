@@ -17,11 +17,10 @@ use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
-    /// Folders of finished runs; the folder of a comparison stands for all runs in it. Or the folder
-    /// of a sweep
+    /// Folders of runs, comparisons or a sweep
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
-    /// File to write [default: report.html in DIR, if there is one DIR; otherwise ./report.html]
+    /// File to write [default: report.html, in DIR if there is only one]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]

@@ -16,40 +16,41 @@ use crate::{interrupt, output, place, text};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline reproduce                                   what there is
+  paceline reproduce                                   list the experiments
   paceline reproduce thesis-table6                     seconds
   paceline reproduce thesis-table8 hpcc-fct --jobs 4   minutes
   paceline reproduce all --force --json | jq '.[] | select(.ok == false)'
 
-Four kinds of evidence are counted apart: as published (a paper printed the value, and ours is
-within its tolerance), as the authors' simulator (runs of it gave the value), properties (an
-order, a bound or a direction, claimed by the paper or asked for by us), and shown (printed, not
-judged). --json prints a list of {id, case, metric, unit, paper, ours, tolerance, ok, kind,
-source, because}: paper and ours are numbers, or for orderings texts; ours is null where it was
-not run, ok where nothing is judged; kind is published, authors-simulator, property or shown,
-source whose word it is. What was chosen after results had been seen stands in the list too: kind
-is choice, case what was chosen, tried and changed say the rest.
+Four kinds of evidence are counted separately:
+  published          the paper printed the value
+  authors-simulator  the authors' simulator computed the value
+  property           an order, a bound or a direction, of the paper or ours
+  shown              printed without a verdict
 
-What is stopped goes on with the same command: each run that is finished is written at once, and
-taken then if version and scenario are the same. (Trainings between runs and tables are done again.)
+--json prints a list of {id, case, metric, unit, paper, ours, tolerance, ok, kind, source, because}.
+`paper` and `ours` are numbers, or texts for orderings. `ours` is null if it was not run, `ok` is
+null without a verdict, `source` names the origin of the value. Choices made after seeing results
+are listed too, with kind `choice`, the fields `case`, `tried` and `changed`.
 
-Exit status: 0 done, whatever differs; 1 a run failed, or with --check something differs; 2
-arguments are wrong, 130 interrupted.";
+Repeat the command to resume an interrupted reproduction. Finished runs are reused if version and
+scenario are unchanged; training between runs and tables is repeated.
+
+Exit status: 0 done, whatever differs; 1 a run failed, or with --check a value differs; 2 arguments
+are wrong, 130 interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ReproduceArgs {
-    /// Which tables and figures; `all` for all [default: list what there is]
+    /// Experiments to rerun, or `all` [default: list them]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Fail when a value or an ordering is not within its tolerance
+    /// Fail if a value or an ordering misses its tolerance
     #[arg(long)]
     check: bool,
-    /// Folder for the page and the runs [default: results/reproduce; with a number behind it where
-    /// there is an earlier one]
+    /// Folder for the page and the runs [default: results/reproduce; a suffix is added if it exists]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Replace the folder of earlier reproductions
+    /// Replace an earlier folder
     #[arg(long, help_heading = "Output")]
     force: bool,
     #[command(flatten)]

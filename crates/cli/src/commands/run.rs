@@ -27,15 +27,15 @@ Examples:
   paceline run results/incast-20-hpcc-1 --out results/again    the same run, the same bytes
   paceline run incast-16 --json --quiet | jq .fct_slowdown.p99
 
-Exit status: 0 done, 1 the run failed, 2 input or arguments are wrong, 130 interrupted (what ran is
-kept, marked partial).";
+Exit status: 0 done, 1 the run failed, 2 input or arguments are wrong, 130 interrupted (results so
+far are kept, marked partial).";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RunArgs {
     #[arg(value_name = "INPUT", help = INPUT_HELP)]
     input: String,
-    /// Congestion control scheme, instead of the scenario's
+    /// Congestion control scheme [default: the scenario's]
     #[arg(long, value_name = "NAME", help_heading = "Scenario")]
     scheme: Option<String>,
     #[command(flatten)]

@@ -25,40 +25,38 @@ Examples:
       repeats = 5
   paceline sweep my.toml --print-slurm | sbatch      the same as a job array
 
-Every point of the grid gets the same seeds, so the same flows: differences between schemes are
-differences of pairs. Everything is checked before anything runs. A run that fails is a row with
-its message. An interrupted or killed sweep goes on where it was with the same command: what is
-finished is not run again. Exit status: 0 done, 1 some run failed, 2 input or arguments are wrong,
-130 interrupted.
+All points of the grid use the same seeds and therefore the same flows, so differences between
+schemes are paired. All points are checked before the first run. A failed run is a row with its
+message. Repeat the command to resume an interrupted sweep; finished runs are not repeated.
 
-A shard is a part of the runs; shards count from 1, as the tasks of --array=1-N do (a Kubernetes
-indexed job takes --shard $((JOB_COMPLETION_INDEX + 1))/N). They may share a folder, and
-`paceline merge` puts them together.";
+Shards count from 1, like the tasks of --array=1-N. (A Kubernetes indexed job uses
+--shard $((JOB_COMPLETION_INDEX + 1))/N.) Shards may share a folder; `paceline merge` merges them.
+
+Exit status: 0 done, 1 a run failed, 2 input or arguments are wrong, 130 interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SweepArgs {
     #[arg(value_name = "INPUT", help = INPUT_HELP)]
     input: String,
-    /// Values of a key of the scenario, in the place of those of its sweep table; may be repeated
+    /// Values to sweep for a key; overrides [sweep]; may be repeated
     #[arg(long, value_name = "PATH.TO.KEY=V1,V2,..", help_heading = "Grid")]
     over: Vec<String>,
-    /// Seeds of each point: the scenario's (or --seed) and those that follow it [default: the
-    /// sweep table's, or 1]
+    /// Number of consecutive seeds per point [default: that of [sweep], or 1]
     #[arg(long, value_name = "N", help_heading = "Grid", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: Option<u32>,
-    /// Congestion control scheme, instead of the scenario's
+    /// Congestion control scheme [default: the scenario's]
     #[arg(long, value_name = "NAME", help_heading = "Scenario")]
     scheme: Option<String>,
     #[command(flatten)]
     changes: ChangeArgs,
-    /// Folder for the results; a sweep that is there goes on [default: results/NAME-sweep-SEED]
+    /// Folder for the results; resumes an earlier sweep [default: results/NAME-sweep-SEED]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Begin again where an earlier sweep left results
+    /// Discard an earlier sweep in the folder
     #[arg(long, help_heading = "Output", conflicts_with = "shard")]
     force: bool,
-    /// What to keep of each run
+    /// Files to keep of each run
     #[arg(long, value_enum, default_value_t = Kept::Summary, help_heading = "Output")]
     keep: Kept,
     #[command(flatten)]
@@ -67,10 +65,10 @@ pub(super) struct SweepArgs {
     jobs: JobArgs,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Run only this part of the runs
+    /// Run only shard I of N
     #[arg(long, value_name = "I/N", help_heading = "Machine")]
     shard: Option<Shard>,
-    /// Print a Slurm array script with so many tasks [default: one per run, at most 100], run nothing
+    /// Print a Slurm array script and exit [default: one task per run, at most 100]
     #[arg(
         long,
         value_name = "TASKS",
@@ -86,9 +84,9 @@ pub(super) struct SweepArgs {
 /// How much of each run is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kept {
-    /// Its summary, scenario and flows
+    /// Summary, scenario and flows
     Summary,
-    /// Everything that `paceline run` writes
+    /// All files that `paceline run` writes
     All,
 }
 

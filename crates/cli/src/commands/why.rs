@@ -12,32 +12,36 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline why results/incast-16-hpcc-1         the slowest flows of a run, and what most of their time went to
-  paceline why results/incast-16-hpcc-1 7       flow 7 (the flow_id of its flows.csv)
-  paceline why results/incast-16-hpcc-1 incast   the slowest flows of a label: of a workload, or a job
-  paceline why link-flap 12                     of a scenario: it is run for that
+  paceline why results/incast-16-hpcc-1         the slowest flows, and where they spent most time
+  paceline why results/incast-16-hpcc-1 7       flow 7 (flow_id in flows.csv)
+  paceline why results/incast-16-hpcc-1 incast  the slowest flows of a label
+  paceline why link-flap 12                     a scenario, which is run first
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
 
-A flow's completion time is its sender's time until the packet whose acknowledgement was the last
-began to leave, then that packet's way, hop by hop, and the acknowledgement's way back. These parts
-sum to the completion time exactly. A run's folder has them in flow_time.csv for up to 1000 flows
-([record] accounts), the slowest among them.
+The flow completion time has three parts: the sender's time until it sends the packet that was
+acknowledged last, that packet's path, hop by hop, and the path of the acknowledgement. The parts
+add up to the completion time exactly. flow_time.csv has them for up to 1000 flows, the slowest
+included ([record] accounts).
 
-For one flow the run's scenario is run again, to the flow's end, which gives the same run, to look
-closely: what lowered the sender's rate or window, when, from what to what, and by which port's marks,
-telemetry or waits; for whose packets its own waited there; which port was behind the pauses that held
-it back, and whose bytes stood there; and for which flows it waited before it started. --brief leaves
-that out and runs nothing again. What was found is kept in the run's folder, why/FLOW.json and
-why/FLOW.csv: asked again, the answer is the same and comes at once.
+For a single flow, Paceline repeats the run up to the flow's end and observes the causes:
+  - each change of the sender's rate or window, and the port whose marks, telemetry or delay caused it
+  - the packets of other flows that its packets waited for, per port
+  - the congested port behind each pause, and the flows in its queue
+  - the flows that had to end before this one could start
+--brief skips this. The result is stored in the folder of the run, as why/FLOW.json and
+why/FLOW.csv, and shown at once the next time.
 
-In fidelities bolt-ns3 and tcd-ns3 nothing of this is accounted for: the list has the slowest flows without what
-their time went to, and of one flow it says how long it took.
+Time at the sender:
+  window, pacing  limited by the scheme
+  paused          stopped by PFC
+  nic             the NIC was sending other packets
+  recovery        waiting for missing acknowledgements
+  unreachable     no path
+  credit          no credits
 
-What a sender waits for: `window`, `pacing`: its scheme; `paused`: PFC, where the scheme would have
-sent; `nic`: its NIC was busy with other packets; `recovery`: acknowledgements that did not come;
-`unreachable`: a path. Under credits it is not paused but waits for `credit`.
+The fidelities bolt-ns3 and tcd-ns3 record no breakdown, only completion times.
 
-Exit status: 0 done, 2 there is no such run or flow, 130 interrupted.";
+Exit status: 0 done, 2 no such run or flow, 130 interrupted.";
 
 /// So many of the slowest flows are listed unless the user says otherwise.
 const LISTED: u32 = 10;
@@ -45,17 +49,16 @@ const LISTED: u32 = 10;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WhyArgs {
-    /// A run's folder; or what `run` takes, which is then run
+    /// Folder of a run, or a scenario to run first
     #[arg(value_name = "RUN")]
     run: String,
-    /// The flow's id: its place in order of start, from 0; or a label: the slowest of its flows [default: the slowest
-    /// of all, in a list]
+    /// Flow id (in order of start, from 0), or a label for its slowest flows [default: list the slowest flows]
     #[arg(value_name = "FLOW|LABEL")]
     flow: Option<String>,
-    /// How many of the slowest flows are listed [default: 10]
+    /// Number of slowest flows to list [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
-    /// Of a flow, only what the run's folder has
+    /// Use only the data in the folder; run nothing again
     #[arg(long)]
     brief: bool,
     #[command(flatten)]

@@ -11,19 +11,19 @@ const EXAMPLES: &str = "\
 Examples:
   paceline forest export whole.json -o policy.h
 
-The header is C99, of whole numbers only, and needs no library; its comment says what it reads,
-its size, and the operations of a decision. It decides as the forest does, to the last bit.";
+The header is C99, uses only integers and needs no library. Its comment documents inputs, size and
+operations per decision. Its decisions equal the forest's, bit for bit.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExportArgs {
-    /// A forest's file
+    /// Forest file or built-in forest
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Where the header goes [default: standard output]
+    /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }

@@ -11,28 +11,28 @@ const EXAMPLES: &str = "\
 Examples:
   paceline forest import catboost.json -o forest.json
   paceline forest import catboost.json --fraction 13 -o whole.json
-                                                     in whole numbers, to be exported as C
+                                                     in fixed point, for export as C
 
-In Python: CatBoostRegressor(..).fit(x, y).save_model(\"catboost.json\", format=\"json\"). Its trees
-have to be oblivious, as they are by default, and its features numbers. Without --fraction
-thresholds stay 32-bit floating-point numbers, and predictions are CatBoost's.";
+In Python: CatBoostRegressor(..).fit(x, y).save_model(\"catboost.json\", format=\"json\"). Trees
+must be oblivious, CatBoost's default, and all features numeric. Without --fraction, thresholds stay
+32-bit floating-point numbers and predictions equal CatBoost's.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ImportArgs {
-    /// What CatBoost saved as JSON
+    /// CatBoost model, saved as JSON
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where the forest goes [default: standard output]
+    /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Its name [default: that of the file]
+    /// Name of the forest [default: the file name]
     #[arg(long)]
     name: Option<String>,
-    /// Take features onto a grid of 16 bits, so many of them behind the point
+    /// Quantise features to 16-bit fixed point with BITS fractional bits
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(0..=15))]
     fraction: Option<u8>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }

@@ -15,33 +15,34 @@ Examples:
   paceline forest prove forest.json --falling latency          more latency never raises the output
   paceline forest prove forest.json --claim '-0.7..0.7'        the output stays within bounds
   paceline forest prove forest.json --claim 'latency=..0.25, loss=0, log2(rate)=-1 => 0.001..'
-                                                        no stall: with empty queues it rises, at the
-                                                        lowest rate, whatever else it reads
+                                                        no stall: with empty queues and the lowest
+                                                        rate, the output is positive
 
-What a forest's file says of it, its trends and claims, is proved, too. A feature is named
-whole, or without its [..]: then all of that name. What does not hold is shown with features for
-which it does not. Exit status 1 if a claim is refuted, or neither proved nor refuted within the
-budget.";
+Claims and trends in the forest's own file are verified too. A feature name without its [..] means
+all features of that name. A refuted claim is shown with a counterexample.
+
+Exit status: 0 all claims hold, 1 a claim is refuted or undecided within the budget, 2 input or
+arguments are wrong.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ProveArgs {
-    /// A forest's file
+    /// Forest file or built-in forest
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// `FEATURE=RANGE, .. => RANGE`: with features in these ranges the output is in that one; or a range alone
+    /// Claim `FEATURE=RANGE, .. => RANGE`, or a range of the output alone
     #[arg(long, value_name = "CLAIM", allow_hyphen_values = true)]
     claim: Vec<String>,
-    /// The output never rises when this feature grows
+    /// Claim that the output never rises with this feature
     #[arg(long, value_name = "FEATURE")]
     falling: Vec<String>,
-    /// The output never falls when this feature grows
+    /// Claim that the output never falls with this feature
     #[arg(long, value_name = "FEATURE")]
     rising: Vec<String>,
-    /// Ranges to look at for a claim, or for a threshold of a trend
+    /// Maximum number of ranges to examine per claim
     #[arg(long, value_name = "RANGES", default_value_t = 20_000)]
     budget: u64,
-    /// Print JSON, and nothing else, on standard output
+    /// Print only JSON, on standard output
     #[arg(long)]
     json: bool,
 }
