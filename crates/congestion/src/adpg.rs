@@ -23,7 +23,7 @@
 //! mean square of the differences of flows' actions.
 //!
 //! The function of (2) may be a forest of boosted trees as well, which reads and gives the same: `model` says which.
-//! `adpg-tree-100`, `-300` and `-1000` were distilled from `adpg` (`paceline distill adpg`); `paceline reproduce
+//! `adpg-tree-100`, `-300` and `-1000` were distilled from `adpg` (`paceline forest distill adpg`); `paceline reproduce
 //! adpg-distilled` holds them beside it.
 //!
 //! # Parameters
@@ -274,7 +274,7 @@ mod tests {
             output: output.into(),
             ..crate::testkit::forests::parts(&features, vec![tree])
         };
-        let model = Model::of_forest(Forest::new(parts).expect("parts that fit"));
+        let model = Model::of_forest(Forest::new(parts).expect("parts that fit")).unwrap();
         ModelRef::read_from("mine", Arc::new(model))
     }
 

@@ -1,13 +1,15 @@
-//! DECC: a rate law that was searched for in the simulator moves a rate that goes far below one packet per round trip;
-//! or a network of five layers does.
+//! DECC: a rate law that was found by direct search in the simulator, a network beside it, or a network or trees that were
+//! cloned from it.
 //!
 //! # What it does
 //! Once per round trip the sender takes the mean and the newest round-trip time since its last decision, the time since
 //! then, and the share of negative acknowledgements, and moves its rate by a law of these. The law is scale-free: it knows
 //! rates as shares of the line and times in round trips of the empty network. Its coefficients are a model, for which
-//! `paceline train decc` searches: it runs candidates in networks that it draws. A model may be a network in
-//! its place, which reads the last five round trips; such a network is trained with critics that see all flows of a
-//! bottleneck (MADDPG), as the paper's is. A decision takes effect after `decision-latency`.
+//! `paceline train decc` searches: it runs candidates in networks that it draws.
+//!
+//! Other models build on a law. A residual network moves the rate a little beside it. A network, or boosted trees, cloned
+//! from the law decide in its place, at a fraction of its arithmetic in whole numbers. A decision takes effect after
+//! `decision-latency`.
 //!
 //! # Signal it needs
 //! The round-trip times, what was acknowledged and what was lost. Data packets carry the time at which they were sent.
@@ -28,18 +30,16 @@
 //! until r >= target, or a loss, for the first time:  d = max(d, grow) in (4)
 //! rate   = rg w / max(r, 1)^rho,   in flight at most max((wcap w P + wadd) packets, 1 packet)               (8)
 //! ```
-//! A network, with c the line's rate, d the empty network's round trip, B = c d, of what was counted since the last
-//! decision:
+//! What a network or trees read, with q(x) = log2(1 + 32 (x - 1)) / 8:
 //! ```text
-//! s = [log2(delivered / c) / 16, min(R / d, 10) / 4, loss, log2(in flight / B) / 8, log2(rate / c) / 16, a]   (9)
-//! a[t] = network(s[t-4], .., s[t]), from -1 to 1                                                           (10)
-//! w = w (1 + step a) where a >= 0, w / (1 - step a) otherwise; from 1/64 of a packet to 1.5 B              (11)
-//! rate = w / max(R, d); at most max(w, one packet) in flight                                               (12)
+//! s = [log2(w) / 18, log2(w P) / 16, q(mean), q(newest), q(r_before), log2(e) / 12, nacks / acks,
+//!      nothing came back, starts]                                                                           (9)
+//! beside a law:     d = d + 0.2 a(s)                                                                       (10)
+//! in its place:     d = a(s) |a(s)|                                                                        (11)
 //! ```
-//! with R the mean round-trip time and logarithms of at least -16. The network is 30-128-64-32, rectified units, a long
-//! short-term memory of 32 cells, 16 rectified units, and the hyperbolic tangent of their sum. Its memory starts at zero
-//! in each decision, as the round trips before are among its inputs: so its forget gate and its recurrent weights have
-//! nothing to multiply, and are not there.
+//! with actions a from -1 to 1. (7) and (8) stay. The square of (11) resolves the small changes that fair shares depend on:
+//! one step of an action of 8 bits moves a rate by 0.006 %. In its place a flow starts until its first action below zero.
+//! The network has 32 and 32 rectified units, and the hyperbolic tangent of their sum: 1409 numbers.
 //!
 //! # Parameters
 //! [`Params`].
@@ -47,14 +47,15 @@
 //! # Where we differ from the paper or public code
 //! There is no public code. Of the paper:
 //! * A rate law decides by default, not a network: fewer than forty numbers that were searched for.
-//! * Features of networks are logarithms: on a linear scale 1/4096 and 1/8192 of a line are one number.
+//! * The paper's network has 18,000 numbers, with a long short-term memory, and moves a window. A window over a round-trip
+//!   time falls as the queue grows and undoes a part of each decision; so here all models move a rate.
+//! * Features are logarithms: on a linear scale 1/4096 and 1/8192 of a line are one number.
 //! * It tells neither when a flow decides nor how long a round of decisions is: here with the first acknowledgement of a
 //!   packet that was sent after the last decision, and not before `interval`; or, with a loss of 1, when nothing came back
 //!   for three round trips (three times between packets, where those are longer).
 //! * Acknowledgements are all its feedback; the paper's switches send notices as well.
-//! * The memory is not carried from decision to decision.
-//! * The reward in a network's training is not the printed one, which counts latency for nothing where flows are many:
-//!   `explain` of the environment's reward `decc` has it. An action has 85 % of the printed step at its end, as printed.
+//! * A flow's reward in a network's training is its own. The printed one is common to all flows of a bottleneck, of which one
+//!   of N moves it by 1/N; and it counts latency for nothing where flows are many.
 //! * A rate that is idle is kept.
 //!
 //! # References
@@ -72,31 +73,27 @@ use crate::api::{CongestionControl, PathInfo, Report, SendLimits};
 use crate::external::{self, Clock};
 use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
 pub mod features;
 pub mod law;
-pub mod window;
 
-use features::{Seen, observe};
-use law::State;
+use features::observe;
+use law::{Law, Said, Seen, State};
 
 params! {
     /// Parameters of DECC.
     pub struct Params {
-        /// The rate law, or the network: the name of a model that ships (`paceline list models`), or the path of a
+        /// The rate law, network or trees: the name of a model that ships (`paceline list models`), or the path of a
         /// model file; auto is `decc-law`.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train decc`";
         /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
         /// model has.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
-        /// The largest relative change of the window by a network: 0.85 times an action of at most 0.5. A rate law
-        /// has its own.
-        step: f64 = STEP, in Range::AboveUpTo(0.0, 10.0), from "seed";
         /// The least time from one decision of a flow to the next; else once per round trip.
         interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// A flow's first rate; auto is the law's, or 1/64 of the line's with a network.
+        /// A flow's first rate; auto is the law's.
         initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "ours";
         /// The lowest rate.
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
@@ -108,8 +105,6 @@ params! {
     }
 }
 
-/// Of equation (11).
-pub const STEP: f64 = 0.425;
 /// After so many round trips, or times between packets where those are longer, without an answer to what it sent a
 /// flow decides on its own, with a loss of 1.
 pub const SILENCE: f64 = 3.0;
@@ -122,59 +117,25 @@ impl Definition for Params {
         aliases: &[],
         title: "DECC",
         paper: crate::papers::DECC.citation,
-        summary: "Moves a rate by a scale-free law of round-trip times that was searched for in the simulator;\n\
-                  or by a network, trained with critics that see all flows of a bottleneck.",
+        summary: "Moves a rate by a scale-free law of round-trip times that was found by search in the simulator;\n\
+                  or by a network or boosted trees that were cloned from it.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("decc.rs"),
     };
 
-    policy_decides!(Kind::Decc, SHIPPED, true, Self::check_step);
+    policy_decides!(Kind::Decc, SHIPPED, true);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Decc::sender(self, path))
     }
 }
 
-impl Params {
-    /// Only a network has steps.
-    fn check_step(&self) -> Result<(), ParamError> {
-        let model = shipped::model(&self.model, SHIPPED);
-        let is_law = model.is_some_and(|model| model.law().is_some());
-        if is_law && self.step != STEP {
-            let message = format!(
-                "{} has no effect with a rate law; expected {STEP}, or a network as `model`",
-                self.step
-            );
-            return Err(ParamError::new("step", message));
-        }
-        Ok(())
-    }
-}
-
-/// A flow's first rate under a network, where nothing else is said.
-pub fn first_rate(line: BitRate) -> BitRate {
-    BitRate::from_bps((line.as_bps() / 64).max(1))
-}
-
 /// What decides for a flow.
 #[derive(Clone, Debug)]
-pub enum Decc {
-    /// A rate law, and where the flow is.
-    Law(Arc<Model>, State),
-    /// A network or trees.
-    Network(Network),
-}
-
-/// A flow that a network, or trees, decide for.
-#[derive(Clone, Debug)]
-pub struct Network {
+pub struct Decc {
     model: Arc<Model>,
-    step: f64,
-    /// What the network reads; nothing before the first decision.
-    seen: Option<Seen>,
-    action: f32,
-    window: f64,
+    state: State,
 }
 
 impl Decc {
@@ -184,30 +145,21 @@ impl Decc {
     /// If the model is not there, or no policy of DECC: parameters are to be validated first.
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         let model = shipped::policy(Kind::Decc, &params.model, SHIPPED);
-        let mut first = first_rate(path.line_rate);
-        let decider = match model.law() {
-            Some(law) => {
-                let mut state = law.start(path);
-                if let Auto::Is(rate) = params.initial_rate {
-                    state.w = rate.as_bps() as f64 / path.line_rate.as_bps().max(1) as f64;
-                }
-                first = law.limits(state.w, 1.0, path).rate;
-                Self::Law(model, state)
-            }
-            None => Self::Network(Network {
-                model,
-                step: params.step,
-                seen: None,
-                action: 0.0,
-                window: 0.0,
-            }),
-        };
+        let law = *model.law().expect("policies of DECC have a law");
+        let state = law.start(path, params.initial_rate);
+        params.asks(&law, &state, path, Self { model, state })
+    }
+}
+
+impl Params {
+    /// A sender that decides by `decider` from this state on.
+    pub fn asks<D: Decider>(&self, law: &Law, state: &State, path: &PathInfo, decider: D) -> Inside<D> {
         let asks = external::Params {
             clock: Clock::RoundTrip,
-            interval: params.interval,
+            interval: self.interval,
             silence: SILENCE,
-            initial_rate: params.initial_rate.or(first),
-            min_rate: params.min_rate,
+            initial_rate: self.initial_rate.or(law.limits(state.w, 1.0, path).rate),
+            min_rate: self.min_rate,
             ..external::Params::default()
         };
         Inside::new(&asks, path, decider)
@@ -216,32 +168,16 @@ impl Decc {
 
 impl Decider for Decc {
     fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
-        match self {
-            Self::Law(model, state) => {
-                let law = model.law().expect("it is a rate law");
-                law.decide(state, &law::Seen::of(report, path), 0.0, path)
+        let (law, seen) = (self.model.law(), Seen::of(report, path));
+        let said = match self.model.decides() {
+            None => Said::Nothing,
+            Some(policy) => {
+                let action = policy.decide(&observe(&self.state, &seen, path.bdp_packets()));
+                self.model.card().kind.says(action.clamp(-1.0, 1.0))
             }
-            Self::Network(network) => network.decide(report, path),
-        }
-    }
-}
-
-impl Network {
-    /// Equations (9) to (12).
-    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
-        let now = observe(report, path, self.action);
-        let seen = match self.seen {
-            Some(mut seen) => {
-                seen.push(now);
-                seen
-            }
-            None => Seen::first(now),
         };
-        self.seen = Some(seen);
-        let policy = self.model.decides().expect("it is a policy of DECC");
-        self.action = policy.decide(&seen.0).clamp(-1.0, 1.0);
-        let at = (report.limits.rate, report.tally.rtt_mean());
-        window::moved((self.action, self.step), at, path, &mut self.window)
+        law.expect("policies of DECC have a law")
+            .decide(&mut self.state, &seen, said, path)
     }
 }
 

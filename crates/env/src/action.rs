@@ -1,7 +1,7 @@
 //! What agents do.
 
-use paceline_congestion::{PathInfo, Report, SendLimits, adpg, decc};
-use paceline_kernel::{BitRate, Bytes};
+use paceline_congestion::{PathInfo, Report, SendLimits, adpg};
+use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::error::Error;
 
@@ -74,9 +74,57 @@ impl Action {
                     window: Bytes::MAX,
                 }
             }
-            Self::WindowMultiplier => {
-                decc::window::moved((action, step), (at.rate, report.tally.rtt_mean()), path, window)
-            }
+            Self::WindowMultiplier => moved((action, step), (at.rate, report.tally.rtt_mean()), path, window),
         }
+    }
+}
+
+/// The limits after an action on the window: w = w (1 + step a) where a >= 0, else w / (1 - step a), in bytes; 0 before the
+/// first action, when it is what `rate` comes to. At most max(w, one packet) in flight, at w over the round-trip time.
+fn moved(
+    (action, step): (f32, f64),
+    (rate, rtt): (BitRate, Span),
+    path: &PathInfo,
+    window: &mut f64,
+) -> SendLimits {
+    if *window == 0.0 {
+        *window = rate.as_bps() as f64 / 8.0 * path.base_rtt.as_secs_f64();
+    }
+    let mtu = path.mtu.get() as f64;
+    *window =
+        (*window * adpg::multiplier(action, step)).clamp(mtu / 64.0, (1.5 * path.bdp.get() as f64).max(mtu));
+    let bps = *window * 8.0 / rtt.max(path.base_rtt).as_secs_f64();
+    SendLimits {
+        rate: BitRate::from_bps((bps as u64).max(1)),
+        window: Bytes::new(*window as u64).max(path.mtu),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_congestion::testkit::star_path;
+
+    use super::*;
+
+    #[test]
+    fn windows_by_hand() {
+        let path = star_path();
+        let mut window = 0.0;
+        // 1/16 of the product of 52 000 bytes is 3250; a full action makes 4631.25 of them, sent in 8320 ns.
+        let at = (BitRate::from_bps(6_250_000_000), Span::from_ns(8320));
+        let limits = moved((1.0, 0.425), at, &path, &mut window);
+        assert!((window - 4631.25).abs() < 1e-9, "{window}");
+        assert_eq!(limits.window, Bytes::new(4631));
+        assert_eq!(limits.rate.as_bps(), (4631.25 * 8.0 / 8.32e-6) as u64);
+        // Below one packet: one may be in flight, and the rate says when the next goes. It ends at 1/64 of a packet.
+        for _ in 0..30 {
+            moved((-1.0, 0.425), at, &path, &mut window);
+        }
+        let limits = moved((-1.0, 0.425), at, &path, &mut window);
+        assert_eq!((window, limits.window), (1000.0 / 64.0, Bytes::new(1000)));
+        for _ in 0..40 {
+            moved((1.0, 0.425), at, &path, &mut window);
+        }
+        assert_eq!(window, 78_000.0);
     }
 }

@@ -50,7 +50,10 @@ fn kind(card: &Card) -> String {
         Kind::Ar3 => "linear in the last three features, AR(3)".to_string(),
         Kind::Adpg => "policy of two hidden layers of 12 units".to_string(),
         Kind::Law => "rate law of DECC".to_string(),
-        Kind::Decc => "policy of five layers, one of them recurrent".to_string(),
+        Kind::Residual => {
+            "rate law of DECC with a network of two hidden layers of 32 units beside it".to_string()
+        }
+        Kind::Decc => "policy of two hidden layers of 32 units".to_string(),
         Kind::Aurora => "policy of two hidden layers of 32 and 16 units".to_string(),
         Kind::Forest => "boosted oblivious trees".to_string(),
     }

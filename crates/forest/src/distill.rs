@@ -9,12 +9,14 @@
 //! S. Ross, G. Gordon, D. Bagnell, "A Reduction of Imitation Learning and Structured Prediction to No-Regret Online
 //! Learning", AISTATS 2011.
 
+use std::sync::Arc;
+
 use paceline_congestion::learned::forest::Forest;
 
 use crate::train::{Options, Rows, Shape, TrainError, Trained, train};
 
-/// What decides: features in, an action out.
-pub type Policy<'a> = dyn Fn(&[f32]) -> f32 + Sync + 'a;
+/// What decides: features in, an action out. Senders of a run may share it.
+pub type Policy = Arc<dyn Fn(&[f32]) -> f32 + Send + Sync>;
 
 /// Where policies decide.
 pub trait World {
@@ -25,7 +27,7 @@ pub trait World {
     ///
     /// # Errors
     /// It refuses.
-    fn episode(&mut self, stage: Stage, policy: &Policy<'_>) -> Result<Met, Self::Error>;
+    fn episode(&mut self, stage: Stage, policy: &Policy) -> Result<Met, Self::Error>;
 }
 
 /// What an episode is for.
@@ -102,7 +104,7 @@ pub enum DistillError<E> {
 /// The world refuses, or what it showed is nothing to learn from.
 pub fn distill<W: World>(
     shape: &Shape,
-    teacher: &Policy<'_>,
+    teacher: &Policy,
     world: &mut W,
     plan: &Plan,
 ) -> Result<Distilled, DistillError<W::Error>> {
@@ -112,9 +114,12 @@ pub fn distill<W: World>(
     let mut trained: Option<Trained> = None;
     let mut best: Option<(f64, usize, Trained)> = None;
     for number in 0..=plan.rounds.max(1) {
-        let decide = |features: &[f32]| match &trained {
-            Some(trained) => trained.forest.decide(features),
-            None => teacher(features),
+        let decide: Policy = match &trained {
+            Some(trained) => {
+                let forest = trained.forest.clone();
+                Arc::new(move |features| forest.decide(features))
+            }
+            None => Arc::clone(teacher),
         };
         let mut episode = |stage| world.episode(stage, &decide).map_err(DistillError::World);
         let chosen = episode(Stage::Choosing(number))?;
@@ -216,7 +221,7 @@ mod tests {
     impl World for Mass {
         type Error = Infallible;
 
-        fn episode(&mut self, stage: Stage, policy: &Policy<'_>) -> Result<Met, Infallible> {
+        fn episode(&mut self, stage: Stage, policy: &Policy) -> Result<Met, Infallible> {
             let seed = match stage {
                 Stage::Learning(number) => number as u64,
                 Stage::Choosing(_) => 1000,
@@ -243,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_forest_does_what_its_teacher_does() {
-        let distilled = distill(&shape(), &teach, &mut Mass, &plan()).unwrap();
+        let teacher: Policy = Arc::new(teach);
+        let distilled = distill(&shape(), &teacher, &mut Mass, &plan()).unwrap();
         let rounds = &distilled.rounds;
         assert_eq!(rounds.len(), 5);
         assert_eq!((rounds[0].error, rounds[0].rows), (0.0, 2000));
@@ -257,7 +263,7 @@ mod tests {
         assert!(best.worth > 1.3 * rounds[0].worth, "{rounds:?}");
         assert!(distilled.rows.len() <= 3000 + 2000);
         assert!((distilled.gains.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        let again = distill(&shape(), &teach, &mut Mass, &plan()).unwrap();
+        let again = distill(&shape(), &teacher, &mut Mass, &plan()).unwrap();
         assert_eq!(again.forest, distilled.forest);
     }
 
@@ -267,7 +273,7 @@ mod tests {
     impl World for Closing {
         type Error = &'static str;
 
-        fn episode(&mut self, stage: Stage, _: &Policy<'_>) -> Result<Met, &'static str> {
+        fn episode(&mut self, stage: Stage, _: &Policy) -> Result<Met, &'static str> {
             match stage == self.0 {
                 true => Err("closed"),
                 false => Ok(Met::default()),
@@ -278,7 +284,12 @@ mod tests {
     #[test]
     fn a_world_that_refuses_is_heard() {
         let told = |stage| {
-            let error = distill(&shape(), &teach, &mut Closing(stage), &plan());
+            let error = distill(
+                &shape(),
+                &(Arc::new(teach) as Policy),
+                &mut Closing(stage),
+                &plan(),
+            );
             error.unwrap_err().to_string()
         };
         assert_eq!(told(Stage::Learning(0)), "closed");

@@ -18,15 +18,15 @@ const _: () = assert!(
 
 /// A stage: how many flows, and how many steps of the learner.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stage {
+pub(crate) struct Stage {
     /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The fewest and the most flows of a bottleneck.
-    pub flows: (u32, u32),
+    pub(crate) flows: (u32, u32),
     /// Whether flows may also be among four hosts, all to all, and decisions take time.
-    pub wide: bool,
+    pub(crate) wide: bool,
     /// Steps of the learner.
-    pub steps: usize,
+    pub(crate) steps: usize,
 }
 
 /// The network, as a critic knows it.

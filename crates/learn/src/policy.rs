@@ -3,7 +3,7 @@
 use paceline_congestion::learned::dense::transposed;
 use paceline_congestion::learned::layers::Network;
 use paceline_congestion::learned::model::{
-    Card, Data, DataSource, FORMAT, Kind, Metrics, Normalisation, Training, sha256,
+    Card, Data, DataSource, FORMAT, Kind, LAW, Metrics, Normalisation, Training, sha256,
 };
 
 use crate::Error;
@@ -68,12 +68,16 @@ pub(crate) fn data(decisions: u64, scenarios: &[&str], seed: u64) -> Data {
     }
 }
 
-/// The files, of a card that lacks only the hash of its weights.
+/// The files of a law's coefficients, a network or both, of a card that lacks only the hash of the weights.
 ///
 /// # Errors
 /// The format refuses.
-pub(crate) fn files(card: Card, policy: &Network) -> Result<ModelFiles, Error> {
-    let weights = serialize(&tensors(card.kind, policy))?;
+pub(crate) fn files(card: Card, law: Option<&[f32]>, policy: Option<&Network>) -> Result<ModelFiles, Error> {
+    let mut tensors = policy.map_or_else(Weights::new, |policy| tensors(card.kind, policy));
+    if let Some(law) = law {
+        tensors.insert(LAW.to_string(), Tensor::new(&[law.len()], law.to_vec()));
+    }
+    let weights = serialize(&tensors)?;
     let card = Card {
         weights_sha256: sha256(&weights),
         ..card

@@ -1,5 +1,6 @@
 //! `paceline forest`: forests of oblivious trees as files.
 
+mod distill;
 mod export;
 mod import;
 mod prove;
@@ -24,6 +25,8 @@ pub(super) struct ForestArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Train a forest to decide as a policy does
+    Distill(distill::DistillArgs),
     /// Convert a CatBoost model into a forest
     Import(import::ImportArgs),
     /// Verify bounds and monotonicity of a forest
@@ -35,6 +38,7 @@ enum Command {
 /// Does what the subcommand asks for.
 pub(super) fn forest(args: &ForestArgs) -> Ended {
     match &args.command {
+        Command::Distill(args) => distill::distill(args),
         Command::Import(args) => import::import(args),
         Command::Prove(args) => prove::prove(args),
         Command::Export(args) => export::export(args),

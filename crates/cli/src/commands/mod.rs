@@ -5,7 +5,6 @@ mod compare;
 mod completions;
 mod demo;
 mod diff;
-mod distill;
 mod explain;
 mod folder;
 mod forest;
@@ -71,9 +70,7 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     /// Train a learned scheme
     Train(train::TrainArgs),
-    /// Distil a policy into integer-only boosted trees
-    Distill(distill::DistillArgs),
-    /// Import, verify and export tree models
+    /// Distil, import, verify and export boosted trees
     Forest(forest::ForestArgs),
     /// Break down a flow's completion time, hop by hop
     Why(why::WhyArgs),
@@ -156,7 +153,6 @@ pub(crate) fn dispatch() -> Ended {
         Command::Plot(args) => plot::plot(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Train(args) => train::train(&args),
-        Command::Distill(args) => distill::distill(&args),
         Command::Forest(args) => forest::forest(&args),
         Command::Why(args) => why::why(&args),
         Command::Diff(args) => diff::diff(&args),

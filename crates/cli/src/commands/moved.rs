@@ -3,11 +3,13 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// The command that an option belongs to (none for a command), its former name, its present one.
-const MOVED: [(Option<&str>, &str, &str); 6] = [
+const MOVED: [(Option<&str>, &str, &str); 8] = [
     (None, "collect", "merge"),
     (None, "import", "forest import"),
     (None, "prove", "forest prove"),
     (None, "export", "forest export"),
+    (None, "distill", "forest distill"),
+    (Some("train"), "--by", "--algorithm"),
     (Some("compare"), "--beside", "--published"),
     (Some("forest"), "--output", "--out"),
 ];

@@ -54,9 +54,10 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Aurora => aurora::train(args, kept),
         Trainee::Swift => search::search(Subject::Swift, args, kept),
         Trainee::Decc if args.searches() => search::search(Subject::Law, args, kept),
-        Trainee::Decc => match &args.compress {
-            Some(model) => compress::compress(model, args, kept),
-            None => decc::train(args, kept),
+        Trainee::Decc => match (&args.compress, &args.clone) {
+            (Some(model), _) => compress::compress(model, args, kept),
+            (None, Some(model)) => decc::clone(model, args, kept),
+            (None, None) => decc::train(args, kept),
         },
     };
     if let (Ok(Done::Interrupted), true, false) = (&ended, kept.exist(), args.say.quiet) {

@@ -117,9 +117,9 @@ fn refusals() {
         said(path, &["forest", "prove", "float.json"]),
         said(path, &["forest", "prove", "float.json", "--falling", "latncy"]),
         said(path, &["forest", "prove", "float.json", "--claim", "loss => 1.."]),
-        said(path, &["distill", "adgp"]),
-        said(path, &["distill", "rtt-lstm"]),
-        said(path, &["distill", "float.json"]),
+        said(path, &["forest", "distill", "adgp"]),
+        said(path, &["forest", "distill", "rtt-lstm"]),
+        said(path, &["forest", "distill", "float.json"]),
         said(path, &["explain", "adpg", "--page", "page.html"]),
         said(path, &["run", "rl-cc", "--set", "cc.adpg.model=float.json"]),
     ];
@@ -132,7 +132,7 @@ fn from_a_policy_to_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let distil = [
-        "distill", "adpg", "--quick", "--trees", "20", "--rounds", "1", "-o", "mine",
+        "forest", "distill", "adpg", "--quick", "--trees", "20", "--rounds", "1", "-o", "mine",
     ];
     let table = stdout(path, &distil);
     assert!(
@@ -149,7 +149,7 @@ fn from_a_policy_to_a_run() {
         "distilled from",
         "adpg",
         "no stall",
-        "paceline distill adpg --trees=20",
+        "paceline forest distill adpg --trees=20",
         "[cc.adpg]",
     ] {
         assert!(said.contains(expected), "{expected}: {said}");

@@ -100,17 +100,22 @@ fn decc_by_search() {
 
 #[test]
 fn decc_by_gradients() {
-    goes_on("train decc --quick --by td3");
+    goes_on("train decc --quick --algorithm td3");
 }
 
 #[test]
 fn decc_by_proximal_optimisation() {
-    goes_on("train decc --quick --by ppo");
+    goes_on("train decc --quick --algorithm ppo");
 }
 
 #[test]
 fn decc_compressed() {
-    goes_on("train decc --compress decc-clone --quick");
+    goes_on("train decc --compress decc-net --quick");
+}
+
+#[test]
+fn decc_cloned() {
+    goes_on("train decc --clone decc-law --quick --rounds 4");
 }
 
 /// Another command does not go on there, and what goes on nowhere is refused.

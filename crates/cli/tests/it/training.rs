@@ -250,7 +250,7 @@ fn wrong_arguments() {
         ),
         (
             "rounds_of_decc",
-            &["train", "decc", "--by", "td3", "--rounds", "5"],
+            &["train", "decc", "--compress", "decc-net", "--rounds", "5"],
         ),
         ("nothing_to_resume", &["train", "lstm", "--resume", "nowhere"]),
         ("no_data", &["train", "lstm", "--data", "nowhere"]),
@@ -363,7 +363,7 @@ fn a_policy_learns_by_its_own_reward() {
     ];
     let summary: Value = serde_json::from_str(&stdout(path, &run)).unwrap();
     assert_eq!(summary["scheme"], "aurora", "{summary}");
-    let refused = said(path, &["train", "aurora", "--clone"]);
+    let refused = said(path, &["train", "aurora", "--clone", "decc-law"]);
     assert!(refused.contains("--clone is not about policies"), "{refused}");
 }
 
@@ -376,7 +376,7 @@ fn a_law_is_searched_for_and_used() {
     let training: Value = serde_json::from_str(&stdout(path, &train)).unwrap();
     let (cost, lines) = (training["cost"].as_f64().unwrap(), &training["lines"]);
     assert!(cost <= lines["start"].as_f64().unwrap(), "{training}");
-    assert!(cost > lines["oracle"].as_f64().unwrap(), "{training}");
+    assert!(cost > 1.0, "the oracle's: {training}");
     let page = fs::read_to_string(path.join("results/train-decc/report.html")).unwrap();
     assert!(page.contains(&format!("{cost:.2}")), "{cost}");
     let rate = run_of(path, "decc", "results/train-decc/decc-law");
@@ -393,15 +393,43 @@ fn a_law_is_searched_for_and_used() {
 fn a_network_of_decc_is_trained_and_used() {
     let folder = folder();
     let path = folder.path();
-    let train = ["train", "decc", "--clone", "--quick", "-q", "--json"];
+    let train = ["train", "decc", "--clone", "decc-law", "--quick", "-q", "--json"];
     let training: Value = serde_json::from_str(&stdout(path, &train)).unwrap();
-    let losses: Vec<f64> = (training["updates"].as_array().unwrap().iter())
-        .filter(|update| update["stage"] == "clone")
-        .map(|update| update["loss"].as_f64().unwrap())
-        .collect();
-    assert!(losses[losses.len() - 1] < 0.2, "{losses:?}");
-    let summary = run_of(path, "decc", "results/train-decc/decc-clone");
-    assert_eq!(summary["scheme"], "decc", "{summary}");
+    let last = training["rounds"].as_array().unwrap().last().unwrap();
+    assert!(last["off"].as_f64().unwrap() < 0.1, "{training}");
+    assert_eq!(
+        run_of(path, "decc", "results/train-decc/decc-net")["scheme"],
+        "decc"
+    );
+    let train = [
+        "train",
+        "decc",
+        "--algorithm",
+        "ppo",
+        "--quick",
+        "-q",
+        "--json",
+        "--out",
+        "beside",
+    ];
+    let training: Value = serde_json::from_str(&stdout(path, &train)).unwrap();
+    assert!(
+        training["cost"].as_f64().unwrap() <= training["cost_of_law"].as_f64().unwrap(),
+        "{training}"
+    );
+    assert_eq!(run_of(path, "decc", "beside/decc-residual")["scheme"], "decc");
+    let train = ["train", "decc", "--compress", "beside/decc-residual", "-q"];
+    let refused = said(path, &train);
+    assert!(
+        refused.contains("is of kind residual; expected a network of DECC (kind decc)"),
+        "{refused}"
+    );
+    let train = ["train", "decc", "--from", "decc-law"];
+    let refused = said(path, &train);
+    assert!(
+        refused.contains("--from with --algorithm td3 or ppo"),
+        "{refused}"
+    );
 }
 
 /// The summary of a run under a model.

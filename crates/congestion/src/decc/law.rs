@@ -13,6 +13,7 @@
 use paceline_kernel::{BitRate, Bytes};
 
 use crate::api::{PathInfo, Report, SendLimits};
+use crate::params::Auto;
 
 /// How a coefficient is searched for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +76,12 @@ macro_rules! coefficients {
                 };
                 values.next().is_none().then_some(law)
             }
+
+            /// Its numbers, in the order of [`COEFFICIENTS`].
+            pub fn values(&self) -> Vec<f32> {
+                let numbers = [$(self.many.$pair,)* $(self.few.$pair,)* $(self.$one,)*];
+                numbers.map(|value| value as f32).to_vec()
+            }
         }
     };
 }
@@ -113,10 +120,12 @@ pub const COUNT: usize = COEFFICIENTS.len();
 const SHARES: (f64, f64) = (1.0 / 262_144.0, 1.5);
 /// The most that a decision raises the logarithm of w.
 const MOST: f64 = 0.7;
+/// The most that a residual moves it.
+pub const RESIDUAL: f64 = 0.2;
 /// The most that the slope of round-trip times moves it.
 const MOST_BY_SLOPE: f64 = 0.3;
 /// The most base round trips since a decision that count.
-const LONGEST: f64 = 4096.0;
+pub(super) const LONGEST: f64 = 4096.0;
 
 /// What a flow saw since its last decision, in base round trips.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,6 +165,22 @@ pub struct State {
     pub starts: bool,
 }
 
+/// What a network or trees say of a decision; an action is from -1 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Said {
+    /// Nothing: the law decides.
+    Nothing,
+    /// Equation (10): beside the law.
+    Beside(f32),
+    /// Equation (11): in its place.
+    Instead(f32),
+}
+
+/// The action that moves the logarithm of w by so much, of equation (11) the other way round.
+pub fn action_of(d: f64) -> f32 {
+    libm::copysign(libm::sqrt(d.abs().min(1.0)), d) as f32
+}
+
 impl Law {
     /// Of numbers in the order of [`COEFFICIENTS`].
     ///
@@ -175,9 +200,12 @@ impl Law {
         Ok(law)
     }
 
-    /// A flow's state before its first decision: `init` packets per base round trip.
-    pub fn start(&self, path: &PathInfo) -> State {
-        let w = self.init / path.bdp_packets().max(1e-9);
+    /// A flow's state before its first decision: at this rate, or with `init` packets per base round trip.
+    pub fn start(&self, path: &PathInfo, first: Auto<BitRate>) -> State {
+        let w = match first {
+            Auto::Is(rate) => rate.as_bps() as f64 / path.line_rate.as_bps().max(1) as f64,
+            Auto::Auto => self.init / path.bdp_packets().max(1e-9),
+        };
         State {
             w: w.clamp(SHARES.0, SHARES.1),
             before: None,
@@ -224,11 +252,19 @@ impl Law {
         )
     }
 
-    /// Equations (7) and (8), with `residual` beside what the law itself adds.
-    pub fn decide(&self, state: &mut State, seen: &Seen, residual: f64, path: &PathInfo) -> SendLimits {
-        let (d, r, starts) = self.step(state, seen, path.bdp_packets());
+    /// Equations (7) to (11).
+    pub fn decide(&self, state: &mut State, seen: &Seen, said: Said, path: &PathInfo) -> SendLimits {
+        let (mut d, r, mut starts) = self.step(state, seen, path.bdp_packets());
+        match said {
+            Said::Nothing => {}
+            Said::Beside(action) => d += RESIDUAL * f64::from(action),
+            Said::Instead(action) => {
+                d = f64::from(action * action.abs());
+                starts = state.starts && action >= 0.0 && seen.mean.is_some() && seen.nacks == 0.0;
+            }
+        }
         state.starts = starts;
-        state.w = (state.w * libm::exp(d + residual)).clamp(SHARES.0, SHARES.1);
+        state.w = (state.w * libm::exp(d)).clamp(SHARES.0, SHARES.1);
         state.before = Some(r);
         self.limits(state.w, r, path)
     }
@@ -330,7 +366,7 @@ mod tests {
             ..sixteenth
         };
         let d = 0.8 * (target - 1.1) / (target - 1.0) + 0.02 - 0.05;
-        let limits = law.decide(&mut state, &seen, 0.0, &path);
+        let limits = law.decide(&mut state, &seen, Said::Nothing, &path);
         near(state.w, libm::exp(d) / 16.0);
         near(state.before.unwrap(), 1.1);
         near(limits.rate.as_bps() as f64, 1e11 * state.w / libm::sqrt(1.1));
@@ -373,10 +409,19 @@ mod tests {
         near(law.step(&sixteenth, &silence, 52.0).0, -0.3);
         // A residual is added; w stays within its bounds.
         let mut state = sixteenth;
-        law.decide(&mut state, &silence, 0.2, &path);
-        near(state.w, libm::exp(-0.1) / 16.0);
-        law.decide(&mut state, &silence, 50.0, &path);
+        law.decide(&mut state, &silence, Said::Beside(0.5), &path);
+        near(state.w, libm::exp(-0.2) / 16.0);
+        let mut state = sixteenth;
+        law.decide(&mut state, &silence, Said::Instead(-0.5), &path);
+        near(state.w, libm::exp(-0.25) / 16.0);
+        for _ in 0..6 {
+            law.decide(&mut state, &silence, Said::Instead(1.0), &path);
+        }
         near(state.w, 1.5);
+        for d in [-0.36, 0.0, 0.04] {
+            let action = action_of(d);
+            near(f64::from(action * action.abs()) + 1.0, d + 1.0);
+        }
     }
 
     #[test]
@@ -406,7 +451,7 @@ mod tests {
                 elapsed: wait,
                 nacks: 0.0,
             };
-            law.decide(&mut state, &seen, 0.0, &path);
+            law.decide(&mut state, &seen, Said::Nothing, &path);
         }
         // The first packet alone takes 2^18 / 52 of them.
         assert!(elapsed < 3.0 * 5041.0, "{elapsed}");

@@ -5,13 +5,14 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::features::{AURORA_FEATURES, DECC_FEATURES, LAW_FEATURES};
+use super::features::{AURORA_FEATURES, LAW_FEATURES};
 use super::forest::Forest;
 use super::layers::{Layer, Units};
 use super::mlp::{INPUTS, UNITS};
 use super::model::ModelError;
 use super::recurrent::STEPS;
 use super::whole::Quantisation;
+use crate::decc::law::Said;
 
 /// The version of the format.
 pub const FORMAT: u32 = 1;
@@ -38,10 +39,12 @@ pub enum Kind {
     Ar3,
     /// ADPG's policy: see [`super::mlp`].
     Adpg,
-    /// DECC's policy as a network: [`DECC`].
+    /// DECC's policy as a network in a rate law's place: [`DECC`].
     Decc,
     /// DECC's policy as a rate law: [`crate::decc::law`].
     Law,
+    /// DECC's policy as a rate law and a network beside it.
+    Residual,
     /// Aurora's policy: [`AURORA`].
     Aurora,
     /// Boosted trees: see [`super::forest`]. They have a file of their own, and no card says that it is one.
@@ -50,13 +53,10 @@ pub enum Kind {
 }
 
 /// DECC's network; how its tensors are called in a file is [`DECC_NAMES`].
-pub const DECC: [Layer; 6] = [
-    Layer::new(crate::decc::features::INPUTS, 128, Units::Rectified),
-    Layer::new(128, 64, Units::Rectified),
-    Layer::new(64, 32, Units::Rectified),
-    Layer::new(32, 32, Units::Cell),
-    Layer::new(32, 16, Units::Rectified),
-    Layer::new(16, 1, Units::Tanh),
+pub const DECC: [Layer; 3] = [
+    Layer::new(crate::decc::features::INPUTS, 32, Units::Rectified),
+    Layer::new(32, 32, Units::Rectified),
+    Layer::new(32, 1, Units::Tanh),
 ];
 
 /// Aurora's network; how its tensors are called in a file is [`AURORA_NAMES`].
@@ -70,7 +70,7 @@ pub const AURORA: [Layer; 3] = [
 pub const AURORA_NAMES: [&str; 3] = ["first", "second", "last"];
 
 /// The layers of [`DECC`], as files have them.
-pub const DECC_NAMES: [&str; 6] = ["first", "second", "third", "cell", "fifth", "last"];
+pub const DECC_NAMES: [&str; 3] = ["first", "second", "last"];
 
 impl Kind {
     /// Those that decide, each the policy of the scheme of its name; a forest may stand for any of them.
@@ -86,6 +86,7 @@ impl Kind {
             Self::Adpg => "adpg",
             Self::Decc => "decc",
             Self::Law => "law",
+            Self::Residual => "residual",
             Self::Aurora => "aurora",
             Self::Forest => "forest",
         }
@@ -95,7 +96,7 @@ impl Kind {
     pub const fn features(self) -> &'static [&'static str] {
         match self {
             Self::Adpg => &["a[t-2]", "z[t-1]", "a[t-1]", "z[t]"],
-            Self::Decc => &DECC_FEATURES,
+            Self::Decc | Self::Residual => &crate::decc::features::NAMES,
             Self::Law => &LAW_FEATURES,
             Self::Aurora => &AURORA_FEATURES,
             Self::Forest => &[],
@@ -106,7 +107,7 @@ impl Kind {
     /// What it gives.
     pub const fn output(self) -> &'static str {
         match self {
-            Self::Adpg | Self::Decc | Self::Aurora => "a[t]",
+            Self::Adpg | Self::Decc | Self::Residual | Self::Aurora => "a[t]",
             Self::Law => "log(w[t] / w[t-1])",
             _ => OUTPUT,
         }
@@ -118,16 +119,35 @@ impl Kind {
             Self::Lstm => 4,
             Self::Gru => 3,
             Self::Rnn => 1,
-            Self::Ar3 | Self::Adpg | Self::Decc | Self::Law | Self::Aurora | Self::Forest => 0,
+            Self::Ar3
+            | Self::Adpg
+            | Self::Decc
+            | Self::Law
+            | Self::Residual
+            | Self::Aurora
+            | Self::Forest => 0,
         }
     }
 
     /// The layers of a policy that is a network of [`super::layers`], and how files call them.
     pub const fn layers(self) -> Option<(&'static [Layer], &'static [&'static str])> {
         match self {
-            Self::Decc => Some((&DECC, &DECC_NAMES)),
+            Self::Decc | Self::Residual => Some((&DECC, &DECC_NAMES)),
             Self::Aurora => Some((&AURORA, &AURORA_NAMES)),
             _ => None,
+        }
+    }
+
+    /// Whether its files have the coefficients of a rate law.
+    pub const fn has_law(self) -> bool {
+        matches!(self, Self::Decc | Self::Law | Self::Residual)
+    }
+
+    /// What an action means to a rate law: a residual, or a decision in the law's place.
+    pub const fn says(self, action: f32) -> Said {
+        match self {
+            Self::Residual => Said::Beside(action),
+            _ => Said::Instead(action),
         }
     }
 
@@ -135,7 +155,7 @@ impl Kind {
     pub const fn decides(self) -> bool {
         matches!(
             self,
-            Self::Adpg | Self::Decc | Self::Law | Self::Aurora | Self::Forest
+            Self::Adpg | Self::Decc | Self::Law | Self::Residual | Self::Aurora | Self::Forest
         )
     }
 }
@@ -388,8 +408,11 @@ impl Card {
                 .map(|(name, rows, inputs)| (name.into(), vec![rows, inputs]))
                 .to_vec();
         }
+        let law = kind
+            .has_law()
+            .then(|| (LAW.into(), vec![crate::decc::law::COUNT]));
         if kind == Kind::Law {
-            return vec![(LAW.into(), vec![crate::decc::law::COUNT])];
+            return law.into_iter().collect();
         }
         if let Some((layers, names)) = kind.layers() {
             let layers = layers.iter().zip(names);
@@ -397,7 +420,7 @@ impl Card {
                 let weight = (format!("{name}.weight"), vec![layer.columns(), layer.inputs]);
                 [weight, (format!("{name}.bias"), vec![layer.columns()])]
             });
-            return tensors.collect();
+            return tensors.chain(law).collect();
         }
         let rows = kind.gates() * h;
         let mut tensors = Vec::new();

@@ -11,40 +11,6 @@ pub(super) const LAW_FEATURES: [&str; 7] = [
     "silence",
 ];
 
-/// What DECC's network reads: of each of the last five round trips.
-pub(super) const DECC_FEATURES: [&str; crate::decc::features::INPUTS] = [
-    "log2(delivered)[t-4]",
-    "latency[t-4]",
-    "loss[t-4]",
-    "log2(in flight)[t-4]",
-    "log2(rate)[t-4]",
-    "a[t-5]",
-    "log2(delivered)[t-3]",
-    "latency[t-3]",
-    "loss[t-3]",
-    "log2(in flight)[t-3]",
-    "log2(rate)[t-3]",
-    "a[t-4]",
-    "log2(delivered)[t-2]",
-    "latency[t-2]",
-    "loss[t-2]",
-    "log2(in flight)[t-2]",
-    "log2(rate)[t-2]",
-    "a[t-3]",
-    "log2(delivered)[t-1]",
-    "latency[t-1]",
-    "loss[t-1]",
-    "log2(in flight)[t-1]",
-    "log2(rate)[t-1]",
-    "a[t-2]",
-    "log2(delivered)[t]",
-    "latency[t]",
-    "loss[t]",
-    "log2(in flight)[t]",
-    "log2(rate)[t]",
-    "a[t-1]",
-];
-
 /// What Aurora reads: of each of the last ten monitor intervals.
 pub(super) const AURORA_FEATURES: [&str; crate::aurora::INPUTS] = [
     "growth[t-9]",

@@ -131,6 +131,8 @@ impl Run for Linear {
 pub struct Model {
     card: Card,
     network: Net,
+    /// Of DECC's policies.
+    law: Option<Box<Law>>,
 }
 
 #[derive(Debug)]
@@ -140,7 +142,8 @@ enum Net {
     /// With what decides, where that is in whole numbers.
     Layers(Box<layers::Network>, Option<Box<Whole>>),
     Forest(Box<Forest>),
-    Law(Box<Law>),
+    /// The law alone.
+    None,
 }
 
 impl PartialEq for Model {
@@ -168,18 +171,26 @@ impl Model {
         weights: impl FnOnce() -> Result<Vec<u8>, E>,
     ) -> Result<Self, E> {
         if is_forest(json) {
-            return Ok(Self::of_forest(Forest::parse(json).map_err(ModelError::from)?));
+            return Self::of_forest(Forest::parse(json).map_err(ModelError::from)?).map_err(E::from);
         }
         let card = Card::parse(json)?;
         Ok(Self::of_card(card, &weights()?)?)
     }
 
-    /// A forest as a model.
-    pub fn of_forest(forest: Forest) -> Self {
-        Self {
+    /// A forest as a model; one of DECC has the coefficients of its law under `law` in its account of itself.
+    ///
+    /// # Errors
+    /// They are no law's.
+    pub fn of_forest(forest: Forest) -> Result<Self, ModelError> {
+        let law = forest.parts().about.get(LAW).map(|told| {
+            let values: Vec<f32> = serde_json::from_value(told.clone()).map_err(|error| error.to_string())?;
+            Law::new(&values)
+        });
+        Ok(Self {
             card: Card::of_forest(&forest),
             network: Net::Forest(Box::new(forest)),
-        }
+            law: law.transpose().map_err(ModelError::Law)?.map(Box::new),
+        })
     }
 
     fn of_card(card: Card, weights: &[u8]) -> Result<Self, ModelError> {
@@ -193,16 +204,20 @@ impl Model {
         let tensors = read_tensors(&card, weights)?;
         let network = match card.kind {
             Kind::Adpg => Net::Policy(Box::new(Mlp::of(tensors.iter().flatten().copied()))),
-            Kind::Decc | Kind::Aurora => {
+            Kind::Decc | Kind::Residual | Kind::Aurora => {
                 let network = of_layers(card.kind, &tensors);
                 let whole = card.quantisation.as_ref().map(|said| Whole::new(&network, said));
                 let whole = whole.transpose().map_err(ModelError::Quantisation)?;
                 Net::Layers(Box::new(network), whole.map(Box::new))
             }
-            Kind::Law => Net::Law(Box::new(Law::new(&tensors[0]).map_err(ModelError::Law)?)),
+            Kind::Law => Net::None,
             kind => Net::Predictor(build(kind, card.hidden, &tensors)),
         };
-        Ok(Self { card, network })
+        let law = match (card.kind.has_law(), tensors.last()) {
+            (true, Some(values)) => Some(Box::new(Law::new(values).map_err(ModelError::Law)?)),
+            _ => None,
+        };
+        Ok(Self { card, network, law })
     }
 
     /// The card.
@@ -214,7 +229,7 @@ impl Model {
     pub fn predict(&self, features: &[f32; STEPS]) -> f32 {
         match &self.network {
             Net::Predictor(network) => network.run(features),
-            Net::Policy(_) | Net::Layers(..) | Net::Forest(_) | Net::Law(_) => 0.0,
+            Net::Policy(_) | Net::Layers(..) | Net::Forest(_) | Net::None => 0.0,
         }
     }
 
@@ -223,7 +238,7 @@ impl Model {
         match &self.network {
             Net::Policy(policy) => policy.act(seen),
             Net::Forest(forest) => forest.decide(seen).clamp(-1.0, 1.0),
-            Net::Predictor(_) | Net::Layers(..) | Net::Law(_) => 0.0,
+            Net::Predictor(_) | Net::Layers(..) | Net::None => 0.0,
         }
     }
 
@@ -231,7 +246,7 @@ impl Model {
     pub fn policy(&self) -> Option<&Mlp> {
         match &self.network {
             Net::Policy(policy) => Some(policy),
-            Net::Predictor(_) | Net::Layers(..) | Net::Forest(_) | Net::Law(_) => None,
+            Net::Predictor(_) | Net::Layers(..) | Net::Forest(_) | Net::None => None,
         }
     }
 
@@ -241,7 +256,7 @@ impl Model {
             Net::Layers(_, Some(whole)) => Some(&**whole),
             Net::Layers(network, None) => Some(&**network),
             Net::Forest(forest) => Some(&**forest),
-            Net::Predictor(_) | Net::Policy(_) | Net::Law(_) => None,
+            Net::Predictor(_) | Net::Policy(_) | Net::None => None,
         }
     }
 
@@ -249,7 +264,7 @@ impl Model {
     pub fn layers(&self) -> Option<&layers::Network> {
         match &self.network {
             Net::Layers(network, _) => Some(network),
-            Net::Predictor(_) | Net::Policy(_) | Net::Forest(_) | Net::Law(_) => None,
+            Net::Predictor(_) | Net::Policy(_) | Net::Forest(_) | Net::None => None,
         }
     }
 
@@ -257,16 +272,13 @@ impl Model {
     pub fn forest(&self) -> Option<&Forest> {
         match &self.network {
             Net::Forest(forest) => Some(forest),
-            Net::Predictor(_) | Net::Policy(_) | Net::Layers(..) | Net::Law(_) => None,
+            Net::Predictor(_) | Net::Policy(_) | Net::Layers(..) | Net::None => None,
         }
     }
 
-    /// The rate law, if it is one.
+    /// The rate law that it is, or builds on.
     pub fn law(&self) -> Option<&Law> {
-        match &self.network {
-            Net::Law(law) => Some(law),
-            Net::Predictor(_) | Net::Policy(_) | Net::Layers(..) | Net::Forest(_) => None,
-        }
+        self.law.as_deref()
     }
 
     /// That it is a policy of this kind: its network, or a forest that reads and gives the same; of DECC also a rate law.
@@ -277,7 +289,7 @@ impl Model {
         let card = &self.card;
         let Some(forest) = self.forest() else {
             let (is_law, or_law) = match expected {
-                Kind::Decc => (card.kind == Kind::Law, ", a rate law"),
+                Kind::Decc => (card.kind.has_law(), ", a rate law"),
                 _ => (false, ""),
             };
             return match card.kind == expected || is_law {
@@ -299,7 +311,12 @@ impl Model {
                 expected.output()
             )),
         };
+        let law = match expected == Kind::Decc && self.law.is_none() {
+            true => Err("it has no rate law to build on, under `law` in what it says of itself".to_string()),
+            false => Ok(()),
+        };
         read.and(given)
+            .and(law)
             .map_err(|what| format!("the forest `{}` does not fit: {what}", card.name))
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use paceline_kernel::rng::{Purpose, Rng};
 use safetensors::tensor::{Dtype, TensorView};
 
-use crate::learned::model::{Card, Data, FORMAT, Kind, Metrics, Model, Normalisation, Training, sha256};
+use crate::decc::law::COEFFICIENTS;
+use crate::learned::model::{Card, Data, FORMAT, Kind, LAW, Metrics, Model, Normalisation, Training, sha256};
 
 /// Tensors by name, with their shapes.
 pub type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;
@@ -40,9 +41,13 @@ pub fn random(card: &Card, seed: u32) -> Tensors {
     let tensors = card.tensors().into_iter();
     tensors
         .map(|(name, shape)| {
-            let values = (0..shape.iter().product::<usize>())
-                .map(|_| (rng.next_u64() >> 40) as f32 / 16_777_216.0 - 0.5)
-                .collect();
+            let values = match name.as_str() {
+                // Not any number is a coefficient.
+                LAW => COEFFICIENTS.iter().map(|one| one.start as f32).collect(),
+                _ => (0..shape.iter().product::<usize>())
+                    .map(|_| (rng.next_u64() >> 40) as f32 / 16_777_216.0 - 0.5)
+                    .collect(),
+            };
             (name, shape, values)
         })
         .collect()

@@ -26,7 +26,7 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
         metrics: metrics(&trained.updates),
         ..card(Kind::Aurora, name)
     };
-    policy::files(card, &trained.policy)
+    policy::files(card, None, Some(&trained.policy))
 }
 
 /// The reward in trials, as a loss.

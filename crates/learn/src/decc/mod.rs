@@ -1,51 +1,52 @@
-//! Training DECC's policy: multi-agent deterministic policy gradients with central critics, in the simulator; or proximal
-//! policy optimisation with such a critic (`on_policy.rs`).
+//! Policies of DECC on top of a rate law ([`paceline_congestion::decc::law`]): a residual network beside it, its clone as a
+//! network, and that network pruned and quantised.
 //!
-//! 1. The policy clones a rule (`rule.rs`), in states that the rule meets, then in those that it meets itself.
-//! 2. The critics learn what the clone is worth; the clone stays as it is.
-//! 3. Both learn, stage after stage (`course.rs`), in networks that are drawn anew for each episode. An agent's reward is
-//!    that of its bottleneck and a part of its own (`rule::shaping`), which fades in the last third of each stage.
+//! 1. A residual ([`train`]) begins at zero, so at first it is the law. It learns by multi-agent deterministic policy
+//!    gradients with critics that see all flows (`td3.rs`), or by proximal policy optimisation with such a critic
+//!    (`on_policy.rs`), in networks drawn as those of the search ([`crate::search`]). A flow's reward is its own part of the
+//!    cost (`practice.rs`).
+//! 2. A clone ([`clone`]) learns to do what a law, and a residual beside it, do: in states that these meet, then in those that it
+//!    meets itself.
+//! 3. A clone is compressed ([`tuned`]): small weights are removed, the rest rounded, and what is left learns once more.
 //!
-//! Every so often the policy drives flows of networks that it never learns in, and of all that it has been, the best
-//! there is kept, the clone included: so a stage that spoils it costs nothing but time. A stage begins with the policy of
-//! the one before, or with the clone where that is better there. A stage but the last
-//! ends early when the policy was better than the rule three times in a row.
+//! Each is judged in trials: what it costs in the fixed networks of the search, over an oracle. Of all that a policy has been, the
+//! best in trials is kept, what it began with included: so a training that spoils it costs nothing but time.
 //!
-//! # What is deterministic
-//! The learner has a thread of its own; flows are driven beside it, by the policy as it was when the round began. So the
-//! same options give the same weights, bit for bit, on any number of threads, also if it was stopped and goes on from its
-//! checkpoint (`resume.rs`).
+//! The same options give the same weights, bit for bit, on any number of threads, also if the training was stopped and goes
+//! on from its checkpoint.
 
+mod clone;
 mod compress;
-mod driver;
 mod model;
 mod on_policy;
+mod practice;
 mod replay;
-mod resume;
-mod round;
-mod rule;
 mod state;
 mod td3;
 mod tune;
 
-use paceline_congestion::decc::features::INPUTS;
+use std::sync::Arc;
+
+use paceline_congestion::learned::Model;
+use paceline_congestion::learned::card::DECC;
 use paceline_congestion::learned::layers::Network;
 use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
-
-use crate::checkpoint::Checkpoints;
-pub use crate::course::{EVALUATION, SELECTION, Stage, TRAINING};
-use crate::{Error, course};
-pub use compress::{Asked, Compressed};
-use driver::{Decider, Driver, Manner, judge, last};
-pub use model::{files, files_of_compressed, policy_of};
-use replay::Replay;
-use resume::{Best, Part, State, UnderWay};
 use serde::{Deserialize, Serialize};
-use td3::Learner;
+
+use crate::Error;
+use crate::checkpoint::{Checkpoints, Floats};
+pub use crate::course::{EVALUATION, SELECTION, TRAINING};
+use crate::pass::{first, network};
+use crate::search::{SWIFT_SEARCHED, Subject, Trials, decc_of};
+pub use clone::{Cloned, Cloning, Round, clone};
+pub use compress::{Asked, Compressed};
+pub use model::{base, clone_of, files, files_of_clone, files_of_compressed};
+pub(crate) use practice::{Episode, Manner, Who, episodes, practise_all};
+pub(crate) use replay::Transition;
 pub use tune::{Apart, Tuned, Tuning, tuned};
 
-/// By what a policy learns, once it has cloned the rule.
+/// By what a residual learns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
     /// Multi-agent deterministic policy gradients, with what TD3 adds.
@@ -65,404 +66,308 @@ impl By {
     }
 }
 
-/// How to train.
+/// How to train a residual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Seed of everything that is drawn.
     pub seed: u64,
     /// By what it learns.
     pub by: By,
-    /// Steps in which the policy clones the rule.
-    pub clone: usize,
-    /// Steps in which only the critics learn.
-    pub critics: usize,
-    /// What follows.
-    pub stages: Vec<Stage>,
-    /// Steps between two trials.
+    /// Rounds: flows practise in some networks, then the policy learns.
+    pub rounds: usize,
+    /// Rounds between two trials.
     pub trial: usize,
-    /// Threads; the weights do not hang on them.
+    /// Networks of trials: the first so many, 0 for all.
+    pub networks: usize,
+    /// Flows of a network that teaches, at most.
+    pub flows: u32,
+    /// Threads; the weights do not depend on them.
     pub threads: usize,
 }
-
-/// Rows of a sample.
-pub const BATCH: usize = 192;
-/// Transitions that are kept.
-const ROOM: usize = 400_000;
-/// Environments of a stage.
-const DRIVERS: usize = 8;
-/// Steps after which it is told how far it is.
-const TOLD: usize = 500;
-/// Steps of a round, and decisions of each environment in it.
-const ROUND: usize = 50;
-const DECISIONS: usize = 400;
-/// Step of the optimiser that clones, at its beginning.
-const CLONE_RATE: f64 = 1e-3;
-
-const STAGES: [Stage; 2] = [
-    Stage {
-        name: "many to one",
-        flows: (2, 16),
-        wide: false,
-        steps: 16_000,
-    },
-    Stage {
-        name: "wide",
-        flows: (2, 256),
-        wide: true,
-        steps: 8000,
-    },
-];
-
-/// Where the rule is cloned.
-const FIRST: Stage = Stage {
-    name: "clone",
-    flows: (2, 64),
-    wide: true,
-    steps: 0,
-};
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             seed: 1,
             by: By::default(),
-            clone: 20_000,
-            critics: 6000,
-            stages: STAGES.to_vec(),
-            trial: 2000,
+            rounds: 60,
+            trial: 6,
+            networks: 0,
+            flows: 512,
             threads: 2,
         }
     }
 }
 
 impl Options {
-    /// A training that ends within seconds: it shows that it learns, not where it ends.
-    pub fn quick(self) -> Self {
-        let stage = Stage {
-            steps: 200,
-            ..STAGES[0]
-        };
+    /// A training that ends within seconds: it shows that it goes, not where it ends.
+    pub const fn quick(self) -> Self {
         Self {
-            clone: 600,
-            critics: 200,
-            stages: vec![stage],
-            trial: 200,
+            rounds: 4,
+            trial: 2,
+            networks: 2,
+            flows: 64,
             ..self
         }
     }
-
-    /// Steps in all.
-    pub fn steps(&self) -> usize {
-        let critics = match self.by {
-            By::Gradients => self.critics,
-            By::Proximal => 0,
-        };
-        self.clone + critics + self.stages.iter().map(|stage| stage.steps).sum::<usize>()
-    }
 }
 
-/// How far it is: some steps, or a trial.
+/// How far it is: a round, and a trial where one was due.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Update {
-    /// What is being done: `clone`, `critics`, or a stage's name.
-    pub stage: String,
-    /// Steps done, of all.
-    pub step: usize,
-    /// The mean loss since the last one.
+    /// Rounds done.
+    pub round: usize,
+    /// The critics' mean loss in the round.
     pub loss: f64,
-    /// The mean reward in trials, of the policy and of the rule, where there was one.
+    /// The mean reward of a decision in the round, of -3 to 0.
+    pub reward: f64,
+    /// The cost in trials of the policy, and of the best so far.
     pub trial: Option<(f64, f64)>,
-    /// The best policy's, among those of this stage.
-    pub best: Option<f64>,
 }
 
-/// A policy that was trained.
+/// A residual that was trained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainedPolicy {
     /// How.
     pub options: Options,
-    /// The policy.
+    /// The law's numbers.
+    pub law: Vec<f32>,
+    /// The network beside it.
     pub policy: Network,
+    /// The cost in trials of the law alone, and of Swift as tuned by search.
+    pub lines: (f64, f64),
     /// What it was told on the way.
     pub updates: Vec<Update>,
-    /// Steps of it, and decisions that it learned from.
-    pub steps: usize,
-    /// See above.
+    /// Decisions that it learned from.
     pub decisions: u64,
     /// Whether it was stopped early.
     pub stopped: bool,
 }
 
-/// The training under way.
-struct Training<'a> {
-    options: &'a Options,
-    learner: Learner,
-    /// The clone's numbers.
-    clone: Vec<f32>,
-    step: usize,
-    decisions: u64,
-    updates: Vec<Update>,
-    checkpoints: &'a Checkpoints,
-    watch: Watch<'a>,
-    stopped: bool,
+impl TrainedPolicy {
+    /// The cost in trials of what was kept.
+    pub fn best(&self) -> f64 {
+        let trials = self.updates.iter().filter_map(|update| update.trial);
+        trials.fold(self.lines.0, |_, (_, best)| best)
+    }
 }
 
-/// Called after every round, with an update where there is something to tell; may stop the training.
-pub type Watch<'a> = &'a mut dyn FnMut(Option<&Update>) -> Control;
+/// Rows of a sample.
+pub const BATCH: usize = 192;
+/// Transitions that are kept.
+const ROOM: usize = 200_000;
+/// Networks of a round at most.
+const SOURCES: usize = 6;
+/// Steps of the gradients' learner in a round, and the rounds in which only critics learn.
+const STEPS: usize = 300;
+const CRITICS: usize = 6;
 
-/// Trains, from its checkpoint if there is one.
+/// Where a training is between two rounds.
+#[derive(Serialize, Deserialize)]
+struct State {
+    round: usize,
+    lines: (f64, f64),
+    best: (f64, Floats),
+    decisions: u64,
+    updates: Vec<Update>,
+    learner: LearnerState,
+}
+
+#[derive(Serialize, Deserialize)]
+enum LearnerState {
+    Gradients(Box<td3::LearnerState>, replay::ReplayState),
+    Proximal(crate::ppo::LearnerState),
+}
+
+/// The name of the checkpoint.
+const NAME: &str = "decc";
+
+/// What learns.
+enum Learner {
+    Gradients(Box<td3::Learner>, replay::Replay),
+    Proximal(Box<on_policy::Learner>),
+}
+
+impl Learner {
+    fn new(by: By, rng: &mut Rng) -> Self {
+        let policy = nothing(rng);
+        match by {
+            By::Gradients => {
+                let replay = replay::Replay::new(SOURCES, ROOM);
+                Self::Gradients(Box::new(td3::Learner::new(policy, rng)), replay)
+            }
+            By::Proximal => Self::Proximal(Box::new(on_policy::learner(policy, rng))),
+        }
+    }
+
+    fn policy(&self) -> &Network {
+        match self {
+            Self::Gradients(learner, _) => learner.actor(),
+            Self::Proximal(learner) => learner.actor(),
+        }
+    }
+
+    /// The deviation of noise after this part of all rounds.
+    fn noise(&self, part: f64) -> f64 {
+        match self {
+            Self::Gradients(..) => 0.3 - 0.2 * part,
+            Self::Proximal(learner) => learner.deviation(),
+        }
+    }
+
+    /// Learns from what flows went through in a round: the mean loss of critics.
+    fn learn(
+        &mut self,
+        met: Vec<Vec<replay::Transition>>,
+        (round, part): (usize, f64),
+        rng: &mut Rng,
+    ) -> f64 {
+        match self {
+            Self::Gradients(learner, replay) => {
+                for (source, transitions) in met.into_iter().enumerate() {
+                    transitions.into_iter().for_each(|one| replay.push(source, one));
+                }
+                let moves = round >= CRITICS;
+                let one = |_| learner.step(&replay.draw(BATCH, rng), moves, rng);
+                (0..STEPS).map(one).sum::<f64>() / STEPS as f64
+            }
+            Self::Proximal(learner) => {
+                let spread = (&learner.actor().clone(), learner.deviation());
+                let courses = met.into_iter().flat_map(|one| on_policy::courses(one, spread));
+                let courses: Vec<_> = courses.collect();
+                learner.learn(&courses, (1.0 - part, round >= CRITICS), rng)
+            }
+        }
+    }
+
+    fn state(&self) -> LearnerState {
+        match self {
+            Self::Gradients(learner, replay) => {
+                LearnerState::Gradients(Box::new(learner.state()), replay.state())
+            }
+            Self::Proximal(learner) => LearnerState::Proximal(learner.state()),
+        }
+    }
+
+    fn go_on_from(&mut self, state: LearnerState) -> Result<(), Error> {
+        match (self, state) {
+            (Self::Gradients(learner, replay), LearnerState::Gradients(kept, was)) => {
+                **learner = td3::Learner::of_state(*kept)?;
+                replay.go_on_from(was)
+            }
+            (Self::Proximal(learner), LearnerState::Proximal(kept)) => learner.go_on_from(kept),
+            _ => Err(Error::Options("a checkpoint is of another training".into())),
+        }
+    }
+}
+
+/// A network whose actions are all zero, and can be learned from there.
+fn nothing(rng: &mut Rng) -> Network {
+    let mut policy = first(&DECC, rng);
+    let last = DECC
+        .last()
+        .map_or(0, paceline_congestion::learned::layers::Layer::size);
+    let values = policy.values_mut();
+    let from = values.len() - last;
+    values[from..].fill(0.0);
+    policy
+}
+
+/// Called after every round; may stop the training.
+pub type Watch<'a> = &'a mut dyn FnMut(&(f64, f64), Option<&Update>) -> Control;
+
+/// Trains a residual beside a law, from the checkpoint if there is one.
 ///
 /// # Errors
-/// A scenario does not run, or a checkpoint cannot be read or written.
-pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> Result<TrainedPolicy, Error> {
-    let mut training = Training {
-        learner: Learner::new(&mut stream(options.seed, 0, 0)),
-        clone: Vec::new(),
-        options,
-        step: 0,
-        decisions: 0,
-        updates: Vec::new(),
-        checkpoints,
-        watch,
-        stopped: false,
+/// The model is no law, a network does not run, or a checkpoint cannot be read or written.
+pub fn train(
+    options: &Options,
+    law: &Model,
+    checkpoints: &Checkpoints,
+    watch: Watch<'_>,
+) -> Result<TrainedPolicy, Error> {
+    let law = model::law_of(law)?;
+    let trials = Trials::new(options.networks, options.threads)?;
+    let cost = |policy: &Network| {
+        let files = model::residual("candidate", &law.values(), policy, |card| card)?;
+        let model = crate::search::model_of(&files)?;
+        trials.cost(&|_| Ok(decc_of(Arc::clone(&model))))
     };
-    let state = checkpoints.take::<State>(resume::NAME)?;
-    let begun = state.as_ref().map_or(0, |state| state.stage);
-    let mut from = state.map(|state| training.go_on_from(state)).transpose()?;
-    for number in begun..=options.stages.len() {
-        match number.checked_sub(1) {
-            None => training.begin(from.take())?,
-            Some(place) => training.stage(number, options.stages[place], from.take())?,
+    let mut learner = Learner::new(options.by, &mut stream(options.seed, 0, 0));
+    let mut state = match checkpoints.take::<State>(NAME)? {
+        Some(mut state) => {
+            let fresh = learner.state();
+            learner.go_on_from(std::mem::replace(&mut state.learner, fresh))?;
+            state
         }
-        if training.stopped {
-            break;
+        None => {
+            let swift = trials.cost(&|network| Subject::Swift.config(&SWIFT_SEARCHED, network))?;
+            let lines = (cost(learner.policy())?, swift);
+            State {
+                round: 0,
+                lines,
+                best: (lines.0, Floats(learner.policy().values().to_vec())),
+                decisions: 0,
+                updates: Vec::new(),
+                learner: learner.state(),
+            }
+        }
+    };
+    let mut stopped = watch(&state.lines, None) == Control::Stop;
+    while state.round < options.rounds && !stopped {
+        let part = state.round as f64 / options.rounds as f64;
+        let mut rng = stream(options.seed, 1, state.round as u64);
+        let manner = Manner {
+            law,
+            who: Who::Beside(Arc::new(learner.policy().clone())),
+            residual: None,
+            noise: learner.noise(part),
+            kept: usize::MAX,
+        };
+        let met = practise_all(&episodes(&mut rng, options.flows), &manner, options.threads)?;
+        let count: usize = met.iter().map(Vec::len).sum();
+        let rewards: f64 = met.iter().flatten().map(replay::Transition::worth).sum();
+        let loss = learner.learn(met, (state.round, part), &mut rng);
+        state.round += 1;
+        state.decisions += count as u64;
+        let due = state.round.is_multiple_of(options.trial) || state.round == options.rounds;
+        let trial = match due && state.round > CRITICS.min(options.rounds - 1) {
+            true => {
+                let now = cost(learner.policy())?;
+                if now < state.best.0 {
+                    state.best = (now, Floats(learner.policy().values().to_vec()));
+                }
+                Some((now, state.best.0))
+            }
+            false => None,
+        };
+        let update = Update {
+            round: state.round,
+            loss,
+            reward: rewards / count.max(1) as f64,
+            trial,
+        };
+        stopped = watch(&state.lines, Some(&update)) == Control::Stop;
+        state.updates.push(update);
+        if checkpoints.are_due() || stopped && checkpoints.are_quick() {
+            state.learner = learner.state();
+            checkpoints.keep(NAME, &state)?;
         }
     }
     Ok(TrainedPolicy {
         options: options.clone(),
-        policy: training.learner.actor().clone(),
-        updates: training.updates,
-        steps: training.step,
-        decisions: training.decisions,
-        stopped: training.stopped,
+        law: law.values(),
+        policy: network(&DECC, state.best.1)?,
+        lines: state.lines,
+        updates: state.updates,
+        decisions: state.decisions,
+        stopped,
     })
 }
 
-/// Random numbers of a part of a stage.
-fn stream(seed: u64, stage: usize, part: u64) -> Rng {
-    Rng::stream(seed, Purpose::Training, (1 << 16) | ((stage as u64) << 8) | part)
-}
-
-impl Training<'_> {
-    /// The environments of a stage, from its beginning or where they were.
-    fn drivers(
-        &self,
-        number: usize,
-        stage: Stage,
-        from: Option<&mut UnderWay>,
-    ) -> Result<Vec<Driver>, Error> {
-        let driver = |place: usize| Driver::new(stage, stream(self.options.seed, number, 16 + place as u64));
-        let mut drivers = (0..DRIVERS).map(driver).collect::<Result<Vec<_>, _>>()?;
-        from.map_or(Ok(()), |from| from.restore(&mut drivers))?;
-        Ok(drivers)
-    }
-
-    /// Tells how far it is.
-    fn tell(&mut self, update: Update) {
-        let control = (self.watch)(Some(&update));
-        self.updates.push(update);
-        self.stopped |= control == Control::Stop;
-    }
-
-    /// Clones the rule, then teaches the critics.
-    fn begin(&mut self, from: Option<UnderWay>) -> Result<(), Error> {
-        let teaches = |from: &UnderWay| matches!(from.part, Part::Teach(..));
-        let (teaching, cloning) = match from {
-            Some(from) if teaches(&from) => (Some(from), None),
-            other => (None, other),
-        };
-        if teaching.is_none() {
-            self.clone_rule(cloning)?;
-            if self.stopped {
-                return Ok(());
-            }
-            self.clone = self.learner.actor().values().to_vec();
-            self.learner.settle();
-        }
-        match self.options.by {
-            By::Gradients => self.teach(0, FIRST, self.options.critics, teaching),
-            By::Proximal => Ok(()),
-        }
-    }
-
-    fn clone_rule(&mut self, mut from: Option<UnderWay>) -> Result<(), Error> {
-        let options = self.options;
-        let mut rng = stream(options.seed, 0, 1);
-        let mut drivers = self.drivers(0, FIRST, from.as_mut())?;
-        let mut replay = Replay::new(DRIVERS, ROOM);
-        let mut done = 0;
-        if let Some(UnderWay {
-            part: Part::Clone(kept),
-            rng: was,
-            done: steps,
-            ..
-        }) = from
-        {
-            (rng, done) = (was, steps);
-            replay.go_on_from(kept)?;
-        }
-        while done < options.clone && !self.stopped {
-            let steps = ROUND.min(options.clone - done);
-            let policy = self.learner.actor().clone();
-            // In states of the rule first, then in the policy's own, with some noise in both.
-            let decider = match done < options.clone / 4 {
-                true => Decider::Rule,
-                false => Decider::Policy(&policy),
-            };
-            let manner = Manner {
-                decider,
-                noise: 0.2,
-                shaping: 0.0,
-            };
-            let rate = CLONE_RATE * (1.0 - done as f64 / options.clone as f64);
-            let loss = self.round(&mut drivers, &mut replay, manner, &mut |learner, replay| {
-                let mut loss = 0.0;
-                for _ in 0..steps {
-                    let seen = replay.draw(BATCH, &mut rng).seen;
-                    let rows = seen.as_chunks::<INPUTS>().0.iter();
-                    let labels: Vec<f32> = rows.map(|row| rule::action(last(row))).collect();
-                    loss += learner.clone_step(seen, &labels, rate) / steps as f64;
-                }
-                loss
-            })?;
-            done += steps;
-            self.step += steps;
-            self.report("clone", done, loss, None::<(f64, &Best<Network>)>);
-            self.keep_if_due(0, || {
-                UnderWay::new(done, &rng, &drivers, Part::Clone(replay.state()))
-            })?;
-        }
-        Ok(())
-    }
-
-    /// A stage of the curriculum.
-    fn stage(&mut self, number: usize, stage: Stage, from: Option<UnderWay>) -> Result<(), Error> {
-        if from.is_some() {
-            return self.learn(number, stage, from);
-        }
-        let clone = Network::new(self.learner.actor().layers(), self.clone.clone());
-        let threads = self.options.threads;
-        let of = |policy: &Network| trial(stage, Decider::Policy(policy), threads);
-        if of(&clone)? > of(self.learner.actor())? {
-            self.learner.act_as(clone);
-        }
-        self.learner.settle();
-        self.learn(number, stage, None)
-    }
-
-    fn learn(&mut self, number: usize, stage: Stage, from: Option<UnderWay>) -> Result<(), Error> {
-        match self.options.by {
-            By::Gradients => self.teach(number, stage, stage.steps, from),
-            By::Proximal => self.refine(number, stage, from),
-        }
-    }
-
-    /// Learns for so many steps; with the number 0 the policy stays as it is.
-    fn teach(
-        &mut self,
-        number: usize,
-        stage: Stage,
-        steps: usize,
-        mut from: Option<UnderWay>,
-    ) -> Result<(), Error> {
-        let (options, moves) = (self.options, number > 0);
-        let name = if moves { stage.name } else { "critics" };
-        let mut rng = stream(options.seed, number, 2);
-        let mut drivers = self.drivers(number, stage, from.as_mut())?;
-        let mut replay = Replay::new(DRIVERS, ROOM);
-        let mut best = Best::beside(0.0);
-        let mut done = 0;
-        if let Some(UnderWay {
-            part: Part::Teach(kept, was_best),
-            rng: was,
-            done: steps,
-            ..
-        }) = from
-        {
-            (rng, done) = (was, steps);
-            replay.go_on_from(kept)?;
-            best = was_best.with(None);
-            best.kept = was_best.kept.map(Learner::of_state).transpose()?;
-        } else if moves {
-            best.rule = trial(stage, Decider::Rule, options.threads)?;
-            let first = trial(stage, Decider::Policy(self.learner.actor()), options.threads)?;
-            best.offer(first, &self.learner);
-            best.streak = 0;
-            self.report(name, 0, 0.0, Some((first, &best)));
-        }
-        let last = number == options.stages.len();
-        while done < steps && !self.stopped && (last || best.streak < 3) {
-            let (now, part) = (ROUND.min(steps - done), done as f64 / steps as f64);
-            let policy = self.learner.actor().clone();
-            let manner = Manner {
-                decider: Decider::Policy(&policy),
-                noise: 0.15 - 0.1 * part,
-                shaping: (3.0 - 3.0 * part).clamp(0.0, 1.0) as f32,
-            };
-            let loss = self.round(&mut drivers, &mut replay, manner, &mut |learner, replay| {
-                let one = |_| learner.step(&replay.draw(BATCH, &mut rng), moves, &mut rng);
-                (0..now).map(one).sum::<f64>() / now as f64
-            })?;
-            let before = done / options.trial;
-            done += now;
-            self.step += now;
-            let tried = match moves && (done / options.trial > before || done == steps) {
-                true => Some(trial(
-                    stage,
-                    Decider::Policy(self.learner.actor()),
-                    options.threads,
-                )?),
-                false => None,
-            };
-            if let Some(reward) = tried {
-                best.offer(reward, &self.learner);
-            }
-            self.report(name, done, loss, tried.map(|reward| (reward, &best)));
-            self.keep_if_due(number, || {
-                let kept = best.with(best.kept.as_ref().map(Learner::state));
-                UnderWay::new(done, &rng, &drivers, Part::Teach(replay.state(), kept))
-            })?;
-        }
-        if let Some(kept) = best.kept {
-            self.learner = kept;
-        }
-        Ok(())
-    }
-
-    /// Tells of every trial, and every so many steps.
-    fn report(&mut self, stage: &str, done: usize, loss: f64, tried: Option<(f64, &Best<impl Clone>)>) {
-        if tried.is_none() && !done.is_multiple_of(TOLD) {
-            self.stopped |= (self.watch)(None) == Control::Stop;
-            return;
-        }
-        self.tell(Update {
-            stage: stage.to_string(),
-            step: self.step,
-            loss,
-            trial: tried.map(|(reward, best)| (reward, best.rule)),
-            best: tried.map(|(_, best)| best.reward),
-        });
-    }
-}
-
-/// The mean reward over a stage's trials.
-fn trial(stage: Stage, decider: Decider<'_>, threads: usize) -> Result<f64, Error> {
-    let trials = course::trials(&stage);
-    let each = paceline_lab::run::side_by_side(trials.len(), threads, &|place| {
-        judge(&trials[place], decider, place as u64, &mut |_| ())
-    });
-    let rewards = each.into_iter().collect::<Result<Vec<f64>, Error>>()?;
-    Ok(rewards.iter().sum::<f64>() / rewards.len() as f64)
+/// Random numbers of a part of a training.
+fn stream(seed: u64, part: u64, number: u64) -> Rng {
+    Rng::stream(seed, Purpose::Training, (4 << 20) | (part << 16) | number)
 }
 
 #[cfg(test)]

@@ -1,119 +1,189 @@
-//! The files of a trained policy.
+//! The files of policies on top of a rate law.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::layers::Network;
-use paceline_congestion::learned::model::{Card, Kind, Metrics, RoundMetrics, Training};
+use paceline_congestion::learned::model::{Card, Kind, Metrics, Model, RoundMetrics, Training};
 use paceline_congestion::learned::shipped;
 
-use super::{BATCH, By, Options, TrainedPolicy, Tuned, Update};
+use super::{BATCH, By, Cloned, Cloning, TrainedPolicy, Tuned};
+use crate::Error;
 use crate::policy::{self, card, data, training};
+use crate::search::law_files;
 use crate::write::ModelFiles;
-use crate::{Error, course};
 
-/// In which it learns.
-const SCENARIOS: [&str; 2] = [course::MANY_TO_ONE, course::ALL_TO_ALL];
+/// In which policies learn.
+const SCENARIOS: [&str; 1] = ["drawn"];
 
-/// The policy's weights and its card.
+/// A law and a network beside it; `told` completes the card.
+pub(super) fn residual(
+    name: &str,
+    law: &[f32],
+    policy: &Network,
+    told: impl FnOnce(Card) -> Card,
+) -> Result<ModelFiles, Error> {
+    policy::files(told(card(Kind::Residual, name)), Some(law), Some(policy))
+}
+
+/// A network in a law's place.
+pub(super) fn in_place(
+    name: &str,
+    law: &[f32],
+    policy: &Network,
+    told: impl FnOnce(Card) -> Card,
+) -> Result<ModelFiles, Error> {
+    policy::files(told(card(Kind::Decc, name)), Some(law), Some(policy))
+}
+
+/// A law, with a residual if there is one.
+pub(super) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Error> {
+    let values = law.values();
+    match beside {
+        Some(policy) => residual("teacher", &values, policy, |card| card),
+        None => {
+            let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
+            law_files("teacher", &values, |card| card)
+        }
+    }
+}
+
+/// The files of a residual that was trained.
 ///
 /// # Errors
 /// The format refuses.
 pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<ModelFiles, Error> {
-    let training = Training {
-        rounds: trained.steps as u64,
-        learning_rate: match trained.options.stages.is_empty() {
-            true => super::CLONE_RATE,
-            false if trained.options.by == By::Proximal => super::on_policy::MANNER.rate,
-            false => super::td3::ACTOR_RATE,
-        },
-        loss: loss(&trained.options).into(),
-        ..training(command, BATCH, trained.options.seed)
-    };
-    let card = Card {
-        data: data(trained.decisions, &SCENARIOS, trained.options.seed),
-        training,
-        metrics: metrics(&trained.updates),
-        ..card(Kind::Decc, name)
-    };
-    policy::files(card, &trained.policy)
-}
-
-/// The same of a policy that was compressed.
-///
-/// # Errors
-/// The format refuses.
-pub fn files_of_compressed(
-    name: &str,
-    tuned: &Tuned,
-    options: &Options,
-    command: &str,
-) -> Result<ModelFiles, Error> {
-    let compressed = &tuned.compressed;
-    let training = Training {
-        rounds: tuned.steps as u64,
-        learning_rate: super::tune::RATE,
-        loss: format!(
-            "pruned by {:.1} % and quantised to {:.2} bits in the mean, then taught what it did before",
-            100.0 * compressed.taken,
-            compressed.bits
-        ),
-        ..training(command, BATCH, options.seed)
-    };
-    let card = Card {
-        data: data(tuned.observations as u64, &SCENARIOS, options.seed),
-        training,
-        quantisation: Some(tuned.quantisation.clone()),
-        ..card(Kind::Decc, name)
-    };
-    policy::files(card, &compressed.network)
-}
-
-/// A policy by the name that it ships with, or of a file; and its name.
-///
-/// # Errors
-/// There is none, or it is none of DECC's.
-pub fn policy_of(model: &str) -> Result<(String, Network), Error> {
-    let model = match shipped::find(model) {
-        Some(model) => model,
-        None => Arc::new(crate::write::model(Path::new(model))?),
-    };
-    let card = model.card();
-    match model.layers().filter(|_| card.kind == Kind::Decc) {
-        Some(_) if card.quantisation.is_some() => {
-            Err(Error::Options(format!("`{}` is compressed already", card.name)))
-        }
-        Some(network) => Ok((card.name.clone(), network.clone())),
-        None => Err(Error::Options(format!(
-            "`{}` is of kind {}; expected one of kind {}",
-            card.name,
-            card.kind,
-            Kind::Decc
-        ))),
-    }
-}
-
-/// What it was trained by.
-fn loss(options: &Options) -> &'static str {
-    match options.stages.is_empty() {
-        true => "cloning of a rule (Swift's, in units of the path)",
-        false if options.by == By::Proximal => {
-            "proximal policy optimisation (PPO), with a critic that sees all flows, from a clone of a rule"
-        }
-        false => "multi-agent deterministic policy gradients (MADDPG, TD3), from a clone of a rule",
-    }
-}
-
-/// The mean loss since the trial before, by trial.
-fn metrics(updates: &[Update]) -> Metrics {
-    let round = |update: &Update| RoundMetrics {
-        round: update.step as u64,
+    let options = &trained.options;
+    let round = |update: &super::Update| RoundMetrics {
+        round: update.round as u64,
         loss: update.loss,
         ..RoundMetrics::default()
     };
-    let tried = updates.iter().filter(|update| update.trial.is_some());
-    Metrics {
-        rounds: tried.map(round).collect(),
-        ..Metrics::default()
+    residual(name, &trained.law, &trained.policy, |card| Card {
+        data: data(trained.decisions, &SCENARIOS, options.seed),
+        training: Training {
+            rounds: trained.updates.len() as u64,
+            learning_rate: 3e-4,
+            loss: match options.by {
+                By::Proximal => {
+                    "proximal policy optimisation, with a critic that sees all flows, beside a rate law"
+                }
+                By::Gradients => {
+                    "multi-agent deterministic policy gradients (MADDPG, TD3), beside a rate law"
+                }
+            }
+            .into(),
+            ..training(command, BATCH, options.seed)
+        },
+        metrics: Metrics {
+            rounds: trained.updates.iter().map(round).collect(),
+            ..Metrics::default()
+        },
+        ..card
+    })
+}
+
+/// The files of a clone.
+///
+/// # Errors
+/// The format refuses.
+pub fn files_of_clone(name: &str, cloned: &Cloned, command: &str) -> Result<ModelFiles, Error> {
+    let Cloning { seed, .. } = cloned.options;
+    let round = |round: &super::clone::Round| RoundMetrics {
+        round: round.number as u64,
+        loss: round.off * round.off,
+        ..RoundMetrics::default()
+    };
+    in_place(name, &cloned.law, &cloned.policy, |card| Card {
+        data: data(cloned.decisions, &SCENARIOS, seed),
+        training: Training {
+            rounds: cloned.rounds.len() as u64,
+            learning_rate: super::clone::RATE,
+            loss: "mean square error to a rate law's actions, in states of its own (DAgger)".into(),
+            ..training(command, 256, seed)
+        },
+        metrics: Metrics {
+            rounds: cloned.rounds.iter().map(round).collect(),
+            ..Metrics::default()
+        },
+        ..card
+    })
+}
+
+/// The same of a network that was compressed.
+///
+/// # Errors
+/// The format refuses.
+pub fn files_of_compressed(name: &str, tuned: &Tuned, seed: u64, command: &str) -> Result<ModelFiles, Error> {
+    let compressed = &tuned.compressed;
+    in_place(name, &tuned.law, &compressed.network, |card| Card {
+        data: data(tuned.observations as u64, &SCENARIOS, seed),
+        training: Training {
+            rounds: tuned.steps as u64,
+            learning_rate: super::tune::RATE,
+            loss: format!(
+                "pruned by {:.1} % and quantised to {:.2} bits in the mean, then taught what it did before",
+                100.0 * compressed.taken,
+                compressed.bits
+            ),
+            ..training(command, BATCH, seed)
+        },
+        quantisation: Some(tuned.quantisation.clone()),
+        ..card
+    })
+}
+
+/// A model by the name that it ships with, or of a file.
+///
+/// # Errors
+/// There is none.
+pub fn base(model: &str) -> Result<Arc<Model>, Error> {
+    match shipped::find(model) {
+        Some(model) => Ok(model),
+        None => Ok(Arc::new(crate::write::model(Path::new(model))?)),
     }
+}
+
+/// The law of a model that is nothing else.
+pub(super) fn law_of(model: &Model) -> Result<Law, Error> {
+    match (model.card().kind, model.law()) {
+        (Kind::Law, Some(law)) => Ok(*law),
+        _ => Err(other(model, "a rate law (kind law)")),
+    }
+}
+
+/// A law, and the residual beside it, of a model that is both or the former.
+pub(super) fn teacher(model: &Model) -> Result<(Law, Option<Arc<Network>>), Error> {
+    match (model.card().kind, model.law()) {
+        (Kind::Law, Some(law)) => Ok((*law, None)),
+        (Kind::Residual, Some(law)) => Ok((*law, model.layers().cloned().map(Arc::new))),
+        _ => Err(other(
+            model,
+            "a rate law, with or without a residual (kinds law, residual)",
+        )),
+    }
+}
+
+/// A clone that is not compressed: its law and its network.
+///
+/// # Errors
+/// The model is something else.
+pub fn clone_of(model: &Model) -> Result<(Law, Network), Error> {
+    let card = model.card();
+    if card.quantisation.is_some() {
+        return Err(Error::Options(format!("`{}` is compressed already", card.name)));
+    }
+    match (card.kind, model.law(), model.layers()) {
+        (Kind::Decc, Some(law), Some(network)) => Ok((*law, network.clone())),
+        _ => Err(other(model, "a network of DECC (kind decc)")),
+    }
+}
+
+fn other(model: &Model, expected: &str) -> Error {
+    let card = model.card();
+    Error::Options(format!(
+        "`{}` is of kind {}; expected {expected}",
+        card.name, card.kind
+    ))
 }

@@ -4,19 +4,22 @@ use paceline_congestion::decc::features::INPUTS;
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::practice::UNIT;
 use super::state::GLOBAL;
 use crate::Error;
 use crate::checkpoint::Floats;
 
 /// A decision and what came of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Transition {
+pub(crate) struct Transition {
     /// Whose it is, of an episode's agents.
     pub(super) agent: u32,
     /// The action before it was cut to what actions may be.
     pub(super) tried: f32,
+    /// What the law, and a policy beside it, would have done in the policy's place.
+    pub(super) label: f32,
     pub(super) all: [f32; GLOBAL],
-    pub(super) seen: [f32; INPUTS],
+    pub(crate) seen: [f32; INPUTS],
     pub(super) action: f32,
     pub(super) reward: f32,
     /// Of what comes later, by the time from one decision to the next.
@@ -26,11 +29,16 @@ pub(super) struct Transition {
 }
 
 /// Numbers of a transition, besides its agent.
-const NUMBERS: usize = 2 * GLOBAL + 2 * INPUTS + 4;
+const NUMBERS: usize = 2 * GLOBAL + 2 * INPUTS + 5;
 
 impl Transition {
+    /// The reward of a moment of it, in a run's cost over 20 (`practice.rs`).
+    pub(crate) fn worth(&self) -> f64 {
+        UNIT * f64::from(self.reward / (1.0 - self.discount).max(1e-6))
+    }
+
     fn write(&self, into: &mut Vec<f32>) {
-        into.extend([self.tried, self.action, self.reward, self.discount]);
+        into.extend([self.tried, self.label, self.action, self.reward, self.discount]);
         into.extend(self.all.iter().chain(&self.seen));
         into.extend(self.next_all.iter().chain(&self.next_seen));
     }
@@ -44,10 +52,11 @@ impl Transition {
             *part
         }
         let rest = &mut &numbers[..];
-        let [tried, action, reward, discount] = part(rest);
+        let [tried, label, action, reward, discount] = part(rest);
         Self {
             agent,
             tried,
+            label,
             action,
             reward,
             discount,
@@ -128,10 +137,6 @@ impl Replay {
             *own = rows.map(|(agent, row)| Transition::read(agent, row)).collect();
         }
         Ok(())
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.sources.iter().all(Vec::is_empty)
     }
 
     pub(super) fn draw(&self, rows: usize, rng: &mut Rng) -> Sample {

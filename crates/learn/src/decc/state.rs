@@ -1,56 +1,64 @@
-//! What critics see of all agents of a bottleneck.
+//! What critics see beside a flow: the network, and all flows of a bottleneck.
 
-use paceline_congestion::decc::features::ONCE;
-
-use crate::course::Facts;
+use crate::search::Network;
 
 /// Numbers of it.
-pub(super) const GLOBAL: usize = 12;
+pub(super) const GLOBAL: usize = 8;
 
-/// The share of the line that a feature stands for.
-fn share(log: f32) -> f64 {
-    libm::exp2(16.0 * f64::from(log))
+/// A network, as a critic knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Facts {
+    gbps: f64,
+    base_us: f64,
+    /// The buffer, in bandwidth-delay products.
+    buffer: f64,
+    receivers: f64,
 }
 
-/// A window over the bandwidth-delay product, of what an agent saw last: its rate times its latency.
-pub(super) fn window(now: &[f32; ONCE]) -> f64 {
-    share(now[4]) * f64::from(now[1]) * 4.0
+/// Sums over all flows that have decided: how many, what they were delivered as
+/// shares of the line, their round trips over the base.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Sums {
+    pub(super) flows: f64,
+    pub(super) share: f64,
+    pub(super) rtt: f64,
 }
 
-/// Of what each agent saw last, in the order of the paper's Table 1: sum, least and most delivered; mean latency; least,
-/// most and mean window; loss; how many; round trip, buffer and rate.
-pub(super) fn state<'a>(facts: &Facts, agents: impl Iterator<Item = &'a [f32; ONCE]>) -> [f32; GLOBAL] {
-    let (mut count, mut sum, mut latency, mut loss, mut windows) = (0.0f64, 0.0, 0.0, 0.0, 0.0);
-    let (mut least, mut most) = ([f64::MAX; 2], [f64::MIN; 2]);
-    for now in agents {
-        let delivered = share(now[0]);
-        let log = libm::log2(window(now).max(1.0 / 65_536.0)) / 8.0;
-        count += 1.0;
-        sum += delivered;
-        latency += 4.0 * f64::from(now[1]);
-        loss += f64::from(now[2]);
-        windows += log;
-        for (k, value) in [delivered, log].into_iter().enumerate() {
-            least[k] = least[k].min(value);
-            most[k] = most[k].max(value);
+impl Facts {
+    pub(super) fn of(network: &Network) -> Self {
+        let product = network.gbps * 1000.0 / 8.0 * network.base_us();
+        Self {
+            gbps: network.gbps,
+            base_us: network.base_us(),
+            buffer: network.buffer as f64 / product,
+            receivers: f64::from(network.receivers()),
         }
     }
-    if count == 0.0 {
-        return [0.0; GLOBAL];
+
+    /// Flows of a bottleneck that have decided.
+    pub(super) fn flows(&self, sums: &Sums) -> f64 {
+        (sums.flows / self.receivers).max(1.0)
     }
-    [
-        sum.min(4.0),
-        least[0],
-        most[0],
-        latency / count / 4.0,
-        least[1],
-        most[1],
-        windows / count,
-        loss / count,
-        libm::log2(count) / 13.0,
-        facts.base_us / 40.0,
-        facts.buffer / 4.0,
-        facts.gbps / 400.0,
-    ]
-    .map(|value| value as f32)
+
+    /// The share of a bottleneck that its flows were delivered.
+    pub(super) fn load(&self, sums: &Sums) -> f64 {
+        sums.share / self.receivers
+    }
+
+    /// Of a flow that was delivered this share of the line: that over the fair one, load, latency, number of flows; base
+    /// round trip, buffer, rate, packets of a bandwidth-delay product.
+    pub(super) fn state(&self, sums: &Sums, share: f64, packets: f64) -> [f32; GLOBAL] {
+        let log2 = |x: f64| libm::log2(x.max(1e-6));
+        [
+            (log2(share * self.flows(sums)) / 4.0).clamp(-2.0, 2.0),
+            self.load(sums).min(4.0),
+            log2(sums.rtt / sums.flows.max(1.0)) / 4.0,
+            log2(self.flows(sums)) / 13.0,
+            self.base_us / 40.0,
+            log2(self.buffer) / 8.0,
+            self.gbps / 400.0,
+            log2(packets) / 12.0,
+        ]
+        .map(|value| value as f32)
+    }
 }

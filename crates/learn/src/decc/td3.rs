@@ -28,7 +28,7 @@ const CRITIC: [Layer; 4] = [
 
 /// Steps of the optimisers.
 const CRITIC_RATE: f64 = 1e-3;
-pub(super) const ACTOR_RATE: f64 = 3e-4;
+const ACTOR_RATE: f64 = 3e-4;
 /// Noise of the target's action, of a range from -1 to 1, and where it is cut.
 const NOISE: (f64, f64) = (0.1, 0.2);
 /// How far targets follow in a step.
@@ -55,14 +55,12 @@ pub(super) struct LearnerState {
 }
 
 impl Learner {
-    pub(super) fn new(rng: &mut Rng) -> Self {
-        let actor = first(&DECC, rng);
+    pub(super) fn new(actor: Network, rng: &mut Rng) -> Self {
         let critics = [first(&CRITIC, rng), first(&CRITIC, rng)];
         Self::of(actor, critics)
     }
 
-    /// Of networks of an earlier training; optimisers begin anew.
-    pub(super) fn of(actor: Network, critics: [Network; 2]) -> Self {
+    fn of(actor: Network, critics: [Network; 2]) -> Self {
         Self {
             slow_actor: actor.clone(),
             slow_critics: critics.clone(),
@@ -97,37 +95,6 @@ impl Learner {
 
     pub(super) fn actor(&self) -> &Network {
         &self.actor.network
-    }
-
-    /// A step towards the labels of actions: the mean square of what was off before it.
-    pub(super) fn clone_step(&mut self, seen: Vec<f32>, labels: &[f32], rate: f64) -> f64 {
-        let rows = labels.len();
-        let pass = forward(&self.actor.network, rows, seen);
-        let off: Vec<f32> = pass
-            .output
-            .iter()
-            .zip(labels)
-            .map(|(a, label)| a - label)
-            .collect();
-        let loss = off.iter().map(|off| f64::from(off * off)).sum::<f64>() / rows as f64;
-        let by = off.iter().map(|off| 2.0 * off / rows as f32).collect();
-        let mut slope = vec![0.0; self.actor.network.values().len()];
-        backward(&self.actor.network, &pass, by, Some(&mut slope));
-        self.actor.step(&slope, rate);
-        loss
-    }
-
-    /// Another policy takes the place of its own.
-    pub(super) fn act_as(&mut self, policy: Network) {
-        self.actor = Fitted::new(policy);
-    }
-
-    /// Targets are where policy and critics are.
-    pub(super) fn settle(&mut self) {
-        *self = Self::of(
-            self.actor.network.clone(),
-            [0, 1].map(|k| self.critics[k].network.clone()),
-        );
     }
 
     /// A step on a sample; the policy's only if it is to move: the mean loss of the critics.

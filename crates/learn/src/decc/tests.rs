@@ -1,9 +1,7 @@
-use paceline_congestion::decc::features::ONCE;
-use paceline_congestion::learned::Model;
-use paceline_congestion::learned::card::DECC;
+use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::learned::layers::{Layer, Policy, Units};
+use paceline_congestion::learned::{Model, shipped};
 
-use super::replay::Transition;
 use super::*;
 use crate::pass::{Adam, backward, forward};
 
@@ -103,13 +101,14 @@ fn steps_of_the_optimiser_by_hand() {
 #[test]
 fn the_learner_goes_where_the_reward_is() {
     let mut rng = stream(1, 0, 0);
-    let mut learner = Learner::new(&mut rng);
-    let mut replay = Replay::new(1, 4000);
+    let mut learner = td3::Learner::new(first(&DECC, &mut rng), &mut rng);
+    let mut replay = replay::Replay::new(1, 4000);
     for k in 0..4000 {
         let action = (2.0 * rng.next_f64() - 1.0) as f32;
         let transition = Transition {
             agent: 0,
             tried: action,
+            label: 0.0,
             all: [0.1; state::GLOBAL],
             seen: std::array::from_fn(|place| number(place + k)),
             action,
@@ -140,6 +139,7 @@ fn a_replay_draws_from_sources_evenly_and_forgets_the_oldest() {
     let one = |reward: f32| Transition {
         agent: 0,
         tried: 0.0,
+        label: 0.0,
         all: [0.0; state::GLOBAL],
         seen: [0.0; INPUTS],
         action: 0.0,
@@ -148,7 +148,7 @@ fn a_replay_draws_from_sources_evenly_and_forgets_the_oldest() {
         next_all: [0.0; state::GLOBAL],
         next_seen: [0.0; INPUTS],
     };
-    let mut replay = Replay::new(2, 20);
+    let mut replay = replay::Replay::new(2, 20);
     (0..15).for_each(|k| replay.push(0, one(k as f32)));
     replay.push(1, one(100.0));
     let rewards = replay.draw(4000, &mut stream(1, 0, 0)).rewards;
@@ -160,121 +160,146 @@ fn a_replay_draws_from_sources_evenly_and_forgets_the_oldest() {
     );
 }
 
-/// lat, loss, rate share.
-fn now(latency: f32, loss: f32, rate: f32) -> [f32; ONCE] {
-    [0.0, latency / 4.0, loss, 0.0, rate.log2() / 16.0, 0.0]
-}
-
-#[test]
-fn the_rule_by_hand() {
-    // N fair flows rest at 1.05 + 0.02 sqrt(N).
-    for n in [4.0f32, 256.0] {
-        let rest = now(1.05 + 0.02 * n.sqrt(), 0.0, 1.0 / n);
-        assert!(rule::action(&rest).abs() < 1e-5);
-        assert!(rule::shaping(&rest, 1.0).abs() < 1e-6);
-    }
-    // Target 1.09 at a quarter; lat 2: 1 - 0.8 * 0.91 / 2 = 0.636, which is 1 / (1 + 0.425 * 1.3467): cut.
-    assert_eq!(rule::action(&now(2.0, 0.0, 0.25)), -1.0);
-    // Window 0.25, below by 0.09: 1 + min(0.08, 0.072).
-    let up = rule::action(&now(1.0, 0.0, 0.25));
-    assert!((up - 0.072 / 0.425).abs() < 1e-4, "{up}");
-    assert_eq!(rule::action(&now(1.0, 0.1, 0.25)), -1.0);
-    assert!(rule::shaping(&now(1.0, 0.0, 0.25), 1.0) > 0.0 && rule::shaping(&now(3.0, 0.0, 0.25), 1.0) < 0.0);
-}
-
 #[test]
 fn what_critics_see_by_hand() {
-    let facts = course::Facts {
-        gbps: 100.0,
-        base_us: 8.0,
-        buffer: 2.0,
+    let network = crate::search::Network {
+        buffer: 1_000_000,
+        ..crate::search::Network::plain(crate::search::Shape::Star(4))
     };
-    let mut agents = [now(1.5, 0.0, 0.25), now(2.5, 0.5, 0.125)];
-    agents[0][0] = -1.0 / 16.0;
-    agents[1][0] = -2.0 / 16.0;
-    let all = state::state(&facts, agents.iter());
-    // Windows: 0.375 and 0.3125.
-    let logs = [0.375f32.log2() / 8.0, 0.3125f32.log2() / 8.0];
+    let sums = state::Sums {
+        flows: 4.0,
+        share: 0.8,
+        rtt: 8.0,
+    };
+    let facts = state::Facts::of(&network);
+    assert_eq!((facts.flows(&sums), facts.load(&sums)), (4.0, 0.8));
+    let found = facts.state(&sums, 0.5, 256.0);
+    // Twice the fair share; two base round trips in the mean; two doublings of flows.
+    let base = network.base_us();
+    let product = 400.0 * 125.0 * base;
     let expected = [
-        0.75,
         0.25,
-        0.5,
-        0.5,
-        logs[1],
-        logs[0],
-        (logs[0] + logs[1]) / 2.0,
+        0.8,
         0.25,
-        1.0 / 13.0,
-        0.2,
-        0.5,
-        0.25,
+        2.0 / 13.0,
+        base / 40.0,
+        libm::log2(1e6 / product) / 8.0,
+        1.0,
+        8.0 / 12.0,
     ];
-    for (found, expected) in all.iter().zip(expected) {
-        assert!((found - expected).abs() < 1e-5, "{all:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((f64::from(*found) - expected).abs() < 1e-5, "{found} {expected}");
     }
-    assert_eq!(state::state(&facts, [].iter()), [0.0; state::GLOBAL]);
 }
 
-/// A training of a moment.
-fn options(threads: usize) -> Options {
-    let stage = Stage {
-        steps: 20,
-        ..STAGES[0]
-    };
+fn law() -> std::sync::Arc<Model> {
+    shipped::find("decc-law").unwrap()
+}
+
+fn trained(options: &Options) -> TrainedPolicy {
+    train(options, &law(), &Checkpoints::none(), &mut |_, _| {
+        Control::Continue
+    })
+    .unwrap()
+}
+
+fn short(by: By, threads: usize) -> Options {
     Options {
-        clone: 60,
-        critics: 20,
-        stages: vec![stage],
-        trial: 20,
+        by,
+        rounds: 2,
+        trial: 1,
+        networks: 1,
+        flows: 8,
         threads,
         ..Options::default()
     }
 }
 
-fn trained(options: &Options) -> TrainedPolicy {
-    train(options, &Checkpoints::none(), &mut |_| Control::Continue).unwrap()
-}
-
-/// The same weights on any number of threads; the files are a model that decides the same.
+/// The same weights on any number of threads; the files are a model that decides the same. What it begins with does nothing.
 #[test]
 fn a_short_training_is_the_same_again() {
-    let one = trained(&options(1));
-    let two = trained(&options(2));
-    assert_eq!(one.policy, two.policy);
-    assert_eq!((one.decisions, &one.updates), (two.decisions, &two.updates));
-    let files = files("mine", &one, "paceline train decc").unwrap();
-    let model = Model::parse(&files.card, &files.weights).unwrap();
-    assert_eq!(model.layers().unwrap(), &one.policy);
+    for by in [By::Gradients, By::Proximal] {
+        let one = trained(&short(by, 1));
+        let two = trained(&short(by, 2));
+        assert_eq!(one.policy, two.policy);
+        assert_eq!((one.decisions, &one.updates), (two.decisions, &two.updates));
+        let files = files("mine", &one, "paceline train decc").unwrap();
+        let model = Model::parse(&files.card, &files.weights).unwrap();
+        assert_eq!(model.layers().unwrap(), &one.policy);
+        assert_eq!(model.law(), law().law());
+        let beginning = nothing(&mut stream(1, 0, 0));
+        assert_eq!(beginning.decide(&[0.3; INPUTS]), 0.0);
+    }
 }
 
 /// Stopped after every round and gone on with each time, it comes to the same, by either way of learning.
 #[test]
 fn one_that_goes_on_comes_to_the_same() {
     for by in [By::Gradients, By::Proximal] {
-        let options = Options { by, ..options(2) };
+        let options = short(by, 2);
         let whole = trained(&options);
         let tmp = tempfile::tempdir().unwrap();
         let often = (std::time::Duration::ZERO, false);
         let mut times = 0;
         let last = loop {
             let checkpoints = Checkpoints::open(tmp.path(), "train decc", often, |_| ()).unwrap();
-            let mut calls = 0;
-            let mut watch = |_: Option<&Update>| {
-                calls += 1;
-                if calls == 2 {
-                    Control::Stop
-                } else {
-                    Control::Continue
-                }
+            let mut watch = |_: &(f64, f64), update: Option<&Update>| match update {
+                Some(_) => Control::Stop,
+                None => Control::Continue,
             };
-            let now = train(&options, &checkpoints, &mut watch).unwrap();
+            let now = train(&options, &law(), &checkpoints, &mut watch).unwrap();
             times += 1;
-            if !now.stopped {
+            if now.updates.len() == options.rounds {
                 break now;
             }
             assert!(times < 20, "it does not get on");
         };
         assert!(times > 1, "it was stopped");
-        assert_eq!(last, whole);
+        assert_eq!((last.policy, last.updates), (whole.policy, whole.updates));
     }
+}
+
+/// A short clone comes nearer to the law round by round, is the same on any number of threads, and can be compressed.
+#[test]
+fn a_short_clone_is_near_the_law_and_the_same_again() {
+    let of = |threads| {
+        let options = Cloning {
+            networks: 1,
+            flows: 64,
+            threads,
+            ..Cloning::default().quick()
+        };
+        clone(&options, &law(), &Checkpoints::none(), &mut |_, _| {
+            Control::Continue
+        })
+        .unwrap()
+    };
+    let (one, two) = (of(1), of(2));
+    assert_eq!((&one.policy, &one.rounds), (&two.policy, &two.rounds));
+    assert!(one.rounds.iter().all(|round| round.off < 0.1), "{:?}", one.rounds);
+    let files = files_of_clone("mine", &one, "paceline train decc").unwrap();
+    let model = Model::parse(&files.card, &files.weights).unwrap();
+    let (law, network) = clone_of(&model).unwrap();
+    assert_eq!(network, one.policy);
+    let tuning = Tuning {
+        networks: 1,
+        flows: 8,
+        observations: 1000,
+        ..Tuning::default().quick()
+    };
+    let tuned = tuned((&law, &network), &tuning, &Checkpoints::none()).unwrap();
+    assert!(
+        tuned.tuned.difference < tuned.rounded.difference,
+        "{:?} {:?}",
+        tuned.tuned,
+        tuned.rounded
+    );
+    let files = files_of_compressed("small", &tuned, 1, "paceline train decc").unwrap();
+    let model = Model::parse(&files.card, &files.weights).unwrap();
+    assert!(
+        clone_of(&model)
+            .unwrap_err()
+            .to_string()
+            .contains("compressed already")
+    );
 }

@@ -1,18 +1,22 @@
 //! Fine tuning of a network that was compressed, once: which weights are there and how large steps are stays.
 
+use std::sync::Arc;
+
 use paceline_congestion::decc::features::INPUTS;
+use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::layers::{Network, Policy};
 use paceline_congestion::learned::whole::{Quantisation, Whole};
+use paceline_kernel::Span;
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::compress::{Asked, Compressed, Grid, compress};
-use super::driver::{Decider, Driver, Manner, judge};
-use super::replay::Transition;
-use super::{BATCH, DRIVERS, Options, STAGES, stream};
+use super::practice::{Episode, Manner, Who, episodes, practise_all};
+use super::{BATCH, model, stream};
+use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats};
 use crate::pass::{Adam, backward, forward, network};
-use crate::{Error, course};
+use crate::search::{Trials, decc_of, model_of};
 
 /// How much it learns from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +27,14 @@ pub struct Tuning {
     pub observations: usize,
     /// See above.
     pub epochs: usize,
+    /// Seed of what it learns from.
+    pub seed: u64,
+    /// Networks of trials: the first so many, 0 for all.
+    pub networks: usize,
+    /// Flows of a network that teaches, at most.
+    pub flows: u32,
+    /// Threads; the weights do not depend on them.
+    pub threads: usize,
 }
 
 impl Default for Tuning {
@@ -31,6 +43,10 @@ impl Default for Tuning {
             asked: Asked::default(),
             observations: 40_000,
             epochs: 5,
+            seed: 1,
+            networks: 0,
+            flows: 8192,
+            threads: 2,
         }
     }
 }
@@ -40,6 +56,8 @@ impl Tuning {
     pub fn quick(self) -> Self {
         Self {
             observations: 4000,
+            networks: 2,
+            flows: 64,
             ..self
         }
     }
@@ -55,13 +73,15 @@ const LONGEST: f32 = 1.0;
 pub struct Apart {
     /// The mean difference of actions, over the range of the first one's, in what the first one sees.
     pub difference: f64,
-    /// The mean reward in trials, of the first and of the other.
-    pub rewards: (f64, f64),
+    /// The cost in trials, of the first and of the other.
+    pub costs: (f64, f64),
 }
 
 /// A network compressed and tuned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuned {
+    /// The law that it builds on.
+    pub law: Vec<f32>,
     /// The network.
     pub compressed: Compressed,
     /// How it decides in whole numbers.
@@ -83,21 +103,19 @@ pub struct Tuned {
 /// # Errors
 /// A scenario does not run, or the network cannot decide in whole numbers; or a checkpoint cannot be read or written.
 pub fn tuned(
-    teacher: &Network,
+    (law, teacher): (&Law, &Network),
     tuning: &Tuning,
-    options: &Options,
     checkpoints: &Checkpoints,
 ) -> Result<Tuned, Error> {
     let (mut compressed, grid) = compress(teacher, &tuning.asked);
-    let before = tried(teacher, options.threads)?;
-    let far = |other: &dyn Policy| apart((teacher, &before), other, options.threads);
-    let rounded = far(&compressed.network)?;
-    let (seen, labels) = observations(teacher, tuning.observations, options.seed)?;
+    let judge = Judge::new(law, teacher, tuning)?;
+    let rounded = judge.apart(&compressed.network, None)?;
+    let (seen, labels) = observations(law, teacher, tuning)?;
     compressed.network = grid.rounded(&taught(
         teacher,
         &grid,
         (&seen, &labels),
-        (tuning.epochs, options.seed),
+        (tuning.epochs, tuning.seed),
         checkpoints,
     )?);
     compressed.most = grid.most(&compressed.network);
@@ -105,11 +123,11 @@ pub fn tuned(
         steps: compressed.steps.iter().map(|step| *step as f32).collect(),
         largest: largest(&compressed.network, &seen[..seen.len().min(CALIBRATED)]),
     };
-    let whole = Whole::new(&compressed.network, &quantisation).map_err(Error::Options)?;
     Ok(Tuned {
+        law: law.values(),
         rounded,
-        tuned: far(&compressed.network)?,
-        whole: far(&whole)?,
+        tuned: judge.apart(&compressed.network, None)?,
+        whole: judge.apart(&compressed.network, Some(&quantisation))?,
         compressed,
         quantisation,
         steps: steps(tuning.epochs, seen.len()),
@@ -194,61 +212,103 @@ fn largest(network: &Network, seen: &[[f32; INPUTS]]) -> Vec<f32> {
 }
 
 /// The place of its random numbers among those of stages.
-const TUNING: usize = 200;
+const TUNING: u64 = 4;
 
 /// What a policy sees, and what it does then.
 type Observations = (Vec<[f32; INPUTS]>, Vec<f32>);
 
-/// In networks of the last stage, with some noise in what it does.
-fn observations(teacher: &Network, count: usize, seed: u64) -> Result<Observations, Error> {
-    let stage = STAGES[STAGES.len() - 1];
-    let manner = Manner {
-        decider: Decider::Policy(teacher),
-        noise: 0.1,
-        shaping: 0.0,
-    };
-    let mut seen = Vec::with_capacity(count);
-    for place in 0..DRIVERS {
-        let rng: Rng = stream(seed, TUNING, 16 + place as u64);
-        let (transitions, _) = Driver::new(stage, rng)?.drive(manner, count.div_ceil(DRIVERS))?;
-        seen.extend(transitions.iter().map(|one| one.seen));
+/// In networks that are drawn, with a little noise in what it does.
+fn observations(law: &Law, teacher: &Network, tuning: &Tuning) -> Result<Observations, Error> {
+    let mut rng: Rng = stream(tuning.seed, TUNING, 1);
+    let (mut seen, mut draws) = (Vec::with_capacity(tuning.observations), 0);
+    while seen.len() < tuning.observations {
+        let manner = Manner {
+            law: *law,
+            who: Who::Instead(Arc::new(teacher.clone())),
+            residual: None,
+            noise: 0.03,
+            kept: tuning.observations / 16,
+        };
+        let met = practise_all(&episodes(&mut rng, tuning.flows), &manner, tuning.threads)?;
+        seen.extend(met.iter().flatten().map(|one| one.seen));
+        draws += 1;
+        if draws > 64 {
+            return Err(Error::Options("flows decide too seldom to learn from".into()));
+        }
     }
     let labels = seen.iter().map(|row| teacher.decide(row)).collect();
     Ok((seen, labels))
 }
 
-/// The mean reward of a policy in the networks by which policies are chosen, none of which is learned from; and what it
-/// saw there.
-type Tried = (f64, Vec<[f32; INPUTS]>);
-
-fn tried(policy: &dyn Policy, threads: usize) -> Result<Tried, Error> {
-    let trials = course::trials(&STAGES[STAGES.len() - 1]);
-    let of = |place: usize| -> Result<Tried, Error> {
-        let mut seen = Vec::new();
-        let mut see = |more: &[Transition]| seen.extend(more.iter().map(|one| one.seen));
-        let reward = judge(&trials[place], Decider::Policy(policy), place as u64, &mut see)?;
-        Ok((reward, seen))
-    };
-    let each = paceline_lab::run::side_by_side(trials.len(), threads, &of);
-    let each = each.into_iter().collect::<Result<Vec<Tried>, Error>>()?;
-    let reward = each.iter().map(|(reward, _)| reward).sum::<f64>() / each.len().max(1) as f64;
-    Ok((reward, each.into_iter().flat_map(|(_, seen)| seen).collect()))
+/// What compressed networks are held against.
+struct Judge<'a> {
+    law: Law,
+    teacher: &'a Network,
+    trials: Trials,
+    cost: f64,
+    /// What the teacher sees in trials.
+    seen: Vec<[f32; INPUTS]>,
 }
 
-/// How far `other` is from `teacher`.
-fn apart(
-    (teacher, (reward, seen)): (&dyn Policy, &Tried),
-    other: &dyn Policy,
-    threads: usize,
-) -> Result<Apart, Error> {
-    let (mut off, mut low, mut high) = (0.0, f64::MAX, f64::MIN);
-    for row in seen {
-        let (action, others) = (f64::from(teacher.decide(row)), f64::from(other.decide(row)));
-        off += (action - others).abs();
-        (low, high) = (low.min(action), high.max(action));
+impl<'a> Judge<'a> {
+    fn new(law: &Law, teacher: &'a Network, tuning: &Tuning) -> Result<Self, Error> {
+        let trials = Trials::new(tuning.networks, tuning.threads)?;
+        let own = |(network, seed): &(crate::search::Network, u64)| Episode {
+            network: network.clone(),
+            seed: *seed,
+            latency: Span::ZERO,
+        };
+        let episodes: Vec<Episode> = trials.networks().iter().map(own).collect();
+        let manner = Manner {
+            law: *law,
+            who: Who::Instead(Arc::new(teacher.clone())),
+            residual: None,
+            noise: 0.0,
+            kept: 2000,
+        };
+        let met = practise_all(&episodes, &manner, tuning.threads)?;
+        Ok(Self {
+            law: *law,
+            teacher,
+            cost: cost(&trials, law, teacher, None)?,
+            seen: met.iter().flatten().map(|one| one.seen).collect(),
+            trials,
+        })
     }
-    Ok(Apart {
-        difference: off / seen.len().max(1) as f64 / (high - low).max(1e-9),
-        rewards: (*reward, tried(other, threads)?.0),
-    })
+
+    /// How far another network is from the teacher; in whole numbers if it says how.
+    fn apart(&self, other: &Network, quantisation: Option<&Quantisation>) -> Result<Apart, Error> {
+        let whole = quantisation.map(|said| Whole::new(other, said));
+        let whole = whole.transpose().map_err(Error::Options)?;
+        let decide = |row: &[f32]| match &whole {
+            Some(whole) => whole.decide(row),
+            None => other.decide(row),
+        };
+        let (mut off, mut low, mut high) = (0.0, f64::MAX, f64::MIN);
+        for row in &self.seen {
+            let (action, others) = (f64::from(self.teacher.decide(row)), f64::from(decide(row)));
+            off += (action - others).abs();
+            (low, high) = (low.min(action), high.max(action));
+        }
+        Ok(Apart {
+            difference: off / self.seen.len().max(1) as f64 / (high - low).max(1e-9),
+            costs: (self.cost, cost(&self.trials, &self.law, other, quantisation)?),
+        })
+    }
+}
+
+fn cost(
+    trials: &Trials,
+    law: &Law,
+    policy: &Network,
+    quantisation: Option<&Quantisation>,
+) -> Result<f64, Error> {
+    let files = model::in_place("candidate", &law.values(), policy, |card| {
+        paceline_congestion::learned::model::Card {
+            quantisation: quantisation.cloned(),
+            ..card
+        }
+    })?;
+    let model = model_of(&files)?;
+    trials.cost(&|_| Ok(decc_of(Arc::clone(&model))))
 }

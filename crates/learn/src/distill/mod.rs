@@ -1,24 +1,30 @@
-//! Distilling ADPG's policy into boosted oblivious trees, which decide in whole numbers.
+//! Distilling a policy of ADPG or DECC into boosted oblivious trees, which decide in whole numbers.
 //!
 //! [`paceline_forest::distill`] goes round by round; here are the runs in which policies decide, which of them teach,
-//! choose and judge, and what a forest's file says of all that. What teaches are the scenarios of ADPG's own training
-//! ([`CASES`](crate::adpg::CASES)), with flows that begin as the scheme's do, at the line's rate. What chooses among rounds are these with
-//! other seeds; what judges are scenarios ([`JUDGES`]) and seeds that nothing learned from ([`Use`]).
+//! choose and judge, and what a forest's file says of all that. For ADPG these are the scenarios of its own training
+//! ([`CASES`](crate::adpg::CASES)), with flows that begin as the scheme's do, at the line's rate; what judges are others
+//! ([`JUDGES`]). For DECC networks are drawn as for its law, those of the law's trials choose, and what judges are four
+//! numbers of flows (`decc.rs`). All have seeds of their own ([`Use`]).
 
+mod adpg;
+mod decc;
 mod judge;
 mod model;
 #[cfg(test)]
 mod tests;
-mod world;
 
-use paceline_congestion::learned::Model;
-use paceline_congestion::learned::forest::{Claim, Feature, Scale, Trend};
-use paceline_forest::distill::{DistillError, Plan, Round, Stage};
+use std::sync::Arc;
+
+use paceline_congestion::learned::card::DataSource;
+use paceline_congestion::learned::forest::{Claim, Feature, Forest};
+use paceline_congestion::learned::{Kind, Model};
+use paceline_forest::distill::{DistillError, Met, Plan, Policy, Round, Stage, World};
 use paceline_forest::train::{Options as Trees, Rows, Shape};
 
 use crate::Error;
-pub use judge::{JUDGED, JUDGES, Judge, Judged, Score};
-pub use world::Use;
+pub use adpg::Use;
+pub use adpg::{JUDGES, Judge};
+pub use judge::{JUDGED, Judged, Score};
 
 /// How to distil.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +39,13 @@ pub struct Options {
     pub learning_rate: f64,
     /// Of the scenarios, and of the rows that are set aside.
     pub seed: u64,
-    /// How long episodes are, in ms.
+    /// How long episodes of ADPG's are, in ms.
     pub episode_ms: u32,
     /// Seeds that judge.
     pub judging: u64,
-    /// Threads; the forest does not hang on them.
+    /// Whether it is to end within seconds.
+    pub quick: bool,
+    /// Threads; the forest does not depend on them.
     pub threads: usize,
 }
 
@@ -51,6 +59,7 @@ impl Default for Options {
             seed: 1,
             episode_ms: 10,
             judging: 10,
+            quick: false,
             threads: 2,
         }
     }
@@ -63,6 +72,7 @@ impl Options {
             rounds: 2,
             episode_ms: 1,
             judging: 2,
+            quick: true,
             ..self
         }
     }
@@ -70,10 +80,6 @@ impl Options {
 
 /// Rows to learn from at most.
 const MOST: usize = 400_000;
-/// Bits behind the point of an action, and of z: from there on, at 16, all policies brake as hard as they can.
-const ACTION_BITS: u8 = 14;
-const ERROR_BITS: u8 = 11;
-
 /// A policy that was distilled.
 #[derive(Debug)]
 pub struct DistilledPolicy {
@@ -91,26 +97,19 @@ pub struct DistilledPolicy {
     pub judged: Vec<Judged>,
 }
 
-/// Distils `teacher`, a policy of ADPG, into the forest `name`; `watch` hears what is done.
+/// Distils `teacher`, a policy of ADPG or DECC, into the forest `name`; `watch` hears what is done.
 ///
 /// # Errors
 /// The teacher is none, a scenario does not run, or there is nothing to learn from.
 pub fn distill(
     name: &str,
-    teacher: &Model,
+    teacher: &Arc<Model>,
     options: &Options,
     command: &str,
     watch: &mut dyn FnMut(&str),
 ) -> Result<DistilledPolicy, Error> {
-    let Some(network) = teacher.policy() else {
-        let card = teacher.card();
-        return Err(Error::Options(format!(
-            "`{}` is of kind {}; expected a policy of kind adpg",
-            card.name, card.kind
-        )));
-    };
-    let teach = |seen: &[f32]| network.act(&world::seen(seen));
-    let mut world = world::Cases { options, watch };
+    let subject = Subject::of(teacher)?;
+    let teach = (subject.teach)(teacher);
     let plan = Plan {
         rounds: options.rounds,
         most: MOST,
@@ -125,16 +124,25 @@ pub fn distill(
             ..Trees::default()
         },
     };
-    let distilled =
-        paceline_forest::distill::distill(&shape(name), &teach, &mut world, &plan).map_err(|error| {
-            match error {
-                DistillError::World(error) => error,
-                DistillError::Train(error) => Error::Options(error.to_string()),
-            }
-        })?;
-    let decide = |seen: &[f32]| distilled.forest.decide(seen);
-    let judged = judge::judge(&[&teach, &decide], options, watch)?;
-    let model = model::model(teacher, &distilled, &judged, options, command)?;
+    let mut world = Watched {
+        watch,
+        episode: (subject.world)(teacher, options)?,
+    };
+    let shape = Shape {
+        name: name.into(),
+        features: (subject.features)(),
+        output: subject.kind.output().into(),
+    };
+    let distilled = paceline_forest::distill::distill(&shape, &teach, &mut world, &plan);
+    let distilled = distilled.map_err(|error| match error {
+        DistillError::World(error) => error,
+        DistillError::Train(error) => Error::Options(error.to_string()),
+    })?;
+    let forest = distilled.forest.clone();
+    let decide: Policy = Arc::new(move |seen| forest.decide(seen));
+    watch("judging: networks and seeds that nothing learned from");
+    let judged = (subject.judge)(teacher, ([&teach, &decide], &distilled.forest), options)?;
+    let model = model::model((teacher, &subject), &distilled, &judged, options, command)?;
     Ok(DistilledPolicy {
         options: options.clone(),
         model,
@@ -145,42 +153,48 @@ pub fn distill(
     })
 }
 
-/// What the forest reads and gives: what the network does.
-fn shape(name: &str) -> Shape {
-    let kind = paceline_congestion::learned::Kind::Adpg;
-    let feature = |name: &&str| Feature {
-        name: (*name).into(),
-        scale: Scale::Fixed(if name.starts_with('z') {
-            ERROR_BITS
-        } else {
-            ACTION_BITS
-        }),
-        trend: (*name == "z[t]").then_some(Trend::Falling),
-    };
-    Shape {
-        name: name.into(),
-        features: kind.features().iter().map(feature).collect(),
-        output: kind.output().into(),
+/// An episode under a policy.
+type Episodes = Box<dyn FnMut(Stage, &Policy) -> Result<Met, Error>>;
+
+/// What differs by whose policy is distilled.
+struct Subject {
+    kind: Kind,
+    teach: fn(&Arc<Model>) -> Policy,
+    features: fn() -> Vec<Feature>,
+    /// What is said of a distilled policy, to be proved.
+    claims: fn() -> Vec<Claim>,
+    sources: fn(&Options) -> Vec<DataSource>,
+    world: fn(&Arc<Model>, &Options) -> Result<Episodes, Error>,
+    judge: fn(&Arc<Model>, ([&Policy; 2], &Forest), &Options) -> Result<Vec<Judged>, Error>,
+}
+
+impl Subject {
+    fn of(teacher: &Model) -> Result<Self, Error> {
+        let card = teacher.card();
+        match card.kind {
+            Kind::Adpg => Ok(adpg::SUBJECT),
+            Kind::Decc => Ok(decc::SUBJECT),
+            kind => Err(Error::Options(format!(
+                "`{}` is of kind {kind}; expected a policy of kind adpg, or a network of kind decc",
+                card.name
+            ))),
+        }
     }
 }
 
-/// What is said of a distilled policy, to be proved.
-fn claims() -> Vec<Claim> {
-    /// z where there is no queue: 12.5 (0 - 0.064).
-    const EMPTY: [f32; 2] = [-0.8, -0.8];
-    let within = |name: &str, range: [f32; 2]| (name.to_string(), range);
-    vec![
-        Claim {
-            what: "the action is one".into(),
-            within: Vec::new(),
-            output: [-1.0, 1.0],
-        },
-        Claim {
-            what: "no stall: without a queue the rate rises".into(),
-            within: vec![within("z", EMPTY), within("a", [-1.0, 1.0])],
-            output: [0.001, 1.0],
-        },
-    ]
+/// Episodes, and who hears of them.
+struct Watched<'a> {
+    watch: &'a mut dyn FnMut(&str),
+    episode: Episodes,
+}
+
+impl World for Watched<'_> {
+    type Error = Error;
+
+    fn episode(&mut self, stage: Stage, policy: &Policy) -> Result<Met, Error> {
+        (self.watch)(&said(stage));
+        (self.episode)(stage, policy)
+    }
 }
 
 /// What an episode of the distillation is for.

@@ -1,17 +1,15 @@
 //! What the file of a distilled forest says of how it came to be.
 
 use paceline_congestion::learned::Model;
-use paceline_congestion::learned::card::{Data, Training};
+use paceline_congestion::learned::card::{Data, LAW, Training};
 use paceline_congestion::learned::forest::{Forest, ForestError, Parts};
 use paceline_forest::distill::{Distilled, Round};
 use paceline_forest::prove::{Verdict, prove_claim};
 use paceline_forest::train::Rows;
 use serde_json::{Map, Value, json};
 
-use super::world::SET;
-use super::{Judged, Options, claims};
+use super::{Judged, Options, Subject};
 use crate::Error;
-use crate::adpg::sources;
 
 /// Ranges that are looked at for a claim.
 const BUDGET: u64 = 20_000;
@@ -20,7 +18,7 @@ const MET: usize = 128;
 
 /// The forest with its account of itself.
 pub(super) fn model(
-    teacher: &Model,
+    (teacher, subject): (&Model, &Subject),
     distilled: &Distilled,
     judged: &[Judged],
     options: &Options,
@@ -42,8 +40,11 @@ pub(super) fn model(
     );
     put(
         "data",
-        serde_json::to_value(data(distilled, options)).map_err(unwritten)?,
+        serde_json::to_value(data(distilled, subject, options)).map_err(unwritten)?,
     );
+    if let Some(law) = teacher.law() {
+        put(LAW, serde_json::to_value(law.values()).map_err(unwritten)?);
+    }
     put("rounds", distilled.rounds.iter().map(round).collect());
     put("best", distilled.best.into());
     put("gains", distilled.gains.iter().copied().collect());
@@ -55,15 +56,15 @@ pub(super) fn model(
     let unfit = |error: ForestError| Error::Options(error.to_string());
     let parts = distilled.forest.parts().clone();
     let forest = Forest::new(Parts { about, ..parts }).map_err(unfit)?;
-    let forest = Forest::new(said(&forest)?).map_err(unfit)?;
-    Ok(Model::of_forest(forest))
+    let forest = Forest::new(said(&forest, subject)?).map_err(unfit)?;
+    Model::of_forest(forest).map_err(|error| Error::Options(error.to_string()))
 }
 
 /// The forest with the claims that are proved of it; of the others its account says what came of them.
-fn said(forest: &Forest) -> Result<Parts, Error> {
+fn said(forest: &Forest, subject: &Subject) -> Result<Parts, Error> {
     let mut parts = forest.parts().clone();
     let mut others = Vec::new();
-    for claim in claims() {
+    for claim in (subject.claims)() {
         let finding = prove_claim(forest, &claim, BUDGET).map_err(Error::Options)?;
         match finding.verdict {
             Verdict::Holds => parts.claims.push(claim),
@@ -100,14 +101,13 @@ fn training(options: &Options, command: &str) -> Training {
     }
 }
 
-fn data(distilled: &Distilled, options: &Options) -> Data {
+fn data(distilled: &Distilled, subject: &Subject, options: &Options) -> Data {
     let rows: usize = distilled.rounds.iter().map(|round| round.rows).sum();
-    let duration = format!("duration={}ms", options.episode_ms);
     Data {
         pairs: rows as u64,
         // The last round's are not learned from: no forest comes after it.
         train: (rows - distilled.rounds.last().map_or(0, |round| round.rows)) as u64,
-        sources: sources([&SET[1..], &[&duration]], options.seed),
+        sources: (subject.sources)(options),
         ..Data::default()
     }
 }

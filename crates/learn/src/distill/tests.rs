@@ -17,7 +17,14 @@ fn a_short_distillation_is_near_its_teacher_and_the_same_again() {
     let teacher = shipped::find("adpg").unwrap();
     let of = |threads| {
         let options = Options { threads, ..quick() };
-        distill("test", &teacher, &options, "paceline distill adpg", &mut |_| ()).unwrap()
+        distill(
+            "test",
+            &teacher,
+            &options,
+            "paceline forest distill adpg",
+            &mut |_| (),
+        )
+        .unwrap()
     };
     let (one, two) = (of(1), of(3));
     let [one_forest, two_forest] = [&one, &two].map(|one| one.model.forest().unwrap().to_json());
@@ -30,7 +37,7 @@ fn a_short_distillation_is_near_its_teacher_and_the_same_again() {
     let card = one.model.card();
     assert_eq!(
         (card.data.sources.len(), &*card.training.command),
-        (5, "paceline distill adpg")
+        (5, "paceline forest distill adpg")
     );
     // Behind a queue it brakes, without one it goes faster.
     let act = |z: f32| one.model.act(&[0.0, z, 0.0, z]);
@@ -62,6 +69,6 @@ fn only_a_policy_can_be_distilled() {
     };
     assert_eq!(
         refused("rtt-lstm"),
-        "`rtt-lstm` is of kind lstm; expected a policy of kind adpg"
+        "`rtt-lstm` is of kind lstm; expected a policy of kind adpg, or a network of kind decc"
     );
 }

@@ -2,7 +2,9 @@
 //!
 //! 1. For each generation networks are drawn (`network.rs`), from few flows to many. All candidates of a generation run in
 //!    the same ones; the next generation has others, so nothing is learned by heart.
-//! 2. A candidate costs the mean square root of what its runs cost (`cost.rs`), squared. CMA-ES (`cma.rs`) moves to the better half.
+//! 2. A run's cost (`cost.rs`) is taken over that of an oracle in the same network. A candidate costs the mean square root of
+//!    these ratios, squared: sums of costs would give up networks of few flows, whose costs are low, and sums of logarithms
+//!    those of many. CMA-ES (`cma.rs`) moves to the better half.
 //! 3. Every few generations the middle of the search runs in networks of its own seeds, and the best there is kept.
 //!
 //! The same options give the same values, bit for bit, on any number of threads, also if the search was stopped and goes on
@@ -21,8 +23,10 @@ use paceline_lab::run::{Control, side_by_side};
 use serde::{Deserialize, Serialize};
 
 pub use cost::Measured;
+pub(crate) use files::{law as law_files, model_of};
+pub(crate) use network::{HEADER, draw};
 pub use network::{Network, Shape};
-pub use subject::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, law_of, oracle};
+pub use subject::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, decc_of, oracle};
 
 use crate::Error;
 use crate::checkpoint::{Checkpoints, expect_length};
@@ -56,7 +60,10 @@ impl Options {
             subject,
             seed: 1,
             generations: 60,
-            candidates: 12,
+            candidates: match subject {
+                Subject::Law => 24,
+                Subject::Swift => 12,
+            },
             trial: 5,
             networks: 0,
             threads: 2,
@@ -100,11 +107,9 @@ pub struct Update {
     pub trial: Option<(f64, f64)>,
 }
 
-/// What the search is held against: costs in trials.
+/// What the search is held against: costs in trials, over those of flows that know how many they are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lines {
-    /// Flows that know how many they are.
-    pub oracle: f64,
     /// Swift as it was set by hand.
     pub by_hand: f64,
     /// Swift as this search set it ([`SWIFT_SEARCHED`]).
@@ -158,7 +163,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(&Lines, Option<&Update>) -> Control;
 /// A network cannot be built, or a checkpoint cannot be read or written.
 pub fn search(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> Result<Found, Error> {
     let subject = options.subject;
-    let trials = trials(options)?;
+    let trials = Trials::new(options.networks, options.threads)?;
     let mut state = match checkpoints.take::<State>(NAME)? {
         Some(state) => {
             expect_length(state.best.1.len(), subject.values(&subject.start()).len())?;
@@ -200,32 +205,17 @@ pub fn search(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) ->
 /// Networks with the seeds of their runs.
 type Seeded = Vec<(Network, u64)>;
 
-/// The networks of trials.
-fn trials(options: &Options) -> Result<Seeded, Error> {
-    let networks = options.first(network::selection());
-    let seeds = SELECTION.start + 1000..;
-    Ok(networks.into_iter().zip(seeds).collect())
-}
-
-fn lines(options: &Options, trials: &Seeded, start: &[f64]) -> Result<Lines, Error> {
+fn lines(options: &Options, trials: &Trials, start: &[f64]) -> Result<Lines, Error> {
     let values = options.subject.values(start);
-    let columns: [Configured<'_>; 4] = [
-        &|network| Ok(oracle(network)),
-        &|network| Subject::Swift.config(&SWIFT_BY_HAND, network),
-        &|network| Subject::Swift.config(&SWIFT_SEARCHED, network),
-        &|network| options.subject.config(&values, network),
-    ];
-    let means = objectives(options, trials, &columns)?;
     Ok(Lines {
-        oracle: means[0],
-        by_hand: means[1],
-        searched: means[2],
-        start: means[3],
+        by_hand: trials.cost(&|network| Subject::Swift.config(&SWIFT_BY_HAND, network))?,
+        searched: trials.cost(&|network| Subject::Swift.config(&SWIFT_SEARCHED, network))?,
+        start: trials.cost(&|network| options.subject.config(&values, network))?,
     })
 }
 
 /// A generation, and a trial where one is due.
-fn generation(options: &Options, trials: &Seeded, state: &mut State) -> Result<Update, Error> {
+fn generation(options: &Options, trials: &Trials, state: &mut State) -> Result<Update, Error> {
     let subject = options.subject;
     let mut rng = Rng::stream(
         options.seed,
@@ -247,8 +237,15 @@ fn generation(options: &Options, trials: &Seeded, state: &mut State) -> Result<U
         move |network: &Network| subject.config(&values, network)
     };
     let configs: Vec<_> = values.iter().map(of).collect();
-    let columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
-    let costs = objectives(options, &networks, &columns)?;
+    let mut columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
+    let best = |network: &Network| Ok(oracle(network));
+    columns.push(&best);
+    let all = counted(&networks, &columns, options.threads)?;
+    let cost = |column: usize| {
+        let rows = all.chunks_exact(columns.len());
+        over_oracle(rows.map(|row| (row[column], row[row.len() - 1])))
+    };
+    let costs: Vec<f64> = (0..candidates.len()).map(cost).collect();
     state.search.learn(&candidates, &costs);
     state.generation += 1;
     let mut sorted = costs;
@@ -258,7 +255,7 @@ fn generation(options: &Options, trials: &Seeded, state: &mut State) -> Result<U
         true => {
             let middle = subject.values(state.search.mean());
             let of_middle = |network: &Network| subject.config(&middle, network);
-            let cost = objectives(options, trials, &[&of_middle])?[0];
+            let cost = trials.cost(&of_middle)?;
             if cost < state.best.0 {
                 state.best = (cost, middle);
             }
@@ -278,24 +275,78 @@ fn generation(options: &Options, trials: &Seeded, state: &mut State) -> Result<U
 /// Who sends, in a network.
 type Configured<'a> = &'a (dyn Fn(&Network) -> Result<SchemeConfig, Error> + Sync);
 
-/// The cost of each of `columns` over the networks: the square of the mean root of their costs.
-fn objectives(options: &Options, networks: &Seeded, columns: &[Configured<'_>]) -> Result<Vec<f64>, Error> {
+/// What each of `columns` counts in each network, row by row.
+fn counted(networks: &Seeded, columns: &[Configured<'_>], threads: usize) -> Result<Vec<f64>, Error> {
     let inputs = networks.iter().map(|(network, seed)| network.resolve(*seed));
     let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
     // The longest runs first: no thread is left with one of them at the end.
     let runs = networks.len() * columns.len();
-    let each = side_by_side(runs, options.threads, &|place| {
+    let counted = side_by_side(runs, threads, &|place| {
         let place = runs - 1 - place;
-        let (network, column) = (place / columns.len(), place % columns.len());
-        let config = columns[column](&networks[network].0)?;
-        let measured = Measured::of(&networks[network].0, &inputs[network], config)?;
-        Ok::<f64, Error>(measured.objective())
+        let (row, column) = (place / columns.len(), place % columns.len());
+        let network = &networks[row].0;
+        Ok::<f64, Error>(Measured::of(network, &inputs[row], columns[column](network)?)?.counted())
     });
-    let mut sums = vec![0.0; columns.len()];
-    for (place, objective) in (0..runs).rev().zip(each) {
-        sums[place % columns.len()] += objective? / networks.len() as f64;
+    let mut counted = counted.into_iter().collect::<Result<Vec<f64>, Error>>()?;
+    counted.reverse();
+    Ok(counted)
+}
+
+/// The square of the mean root of costs over the oracle's.
+fn over_oracle(costs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut roots, mut count) = (0.0, 0.0);
+    for (cost, oracle) in costs {
+        (roots, count) = (roots + libm::sqrt(cost / oracle), count + 1.0);
     }
-    Ok(sums.into_iter().map(|sum| sum * sum).collect())
+    let mean = roots / count;
+    mean * mean
+}
+
+/// The networks by which candidates are chosen, and what the oracle costs in each.
+pub(crate) struct Trials {
+    networks: Seeded,
+    oracles: Vec<f64>,
+    threads: usize,
+}
+
+impl Trials {
+    /// The first so many networks, 0 for all; each with two seeds.
+    pub(crate) fn new(networks: usize, threads: usize) -> Result<Self, Error> {
+        let networks = Self::networks_of(networks);
+        Ok(Self {
+            oracles: counted(&networks, &[&|network| Ok(oracle(network))], threads)?,
+            networks,
+            threads,
+        })
+    }
+
+    /// The first so many networks, 0 for all, twice: with the seeds of their runs.
+    pub(crate) fn networks_of(count: usize) -> Vec<(Network, u64)> {
+        let mut fixed = network::selection();
+        if count > 0 {
+            fixed.truncate(count);
+        }
+        let twice = fixed.iter().chain(&fixed).cloned();
+        twice.zip(SELECTION.start + 1000..).collect()
+    }
+
+    /// What a scheme costs in each of them, over the oracle.
+    pub(crate) fn each(&self, config: Configured<'_>) -> Result<Vec<f64>, Error> {
+        let costs = counted(&self.networks, &[config], self.threads)?;
+        let each = costs.into_iter().zip(&self.oracles);
+        Ok(each.map(|(cost, oracle)| cost / oracle).collect())
+    }
+
+    /// What it costs in them all: the square of the mean root.
+    pub(crate) fn cost(&self, config: Configured<'_>) -> Result<f64, Error> {
+        let each = self.each(config)?.into_iter();
+        Ok(over_oracle(each.map(|ratio| (ratio, 1.0))))
+    }
+
+    /// The networks, and the seeds of their runs.
+    pub(crate) fn networks(&self) -> &[(Network, u64)] {
+        &self.networks
+    }
 }
 
 /// The model of a law that was found.
@@ -334,7 +385,7 @@ pub fn model(name: &str, found: &Found, command: &str) -> Result<ModelFiles, Err
             batch: options.candidates as u64,
             learning_rate: SIGMA,
             optimiser: "CMA-ES".into(),
-            loss: "mean root of costs: unused line, latency, unfairness, loss".into(),
+            loss: "mean root of costs over an oracle's: unused line, latency, unfairness, loss".into(),
             seed: options.seed,
             library: "none".into(),
         },

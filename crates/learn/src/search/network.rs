@@ -43,8 +43,8 @@ pub enum Shape {
 const SENDERS: u32 = 32;
 /// First starts are spread over this time.
 const SPREAD_US: f64 = 1000.0;
-/// What data packets, and acknowledgements, have on the wire beside or in place of payload.
-const HEADER: u32 = 48;
+/// What data packets have on the wire beside payload, and all of an acknowledgement.
+pub(crate) const HEADER: u32 = 48;
 const ACK: f64 = 60.0;
 
 impl Network {
@@ -89,7 +89,7 @@ impl Network {
     }
 
     /// Time of a full packet on a host's link, in us.
-    fn wire_us(&self) -> f64 {
+    pub(crate) fn wire_us(&self) -> f64 {
         f64::from(self.mtu + HEADER) * 8.0 / (self.gbps * 1000.0)
     }
 
@@ -189,7 +189,7 @@ impl Network {
             }
         }
         put(format!(
-            "\n[network]\nmtu = \"{}B\"\nbuffer = \"{}B\"\nreserve = \"0B\"\nflow_control = \"none\"\nrecovery = \
+            "\n[network]\nmtu = \"{}B\"\nbuffer = \"{}B\"\nport-reserve = \"0B\"\nflow-control = \"none\"\nrecovery = \
              \"irn\"\n\n[cc]\nscheme = \"none\"\n\n[record]\nlatency = true\naccounts = \"off\"",
             self.mtu, self.buffer
         ));

@@ -109,19 +109,17 @@ impl Subject {
         match self {
             Self::Law => {
                 let files = files::law("candidate", values, |card| card)?;
-                let model = Model::parse(&files.card, &files.weights);
-                let model = model.map_err(|error| Error::Options(error.to_string()))?;
-                Ok(law_of(Arc::new(model)))
+                Ok(decc_of(files::model_of(&files)?))
             }
             Self::Swift => swift_config(values, network.base_us()),
         }
     }
 }
 
-/// DECC under a rate law.
-pub fn law_of(model: Arc<Model>) -> SchemeConfig {
+/// DECC under a model.
+pub fn decc_of(model: Arc<Model>) -> SchemeConfig {
     decc::Params {
-        model: Auto::Is(ModelRef::read_from("law", model)),
+        model: Auto::Is(ModelRef::read_from("model", model)),
         ..decc::Params::default()
     }
     .into()

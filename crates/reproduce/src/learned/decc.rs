@@ -5,7 +5,7 @@ use paceline_congestion::registry::SchemeConfig;
 use paceline_lab::stats::{CONFIDENCE, Interval, interval, paired};
 use paceline_learn::decc::EVALUATION;
 use paceline_learn::search::{
-    Measured, Network, SWIFT_BY_HAND, SWIFT_SEARCHED, Shape, Subject, law_of, oracle,
+    Measured, Network, SWIFT_BY_HAND, SWIFT_SEARCHED, Shape, Subject, decc_of, oracle,
 };
 
 use super::watched::in_chunks;
@@ -137,7 +137,7 @@ fn config(column: usize, network: &Network) -> Result<SchemeConfig, StepError> {
         ORACLE => Ok(oracle(network)),
         LAW => {
             let model = shipped::find("decc-law").ok_or_else(|| StepError::of("no law ships"))?;
-            Ok(law_of(model))
+            Ok(decc_of(model))
         }
         SEARCHED => Subject::Swift
             .config(&SWIFT_SEARCHED, network)

@@ -21,7 +21,9 @@ Examples:
   paceline train adpg                        the policy that ships again, in environments for learning
   paceline train aurora                      the same of Aurora, by proximal policy optimisation
   paceline train decc                        the rate law of DECC that ships again, by a search
-  paceline train decc --by td3               a network of DECC: clones a rule, then learns with critics
+  paceline train decc --algorithm td3        a residual network beside that law, with critics that see all flows
+  paceline train decc --clone decc-law       a network that does what the law does
+  paceline train decc --compress decc-net    prunes it and rounds it to whole numbers
   paceline train swift                       Swift's parameters, by the same search
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
 
@@ -146,24 +148,36 @@ pub(crate) struct TrainArgs {
     /// A training of seconds, which shows that it learns and not where it ends
     #[arg(long, help_heading = "Policies (adpg, aurora, decc, swift)")]
     pub(crate) quick: bool,
-    /// Of decc: train only the clone of a rule with which the training of a network starts
-    #[arg(long, help_heading = "Policies (adpg, aurora, decc, swift)")]
-    pub(crate) clone: bool,
-    /// Of decc: learning algorithm [default: cma-es]
+    /// Of decc: learning algorithm. The search finds a rate law; the others train a network beside one [default: cma-es]
     #[arg(
         long,
         value_enum,
-        value_name = "LEARNER",
+        value_name = "NAME",
         help_heading = "Policies (adpg, aurora, decc, swift)",
         conflicts_with_all = ["clone", "compress"]
     )]
-    pub(crate) by: Option<Learner>,
-    /// Train nothing: prune and quantise a policy, one that ships or a model's file, and tune what is left
+    pub(crate) algorithm: Option<Learner>,
+    /// Of decc with td3 or ppo: the rate law to train beside, a shipped model or a file [default: decc-law]
     #[arg(
         long,
         value_name = "MODEL",
         help_heading = "Policies (adpg, aurora, decc, swift)",
-        conflicts_with_all = ["clone"]
+        conflicts_with_all = ["clone", "compress"]
+    )]
+    pub(crate) from: Option<String>,
+    /// Of decc: clone a rate law, with the network beside it if it has one, as a network in its place
+    #[arg(
+        long,
+        value_name = "MODEL",
+        help_heading = "Policies (adpg, aurora, decc, swift)",
+        conflicts_with = "compress"
+    )]
+    pub(crate) clone: Option<String>,
+    /// Of decc: prune and quantise a clone, and tune the remaining weights
+    #[arg(
+        long,
+        value_name = "MODEL",
+        help_heading = "Policies (adpg, aurora, decc, swift)"
     )]
     pub(crate) compress: Option<String>,
 
@@ -290,9 +304,10 @@ impl TrainArgs {
         add("--episodes", self.episodes.map(|episodes| episodes.to_string()));
         add("--target", self.target.map(|target| target.to_string()));
         words.extend(self.quick.then(|| "--quick".to_string()));
-        words.extend(self.clone.then(|| "--clone".to_string()));
-        let by = self.by.and_then(|by| by.to_possible_value());
-        words.extend(by.map(|by| format!("--by={}", by.get_name())));
+        let algorithm = self.algorithm.and_then(|algorithm| algorithm.to_possible_value());
+        words.extend(algorithm.map(|one| format!("--algorithm={}", one.get_name())));
+        words.extend(self.from.iter().map(|model| format!("--from={model}")));
+        words.extend(self.clone.iter().map(|model| format!("--clone={model}")));
         words.extend(self.compress.iter().map(|model| format!("--compress={model}")));
         shell(&words)
     }
@@ -306,7 +321,9 @@ impl TrainArgs {
 
     /// Whether a rate law of DECC is searched for: no network is trained or compressed.
     pub(crate) fn searches(&self) -> bool {
-        !self.clone && self.compress.is_none() && matches!(self.by, None | Some(Learner::CmaEs))
+        self.clone.is_none()
+            && self.compress.is_none()
+            && matches!(self.algorithm, None | Some(Learner::CmaEs))
     }
 
     /// Refuses options that are about something else than what is trained.
@@ -333,8 +350,9 @@ impl TrainArgs {
         ];
         let of_policies = [("--quick", self.quick)];
         let of_decc = [
-            ("--clone", self.clone),
-            ("--by", self.by.is_some()),
+            ("--clone", self.clone.is_some()),
+            ("--algorithm", self.algorithm.is_some()),
+            ("--from", self.from.is_some()),
             ("--compress", self.compress.is_some()),
         ];
         let of_runs = [("--scenarios", !self.scenarios.is_empty())];
@@ -350,14 +368,15 @@ impl TrainArgs {
                 "is not about policies: `train adpg`, `train aurora` and `train swift` take --seed, --rounds and --quick",
             ),
             Trainee::Decc => {
-                let rounds = self.searches().then_some("--rounds");
+                let rounds = self.compress.is_none().then_some("--rounds");
                 let wrong = given(&of_gains).or_else(|| {
                     given(&of_networks.map(|(option, is)| (option, is && Some(option) != rounds)))
                 });
+                let from = (self.from.is_some() && self.searches()).then_some("--from");
                 (
-                    wrong.or_else(|| given(&of_runs)),
-                    "is not about this policy: `train decc` takes --seed, --quick, --clone, --by and --compress, and \
-                     --rounds where it searches",
+                    wrong.or_else(|| given(&of_runs)).or(from),
+                    "is not about this: `train decc` takes --seed, --quick, --algorithm, --clone and --compress, --rounds but to \
+                     compress, and --from with --algorithm td3 or ppo",
                 )
             }
             _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use paceline_learn::Checkpoints;
-use paceline_learn::decc::{self, Apart, Options, Tuned, Tuning};
+use paceline_learn::decc::{self, Apart, Tuned, Tuning};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
@@ -13,23 +13,21 @@ use crate::interrupt;
 
 /// Compresses, tunes, writes and shows.
 pub(super) fn compress(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
-    let (name, teacher) = decc::policy_of(model)?;
-    let options = Options {
+    let teacher = decc::base(model)?;
+    let (law, network) = decc::clone_of(&teacher)?;
+    let tuning = Tuning {
         seed: args.seed(),
         threads: args.jobs.count(),
-        ..Options::default()
+        ..Tuning::default()
     };
+    let tuning = if args.quick { tuning.quick() } else { tuning };
     let begun = Instant::now();
-    let tuning = match args.quick {
-        true => Tuning::default().quick(),
-        false => Tuning::default(),
-    };
-    let tuned = decc::tuned(&teacher, &tuning, &options, checkpoints)?;
+    let tuned = decc::tuned((&law, &network), &tuning, checkpoints)?;
     let wall_s = begun.elapsed().as_secs_f64();
-    let name = format!("{name}-q4");
+    let name = format!("{}-q4", teacher.card().name);
     let policy = Policy {
         scheme: "decc",
-        files: decc::files_of_compressed(&name, &tuned, &options, &args.command())?,
+        files: decc::files_of_compressed(&name, &tuned, tuning.seed, &args.command())?,
         record: record(&name, &tuned, &args.command()),
         page: None,
         told: format!("{}in {wall_s:.1} s; ", told(&tuned)),
@@ -43,10 +41,10 @@ fn told(tuned: &Tuned) -> String {
     let compressed = &tuned.compressed;
     let apart = |apart: &Apart| {
         format!(
-            "actions {:.2} % of their range apart, reward in trials {:.5} (before compression {:.5})",
+            "actions {:.2} % of their range apart, cost in trials {:.3} (before compression {:.3})",
             100.0 * apart.difference,
-            apart.rewards.1,
-            apart.rewards.0
+            apart.costs.1,
+            apart.costs.0
         )
     };
     format!(
@@ -66,7 +64,7 @@ fn told(tuned: &Tuned) -> String {
 /// `training.json`.
 fn record(name: &str, tuned: &Tuned, command: &str) -> Value {
     let compressed = &tuned.compressed;
-    let apart = |apart: &Apart| json!({"difference": apart.difference, "reward": apart.rewards.1});
+    let apart = |apart: &Apart| json!({"difference": apart.difference, "cost": apart.costs.1});
     json!({
         "what": name,
         "command": command,
@@ -76,7 +74,7 @@ fn record(name: &str, tuned: &Tuned, command: &str) -> Value {
         "steps": compressed.steps,
         "bits": compressed.bits,
         "most": compressed.most,
-        "reward": tuned.tuned.rewards.0,
+        "cost": tuned.tuned.costs.0,
         "rounded": apart(&tuned.rounded),
         "tuned": apart(&tuned.tuned),
         "whole": apart(&tuned.whole),

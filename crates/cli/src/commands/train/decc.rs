@@ -1,9 +1,10 @@
-//! Training a network of DECC.
+//! Training a network beside DECC's rate law, and cloning a law as a network.
 
 use std::time::Instant;
 
 use paceline_learn::Checkpoints;
-use paceline_learn::decc::{self, By, Options, TrainedPolicy, Update};
+use paceline_learn::decc::{self, By, Cloned, Cloning, Options, Round, TrainedPolicy, Update};
+use paceline_learn::page::{self, PolicyPage};
 use serde_json::{Value, json};
 
 use super::args::{Learner, TrainArgs};
@@ -11,46 +12,66 @@ use super::policy::{self, Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
-/// Trains, writes and shows.
+/// The law to begin with, unless another is named.
+const LAW: &str = "decc-law";
+
+/// Trains a residual, writes and shows.
 pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
     let options = options(args);
+    let law = decc::base(args.from.as_deref().unwrap_or(LAW))?;
     let begun = Instant::now();
-    let mut watch = |update: Option<&Update>| {
-        if let Some(update) = update.filter(|_| !args.say.quiet) {
-            say!("{}", line(update, &options));
+    let mut watch = |lines: &(f64, f64), update: Option<&Update>| {
+        if !args.say.quiet {
+            match update {
+                None => say!(
+                    "cost over the oracle's, in trials: the law {:.3}; Swift, tuned by search {:.3}",
+                    lines.0,
+                    lines.1
+                ),
+                Some(update) => say!("{}", line(update, &options)),
+            }
         }
         interrupt::control()
     };
-    let trained = decc::train(&options, checkpoints, &mut watch)?;
+    let trained = decc::train(&options, &law, checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
-    let name = name(&options);
-    let done = format!("{} steps, {} decisions", trained.steps, trained.decisions);
+    let name = policy::name("decc-residual", options.seed);
+    let done = format!(
+        "{} rounds, {} decisions; cost in trials {:.3}, the law's {:.3}",
+        trained.updates.len(),
+        trained.decisions,
+        trained.best(),
+        trained.lines.0
+    );
+    let page = page::residual(&PolicyPage {
+        trained: &trained,
+        command: args.command(),
+        facts: policy::facts([
+            ("seed", options.seed.to_string()),
+            (
+                "rounds",
+                format!("{} of {}", trained.updates.len(), options.rounds),
+            ),
+            ("decisions", trained.decisions.to_string()),
+        ]),
+    })?;
     let policy = Policy {
         scheme: "decc",
         files: decc::files(&name, &trained, &args.command())?,
+        record: record(&trained, &name, &args.command()),
+        page: Some(page),
+        told: policy::told(&done, (wall_s, trained.stopped), true, args),
         name,
-        record: record(&trained, &args.command()),
-        page: None,
-        told: policy::told(&done, (wall_s, trained.stopped), false, args),
         stopped: trained.stopped,
     };
     finish(&policy, args, checkpoints, kept)
 }
 
-fn name(options: &Options) -> String {
-    let name = if options.stages.is_empty() {
-        "decc-clone"
-    } else {
-        "decc"
-    };
-    policy::name(name, options.seed)
-}
-
 fn options(args: &TrainArgs) -> Options {
     let options = Options {
         seed: args.seed(),
-        by: match args.by {
+        by: match args.algorithm {
             Some(Learner::Ppo) => By::Proximal,
             Some(Learner::Td3 | Learner::CmaEs) | None => By::Gradients,
         },
@@ -58,55 +79,115 @@ fn options(args: &TrainArgs) -> Options {
         ..Options::default()
     };
     let options = if args.quick { options.quick() } else { options };
-    match args.clone {
-        true => Options {
-            critics: 0,
-            stages: Vec::new(),
-            ..options
-        },
-        false => options,
+    Options {
+        rounds: args.rounds.map_or(options.rounds, |rounds| rounds as usize),
+        ..options
     }
 }
 
 /// How far it is.
 fn line(update: &Update, options: &Options) -> String {
     let mut line = format!(
-        "step {:>6} of {}, {}: loss {:.5}",
-        update.step,
-        options.steps(),
-        update.stage,
-        update.loss
+        "round {:>3} of {}: loss {:.4}, reward {:.4}",
+        update.round, options.rounds, update.loss, update.reward
     );
-    if let (Some((policy, rule)), Some(best)) = (update.trial, update.best) {
-        line.push_str(&format!(
-            "; reward in trials {policy:.5}, best {best:.5}, the rule's {rule:.5}"
-        ));
+    if let Some((policy, best)) = update.trial {
+        line.push_str(&format!("; cost in trials {policy:.3}, best {best:.3}"));
     }
     line
 }
 
 /// `training.json`.
-fn record(trained: &TrainedPolicy, command: &str) -> Value {
-    let update = |update: &Update| {
-        json!({
-            "stage": update.stage, "step": update.step, "loss": update.loss,
-            "reward": update.trial.map(|(policy, _)| policy),
-            "reward_of_rule": update.trial.map(|(_, rule)| rule),
-            "best": update.best,
-        })
-    };
+fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
     let options = &trained.options;
     json!({
-        "what": name(options),
+        "what": name,
         "command": command,
         "seed": options.seed,
-        "by": options.by.name(),
-        "stages": options.stages.iter().map(|stage| stage.name).collect::<Vec<_>>(),
-        "steps": options.steps(),
-        "steps_done": trained.steps,
+        "algorithm": options.by.name(),
+        "rounds": options.rounds,
         "decisions": trained.decisions,
-        "updates": trained.updates.iter().map(update).collect::<Vec<_>>(),
+        "cost": trained.best(),
+        "cost_of_law": trained.lines.0,
+        "cost_of_swift": trained.lines.1,
+        "updates": trained.updates,
         "partial": trained.stopped,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Clones a law, writes and shows.
+pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+    let kept = interrupt::keep();
+    let teacher = decc::base(model)?;
+    let options = Cloning {
+        seed: args.seed(),
+        threads: args.jobs.count(),
+        ..Cloning::default()
+    };
+    let options = if args.quick { options.quick() } else { options };
+    let options = Cloning {
+        rounds: args.rounds.map_or(options.rounds, |rounds| rounds as usize),
+        ..options
+    };
+    let begun = Instant::now();
+    let mut watch = |teacher: f64, round: Option<&Round>| {
+        if !args.say.quiet {
+            match round {
+                None => say!("cost over the oracle's, in trials: the teacher {teacher:.3}"),
+                Some(round) => say!(
+                    "round {:>3} of {}: off the teacher by {:.4}, cost in trials {:.3}",
+                    round.number,
+                    options.rounds,
+                    round.off,
+                    round.cost
+                ),
+            }
+        }
+        interrupt::control()
+    };
+    let cloned = decc::clone(&options, &teacher, checkpoints, &mut watch)?;
+    let wall_s = begun.elapsed().as_secs_f64();
+    let name = policy::name("decc-net", options.seed);
+    let done = format!(
+        "{} rounds, {} decisions; cost in trials {:.3}, the teacher's {:.3}",
+        cloned.rounds.len(),
+        cloned.decisions,
+        cloned.best(),
+        cloned.teacher
+    );
+    let page = page::clone(&PolicyPage {
+        trained: &cloned,
+        command: args.command(),
+        facts: policy::facts([
+            ("seed", options.seed.to_string()),
+            ("rounds", format!("{} of {}", cloned.rounds.len(), options.rounds)),
+            ("decisions", cloned.decisions.to_string()),
+        ]),
+    })?;
+    let policy = Policy {
+        scheme: "decc",
+        files: decc::files_of_clone(&name, &cloned, &args.command())?,
+        record: record_of_clone(&cloned, &name, &args.command()),
+        page: Some(page),
+        told: policy::told(&done, (wall_s, cloned.stopped), true, args),
+        name,
+        stopped: cloned.stopped,
+    };
+    finish(&policy, args, checkpoints, kept)
+}
+
+/// `training.json`.
+fn record_of_clone(cloned: &Cloned, name: &str, command: &str) -> Value {
+    json!({
+        "what": name,
+        "command": command,
+        "seed": cloned.options.seed,
+        "decisions": cloned.decisions,
+        "cost": cloned.best(),
+        "cost_of_teacher": cloned.teacher,
+        "rounds": cloned.rounds,
+        "partial": cloned.stopped,
         "version": env!("CARGO_PKG_VERSION"),
     })
 }

@@ -92,7 +92,7 @@ fn a_network_is_compressed_as_asked() {
     }
     let network = Network::new(&DECC, values);
     let (compressed, grid) = compress(&network, &Asked::default());
-    assert!((compressed.taken - 0.65).abs() < 0.01, "{}", compressed.taken);
+    assert!((compressed.taken - 0.65).abs() < 0.03, "{}", compressed.taken);
     assert!((3.0..=4.0).contains(&compressed.bits), "{}", compressed.bits);
     assert_eq!(compressed.most, grid.most(&compressed.network));
     let parts = network
@@ -104,7 +104,7 @@ fn a_network_is_compressed_as_asked() {
         for (weight, now) in weights.iter().zip(now) {
             let multiple = f64::from(*now) / step;
             assert!((multiple - multiple.round()).abs() < 1e-3, "{multiple}");
-            let small = f64::from(weight.abs()) <= compressed.threshold && place < 5;
+            let small = f64::from(weight.abs()) <= compressed.threshold && place < 2;
             assert!(
                 small || f64::from((weight - now).abs()) <= step * 0.5001,
                 "{weight} {now}"
@@ -116,7 +116,7 @@ fn a_network_is_compressed_as_asked() {
     let mut slope = vec![1.0f32; network.values().len()];
     grid.cut(&mut slope);
     let gone = slope.iter().filter(|by| **by == 0.0).count();
-    let inner: usize = DECC[..5]
+    let inner: usize = DECC[..2]
         .iter()
         .map(|layer: &Layer| layer.inputs * layer.columns())
         .sum();

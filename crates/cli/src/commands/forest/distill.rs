@@ -1,4 +1,4 @@
-//! `paceline distill`: boosted trees that decide as a trained policy does.
+//! `paceline forest distill`: boosted trees that decide as a trained policy does.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,20 +10,21 @@ use paceline_lab::files::Folder;
 use paceline_learn::distill::{self, DistilledPolicy, JUDGED, Judged, Options};
 use serde_json::{Value, json};
 
-use super::folder::{forest_page, write_json, write_page};
-use super::sweep::shell;
+use super::super::folder::{forest_page, write_json, write_page};
+use super::super::sweep::shell;
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, place, text};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline distill adpg                      the 300 trees that ship again: minutes
-  paceline distill adpg --trees 1000
-  paceline distill adpg --quick -o mine      seconds: that it goes, not where it ends
+  paceline forest distill adpg                      the 300 trees that ship again: minutes
+  paceline forest distill adpg --trees 1000
+  paceline forest distill decc-net-q4        DECC's network, pruned and quantised
+  paceline forest distill adpg --quick -o mine      seconds: that it goes, not where it ends
   paceline run rl-cc --set cc.adpg.model=mine/adpg-tree-300.json
-  paceline prove mine/adpg-tree-300.json
-  paceline export mine/adpg-tree-300.json -o adpg.h
+  paceline forest prove mine/adpg-tree-300.json
+  paceline forest export mine/adpg-tree-300.json -o adpg.h
 
 In rounds: the trees decide, the policy says what it would have done, and the next trees learn from
 all rounds. The round whose decisions were worth most is kept. In the end policy and trees are run
@@ -36,8 +37,8 @@ written.";
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct DistillArgs {
-    /// A policy of ADPG: the name of one that ships, or a model's file
+pub(crate) struct DistillArgs {
+    /// A policy of ADPG, or a network of DECC: a shipped model, or a model's file
     #[arg(value_name = "MODEL")]
     model: String,
     /// Trees
@@ -85,7 +86,9 @@ impl DistillArgs {
 
     /// The command that makes the same trees: without where and how it is run.
     fn command(&self) -> String {
-        let mut words = ["paceline", "distill", &self.model].map(String::from).to_vec();
+        let mut words = ["paceline", "forest", "distill", &self.model]
+            .map(String::from)
+            .to_vec();
         let mut add = |option: &str, value: Option<u64>| {
             words.extend(value.map(|value| format!("{option}={value}")));
         };
@@ -122,9 +125,11 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
     if !args.say.quiet && !args.say.json {
         let place = folder.display();
         say!(
-            "{} trees in {:.1} s, in {place}\nuse them  paceline run rl-cc --set cc.adpg.model={place}/{name}.json",
+            "{} trees in {:.1} s, in {place}\nuse them  paceline run rl-cc --scheme {scheme} --set \
+             cc.{scheme}.model={place}/{name}.json",
             args.trees,
-            begun.elapsed().as_secs_f64()
+            begun.elapsed().as_secs_f64(),
+            scheme = teacher.card().kind
         );
     }
     Ok(Done::All)

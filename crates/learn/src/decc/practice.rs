@@ -1,0 +1,322 @@
+//! Episodes: flows of a network that is drawn, who decides for them, and what they go through.
+//!
+//! Decisions are made inside the run, by senders that write down what they see and what comes of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_congestion::api::{PathInfo, Report, SendLimits};
+use paceline_congestion::decc::features::{INPUTS, observe};
+use paceline_congestion::decc::law::{Law, RESIDUAL, Said, Seen, State, action_of};
+use paceline_congestion::decc::{self};
+use paceline_congestion::learned::inside::Decider;
+use paceline_congestion::learned::layers::Policy;
+use paceline_congestion::params::Auto;
+use paceline_congestion::registry::{Definition as _, Maker, SchemeConfig};
+use paceline_fabric::spec::SchemeSpec;
+use paceline_fabric::{Makers, Simulation, Until};
+use paceline_kernel::Span;
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_lab::run::side_by_side;
+
+use super::replay::Transition;
+use super::state::{Facts, GLOBAL, Sums};
+use crate::Error;
+use crate::course::TRAINING;
+use crate::rng::normal;
+use crate::search::{HEADER, Network, draw};
+
+/// A policy that senders share.
+pub(crate) type Shared = Arc<dyn Policy>;
+
+/// Who decides.
+#[derive(Clone, Debug)]
+pub(crate) enum Who {
+    /// The law alone.
+    Law,
+    /// The law, and a policy beside it.
+    Beside(Shared),
+    /// A policy in the law's place.
+    Instead(Shared),
+}
+
+/// How flows practise.
+#[derive(Clone, Debug)]
+pub(crate) struct Manner {
+    pub(crate) law: Law,
+    pub(crate) who: Who,
+    /// The policy beside the law whose decisions are to be cloned, if it has one.
+    pub(crate) residual: Option<Shared>,
+    /// Deviation of the noise on actions.
+    pub(crate) noise: f64,
+    /// Decisions of an episode that are kept, about.
+    pub(crate) kept: usize,
+}
+
+/// An episode: a network, the seed of its run, and how long decisions take.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Episode {
+    pub(crate) network: Network,
+    pub(crate) seed: u64,
+    pub(crate) latency: Span,
+}
+
+/// Networks of a round of learning, with at most so many flows; half of them with decisions that take up to 20 us.
+pub(crate) fn episodes(rng: &mut Rng, most_flows: u32) -> Vec<Episode> {
+    let networks = draw(rng).into_iter();
+    let networks = networks.filter(|network| network.flows() * network.receivers() <= most_flows);
+    let networks: Vec<Network> = networks.collect();
+    let mut one = |network| Episode {
+        network,
+        seed: TRAINING.start + rng.below(TRAINING.end - TRAINING.start),
+        latency: match rng.below(2) {
+            0 => Span::ZERO,
+            _ => Span::from_ns(rng.below(20_000)),
+        },
+    };
+    networks.into_iter().map(&mut one).collect()
+}
+
+/// Goes through all episodes, those with the most flows first.
+pub(crate) fn practise_all(
+    episodes: &[Episode],
+    manner: &Manner,
+    threads: usize,
+) -> Result<Vec<Vec<Transition>>, Error> {
+    let last = episodes.len().saturating_sub(1);
+    let run = |place: usize| practise(&episodes[last - place], manner);
+    let each = side_by_side(episodes.len(), threads, &run);
+    let mut each = each.into_iter().collect::<Result<Vec<_>, Error>>()?;
+    each.reverse();
+    Ok(each)
+}
+
+/// Critics learn rewards in this unit, so that what an action changes is not small.
+pub(super) const UNIT: f64 = 0.1;
+/// Discount of a base round trip.
+const GAMMA: f64 = 0.98;
+
+/// What all flows of an episode share.
+#[derive(Debug)]
+struct Course {
+    manner: Manner,
+    facts: Facts,
+    seed: u64,
+    /// Of its decisions every so many is kept.
+    every: u64,
+    log: Mutex<Log>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    agents: u32,
+    sums: Sums,
+    kept: Vec<Transition>,
+}
+
+/// Goes through an episode.
+pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transition>, Error> {
+    let network = &episode.network;
+    let params = decc::Params {
+        decision_latency: episode.latency,
+        ..decc::Params::default()
+    };
+    let mut run = (*network.resolve(episode.seed)?.run).clone();
+    let config: SchemeConfig = params.clone().into();
+    run.schemes[0] = SchemeSpec {
+        window: config.default_window(),
+        config,
+    };
+    // A flow decides once per round trip, or once per packet where that is longer.
+    let flows = f64::from(network.flows() * network.receivers());
+    let apart = network
+        .base_us()
+        .max(f64::from(network.flows()) * network.wire_us());
+    let expected = flows * network.duration_us() / apart;
+    let course = Arc::new(Course {
+        manner: manner.clone(),
+        facts: Facts::of(network),
+        seed: episode.seed,
+        every: ((expected / manner.kept.max(1) as f64) as u64).max(1),
+        log: Mutex::default(),
+    });
+    let (needs, shared) = (params.needs(), Arc::clone(&course));
+    let make = move |path: &PathInfo| -> Box<dyn paceline_congestion::CongestionControl> {
+        let agent = {
+            let mut log = shared.log.lock().unwrap_or_else(PoisonError::into_inner);
+            log.agents += 1;
+            log.agents - 1
+        };
+        let law = shared.manner.law;
+        let state = law.start(path, Auto::Auto);
+        let flow = Flow {
+            rng: Rng::stream(shared.seed, Purpose::Training, u64::from(agent)),
+            course: Arc::clone(&shared),
+            agent,
+            state,
+            counted: (0.0, 0.0),
+            before: None,
+        };
+        Box::new(params.asks(&law, &state, path, flow))
+    };
+    let end = run.stop;
+    let makers = Makers::from([(0, Maker::new(make).needing(needs))]);
+    let built = Simulation::with_makers(run, makers);
+    let mut simulation = built.map_err(|error| Error::Options(error.to_string()))?;
+    simulation.advance_to(Until::Time(end));
+    drop(simulation);
+    let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(std::mem::take(&mut log.kept))
+}
+
+/// A flow, and what it writes down.
+#[derive(Clone, Debug)]
+struct Flow {
+    course: Arc<Course>,
+    agent: u32,
+    state: State,
+    rng: Rng,
+    /// What of the sums is its own: share and round trip.
+    counted: (f64, f64),
+    before: Option<Decision>,
+}
+
+/// Its last decision.
+#[derive(Clone, Debug)]
+struct Decision {
+    all: [f32; GLOBAL],
+    seen: [f32; INPUTS],
+    label: f32,
+    tried: f32,
+}
+
+/// What a decision was worth, by what was seen since: minus the flow's own part of a run's cost, over 20, from -3 to 0. That
+/// is 5 for each doubling of its latency; 20 for the square of the logarithm of what it was delivered over the fair share, which for a
+/// small spread is the cost of Jain's index; 100 times the losses; and of what is common, 100 times the unused share.
+fn reward(rtt: f64, over_fair: f64, load: f64, lost: f64) -> f64 {
+    let off = libm::log(over_fair.max(1e-9));
+    let cost = 5.0 * libm::log2(rtt.max(1.0))
+        + 20.0 * (off * off).min(1.0)
+        + 100.0 * lost.min(1.0)
+        + 100.0 * (1.0 - load).clamp(0.0, 0.2);
+    (-cost / 20.0).max(-3.0)
+}
+
+/// What a flow was delivered since its last decision, as a share of the payload that its line carries.
+fn delivered(report: &Report, path: &PathInfo) -> f64 {
+    let mtu = path.mtu.get() as f64;
+    let line = path.line_rate.as_bps() as f64 / 8.0 * mtu / (mtu + f64::from(HEADER));
+    report.tally.acked as f64 / (line * report.span().as_secs_f64()).max(1e-9)
+}
+
+impl Decider for Flow {
+    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
+        let Course {
+            manner,
+            facts,
+            every,
+            log,
+            ..
+        } = &*self.course;
+        let seen = Seen::of(report, path);
+        let packets = path.bdp_packets();
+        let features = observe(&self.state, &seen, packets);
+        let act = |policy: &Shared| policy.decide(&features).clamp(-1.0, 1.0);
+        let (d, ..) = manner.law.step(&self.state, &seen, packets);
+        let beside = manner.residual.as_ref().map_or(0.0, act);
+        let label = action_of(d + RESIDUAL * f64::from(beside));
+        let noise = match manner.noise > 0.0 {
+            true => (manner.noise * normal(&mut self.rng)) as f32,
+            false => 0.0,
+        };
+        let (tried, says): (f32, fn(f32) -> Said) = match &manner.who {
+            Who::Law => (noise, Said::Beside),
+            Who::Beside(policy) => (act(policy) + noise, Said::Beside),
+            Who::Instead(policy) => (act(policy) + noise, Said::Instead),
+        };
+        let share = delivered(report, path);
+        let rtt = seen.mean.unwrap_or(seen.newest).max(1.0);
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.sums.flows += f64::from(u8::from(self.before.is_none()));
+        log.sums.share += share - self.counted.0;
+        log.sums.rtt += rtt - self.counted.1;
+        self.counted = (share, rtt);
+        let all = facts.state(&log.sums, share, packets);
+        let now = Decision {
+            all,
+            seen: features,
+            label,
+            tried,
+        };
+        if let Some(before) = self.before.replace(now) {
+            // Drawn, not counted: flows that decide in turn are all seen.
+            if self.rng.below(*every) == 0 {
+                let (flows, load) = (facts.flows(&log.sums), facts.load(&log.sums));
+                let discount = libm::pow(GAMMA, seen.elapsed.max(1.0));
+                let lost = if seen.mean.is_none() { 1.0 } else { seen.nacks };
+                // A reward counts for as long as it lasts.
+                let reward = (1.0 - discount) * reward(rtt, share * flows, load, lost) / UNIT;
+                log.kept.push(Transition {
+                    agent: self.agent,
+                    tried: before.tried,
+                    label: before.label,
+                    all: before.all,
+                    seen: before.seen,
+                    action: before.tried.clamp(-1.0, 1.0),
+                    reward: reward as f32,
+                    discount: discount as f32,
+                    next_all: all,
+                    next_seen: features,
+                });
+            }
+        }
+        drop(log);
+        let said = says(tried.clamp(-1.0, 1.0));
+        manner.law.decide(&mut self.state, &seen, said, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Shape;
+
+    #[test]
+    fn rewards_by_hand() {
+        assert_eq!(reward(1.0, 1.0, 1.0, 0.0), 0.0);
+        // 5 for a doubling, 2 of 0.1 lost, 10 of the line unused: nothing of it is common but the last.
+        assert!((reward(2.0, 1.0, 0.9, 0.1) + (5.0 + 10.0 + 10.0) / 20.0).abs() < 1e-9);
+        assert!((reward(1.0, libm::exp(0.1), 1.0, 0.0) + 0.2 / 20.0).abs() < 1e-9);
+        assert_eq!(reward(1e9, 1e9, 0.0, 1.0), -3.0);
+    }
+
+    /// Flows that practise under the law alone go the way of flows of the scheme: what they see is what the law rests at.
+    #[test]
+    fn flows_practise_as_the_scheme_runs() {
+        let model = paceline_congestion::learned::shipped::find("decc-law").unwrap();
+        let law = *model.law().unwrap();
+        let manner = Manner {
+            law,
+            who: Who::Law,
+            residual: None,
+            noise: 0.0,
+            kept: 100_000,
+        };
+        let episode = Episode {
+            network: Network::plain(Shape::Star(4)),
+            seed: 3,
+            latency: Span::ZERO,
+        };
+        let met = practise(&episode, &manner).unwrap();
+        assert!(met.len() > 500, "{}", met.len());
+        // In the end each has about a quarter of the line, and the label is what moves it: little.
+        let last = &met[met.len() - 4..];
+        for one in last {
+            assert!(one.next_all[0].abs() < 0.15, "{one:?}");
+            assert!(one.label.abs() < 0.4 && one.reward > -0.2, "{one:?}");
+            assert_eq!((one.tried, one.action), (0.0, 0.0));
+        }
+        assert_eq!(practise(&episode, &manner).unwrap(), met);
+        let few = practise(&episode, &Manner { kept: 50, ..manner }).unwrap();
+        assert!(few.len() >= 25 && few.len() <= 200, "{}", few.len());
+    }
+}

@@ -1,0 +1,199 @@
+//! DECC's network: networks that are drawn teach, those of the law's trials choose, others judge.
+
+use std::sync::Arc;
+
+use paceline_congestion::decc::features::NAMES;
+use paceline_congestion::decc::law::Law;
+use paceline_congestion::learned::card::LAW;
+use paceline_congestion::learned::forest::{Claim, Feature, Forest, Scale, Trend};
+use paceline_congestion::learned::layers::Policy as Decides;
+use paceline_congestion::learned::{Kind, Model};
+use paceline_forest::distill::{Met, Policy, Stage};
+use paceline_kernel::Span;
+use paceline_kernel::rng::{Purpose, Rng};
+use paceline_lab::run::side_by_side;
+
+use super::judge::score;
+use super::{Episodes, Judged, Options, Score, Subject};
+use crate::Error;
+use crate::decc::{EVALUATION, Episode, Manner, Transition, Who, episodes, practise_all};
+use crate::policy;
+use crate::search::{Measured, Network, Shape, Trials, decc_of};
+
+pub(super) const SUBJECT: Subject = Subject {
+    kind: Kind::Decc,
+    teach,
+    features,
+    claims,
+    sources: |options| policy::data(0, &["drawn"], options.seed).sources,
+    world,
+    judge,
+};
+
+fn teach(teacher: &Arc<Model>) -> Policy {
+    let teacher = Arc::clone(teacher);
+    Arc::new(move |seen| teacher.decides().map_or(0.0, |policy| policy.decide(seen)))
+}
+
+/// Bits behind the point of a feature. All are from -1 to 1, or a little beyond.
+const BITS: u8 = 14;
+
+fn features() -> Vec<Feature> {
+    let feature = |name: &&str| Feature {
+        name: (*name).into(),
+        scale: Scale::Fixed(BITS),
+        trend: name.starts_with("queue, ").then_some(Trend::Falling),
+    };
+    NAMES.iter().map(feature).collect()
+}
+
+fn claims() -> Vec<Claim> {
+    let within = |name: &str, range: [f32; 2]| (name.to_string(), range);
+    vec![
+        Claim {
+            what: "the action is one".into(),
+            within: Vec::new(),
+            output: [-1.0, 1.0],
+        },
+        Claim {
+            what: "no stall: without a queue or a loss the rate rises".into(),
+            within: vec![
+                within("queue, mean", [0.0, 0.0]),
+                within("queue, newest", [0.0, 0.0]),
+                within("queue before", [0.0, 0.0]),
+                within("loss", [0.0, 0.0]),
+                within("silence", [0.0, 0.0]),
+            ],
+            output: [0.0001, 1.0],
+        },
+    ]
+}
+
+/// A function as what senders share.
+struct Function(Policy);
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Function")
+    }
+}
+
+impl Decides for Function {
+    fn decide(&self, features: &[f32]) -> f32 {
+        (self.0)(features)
+    }
+}
+
+/// Decisions of a network that are learned from, about; and flows of one with `--quick`.
+const ROWS: usize = 4000;
+const FEW: u32 = 64;
+/// The stream from which networks are drawn, from this on.
+const STREAMS: u64 = 5 << 20;
+
+fn law_of(teacher: &Model) -> Result<Law, Error> {
+    let law = teacher.law().copied();
+    law.ok_or_else(|| Error::Options(format!("`{}` has no rate law", teacher.card().name)))
+}
+
+/// Networks that are drawn anew for each round teach. Those of the law's trials choose: what decisions were worth there is
+/// their mean reward, each network counting alike.
+fn world(teacher: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
+    let (law, options) = (law_of(teacher)?, options.clone());
+    let (networks, most) = if options.quick { (2, FEW) } else { (0, 8192) };
+    let trials = Trials::networks_of(networks);
+    Ok(Box::new(move |stage: Stage, policy: &Policy| {
+        let manner = |noise| Manner {
+            law,
+            who: Who::Instead(Arc::new(Function(Arc::clone(policy)))),
+            residual: None,
+            noise,
+            kept: ROWS,
+        };
+        let met = match stage {
+            Stage::Learning(round) => {
+                let mut rng = Rng::stream(options.seed, Purpose::Training, STREAMS + round as u64);
+                let mut all = Vec::new();
+                for _ in 0..2 {
+                    let drawn = episodes(&mut rng, most);
+                    all.extend(practise_all(&drawn, &manner(0.03), options.threads)?);
+                }
+                all
+            }
+            Stage::Choosing(_) => {
+                let own = |(network, seed): &(Network, u64)| Episode {
+                    network: network.clone(),
+                    seed: *seed,
+                    latency: Span::ZERO,
+                };
+                let fixed: Vec<Episode> = trials.iter().map(own).collect();
+                practise_all(&fixed, &manner(0.0), options.threads)?
+            }
+        };
+        let worth = |one: &Vec<Transition>| {
+            let sum: f64 = one.iter().map(Transition::worth).sum();
+            sum / one.len().max(1) as f64
+        };
+        Ok(Met {
+            worth: met.iter().map(worth).sum::<f64>() / met.len().max(1) as f64,
+            features: met.iter().flatten().flat_map(|one| one.seen).collect(),
+        })
+    }))
+}
+
+/// What judges: flows to one host at 400 Gbit/s.
+const FLOWS: [u32; 4] = [2, 32, 256, 2048];
+
+type Quantity = (&'static str, &'static str, fn(&Measured) -> f64);
+const QUANTITIES: [Quantity; 4] = [
+    ("cost", "", Measured::cost),
+    ("goodput", "%", |run| 100.0 * run.goodput),
+    ("p99 of one-way latency", "us", |run| run.p99_us),
+    ("Jain's index", "", |run| run.jain),
+];
+
+/// Both decide as the scheme has them decide.
+fn judge(
+    teacher: &Arc<Model>,
+    (_, forest): ([&Policy; 2], &Forest),
+    options: &Options,
+) -> Result<Vec<Judged>, Error> {
+    let mut parts = forest.parts().clone();
+    let law = serde_json::to_value(law_of(teacher)?.values());
+    let unfit = |error: &dyn std::fmt::Display| Error::Options(error.to_string());
+    parts
+        .about
+        .insert(LAW.into(), law.map_err(|error| unfit(&error))?);
+    let forest = Forest::new(parts).map_err(|error| unfit(&error))?;
+    let forest = Arc::new(Model::of_forest(forest).map_err(|error| unfit(&error))?);
+    let models = [teacher, &forest];
+    let seeds = options.judging.max(2);
+    let flows = if options.quick { &FLOWS[..2] } else { &FLOWS };
+    let runs: Vec<(u32, usize, u64)> = flows
+        .iter()
+        .rev()
+        .flat_map(|&flows| (0..2).flat_map(move |who| (0..seeds).map(move |seed| (flows, who, seed))))
+        .collect();
+    let each = side_by_side(runs.len(), options.threads, &|place| {
+        let (flows, who, seed) = runs[place];
+        let network = Network::plain(Shape::LeafSpine(flows));
+        let input = network.resolve(EVALUATION + 1 + seed)?;
+        Measured::of(&network, &input, decc_of(Arc::clone(models[who])))
+    });
+    let each = each.into_iter().collect::<Result<Vec<Measured>, Error>>()?;
+    let mut judged = Vec::new();
+    for (flows, measured) in flows.iter().rev().zip(each.chunks_exact(2 * seeds as usize)) {
+        let (of_teacher, of_forest) = measured.split_at(seeds as usize);
+        let one = |&(what, unit, of): &Quantity| {
+            let of_teacher = of_teacher.iter().map(of).collect();
+            score((what, unit), of_teacher, of_forest.iter().map(of).collect())
+        };
+        let scores: Option<Vec<Score>> = QUANTITIES.iter().map(one).collect();
+        let scores = scores.ok_or_else(|| Error::Options("a run that judges measured nothing".into()))?;
+        judged.push(Judged {
+            scenario: format!("{flows} flows to one host"),
+            scores,
+        });
+    }
+    judged.reverse();
+    Ok(judged)
+}
