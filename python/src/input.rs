@@ -52,7 +52,7 @@ pub(crate) fn path(value: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
     value.extract().map_err(|_| {
         let kind = value.get_type().name().map(|name| name.to_string());
         Failure::argument(format!(
-            "expected a path, the name of a scenario that ships, or a dict, found a value of type `{}`",
+            "expected a path, the name of a built-in scenario, or a dict, found a value of type `{}`",
             kind.unwrap_or_default()
         ))
         .exception(value.py())

@@ -80,7 +80,7 @@ def test_a_dict_that_is_wrong() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ({"scenario": 7}, "expected a path, the name of a scenario that ships, or a dict, found a value of type `int`"),
+        ({"scenario": 7}, "expected a path, the name of a built-in scenario, or a dict, found a value of type `int`"),
         ({"scenario": TINY, "duration": "long"}, "duration: "),
         ({"scenario": TINY, "fidelity": "real"}, "fidelity: unknown fidelity `real`"),
     ],

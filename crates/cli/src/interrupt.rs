@@ -28,7 +28,7 @@ pub(crate) fn listen() {
 
 fn end() -> ! {
     if abandon() {
-        say!("\ninterrupted: what was being written is not kept");
+        say!("\ninterrupted while writing: the run is discarded");
     }
     std::process::exit(130)
 }
@@ -58,7 +58,7 @@ pub(crate) fn keep() -> Kept {
 
 /// From here on what runs is written as soon as it is over, and nothing else is to be kept.
 pub(crate) fn keep_in_files() -> Kept {
-    *kept() = Some("what is finished is kept, and the same command goes on from there");
+    *kept() = Some("finished runs are kept; repeat the command to resume");
     Kept(())
 }
 

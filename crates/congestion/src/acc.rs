@@ -137,7 +137,7 @@ impl Definition for Params {
         if !network.marks {
             return vec![Unfit::Refused {
                 setting: Setting::Marks,
-                why: "ACC tells congested flows by their marks, and no switch marks",
+                why: "ACC detects congestion by marks, and no switch marks packets",
                 instead: "leave out `network.ecn.curves`, or list a curve for each rate",
             }];
         }

@@ -2,7 +2,7 @@
 //!
 //! # What it does
 //! Switches mark packets as queues grow; the receiver tells the sender with congestion notification
-//! packets (CNPs). The sender cuts its rate by half of α, an estimate of how often it is told, and
+//! packets (CNPs). The sender cuts its rate by half of α, an estimate of the notification rate, and
 //! recovers in three phases: fast recovery half-way back to the rate before the cut, additive
 //! increase, hyper increase. Two flavours: `paper`, the published algorithm, and `nic`, as NICs and
 //! the public code of HPCC have it, where timers look for CNPs.
@@ -33,7 +33,7 @@
 //!
 //! With ternary detection (`tcd`, flavour `paper`), at a CNP that says undetermined:
 //! ```text
-//! Rt = R;  T = B = 0, timers begin anew                                                (5)
+//! Rt = R;  T = B = 0, timers restart                                                   (5)
 //! ```
 //! and with `aggressive`, in (1), `R = R (1 - cut-factor max(alpha, alpha-floor)/2)`, and g is `g-factor` g.
 //!
@@ -273,8 +273,8 @@ impl Definition for Params {
         ],
         title: "DCQCN",
         paper: crate::papers::DCQCN.citation,
-        summary: "ECN marks come back as notification packets; the sender cuts its rate and\n\
-                  recovers half-way, then by steps.",
+        summary: "ECN marks return as notification packets; the sender cuts its rate, then\n\
+                  recovers half of the cut and increases in steps.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("dcqcn.rs"),
@@ -348,8 +348,8 @@ impl Definition for Params {
             return Vec::new();
         }
         vec![Unfit::Doubtful(
-            "`cc.dcqcn.tcd` acts on undetermined marks, and no port makes any: they come with \
-             `network.detection.kind = \"tcd\"`",
+            "`cc.dcqcn.tcd` reacts to undetermined marks, and no port sets any; set `network.detection.kind = \
+             \"tcd\"`",
         )]
     }
 

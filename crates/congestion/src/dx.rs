@@ -62,7 +62,7 @@ impl Definition for Params {
         aliases: &[],
         title: "DX",
         paper: crate::papers::DX.citation,
-        summary: "Takes out of the window what stands in the queue, once per round trip.",
+        summary: "Reduces the window by the queueing delay, once per round trip.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("dx.rs"),

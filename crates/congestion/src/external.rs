@@ -110,7 +110,7 @@ impl Definition for Params {
         aliases: &[],
         title: "Decided outside",
         paper: "-",
-        summary: "Measures, asks those outside the run, and sends as it is told: for training.",
+        summary: "Lets an external agent set rates and windows, for reinforcement learning.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("external.rs"),

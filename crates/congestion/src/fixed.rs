@@ -39,7 +39,7 @@ impl Definition for Params {
         aliases: &[],
         title: "Fixed rate",
         paper: "-",
-        summary: "Sends at a given rate, whatever happens.",
+        summary: "Sends at a constant rate and ignores congestion.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("fixed.rs"),

@@ -94,7 +94,7 @@ impl Definition for Params {
         aliases: &[],
         title: "HPCC",
         paper: crate::papers::HPCC.citation,
-        summary: "Telemetry from every hop tells how loaded the path's busiest link is;\n\
+        summary: "Telemetry from each hop gives the load of the busiest link;\n\
                   one multiplication brings it to the target utilisation.",
         default_window: WindowMode::Variable,
         params: Self::docs,

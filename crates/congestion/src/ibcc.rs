@@ -60,8 +60,8 @@ use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchPart};
 pub mod omnet;
 
 /// What a network is that it is not made for.
-const CREDITS: &str = "IBCC is made for networks under credits (`network.flow-control = \"credits\"`), whose buffers its \
-                       switches' threshold is a share of";
+const CREDITS: &str = "IBCC is designed for credit-based networks (`network.flow-control = \"credits\"`), because \
+ its switches' threshold is a share of their input buffers";
 /// What the timer counts in.
 const TICK: Span = Span::from_ps(1_024_000);
 const TIMER: TimerSlot = TimerSlot(0);
@@ -142,7 +142,7 @@ impl Definition for Params {
         if !self.fecn && !network.marks {
             unfit.push(Unfit::Refused {
                 setting: Setting::Marks,
-                why: "IBCC goes by marks, and no switch marks",
+                why: "IBCC reacts to marks, and no switch marks packets",
                 instead: "leave out `network.ecn.curves`, or `fecn`",
             });
         }

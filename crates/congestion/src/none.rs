@@ -35,7 +35,7 @@ impl Definition for Params {
         aliases: &[],
         title: "No congestion control",
         paper: "-",
-        summary: "Sends at line rate, whatever happens.",
+        summary: "Sends at line rate and ignores congestion.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("none.rs"),

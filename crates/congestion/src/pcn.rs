@@ -120,7 +120,7 @@ impl Definition for Params {
         }
         if !network.pauses {
             return vec![Unfit::Doubtful(
-                "PCN is made for networks with pauses; without PFC its marks are those of plain ECN",
+                "PCN is designed for networks with PFC; without pauses, its marks are plain ECN",
             )];
         }
         Vec::new()

@@ -95,7 +95,7 @@ impl Definition for Params {
         }],
         title: "PowerTCP",
         paper: crate::papers::POWERTCP.citation,
-        summary: "Divides the window by the busiest link's power: what comes to it times what it holds.",
+        summary: "Divides the window by the power of the busiest link: arrival rate times queued data.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("powertcp.rs"),

@@ -77,7 +77,7 @@ impl Definition for Params {
         aliases: &[],
         title: "RRCC",
         paper: crate::papers::TCD_THESIS.citation,
-        summary: "The receiver tells congested flows the rate at which they arrive, and senders go a little\n\
+        summary: "The receiver reports the arrival rate to congested flows, and their senders go slightly\n\
                   below it at once.",
         default_window: WindowMode::Off,
         params: Self::docs,
@@ -100,8 +100,8 @@ impl Definition for Params {
         }
         if !network.credits {
             unfit.push(Unfit::Doubtful(
-                "RRCC is made for networks under credits (`network.flow-control = \"credits\"`), whose buffers its \
-                 switches' threshold is a share of",
+                "RRCC is designed for credit-based networks (`network.flow-control = \"credits\"`), because its \
+                 switches' threshold is a share of their input buffers",
             ));
         }
         unfit

@@ -202,8 +202,8 @@ impl Definition for Params {
             return Vec::new();
         }
         vec![Unfit::Doubtful(
-            "`cc.timely.tcd` acts on undetermined marks, and no port makes any: they come with \
-             `network.detection.kind = \"tcd\"`",
+            "`cc.timely.tcd` reacts to undetermined marks, and no port sets any; set `network.detection.kind = \
+             \"tcd\"`",
         )]
     }
 

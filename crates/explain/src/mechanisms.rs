@@ -20,10 +20,10 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "pfc",
         also: &["flow-control", "headroom"],
-        about: "Priority flow control (IEEE 802.1Qbb). A switch counts the bytes of each ingress port and \
-                class. Above a threshold it sends the port's neighbour a pause frame, below another one a \
-                resume frame; the headroom takes what is still on its way. Switch it off with \
-                network.flow-control = \"none\".",
+        about: "Priority flow control (IEEE 802.1Qbb). A switch counts the bytes of each ingress port and class. \
+                Above a threshold it sends its neighbour a pause frame, and below a lower one a resume frame. \
+                The headroom holds packets that were already on their way. network.flow-control = \"none\" \
+                disables PFC.",
         example: "paceline run incast-16 --set network.flow-control=none",
         keys: &[
             (
@@ -35,16 +35,18 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "credits",
-        also: &["cbfc", "infiniband", "virtual-lanes", "ibcc", "rrcc"],
-        about: "Credit-based flow control (InfiniBand). A port sends a packet only if the other end of its link has told it \
-                of room for that, lane by lane, in flow-control packets: so nothing is lost, and nobody is paused. Switches \
-                buffer packets where they come in. A port with packets and no credits is no congested port: what it waits \
-                for is further on, and flows that do not go there wait with it. network.ib-omnet.control says what hosts do \
-                about marks: `ibcc` is InfiniBand's congestion control, an index that notifications raise and a timer \
-                lowers, `rrcc` rates that receivers tell their senders. In fidelity `ib-omnet` all is as in the published \
-                model of RRCC's author.",
-        example: "paceline run infiniband-demo --set network.ib-omnet.control=rrcc",
+        also: &["cbfc", "infiniband", "virtual-lanes"],
+        about: "Credit-based flow control (InfiniBand, CBFC). A port sends a packet only if it has credits for \
+                it. The other end of the link sends credits per lane, in flow-control packets. Nothing is lost, \
+                and no port is paused. Switches queue packets at their inputs. A port without credits is not \
+                congested itself: the congested port is further downstream, and packets to other destinations \
+                wait behind. network.flow-control = \"credits\" selects it. In fidelity `ib-omnet`, the network \
+                is the published model of RRCC's author, and network.ib-omnet.control selects how hosts react to \
+                marks: `ibcc` is InfiniBand's congestion control, with rates from a table; with `rrcc`, \
+                receivers send rates to their senders.",
+        example: "paceline run infiniband-osu --set network.credit.binding=cbfc",
         keys: &[
+            ("network.credit", &[]),
             ("network.ib-omnet", &[]),
             ("network.ib-omnet.ibcc", &[]),
             ("network.ib-omnet.rrcc", &[]),
@@ -53,19 +55,19 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "ecn",
         also: &["red", "marking"],
-        about: "Explicit congestion notification. A switch marks a data packet as it leaves, with a \
-                probability that rises from 0 at kmin to pmax at kmax bytes in the queue, and is 1 above. A \
-                step (kmin = kmax, pmax = 1) is what DCTCP wants. The defaults depend on the scheme; \
-                [network.ecn] replaces them.",
+        about: "Explicit congestion notification. A switch marks data packets when they leave. The marking \
+                probability is 0 up to kmin bytes in the queue, rises to pmax at kmax, and is 1 above. DCTCP \
+                uses a step (kmin = kmax, pmax = 1). Defaults depend on the scheme; [network.ecn] overrides \
+                them.",
         example: "paceline run incast-16 --scheme dcqcn --set network.ecn.pmax=0.5",
         keys: &[("network.ecn", &[])],
     },
     Mechanism {
         name: "int",
         also: &["telemetry"],
-        about: "In-band network telemetry. Every switch port writes into data packets when they leave: the \
-                time, the bytes it has sent, the bytes it still holds. The receiver sends it all back in \
-                acknowledgements. There is INT in runs with a scheme that reads it.",
+        about: "In-band network telemetry. Each switch port adds a record to departing data packets: the time, \
+                the bytes sent, and the queue length. The receiver returns all records in acknowledgements. Runs \
+                have INT if a scheme uses it.",
         example: "paceline run incast-16 --scheme hpcc --set network.int-header=30B",
         keys: &[(
             "network",
@@ -83,11 +85,11 @@ const MECHANISMS: &[Mechanism] = &[
             "selective-repeat",
             "sack",
         ],
-        about: "How NICs repair losses, whatever the scheme. Go-back-N: a receiver takes packets in order \
-                only; one that sees a gap sends a NACK, and the sender goes back to it. IRN (selective \
-                repeat): the receiver keeps what comes out of order and names it; the sender sends again \
-                only what is missing, with at most a bandwidth-delay product in flight. A timeout repairs \
-                losses that leave no gap to see: the last packets of a flow.",
+        about: "How NICs recover from losses, for all schemes. Go-back-N: the receiver accepts packets in order \
+                only. After a gap it sends a NACK, and the sender retransmits from there. IRN (selective \
+                repeat): the receiver keeps out-of-order packets and reports them. The sender retransmits only \
+                the missing ones, with at most a bandwidth-delay product in flight. A timeout recovers losses \
+                without a gap, such as the last packets of a flow.",
         example: "paceline run incast-16 --set network.recovery=irn",
         keys: &[
             (
@@ -101,9 +103,9 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "drops",
         also: &["drop", "lossy", "lossless", "trimming", "trim"],
-        about: "What happens to packets of classes that are not under flow control when there is no room for \
-                them: they are dropped, or trimmed: the payload is cut off, and the headers go on to the \
-                receiver in class 0, so that it asks for the packet at once.",
+        about: "Packets of lossy classes that do not fit in the buffer. They are dropped or trimmed. Trimming \
+                cuts the payload and forwards the headers to the receiver in class 0, so that it requests the \
+                packet at once.",
         example: "paceline run incast-16 --set network.flow-control=none --set network.buffer=1MB",
         keys: &[
             ("network", &["flow-control", "lossless", "buffer"]),
@@ -113,10 +115,10 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "ecmp",
         also: &["flowlet", "spray", "adaptive"],
-        about: "Which of several equally short ways a packet takes. ECMP: a flow's own, by a hash with a \
-                seed per switch. Flowlets: a flow may change after a pause. Spraying: every packet at \
-                random. Adaptive: the port that is soonest empty. What reorders packets wants a NIC \
-                that bears it: network.recovery = \"irn\".",
+        about: "How switches select among equal-cost paths. ECMP: by a hash of the flow, with a seed per switch. \
+                Flowlets: a flow may change its path after a gap. Spraying: each packet at random. Adaptive: the \
+                least loaded port. Spraying and adaptive routing per packet reorder packets, and need \
+                network.recovery = \"irn\".",
         example: "paceline run load-balancing --set network.load-balancing=spray",
         keys: &[
             ("network", &["load-balancing"]),
@@ -127,20 +129,19 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "switch-assistance",
         also: &["assist", "src", "pru", "sm"],
-        about: "What switches do for schemes beside marks and telemetry: Bolt's answers to senders (SRC) and \
-                its tokens for capacity that is about to be free (PRU) or is (SM), QCN's congestion point, \
-                answers to those who are decided for outside (feedback: switch-ack). \
-                There is as much of it as the schemes of a run ask for; their blocks in [cc] have its \
-                parameters.",
+        about: "Support of schemes by switches, other than marks and telemetry: Bolt's replies to senders (SRC) \
+                and its tokens for capacity that is or will be free (SM, PRU), QCN's congestion point, and \
+                replies to external agents (feedback: switch-ack). Switches provide what the schemes of a run \
+                need. The parameters are in the schemes' tables in [cc].",
         example: "paceline run incast-16 --scheme bolt --set cc.bolt.src=false",
         keys: &[("network", &["assist", "assist-ports"])],
     },
     Mechanism {
         name: "endpoint-delay",
         also: &["host-delay"],
-        about: "What the receiver's host adds to a round trip: packets wait for an engine that takes each for \
-                so long, then a delay, perhaps with jitter. ACKs tell the sender how long it was; Swift has a \
-                window of its own for it.",
+        about: "Delay of the receiving host. Packets wait for an engine with a service time per packet, then for \
+                a delay, optionally with jitter. ACKs report this delay to the sender. Swift has a separate \
+                window for it.",
         example: "paceline run incast-16 --scheme swift --set network.endpoint.delay=5us",
         keys: &[("network.endpoint", &[])],
     },
@@ -154,11 +155,12 @@ const MECHANISMS: &[Mechanism] = &[
             "drr",
             "sfq",
         ],
-        about: "Which of a NIC's queue pairs goes next, of those that pauses, windows and pacing let go. Round robin: in turn, \
-                a packet each, so who sends small packets gets less of the port. Quantum: in turn, each for so many bytes (deficit \
-                round robin), as NICs do that fetch several packets of one queue pair at once: others wait longer, and \
-                switches see bursts. Max-min: the one that has had the least of the port (start-time fair queueing): all get the \
-                same bytes, and who asks for less gets what it asks for, without waiting for a round of the others.",
+        about: "How a NIC selects the next queue pair among those that may send. Round robin: one packet each, \
+                so queue pairs with small packets get less of the port. Quantum: a number of bytes each (deficit \
+                round robin), like NICs that fetch several packets of a queue pair at once; others wait longer, \
+                and switches see bursts. Max-min: the queue pair with the smallest share so far (start-time fair \
+                queueing). All get the same number of bytes, and queue pairs with less demand get all they ask \
+                for, without waiting for a round of the others.",
         example: "paceline run all-to-all-broadcast-4 --set network.qp-scheduling=quantum",
         keys: &[("network", &["qp-scheduling", "qp-quantum"])],
     },
@@ -173,12 +175,11 @@ const MECHANISMS: &[Mechanism] = &[
             "exact",
             "quirks",
         ],
-        about: "Whose behaviour a run has. `exact`: time in picoseconds, headers and thresholds as written. \
-                `ns3-hpcc`: HPCC's ns-3 simulator quirk by quirk, so that published numbers can be \
-                reproduced; a config.txt runs so unless told otherwise. `bolt-ns3` and \
-                `tcd-ns3`: the simulators of the authors of Bolt and of TCD in the same way. `ib-omnet`: RRCC's author's model \
-                of InfiniBand (see `credits`). The scenario.toml in a run's folder \
-                names every quirk as a switch of [quirks].",
+        about: "How exactly a run follows a reference simulator. `exact`: time in picoseconds, headers and \
+                thresholds as written. `ns3-hpcc`: bug-for-bug like HPCC's ns-3 simulator, to reproduce \
+                published numbers; the default for a config.txt. `bolt-ns3` and `tcd-ns3`: the same for the \
+                simulators of Bolt's and TCD's authors. `ib-omnet`: the InfiniBand model of RRCC's author (see \
+                `credits`). The scenario.toml in the folder of a run lists all quirks as switches in [quirks].",
         example: "paceline run incast-16 --fidelity ns3-hpcc",
         keys: &[
             (

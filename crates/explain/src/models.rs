@@ -268,5 +268,5 @@ pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
     }
     let row = |model: &Arc<Model>| vec![format!("  {}", model.card().name), about(model)];
     let rows: Vec<Vec<String>> = shipped.iter().map(row).collect();
-    format!("\nModels that ship:\n{}", layout::columns(&rows, width))
+    format!("\nBuilt-in models:\n{}", layout::columns(&rows, width))
 }

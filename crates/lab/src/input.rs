@@ -23,9 +23,10 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
     let is_known = resolved.decisions.is_some() || overrides.decided_outside;
     if asks && !is_known && recorded.decisions.is_some_and(|decisions| decisions.made > 0) {
         return Err(Problem::new(format!(
-            "`{input}` is of a run in which flows were decided for outside, and it does not have what was decided"
+            "`{input}` is from a run with external decisions, and the recorded decisions are missing"
         ))
-        .help("run the one who decides again, and save that run: its folder has a decisions.csv, which its scenario names")
+        .help("run the agent again and save that run: its folder then has decisions.csv, and its scenario refers to \
+         it")
         .into());
     }
     if !recorded.warnings.is_empty() {

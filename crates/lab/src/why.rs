@@ -349,7 +349,7 @@ fn meaning(stage: Stage, part: &str) -> &'static str {
         }
         (Stage::Sender, CREDIT) => "was the sender waiting for credit, when it would have sent",
         (Stage::Sender, "nic") => "was the sender waiting for its NIC, busy with other packets",
-        (Stage::Sender, "recovery") => "was the sender waiting for acknowledgements that did not come",
+        (Stage::Sender, "recovery") => "was the sender waiting for missing acknowledgements",
         (Stage::Sender, "unreachable") => "was the sender without a path",
         (Stage::Data, "serialisation") => "was its last packet being put on links",
         (Stage::Data, "propagation") => "was its last packet on cables",

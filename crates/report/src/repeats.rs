@@ -288,7 +288,7 @@ fn story(all: &Repeats) -> String {
         );
     }
     if fixed > 0 {
-        text.push_str(" Where the seed changes nothing, one run stands for all.");
+        text.push_str(" Where the seed changes nothing, one run represents all.");
     }
     let key = "fct_slowdown.mean";
     let metric = METRICS.iter().find(|metric| metric.key == key);

@@ -49,7 +49,11 @@ pub(super) fn criteria(panel: &Panel) -> Vec<String> {
         }
     }
     let text = |(criterion, verdicts): (Criterion, Vec<Option<bool>>)| match criterion.kind() {
-        Evidence::Shown => format!("{} beside what others have: {}", criterion.text(), verdicts.len()),
+        Evidence::Shown => format!(
+            "{} next to reference values: {}",
+            criterion.text(),
+            verdicts.len()
+        ),
         _ => format!("{}: {}", criterion.text(), Count::of(verdicts).text()),
     };
     kinds.into_iter().map(text).collect()

@@ -30,13 +30,13 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
               completion times. The thesis's scheme counts one sample per round trip of a flow, on which it acts.",
     notes: &[
         TIMELY_NOTE,
-        "HPCC's rate: the last digits hang on the order of simultaneous events, which no simulator gets from \
+        "HPCC's rate: the last digits depend on the order of simultaneous events, which no simulator gets from \
          nature. Shuffled, ours is 16.31 to 16.79 Gbit/s.",
         "The order of the 99th percentiles is judged as the thesis measured: its own scheme and TIMELY by the samples on \
          which they decide, the others by every acknowledgement.",
         "The thesis's scheme starts at 10 Gbit/s, which flatters its largest round trip, and so does TIMELY in its row, \
          against its text; HPCC and DCTCP start at the link's 100 and have no other first rate. Ours from 100 Gbit/s \
-         stands beside.",
+         is listed as well.",
     ],
     choices: &[
         thesis::ON_POLICY,

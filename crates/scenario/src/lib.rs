@@ -259,7 +259,7 @@ fn shipped(name: &str) -> Result<&'static builtin::Shipped, Problem> {
     let names = || builtin::scenarios().iter().map(|shipped| shipped.name);
     let found = builtin::scenarios().iter().find(|shipped| shipped.name == name);
     found.ok_or_else(|| {
-        let problem = Problem::new(format!("`{name}` is neither a file nor a scenario that ships"));
+        let problem = Problem::new(format!("`{name}` is neither a file nor a built-in scenario"));
         problem.help(format!(
             "{} `paceline list scenarios` has all {}",
             diagnostics::among_many(name, names()),

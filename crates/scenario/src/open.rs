@@ -47,7 +47,7 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
         }
         if path.extension().is_some() || path.components().count() > 1 {
             return Err(Problem::new(format!("there is no file `{input}`"))
-                .help("`paceline list scenarios` names those that ship")
+                .help("`paceline list scenarios` lists the built-in ones")
                 .into());
         }
         let shipped = shipped(input)?;

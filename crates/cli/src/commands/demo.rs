@@ -89,10 +89,10 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
         let folder = args.out.display();
         say::text(&format!(
             "\n\
-             look at it     {folder}/report.html\n\
-             change it      paceline run {folder}/{again} --set {}\n\
-             another one    paceline compare permutation-k8 --schemes {}\n\
-             what is what   paceline explain {again}; paceline list scenarios\n",
+             open the report      {folder}/report.html\n\
+             change a parameter   paceline run {folder}/{again} --set {}\n\
+             try another network  paceline compare permutation-k8 --schemes {}\n\
+             look things up       paceline explain {again}; paceline list scenarios\n",
             change(&again),
             args.schemes.join(","),
         ));

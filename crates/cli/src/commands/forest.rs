@@ -66,7 +66,7 @@ fn read(path: &Path) -> Result<Forest, Failure> {
         let near =
             shipped::nearest(name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Err(Failure::arguments(format!(
-            "`{name}` is neither a file nor a forest that ships{near} ({})",
+            "`{name}` is neither a file nor a built-in forest{near} ({})",
             shipped_forests()
         )));
     }
@@ -80,7 +80,7 @@ fn shipped_forests() -> String {
         .iter()
         .map(|shipped| shipped.name)
         .filter(is_forest);
-    format!("forests that ship: {}", names.collect::<Vec<_>>().join(", "))
+    format!("built-in forests: {}", names.collect::<Vec<_>>().join(", "))
 }
 
 /// Writes the whole file or nothing; on standard output without one.

@@ -52,8 +52,8 @@ pub(super) fn list(args: &ListArgs) -> Ended {
         ),
         Listed::Scenarios => (
             built_in::scenarios(),
-            "paceline run NAME; paceline explain NAME prints the file, to start your own from. Times are of one core\n\
-             that makes 8 million packet-hops a second (paceline bench tells what yours makes)",
+            "`paceline run NAME` runs one, `paceline explain NAME` prints its file. Times are for one core with\n\
+             8 million packet-hops per second; `paceline bench` measures yours.",
         ),
         Listed::Topologies => (
             built_in::topologies(),
@@ -65,7 +65,7 @@ pub(super) fn list(args: &ListArgs) -> Ended {
         ),
         Listed::Reproductions => (
             reproductions(),
-            "paceline reproduce ID... (or all): runs what it needs, and puts ours beside",
+            "`paceline reproduce ID..` (or `all`) reruns them and compares the results",
         ),
         Listed::Models => (
             built_in::models(),

@@ -130,7 +130,7 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
     if args.folders.iter().any(is_sweep) {
         let [folder] = args.folders.as_slice() else {
             return Err(Failure::arguments(
-                "a sweep has figures of its own: expected one DIR (paceline merge puts shards together)",
+                "a sweep is plotted alone: expected one DIR (`paceline merge` merges shards)",
             ));
         };
         let data = SweepData::read(folder)?;

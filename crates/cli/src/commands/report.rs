@@ -108,7 +108,7 @@ fn report_repeats(args: &ReportArgs, folder: &Path, repeats: &Repeats) -> Ended 
 fn report_sweep(args: &ReportArgs) -> Ended {
     let [folder] = args.folders.as_slice() else {
         return Err(Failure::arguments(
-            "a sweep has a page of its own: expected one DIR (paceline merge puts shards together)",
+            "a sweep is reported alone: expected one DIR (`paceline merge` merges shards)",
         ));
     };
     let page = report::render_sweep(&SweepData::read(folder)?).map_err(Failure::run)?;

@@ -35,7 +35,7 @@ are listed too, with kind `choice`, the fields `case`, `tried` and `changed`.
 Repeat the command to resume an interrupted reproduction. Finished runs are reused if version and
 scenario are unchanged; training between runs and tables is repeated.
 
-Exit status: 0 done, whatever differs; 1 a run failed, or with --check a value differs; 2 arguments
+Exit status: 0 done, even with differences; 1 a run failed, or with --check a value differs; 2 arguments
 are wrong, 130 interrupted.";
 
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     show(&chosen, &runs, args, &folder)?;
     if !whole && !args.say.quiet {
         let all = plan(&chosen).iter().filter(|need| !need.flows_only).count();
-        say!("{finished} of {all} runs are finished: the same command goes on from here");
+        say!("{finished} of {all} runs are finished; repeat the command to resume");
     }
     if let Some(failure) = failure {
         return Err(failure);

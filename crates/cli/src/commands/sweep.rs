@@ -163,7 +163,7 @@ fn finish(job: &Job<'_>, ran: Ran, say: SayArgs) -> Ended {
     }
     if ran.left > 0 {
         say!(
-            "{} of {} runs are finished: the same command goes on from here",
+            "{} of {} runs are finished; repeat the command to resume",
             data.rows.len(),
             runs
         );
@@ -253,7 +253,7 @@ fn slurm(args: &SweepArgs, plan: &Plan, folder: &Path, tasks: usize) -> String {
          #SBATCH --job-name=paceline-{name}\n\
          #SBATCH --array=1-{tasks}\n\
          #SBATCH --cpus-per-task={cpus}\n\
-         # {runs} runs in {tasks} tasks. A task that is killed and submitted again goes on where it was.\n\
+         # {runs} runs in {tasks} tasks. A task that is killed and submitted again resumes.\n\
          set -eu\n\
          paceline sweep {words}{keep}{threads} --out {place} \\\n    \
          --shard \"$SLURM_ARRAY_TASK_ID/{tasks}\" --jobs \"${{SLURM_CPUS_PER_TASK:-1}}\" --quiet\n\

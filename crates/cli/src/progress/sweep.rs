@@ -93,7 +93,7 @@ impl Watch for SweepMeter {
             ),
         };
         if plan_changed {
-            text.push_str("; the folder held a part of this grid, whose runs are used");
+            text.push_str("; finished runs in the folder are reused");
         }
         self.show.line(&text);
     }

@@ -444,7 +444,7 @@ fn first_steps() {
         ("explain network.ecn.kminn", "did you mean `network.ecn.kmin`"),
         (
             "forest export adpg",
-            "`adpg` is a neural network, not a forest: forests that ship: adpg-tree-100",
+            "`adpg` is a neural network, not a forest: built-in forests: adpg-tree-100",
         ),
         ("forest export adpg-tree-10", "did you mean `adpg-tree-100`?"),
         ("reproduce zzz", "`paceline list reproductions` has all"),

@@ -306,7 +306,7 @@ fn seeds_that_matter_under_one_scheme() {
         "a",
     ];
     let told = said(path, &compare);
-    assert!(told.contains("hpcc: the seed changes nothing there"), "{told}");
+    assert!(told.contains("hpcc: the seed changes nothing"), "{told}");
     let all = json(&path.join("a/comparison.json"));
     let folders: Vec<&str> = all["runs"]
         .as_array()

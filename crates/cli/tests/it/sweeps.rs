@@ -297,7 +297,7 @@ fn an_interrupted_sweep_keeps_what_is_finished() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{error}");
     assert!(
-        error.contains("of 12 runs are finished: the same command goes on"),
+        error.contains("of 12 runs are finished; repeat the command to resume"),
         "{error}"
     );
     let table = fs::read_to_string(path.join("out/results.csv")).unwrap();

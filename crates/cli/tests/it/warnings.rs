@@ -31,7 +31,7 @@ eta = 0.9
 
 const TOLD: [(&str, &str); 2] = [
     ("unused-scheme", "[cc.hpcc] is not used: no flow runs under hpcc"),
-    ("credit-rate", "of which 2048 credits of 64B can be told"),
+    ("credit-rate", "credit counters hold at most 2048 credits of 64B"),
 ];
 
 /// The warnings about the input in a summary.

@@ -65,7 +65,7 @@ pub fn unknown(name: &str) -> String {
     let hint = nearest(name).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
     let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();
     format!(
-        "there is no model `{name}`{hint}; expected the path of a model file, or one that ships: {}",
+        "there is no model `{name}`{hint}; expected the path of a model file, or a built-in model: {}",
         names.join(", ")
     )
 }

@@ -37,8 +37,8 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
     let counted = lanes.binding.numbers() / 2;
     if counted < needed {
         return Err(format!(
-            "a packet of {largest} bytes takes {needed} credits of {}, and counters can tell {counted} at most: nothing \
-             could be sent",
+            "a packet of {largest} bytes takes {needed} credits of {}, and credit counters hold at most {counted}: \
+             nothing could be sent",
             lanes.unit
         ));
     }

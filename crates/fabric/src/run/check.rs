@@ -253,7 +253,7 @@ fn check_scheduling(spec: &RunSpec) -> Result<(), BuildError> {
         );
     }
     if spec.switch.flow_control == FlowControl::Credits {
-        return bad("under credits the queue pairs of a lane go in turn, a packet each".into());
+        return bad("under credits the queue pairs of a lane are served round robin".into());
     }
     match spec.nic.scheduling {
         Scheduling::Quantum(quantum) if quantum < spec.packet.largest() => bad(format!(
@@ -282,7 +282,7 @@ fn check_loss(spec: &RunSpec) -> Result<(), BuildError> {
     }
     if let Some(storm) = spec.storms.iter().find(|storm| !lossless(storm.class)) {
         return Err(BuildError::BadFlowControl(format!(
-            "a pause storm of class {}, which is lossy: nobody heeds a pause",
+            "a pause storm of class {}, which is lossy: pauses have no effect",
             storm.class
         )));
     }
@@ -358,7 +358,7 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
             return bad(format!("priority {} is not one of 1 to 7", storm.class));
         }
         if !matches!(spec.switch.flow_control, FlowControl::Pfc(_)) {
-            return bad("without PFC nobody heeds a pause".into());
+            return bad("without PFC a pause has no effect".into());
         }
     }
     let ends = |a: NodeId, b: NodeId| (a.min(b), a.max(b));

@@ -124,7 +124,7 @@ fn seeds_that_change_nothing() {
         (false, 2, &[1][..])
     );
     assert!(all.intervals.is_empty() && all.paired.is_empty());
-    assert!(all.told().iter().any(|text| text.contains("stands for all 3")));
+    assert!(all.told().iter().any(|text| text.contains("represents all 3")));
     // Equal digests alone are not enough: the flows have to be the same.
     same[1].1 = same[1].1.changed(|flows| flows[0].fct_ps = Some(1));
     assert!(Repeats::of(&parts(&same), &[1, 2, 3]).unwrap().intervals[0].seed_matters);

@@ -48,7 +48,7 @@ impl SeedWarning {
         let first = self.holds.first().filter(|_| self.varies);
         let varies = match first.and_then(|first| Some((&first.scheme, first.seeds.first()?))) {
             Some((scheme, seed)) => {
-                format!(" (The numbers are those of {scheme} with seed {seed}; the others' differ.)")
+                format!(" (The numbers are of {scheme} with seed {seed}; those of other runs differ.)")
             }
             None => String::new(),
         };
@@ -169,7 +169,7 @@ impl Repeats {
             });
         } else if !fixed.is_empty() {
             let text = format!(
-                "the seed changes nothing there, so one run stands for all {} and its numbers have no interval.",
+                "the seed changes nothing, so one run represents all {}, without intervals.",
                 self.asked
             );
             self.warnings.push(SeedWarning {
@@ -212,8 +212,8 @@ impl Repeats {
     pub fn seed_says_nothing(&self) -> Option<String> {
         (!self.seed_matters).then(|| {
             format!(
-                "The seed changes nothing in this scenario: one run of each scheme (seed {}) stands for all {}, and \
-                 there are no intervals. --shuffle-ties shows what hangs on the order of simultaneous events.",
+                "The seed changes nothing in this scenario: one run per scheme (seed {}) represents all {}, without \
+                 intervals. --shuffle-ties shows which results depend on the order of simultaneous events.",
                 self.seeds[0], self.asked
             )
         })

@@ -73,8 +73,7 @@ pub(super) fn warnings(
     if waiting > 0 {
         not_started -= waiting;
         found.add(WarningKind::NotStartedFlows, format!(
-            "{waiting} of {total} flows did not start: they wait for others that had not come so far when \
-             the run ended."
+            "{waiting} of {total} flows did not start: they wait for flows that were unfinished when the run ended."
         ));
     }
     if not_started > 0 {
@@ -161,8 +160,8 @@ fn unanswered(outcome: &Outcome) -> Option<String> {
     let unmade = asked.under_way + asked.flow_ended;
     (asked.started == 0 && unmade > 0).then(|| {
         format!(
-            "{unmade} flows asked what to do and nobody answered: under the scheme `external` flows are decided for \
-             outside the run (an environment for learning does so), and keep their first rate here."
+            "{unmade} flows requested decisions and got none: the scheme `external` needs an agent, such as a \
+             learning environment; without one, flows keep their initial rate."
         )
     })
 }
@@ -173,8 +172,8 @@ fn one_sided_ties(outcome: &Outcome) -> Option<String> {
     let drops = outcome.counters.buffer_drops;
     let tied = outcome.ties.drops;
     Some(format!(
-        "The order of simultaneous arrivals decided who lost: {tied} of {drops} packets were dropped at instants at which \
-         others arrived for the same port. At {} those from node {} were dropped {} times of {}, those from node {} {} \
+        "The order of simultaneous arrivals decided which packets were dropped: {tied} of {drops} were dropped at \
+         instants with other arrivals for the same port. At {} those from node {} were dropped {} times of {}, those from node {} {} \
          times of {}. `--shuffle-ties 1` shows what depends on that order. With `ties = \"drawn\"`, the default of lossy \
          classes in fidelity `exact`, the seed draws it.",
         port_name(&loser.egress),
@@ -194,8 +193,7 @@ fn not_conserved(input: &Resolved, outcome: &Outcome) -> Option<String> {
     let mut schemes = input.run.schemes.iter().map(|scheme| &scheme.config);
     let scheme = schemes.find(|scheme| lost > 0 && scheme.conserves_packets())?;
     Some(format!(
-        "{lost} packets were lost, and {} takes it that none are: what it measured after a loss was not what it takes \
-         it for.",
+        "{lost} packets were lost, and {} assumes a lossless network: its measurements after a loss are wrong.",
         scheme.scheme().title
     ))
 }

@@ -104,8 +104,8 @@ fn per_message(input: &Resolved, all: &[Repeated<'_>]) -> Option<String> {
         .collect();
     (!found.is_empty()).then(|| {
         format!(
-            "Each message of {} has a queue pair of its own, which starts at line rate and knows nothing of those \
-             before it. Collective libraries keep theirs: `connections = \"persistent\"`, with `fidelity = \"exact\"`.",
+            "Each message of {} uses a new queue pair, which starts at line rate. Collective libraries reuse theirs: \
+             set `connections = \"persistent\"` and `fidelity = \"exact\"`.",
             listed(&found)
         )
     })

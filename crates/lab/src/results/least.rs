@@ -157,9 +157,9 @@ fn too_fast(
         FlowControl::Credits => "only credits hold them back",
     };
     Some(format!(
-        "{scheme}: {flows} flows at once were under way to host {receiver}, and none sends at less than \
-         `{param}`, {rate}: together {} into a link of {port}. While they last {ends_in}; a `{param}` of {} or \
-         less would leave it to the scheme.",
+        "{scheme}: {flows} flows to host {receiver} were active at once, and none sends below `{param}`, {rate}: in \
+         total {} into a link of {port}. Meanwhile {ends_in}; set `{param}` to {} or \
+         less to let the scheme control them.",
         BitRate::from_bps(crowd.least),
         BitRate::from_bps(three_digits_of(port.as_bps() / flows)),
     ))
@@ -180,9 +180,8 @@ fn too_many(scheme: &str, outcome: &Outcome, crowd: Crowd, port: BitRate) -> Opt
         return None;
     }
     Some(format!(
-        "{scheme}: {} flows at once were under way to host {}, and none has less than a packet under way: \
-         {} together for a bandwidth-delay product of {}. What is more stands in queues, and round trips last \
-         {} or more, whatever the scheme does.",
+        "{scheme}: {} flows to host {} were active at once, each with at least a packet in flight: {} in total, for \
+         a bandwidth-delay product of {}. The excess is queued, so RTTs are {} or more under any rates.",
         crowd.flows,
         crowd.receiver,
         Bytes::new(crowd.least),
@@ -223,12 +222,12 @@ mod tests {
         assert_eq!(
             of("timely", 125, false),
             [
-                "timely: 125 flows at once were under way to host 4, and none sends at less than `min-rate`, 1Gbps: \
-              together 125Gbps into a link of 100Gbps. While they last only pauses hold them back; a `min-rate` \
-              of 800Mbps or less would leave it to the scheme."
+                "timely: 125 flows to host 4 were active at once, and none sends below `min-rate`, 1Gbps: in total \
+              125Gbps into a link of 100Gbps. Meanwhile only pauses hold them back; set `min-rate` to 800Mbps or \
+              less to let the scheme control them."
             ]
         );
-        assert!(of("timely", 1096, false)[0].contains("a `min-rate` of 91.2Mbps or less"));
+        assert!(of("timely", 1096, false)[0].contains("set `min-rate` to 91.2Mbps or less"));
         // The same flows one after another are no crowd.
         assert_eq!(of("timely", 125, true), Vec::<String>::new());
         // 100 Mbit/s each.
@@ -243,10 +242,10 @@ mod tests {
         assert_eq!(of("hpcc", 95, false), Vec::<String>::new());
         let text = of("hpcc", 200, false);
         assert!(
-            text[0].contains("218KB together for a bandwidth-delay product of 52KB"),
+            text[0].contains("218KB in total, for a bandwidth-delay product of 52KB"),
             "{text:?}"
         );
-        assert!(text[0].contains("round trips last 17.44us or more"), "{text:?}");
+        assert!(text[0].contains("RTTs are 17.44us or more"), "{text:?}");
         // Swift and Bolt pace below a packet per round trip.
         assert_eq!(of("swift", 200, false), Vec::<String>::new());
         assert_eq!(of("bolt", 200, false), Vec::<String>::new());

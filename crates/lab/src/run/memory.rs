@@ -57,7 +57,7 @@ pub fn memory_warning(inputs: &[&Resolved], held: usize, free: u64) -> Option<St
         several => format!("{several} runs at a time"),
     };
     let advice = if largest.run.arrivals.is_some() {
-        "they come as a stream already: fewer runs at a time take less"
+        "flows are streamed already; use fewer runs at a time"
     } else {
         "flows of Poisson arrivals alone, exact, on one thread, without a trace of packets, need no list and hardly \
          any memory"

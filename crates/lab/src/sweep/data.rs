@@ -152,8 +152,8 @@ pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
     let plan: Plan = unsealed(&text).map_err(|why| match why {
         Unsealed::Damaged(error) => refused(&format!("sweep.json: {error}")),
         Unsealed::Edited => SweepError::Refused(format!(
-            "{} was edited: it is not what `paceline sweep` wrote, and its runs may stand at other points than they \
-             were made for (start again with --force; or take the line `digest` out of it, to have it as it is)",
+            "{} was edited after `paceline sweep` wrote it, so runs may belong to other points (start again with \
+             --force, or remove its `digest` line to accept the change)",
             file.display()
         )),
     })?;
@@ -168,8 +168,8 @@ pub(super) fn check_version(folder: &Path, plan: &Plan, row: &Row) -> Result<(),
         return Ok(());
     }
     Err(SweepError::Refused(format!(
-        "{} is by version {}, its sweep by {}: results of different versions are not mixed (remove it, and the run is \
-         made again; `paceline merge --mix-versions` takes it)",
+        "{} is by version {}, its sweep by {}: results of different versions are not mixed (remove it to repeat the \
+         run, or use `paceline merge --mix-versions`)",
         row_file(folder, &row.id).display(),
         row.version,
         plan.version

@@ -210,8 +210,8 @@ impl Job<'_> {
         let mut input = input.map_err(|error| Stopped::Failed(error.to_string()))?;
         if run_ids(&input, &[seed], &self.plan.version) != [id] {
             let message = format!(
-                "the scenario `{}`, or a file that it names, has changed since the sweep began: what is finished \
-                 is kept; start again with what is wanted",
+                "the scenario `{}`, or a file that it names, has changed since the sweep started; finished runs are \
+                 kept; start a new sweep for the changed scenario",
                 self.plan.scenario
             );
             return Err(Stopped::Sweep(SweepError::Refused(message)));

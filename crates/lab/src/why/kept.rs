@@ -111,9 +111,8 @@ impl<'a> Why<'a> {
             lines: Vec::new(),
         };
         why.story = format!(
-            "{} What the time went to is not accounted for in fidelity {fidelity}, whose ports and hosts are of another \
-             make: the same scenario with `fidelity = \"exact\"` tells it of a run without what is peculiar to that \
-             simulator.",
+            "{} Fidelity {fidelity} has different ports and hosts, and records no breakdown of completion times: use \
+             `fidelity = \"exact\"` for a breakdown without that simulator's quirks.",
             why.tell_time(ideal)
         );
         why

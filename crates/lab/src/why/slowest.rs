@@ -102,7 +102,7 @@ impl Main {
             (Stage::Sender, "paused") => "held back by PFC".into(),
             (Stage::Sender, "credit") => "waiting for credit".into(),
             (Stage::Sender, "nic") => "waiting for its NIC".into(),
-            (Stage::Sender, "recovery") => "waiting for ACKs that did not come".into(),
+            (Stage::Sender, "recovery") => "waiting for missing ACKs".into(),
             (Stage::Sender, _) => "without a path".into(),
             (Stage::Data, "queueing") => "its last packet in queues".into(),
             (Stage::Data, "paused") => "its last packet held back by PFC".into(),

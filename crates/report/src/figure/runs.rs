@@ -85,8 +85,7 @@ impl What {
                 "it is drawn of one run, in which flows were recorded: --set record.flows=1us records them"
             }
             Self::Window => {
-                "it is drawn of one run, whose scheme has a window (some have a rate alone), and in which flows were recorded: \
-                 --set record.flows=1us records them"
+                "it needs one run with recorded flows (--set record.flows=1us) and a scheme with a window"
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::grid::{BY_SIZE, Case, Claim, Grid, Value, case};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-fct",
-    title: "ACC: completion times and pauses beside seven others, 250 hosts",
+    title: "ACC: completion times and pauses compared with seven schemes, 250 hosts",
     source: SOURCE,
     setting: "A fat tree of 250 hosts at 40 Gbit/s with links of 4 us; Hadoop or web search flows at 60 % load, arriving during \
               600 us, and 60 hosts that send 500 KB each to one after 200 us. Slowdowns of the flows beside that incast, short \

@@ -222,7 +222,7 @@ pub(super) const SWEEP: Reproduction = Reproduction {
 
 pub(super) const PAYERS: Reproduction = Reproduction {
     id: "ib-who-pays",
-    title: "Who pays while bursts last: victim, culprit, bursts",
+    title: "Throughput during bursts: victim, contributor, bursts",
     source: Citation::of(papers::RRCC_MODEL, "summaries of 24 runs"),
     setting: SETTING,
     notes: &[

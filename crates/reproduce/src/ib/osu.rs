@@ -13,7 +13,7 @@ use crate::need::{Done, Input};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-osu",
-    title: "OSU's latency, bandwidth and all-to-all under credits, beside closed forms",
+    title: "OSU's latency, bandwidth and all-to-all under credits, compared with closed forms",
     source: Citation::ours("sums of stages: ours; the tests are those of the OSU micro-benchmarks"),
     setting: "Scenarios `infiniband-osu` (one message over five switches, 32 Gbit/s, 20 m, packets of 2048 bytes) and `infiniband-all-to-all` (sixteen \
               hosts of one switch). Latency: from the start of the message until the receiver has all of it. Bandwidth: its bytes over that \

@@ -51,7 +51,7 @@ pub(super) const BY_EXIT: Reproduction = Reproduction {
 
 pub(super) const BY_EVENT: Reproduction = Reproduction {
     id: "ib-tcd-cbfc",
-    title: "Whether ternary detection survives credits that are told by event",
+    title: "Ternary detection with event-driven credits",
     source: Citation::ours("nobody has published it; the experiment is that of `ib-tcd-victims`"),
     setting: "Scenario `tcd-credits-victims` with credits told once in 4.096 us (`ib`) and when room has become free (`cbfc`), both with \
               the same max(Ton): 20.48 us by buffer, then 81.92 us by buffer, then by the length of the cables between switches, of which a lane's buffer of 67,584 \

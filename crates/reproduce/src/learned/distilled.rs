@@ -8,7 +8,7 @@ use crate::{Choice, Column, Criterion, Done, Need, Panel, Reproduction, Source, 
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "adpg-distilled",
-    title: "ADPG distilled into 100, 300 and 1000 boosted trees, beside its network",
+    title: "ADPG distilled into 100, 300 and 1000 boosted trees, compared with its network",
     source: OWN,
     setting: "RL-CC's test bed, as adpg-grid. The network is `adpg`; the trees were distilled from it in its own five \
               training scenarios (4, 8 and 32 flows to one host, 36 and 60 among four), with other seeds than these. Ten \

@@ -15,7 +15,7 @@ use paceline_lab::stats::mean;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-timely",
-    title: "TIMELY with and without TCD, beside DCQCN: victims, and a fat tree",
+    title: "TIMELY with and without TCD, and DCQCN: victims, and a fat tree",
     source: Citation::of(papers::TCD_THESIS, "section 3.5.2, figures 3.18 and 3.19"),
     setting: "Scenario `tcd-victims`: Hadoop messages that share links with others, which bursts hold back; completion times of the \
               victims by size, as the thesis groups them, and their marks. Scenario `tcd-fat-tree` with 1 ms of arrivals. Means \

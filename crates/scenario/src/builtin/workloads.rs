@@ -5,105 +5,105 @@ use super::{Entry, Parameter, SIZE, TIME, entries};
 /// The workloads, blocks of `[[workload]]`.
 pub fn workloads() -> &'static [Entry] {
     entries! {
-        "flows": "Flows one by one: a list of { src, dst, size, start }." {
+        "flows": "A list of flows: { src, dst, size, start }." {
             "src", "", "", "sending host";
             "dst", "", "", "receiving host";
             "size", SIZE, "", "payload";
-            "start", TIME, "0s", "when the sender starts";
+            "start", TIME, "0s", "start of the flow";
         }
         "file": "A flow file of HPCC's ns-3 simulator or one of its relatives, or a connection matrix of htsim (.cm): `file = \"flow.txt\"`." {}
         "trace": "Flows from a table with named columns, in any order: `src`, `dst`, `size_bytes`, one of `start_ps`, `start_us`, `start_s`; where they are there `label`, `priority` and `scheme`, `connection` (flows of the same number go over one persistent connection), `flow_id`, and `after` (`after_ack`, `after_start`): the flows whose last byte (last acknowledgement, start) this one waits for, and `delay_ps` (`delay_us`, `delay_s`) how long beyond that. The `flows.csv` of a run is such a table. What the workload says of all its flows goes before the columns." {
             "file", "", "", "a CSV or Parquet file";
-            "ignore", "", "[]", "list of columns to leave out, such as the scheme of the run that is replayed";
-            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: flows of the same hosts, priority and scheme share one that stays; a column `connection` says which do, instead";
+            "ignore", "", "[]", "columns to ignore, such as the scheme of the recorded run";
+            "connections", "", "per-message", "`per-message`: one queue pair per flow. `persistent`: flows of the same hosts, priority and scheme share one; a column `connection` overrides this";
         }
         "incast": "Several hosts send to one at the same time, once or periodically." {
-            "receiver", "", "", "the host that all send to";
-            "fan-in", "", "", "number of senders: the first hosts that are not the receiver";
+            "receiver", "", "", "the receiving host";
+            "fan-in", "", "", "number of senders: the first hosts other than the receiver";
             "senders", "", "", "the senders, a set of hosts; instead of fan-in";
-            "size", SIZE, "500KB", "payload of each sender";
+            "size", SIZE, "500KB", "payload per sender";
             "sizes", SIZE, "", "list of payloads, one per sender, the last for all others; instead of size";
-            "start", TIME, "0s", "when they start";
-            "rounds", "", "1", "how often";
-            "period", TIME, "", "time from one round to the next";
+            "start", TIME, "0s", "start of the first round";
+            "rounds", "", "1", "number of rounds";
+            "period", TIME, "", "time between rounds";
         }
-        "poisson": "Poisson arrivals at every host, sizes drawn from a distribution, to another host at random (HPCC's traffic generator)." {
+        "poisson": "Poisson arrivals at every host. Sizes are drawn from a distribution, destinations at random (HPCC's traffic generator)." {
             "sizes", "", "", "distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, google-rpc-read, google-rpc-batch, a file of lines `bytes percent`, or a list of { size, share }";
             "hosts", "", "all", "hosts that send to each other: a set of hosts";
-            "load", "", "", "share of the hosts' rate that the payload fills";
-            "from", TIME, "0s", "first arrivals";
-            "to", TIME, "the duration", "no arrivals from here on";
+            "load", "", "", "payload rate as a share of the hosts' link rate";
+            "from", TIME, "0s", "start of arrivals";
+            "to", TIME, "the duration", "end of arrivals";
         }
         "incast-poisson": "Poisson incasts: a random receiver, random senders (HPCC's evaluation)." {
-            "hosts", "", "all", "hosts that take part: a set of hosts";
-            "load", "", "0.02", "share of these hosts' rate together that the payload fills";
-            "fan-in", "", "60", "senders of each incast";
-            "size", SIZE, "500KB", "payload of each sender";
-            "from", TIME, "0s", "first arrivals";
-            "to", TIME, "the duration", "no arrivals from here on";
+            "hosts", "", "all", "participating hosts: a set of hosts";
+            "load", "", "0.02", "payload rate as a share of the total link rate of these hosts";
+            "fan-in", "", "60", "senders per incast";
+            "size", SIZE, "500KB", "payload per sender";
+            "from", TIME, "0s", "start of arrivals";
+            "to", TIME, "the duration", "end of arrivals";
         }
-        "permutation": "Every host sends to another one and receives from another one, chosen at random." {
-            "hosts", "", "all", "hosts that take part: a set of hosts";
+        "permutation": "Every host sends to one other host and receives from one, chosen at random." {
+            "hosts", "", "all", "participating hosts: a set of hosts";
             "size", SIZE, "1MB", "payload of each flow";
-            "start", TIME, "0s", "when they start";
+            "start", TIME, "0s", "start of the flows";
         }
-        "closed-loop": "Senders that keep a number of messages under way: the next one starts when one is acknowledged. Each message is a flow, on a queue pair of its own or over a persistent connection; those of one place, or connection, and receiver have the same ports." {
-            "senders", "", "all", "hosts that send: a set of hosts";
-            "receivers", "", "all", "hosts that receive, a set: each message goes to one of them at random that is not its sender";
-            "to", "", "random", "`random`: each message to one of the receivers at random. `all`: so many messages are under way to each of them at a time";
-            "processes", "", "1", "processes of each sender, which do all this beside each other";
-            "outstanding", "", "1", "messages of a process that are under way at a time; with `to = \"all\"`, to each receiver";
-            "messages", "", "", "messages of each process in all; with `to = \"all\"`, to each receiver";
-            "size", SIZE, "64KB", "payload of each message";
+        "closed-loop": "Senders with a constant number of outstanding messages: an acknowledgement starts the next message. Each message is a flow, on its own queue pair or over a persistent connection. Messages of the same slot or connection to the same receiver use the same ports." {
+            "senders", "", "all", "sending hosts: a set of hosts";
+            "receivers", "", "all", "receiving hosts: a set of hosts; a host does not send to itself";
+            "to", "", "random", "`random`: each message goes to a random receiver. `all`: the messages are outstanding to each receiver";
+            "processes", "", "1", "number of independent processes per sender";
+            "outstanding", "", "1", "outstanding messages per process; with `to = \"all\"`, per receiver";
+            "messages", "", "", "total messages per process; with `to = \"all\"`, per receiver";
+            "size", SIZE, "64KB", "payload per message";
             "sizes", "", "", "distribution of payloads, as for poisson; instead of size";
-            "think-time", TIME, "0s", "from a message's acknowledgement to the start of the next";
-            "start", TIME, "0s", "when the first ones start";
-            "connections", "", "per-message", "`per-message`: each has a queue pair of its own. `persistent`: each process has one to each of its receivers, which stays";
+            "think-time", TIME, "0s", "time from an acknowledgement to the next message";
+            "start", TIME, "0s", "start of the first messages";
+            "connections", "", "per-message", "`per-message`: one queue pair per message. `persistent`: one queue pair per process and receiver, reused";
         }
-        "messages": "Hosts that send messages one after the other: the next one comes a while after the last packet of the one before was made. What a network under credits carries (`fidelity = \"ib-omnet\"`); a host has one source at most." {
-            "senders", "", "all", "hosts that send: a set of hosts";
-            "receivers", "", "", "the host that all send to, or one for each sender";
-            "messages", "", "1", "messages of each sender";
-            "size", SIZE, "4096B", "payload of each message";
-            "gap", TIME, "1ns", "from the last packet of a message to the next message, and from `start` to the first";
-            "start", TIME, "0s", "when they begin";
-            "until", TIME, "off", "no message comes from here on";
-            "file", "", "", "instead of all but `until`: a table with the columns src_lid, dst_lid, msg_bytes, n_msgs, gap_ns, start_ms, a line for each sender; hosts are counted from 1";
+        "messages": "Hosts that send messages one after another: the gap to the next starts when the last packet of a message was created. The workload of networks under credits (`fidelity = \"ib-omnet\"`); at most one source per host." {
+            "senders", "", "all", "sending hosts: a set of hosts";
+            "receivers", "", "", "the receiving host, or one per sender";
+            "messages", "", "1", "messages per sender";
+            "size", SIZE, "4096B", "payload per message";
+            "gap", TIME, "1ns", "time from the last packet of a message to the next message, and from `start` to the first";
+            "start", TIME, "0s", "start of the sources";
+            "until", TIME, "off", "end of new messages";
+            "file", "", "", "a table that replaces all keys but `until`: columns src_lid, dst_lid, msg_bytes, n_msgs, gap_ns, start_ms, one row per sender; hosts are counted from 1";
         }
-        "all-to-all": "Every host sends to every other host. `linear`: at once, the i-th host beginning with the one after it. `pairwise`: to one after another, each step when both directions of the one before are done: with rank XOR k where the number of hosts is a power of two, otherwise to rank + k and from rank - k (MPICH, OSU's benchmark)." {
+        "all-to-all": "Every host sends to every other host. `linear`: all at once, the i-th host starting with its successor. `pairwise`: one after another, after both directions of the previous step; with rank XOR k if the number of hosts is a power of two, otherwise to rank + k and from rank - k (MPICH, OSU's benchmark)." {
             "algorithm", "", "linear", "`linear` or `pairwise`";
             "hosts", "", "all", "hosts by rank: a set of hosts";
-            "size", SIZE, "1MB", "payload from each host to each other one";
-            "iterations", "", "1", "how often; a host begins the next when it is done with the last";
-            "compute", TIME, "0s", "what a host computes between two iterations";
-            "start", TIME, "0s", "when the first one starts";
-            "connections", "", "persistent", "`persistent`: each host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
+            "size", SIZE, "1MB", "payload per pair of hosts";
+            "iterations", "", "1", "number of iterations; a host starts the next when it has finished the last";
+            "compute", TIME, "0s", "computation time of a host between iterations";
+            "start", TIME, "0s", "start of the first iteration";
+            "connections", "", "persistent", "`persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of fidelities other than `exact`";
         }
-        "all-reduce": "Every host gets the sum of what all have; a step starts when what it needs has arrived. `ring`: 2(n-1) steps of a n-th (reduce-scatter, then all-gather). `hierarchical`: a ring's reduce-scatter in each group of hosts, rings over the groups, a ring's all-gather in each group. `halving-doubling`: 2 log2(n) steps, n a power of two (Rabenseifner)." {
+        "all-reduce": "Every host gets the sum of all hosts' data; a step starts when its input has arrived. `ring`: 2(n-1) steps of 1/n of the data (reduce-scatter, then all-gather). `hierarchical`: ring reduce-scatter in each group of hosts, rings across groups, ring all-gather in each group. `halving-doubling`: 2 log2(n) steps, n a power of two (Rabenseifner)." {
             "algorithm", "", "ring", "`ring`, `hierarchical` or `halving-doubling`";
-            "group-size", "", "", "hierarchical: hosts of a group, those next to each other in `hosts`";
+            "group-size", "", "", "with `hierarchical`: hosts per group, consecutive in `hosts`";
             "hosts", "", "all", "hosts by rank: a set of hosts";
-            "size", SIZE, "1MB", "what each host has";
-            "iterations", "", "1", "how often; a host begins the next when it is done with the last";
-            "compute", TIME, "0s", "what a host computes between two iterations";
-            "start", TIME, "0s", "when the first one starts";
-            "connections", "", "persistent", "`persistent`: each host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
+            "size", SIZE, "1MB", "data per host";
+            "iterations", "", "1", "number of iterations; a host starts the next when it has finished the last";
+            "compute", TIME, "0s", "computation time of a host between iterations";
+            "start", TIME, "0s", "start of the first iteration";
+            "connections", "", "persistent", "`persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of fidelities other than `exact`";
         }
-        "reduce-scatter": "Every host gets a n-th of the sum of what all have: n-1 steps around a ring." {
+        "reduce-scatter": "Every host gets 1/n of the sum of all hosts' data: n-1 steps around a ring." {
             "hosts", "", "all", "hosts by rank: a set of hosts";
-            "size", SIZE, "1MB", "what each host has before";
-            "iterations", "", "1", "how often; a host begins the next when it is done with the last";
-            "compute", TIME, "0s", "what a host computes between two iterations";
-            "start", TIME, "0s", "when the first one starts";
-            "connections", "", "persistent", "`persistent`: each host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
+            "size", SIZE, "1MB", "data per host before";
+            "iterations", "", "1", "number of iterations; a host starts the next when it has finished the last";
+            "compute", TIME, "0s", "computation time of a host between iterations";
+            "start", TIME, "0s", "start of the first iteration";
+            "connections", "", "persistent", "`persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of fidelities other than `exact`";
         }
-        "all-gather": "Every host gets every other one's n-th: n-1 steps around a ring." {
+        "all-gather": "Every host gets 1/n of the data from each other host: n-1 steps around a ring." {
             "hosts", "", "all", "hosts by rank: a set of hosts";
-            "size", SIZE, "1MB", "what each host has afterwards";
-            "iterations", "", "1", "how often; a host begins the next when it is done with the last";
-            "compute", TIME, "0s", "what a host computes between two iterations";
-            "start", TIME, "0s", "when the first one starts";
-            "connections", "", "persistent", "`persistent`: each host has a queue pair to each other that it sends to, which stays. `per-message`: each message has one of its own; the default where hosts know no other (fidelities but `exact`)";
+            "size", SIZE, "1MB", "data per host afterwards";
+            "iterations", "", "1", "number of iterations; a host starts the next when it has finished the last";
+            "compute", TIME, "0s", "computation time of a host between iterations";
+            "start", TIME, "0s", "start of the first iteration";
+            "connections", "", "persistent", "`persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of fidelities other than `exact`";
         }
     }
 }

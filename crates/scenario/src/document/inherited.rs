@@ -30,7 +30,7 @@ pub(super) fn renew(table: &mut DeTable<'_>, end: usize) -> Option<String> {
     }
     let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     Some(format!(
-        "{} came with {of} (cc.defaults): {runs} has its own; without cc.defaults the file's would hold",
+        "{} came with {of} (cc.defaults), so {runs} uses its own; remove cc.defaults to keep the file's",
         keys.join(" and ")
     ))
 }
@@ -87,8 +87,8 @@ pub(super) fn kept_values(
         some => some.join(", "),
     };
     let text = format!(
-        "the file was for fidelity {before} and names values that {before} decides; they stay under {now}: quirks (on: {on}), \
-         ties, headers, ...; for {now} alone, start from the input that the file was made of"
+        "the file was written with fidelity {before} and keeps its values under {now}: quirks (on: {on}), ties, \
+         headers, ...; for pure {now}, start from the original input"
     );
     Some(Warning::new(WarningKind::OtherDefaults, text).at(&texts.at(place.clone())))
 }

@@ -285,7 +285,7 @@ impl Reader {
             warnings.push(
                 Warning::new(
                     WarningKind::LeftOut,
-                    "prio is left out: flows of a host take turns",
+                    "prio is left out: the flows of a host are served round robin",
                 )
                 .at(place),
             );
@@ -295,7 +295,7 @@ impl Reader {
                 Warning::new(
                     WarningKind::LeftOut,
                     format!(
-                        "failures are left out ({}): `[[network.failure]]` takes links down",
+                        "failures are left out ({}); use `[[network.failure]]`",
                         self.failures.len()
                     ),
                 )

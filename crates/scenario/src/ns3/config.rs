@@ -48,7 +48,7 @@ pub(crate) fn scenario(
                 Warning::new(
                     WarningKind::Reading,
                     format!(
-                        "{key} is `{}`, which does not exist: `{name}` beside the configuration is read",
+                        "{key} is `{}`, which does not exist; using `{name}` next to the configuration instead",
                         config.text(key).unwrap_or_default()
                     ),
                 )
@@ -85,7 +85,17 @@ pub(crate) fn scenario(
         Ok((mut scenario, places)) => {
             scenario.input_format = Some(format);
             if format != InputFormat::Ns3Hpcc && format != InputFormat::TcdNs3 {
-                warnings.push(Warning::new(WarningKind::Reading, format!("an input of {}: its experiment runs in Paceline's own model, not packet by packet as there", format.program())).of_file(source));
+                warnings.push(
+                    Warning::new(
+                        WarningKind::Reading,
+                        format!(
+                            "an input of {}; Paceline runs the \
+                 experiment in its own model, not packet by packet like that simulator",
+                            format.program()
+                        ),
+                    )
+                    .of_file(source),
+                );
             }
             Ok(Read {
                 scenario,

@@ -209,7 +209,6 @@ pub(crate) fn stopped(lines: &[Line], end: Time, source: &Source) -> Option<Warn
         .filter_map(|line| line.stop)
         .filter(|stop| *stop < end)
         .count();
-    let text =
-        format!("{early} flows would stop before the end of the run: here they go on to their last byte");
+    let text = format!("{early} flows would stop before the end of the run; Paceline sends them completely");
     (early > 0).then(|| Warning::new(WarningKind::LeftOut, text).of_file(source))
 }

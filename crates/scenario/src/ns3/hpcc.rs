@@ -74,7 +74,7 @@ impl Reader<'_> {
                 Warning::new(
                     WarningKind::NoControl,
                     format!(
-                        "CC_MODE {mode} {of}, nothing controls its flows; there are {}",
+                        "CC_MODE {mode} {of}, so its flows have no congestion control; known modes are {}",
                         modes.join(", ")
                     ),
                 )
@@ -83,8 +83,8 @@ impl Reader<'_> {
         }
         let scheme = match scheme {
             None if config.format() == InputFormat::Ns3Datacenter && own == "hpcc" => {
-                let text = "ns3-datacenter takes its scheme from its command line, by default PowerTCP, which runs here; \
-                            `--scheme hpcc` runs CC_MODE 3";
+                let text = "ns3-datacenter sets its scheme on its command line, by default PowerTCP, which is used; \
+                 `--scheme hpcc` selects CC_MODE 3";
                 let place = config.source.at(config.span("CC_MODE"));
                 warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
                 Some("powertcp")
@@ -93,7 +93,16 @@ impl Reader<'_> {
         };
         let kept = scheme.is_none_or(|scheme| scheme == own);
         if !kept {
-            warnings.push(Warning::new(WarningKind::ReplacedDefaults, format!("the parameters are {own}'s; with another scheme, that scheme's defaults are used, also for window and marking")).at(&config.source.at(config.span("CC_MODE"))));
+            warnings.push(
+                Warning::new(
+                    WarningKind::ReplacedDefaults,
+                    format!(
+                        "the parameters are for {own}; another \
+             scheme uses its own defaults, including window and marking"
+                    ),
+                )
+                .at(&config.source.at(config.span("CC_MODE"))),
+            );
         }
         let cc = schema::Cc {
             scheme: self.at("CC_MODE", scheme.unwrap_or(own).to_string()),

@@ -223,7 +223,10 @@ impl Config {
             warnings.push(
                 Warning::new(
                     WarningKind::LeftOut,
-                    format!("left out, since nothing here is like it: {}", names.join(", ")),
+                    format!(
+                        "left out, because Paceline has no equivalent: {}",
+                        names.join(", ")
+                    ),
                 )
                 .at(place),
             );
@@ -415,8 +418,17 @@ impl Value {
                 // A run that is to go on until nothing is left.
                 Err(Unreadable::OutOfRange(_)) if key == "SIMULATOR_STOP_TIME" => {
                     let most = quantities::SECONDS_MAX;
-                    warnings.push(Warning::new(WarningKind::Reading, format!("{key} is {}, more than can be simulated: the run ends after {most} s, or before, when \
-                         nothing is left to happen", first.text)).at(&tokens.place(&first)));
+                    warnings.push(
+                        Warning::new(
+                            WarningKind::Reading,
+                            format!(
+                                "{key} is {}, more than can be \
+                     simulated; the run ends after {most} s, or when all flows are finished",
+                                first.text
+                            ),
+                        )
+                        .at(&tokens.place(&first)),
+                    );
                     Self::Text(most.to_string())
                 }
                 Err(why) => return Err(wrong(why)),

@@ -83,7 +83,7 @@ pub(super) fn scenario(
         warnings.push(
             Warning::new(
                 WarningKind::Reading,
-                "its switches pause what takes 16 times the free buffer, here what takes all of it once \
+                "its switches pause at 16 times the free buffer, Paceline's at once the free buffer \
                  (`network.pfc.dynamic.shift = 0`)",
             )
             .at(&place),
@@ -162,7 +162,7 @@ fn tcp_flows(config: &Config, files: &Files, warnings: &mut Vec<Warning>) -> Res
         warnings.push(
             Warning::new(
                 WarningKind::LeftOut,
-                format!("{count} TCP flows are left out: there is no TCP here"),
+                format!("{count} TCP flows are left out: Paceline has no TCP"),
             )
             .at(&place),
         );

@@ -113,7 +113,7 @@ impl Reader<'_> {
             .find(|key| config.given(key))
         {
             let place = config.source.at(config.span(key));
-            let text = format!("{key} is a key of ours, for what is changed in the original's source");
+            let text = format!("{key} is Paceline's own key; the original needs a source change");
             warnings.push(Warning::new(WarningKind::Reading, text).at(&place));
         }
         let cc = schema::Cc {

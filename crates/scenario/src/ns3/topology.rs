@@ -86,7 +86,17 @@ pub(crate) fn read(
     let counts = counts(&mut tokens, header)?;
     if header == Header::Tors {
         let place = source.at(0..source.text().lines().next().unwrap_or_default().len());
-        warnings.push(Warning::new(WarningKind::Reading, format!("the first line has four numbers: taken for ns3-datacenter's ({}), of which the third is not used", header.columns())).at(&place));
+        warnings.push(
+            Warning::new(
+                WarningKind::Reading,
+                format!(
+                    "the first line has four numbers and is read as \
+         ns3-datacenter's ({}); the third is unused",
+                    header.columns()
+                ),
+            )
+            .at(&place),
+        );
     }
     let mut problems = Problems::default();
     let mut kinds = vec![NodeKind::Host; counts.nodes as usize];
@@ -192,8 +202,17 @@ fn servers(net: &mut Net, gpus: u32, source: &Source, warnings: &mut Vec<Warning
     if let Some(((switch, _), _)) = outer.iter().find(|(_, count)| **count > 1)
         && !net.topology.inner.is_empty()
     {
-        warnings.push(Warning::new(WarningKind::Reading, format!("GPUs of one server are also linked by switch {}: SimAI sends between them by the NVSwitch only, here \
-             both paths are used", switch.0)).of_file(source));
+        warnings.push(
+            Warning::new(
+                WarningKind::Reading,
+                format!(
+                    "GPUs of one server are also linked by switch {}; \
+         SimAI uses only the NVSwitch between them, Paceline both paths",
+                    switch.0
+                ),
+            )
+            .of_file(source),
+        );
     }
 }
 

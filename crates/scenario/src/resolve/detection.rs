@@ -92,11 +92,11 @@ fn of_section(
         return Ok(Detection::Red);
     }
     if cx.fidelity == Fidelity::BoltNs3 {
-        let message = "the simulator of Bolt's authors has no detectors beside thresholds";
+        let message = "the simulator of Bolt's authors has no detectors, only thresholds";
         return Err(Problem::new(message).at(&at));
     }
     if flow_control == FlowControl::None {
-        let message = "this detector goes by pauses, and without flow control there are none";
+        let message = "this detector observes pauses, and without flow control there are none";
         return Err(Problem::new(message)
             .at(&at)
             .help("set `network.flow-control = \"pfc\"`, or `kind = \"red\"`"));
@@ -133,7 +133,7 @@ fn of_class(
     let detection = of_section(cx, section, &place, around, switch.flow_control)?;
     if detection != Detection::Red && switch.loss.lossless >> priority & 1 == 0 {
         let message = format!(
-            "class {priority} is lossy: nothing ever pauses it, and this detector goes by pauses ({})",
+            "class {priority} is lossy and never paused, and this detector observes pauses ({})",
             lossless(switch)
         );
         let help = format!("add {priority} to `network.lossless`, or write `kind = \"red\"`");
@@ -189,7 +189,7 @@ fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &BTreeSet<u8>, sw
     }
     let names: Vec<String> = classes.iter().map(u8::to_string).collect();
     let why = format!(
-        "it goes by pauses, and the flows' classes ({}) are lossy: {}",
+        "it observes pauses, and the flows' classes ({}) are lossy: {}",
         names.join(", "),
         lossless(switch)
     );
@@ -288,7 +288,7 @@ fn exit(
             Span::from_ps((period.as_ps() as f64 * periods.get_ref()).round() as u64)
         }
         (ExitKind::Periods, None) => {
-            let message = "credits that are told when there are some (`cbfc`) have no periods";
+            let message = "event-driven credits (`cbfc`) have no periods";
             return Err(Problem::new(message)
                 .at(&cx.texts.of_value(&kind))
                 .help("write `exit = \"formula\"`, or `max-ton`"));
@@ -327,8 +327,8 @@ fn check_max_ton(
         return Ok(());
     };
     let message = format!(
-        "max-ton is {own}, and a pause takes up to {slowest} to come back on a link of this network: ports would \
-         never be undetermined there"
+        "max-ton is {own}, and a pause round trip takes up to {slowest} on a link of this network: its ports would \
+         never be undetermined"
     );
     Err(Problem::new(message)
         .at(&cx.texts.of_value(max_ton))

@@ -65,7 +65,7 @@ impl Cx<'_> {
     /// Says that `what`, written there, does nothing, and why.
     pub(super) fn idle(&mut self, span: Option<Range<usize>>, what: &str, why: &str) {
         let place = span.map(|span| self.texts.at(span));
-        let text = format!("{what} does nothing: {why}");
+        let text = format!("{what} has no effect: {why}");
         self.warn(WarningKind::UnusedSetting, place.as_ref(), text);
     }
 }

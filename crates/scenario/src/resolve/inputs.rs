@@ -78,7 +78,7 @@ fn flow_file(cx: &mut Cx<'_>, source: Source) -> Result<FlowFile, Diagnostics> {
     let columns = cx.columns.unwrap_or_else(|| Columns::of(&source, cx.fidelity));
     if columns == Columns::Five {
         let text = format!(
-            "lines of five columns are taken for ConWeave's: {}",
+            "lines with five columns are read as ConWeave's: {}",
             columns.names()
         );
         cx.warnings

@@ -135,7 +135,7 @@ fn first_header(cx: &Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Byte
         return Ok(value.into_inner());
     }
     let message = format!(
-        "a message's first packet has {} beside other headers: expected at most 65000B",
+        "the extra header of a message's first packet is {}: expected at most 65000B",
         value.get_ref()
     );
     Err(Problem::new(message).at(&cx.texts.of_value(&value)))
@@ -146,14 +146,14 @@ fn told(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding,
     let period = above_zero(cx, &period, "the period of flow-control packets")?;
     if ib {
         if let Some(delay) = &table.delay {
-            let why = "network.credit.binding is `ib`, whose ports tell credits once in a period";
+            let why = "network.credit.binding is `ib`, with one credit update per period";
             cx.idle(Some(delay.span()), "network.credit.delay", why);
         }
         let phase = fill_value(&mut table.phase, Phase::Aligned);
         return Ok(Binding::Ib { period, phase });
     }
     if let Some(phase) = &table.phase {
-        let why = "network.credit.binding is `cbfc`, whose ports tell credits when there are some";
+        let why = "network.credit.binding is `cbfc`, with event-driven credit updates";
         cx.idle(Some(phase.span()), "network.credit.phase", why);
     }
     let delay = fill_value(&mut table.delay, Span::ZERO);
@@ -243,7 +243,8 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     };
     if most < least {
         let message = format!(
-            "a packet of {full} takes {least} credits of {}, and counters can tell {most} at most: nothing could be sent",
+            "a packet of {full} takes {least} credits of {}, and credit counters hold at most {most}: nothing could \
+             be sent",
             lanes.unit
         );
         let unit = n.credit.as_ref().and_then(|lanes| lanes.get_ref().unit.as_ref());
@@ -343,12 +344,12 @@ fn warn(
         let place = (!written.span().is_empty()).then(|| cx.texts.at(written.span()));
         let unit = lanes.unit;
         let told = match units > most {
-            true => format!(", of which {most} credits of {unit} can be told"),
+            true => format!(" (credit counters hold at most {most} credits of {unit})"),
             false => String::new(),
         };
         let text = format!(
-            "a lane's buffer of {}{told} is filled again every {round} at worst (network.credit): a link of {rate} \
-             carries about {} of it then",
+            "a lane's buffer of {}{told} is refilled every {round} in the worst case (network.credit), so a link of \
+             {rate} carries about {}",
             Bytes::new(units * unit.get()),
             three_digits_of(reached)
         );

@@ -29,15 +29,16 @@ pub(super) fn check(
     if reached < fastest.as_gbps_f64() {
         let enough = packets_of(fastest, period, mtu);
         warn(format!(
-            "a buffer of {buffer} packets of {mtu}, told of every {period}, lets a lane send {reached:.3} Gbit/s at most, on links \
-             of {fastest}: {enough} packets would do (network.ib-omnet.buffer), or a period of {} (network.ib-omnet.period)",
+            "a buffer of {buffer} packets of {mtu} with an update every {period} limits a lane to {reached:.3} \
+             Gbit/s, on links of {fastest}; {enough} packets are enough (network.ib-omnet.buffer), or a period of {} (network.ib-omnet.period)",
             fastest.time_to_send(Bytes::new(u64::from(buffer) * mtu.get()))
         ));
     }
     let made = gbps(mtu.get(), credits.host_packet);
     if made < fastest.as_gbps_f64() {
         warn(format!(
-            "a host makes a packet of {mtu} in {}, so it sends {made:.3} Gbit/s at most, on links of {fastest}: {} would do \
+            "a host creates a packet of {mtu} in {}, which limits it to {made:.3} Gbit/s, on links of {fastest}; {} \
+             is enough \
              (network.ib-omnet.host-packet)",
             credits.host_packet,
             fastest.time_to_send(mtu)

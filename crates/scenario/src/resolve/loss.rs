@@ -119,7 +119,7 @@ fn storms_of_lossy_classes(cx: &Cx<'_>, n: &schema::Network, lossless: u8) -> Re
             .as_ref()
             .map_or(3, |class| *class.get_ref());
         if lossless >> class & 1 == 0 {
-            let message = format!("a pause storm of class {class}, which is lossy: nobody heeds a pause");
+            let message = format!("a pause storm of class {class}, which is lossy: pauses have no effect");
             return Err(Problem::new(message)
                 .at(&cx.texts.of_value(storm))
                 .help("add the class to `network.lossless`"));

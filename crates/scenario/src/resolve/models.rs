@@ -91,7 +91,7 @@ fn unknown(name: &str, place: &Place) -> Problem {
     let names: Vec<_> = shipped::SHIPPED.iter().map(|shipped| shipped.name).collect();
     let problem = Problem::new(format!("there is no model `{name}`")).at(place);
     let all = format!(
-        "models that ship: {}; or the path of a model file",
+        "built-in models: {}; or the path of a model file",
         names.join(", ")
     );
     match shipped::nearest(name) {

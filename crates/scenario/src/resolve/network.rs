@@ -303,7 +303,7 @@ fn response(cx: &Cx<'_>, pfc: &mut schema::Pfc) -> Result<PfcResponse, Problem> 
             return Ok(*time.get_ref());
         }
         let message = format!(
-            "a port takes {} to heed a pause: expected at most {RESPONSE_MAX}",
+            "the reaction time to a pause is {}: expected at most {RESPONSE_MAX}",
             time.get_ref()
         );
         Err(Problem::new(message).at(&cx.texts.of_value(&time)))

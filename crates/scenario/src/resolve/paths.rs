@@ -54,7 +54,7 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
         let storm = spanned.get_mut();
         let missing = |what: &str| Problem::new(format!("the pause storm has no {what}")).at(&place);
         if without_pfc {
-            let message = "a pause storm in a network without PFC: nobody heeds a pause";
+            let message = "a pause storm in a network without PFC: pauses have no effect";
             return Err(Problem::new(message).at(&place));
         }
         let host = hosts::one(cx, net, storm.node.as_ref().ok_or_else(|| missing("`node`"))?)?;

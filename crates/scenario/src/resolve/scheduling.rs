@@ -34,7 +34,7 @@ pub(super) fn scheduling(
         ));
     }
     if n.flow_control == Some(FlowControlKind::Credits) {
-        return refuse("under credits the queue pairs of a lane go in turn, a packet each".into());
+        return refuse("under credits the queue pairs of a lane are served round robin".into());
     }
     if *kind.get_ref() == SchedulingKind::MaxMin {
         return Ok(Scheduling::MaxMin);

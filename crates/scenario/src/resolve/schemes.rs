@@ -39,8 +39,7 @@ pub(super) fn warn_of_unheeded(cx: &mut Cx<'_>, schemes: &[SchemeSpec], nic: &Ni
     };
     for spec in schemes.iter().filter(by_rate) {
         let text = format!(
-            "network.pacing is false, so NICs do not heed the rates of {}, and it has no window that follows them: flows run \
-             as under `none`",
+            "pacing is off and {} has no window: it behaves like `none`",
             spec.config.scheme().title
         );
         cx.warn(WarningKind::NoControl, None, text);
@@ -185,8 +184,8 @@ impl<'a> Schemes<'a> {
             for (key, value, runs) in self.blocks.of(name).overruled(name) {
                 if let Some((block, place)) = written(cx, name, key) {
                     let text = format!(
-                        "cc.{block}.{key} = `{value}` does not run: {name} is {scheme} with {key} = `{runs}`; the \
-                         scheme {scheme} takes what is written"
+                        "cc.{block}.{key} = `{value}` has no effect: the alias {name} is {scheme} with {key} = \
+                         `{runs}`; use the scheme {scheme} to set it"
                     );
                     cx.warn(WarningKind::OverruledParameter, &place, text);
                 }

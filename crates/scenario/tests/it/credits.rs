@@ -164,18 +164,18 @@ fn a_rate_that_cannot_be_reached_is_told() {
     warns(
         "period = \"13us\"\nbuffer = 4",
         &[
-            "a buffer of 4 packets of 2KiB, told of every 13us, lets a lane send 5.041 Gbit/s at most",
-            "26 packets would do (network.ib-omnet.buffer), or a period of 2.048us",
+            "a buffer of 4 packets of 2KiB with an update every 13us limits a lane to 5.041 Gbit/s",
+            "26 packets are enough (network.ib-omnet.buffer), or a period of 2.048us",
         ],
     );
     // C Tc is enough.
     warns("buffer = 8", &[]);
-    warns("buffer = 7", &["28.000 Gbit/s at most", "8 packets would do"]);
+    warns("buffer = 7", &["28.000 Gbit/s", "8 packets are enough"]);
     warns(
         "host-packet = \"1us\"",
         &[
-            "a host makes a packet of 2KiB in 1us, so it sends 16.384 Gbit/s at most",
-            "512ns would do",
+            "a host creates a packet of 2KiB in 1us, which limits it to 16.384 Gbit/s",
+            "512ns is enough",
         ],
     );
     warns("update = \"1KB\"", &["take up to 12 % of links of 32Gbps"]);

@@ -92,7 +92,7 @@ fn a_written_scenario_keeps_the_values_of_its_fidelity() {
         panic!("one warning")
     };
     let text = warning.to_string();
-    assert!(text.contains("was for fidelity ns3-hpcc"), "{text}");
+    assert!(text.contains("was written with fidelity ns3-hpcc"), "{text}");
     assert!(
         text.contains("quirks (on: ack-nic-class, ack-threshold, "),
         "{text}"

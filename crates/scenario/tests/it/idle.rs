@@ -24,80 +24,80 @@ fn what_does_nothing_is_told() {
     for (written, told) in [
         (
             "[network.irn]\nrto-low = \"10us\"\n",
-            "idle.toml:10:11: [network.irn] does nothing: network.recovery is `go-back-n`",
+            "idle.toml:10:11: [network.irn] has no effect: network.recovery is `go-back-n`",
         ),
         (
             "[network]\nqp-scheduling = \"max-min\"\nqp-quantum = \"9KB\"\n",
-            "idle.toml:11:14: network.qp-quantum does nothing: network.qp-scheduling is `max-min`",
+            "idle.toml:11:14: network.qp-quantum has no effect: network.qp-scheduling is `max-min`",
         ),
         (
             "[network.flowlet]\ngap = \"10us\"\n",
-            "idle.toml:10:7: [network.flowlet] does nothing: network.load-balancing is `ecmp`",
+            "idle.toml:10:7: [network.flowlet] has no effect: network.load-balancing is `ecmp`",
         ),
         (
             "[network]\nload-balancing = \"adaptive\"\nirn.reordering = 64\nrecovery = \"irn\"\n[network.flowlet]\ngap = \"10us\"\n",
-            "idle.toml:14:7: [network.flowlet] does nothing: network.adaptive.per is `packet`",
+            "idle.toml:14:7: [network.flowlet] has no effect: network.adaptive.per is `packet`",
         ),
         (
             "[network]\nload-balancing = \"flowlet\"\nadaptive.per = \"packet\"\n",
-            "idle.toml:11:16: [network.adaptive] does nothing: network.load-balancing is `flowlet`",
+            "idle.toml:11:16: [network.adaptive] has no effect: network.load-balancing is `flowlet`",
         ),
         (
             "[network]\nflow-control = \"none\"\n[network.pfc]\npause = \"1us\"\n",
-            "idle.toml:12:9: [network.pfc] does nothing: network.flow-control is `none`",
+            "idle.toml:12:9: [network.pfc] has no effect: network.flow-control is `none`",
         ),
         (
             "[network.pfc]\npause = \"1us\"\n",
-            "idle.toml:10:9: network.pfc.pause does nothing: network.pfc.mode is `on-off`",
+            "idle.toml:10:9: network.pfc.pause has no effect: network.pfc.mode is `on-off`",
         ),
         (
             "[network.pfc]\nresume-offset = \"1KB\"\nstatic = { xoff = \"9KB\", xon = \"8KB\" }\n",
-            "network.pfc.resume-offset = 1KB does nothing: the threshold is network.pfc.static, which has an xon of its own",
+            "network.pfc.resume-offset = 1KB has no effect: the threshold is network.pfc.static, which has an xon of its own",
         ),
         (
             "[network]\nflow-control = \"none\"\nheadroom = { fixed = \"1KB\" }\n",
-            "idle.toml:11:12: network.headroom does nothing: network.flow-control is `none`",
+            "idle.toml:11:12: network.headroom has no effect: network.flow-control is `none`",
         ),
         (
             "[network.drop]\npolicy = \"tail\"\npackets = 9\n",
-            "idle.toml:10:10: [network.drop] does nothing: with network.flow-control `pfc` and all classes in network.lossless nothing is dropped",
+            "idle.toml:10:10: [network.drop] has no effect: with network.flow-control `pfc` and all classes in network.lossless nothing is dropped",
         ),
         (
             "[network]\nflow-control = \"none\"\ndrop = { policy = \"tail\", limit = \"9KB\", alpha = 2.0, headers = \"1KB\" }\n",
-            "idle.toml:11:50: network.drop.alpha does nothing: network.drop.policy is `tail`",
+            "idle.toml:11:50: network.drop.alpha has no effect: network.drop.policy is `tail`",
         ),
         (
             "[[network.failure]]\nlink = 0\nat = \"2ms\"\n",
-            "idle.toml:11:6: the failure at 2ms does nothing: the run ends at 1ms",
+            "idle.toml:11:6: the failure at 2ms has no effect: the run ends at 1ms",
         ),
         (
             "[[network.pause-storm]]\nnode = 1\nat = \"1ms\"\n",
-            "idle.toml:11:6: the pause storm at 1ms does nothing: the run ends at 1ms",
+            "idle.toml:11:6: the pause storm at 1ms has no effect: the run ends at 1ms",
         ),
         (
             "[[workload]]\nincast = { fan-in = 2, receiver = 3, period = \"10us\" }\n",
-            "idle.toml:8:47: period = 10us does nothing: rounds is 1",
+            "idle.toml:8:47: period = 10us has no effect: rounds is 1",
         ),
         (
             "[network.detection]\nkind = \"np-ecn\"\nepsilon = 0.1\n",
-            "idle.toml:11:11: network.detection.epsilon does nothing: network.detection.kind is `np-ecn`",
+            "idle.toml:11:11: network.detection.epsilon has no effect: network.detection.kind is `np-ecn`",
         ),
         (
             "[network.detection]\nkind = \"tcd\"\ntimes = 3\n",
-            "idle.toml:11:9: network.detection.times does nothing: network.detection.variant is not `adaptive`",
+            "idle.toml:11:9: network.detection.times has no effect: network.detection.variant is not `adaptive`",
         ),
         (
             "[network]\nlossless = [5]\n[network.detection]\nkind = \"tcd\"\n",
-            "idle.toml:11:1: network.detection does nothing: it goes by pauses, and the flows' classes (3) are lossy: \
+            "idle.toml:11:1: network.detection has no effect: it observes pauses, and the flows' classes (3) are lossy: \
              `network.lossless` is [5]",
         ),
         (
             "[network.detection]\nkind = \"red\"\nclass = [{ priority = 5, kind = \"tcd\" }]\n",
-            "idle.toml:11:23: the detector of class 5 does nothing: no flow is in it",
+            "idle.toml:11:23: the detector of class 5 has no effect: no flow is in it",
         ),
         (
             "[record]\nstates = \"5us\"\n",
-            "idle.toml:10:10: record.states does nothing: no port has a detector (network.detection)",
+            "idle.toml:10:10: record.states has no effect: no port has a detector (network.detection)",
         ),
         (
             "[cc.windows]\ntimely = \"fixed\"\n",
@@ -129,16 +129,17 @@ fn what_an_alias_overrules_is_told() {
     };
     let overruled = |resolved: &Resolved| -> Vec<String> {
         let all = lines(&resolved.warnings).into_iter();
-        all.filter(|line| line.contains("does not run")).collect()
+        all.filter(|line| line.contains("has no effect: the alias"))
+            .collect()
     };
     let alias = load("dcqcn-tcd", "cc.dcqcn.flavour=nic");
     assert_eq!(
         overruled(&alias),
         [
-            "--set:1:18: cc.dcqcn.flavour = `nic` does not run: dcqcn-tcd is dcqcn with flavour = `paper`; the scheme \
-             dcqcn takes what is written",
-            "idle.toml:7:7: cc.dcqcn.tcd = `aggressive` does not run: dcqcn-tcd is dcqcn with tcd = `hold`; the scheme \
-             dcqcn takes what is written",
+            "--set:1:18: cc.dcqcn.flavour = `nic` has no effect: the alias dcqcn-tcd is dcqcn with flavour = \
+             `paper`; use the scheme dcqcn to set it",
+            "idle.toml:7:7: cc.dcqcn.tcd = `aggressive` has no effect: the alias dcqcn-tcd is dcqcn with tcd = \
+             `hold`; use the scheme dcqcn to set it",
         ]
     );
     // What is as the alias has it, or what it leaves alone, is no contradiction; nor is its own resolved scenario.
@@ -181,7 +182,7 @@ fn unused(resolved: &Resolved) -> Vec<String> {
     )
 }
 
-/// A resolved scenario has every default, also those of what does nothing: of these nothing is said.
+/// A resolved scenario has every default, also those of what has no effect: of these nothing is said.
 #[test]
 fn defaults_are_not_told() {
     for rest in [
@@ -220,7 +221,7 @@ fn parameters_without_effect_in_the_chosen_flavour_are_told() {
     by_flavour(
         "dcqcn",
         "cc.dcqcn.byte-counter=32767B",
-        "cc.dcqcn.byte-counter does nothing: cc.dcqcn.flavour is `nic`, and it acts with `paper` only",
+        "cc.dcqcn.byte-counter has no effect: cc.dcqcn.flavour is `nic`, and it acts with `paper` only",
     );
     for set in ["cut-interval=50us", "clamp-target=true", "rate-on-first-cnp=0.5"] {
         by_flavour(
@@ -251,8 +252,8 @@ fn parameters_without_effect_in_the_chosen_flavour_are_told() {
     let both = ["cc.dcqcn.byte-counter=32767B", "workload.0.scheme=dcqcn-paper"];
     assert_eq!(told("dcqcn", &both), Vec::<String>::new());
     for (set, says) in [
-        ("network.int-multi=2", "network.int-multi does nothing"),
-        ("network.ack-chunk=8000B", "network.ack-chunk does nothing"),
+        ("network.int-multi=2", "network.int-multi has no effect"),
+        ("network.ack-chunk=8000B", "network.ack-chunk has no effect"),
     ] {
         by_flavour("hpcc", set, says);
         let quirks = [set, "quirks.int-wire-precision=true", "quirks.ack-threshold=true"];

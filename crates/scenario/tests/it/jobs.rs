@@ -166,7 +166,7 @@ fn what_is_wrong_with_jobs() {
         ),
         (
             "[[job]]\nranks = 4".to_string(),
-            "test.toml:5:1: the job does nothing: it has no steps (add `[[job.step]]` with a collective, such as \
+            "test.toml:5:1: the job has no effect: it has no steps (add `[[job.step]]` with a collective, such as \
              `all-reduce = { size = \"8MB\" }`)",
         ),
         (

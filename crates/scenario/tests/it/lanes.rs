@@ -87,7 +87,7 @@ fn what_cannot_be_is_refused_at_its_place() {
     );
     refused(
         "first-header = \"70KB\"",
-        "a message's first packet has 70KB beside other headers: expected at most 65000B",
+        "the extra header of a message's first packet is 70KB: expected at most 65000B",
     );
     refused(
         "first-header = \"64KB\"",
@@ -158,7 +158,7 @@ fn a_rate_out_of_reach_is_told() {
     // In 6.42848 us 100 Gbit/s bring 80 356 bytes: 40 000 are half of that.
     let resolved = with("lanes = 2", "buffer = \"40000B\"").unwrap();
     assert!(
-        lines(&resolved.warnings)[0].contains("carries about 49.7Gbps of it"),
+        lines(&resolved.warnings)[0].contains("carries about 49.7Gbps"),
         "{:?}",
         lines(&resolved.warnings)
     );
@@ -217,7 +217,7 @@ fn credits_are_recorded() {
     assert!(
         lines(&resolved.warnings)
             .iter()
-            .any(|told| told.contains("record.credits does nothing: network.flow-control is not `credits`")),
+            .any(|told| told.contains("record.credits has no effect: network.flow-control is not `credits`")),
         "{:?}",
         lines(&resolved.warnings)
     );
@@ -227,13 +227,13 @@ fn credits_are_recorded() {
 fn keys_without_effect_are_told() {
     let resolved = with("flow-control = \"credits\"", "flow-control = \"pfc\"").unwrap();
     assert!(
-        lines(&resolved.warnings)[0].contains("[network.credit] does nothing"),
+        lines(&resolved.warnings)[0].contains("[network.credit] has no effect"),
         "{:?}",
         lines(&resolved.warnings)
     );
     let resolved = with("lanes = 2", "delay = \"1us\"").unwrap();
     assert!(
-        lines(&resolved.warnings)[0].contains("network.credit.delay does nothing"),
+        lines(&resolved.warnings)[0].contains("network.credit.delay has no effect"),
         "{:?}",
         lines(&resolved.warnings)
     );
@@ -339,11 +339,11 @@ fn credits_that_can_never_pass_a_packet_are_refused() {
     for (lanes, says) in [
         (
             "unit = \"1B\"",
-            "a packet of 2.09KB takes 2090 credits of 1B, and counters can tell 2048 at most",
+            "a packet of 2.09KB takes 2090 credits of 1B, and credit counters hold at most 2048",
         ),
         (
             "unit = \"1B\"\nbuffer = \"1MB\"",
-            "counters can tell 2048 at most: nothing could be sent",
+            "credit counters hold at most 2048: nothing could be sent",
         ),
     ] {
         refused(lanes, says);

@@ -113,7 +113,7 @@ fn ns3_rdma_counts_flows_in_packets() {
         "{}",
         resolved.toml
     );
-    says(&resolved, "runs in Paceline's own model");
+    says(&resolved, "in its own model");
     says(&resolved, "left out: APP_START_TIME, APP_STOP_TIME");
     let again = written_and_read(&resolved);
     assert_eq!(again.run, resolved.run);
@@ -164,10 +164,10 @@ fn powertcps_experiment_of_a_burst() {
         (276, 288, 266)
     );
     assert_eq!(run.links[0].rate, BitRate::from_gbps(25));
-    says(&resolved, "by default PowerTCP, which runs here");
+    says(&resolved, "by default PowerTCP, which is used");
     says(
         &resolved,
-        "taken for ns3-datacenter's (nodes switches ToRs links)",
+        "is read as ns3-datacenter's (nodes switches ToRs links)",
     );
     let hpcc = Overrides {
         scheme: Some("hpcc".to_string()),
@@ -238,7 +238,7 @@ fn simais_configuration() {
         (Bytes::new(9000), Bytes::new(52))
     );
     says(&resolved, "is 40000000000000.00, more than can be simulated");
-    says(&resolved, "`flow1.txt` beside the configuration is read");
+    says(&resolved, "using `flow1.txt` next to the configuration");
     says(
         &resolved,
         "BW_MON_FILE, BW_MON_INTERVAL, CNP_MON_FILE, MON_END, MON_START",

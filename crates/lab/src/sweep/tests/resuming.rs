@@ -62,7 +62,7 @@ fn a_scenario_that_changes_meanwhile_stops_the_sweep() {
         .run(&Notes::default())
         .unwrap_err();
     assert!(
-        error.to_string().contains("has changed since the sweep began"),
+        error.to_string().contains("has changed since the sweep started"),
         "{error}"
     );
     assert!(names(&lab.path("out/rows")).is_empty());

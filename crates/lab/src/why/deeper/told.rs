@@ -97,7 +97,7 @@ impl Deeper {
             ("digest", Some(port)) => format!("by the utilisation of {port} (PINT)"),
             ("delay", Some(port)) => format!("by round-trip times, the longest wait of which was at {port}"),
             ("delay", None) => "by round-trip times, without a wait in a queue".to_string(),
-            ("loss", _) => "by losses that the receiver told of".to_string(),
+            ("loss", _) => "by losses that the receiver reported".to_string(),
             ("timeout", _) => "by timeouts".to_string(),
             ("itself", _) => "by its own timers".to_string(),
             (told, _) => format!("by {told}"),
@@ -143,8 +143,8 @@ impl Deeper {
             flows.sort_by_key(|&(of, bytes)| (std::cmp::Reverse(bytes), of));
             let total: u64 = flows.iter().map(|flow| flow.1).sum();
             format!(
-                "congestion that it did not cause: none of its packets stood at {}, for which ports on its way were paused \
-                 {} in all: {}",
+                "congestion that it did not cause: none of its packets were queued at {}, and ports on its path were \
+                 paused for {} in total because of it: {}",
                 self.place(root),
                 us(time),
                 self.shares(&flows, total)

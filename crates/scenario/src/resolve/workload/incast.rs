@@ -35,7 +35,7 @@ impl Maker<'_, '_> {
             let message = format!("{} sizes for {} senders", written.len(), senders.len());
             return Err(Problem::new(message)
                 .at(&self.cx.texts.of_value(first))
-                .label("nobody is left to send this"));
+                .label("no sender is left for this"));
         }
         let start = fill(&mut block.start, Time::ZERO);
         let rounds = fill(&mut block.rounds, 1);

@@ -221,7 +221,7 @@ impl Maker<'_, '_> {
         }
         self.place = place;
         if steps.is_empty() {
-            return Err(Problem::new("the job does nothing: it has no steps")
+            return Err(Problem::new("the job has no effect: it has no steps")
                 .at(&self.place)
                 .help("add `[[job.step]]` with a collective, such as `all-reduce = { size = \"8MB\" }`"));
         }

@@ -39,7 +39,7 @@ impl Maker<'_, '_> {
             let message = "messages that hosts send one after the other are simulated under credits only";
             return Err(Problem::new(message)
                 .at(&self.place)
-                .help("write `fidelity = \"ib-omnet\"`; elsewhere `closed-loop` comes nearest"));
+                .help("set `fidelity = \"ib-omnet\"`, or use `closed-loop`"));
         }
         let class = self.class(written)?.unwrap_or(3);
         let label = fill(&mut written.label, "messages".to_string());

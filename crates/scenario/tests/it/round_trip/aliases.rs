@@ -129,7 +129,7 @@ fn mistakes_in_a_block_of_an_alias_have_their_place() {
     .unwrap();
     let told = |said: &paceline_scenario::Warning| {
         said.to_string()
-            .contains("cc.dcqcn-paper.flavour = `nic` does not run")
+            .contains("cc.dcqcn-paper.flavour = `nic` has no effect")
     };
     assert!(resolved.warnings.iter().any(told), "{:?}", resolved.warnings);
 }

@@ -374,7 +374,7 @@ fn another_scheme_on_an_ns3_configuration_has_its_own_defaults() {
     assert!(
         lines(&resolved.warnings)
             .iter()
-            .any(|warning| warning.contains("defaults are used"))
+            .any(|warning| warning.contains("uses its own defaults"))
     );
 }
 
