@@ -19,7 +19,7 @@ pub(super) struct Pauses {
     pub(super) until: Grid<PortId, u64>,
     pub(super) renew_at: Grid<PortId, u64>,
     /// Where ports take their time: when the last frame that has arrived is heeded.
-    pub(super) heeded_at: Grid<PortId, u64>,
+    pub(super) applied_at: Grid<PortId, u64>,
     /// A stream for each port from which that is drawn; none without jitter.
     responses: List<PortId, Rng>,
 }
@@ -36,7 +36,7 @@ impl Pauses {
             since: never.clone(),
             until: never.clone(),
             renew_at: never.clone(),
-            heeded_at: never,
+            applied_at: never,
             responses: (0..ports as u64).filter(|_| jitters).map(stream).collect(),
         }
     }
@@ -58,13 +58,13 @@ impl Pauses {
         self.since[place] = other.since[place];
         self.until[place] = other.until[place];
         self.renew_at[place] = other.renew_at[place];
-        self.heeded_at[place] = other.heeded_at[place];
+        self.applied_at[place] = other.applied_at[place];
     }
 }
 
 impl Core {
     /// When a frame that arrives now is heeded, if not at once: it does not overtake those before it.
-    pub(crate) fn heeded_at(&mut self, response: PfcResponse, port: PortId, class: u8) -> Option<u64> {
+    pub(crate) fn applied_at(&mut self, response: PfcResponse, port: PortId, class: u8) -> Option<u64> {
         if response == PfcResponse::NONE {
             return None;
         }
@@ -72,7 +72,7 @@ impl Core {
             Span::ZERO => 0,
             jitter => self.pauses.responses[port].below(jitter.as_ps() + 1),
         };
-        let last = &mut self.pauses.heeded_at[(port, class)];
+        let last = &mut self.pauses.applied_at[(port, class)];
         *last = (self.now + response.least.as_ps() + jitter).max(*last + 1);
         Some(*last)
     }

@@ -84,7 +84,7 @@ impl Simulation {
             FlowControl::Pfc(pfc) => pfc.response,
             FlowControl::None | FlowControl::Credits => PfcResponse::NONE,
         };
-        if let Some(at) = self.core.heeded_at(response, port, packet.class) {
+        if let Some(at) = self.core.applied_at(response, port, packet.class) {
             self.core.packets.get_mut(id).flags |= Packet::HEARD;
             let event = Event::Arrive { port, packet: id };
             return self.core.schedule(LaneId::WHEEL, at, event);
