@@ -20,7 +20,7 @@ mod written;
 
 pub use definition::Definition;
 pub use facts::{Least, Marking, NetworkFacts, Setting, Tuned, Unfit};
-pub use maker::{AtWork, Maker};
+pub use maker::{ActiveScheme, Maker};
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

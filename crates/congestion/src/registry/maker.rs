@@ -76,12 +76,12 @@ impl fmt::Debug for Maker {
 
 /// A scheme at work: as a run describes it, or what was given in its place.
 #[derive(Clone, Debug)]
-pub struct AtWork {
+pub struct ActiveScheme {
     config: SchemeConfig,
     maker: Option<Maker>,
 }
 
-impl AtWork {
+impl ActiveScheme {
     /// Of a configuration, and of what makes senders in its place.
     pub fn new(config: SchemeConfig, maker: Option<Maker>) -> Self {
         Self { config, maker }

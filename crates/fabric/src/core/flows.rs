@@ -1,6 +1,6 @@
 //! Descriptions of flows: in the run's list, or, where flows come as a stream, of those that are not over.
 
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
@@ -117,7 +117,7 @@ impl Described {
 
 impl World {
     /// The scheme of a flow.
-    pub(crate) fn scheme_of(&self, core: &Core, flow: FlowId) -> &AtWork {
+    pub(crate) fn scheme_of(&self, core: &Core, flow: FlowId) -> &ActiveScheme {
         &self.schemes[usize::from(self.flow(core, flow).scheme)]
     }
 

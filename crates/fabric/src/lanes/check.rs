@@ -1,6 +1,6 @@
 //! What a network under credits must fulfil.
 
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 
 use crate::spec::{Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec};
 
@@ -8,7 +8,7 @@ use crate::spec::{Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks
 pub(super) const MOST_PORTS: usize = 64;
 
 /// What a network under credits must fulfil; why it does not.
-pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
+pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     let credits = spec.switch.flow_control == FlowControl::Credits;
     let Some(lanes) = &spec.lanes else {
         return match credits {
@@ -25,7 +25,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
     check_rest(spec, schemes)?;
     let longest = spec
         .packet
-        .longest(schemes.iter().map(AtWork::needs), lanes.first_header);
+        .longest(schemes.iter().map(ActiveScheme::needs), lanes.first_header);
     let Ok(largest) = u16::try_from(longest.get()) else {
         return Err(format!(
             "the first packet of a message may have {longest}: expected at most {}B",
@@ -126,7 +126,7 @@ fn check_ports(spec: &RunSpec) -> Result<(), String> {
 }
 
 /// What is not simulated with them.
-fn check_rest(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
+fn check_rest(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     let bad = |why: &str| Err(why.into());
     if spec.quirks != Quirks::default() || spec.credits.is_some() || spec.tcd_ns3.is_some() {
         return bad("no other simulator that Paceline is like has credits in this form");
@@ -140,7 +140,7 @@ fn check_rest(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
     if !spec.record.closeups.is_empty() {
         return bad("flows are not looked at closely under credits");
     }
-    let asks = |scheme: &&AtWork| scheme.switch_part().is_some_and(|part| part.hooks.arrivals);
+    let asks = |scheme: &&ActiveScheme| scheme.switch_part().is_some_and(|part| part.hooks.arrivals);
     match schemes.iter().find(asks) {
         Some(scheme) => Err(format!(
             "{} has switches look at packets that arrive, which those under credits do not",

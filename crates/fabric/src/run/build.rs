@@ -21,7 +21,7 @@ use crate::world::World;
 use crate::world::classes::Classes;
 use crate::world::connections::Connections;
 use crate::world::routing::{Extent, FirstPaths, FlowKey, LinkEnd, Routing};
-use paceline_congestion::registry::{AtWork, Maker};
+use paceline_congestion::registry::{ActiveScheme, Maker};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -33,10 +33,10 @@ use std::sync::Arc;
 pub type Makers = BTreeMap<u16, Maker>;
 
 /// The schemes of a run, with what was given in place of some.
-fn at_work(spec: &RunSpec, mut makers: Makers) -> Vec<AtWork> {
+fn at_work(spec: &RunSpec, mut makers: Makers) -> Vec<ActiveScheme> {
     let schemes = (0..).zip(&spec.schemes);
     schemes
-        .map(|(place, scheme)| AtWork::new(scheme.config.clone(), makers.remove(&place)))
+        .map(|(place, scheme)| ActiveScheme::new(scheme.config.clone(), makers.remove(&place)))
         .collect()
 }
 

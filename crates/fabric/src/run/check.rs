@@ -3,7 +3,7 @@
 mod arrivals;
 mod connections;
 
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
 use std::collections::BTreeSet;
@@ -114,7 +114,7 @@ pub enum BuildError {
 }
 
 /// Everything that would make the run fail or lie later.
-pub(super) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError> {
+pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
     if spec.quirks.device_fifo != spec.quirks.bolt_ns3_sender {
         let why =
             "the quirks device-fifo and bolt-ns3-sender go together: senders leave their pace to those hosts";
@@ -390,7 +390,7 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn check_load_balancing(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), BuildError> {
+fn check_load_balancing(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
     let policy = spec.load_balancing;
     if policy != LoadBalancing::Ecmp && spec.nic.back_to_chunk.is_some() {
         let why = "going back to chunks: packets that overtake each other may keep some from coming whole";

@@ -20,7 +20,7 @@
 //! of flows; no senders, and none of what recorders know. Nothing of this touches the state of the run, and only
 //! senders that ask pay for it.
 
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Span;
 
 use crate::core::Core;
@@ -59,7 +59,7 @@ impl Foresight {
     /// Of a run whose schemes ask for it.
     pub(super) fn of(
         spec: &RunSpec,
-        schemes: &[AtWork],
+        schemes: &[ActiveScheme],
         ports: &Ports,
         profiles: &Profiles,
         classes: &Classes,

@@ -8,14 +8,14 @@ use crate::spec::{
 use crate::switch::doublings_begun;
 use crate::world::links::{CommonSize, LinkProfile, Profiles};
 use paceline_congestion::Red;
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Bytes;
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use std::collections::BTreeMap;
 
 /// Sizes that occur all the time: full data packets and acknowledgements of every scheme.
-fn common_sizes(spec: &RunSpec, schemes: &[AtWork]) -> Vec<u16> {
+fn common_sizes(spec: &RunSpec, schemes: &[ActiveScheme]) -> Vec<u16> {
     let packet = &spec.packet;
     let mut sizes = Vec::new();
     for scheme in schemes {
@@ -41,7 +41,7 @@ fn common_sizes(spec: &RunSpec, schemes: &[AtWork]) -> Vec<u16> {
 /// One profile per (rate, delay, tier), with event lanes for the delays that its common sizes make; that of each port.
 pub(super) fn build_profiles(
     spec: &RunSpec,
-    schemes: &[AtWork],
+    schemes: &[ActiveScheme],
     queue: &mut EventQueue,
 ) -> Result<(Profiles, List<PortId, ProfileId>), BuildError> {
     let sizes = common_sizes(spec, schemes);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use paceline_congestion::Needs;
 use paceline_congestion::detect::PortState;
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 use paceline_congestion::switch::{
     Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalves, Tell, Verdict,
 };
@@ -64,7 +64,7 @@ impl Half {
 const ALL: u16 = u16::MAX;
 
 /// Whether switches can do what the run's schemes ask of them; why not.
-pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
+pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     for (i, scheme) in schemes.iter().enumerate() {
         let (Some(part), config) = (scheme.switch_part(), scheme.config()) else {
             continue;
@@ -74,7 +74,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[AtWork]) -> Result<(), String> {
             let why = format!("{title} needs switches {}, and these do not assist", part.task);
             return Err(why);
         }
-        let differs = |other: &AtWork| {
+        let differs = |other: &ActiveScheme| {
             other.config().name() == config.name() && !other.config().same_in_switches(config)
         };
         if schemes[..i].iter().any(differs) {
@@ -124,7 +124,7 @@ impl Assists {
     /// Of a run that was checked.
     pub(super) fn of(
         spec: &RunSpec,
-        schemes: &[AtWork],
+        schemes: &[ActiveScheme],
         ports: &Ports,
         profiles: &Profiles,
         classes: &Classes,
@@ -134,7 +134,7 @@ impl Assists {
             // Ports are of another make there, their part of schemes too.
             return assists;
         }
-        let asking: BTreeMap<&str, &AtWork> = schemes
+        let asking: BTreeMap<&str, &ActiveScheme> = schemes
             .iter()
             .filter(|scheme| scheme.switch_part().is_some())
             .map(|scheme| (scheme.config().name(), scheme))

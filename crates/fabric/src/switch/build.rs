@@ -1,6 +1,6 @@
 //! From a description to the switches of a network.
 
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Span;
 use paceline_kernel::ids::List;
 use paceline_kernel::rng::{Purpose, Rng};
@@ -23,7 +23,7 @@ impl Switches {
     /// every packet.
     pub(crate) fn new(
         spec: &RunSpec,
-        schemes: &[AtWork],
+        schemes: &[ActiveScheme],
         ports: &Ports,
         profiles: &Profiles,
         classes: &Classes,

@@ -7,7 +7,7 @@ pub mod routing;
 
 use std::sync::Arc;
 
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
@@ -45,7 +45,7 @@ pub(crate) struct World {
     /// What the first packet of a message has beside other headers.
     pub(crate) first_header: u16,
     /// The schemes that it lists, at work.
-    pub(crate) schemes: Vec<AtWork>,
+    pub(crate) schemes: Vec<ActiveScheme>,
     pub(crate) classes: Classes,
     pub(crate) connections: Connections,
     pub(crate) class_count: usize,

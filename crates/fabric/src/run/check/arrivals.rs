@@ -1,6 +1,6 @@
 //! What flows that come as a stream must fulfil.
 
-use paceline_congestion::registry::AtWork;
+use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Bytes;
 
 use super::BuildError;
@@ -9,7 +9,7 @@ use crate::spec::{ArrivalPattern, ArrivalSource, Arrivals, NodeKind, RunSpec};
 /// Everything that would make the run fail or lie later; `degree` is how many links each node has.
 pub(super) fn check_arrivals(
     spec: &RunSpec,
-    schemes: &[AtWork],
+    schemes: &[ActiveScheme],
     arrivals: &Arrivals,
     degree: &[u32],
 ) -> Result<(), BuildError> {
