@@ -104,7 +104,7 @@ use crate::api::{
 };
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::registry::{Alias, Definition, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
-use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchPart};
+use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchSupport};
 
 pub use switch::{BoltPort, Threshold};
 
@@ -246,7 +246,7 @@ impl Definition for Params {
         found.into_iter().flatten().collect()
     }
 
-    fn switch_part(&self) -> Option<SwitchPart> {
+    fn switch_part(&self) -> Option<SwitchSupport> {
         Some(self.asks_switches())
     }
 

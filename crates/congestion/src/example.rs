@@ -43,7 +43,7 @@ use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
 use crate::registry::{Definition, Scheme, WindowMode};
 use crate::switch::{
-    Egress, EgressPort, Hooks, Marking, Passing, PerPort, SwitchHalf, SwitchHalves, SwitchPart,
+    Egress, EgressPort, Hooks, Marking, Passing, PerPort, SwitchHalf, SwitchHalves, SwitchSupport,
 };
 
 // ANCHOR: params
@@ -82,8 +82,8 @@ impl Definition for Params {
         }
     }
 
-    fn switch_part(&self) -> Option<SwitchPart> {
-        Some(SwitchPart {
+    fn switch_part(&self) -> Option<SwitchSupport> {
+        Some(SwitchSupport {
             task: "that mark what leaves growing queues",
             params: &["threshold"],
             hooks: Hooks {

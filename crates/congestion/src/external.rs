@@ -46,7 +46,7 @@ use crate::api::{
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::Bounds;
 use crate::registry::{Definition, Scheme, WindowMode};
-use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchPart};
+use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchSupport};
 use crate::switch_ack::{self, AnsweringPort, Asking};
 
 choice! {
@@ -152,8 +152,8 @@ impl Definition for Params {
         Some(self.min_rate)
     }
 
-    fn switch_part(&self) -> Option<SwitchPart> {
-        (self.feedback == Feedback::SwitchAck).then_some(SwitchPart {
+    fn switch_part(&self) -> Option<SwitchSupport> {
+        (self.feedback == Feedback::SwitchAck).then_some(SwitchSupport {
             task: "that answer",
             params: &["switch-threshold", "switch-window"],
             hooks: switch_ack::HOOKS,

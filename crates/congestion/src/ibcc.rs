@@ -55,7 +55,7 @@ use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLim
 use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range};
 use crate::registry::{Alias, Definition, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
-use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchPart};
+use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 pub mod omnet;
 
@@ -153,8 +153,8 @@ impl Definition for Params {
         !self.fecn
     }
 
-    fn switch_part(&self) -> Option<SwitchPart> {
-        self.fecn.then_some(SwitchPart {
+    fn switch_part(&self) -> Option<SwitchSupport> {
+        self.fecn.then_some(SwitchSupport {
             task: "that mark at the roots of congestion",
             params: &["threshold", "marking-rate", "packet-size", "victim-mask", "fecn"],
             hooks: Hooks {

@@ -55,7 +55,7 @@ use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
 use crate::registry::{Definition, Marking, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
-use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchPart};
+use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 params! {
     /// Parameters of PCN.
@@ -126,8 +126,8 @@ impl Definition for Params {
         Vec::new()
     }
 
-    fn switch_part(&self) -> Option<SwitchPart> {
-        Some(SwitchPart {
+    fn switch_part(&self) -> Option<SwitchSupport> {
+        Some(SwitchSupport {
             task: "whose marks spare paused packets",
             params: &[],
             hooks: Hooks {

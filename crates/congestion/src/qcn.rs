@@ -59,7 +59,7 @@ use crate::params::{ParamError, Parameters, Range};
 use crate::rate::{Bounds, average, in_proportion};
 use crate::registry::{Alias, Definition, Scheme, Tuned, WindowMode};
 use crate::switch::{
-    Egress, EgressPort, Hooks, Load, Passing, PerPort, SwitchHalf, SwitchHalves, SwitchPart, Tell, Verdict,
+    Egress, EgressPort, Hooks, Load, Passing, PerPort, SwitchHalf, SwitchHalves, SwitchSupport, Tell, Verdict,
 };
 
 #[cfg(test)]
@@ -164,8 +164,8 @@ impl Definition for Params {
         }
     }
 
-    fn switch_part(&self) -> Option<SwitchPart> {
-        Some(SwitchPart {
+    fn switch_part(&self) -> Option<SwitchSupport> {
+        Some(SwitchSupport {
             task: "that sample their queues",
             params: &["q-eq", "w", "sample-max", "sample-min", "jitter"],
             hooks: Hooks {

@@ -11,7 +11,7 @@ use crate::learned::ModelRef;
 use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
 use crate::receiver::ReceiverHalf;
-use crate::switch::{EgressPort, SwitchHalves, SwitchPart};
+use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 mod definition;
 mod facts;
@@ -340,7 +340,7 @@ impl SchemeConfig {
     }
 
     /// What the scheme asks of every switch, beside marks and telemetry.
-    pub fn switch_part(&self) -> Option<SwitchPart> {
+    pub fn switch_part(&self) -> Option<SwitchSupport> {
         with_params!(&self.params, params => params.switch_part())
     }
 

@@ -47,7 +47,7 @@ use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
 use crate::registry::{Definition, NetworkFacts, Scheme, Unfit, WindowMode};
-use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchPart};
+use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 pub mod omnet;
 
@@ -107,8 +107,8 @@ impl Definition for Params {
         unfit
     }
 
-    fn switch_part(&self) -> Option<SwitchPart> {
-        Some(SwitchPart {
+    fn switch_part(&self) -> Option<SwitchSupport> {
+        Some(SwitchSupport {
             task: "that mark at the roots of congestion",
             params: &["marks"],
             hooks: Hooks {

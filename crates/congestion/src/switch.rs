@@ -21,7 +21,7 @@ pub use red::Red;
 
 /// What a scheme asks of every switch beside marks and telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SwitchPart {
+pub struct SwitchSupport {
     /// What its half does, as it follows on "switches".
     pub task: &'static str,
     /// Parameters that it goes by: all flows of the scheme have one set of them.

@@ -4,7 +4,9 @@ use paceline_kernel::{Bytes, Time};
 
 use super::{BOLT, DEC, FIRST, INC, LAST, Params};
 use crate::params::Auto;
-use crate::switch::{Egress, EgressPort, Hooks, Load, Passing, Queue, SwitchHalf, SwitchPart, Tell, Verdict};
+use crate::switch::{
+    Egress, EgressPort, Hooks, Load, Passing, Queue, SwitchHalf, SwitchSupport, Tell, Verdict,
+};
 
 /// So much in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +37,8 @@ impl Params {
         }
     }
 
-    pub(super) fn asks_switches(&self) -> SwitchPart {
-        SwitchPart {
+    pub(super) fn asks_switches(&self) -> SwitchSupport {
+        SwitchSupport {
             task: "that run its ingress algorithm",
             params: match self.threshold {
                 Auto::Auto => &["src", "pru", "sm", "threshold", "threshold-packets", "pru-max"],

@@ -9,7 +9,7 @@ use crate::learned::ModelRef;
 use crate::params::{ParamError, Parameters};
 use crate::pint;
 use crate::receiver::ReceiverHalf;
-use crate::switch::{EgressPort, SwitchHalves, SwitchPart};
+use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 /// What a scheme's file says of the scheme; implemented by its parameters.
 pub trait Definition: Parameters + Default + Clone {
@@ -38,7 +38,7 @@ pub trait Definition: Parameters + Default + Clone {
     }
 
     /// What the scheme asks of every switch, beside marks and telemetry.
-    fn switch_part(&self) -> Option<SwitchPart> {
+    fn switch_part(&self) -> Option<SwitchSupport> {
         None
     }
 

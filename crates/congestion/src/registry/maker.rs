@@ -9,7 +9,7 @@ use paceline_kernel::rng::Rng;
 use super::{Definition, SchemeConfig};
 use crate::api::{CongestionControl, Needs, PathInfo};
 use crate::receiver::ReceiverHalf;
-use crate::switch::{EgressPort, SwitchHalves, SwitchPart};
+use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 type Make = dyn Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync;
 
@@ -26,7 +26,7 @@ pub struct Maker {
 /// The halves of a scheme beside the sender's: see [`Definition`].
 trait Halves: Send + Sync {
     fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>>;
-    fn switch_part(&self) -> Option<SwitchPart>;
+    fn switch_part(&self) -> Option<SwitchSupport>;
     fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>>;
 }
 
@@ -34,7 +34,7 @@ impl<P: Definition + Send + Sync> Halves for P {
     fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
         Definition::receiver_half(self)
     }
-    fn switch_part(&self) -> Option<SwitchPart> {
+    fn switch_part(&self) -> Option<SwitchSupport> {
         Definition::switch_part(self)
     }
     fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
@@ -104,7 +104,7 @@ impl ActiveScheme {
     }
 
     /// What the scheme asks of every switch, beside marks and telemetry.
-    pub fn switch_part(&self) -> Option<SwitchPart> {
+    pub fn switch_part(&self) -> Option<SwitchSupport> {
         match self.halves() {
             Some(halves) => halves.switch_part(),
             None => self.config.switch_part(),
