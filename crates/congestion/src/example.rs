@@ -43,7 +43,7 @@ use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
 use crate::registry::{Definition, Scheme, WindowMode};
 use crate::switch::{
-    Egress, EgressPort, Hooks, Marking, Passing, PerPort, SwitchHalf, SwitchHalves, SwitchSupport,
+    Egress, EgressPort, Hooks, Marking, PacketView, PerPort, SwitchHalf, SwitchHalves, SwitchSupport,
 };
 
 // ANCHOR: params
@@ -128,7 +128,7 @@ impl Growth {
 }
 
 impl SwitchHalf for Growth {
-    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &Passing) -> Marking {
+    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &PacketView) -> Marking {
         let left = &mut self.left[usize::from(packet.class)];
         let old = std::mem::replace(left, packet.queue);
         let marks = packet.queue > self.threshold && packet.queue > old; // (1)

@@ -8,7 +8,7 @@
 use paceline_kernel::Bytes;
 
 use crate::mark::Mark;
-use crate::switch::{Egress, EgressPort, Load, Marking, Passing, Queue, SwitchHalf};
+use crate::switch::{Egress, EgressPort, Load, Marking, PacketView, Queue, SwitchHalf};
 
 /// What an operator sets at switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl SwitchHalf for Fecn {
         self.lanes[usize::from(class)].held = true;
     }
 
-    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &Passing) -> Marking {
+    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &PacketView) -> Marking {
         let lane = &mut self.lanes[usize::from(packet.class)];
         let victim = std::mem::take(&mut lane.held) && !self.settings.victim_mask;
         let congested = self.above.is_some_and(|above| packet.queue > above);

@@ -59,7 +59,8 @@ use crate::params::{ParamError, Parameters, Range};
 use crate::rate::{Bounds, average, in_proportion};
 use crate::registry::{Alias, Definition, Scheme, Tuned, WindowMode};
 use crate::switch::{
-    Egress, EgressPort, Hooks, Load, Passing, PerPort, SwitchHalf, SwitchHalves, SwitchSupport, Tell, Verdict,
+    Egress, EgressPort, Hooks, Load, PacketView, PerPort, SwitchHalf, SwitchHalves, SwitchSupport, Tell,
+    Verdict,
 };
 
 #[cfg(test)]
@@ -409,7 +410,7 @@ impl CongestionPoint {
 impl SwitchHalf for CongestionPoint {
     /// A frame joins a queue: perhaps it is a sample, and perhaps its sender is told.
     #[inline]
-    fn on_arrival(&mut self, at: &mut Egress<'_>, frame: &Passing) -> Verdict {
+    fn on_arrival(&mut self, at: &mut Egress<'_>, frame: &PacketView) -> Verdict {
         let mut verdict = Verdict::pass(frame);
         if frame.load == Load::Control {
             return verdict;

@@ -88,7 +88,7 @@ pub enum Load {
 
 /// A packet, as a switch that passes it on sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passing {
+pub struct PacketView {
     /// What it carries.
     pub load: Load,
     /// Its class, which names its queue.
@@ -128,7 +128,7 @@ pub struct Verdict {
 impl Verdict {
     /// The packet goes on as it came.
     #[inline]
-    pub const fn pass(packet: &Passing) -> Self {
+    pub const fn pass(packet: &PacketView) -> Self {
         Self {
             tag: packet.tag,
             mark: packet.mark,
@@ -177,12 +177,12 @@ impl Marking {
 pub trait SwitchHalf: Clone + Debug + Send + 'static {
     /// A packet came that will leave by this port; it is not in its queue yet.
     #[inline]
-    fn on_arrival(&mut self, _at: &mut Egress<'_>, packet: &Passing) -> Verdict {
+    fn on_arrival(&mut self, _at: &mut Egress<'_>, packet: &PacketView) -> Verdict {
         Verdict::pass(packet)
     }
     /// A packet has left its queue for the wire.
     #[inline]
-    fn on_departure(&mut self, _at: &mut Egress<'_>, _packet: &Passing) -> Marking {
+    fn on_departure(&mut self, _at: &mut Egress<'_>, _packet: &PacketView) -> Marking {
         Marking::Curve
     }
     /// Whether all packets that depart are the curve's to mark until a pause ends: till then it is not told of them.

@@ -8,7 +8,7 @@
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::params::Auto;
-use crate::switch::{Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalf, Tell, Verdict};
+use crate::switch::{Egress, EgressPort, Hooks, Load, Marking, PacketView, Queue, SwitchHalf, Tell, Verdict};
 
 /// The bit of a tag by which a data packet asks.
 pub const ASKS: u8 = 1 << 6;
@@ -162,7 +162,7 @@ impl AnsweringPort {
 
 impl SwitchHalf for AnsweringPort {
     #[inline]
-    fn on_arrival(&mut self, at: &mut Egress<'_>, packet: &Passing) -> Verdict {
+    fn on_arrival(&mut self, at: &mut Egress<'_>, packet: &PacketView) -> Verdict {
         self.go_to(at.now, at.queued);
         let mut verdict = Verdict::pass(packet);
         if packet.load == Load::Data && packet.tag & ASKS != 0 && at.queued >= self.threshold {
@@ -172,7 +172,7 @@ impl SwitchHalf for AnsweringPort {
     }
 
     #[inline]
-    fn on_departure(&mut self, at: &mut Egress<'_>, packet: &Passing) -> Marking {
+    fn on_departure(&mut self, at: &mut Egress<'_>, packet: &PacketView) -> Marking {
         self.go_to(at.now, at.queued + packet.wire);
         self.sent += u64::from(packet.wire);
         Marking::Curve
@@ -214,8 +214,8 @@ mod tests {
         AnsweringPort::new(rules, &port)
     }
 
-    fn packet(tag: u8) -> Passing {
-        Passing {
+    fn packet(tag: u8) -> PacketView {
+        PacketView {
             load: Load::Data,
             class: 1,
             wire: 1000,
@@ -267,7 +267,7 @@ mod tests {
             leaves(&mut port, 2600 + 100 * packet, 4000);
         }
         at(3900, 4000, |egress| {
-            let half = Passing {
+            let half = PacketView {
                 wire: 500,
                 ..packet(0)
             };
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(silent, Verdict::pass(&packet(!ASKS)));
         let mut every = port(Auto::Is(Bytes::ZERO));
         assert_eq!(asks(&mut every, 100, 0), told(0, 0));
-        let control = Passing {
+        let control = PacketView {
             load: Load::Control,
             ..packet(ASKS)
         };

@@ -31,7 +31,7 @@ use crate::api::{
     SenderQuirks, SentInfo, Shared, TimerBank, TimerEvent, TimerSlot,
 };
 
-use crate::switch::{Egress, EgressPort, Load, Passing, Red};
+use crate::switch::{Egress, EgressPort, Load, PacketView, Red};
 
 /// Timers that may expire at one instant before [`Pair`] calls it a loop.
 const STORM: u32 = 1000;
@@ -84,8 +84,8 @@ pub fn egress_port() -> EgressPort {
 }
 
 /// A full data packet of class 2 at such a port, without tag or mark, and so many bytes in its queue beside it.
-pub fn passing(queue: u32) -> Passing {
-    Passing {
+pub fn passing(queue: u32) -> PacketView {
+    PacketView {
         load: Load::Data,
         class: 2,
         wire: 1048,

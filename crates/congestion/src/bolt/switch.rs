@@ -5,7 +5,7 @@ use paceline_kernel::{Bytes, Time};
 use super::{BOLT, DEC, FIRST, INC, LAST, Params};
 use crate::params::Auto;
 use crate::switch::{
-    Egress, EgressPort, Hooks, Load, Passing, Queue, SwitchHalf, SwitchSupport, Tell, Verdict,
+    Egress, EgressPort, Hooks, Load, PacketView, Queue, SwitchHalf, SwitchSupport, Tell, Verdict,
 };
 
 /// So much in a queue.
@@ -154,7 +154,7 @@ impl BoltPort {
 
 impl SwitchHalf for BoltPort {
     #[inline]
-    fn on_arrival(&mut self, at: &mut Egress<'_>, packet: &Passing) -> Verdict {
+    fn on_arrival(&mut self, at: &mut Egress<'_>, packet: &PacketView) -> Verdict {
         let gained = (at.now.as_ps() - self.last.as_ps()) as i64;
         self.last = at.now;
         self.supply(gained, packet.takes.as_ps() as i64);

@@ -13,7 +13,7 @@ use paceline_kernel::Time;
 
 use crate::detect::PortState;
 use crate::mark::Mark;
-use crate::switch::{Egress, EgressPort, Marking, Passing, Queue, SwitchHalf};
+use crate::switch::{Egress, EgressPort, Marking, PacketView, Queue, SwitchHalf};
 
 /// NP-ECN, of the queues of a port.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl SwitchHalf for NonPausedEcn {
     }
 
     #[inline]
-    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &Passing) -> Marking {
+    fn on_departure(&mut self, _at: &mut Egress<'_>, packet: &PacketView) -> Marking {
         match &mut self.held_back[usize::from(packet.class)] {
             0 => Marking::Curve,
             held => {
@@ -92,7 +92,7 @@ mod tests {
         };
         with_egress(|at| port.on_resume(at, 2, queue));
         let mut marking = |class| {
-            let packet = Passing {
+            let packet = PacketView {
                 class,
                 ..passing(100_000)
             };

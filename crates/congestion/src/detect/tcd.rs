@@ -49,7 +49,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::mark::Mark;
-use crate::switch::{self, Egress, EgressPort, Load, Marking, Passing, SwitchHalf};
+use crate::switch::{self, Egress, EgressPort, Load, Marking, PacketView, SwitchHalf};
 
 /// What a queue is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -349,7 +349,7 @@ impl SwitchHalf for Ternary {
     }
 
     #[inline]
-    fn on_departure(&mut self, at: &mut Egress<'_>, packet: &Passing) -> Marking {
+    fn on_departure(&mut self, at: &mut Egress<'_>, packet: &PacketView) -> Marking {
         if packet.load != Load::Data {
             return Marking::Curve;
         }

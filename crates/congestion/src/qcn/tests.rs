@@ -23,8 +23,8 @@ fn send(pair: &mut Pair<Qcn>, bytes: u64) {
 }
 
 /// A frame of 1000 bytes with which its queue is `queue` bytes long, or is empty.
-fn data(queue: u32) -> Passing {
-    Passing {
+fn data(queue: u32) -> PacketView {
+    PacketView {
         wire: 1000,
         ..passing(queue.saturating_sub(1000))
     }

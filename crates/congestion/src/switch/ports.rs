@@ -6,16 +6,16 @@ use std::fmt::Debug;
 use paceline_kernel::Time;
 use paceline_kernel::rng::Rng;
 
-use super::{Egress, EgressPort, Marking, Passing, Queue, SwitchHalf, Verdict};
+use super::{Egress, EgressPort, Marking, PacketView, Queue, SwitchHalf, Verdict};
 use crate::copies::copies;
 use crate::detect::PortState;
 
 /// A scheme's halves of all egress ports: the hooks of [`SwitchHalf`], of a port by its number.
 pub trait SwitchHalves: CloneHalves + Debug + Send {
     /// See [`SwitchHalf::on_arrival`].
-    fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Verdict;
+    fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &PacketView) -> Verdict;
     /// See [`SwitchHalf::on_departure`].
-    fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Marking;
+    fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &PacketView) -> Marking;
     /// See [`SwitchHalf::rests`]; a port that takes no part does.
     fn rests(&self, port: usize, now: Time) -> bool;
     /// See [`SwitchHalf::on_pause`].
@@ -59,14 +59,14 @@ impl<H: SwitchHalf> PerPort<H> {
 }
 
 impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
-    fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Verdict {
+    fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &PacketView) -> Verdict {
         match &mut self.0[port] {
             Some(half) => half.on_arrival(at, packet),
             None => Verdict::pass(packet),
         }
     }
 
-    fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &Passing) -> Marking {
+    fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &PacketView) -> Marking {
         match &mut self.0[port] {
             Some(half) => half.on_departure(at, packet),
             None => Marking::Curve,

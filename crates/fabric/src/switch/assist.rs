@@ -7,7 +7,7 @@ use paceline_congestion::Needs;
 use paceline_congestion::detect::PortState;
 use paceline_congestion::registry::ActiveScheme;
 use paceline_congestion::switch::{
-    Egress, EgressPort, Hooks, Load, Marking, Passing, Queue, SwitchHalves, Tell, Verdict,
+    Egress, EgressPort, Hooks, Load, Marking, PacketView, Queue, SwitchHalves, Tell, Verdict,
 };
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -232,8 +232,8 @@ impl Assists {
 
 /// A packet at an egress port, whose queue has `queue` bytes without it.
 #[inline(always)]
-fn passing(profile: &LinkProfile, packet: &Packet, queue: u32) -> Passing {
-    Passing {
+fn passing(profile: &LinkProfile, packet: &Packet, queue: u32) -> PacketView {
+    PacketView {
         load: match packet.kind {
             PacketKind::Data if packet.is_trimmed() => Load::Trimmed,
             PacketKind::Data => Load::Data,
