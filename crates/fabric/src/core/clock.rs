@@ -123,9 +123,9 @@ impl Core {
         self.agenda.queue.push(lane, Entry { at, tie, what });
     }
 
-    /// The same, at a place among the events of its instant that was kept free ([`Agenda::reserve`]).
+    /// The same, at a place among the events of its instant that was kept free ([`EventSchedule::reserve`]).
     ///
-    /// [`Agenda::reserve`]: crate::core::link::Agenda::reserve
+    /// [`EventSchedule::reserve`]: crate::core::link::EventSchedule::reserve
     pub(crate) fn schedule_tied(&mut self, at: u64, tie: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();

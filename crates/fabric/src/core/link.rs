@@ -50,7 +50,7 @@ impl Sent {
 
 /// What is to happen, and what has been sent: all that a transmission adds to.
 #[derive(Clone, Debug)]
-pub(crate) struct Agenda {
+pub(crate) struct EventSchedule {
     pub(super) queue: EventQueue,
     pub(super) ties: Ties,
     pub(super) sent: Sent,
@@ -87,7 +87,7 @@ impl Tray {
     }
 }
 
-impl Agenda {
+impl EventSchedule {
     /// A packet was sent.
     #[inline(always)]
     pub(crate) fn count(&mut self, kind: PacketKind, wire: u16) {

@@ -20,7 +20,7 @@ use paceline_kernel::queue::EventQueue;
 use crate::core::credits::Credits;
 use crate::core::event::Ties;
 use crate::core::flows::Described;
-use crate::core::link::{Agenda, Sent};
+use crate::core::link::{EventSchedule, Sent};
 use crate::core::packet::PacketSlab;
 use crate::core::pauses::Pauses;
 use crate::core::port::{ClassQueue, Ports};
@@ -37,7 +37,7 @@ pub(crate) struct Core {
     /// The current instant in ps, and the place of the running event in it.
     now: u64,
     tie: u64,
-    pub(crate) agenda: Agenda,
+    pub(crate) agenda: EventSchedule,
     class_count: usize,
     pub(crate) packets: PacketSlab,
     pub(crate) ports: Ports,
@@ -81,7 +81,7 @@ impl Core {
         Self {
             now: 0,
             tie: 0,
-            agenda: Agenda {
+            agenda: EventSchedule {
                 queue,
                 ties: Ties::new(spec.ties, spec.seed),
                 sent: Sent::default(),
