@@ -57,7 +57,7 @@ pub(crate) struct EventSchedule {
     /// Packets that are on their way to other parts of the run.
     pub(super) outbox: Vec<Crossing>,
     /// Where those from other parts are put in order.
-    pub(super) trays: Vec<Tray>,
+    pub(super) trays: Vec<Inbox>,
 }
 
 /// A packet on a link to another part of the run: when it arrives, and where, and the lane of packets like it.
@@ -72,14 +72,14 @@ pub(crate) struct Crossing {
 /// Packets from other parts that would share a lane if they were from here: what comes in one window is put in order,
 /// and comes before what comes in the next, so they have a lane too.
 #[derive(Clone, Debug)]
-pub(crate) struct Tray {
+pub(crate) struct Inbox {
     pub(super) of: LaneId,
     pub(super) lane: LaneId,
     /// Time and event of each, as one word: those are compared without branches.
     arrivals: Vec<u128>,
 }
 
-impl Tray {
+impl Inbox {
     #[inline]
     pub(super) fn put(&mut self, at: u64, event: Event) {
         self.arrivals
@@ -109,7 +109,7 @@ impl EventSchedule {
         let lane = self.queue.add_lane(1);
         if lane != LaneId::WHEEL {
             let arrivals = Vec::new();
-            self.trays.push(Tray { of, lane, arrivals });
+            self.trays.push(Inbox { of, lane, arrivals });
         }
     }
 
