@@ -206,7 +206,7 @@ impl Qp {
         self.size = message.end(mtu);
         self.limit = self.size;
         if connection.is_idle() {
-            self.whole_at = self.size;
+            self.end_seq = self.size;
         }
         connection.messages.push(message);
     }
@@ -222,7 +222,7 @@ impl Qp {
         connection.left -= 1;
         connection.unfilled += whole.end(mtu) - whole.start - whole.size;
         let next = connection.messages.first.as_ref();
-        self.whole_at = next.map_or(u64::MAX, |next| next.end(mtu));
+        self.end_seq = next.map_or(u64::MAX, |next| next.end(mtu));
         connection.idle_since = now;
         Some(whole)
     }
@@ -251,7 +251,7 @@ impl Qp {
         let flow = self.flow;
         let mut messages = connection.messages.iter().peekable();
         let first = messages.peek().map_or(u64::MAX, |first| first.end(mtu));
-        assert_eq!(self.whole_at, first, "connection of flow {flow}: first message");
+        assert_eq!(self.end_seq, first, "connection of flow {flow}: first message");
         assert!(self.snd_una < first, "connection of flow {flow}: it is complete");
         let mut end = None;
         for message in messages {

@@ -92,7 +92,7 @@ impl Qp {
     /// The flow is to carry so many bytes more; returns where they end.
     pub(crate) fn extend(&mut self, size: u64) -> u64 {
         self.size += size;
-        self.whole_at = self.size;
+        self.end_seq = self.size;
         self.size
     }
 
@@ -103,7 +103,7 @@ impl Qp {
 
     /// All is acknowledged or given up, and what comes next begins at byte zero.
     pub(crate) fn begin_anew(&mut self) {
-        (self.size, self.whole_at) = (0, 0);
+        (self.size, self.end_seq) = (0, 0);
         (self.snd_una, self.snd_nxt, self.max_sent) = (0, 0, 0);
         (self.sample_after, self.sent_unscheduled) = (0, 0);
     }

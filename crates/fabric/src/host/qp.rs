@@ -27,7 +27,7 @@ pub(crate) struct Qp {
     /// Where what it is to send ends.
     pub(super) size: u64,
     /// It is over, or the first message that its connection has to complete, when all before this is acknowledged.
-    pub(super) whole_at: u64,
+    pub(super) end_seq: u64,
     pub(super) snd_nxt: u64,
     pub(super) snd_una: u64,
     /// Bytes beyond `snd_una` that are acknowledged selectively.
@@ -250,7 +250,7 @@ impl Qp {
         let connection = described
             .connection
             .map(|number| Connection::of(world, number, core.now()));
-        let (size, whole_at) = match connection {
+        let (size, end_seq) = match connection {
             None => (described.size.get(), described.size.get()),
             Some(_) => (0, u64::MAX),
         };
@@ -260,7 +260,7 @@ impl Qp {
             place: 0,
             account: (core.watch.accounts).of_sender(flow, described.connection),
             size,
-            whole_at,
+            end_seq,
             snd_nxt: 0,
             snd_una: 0,
             sacked: 0,
@@ -368,7 +368,7 @@ impl Qp {
     /// Whether its flow is over, or a message of its connection.
     #[inline]
     pub(crate) fn is_finished(&self) -> bool {
-        self.snd_una >= self.whole_at
+        self.snd_una >= self.end_seq
     }
 
     /// Whether it may send is asked much more often than the answer changes: what bounds it is put

@@ -39,7 +39,7 @@ impl Hosts {
         };
         let answer = self.receivers.take_data(world, core, place, id);
         let receiver = &self.receivers.list[place];
-        let (whole, shows) = (receiver.expected >= receiver.whole_at, receiver.shows);
+        let (whole, shows) = (receiver.expected >= receiver.end_seq, receiver.shows);
         if whole {
             self.receive_whole(world, core, traffic, place);
         }

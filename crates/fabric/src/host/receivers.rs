@@ -18,7 +18,7 @@ pub(super) struct Receiver {
     pub(super) path: FlowPath,
     pub(super) expected: u64,
     /// When all before this is here, all of the flow is, or of the first of [`Receiver::ends`].
-    pub(super) whole_at: u64,
+    pub(super) end_seq: u64,
     /// Of a connection: where messages end of which not all is here, as far as that is known, and their flows, in order.
     pub(super) ends: Vec<(u64, FlowId)>,
     pub(super) last_nack: u64,
@@ -42,7 +42,7 @@ impl Receiver {
             flow,
             path,
             expected: 0,
-            whole_at: path.size,
+            end_seq: path.size,
             ends: Vec::new(),
             last_nack: u64::MAX,
             nack_until: 0,
@@ -69,7 +69,7 @@ impl Receiver {
         if let Err(place) = self.ends.binary_search(&(end, flow)) {
             self.ends.insert(place, (end, flow));
         }
-        self.whole_at = self.ends[0].0;
+        self.end_seq = self.ends[0].0;
     }
 
     /// The first message of which all is here.
@@ -79,7 +79,7 @@ impl Receiver {
             return None;
         }
         self.ends.remove(0);
-        self.whole_at = self.ends.first().map_or(u64::MAX, |&(end, _)| end);
+        self.end_seq = self.ends.first().map_or(u64::MAX, |&(end, _)| end);
         Some(flow)
     }
 }
