@@ -42,7 +42,7 @@ impl Hosts {
         if let Recovery::SelectiveRepeat(_) = world.nic.recovery {
             self.extend_selective_repeat(world, slot);
         }
-        self.qps[slot].reckon();
+        self.qps[slot].recompute_bound();
         self.regard(core, slot);
     }
 

@@ -40,7 +40,7 @@ pub(crate) struct Qp {
     pub(super) gap: u64,
     /// Payload bytes that may be in flight.
     pub(super) window: u64,
-    /// Where `snd_nxt` has to stop, pauses and pacing apart: see [`Qp::reckon`].
+    /// Where `snd_nxt` has to stop, pauses and pacing apart: see [`Qp::recompute_bound`].
     pub(super) bound: u64,
     pub(super) rate: BitRate,
     /// The scheme's own window, as [`Qp::apply`] took it over.
@@ -320,7 +320,7 @@ impl Qp {
     /// There is no way any more.
     pub(super) fn lose_path(&mut self) {
         self.reachable = false;
-        self.reckon();
+        self.recompute_bound();
     }
 
     pub(super) fn in_flight(&self) -> u64 {
@@ -375,7 +375,7 @@ impl Qp {
     /// together here, after every change of what is acknowledged, of rate and window, of the limit, of what
     /// is to be repaired and of the path.
     #[inline]
-    pub(super) fn reckon(&mut self) {
+    pub(super) fn recompute_bound(&mut self) {
         self.bound = self.bound_now();
     }
 
@@ -425,6 +425,6 @@ impl Qp {
             }
         };
         self.window = by_mode.min(limits.window.get());
-        self.reckon();
+        self.recompute_bound();
     }
 }

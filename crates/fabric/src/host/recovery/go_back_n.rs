@@ -129,12 +129,12 @@ impl Hosts {
             if !quirks.unsigned_in_flight {
                 qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
             }
-            qp.reckon();
+            qp.recompute_bound();
         }
         let loss = packet.kind == PacketKind::Nack;
         if loss {
             qp.snd_nxt = qp.snd_una;
-            qp.reckon();
+            qp.recompute_bound();
         }
         Acknowledged {
             newly,
@@ -149,7 +149,7 @@ impl Hosts {
     pub(super) fn go_back(&mut self, slot: QpId) {
         let qp = &mut self.qps[slot];
         qp.snd_nxt = qp.snd_una;
-        qp.reckon();
+        qp.recompute_bound();
     }
 }
 

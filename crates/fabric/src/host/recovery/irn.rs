@@ -290,7 +290,7 @@ impl Hosts {
             u32::MAX
         };
         qp.limit = qp.size.min(u64::from(cap).saturating_mul(mtu));
-        qp.reckon();
+        qp.recompute_bound();
         self.repeats[slot].begin(qp.size.div_ceil(mtu) as u32, cap);
     }
 
@@ -334,7 +334,7 @@ impl Hosts {
         qp.sacked = sender.sacked_bytes(mtu, qp.size);
         qp.repairs = sender.lost.count() > 0;
         qp.limit = sender.limit(qp.size, mtu);
-        qp.reckon();
+        qp.recompute_bound();
         Acknowledged {
             newly: qp.snd_una + qp.sacked - before,
             delivered: qp.snd_una + qp.sacked,
@@ -364,7 +364,7 @@ impl Hosts {
             None
         };
         qp.repairs = sender.lost.count() > 0;
-        qp.reckon();
+        qp.recompute_bound();
         let Some(packet) = again else {
             sender.next += 1;
             return (sender.next - 1, qp.snd_nxt);
@@ -380,7 +380,7 @@ impl Hosts {
         self.repeats[slot].time_out(irn.reordering);
         let qp = &mut self.qps[slot];
         qp.repairs = true;
-        qp.reckon();
+        qp.recompute_bound();
     }
 
     /// What sender and receiver know of one another's packets agrees.
