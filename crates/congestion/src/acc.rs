@@ -161,7 +161,7 @@ impl Definition for Params {
         true
     }
 
-    fn conserves_packets(&self) -> bool {
+    fn assumes_lossless(&self) -> bool {
         true
     }
 

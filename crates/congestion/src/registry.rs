@@ -400,8 +400,8 @@ impl SchemeConfig {
     }
 
     /// Whether its senders take it that nothing is lost.
-    pub fn conserves_packets(&self) -> bool {
-        with_params!(&self.params, params => params.conserves_packets())
+    pub fn assumes_lossless(&self) -> bool {
+        with_params!(&self.params, params => params.assumes_lossless())
     }
 
     /// Parameters that have a value published for lines of another rate than this.

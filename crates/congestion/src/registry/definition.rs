@@ -101,7 +101,7 @@ pub trait Definition: Parameters + Default + Clone {
     }
 
     /// Whether senders take it that nothing is lost: a loss makes their measurements wrong.
-    fn conserves_packets(&self) -> bool {
+    fn assumes_lossless(&self) -> bool {
         false
     }
 

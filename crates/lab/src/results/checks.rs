@@ -191,7 +191,7 @@ fn not_conserved(input: &Resolved, outcome: &Outcome) -> Option<String> {
     let counters = &outcome.counters;
     let lost = counters.buffer_drops + counters.link_drops;
     let mut schemes = input.run.schemes.iter().map(|scheme| &scheme.config);
-    let scheme = schemes.find(|scheme| lost > 0 && scheme.conserves_packets())?;
+    let scheme = schemes.find(|scheme| lost > 0 && scheme.assumes_lossless())?;
     Some(format!(
         "{lost} packets were lost, and {} assumes a lossless network: its measurements after a loss are wrong.",
         scheme.scheme().title
