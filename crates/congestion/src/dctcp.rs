@@ -80,7 +80,7 @@ impl Definition for Params {
         Marking::STEP
     }
 
-    fn of_launcher(&self) -> Self {
+    fn hpcc_script_defaults(&self) -> Self {
         Self {
             rate_ai: Auto::Is(self.rate_ai.or(BitRate::from_bps(615_000_000))),
             ..self.clone()
@@ -236,7 +236,7 @@ mod tests {
         let params = Params::default();
         assert_eq!(step(&params, Span::from_ns(4160)), 1923);
         assert_eq!(step(&params, Span::from_us(13)), 615);
-        assert_eq!(step(&params.of_launcher(), Span::from_ns(4160)), 615);
+        assert_eq!(step(&params.hpcc_script_defaults(), Span::from_ns(4160)), 615);
     }
 
     #[test]

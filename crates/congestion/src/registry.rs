@@ -411,9 +411,9 @@ impl SchemeConfig {
 
     /// The same scheme with what the launcher of HPCC's public code writes in place of `auto`, where that
     /// differs.
-    pub fn of_launcher(self) -> Self {
+    pub fn hpcc_script_defaults(self) -> Self {
         Self {
-            params: with_params!(&self.params, params => wrap params.of_launcher()),
+            params: with_params!(&self.params, params => wrap params.hpcc_script_defaults()),
             ..self
         }
     }

@@ -113,7 +113,7 @@ pub trait Definition: Parameters + Default + Clone {
 
     /// The same parameters as the launcher of HPCC's public code writes them, where that is not what
     /// `auto` comes to.
-    fn of_launcher(&self) -> Self {
+    fn hpcc_script_defaults(&self) -> Self {
         self.clone()
     }
 

@@ -93,7 +93,7 @@ impl<'a> Schemes<'a> {
     fn add(&mut self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
         let mut config = self.configured(cx, name, place)?;
         if cx.fidelity == Fidelity::Ns3Hpcc || cx.ns3_source {
-            config = config.of_launcher();
+            config = config.hpcc_script_defaults();
         }
         let window = self.windows.get(name).copied().or(self.window);
         let spec = SchemeSpec {
