@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use paceline_congestion::learned::Model;
 use paceline_congestion::registry::SCHEMES;
-use paceline_scenario::builtin::{self, Entry, Extent, Group};
+use paceline_scenario::builtin::{self, Entry, Group, ScenarioSize};
 use serde_json::{Value, json};
 
 use crate::models as cards;
@@ -68,7 +68,7 @@ pub fn schemes() -> Vec<Item> {
 /// The scenarios that ship, by group, and in each as they ship.
 pub fn scenarios() -> Vec<Item> {
     let of_group = |group: &'static Group| group.scenarios.iter().map(move |extent| (group, extent));
-    let item = |(group, extent): (&Group, &Extent)| {
+    let item = |(group, extent): (&Group, &ScenarioSize)| {
         let shipped = builtin::scenarios()
             .iter()
             .find(|shipped| shipped.name == extent.name)?;

@@ -20,7 +20,7 @@ use crate::world::Change;
 use crate::world::World;
 use crate::world::classes::Classes;
 use crate::world::connections::Connections;
-use crate::world::routing::{Extent, FirstPaths, FlowKey, LinkEnd, Routing};
+use crate::world::routing::{FirstPaths, FlowKey, LinkEnd, Routing, ScenarioSize};
 use paceline_congestion::registry::{ActiveScheme, Maker};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
@@ -56,7 +56,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let routing = build_routing(&spec, &mut ports);
     // Without flows nobody asks, and in a large network the answer takes time.
     let extent = if spec.flow_count() == 0 {
-        Extent::default()
+        ScenarioSize::default()
     } else {
         routing.extent(&profiles, spec.packet.mtu)
     };
@@ -334,7 +334,7 @@ fn packets_of(spec: &RunSpec) -> usize {
 
 /// Samples that a packet must have room for: one per switch of the longest path, more if a failure may
 /// lengthen it, but no more than the reference's header has.
-fn telemetry_samples(spec: &RunSpec, extent: Extent) -> usize {
+fn telemetry_samples(spec: &RunSpec, extent: ScenarioSize) -> usize {
     if spec.quirks.int_wire_precision {
         return WIRE_HOPS;
     }

@@ -396,7 +396,7 @@ impl Routing {
     /// Hosts behind the same switch over equal links are alike, so one of them stands for all. In
     /// very large networks only some of those are searched from (evenly spread, each to all hosts),
     /// which is still exact in networks whose switches of a tier are alike.
-    pub(crate) fn extent(&self, profiles: &Profiles, mtu: Bytes) -> Extent {
+    pub(crate) fn extent(&self, profiles: &Profiles, mtu: Bytes) -> ScenarioSize {
         let mut alike: BTreeMap<(NodeId, ProfileId), NodeId> = BTreeMap::new();
         for host in self.kinds.ids() {
             if self.kinds[host] == NodeKind::Host {
@@ -412,7 +412,7 @@ impl Routing {
         let roots: Vec<NodeId> = alike.into_values().collect();
         let affordable = (SEARCH_BUDGET / self.ends.len().max(1)).max(1);
         let step = roots.len().div_ceil(affordable).max(1);
-        let mut extent = Extent::default();
+        let mut extent = ScenarioSize::default();
         for &root in roots.iter().step_by(step) {
             self.extend_from(profiles, mtu, root, &mut extent);
         }
@@ -420,7 +420,7 @@ impl Routing {
     }
 
     /// Takes the pairs with host `root` at one end into account.
-    fn extend_from(&self, profiles: &Profiles, mtu: Bytes, root: NodeId, extent: &mut Extent) {
+    fn extend_from(&self, profiles: &Profiles, mtu: Bytes, root: NodeId, extent: &mut ScenarioSize) {
         for (node, reached) in self.reach_from(profiles, mtu, root).numbered() {
             if let Some((rtt, bps, links)) = *reached
                 && node != root
@@ -500,7 +500,7 @@ impl FirstPaths {
 
 /// How large a network is, over all pairs of hosts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Extent {
+pub(crate) struct ScenarioSize {
     /// Largest round-trip time.
     pub(crate) rtt: Span,
     /// Largest bandwidth-delay product, in bytes.

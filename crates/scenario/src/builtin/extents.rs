@@ -6,12 +6,12 @@ pub struct Group {
     /// What they have in common.
     pub title: &'static str,
     /// They.
-    pub scenarios: &'static [Extent],
+    pub scenarios: &'static [ScenarioSize],
 }
 
 /// How large a scenario is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct ScenarioSize {
     /// Its name.
     pub name: &'static str,
     /// Hosts.
@@ -22,8 +22,8 @@ pub struct Extent {
     pub packet_hops: u64,
 }
 
-const fn of(name: &'static str, hosts: usize, flows: usize, packet_hops: u64) -> Extent {
-    Extent {
+const fn of(name: &'static str, hosts: usize, flows: usize, packet_hops: u64) -> ScenarioSize {
+    ScenarioSize {
         name,
         hosts,
         flows,

@@ -6,7 +6,7 @@ mod workloads;
 
 use crate::traffic::DISTRIBUTIONS;
 
-pub use extents::{Extent, GROUPS, Group};
+pub use extents::{GROUPS, Group, ScenarioSize};
 pub use sections::sections;
 pub use workloads::workloads;
 
