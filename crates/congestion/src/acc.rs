@@ -64,7 +64,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, Outgoing, PathInfo, SendLimits};
 use crate::params::{Auto, Parameters, Range};
 use crate::rate::{Bounds, average};
-use crate::registry::{Definition, Marking, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
+use crate::registry::{Definition, Incompatible, Marking, NetworkFacts, Scheme, Setting, WindowMode};
 
 mod window;
 
@@ -133,16 +133,16 @@ impl Definition for Params {
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if !network.marks {
-            return vec![Unfit::Refused {
+            return vec![Incompatible::Refused {
                 setting: Setting::Marks,
                 why: "ACC detects congestion by marks, and no switch marks packets",
                 instead: "leave out `network.ecn.curves`, or list a curve for each rate",
             }];
         }
         if !network.pauses {
-            return vec![Unfit::Doubtful(
+            return vec![Incompatible::Doubtful(
                 "ACC is made for networks that lose nothing; without PFC its measurements are wrong after each loss",
             )];
         }

@@ -103,7 +103,7 @@ use crate::api::{
     AckInfo, CongestedPort, CongestionControl, Ctx, Needs, Notice, Outgoing, PathInfo, SendLimits,
 };
 use crate::params::{Auto, ParamError, Parameters, Range};
-use crate::registry::{Alias, Definition, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
+use crate::registry::{Alias, Definition, Incompatible, NetworkFacts, Scheme, Setting, WindowMode};
 use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchSupport};
 
 pub use switch::{BoltPort, Threshold};
@@ -214,9 +214,9 @@ impl Definition for Params {
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         let refused = |fits: bool, setting, why, instead| {
-            let unfit = Unfit::Refused {
+            let unfit = Incompatible::Refused {
                 setting,
                 why,
                 instead,

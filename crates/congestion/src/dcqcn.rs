@@ -70,7 +70,7 @@ use crate::api::{CongestionControl, Needs, PathInfo, TimerSlot};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::in_proportion;
 use crate::receiver::ReceiverHalf;
-use crate::registry::{Alias, Definition, Marking, NetworkFacts, Scheme, Unfit, WindowMode};
+use crate::registry::{Alias, Definition, Incompatible, Marking, NetworkFacts, Scheme, WindowMode};
 
 mod nic;
 mod notification;
@@ -343,11 +343,11 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if self.tcd == Tcd::Off || network.undetermined {
             return Vec::new();
         }
-        vec![Unfit::Doubtful(
+        vec![Incompatible::Doubtful(
             "`cc.dcqcn.tcd` reacts to undetermined marks, and no port sets any; set `network.detection.kind = \
              \"tcd\"`",
         )]

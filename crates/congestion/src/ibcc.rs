@@ -54,7 +54,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits, Shared, TimerSlot};
 use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range};
-use crate::registry::{Alias, Definition, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
+use crate::registry::{Alias, Definition, Incompatible, NetworkFacts, Scheme, Setting, WindowMode};
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 pub mod omnet;
@@ -129,18 +129,18 @@ impl Definition for Params {
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         let mut unfit = Vec::new();
         if self.fecn && network.undetermined {
-            unfit.push(Unfit::Doubtful(
+            unfit.push(Incompatible::Doubtful(
                 "IBCC's own marks win over what ports find undetermined: set `fecn = false`, as `ibcc-tcd` has it",
             ));
         }
         if !network.credits {
-            unfit.push(Unfit::Doubtful(CREDITS));
+            unfit.push(Incompatible::Doubtful(CREDITS));
         }
         if !self.fecn && !network.marks {
-            unfit.push(Unfit::Refused {
+            unfit.push(Incompatible::Refused {
                 setting: Setting::Marks,
                 why: "IBCC reacts to marks, and no switch marks packets",
                 instead: "leave out `network.ecn.curves`, or `fecn`",

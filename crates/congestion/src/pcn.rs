@@ -54,7 +54,7 @@ use crate::detect::NonPausedEcn;
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
-use crate::registry::{Definition, Marking, NetworkFacts, Scheme, Setting, Unfit, WindowMode};
+use crate::registry::{Definition, Incompatible, Marking, NetworkFacts, Scheme, Setting, WindowMode};
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 params! {
@@ -110,16 +110,16 @@ impl Definition for Params {
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if !network.marks {
-            return vec![Unfit::Refused {
+            return vec![Incompatible::Refused {
                 setting: Setting::Marks,
                 why: "PCN judges flows by their marks, and no switch marks",
                 instead: "leave out `network.ecn.curves`, or list a curve for each rate",
             }];
         }
         if !network.pauses {
-            return vec![Unfit::Doubtful(
+            return vec![Incompatible::Doubtful(
                 "PCN is designed for networks with PFC; without pauses, its marks are plain ECN",
             )];
         }

@@ -19,7 +19,7 @@ mod maker;
 mod written;
 
 pub use definition::Definition;
-pub use facts::{Least, Marking, NetworkFacts, Setting, Tuned, Unfit};
+pub use facts::{Incompatible, Least, Marking, NetworkFacts, Setting, Tuned};
 pub use maker::{ActiveScheme, Maker};
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
@@ -370,7 +370,7 @@ impl SchemeConfig {
     }
 
     /// What of such a network the scheme does not work with.
-    pub fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+    pub fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         with_params!(&self.params, params => params.unfit(network))
     }
 

@@ -46,7 +46,7 @@ use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
-use crate::registry::{Definition, NetworkFacts, Scheme, Unfit, WindowMode};
+use crate::registry::{Definition, Incompatible, NetworkFacts, Scheme, WindowMode};
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 pub mod omnet;
@@ -91,15 +91,15 @@ impl Definition for Params {
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         let mut unfit = Vec::new();
         if network.undetermined {
-            unfit.push(Unfit::Doubtful(
+            unfit.push(Incompatible::Doubtful(
                 "RRCC's own marks win over what ports find undetermined",
             ));
         }
         if !network.credits {
-            unfit.push(Unfit::Doubtful(
+            unfit.push(Incompatible::Doubtful(
                 "RRCC is designed for credit-based networks (`network.flow-control = \"credits\"`), because its \
                  switches' threshold is a share of their input buffers",
             ));

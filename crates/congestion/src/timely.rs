@@ -57,7 +57,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::{Bounds, in_proportion};
-use crate::registry::{Alias, Definition, DelayLimit, NetworkFacts, Scheme, Unfit, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, Incompatible, NetworkFacts, Scheme, WindowMode};
 
 choice! {
     /// Which TIMELY.
@@ -197,11 +197,11 @@ impl Definition for Params {
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Unfit> {
+    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if !self.tcd || network.undetermined {
             return Vec::new();
         }
-        vec![Unfit::Doubtful(
+        vec![Incompatible::Doubtful(
             "`cc.timely.tcd` reacts to undetermined marks, and no port sets any; set `network.detection.kind = \
              \"tcd\"`",
         )]

@@ -3,7 +3,7 @@
 use paceline_kernel::BitRate;
 use paceline_kernel::rng::Rng;
 
-use super::{DelayLimit, Least, Marking, NetworkFacts, Scheme, Tuned, Unfit};
+use super::{DelayLimit, Incompatible, Least, Marking, NetworkFacts, Scheme, Tuned};
 use crate::api::{CongestionControl, Needs, PathInfo};
 use crate::learned::ModelRef;
 use crate::params::{ParamError, Parameters};
@@ -59,7 +59,7 @@ pub trait Definition: Parameters + Default + Clone {
     }
 
     /// What of such a network the scheme does not work with.
-    fn unfit(&self, _network: &NetworkFacts) -> Vec<Unfit> {
+    fn unfit(&self, _network: &NetworkFacts) -> Vec<Incompatible> {
         Vec::new()
     }
 

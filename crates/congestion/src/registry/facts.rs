@@ -70,7 +70,7 @@ pub struct NetworkFacts {
 
 /// What of a network a scheme does not work with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum Incompatible {
     /// It would not be the scheme: such a run is refused.
     Refused {
         /// What says so.

@@ -1,7 +1,7 @@
 //! What schemes ask of switches beside marks and telemetry, and of the network around them.
 
 use paceline_congestion::detect::Detector;
-use paceline_congestion::registry::{NetworkFacts, SchemeConfig, Setting, Unfit};
+use paceline_congestion::registry::{Incompatible, NetworkFacts, SchemeConfig, Setting};
 use paceline_fabric::spec::{AssistPorts, FlowControl, SwitchSpec};
 use paceline_kernel::Bytes;
 use toml::Spanned;
@@ -41,12 +41,12 @@ pub(super) fn resolve<'a>(
         }
         for unfit in scheme.unfit(&facts) {
             match unfit {
-                Unfit::Refused {
+                Incompatible::Refused {
                     setting,
                     why,
                     instead,
                 } => return Err(refused(cx, n, setting, why, instead)),
-                Unfit::Doubtful(why) => cx.warn(WarningKind::SchemeAndNetwork, None, why),
+                Incompatible::Doubtful(why) => cx.warn(WarningKind::SchemeAndNetwork, None, why),
             }
         }
     }
