@@ -6,7 +6,7 @@ use paceline_fabric::spec::FlowSpec;
 use paceline_scenario::Resolved;
 
 use crate::criterion::{Cell, Criterion};
-use crate::need::{Digest, Done, Input, Need, Numbers};
+use crate::need::{Digest, Done, Input, Numbers, RunRequest};
 use crate::panel::{Column, Panel, Row};
 use paceline_lab::results::{IdealFct, queue_bytes};
 use paceline_lab::stats::{jain, mean};
@@ -66,19 +66,19 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn need(&self, case: usize, seed: u64) -> Need {
+    pub(crate) fn need(&self, case: usize, seed: u64) -> RunRequest {
         let case = &self.cases[case];
         let settings = self.settings.iter().chain(case.settings);
-        Need {
+        RunRequest {
             variant: format!("{}-{}", self.key, case.key),
             settings: settings.map(ToString::to_string).collect(),
             digest: Some(self.digest),
             folder: false,
-            ..Need::of(Input::Shipped(self.scenario, seed), case.scheme)
+            ..RunRequest::of(Input::Shipped(self.scenario, seed), case.scheme)
         }
     }
 
-    pub(crate) fn needs(&self) -> Vec<Need> {
+    pub(crate) fn needs(&self) -> Vec<RunRequest> {
         let seeds = |case| (1..=self.seeds).map(move |seed| (case, seed));
         let all = (0..self.cases.len()).flat_map(seeds);
         all.map(|(case, seed)| self.need(case, seed)).collect()

@@ -2,7 +2,7 @@
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Tolerance};
-use super::need::{Done, Input, Need};
+use super::need::{Done, Input, RunRequest};
 use super::panel::{Column, Panel, Row};
 use super::reference::FAT_2MS;
 use super::slowdown::{self, background, incasts, size_name};
@@ -92,7 +92,7 @@ const fn column(scheme: &'static str) -> Column {
 }
 
 /// One percentile of the background.
-fn percentile(done: &Done, needs: &[Need], k: usize) -> Panel {
+fn percentile(done: &Done, needs: &[RunRequest], k: usize) -> Panel {
     let printed = printed();
     let (percent, title, metric) = PERCENTS[k];
     let rows = printed.iter().map(|printed| Row {
@@ -111,7 +111,7 @@ fn percentile(done: &Done, needs: &[Need], k: usize) -> Panel {
 }
 
 /// The flows of the incasts, which have one size: a row per percentile.
-fn of_incasts(done: &Done, needs: &[Need]) -> Panel {
+fn of_incasts(done: &Done, needs: &[RunRequest]) -> Panel {
     let rows = PERCENTS.iter().map(|&(percent, _, metric)| Row {
         label: format!("incast, p{percent}"),
         metric,

@@ -9,7 +9,7 @@ use paceline_scenario::Resolved;
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Need, Numbers};
+use super::need::{Digest, Done, Input, Numbers, RunRequest};
 use super::panel::{Column, Panel, Row};
 use paceline_lab::results::IdealFct;
 
@@ -112,14 +112,14 @@ pub(super) struct Recoveries {
 }
 
 impl Recoveries {
-    pub(super) fn needs(&self) -> Vec<Need> {
+    pub(super) fn needs(&self) -> Vec<RunRequest> {
         let under = |scheme| (0..3).map(move |case| self.need(scheme, case));
         self.schemes.into_iter().flat_map(under).collect()
     }
 
-    fn need(&self, scheme: &'static str, case: usize) -> Need {
+    fn need(&self, scheme: &'static str, case: usize) -> RunRequest {
         let (name, _, settings) = self.cases[case];
-        Need {
+        RunRequest {
             variant: name.to_string(),
             settings: settings.iter().map(ToString::to_string).collect(),
             digest: Some(Digest {
@@ -127,7 +127,7 @@ impl Recoveries {
                 of: digest,
             }),
             folder: self.folder,
-            ..Need::of(Input::Shipped(self.scenario, 1), scheme)
+            ..RunRequest::of(Input::Shipped(self.scenario, 1), scheme)
         }
     }
 

@@ -55,7 +55,7 @@ pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
 pub use falsify::{Wrong, faults, is_of, ticks_of_unfinished, unturned};
 pub use ib::step as step_of_ib_omnet;
-pub use need::{Digest, Done, DoneRun, Input, Need, NotRun, Numbers, Plan, run_each};
+pub use need::{Digest, Done, DoneRun, Input, NotRun, Numbers, Plan, RunRequest, run_each};
 pub use outcomes::{Kept, Outcomes};
 pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};
 pub use reference::Reference;
@@ -84,7 +84,7 @@ pub struct Reproduction {
     /// What was chosen after results had been seen: everything, wherever in the program it is. Empty where nothing was.
     pub choices: &'static [Choice],
     /// The runs that it needs.
-    pub needs: fn() -> Vec<Need>,
+    pub needs: fn() -> Vec<RunRequest>,
     /// What is done with them before there are numbers.
     pub steps: &'static [Step],
     /// Its tables: what was published, and ours as far as there is any.
@@ -176,7 +176,7 @@ pub fn find(id: &str) -> Option<&'static Reproduction> {
 
 impl Reproduction {
     /// The runs that it needs.
-    pub fn needs(&self) -> Vec<Need> {
+    pub fn needs(&self) -> Vec<RunRequest> {
         (self.needs)()
     }
 

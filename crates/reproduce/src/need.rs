@@ -22,7 +22,7 @@ pub enum Input {
 
 /// A run that a reproduction needs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Need {
+pub struct RunRequest {
     /// What it is made from.
     pub input: Input,
     /// Under which scheme.
@@ -65,7 +65,7 @@ pub struct Numbers {
     pub series: BTreeMap<&'static str, Vec<(f64, f64)>>,
 }
 
-impl Need {
+impl RunRequest {
     /// A run of `input` under each of `schemes`, in the manner of HPCC's simulator.
     pub fn each(input: Input, schemes: &[&'static str]) -> Vec<Self> {
         let one = |&scheme: &&'static str| Self {
@@ -137,13 +137,13 @@ impl Need {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The runs, in order of first need.
-    pub needs: Vec<Need>,
+    pub needs: Vec<RunRequest>,
 }
 
 impl Plan {
     /// Of `needs`, with repetitions.
-    pub fn of(needs: impl IntoIterator<Item = Need>) -> Self {
-        let mut unique: Vec<Need> = Vec::new();
+    pub fn of(needs: impl IntoIterator<Item = RunRequest>) -> Self {
+        let mut unique: Vec<RunRequest> = Vec::new();
         for need in needs {
             match unique.iter_mut().find(|known| known.is_run_of(&need)) {
                 // What one needs run, others need not load again.
@@ -162,7 +162,7 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub struct DoneRun {
     /// What was asked for.
-    pub need: Need,
+    pub need: RunRequest,
     /// Its input.
     pub input: Resolved,
     /// What came of it, if it was run and is kept.
@@ -177,7 +177,7 @@ pub struct DoneRun {
 
 impl DoneRun {
     /// Of an input that is not run.
-    pub fn input_of(need: Need) -> Result<Self, Diagnostics> {
+    pub fn input_of(need: RunRequest) -> Result<Self, Diagnostics> {
         let input = need.load()?;
         Ok(Self {
             need,
@@ -190,7 +190,7 @@ impl DoneRun {
     }
 
     /// Of a run that has ended: keeps what is wanted of it.
-    pub fn of(need: Need, input: Resolved, mut finished: Finished) -> Self {
+    pub fn of(need: RunRequest, input: Resolved, mut finished: Finished) -> Self {
         let status = Some(finished.summary.status);
         let mut numbers = None;
         if let Some(digest) = need.digest {
@@ -228,7 +228,7 @@ pub enum NotRun {
 /// nothing is kept but numbers is kept no longer than it takes to compute them. Each is given to `keep` as soon as it is
 /// over. When one has been stopped no other is begun.
 pub fn run_each(
-    needs: &[Need],
+    needs: &[RunRequest],
     inputs: &[Resolved],
     jobs: usize,
     progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
@@ -259,23 +259,24 @@ pub struct Done {
 impl Done {
     /// The plain run of an input under a scheme: variants of it have settings, and are asked for by them.
     fn find(&self, input: Input, scheme: &str) -> Option<&DoneRun> {
-        let plain = |need: &Need| need.input == input && need.scheme == scheme && need.variant.is_empty();
+        let plain =
+            |need: &RunRequest| need.input == input && need.scheme == scheme && need.variant.is_empty();
         self.runs.iter().find(|run| plain(&run.need))
     }
 
     /// A run, if it was run and ended by itself: the numbers of others stand for nothing.
-    pub(super) fn ended(&self, need: &Need) -> Option<&DoneRun> {
+    pub(super) fn ended(&self, need: &RunRequest) -> Option<&DoneRun> {
         let run = self.runs.iter().find(|run| run.need.is_run_of(need))?;
         (run.status == Some(RunStatus::Completed)).then_some(run)
     }
 
     /// What was taken of a run.
-    pub fn numbers(&self, need: &Need) -> Option<&Numbers> {
+    pub fn numbers(&self, need: &RunRequest) -> Option<&Numbers> {
         self.ended(need)?.numbers.as_ref()
     }
 
     /// What a run came to.
-    pub fn summary_of(&self, need: &Need) -> Option<&Summary> {
+    pub fn summary_of(&self, need: &RunRequest) -> Option<&Summary> {
         self.ended(need)?.summary.as_ref()
     }
 

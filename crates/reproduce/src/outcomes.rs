@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Reproduction;
-use super::need::{Done, DoneRun, Input, Need, Numbers};
+use super::need::{Done, DoneRun, Input, Numbers, RunRequest};
 use paceline_lab::results::{RunStatus, Summary};
 
 /// What came of the runs and steps of a reproduction: `outcomes/ID.json`.
@@ -90,7 +90,7 @@ impl Outcomes {
     /// What `reproduction` has of `done`: runs that ended by themselves.
     pub fn of(reproduction: &Reproduction, done: &Done) -> Self {
         let needs = reproduction.needs();
-        let run = |need: &Need| {
+        let run = |need: &RunRequest| {
             let run = done.ended(need)?;
             // A summary is wanted where no digest is.
             let summary = run.summary.as_ref().filter(|_| need.digest.is_none());
@@ -112,8 +112,8 @@ impl Outcomes {
     /// A scenario that ships cannot be read: a fault of the program.
     pub fn done(&self, reproduction: &Reproduction) -> Result<Done, paceline_scenario::Diagnostics> {
         // Tables are of numbers: any input will do.
-        let input = Need::of(Input::Shipped("incast-16", 1), "hpcc").load()?;
-        let run = |need: Need| {
+        let input = RunRequest::of(Input::Shipped("incast-16", 1), "hpcc").load()?;
+        let run = |need: RunRequest| {
             let kept = self.runs.get(&need.name())?;
             Some(DoneRun {
                 input: input.clone(),

@@ -18,7 +18,7 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use super::Reproduction;
-use super::need::{DoneRun, Need};
+use super::need::{DoneRun, RunRequest};
 use super::outcomes::Kept;
 
 /// Where what is finished is until all is.
@@ -132,14 +132,14 @@ impl Unfinished {
         })
     }
 
-    fn row_file(&self, need: &Need, id: &str) -> PathBuf {
+    fn row_file(&self, need: &RunRequest, id: &str) -> PathBuf {
         let digest = need.digest.map_or("", |digest| digest.name);
         let digest = digest.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let name = format!("{id}-{digest}.json");
         self.destination.join(FOLDER).join("rows").join(name)
     }
 
-    fn run_folder(&self, need: &Need) -> PathBuf {
+    fn run_folder(&self, need: &RunRequest) -> PathBuf {
         self.destination.join(run_folder(need))
     }
 
@@ -147,7 +147,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// It is by another version, or was edited.
-    pub fn take(&self, need: &Need, input: &Resolved) -> Result<Option<DoneRun>, ResumeError> {
+    pub fn take(&self, need: &RunRequest, input: &Resolved) -> Result<Option<DoneRun>, ResumeError> {
         let id = run_id(input);
         let file = self.row_file(need, &id);
         let row = paceline_scenario::read_text(&file).ok();
@@ -209,7 +209,7 @@ impl Unfinished {
 }
 
 /// Where the folder of a run is until all is done.
-pub(super) fn run_folder(need: &Need) -> PathBuf {
+pub(super) fn run_folder(need: &RunRequest) -> PathBuf {
     Path::new(FOLDER).join("runs").join(need.name())
 }
 

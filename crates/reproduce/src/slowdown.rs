@@ -3,7 +3,7 @@
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
-use super::need::{Digest, Done, Input, Need, Numbers};
+use super::need::{Digest, Done, Input, Numbers, RunRequest};
 use paceline_lab::results::{FCT_ANALYSIS, FlowRow, flow_rows};
 
 /// The percentiles that are taken, in percent: the series of the groups of the background, and the value of the incasts.
@@ -19,12 +19,12 @@ const SLOWDOWNS: Digest = Digest {
 };
 
 /// A run of `input` under each of `schemes`, in the manner of HPCC's simulator.
-pub(super) fn needs(input: Input, schemes: &[&'static str]) -> Vec<Need> {
-    let of = |need| Need {
+pub(super) fn needs(input: Input, schemes: &[&'static str]) -> Vec<RunRequest> {
+    let of = |need| RunRequest {
         digest: Some(SLOWDOWNS),
         ..need
     };
-    Need::each(input, schemes).into_iter().map(of).collect()
+    RunRequest::each(input, schemes).into_iter().map(of).collect()
 }
 
 /// The background by size, as the script of HPCC's simulator has it; of the incasts elements in order.
@@ -59,14 +59,14 @@ fn taken(percent: usize) -> Option<(&'static str, &'static str)> {
 }
 
 /// A percentile of a group of the background, the smallest sizes first; `None` if it was not run.
-pub(super) fn background(done: &Done, need: &Need, percent: usize, group: usize) -> Option<f64> {
+pub(super) fn background(done: &Done, need: &RunRequest, percent: usize, group: usize) -> Option<f64> {
     let series = done.numbers(need)?.series.get(taken(percent)?.0)?;
     let found = series.iter().find(|&&(place, _)| place == group as f64);
     found.map(|&(_, value)| value)
 }
 
 /// A percentile of the flows of the incasts.
-pub(super) fn incasts(done: &Done, need: &Need, percent: usize) -> Option<f64> {
+pub(super) fn incasts(done: &Done, need: &RunRequest, percent: usize) -> Option<f64> {
     done.numbers(need)?.values.get(taken(percent)?.1).copied()
 }
 

@@ -9,7 +9,7 @@ use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::irn_loss::{Quantity, rows};
-use super::need::{Digest, Done, Input, Need, Numbers};
+use super::need::{Digest, Done, Input, Numbers, RunRequest};
 use super::panel::{Column, Panel, Row};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -48,8 +48,8 @@ const FLOWS: [u32; 3] = [500, 2000, 5000];
 /// The smallest window, what tables call it.
 const WINDOWS: [(&str, &str); 2] = [("0.01", "below one packet"), ("1", "one packet")];
 
-fn need(flows: u32, (window, _): (&str, &str)) -> Need {
-    Need {
+fn need(flows: u32, (window, _): (&str, &str)) -> RunRequest {
+    RunRequest {
         variant: format!("{flows}-{window}"),
         settings: vec![
             format!("workload.0.incast.rounds={}", flows / 50),
@@ -58,7 +58,7 @@ fn need(flows: u32, (window, _): (&str, &str)) -> Need {
         ],
         digest: Some(DIGEST),
         folder: false,
-        ..Need::of(Input::Shipped("swift-many-flows", 1), "swift")
+        ..RunRequest::of(Input::Shipped("swift-many-flows", 1), "swift")
     }
 }
 

@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 use super::Reproduction;
 use super::bolt::step_mean;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Need, Numbers};
+use super::need::{Digest, Done, Input, Numbers, RunRequest};
 use super::panel::{Column, Panel, Row};
 use paceline_lab::stats::jain;
 
@@ -43,8 +43,8 @@ const DIGEST: Digest = Digest {
 
 const FLOWS: [u32; 5] = [2, 4, 16, 32, 64];
 
-fn need(flows: u32, scaling: bool) -> Need {
-    Need {
+fn need(flows: u32, scaling: bool) -> RunRequest {
+    RunRequest {
         variant: format!("{flows}-{}", if scaling { "scaled" } else { "flat" }),
         settings: vec![
             format!("workload.0.incast.fan-in={flows}"),
@@ -52,7 +52,7 @@ fn need(flows: u32, scaling: bool) -> Need {
         ],
         digest: Some(DIGEST),
         folder: false,
-        ..Need::of(Input::Shipped("swift-long-flows", 1), "swift")
+        ..RunRequest::of(Input::Shipped("swift-long-flows", 1), "swift")
     }
 }
 

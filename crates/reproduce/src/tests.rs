@@ -236,12 +236,12 @@ fn the_registry_is_whole() {
 #[test]
 fn every_run_is_planned_once() {
     let all = Plan::of(REGISTRY.iter().flat_map(Reproduction::needs));
-    let mut names: Vec<String> = all.needs.iter().map(Need::name).collect();
+    let mut names: Vec<String> = all.needs.iter().map(RunRequest::name).collect();
     let count = names.len();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count);
-    let of_hpcc = |need: &&Need| match need.fidelity {
+    let of_hpcc = |need: &&RunRequest| match need.fidelity {
         Fidelity::Ns3Hpcc => true,
         Fidelity::TcdNs3 => false,
         _ => matches!(need.input, Input::Reference(_)),

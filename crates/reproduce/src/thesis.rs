@@ -4,7 +4,7 @@ use paceline_fabric::Outcome;
 use paceline_scenario::{Fidelity, Resolved};
 
 use super::choice::Choice;
-use super::need::{Digest, Input, Need, Numbers};
+use super::need::{Digest, Input, Numbers, RunRequest};
 use super::panel::Column;
 use super::reference::INCAST_20;
 use paceline_lab::results::Summary;
@@ -119,7 +119,7 @@ pub(super) const fn other(scheme: &'static str) -> Variant {
 
 impl Variant {
     /// Its run of the incast.
-    pub(super) fn need(&self, fidelity: Fidelity) -> Need {
+    pub(super) fn need(&self, fidelity: Fidelity) -> RunRequest {
         let plain = INCAST_SCHEMES.contains(&self.scheme) && fidelity == Fidelity::Ns3Hpcc;
         let exact = match fidelity {
             Fidelity::Exact => "exact",
@@ -129,13 +129,13 @@ impl Variant {
             .into_iter()
             .filter(|word| !word.is_empty())
             .collect();
-        Need {
+        RunRequest {
             fidelity,
             variant: words.join("-"),
             settings: self.settings.iter().map(ToString::to_string).collect(),
             // The reference's own runs are shown whole, and so is the scheme itself.
             folder: plain || *self == LSTM_PID || *self == PIDNN,
-            ..Need::of(INCAST, self.scheme)
+            ..RunRequest::of(INCAST, self.scheme)
         }
     }
 

@@ -6,7 +6,7 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion};
-use super::need::{Done, Need};
+use super::need::{Done, RunRequest};
 use super::panel::{Column, Panel, Row};
 use super::thesis::{
     self, FINISH, LSTM_PID, LSTM_PID_100, MAX_RTT, MEAN_RTT, P99_RTT, PIDNN, PIDNN_100, Quantity, RATE,
@@ -71,9 +71,9 @@ const WANTED: [[Criterion; 2]; 6] = [
     [Criterion::SHOWN; 2],
 ];
 
-fn shuffled(variant: Variant, order: u64) -> Need {
+fn shuffled(variant: Variant, order: u64) -> RunRequest {
     let need = variant.need(Fidelity::Exact);
-    Need {
+    RunRequest {
         variant: format!("{}-shuffled-{order}", need.variant),
         settings: vec![format!("shuffle-ties={order}")],
         folder: false,
@@ -81,7 +81,7 @@ fn shuffled(variant: Variant, order: u64) -> Need {
     }
 }
 
-fn needs() -> Vec<Need> {
+fn needs() -> Vec<RunRequest> {
     let pairs = PAIRS
         .iter()
         .flat_map(|&(_, alone, with, fidelity)| [alone.need(fidelity), with.need(fidelity)]);
@@ -95,8 +95,8 @@ fn change(old: f64, new: f64) -> f64 {
 }
 
 /// A quantity of the controller alone and with prediction.
-fn pair(done: &Done, quantity: Quantity, alone: &Need, with: &Need) -> Option<(f64, f64)> {
-    let value = |need: &Need| done.summary_of(need).and_then(quantity.3);
+fn pair(done: &Done, quantity: Quantity, alone: &RunRequest, with: &RunRequest) -> Option<(f64, f64)> {
+    let value = |need: &RunRequest| done.summary_of(need).and_then(quantity.3);
     Some((value(alone)?, value(with)?))
 }
 

@@ -6,7 +6,7 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Tolerance};
-use super::need::{Done, Need};
+use super::need::{Done, RunRequest};
 use super::panel::{Column, Panel, Row};
 use super::thesis::{self, LSTM_PID, MAX_RTT, MEAN_RTT, P99_RTT, Quantity, RATE, SLOWDOWN, Variant};
 
@@ -101,7 +101,7 @@ const LINES: [Line; 5] = [
     (SLOWDOWN, [None; 3], SHOWN),
 ];
 
-pub(super) fn needs(fidelity: Fidelity) -> Vec<Need> {
+pub(super) fn needs(fidelity: Fidelity) -> Vec<RunRequest> {
     TARGETS.iter().map(|target| target.need(fidelity)).collect()
 }
 

@@ -10,7 +10,7 @@ use paceline_scenario::{Fidelity, Resolved};
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Tolerance};
-use super::need::{Digest, Done, Need, Numbers};
+use super::need::{Digest, Done, Numbers, RunRequest};
 use super::panel::{Column, Panel, Row};
 use super::thesis::{
     self, FINISH, INCAST, LSTM_PID, LSTM_PID_100, MAX_RTT, MEAN_RTT, P99_RTT, PIDNN, PIDNN_100, Quantity,
@@ -140,8 +140,8 @@ const TIMELY_10: Variant = Variant {
     settings: &["cc.timely.start-rate=10Gbps", "record.rtt-samples=true"],
 };
 
-fn timely_10() -> Need {
-    Need {
+fn timely_10() -> RunRequest {
+    RunRequest {
         digest: Some(DECIDED_ON),
         ..TIMELY_10.need(Fidelity::Ns3Hpcc)
     }

@@ -6,7 +6,7 @@ use paceline_scenario::Resolved;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Tolerance};
-use super::need::{Done, Input, Need};
+use super::need::{Done, Input, RunRequest};
 use super::panel::{Column, Panel, Row};
 use super::slowdown::{self, size_name};
 use super::thesis::{DRAWS, SEEDS, fat};
@@ -26,7 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     choices: &[SEEDS],
     steps: &[],
     needs: || {
-        let of = |need| Need {
+        let of = |need| RunRequest {
             flows_only: true,
             ..need
         };

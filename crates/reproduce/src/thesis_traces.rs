@@ -6,7 +6,7 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion};
-use super::need::{Done, Need};
+use super::need::{Done, RunRequest};
 use super::panel::{Column, Curve, Drawing, Panel, Row};
 use super::thesis::{NODE1_RTT, NODE2_RATE, NODE2_RTT, PIDNN, SERIES, Variant, other};
 
@@ -55,7 +55,7 @@ pub(super) const FIGURE_18: Reproduction = Reproduction {
 };
 
 /// The run, or the beginning of it.
-fn need(variant: Variant, duration: &str) -> Need {
+fn need(variant: Variant, duration: &str) -> RunRequest {
     let mut settings = vec![
         "record.rtt-samples=true".to_string(),
         "record.flows=2us".to_string(),
@@ -64,7 +64,7 @@ fn need(variant: Variant, duration: &str) -> Need {
         // A reference run starts at two seconds.
         settings.push(format!("duration=200{duration}"));
     }
-    Need {
+    RunRequest {
         variant: format!("nodes{duration}"),
         settings,
         digest: Some(SERIES),

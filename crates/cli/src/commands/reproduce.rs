@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use paceline_lab::results::RunStatus;
 use paceline_reproduce::{
-    self as reproduce, Counts, Done as Runs, DoneRun, Need, NotRun, Plan, Reproduction, StepError, Unfinished,
+    self as reproduce, Counts, Done as Runs, DoneRun, NotRun, Plan, Reproduction, RunRequest, StepError,
+    Unfinished,
 };
 use paceline_scenario::Resolved;
 
@@ -127,7 +128,7 @@ fn unknown(id: &str) -> Failure {
 }
 
 /// The runs that `chosen` need, each once.
-fn plan(chosen: &[&Reproduction]) -> Vec<Need> {
+fn plan(chosen: &[&Reproduction]) -> Vec<RunRequest> {
     Plan::of(chosen.iter().flat_map(|one| one.needs())).needs
 }
 
@@ -139,7 +140,7 @@ fn run_all(
 ) -> Result<(Runs, Option<Failure>), Failure> {
     let (simulated, rest): (Vec<_>, Vec<_>) = plan(chosen).into_iter().partition(|need| !need.flows_only);
     let mut ended: Vec<Option<DoneRun>> = Vec::with_capacity(simulated.len());
-    let (mut left, mut inputs): (Vec<Need>, Vec<Resolved>) = (Vec::new(), Vec::new());
+    let (mut left, mut inputs): (Vec<RunRequest>, Vec<Resolved>) = (Vec::new(), Vec::new());
     for need in simulated {
         let input = need.load()?;
         let there = unfinished.take(&need, &input)?;

@@ -13,7 +13,7 @@ mod victims;
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Need, Numbers};
+use super::need::{Digest, Done, Input, Numbers, RunRequest};
 use super::panel::{Column, Panel, Row};
 use crate::citation::Citation;
 use paceline_congestion::papers;
@@ -112,17 +112,17 @@ struct Table {
 }
 
 impl Table {
-    fn need(&self, case: &Case) -> Need {
-        Need {
+    fn need(&self, case: &Case) -> RunRequest {
+        RunRequest {
             variant: case.key.clone(),
             settings: case.settings.clone(),
             digest: Some(self.digest),
             folder: false,
-            ..Need::of(Input::Shipped(self.scenario, 1), case.scheme)
+            ..RunRequest::of(Input::Shipped(self.scenario, 1), case.scheme)
         }
     }
 
-    fn needs(&self) -> Vec<Need> {
+    fn needs(&self) -> Vec<RunRequest> {
         self.cases.iter().map(|case| self.need(case)).collect()
     }
 

@@ -7,8 +7,8 @@ use paceline_scenario::Resolved;
 
 use super::port::{Place, PortEvents};
 use super::{
-    BOLT, Digest, Done, Line, Mode, NEITHER, NO_PRU, NO_SM, Need, Numbers, Panel, Reproduction, SHIPPED,
-    TOLERANCES, Tolerance, Variant, claimed, need, numbers, panel,
+    BOLT, Digest, Done, Line, Mode, NEITHER, NO_PRU, NO_SM, Numbers, Panel, Reproduction, RunRequest,
+    SHIPPED, TOLERANCES, Tolerance, Variant, claimed, need, numbers, panel,
 };
 use Tolerance::{AtMost, Exact, Shown};
 use paceline_lab::stats::{CONFIDENCE, mean, paired};
@@ -76,7 +76,7 @@ pub(super) fn patterns() -> Vec<Pattern> {
     ENSEMBLE.lines().skip(1).filter_map(pattern).collect()
 }
 
-fn of_pattern(number: usize, pattern: &Pattern, variant: Variant, mode: Mode) -> Need {
+fn of_pattern(number: usize, pattern: &Pattern, variant: Variant, mode: Mode) -> RunRequest {
     let mut need = need(SCENARIO, variant, mode, DIGEST);
     need.variant = format!("{}-{number}", need.variant);
     let starts = pattern.starts.iter().enumerate();
@@ -89,7 +89,7 @@ fn of_pattern(number: usize, pattern: &Pattern, variant: Variant, mode: Mode) ->
     need
 }
 
-fn run_needs() -> Vec<Need> {
+fn run_needs() -> Vec<RunRequest> {
     let patterns = patterns();
     let mut needs = Vec::new();
     for mode in Mode::ALL {

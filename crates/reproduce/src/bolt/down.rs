@@ -9,8 +9,9 @@ use super::leave::{after_leave, last_of, near};
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_PAUSE, NO_SM, Need, Numbers, Panel, RTT, Reproduction,
-    SCATTER, SHIPPED, SWIFT2, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers, panel, windows,
+    BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_PAUSE, NO_SM, Numbers, Panel, RTT, Reproduction,
+    RunRequest, SCATTER, SHIPPED, SWIFT2, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers,
+    panel, windows,
 };
 use Tolerance::{AtLeast, Exact, Near, Shown};
 
@@ -50,7 +51,7 @@ const BINS: &str = "ours are means of bins of time, theirs every change";
 
 const VARIANTS: [Variant; 5] = [BOLT, NO_SM, NO_PAUSE, SWIFT2, HPCC];
 
-fn run_needs() -> Vec<Need> {
+fn run_needs() -> Vec<RunRequest> {
     needs(SCENARIO, &VARIANTS, DIGEST)
 }
 

@@ -10,8 +10,8 @@ use paceline_scenario::Resolved;
 use super::port::element;
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, Digest, Done, HPCC, Line, Mode, Need, Numbers, Panel, Reproduction, SHIPPED, SWIFT10,
-    TOLERANCES, Taken, Tolerance, Variant, need, needs, numbers, panel,
+    BOLT, Criterion, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, RunRequest, SHIPPED,
+    SWIFT10, TOLERANCES, Taken, Tolerance, Variant, need, needs, numbers, panel,
 };
 use Tolerance::{Exact, Near, Shown, Within};
 
@@ -110,7 +110,7 @@ const GROUPS: [Group; 7] = [
     (0, u64::MAX, "all", "all", "p50_all", "p99_all"),
 ];
 
-fn run_needs() -> Vec<Need> {
+fn run_needs() -> Vec<RunRequest> {
     NETWORKS
         .iter()
         .flat_map(|network| {

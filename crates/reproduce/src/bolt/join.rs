@@ -8,8 +8,8 @@ use paceline_scenario::Resolved;
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BDP, BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_SRC, Need, Numbers, Panel, Quantity, RTT,
-    Reproduction, SHIPPED, SWIFT2, SWIFT10, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers,
+    BDP, BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_SRC, Numbers, Panel, Quantity, RTT, Reproduction,
+    RunRequest, SHIPPED, SWIFT2, SWIFT10, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers,
     panel,
 };
 use Tolerance::{AtMost, Exact, Near, Shown, Within};
@@ -53,7 +53,7 @@ const JOINS: [(&str, &str, &str); 2] = [
 
 const VARIANTS: [Variant; 5] = [BOLT, NO_SRC, SWIFT10, SWIFT2, HPCC];
 
-fn run_needs() -> Vec<Need> {
+fn run_needs() -> Vec<RunRequest> {
     let joins = JOINS
         .iter()
         .flat_map(|(scenario, ..)| needs(scenario, &VARIANTS, DIGEST));

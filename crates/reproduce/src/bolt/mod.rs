@@ -26,7 +26,7 @@ use paceline_scenario::Fidelity;
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Need, Numbers};
+use super::need::{Digest, Done, Input, Numbers, RunRequest};
 use super::panel::{Column, Curve, Drawing, Panel, Row};
 
 pub(super) use port::step_mean;
@@ -183,7 +183,7 @@ impl Variant {
 
 /// A run of a scenario that ships: what is taken of it, and with its folder. Of other schemes than Bolt the
 /// paper's and ours are one run.
-fn need(scenario: &'static str, variant: Variant, mode: Mode, digest: Digest) -> Need {
+fn need(scenario: &'static str, variant: Variant, mode: Mode, digest: Digest) -> RunRequest {
     let plain = variant.name == variant.scheme;
     let code = mode == Mode::Code;
     let named = match (plain, code) {
@@ -194,18 +194,18 @@ fn need(scenario: &'static str, variant: Variant, mode: Mode, digest: Digest) ->
     };
     let settings = variant.settings.iter();
     let headers: &[&str] = if code { &CODE_SETTINGS } else { &[] };
-    Need {
+    RunRequest {
         fidelity: mode.fidelity(),
         variant: named,
         settings: settings.chain(headers).map(ToString::to_string).collect(),
         digest: Some(digest),
-        ..Need::of(Input::Shipped(scenario, 1), variant.scheme(mode))
+        ..RunRequest::of(Input::Shipped(scenario, 1), variant.scheme(mode))
     }
 }
 
 /// The variants of which a scenario's runs are needed, each in the modes that have it: HPCC is not in
 /// the authors' simulator, its pauses nowhere else.
-fn needs(scenario: &'static str, variants: &[Variant], digest: Digest) -> Vec<Need> {
+fn needs(scenario: &'static str, variants: &[Variant], digest: Digest) -> Vec<RunRequest> {
     let modes = |variant: &Variant| match variant.scheme {
         "hpcc" => vec![Mode::Paper],
         "swift" => vec![Mode::Paper, Mode::Code],

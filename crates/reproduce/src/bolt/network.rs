@@ -8,8 +8,8 @@ use paceline_scenario::Resolved;
 
 use super::port::element;
 use super::{
-    BOLT, Digest, Done, HPCC, Input, Mode, Need, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, Tolerance,
-    Variant, claimed, need, numbers,
+    BOLT, Digest, Done, HPCC, Input, Mode, Numbers, Panel, Reproduction, RunRequest, SHIPPED, SWIFT10,
+    Tolerance, Variant, claimed, need, numbers,
 };
 use crate::criterion::{Cell, Criterion};
 use crate::panel::{Column, Row};
@@ -98,7 +98,7 @@ const SHORT: u64 = 1_000;
 /// Which messages: the name of their percentile, and what tables call them.
 const GROUPS: [(&str, &str); 2] = [("short", "up to 1 KB"), ("all", "all")];
 
-fn of_case(case: &Case, (variant, mode, ..): Under, seed: u64) -> Need {
+fn of_case(case: &Case, (variant, mode, ..): Under, seed: u64) -> RunRequest {
     let mut need = need(case.scenario, variant, mode, DIGEST);
     need.input = Input::Shipped(case.scenario, seed);
     need.settings.push(format!("workload.0.poisson.to={}", case.to));
@@ -106,7 +106,7 @@ fn of_case(case: &Case, (variant, mode, ..): Under, seed: u64) -> Need {
     need
 }
 
-fn run_needs() -> Vec<Need> {
+fn run_needs() -> Vec<RunRequest> {
     let of = |case: &'static Case| {
         (1..=case.seeds).flat_map(move |seed| SCHEMES.map(|under| of_case(case, under, seed)))
     };

@@ -8,7 +8,7 @@ use paceline_kernel::Bytes;
 use paceline_scenario::Resolved;
 use paceline_scenario::traffic::SizeDistribution;
 
-use super::{BOLT, Digest, Done, Mode, Need, Numbers, Panel, Reproduction, Tolerance, need, numbers};
+use super::{BOLT, Digest, Done, Mode, Numbers, Panel, Reproduction, RunRequest, Tolerance, need, numbers};
 use crate::choice::Choice;
 use crate::criterion::{Cell, Criterion};
 use crate::panel::{Column, Row};
@@ -164,7 +164,7 @@ const DIGEST: Digest = Digest {
     of: digest,
 };
 
-fn of_workload((sizes, _): (&str, &str)) -> Need {
+fn of_workload((sizes, _): (&str, &str)) -> RunRequest {
     let mut need = need("bolt-fat256-400", BOLT, Mode::Ours, DIGEST);
     need.variant = format!("figure2-{sizes}");
     need.settings.extend([

@@ -6,12 +6,12 @@ use paceline_scenario::Resolved;
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, Need, Numbers, Panel, SWIFT10, Taken, Tolerance, Variant,
-    asked, needs, numbers, panel,
+    BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, Numbers, Panel, RunRequest, SWIFT10, Taken, Tolerance,
+    Variant, asked, needs, numbers, panel,
 };
 use Tolerance::{AtLeast, Exact, Near};
 
-pub(super) fn run_needs() -> Vec<Need> {
+pub(super) fn run_needs() -> Vec<RunRequest> {
     needs(SCENARIO, &[BOLT, SWIFT10, HPCC], DIGEST)
 }
 

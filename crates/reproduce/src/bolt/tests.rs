@@ -261,7 +261,7 @@ fn whose_bolt_a_column_has() {
     // Of other schemes there is one run; what is a quirk of the simulator's has no other.
     let names = |variant| {
         let all = needs("bolt-leave4000", &[variant], NOTHING);
-        all.iter().map(super::Need::name).collect::<Vec<_>>()
+        all.iter().map(super::RunRequest::name).collect::<Vec<_>>()
     };
     assert_eq!(names(BOLT).len(), 3);
     assert_eq!(

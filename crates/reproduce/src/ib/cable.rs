@@ -4,7 +4,9 @@ use crate::citation::Citation;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
-use super::{Cell, Criterion, Digest, Need, Numbers, Panel, Reproduction, Row, Source, Tolerance, of, own};
+use super::{
+    Cell, Criterion, Digest, Numbers, Panel, Reproduction, Row, RunRequest, Source, Tolerance, of, own,
+};
 use crate::need::{Done, Input};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -47,9 +49,9 @@ const ACKS: [u64; 2] = [1_000_000, 1];
 /// Bytes of a packet's cells.
 const CELLS: u64 = 17 * 64;
 
-fn run((metres, packets): (u64, u64), (_, times, less): (&str, u64, u64), acks: u64) -> Need {
+fn run((metres, packets): (u64, u64), (_, times, less): (&str, u64, u64), acks: u64) -> RunRequest {
     let buffer = times * packets * CELLS - less;
-    Need {
+    RunRequest {
         variant: format!(
             "{}-{metres}-{buffer}-{acks}",
             ["less", "bound", "four"][place(times, less)]
@@ -61,7 +63,7 @@ fn run((metres, packets): (u64, u64), (_, times, less): (&str, u64, u64), acks: 
         ],
         digest: Some(DIGEST),
         folder: false,
-        ..Need::of(Input::Shipped("credits-cable", 1), "none")
+        ..RunRequest::of(Input::Shipped("credits-cable", 1), "none")
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::taken::DEMO;
 use super::{
-    CONTROLS, Claim, Criterion, Done, EQUAL, Need, Panel, Quantity, Reproduction, Row, Source, Tolerance,
-    beside, claims, controls, need, of, reference, steps,
+    CONTROLS, Claim, Criterion, Done, EQUAL, Panel, Quantity, Reproduction, Row, RunRequest, Source,
+    Tolerance, beside, claims, controls, need, of, reference, steps,
 };
 use crate::citation::Citation;
 use crate::panel::{Curve, Drawing};
@@ -18,7 +18,7 @@ const VARIANTS: [(&str, &str); 2] = [
 ];
 
 /// The run of a variant under a control with a gap.
-fn run(variant: &str, control: usize, gap: u64) -> Need {
+fn run(variant: &str, control: usize, gap: u64) -> RunRequest {
     let (control, scheme, _) = CONTROLS[control];
     let mut settings = vec![
         format!("workload.0.messages.gap={gap}us"),
@@ -43,7 +43,7 @@ fn name(variant: &str, control: usize, gap: u64) -> String {
     format!("{variant}_{}_g{gap:02}", CONTROLS[control].1)
 }
 
-fn needs() -> Vec<Need> {
+fn needs() -> Vec<RunRequest> {
     let of = |variant: &'static str| {
         let gaps = |control| GAPS.map(move |gap| run(variant, control, gap));
         (0..CONTROLS.len()).flat_map(gaps).collect::<Vec<_>>()

@@ -12,7 +12,7 @@ use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 
 use super::{
-    CONTROLS, Claim, Criterion, Digest, Done, EQUAL, Need, Numbers, Panel, Quantity, Reproduction, Row,
+    CONTROLS, Claim, Criterion, Digest, Done, EQUAL, Numbers, Panel, Quantity, Reproduction, Row, RunRequest,
     Source, Tolerance, beside, claims, controls, need, numbers, of, reference,
 };
 use crate::choice::Choice;
@@ -119,13 +119,13 @@ fn stored(done: &Done) -> Panel {
     panel.told_by_title()
 }
 
-fn run(scenario: &'static str, control: usize) -> Need {
+fn run(scenario: &'static str, control: usize) -> RunRequest {
     let (control, scheme, _) = CONTROLS[control];
     let settings = vec![format!("network.ib-omnet.control={control}")];
     need(scenario, scheme.to_string(), settings, DIGEST)
 }
 
-fn needs(scenario: &'static str) -> Vec<Need> {
+fn needs(scenario: &'static str) -> Vec<RunRequest> {
     (0..CONTROLS.len())
         .map(|control| run(scenario, control))
         .collect()

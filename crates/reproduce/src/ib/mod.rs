@@ -20,7 +20,7 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Need, Numbers};
+use super::need::{Digest, Done, Input, Numbers, RunRequest};
 use super::panel::{Column, Panel, Row};
 
 pub use steps::step;
@@ -74,14 +74,14 @@ const CONTROLS: [(&str, &str, &str); 3] = [
 ];
 
 /// A run of a scenario that ships, of which nothing but numbers is kept.
-fn need(scenario: &'static str, variant: String, settings: Vec<String>, digest: Digest) -> Need {
-    Need {
+fn need(scenario: &'static str, variant: String, settings: Vec<String>, digest: Digest) -> RunRequest {
+    RunRequest {
         variant,
         fidelity: Fidelity::IbOmnet,
         settings,
         digest: Some(digest),
         folder: false,
-        ..Need::of(Input::Shipped(scenario, 1), "none")
+        ..RunRequest::of(Input::Shipped(scenario, 1), "none")
     }
 }
 
@@ -152,6 +152,6 @@ fn numbers<const N: usize>(values: [(&'static str, Option<f64>); N]) -> Numbers 
 }
 
 /// A number of a run.
-fn of(done: &Done, need: &Need, name: &str) -> Option<f64> {
+fn of(done: &Done, need: &RunRequest, name: &str) -> Option<f64> {
     done.numbers(need)?.values.get(name).copied()
 }

@@ -7,7 +7,7 @@ use paceline_kernel::Bytes;
 use paceline_scenario::Resolved;
 
 use super::{
-    Cell, Claim, Criterion, Digest, Need, Numbers, Panel, Reproduction, Row, Source, Tolerance, of, own,
+    Cell, Claim, Criterion, Digest, Numbers, Panel, Reproduction, Row, RunRequest, Source, Tolerance, of, own,
 };
 use crate::need::{Done, Input};
 
@@ -55,8 +55,8 @@ const SIZES: [(&str, &str); 6] = [
     ("4MiB", "4 MiB"),
 ];
 
-fn message(binding: &'static str, size: &'static str) -> Need {
-    Need {
+fn message(binding: &'static str, size: &'static str) -> RunRequest {
+    RunRequest {
         variant: format!("{binding}-{size}"),
         settings: vec![
             format!("network.credit.binding={binding}"),
@@ -64,15 +64,15 @@ fn message(binding: &'static str, size: &'static str) -> Need {
         ],
         digest: Some(MESSAGE),
         folder: false,
-        ..Need::of(Input::Shipped("infiniband-osu", 1), "none")
+        ..RunRequest::of(Input::Shipped("infiniband-osu", 1), "none")
     }
 }
 
-fn exchange() -> Need {
-    Need {
+fn exchange() -> RunRequest {
+    RunRequest {
         digest: Some(EXCHANGE),
         folder: false,
-        ..Need::of(Input::Shipped("infiniband-all-to-all", 1), "none")
+        ..RunRequest::of(Input::Shipped("infiniband-all-to-all", 1), "none")
     }
 }
 

@@ -11,7 +11,7 @@ use paceline_lab::stats::{jain, mean};
 use paceline_scenario::Resolved;
 
 use super::{
-    CONTROLS, Cell, Claim, Criterion, Digest, Done, Need, Numbers, Panel, Reproduction, Row, Source,
+    CONTROLS, Cell, Claim, Criterion, Digest, Done, Numbers, Panel, Reproduction, Row, RunRequest, Source,
     Tolerance, controls, need, of, ours,
 };
 
@@ -56,7 +56,7 @@ const LINKS: [(u32, [&str; 2]); 3] = [
     (4, ["on_4", "off_4"]),
 ];
 
-fn run(control: usize) -> Need {
+fn run(control: usize) -> RunRequest {
     let (control, scheme, _) = CONTROLS[control];
     let settings = [
         format!("network.ib-omnet.control={control}"),

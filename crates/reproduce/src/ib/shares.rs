@@ -7,7 +7,7 @@ use paceline_fabric::outcome::credits::CreditStep;
 use paceline_scenario::Resolved;
 
 use super::{
-    CONTROLS, Cell, Claim, Criterion, Digest, Done, Need, Numbers, Panel, Quantity, Reproduction, Row,
+    CONTROLS, Cell, Claim, Criterion, Digest, Done, Numbers, Panel, Quantity, Reproduction, Row, RunRequest,
     Source, Tolerance, claims, controls, need, of,
 };
 use paceline_lab::stats::jain;
@@ -112,7 +112,7 @@ pub(super) const JOIN: Reproduction = Reproduction {
     },
 };
 
-fn run(scenario: &'static str, control: usize) -> Need {
+fn run(scenario: &'static str, control: usize) -> RunRequest {
     let (control, scheme, _) = CONTROLS[control];
     let settings = [
         format!("network.ib-omnet.control={control}"),
@@ -121,7 +121,7 @@ fn run(scenario: &'static str, control: usize) -> Need {
     need(scenario, scheme.to_string(), settings.to_vec(), DIGEST)
 }
 
-fn needs(scenario: &'static str) -> Vec<Need> {
+fn needs(scenario: &'static str) -> Vec<RunRequest> {
     (0..CONTROLS.len())
         .map(|control| run(scenario, control))
         .collect()

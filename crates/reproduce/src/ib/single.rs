@@ -9,7 +9,7 @@ use paceline_scenario::Resolved;
 use crate::choice::Choice;
 
 use super::{
-    Claim, Criterion, Digest, Done, EQUAL, Need, Numbers, Panel, Reproduction, Row, Source, Tolerance,
+    Claim, Criterion, Digest, Done, EQUAL, Numbers, Panel, Reproduction, Row, RunRequest, Source, Tolerance,
     beside, claims, column, need, numbers, of, reference,
 };
 
@@ -49,7 +49,7 @@ const PERIODS: [(f64, &str); 4] = [
 /// Packets of 2048 bytes.
 const BUFFERS: [u32; 16] = [1, 2, 4, 6, 8, 9, 10, 12, 16, 17, 18, 20, 24, 26, 28, 32];
 
-fn run(period: f64, buffer: u32) -> Need {
+fn run(period: f64, buffer: u32) -> RunRequest {
     let settings = [
         format!("network.ib-omnet.period={period}us"),
         format!("network.ib-omnet.buffer={buffer}"),

@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 
 use super::taken::UPLINK;
 use super::{
-    CONTROLS, Claim, Criterion, Digest, Done, EQUAL, Need, Numbers, Panel, Quantity, Reproduction, Row,
+    CONTROLS, Claim, Criterion, Digest, Done, EQUAL, Numbers, Panel, Quantity, Reproduction, Row, RunRequest,
     Source, Tolerance, beside, claims, column, need, numbers, of, reference,
 };
 use crate::choice::Choice;
@@ -60,7 +60,7 @@ const ROWS: [Quantity; 7] = [
     ("Toff_max_us", "waits, longest", "us", 3),
 ];
 
-fn run(&(control, gap, _): &(usize, u64, &str)) -> Need {
+fn run(&(control, gap, _): &(usize, u64, &str)) -> RunRequest {
     let (control, scheme, _) = CONTROLS[control];
     let settings = [
         format!("workload.0.messages.gap={gap}us"),

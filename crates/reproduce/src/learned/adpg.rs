@@ -9,7 +9,7 @@ use paceline_scenario::Resolved;
 
 use super::{Line, OWN, column, panel};
 use crate::need::{Digest, Input, Numbers};
-use crate::{Choice, Column, Done, Need, Panel, Reproduction};
+use crate::{Choice, Column, Done, Panel, Reproduction, RunRequest};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "adpg-grid",
@@ -154,15 +154,21 @@ impl Case {
         set
     }
 
-    pub(super) fn need(&self, seed: u64, scheme: &'static str, variant: &str, further: &[String]) -> Need {
+    pub(super) fn need(
+        &self,
+        seed: u64,
+        scheme: &'static str,
+        variant: &str,
+        further: &[String],
+    ) -> RunRequest {
         let mut settings = self.settings();
         settings.extend_from_slice(further);
-        Need {
+        RunRequest {
             variant: format!("{}{variant}", self.flows),
             settings,
             digest: Some(DELIVERED),
             folder: false,
-            ..Need::of(Input::Shipped(self.scenario, BEYOND + seed), scheme)
+            ..RunRequest::of(Input::Shipped(self.scenario, BEYOND + seed), scheme)
         }
     }
 
@@ -172,24 +178,24 @@ impl Case {
     }
 
     /// The runs of a policy, a seed each.
-    pub(super) fn policy(&self, policy: &str) -> Vec<Need> {
+    pub(super) fn policy(&self, policy: &str) -> Vec<RunRequest> {
         let model = [format!("cc.adpg.model={policy}")];
         let of = |&seed: &u64| self.need(seed, "adpg", &format!("-{policy}"), &model);
         EVALUATION.iter().map(of).collect()
     }
 
-    fn rule(&self, rule: &Under) -> Vec<Need> {
+    fn rule(&self, rule: &Under) -> Vec<RunRequest> {
         let set: Vec<String> = rule.set.iter().map(|text| (*text).to_string()).collect();
         let of = |&seed: &u64| self.need(seed, rule.scheme, "", &set);
         EVALUATION.iter().map(of).collect()
     }
 }
 
-fn needs() -> Vec<Need> {
+fn needs() -> Vec<RunRequest> {
     let of = |case: &Case| {
         let policies = POLICIES.iter().flat_map(|policy| case.policy(policy));
         let rules = RULES.iter().flat_map(|rule| case.rule(rule));
-        policies.chain(rules).collect::<Vec<Need>>()
+        policies.chain(rules).collect::<Vec<RunRequest>>()
     };
     CASES.iter().flat_map(of).collect()
 }
@@ -243,10 +249,10 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 /// Name, unit, digits, and where a run has it.
 pub(super) type Quantity = (
     (&'static str, &'static str, usize),
-    fn(&Done, &Need) -> Option<f64>,
+    fn(&Done, &RunRequest) -> Option<f64>,
 );
 
-fn number(done: &Done, need: &Need, name: &str) -> Option<f64> {
+fn number(done: &Done, need: &RunRequest, name: &str) -> Option<f64> {
     done.numbers(need)?.values.get(name).copied()
 }
 
@@ -279,7 +285,7 @@ fn estimate(values: &[f64]) -> Estimate {
 
 /// A quantity of a case in each column; nothing where a run is lacking.
 fn estimates(done: &Done, case: &Case, ((name, ..), of): Quantity) -> Vec<Estimate> {
-    let values = |needs: Vec<Need>| {
+    let values = |needs: Vec<RunRequest>| {
         needs
             .iter()
             .map(|need| of(done, need))

@@ -4,7 +4,7 @@ use paceline_lab::stats::{CONFIDENCE, Interval, Paired, interval, paired};
 
 use super::adpg::{BEYOND, CASES, Case, EVALUATION, QUANTITIES, Quantity};
 use super::{Line, OWN, column, panel};
-use crate::{Choice, Column, Criterion, Done, Need, Panel, Reproduction, Source, Tolerance};
+use crate::{Choice, Column, Criterion, Done, Panel, Reproduction, RunRequest, Source, Tolerance};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "adpg-distilled",
@@ -75,7 +75,7 @@ fn models() -> impl Iterator<Item = &'static str> {
 }
 
 /// The runs of a model whose decisions take so long.
-fn slow(case: &Case, model: &str, latency: &str) -> Vec<Need> {
+fn slow(case: &Case, model: &str, latency: &str) -> Vec<RunRequest> {
     if latency == "0ns" {
         return case.policy(model);
     }
@@ -87,11 +87,11 @@ fn slow(case: &Case, model: &str, latency: &str) -> Vec<Need> {
     EVALUATION.iter().map(of).collect()
 }
 
-fn needs() -> Vec<Need> {
+fn needs() -> Vec<RunRequest> {
     let at_once = cases().flat_map(|case| models().flat_map(|model| case.policy(model)));
     let slowly = cases().filter(|case| is_slow(case)).flat_map(|case| {
         let of = |(_, model, latency): &(&str, &str, &str)| slow(case, model, latency);
-        SLOW.iter().flat_map(of).collect::<Vec<Need>>()
+        SLOW.iter().flat_map(of).collect::<Vec<RunRequest>>()
     });
     at_once.chain(slowly).collect()
 }
@@ -101,12 +101,17 @@ fn is_slow(case: &Case) -> bool {
     [2, 128, 260].contains(&case.flows)
 }
 
-fn values(done: &Done, needs: &[Need], of: fn(&Done, &Need) -> Option<f64>) -> Option<Vec<f64>> {
+fn values(done: &Done, needs: &[RunRequest], of: fn(&Done, &RunRequest) -> Option<f64>) -> Option<Vec<f64>> {
     needs.iter().map(|need| of(done, need)).collect()
 }
 
 /// Trees less network, seed by seed.
-fn difference(done: &Done, case: &Case, model: &str, of: fn(&Done, &Need) -> Option<f64>) -> Option<Paired> {
+fn difference(
+    done: &Done,
+    case: &Case,
+    model: &str,
+    of: fn(&Done, &RunRequest) -> Option<f64>,
+) -> Option<Paired> {
     let network = values(done, &case.policy(NETWORK), of)?;
     let trees = values(done, &case.policy(model), of)?;
     paired(&network, &trees, CONFIDENCE)

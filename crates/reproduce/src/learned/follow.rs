@@ -2,7 +2,8 @@
 
 use crate::citation::Citation;
 use crate::{
-    Curve, Done, Drawing, Need, Numbers, ON_POLICY, Panel, Reproduction, Step, StepError, THESIS_INCAST, Work,
+    Curve, Done, Drawing, Numbers, ON_POLICY, Panel, Reproduction, RunRequest, Step, StepError,
+    THESIS_INCAST, Work,
 };
 use paceline_congestion::papers;
 use paceline_scenario::Fidelity;
@@ -46,9 +47,9 @@ const FROM: usize = 100;
 const SHOWN: usize = 200;
 
 fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
-    let need = Need {
+    let need = RunRequest {
         fidelity: Fidelity::Ns3Hpcc,
-        ..Need::of(THESIS_INCAST, "lstm-pid")
+        ..RunRequest::of(THESIS_INCAST, "lstm-pid")
     };
     let seen = run_all(&[need], work)?.remove(0);
     let mut numbers = Numbers::default();

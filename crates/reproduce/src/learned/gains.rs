@@ -5,8 +5,8 @@ use paceline_congestion::papers;
 use std::ops::Range;
 
 use crate::{
-    Choice, Criterion, Curve, Done, Drawing, Need, Numbers, ON_POLICY, Panel, Reproduction, Source, Step,
-    StepError, THESIS_INCAST, Tolerance, Work, thin,
+    Choice, Criterion, Curve, Done, Drawing, Numbers, ON_POLICY, Panel, Reproduction, RunRequest, Source,
+    Step, StepError, THESIS_INCAST, Tolerance, Work, thin,
 };
 use paceline_congestion::lstm_pid::Gains;
 use paceline_lab::results::Summary;
@@ -327,7 +327,7 @@ fn retrain(work: &mut Work<'_>) -> Result<Numbers, StepError> {
         first,
         found.gains,
     ];
-    let needs: Vec<Need> = sets
+    let needs: Vec<RunRequest> = sets
         .iter()
         .flat_map(|gains| PREDICTORS.map(|(_, scheme)| with(gains, scheme)))
         .collect();
@@ -344,14 +344,14 @@ fn retrain(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     Ok(numbers)
 }
 
-fn with(gains: &Gains, scheme: &'static str) -> Need {
+fn with(gains: &Gains, scheme: &'static str) -> RunRequest {
     let setting = |(key, value): (&str, f64)| format!("cc.lstm-pid.{key}={value:.6}");
-    Need {
+    RunRequest {
         fidelity: Fidelity::Ns3Hpcc,
         settings: [("k-p", gains.p), ("k-i", gains.i), ("k-d", gains.d)]
             .map(setting)
             .to_vec(),
-        ..Need::of(THESIS_INCAST, scheme)
+        ..RunRequest::of(THESIS_INCAST, scheme)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What it costs when decisions take time.
 
-use crate::{Done, Need, ON_POLICY, Panel, Reproduction, THESIS_INCAST};
+use crate::{Done, ON_POLICY, Panel, Reproduction, RunRequest, THESIS_INCAST};
 use paceline_lab::results::Summary;
 use paceline_scenario::Fidelity;
 
@@ -34,13 +34,13 @@ const LATENCIES: [u32; 10] = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500];
 
 const SCHEMES: [&str; 2] = ["lstm-pid", "pidnn"];
 
-fn need(scheme: &'static str, us: u32) -> Need {
-    Need {
+fn need(scheme: &'static str, us: u32) -> RunRequest {
+    RunRequest {
         fidelity: Fidelity::Exact,
         variant: format!("latency-{us}us"),
         settings: vec![format!("cc.lstm-pid.decision-latency={us}us")],
         folder: false,
-        ..Need::of(THESIS_INCAST, scheme)
+        ..RunRequest::of(THESIS_INCAST, scheme)
     }
 }
 

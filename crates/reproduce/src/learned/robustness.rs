@@ -1,6 +1,6 @@
 //! How far the trained scheme carries without training it again.
 
-use crate::{Digest, Done, Input, Need, Numbers, ON_POLICY, Panel, Reproduction};
+use crate::{Digest, Done, Input, Numbers, ON_POLICY, Panel, Reproduction, RunRequest};
 use paceline_fabric::Outcome;
 use paceline_lab::stats::{jain, mean, percentile};
 use paceline_scenario::{Fidelity, Resolved};
@@ -115,7 +115,7 @@ impl Case {
     }
 }
 
-fn need(case: &Case, scheme: &'static str) -> Need {
+fn need(case: &Case, scheme: &'static str) -> RunRequest {
     let hosts = case.senders + 1;
     let mut settings = vec![
         format!("topology.star.hosts={hosts}"),
@@ -134,13 +134,13 @@ fn need(case: &Case, scheme: &'static str) -> Need {
         settings.push(format!("cc.lstm-pid.target={}ns", case.target_ns()));
         settings.push(format!("cc.lstm-pid.min-rate={}Mbps", case.least));
     }
-    Need {
+    RunRequest {
         fidelity: Fidelity::Exact,
         variant: format!("robust-{}", case.name),
         settings,
         digest: Some(DIGEST),
         folder: false,
-        ..Need::of(Input::Shipped("incast-16", 1), scheme)
+        ..RunRequest::of(Input::Shipped("incast-16", 1), scheme)
     }
 }
 

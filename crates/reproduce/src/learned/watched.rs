@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Need, StepError, Work};
+use crate::{RunRequest, StepError, Work};
 use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, SendLimits};
 use paceline_congestion::lstm_pid::LstmPid;
 use paceline_congestion::registry::{AnyParams, Maker};
@@ -142,7 +142,7 @@ pub(super) fn run(input: Resolved) -> Result<Seen, StepError> {
 }
 
 /// Runs `needs`, as many at a time as `work` may; in their order.
-pub(super) fn run_all(needs: &[Need], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
+pub(super) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
     in_chunks(needs, work, (0.0..1.0, "run"), &|need| {
         run(need.load().map_err(StepError::of)?)
     })

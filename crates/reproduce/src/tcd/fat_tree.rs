@@ -10,7 +10,7 @@ use paceline_scenario::Resolved;
 
 use crate::Reproduction;
 use crate::criterion::{Cell, Criterion, Tolerance};
-use crate::need::{Digest, Done, Input, Need, Numbers};
+use crate::need::{Digest, Done, Input, Numbers, RunRequest};
 use crate::panel::{Column, Panel, Row};
 use crate::slowdown::element;
 use paceline_lab::results::IdealFct;
@@ -184,20 +184,20 @@ impl Percentile {
 }
 
 impl Matrix {
-    fn need(&self, hash: usize, case: usize, seed: u64) -> Need {
+    fn need(&self, hash: usize, case: usize, seed: u64) -> RunRequest {
         let ((hash, how), (_, name, scheme, settings)) = (HASHES[hash], CASES[case]);
         let all = self.settings.iter().chain(settings).map(ToString::to_string);
-        Need {
+        RunRequest {
             variant: format!("{}-{hash}-{name}", self.key),
             settings: all.chain([format!("network.ecmp-hash={how}")]).collect(),
             digest: Some(self.digest),
             folder: false,
-            ..Need::of(Input::Shipped("tcd-fat-tree", seed), scheme)
+            ..RunRequest::of(Input::Shipped("tcd-fat-tree", seed), scheme)
         }
     }
 
     /// The first cases with all seeds, then the others, seed by seed: what is interrupted has whole pairs.
-    fn needs(&self) -> Vec<Need> {
+    fn needs(&self) -> Vec<RunRequest> {
         let cases = [0..FIRST, FIRST..CASES.len()];
         let seeds = |cases: Range<usize>| (1..=SEEDS).map(move |seed| (cases.clone(), seed));
         let of = |(cases, seed): (Range<usize>, u64)| {

@@ -9,7 +9,7 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Need};
+use super::need::{Digest, Done, Input, RunRequest};
 use super::panel::{Column, Panel, Row};
 use super::reference::Reference;
 
@@ -44,16 +44,16 @@ struct Table {
     rows: &'static [Quantity],
 }
 
-fn need(reference: &'static Reference, mode: &'static str) -> Need {
-    Need {
+fn need(reference: &'static Reference, mode: &'static str) -> RunRequest {
+    RunRequest {
         fidelity: Fidelity::TcdNs3,
         settings: vec!["network.tcd-ns3.log=true".to_string()],
         digest: Some(DIGEST),
-        ..Need::of(Input::Reference(reference), mode)
+        ..RunRequest::of(Input::Reference(reference), mode)
     }
 }
 
-fn needs(tables: &'static [Table]) -> Vec<Need> {
+fn needs(tables: &'static [Table]) -> Vec<RunRequest> {
     let of = |table: &'static Table| table.modes.iter().map(|(mode, _)| need(table.reference, mode));
     tables.iter().flat_map(of).collect()
 }

@@ -1,14 +1,14 @@
 //! A reproduction of Bolt's evaluation from its needs to its verdicts: the join, the quickest of them.
 
 use paceline_lab::run::Control;
-use paceline_reproduce::{self as reproduce, Done, Need, Plan};
+use paceline_reproduce::{self as reproduce, Done, Plan, RunRequest};
 
 /// What is judged of a flow alone and of a join keeps its tolerance.
 #[test]
 fn a_flow_joins_another() {
     let join = reproduce::find("bolt-b1").unwrap();
-    let under = |need: &Need| need.scheme == "bolt" || need.scheme == "hpcc";
-    let needs: Vec<Need> = join.needs().into_iter().filter(under).collect();
+    let under = |need: &RunRequest| need.scheme == "bolt" || need.scheme == "hpcc";
+    let needs: Vec<RunRequest> = join.needs().into_iter().filter(under).collect();
     let plan = Plan::of(needs);
     let inputs: Vec<_> = plan.needs.iter().map(|need| need.load().unwrap()).collect();
     let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue, &Ok);
@@ -41,7 +41,7 @@ fn a_flow_joins_another() {
 #[test]
 fn what_the_paper_lists_is_not_what_its_simulator_does() {
     let down = reproduce::find("bolt-b4").unwrap();
-    let wanted = |need: &Need| need.scheme.starts_with("bolt") && !need.variant.contains("nosm");
+    let wanted = |need: &RunRequest| need.scheme.starts_with("bolt") && !need.variant.contains("nosm");
     let plan = Plan::of(down.needs().into_iter().filter(wanted));
     let inputs: Vec<_> = plan.needs.iter().map(|need| need.load().unwrap()).collect();
     let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue, &Ok);

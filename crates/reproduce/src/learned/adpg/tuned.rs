@@ -6,7 +6,7 @@ use paceline_lab::stats::mean;
 use super::super::watched::in_chunks;
 use super::super::{Line, column, panel};
 use super::{CASES, Case, EVALUATION, Estimate, QUANTITIES, estimate};
-use crate::{Done, DoneRun, Need, Numbers, Panel, Step, StepError, Work};
+use crate::{Done, DoneRun, Numbers, Panel, RunRequest, Step, StepError, Work};
 
 pub(super) const STEP: Step = Step {
     name: "swift for the grid",
@@ -54,7 +54,7 @@ fn settings([base, range, window]: Setting) -> Vec<String> {
 /// What a run came to, in the order of [`QUANTITIES`].
 type Values = [Option<f64>; QUANTITIES.len()];
 
-fn run(need: &Need) -> Result<Values, StepError> {
+fn run(need: &RunRequest) -> Result<Values, StepError> {
     let input = need.load().map_err(StepError::of)?;
     let finished = run::execute(&input, &mut |_| Control::Continue).map_err(StepError::of)?;
     let done = Done {
@@ -64,9 +64,9 @@ fn run(need: &Need) -> Result<Values, StepError> {
     Ok(QUANTITIES.map(|(_, of)| of(&done, need)))
 }
 
-fn needs<'a>(cases: impl Iterator<Item = &'a Case>, seeds: &[u64], setting: Setting) -> Vec<Need> {
+fn needs<'a>(cases: impl Iterator<Item = &'a Case>, seeds: &[u64], setting: Setting) -> Vec<RunRequest> {
     let set = settings(setting);
-    let of = |case: &Case| -> Vec<Need> {
+    let of = |case: &Case| -> Vec<RunRequest> {
         let one = |&seed: &u64| case.need(seed, "swift", "-tried", &set);
         seeds.iter().map(one).collect()
     };
@@ -89,7 +89,7 @@ fn reward([delivered, jain, rtt, _, loss, _]: Values) -> Option<f64> {
 
 fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     let candidates = candidates();
-    let trials: Vec<Need> = candidates
+    let trials: Vec<RunRequest> = candidates
         .iter()
         .flat_map(|&setting| needs(searched(), &SEARCH, setting))
         .collect();
