@@ -153,8 +153,8 @@ def train(minutes: float, seed: int, threads: int) -> Policy:
     rng = np.random.default_rng(seed)
     made = environment(8, threads, seed=1000)
     policy = Policy(made.width, rng)
-    begun, rounds, decisions = time.monotonic(), 0, 0
-    while time.monotonic() - begun < 60 * minutes:
+    started, rounds, decisions = time.monotonic(), 0, 0
+    while time.monotonic() - started < 60 * minutes:
         made.reset(seed=1000 + 8 * rounds)
         courses = episodes(made, policy, rng)
         estimates = [advantages(policy, course) for course in courses]
@@ -184,8 +184,8 @@ def main() -> None:
     words.add_argument("--minutes", type=float, default=5.0)
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--threads", type=int, default=2)
-    told = words.parse_args()
-    policy = train(told.minutes, told.seed, told.threads)
+    arguments = words.parse_args()
+    policy = train(arguments.minutes, arguments.seed, arguments.threads)
     made = environment(1, 1, seed=1)
     episodes(made, policy, None)
     ours = judged(made.finish())

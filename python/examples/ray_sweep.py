@@ -1,7 +1,7 @@
 """A sweep on Ray: each task runs a part of it, and its folder is that of `paceline sweep`.
 
 `python ray_sweep.py` starts a Ray of two workers on this machine. On a cluster (`RAY_ADDRESS=auto python ray_sweep.py`)
-the folder has to be one that all nodes see. What is finished there is not run again: a task that died is begun anew by
+the folder has to be one that all nodes see. What is finished there is not run again: a task that died is started again by
 Ray, a sweep that was interrupted goes on with the same call, and so it does with `paceline sweep` and `paceline merge`.
 """
 

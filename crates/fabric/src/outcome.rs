@@ -135,7 +135,7 @@ pub struct Counters {
     pub ack_hops: u64,
     /// Transmissions of PFC frames, CNPs, SRCs and CNMs.
     pub control_hops: u64,
-    /// Bytes of everything that is not data, over all links.
+    /// Bytes of all packets other than data, summed over links.
     pub control_bytes: u64,
     /// Data packets that reached their receiver.
     pub data_received: u64,

@@ -354,8 +354,8 @@ fn method(all: &Repeats) -> &'static str {
 
 fn means_note(all: &Repeats) -> String {
     format!(
-        "Mean over {} seeds, each run giving one value, ± half the width of its {:.0} % confidence interval ({}). A \
-         number alone is the same with every seed.",
+        "Mean over {} seeds, with one value per run, ± half the width of its {:.0} % confidence interval ({}). A \
+         number without ± is equal for all seeds.",
         all.repeats,
         100.0 * all.confidence,
         method(all)

@@ -1,4 +1,4 @@
-"""What the environments of Gymnasium and PettingZoo have in common."""
+"""Common parts of the Gymnasium and PettingZoo environments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import ArgumentError
 
 
 def needs(module: str, what: str) -> None:
-    """An optional dependency: its absence is told by its name."""
+    """Import an optional dependency, or raise an error that names it."""
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -21,7 +21,7 @@ def needs(module: str, what: str) -> None:
 
 
 def count_elsewhere(keywords: dict[str, Any], where: str) -> None:
-    """How many runs there are is not a keyword here."""
+    """The number of runs is not a keyword here."""
     for key in ("num_envs", "environments", "n_envs"):
         if key in keywords:
             raise ArgumentError(f"`{key}` is no argument here: {where}")

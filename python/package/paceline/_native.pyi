@@ -41,7 +41,7 @@ __version__: str
 
 @final
 class Batch:
-    """Who waits for an action, and what they see: a row for each, in arrays that are views of what the run wrote."""
+    """Agents that wait for actions, and their observations, one row each. The arrays are views of the run's memory."""
 
     @property
     def environments(self) -> npt.NDArray[np.uint32]: ...
@@ -75,7 +75,7 @@ class Rollout:
 
 @final
 class Environment:
-    """Many runs whose flows ask what to do; one episode after another in each."""
+    """Parallel runs with external decisions, each with one episode after another."""
 
     def __new__(
         cls,
@@ -121,7 +121,7 @@ class Environment:
 
 @final
 class Progress:
-    """How far some runs are."""
+    """Progress of runs."""
 
     @property
     def runs(self) -> int: ...
@@ -138,7 +138,7 @@ class Progress:
 
 @final
 class Table:
-    """A table, as Arrow's C stream interface hands it on: `pandas`, `polars`, `pyarrow` and others take it as it is."""
+    """A table with Arrow's C stream interface, for `pandas`, `polars`, `pyarrow` and others."""
 
     @property
     def columns(self) -> list[str]: ...
@@ -153,7 +153,7 @@ class Table:
 
 @final
 class Run:
-    """A run that is over."""
+    """A finished run."""
 
     @property
     def summary(self) -> dict[str, Any]: ...
@@ -184,7 +184,7 @@ class Run:
 
 @final
 class Comparison:
-    """Runs of several schemes."""
+    """A comparison of schemes."""
 
     @property
     def runs(self) -> list[Run]: ...
@@ -202,7 +202,7 @@ class Comparison:
 
 @final
 class Sweep:
-    """A sweep, as far as it is."""
+    """A sweep, complete or partial."""
 
     @property
     def folder(self) -> Path: ...
@@ -226,7 +226,7 @@ class Sweep:
 
 @final
 class Why:
-    """Where a flow's time went."""
+    """Breakdown of a flow's completion time."""
 
     @property
     def story(self) -> str: ...

@@ -1,17 +1,17 @@
-"""What Paceline's calls raise. The texts are those of the command line."""
+"""Exceptions of Paceline. Their texts are those of the command line."""
 
 from __future__ import annotations
 
-# Problems of a scenario that are told one by one; all are in `problems`.
+# Number of problems in the message; `problems` has all.
 _TOLD = 20
 
 
 class PacelineError(Exception):
-    """Whatever goes wrong."""
+    """Base class of all exceptions."""
 
 
 class ScenarioError(PacelineError, ValueError):
-    """A scenario, or what changes it, is wrong: a line per problem, with its place and what was expected."""
+    """A scenario or a setting is wrong: one line per problem, with its place and the expected value."""
 
     problems: list[str]
 
@@ -27,12 +27,12 @@ class ScenarioError(PacelineError, ValueError):
 
 
 class ArgumentError(PacelineError, ValueError):
-    """Arguments are wrong, or do not fit what is there."""
+    """Arguments are wrong, or conflict with existing files."""
 
 
 class RunError(PacelineError, RuntimeError):
-    """A run failed, or what it gave could not be written."""
+    """A run failed, or its results could not be written."""
 
 
 class InternalError(PacelineError, RuntimeError):
-    """A fault of Paceline, not of its input."""
+    """An internal error of Paceline."""

@@ -82,7 +82,7 @@ class Env(gymnasium.Env[Any, Any]):
 
 
 class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """Many runs side by side, an agent in each; one whose episode is over begins anew with the next step."""
+    """Parallel runs with one agent each. A finished episode restarts with the next step."""
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 

@@ -71,8 +71,8 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
     ) -> tuple[
         dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
     ]:
-        """An action for each agent. Who is complete is terminated with this step, and leaves; where the run stops before
-        that, agents are truncated."""
+        """Apply one action per agent. Agents whose flows complete are terminated and leave; if the run stops earlier,
+        agents are truncated."""
         agents = [self.possible_agents.index(agent) if agent in self._last else self._count for agent in actions]
         values = [float(np.asarray(action).reshape(-1)[0]) for action in actions.values()]
         self.native.submit_for(np.array(agents, np.uint32), np.array(values, np.float32))
@@ -93,7 +93,7 @@ class ParallelEnv(pettingzoo.ParallelEnv[str, Any, Any]):
         )
 
     def render(self) -> None:
-        """There is nothing to draw while a run goes on: `self.native.finish().report("report.html")`."""
+        """Not supported during a run; use `self.native.finish().report("report.html")`."""
 
     def close(self) -> None:
         self.native.close()

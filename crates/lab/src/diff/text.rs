@@ -75,7 +75,7 @@ impl Diff {
 
     fn flows_text(&self) -> String {
         let Some(flows) = &self.flows else {
-            return "The runs have different flows: they cannot be compared one by one.\n".to_string();
+            return "The runs have different flows, which cannot be compared one by one.\n".to_string();
         };
         let mut text = format!(
             "Of {} flows that finished in both, {} are faster in B, {} slower, {} the same.",

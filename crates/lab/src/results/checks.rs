@@ -29,7 +29,7 @@ pub(super) fn warnings(
         found.add(
             WarningKind::Interrupted,
             format!(
-                "The run was interrupted at {} of at most {}: everything here describes the part that ran.",
+                "The run was interrupted at {} of at most {}: all results describe the part that ran.",
                 outcome.end, input.run.stop
             ),
         );
@@ -213,8 +213,8 @@ fn sooner_than_alone(input: &Resolved, flows: &FlowRows) -> Option<String> {
     }
     (sooner as f64 > SOONER * done as f64).then(|| {
         format!(
-            "{} of the flows were done sooner than {author} for a flow alone says, and count as slowdown 1: \
-             it is too large for small flows. `--fidelity exact` divides by the time that a flow takes alone.",
+            "{} of the flows were faster than the ideal by {author}, and count as slowdown 1; that formula is too \
+             slow for small flows. `--fidelity exact` divides by the simulated time of a flow alone.",
             percent(sooner, done)
         )
     })

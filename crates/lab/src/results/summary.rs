@@ -396,7 +396,7 @@ totals! {
     data_hops: "Transmissions of data packets over a link.",
     ack_hops: "Transmissions of ACKs and NACKs.",
     control_hops: "Transmissions of PFC frames, CNPs and switches' notices.",
-    control_bytes: "Bytes of everything that is not data, over all links.",
+    control_bytes: "Bytes of all packets other than data, summed over links.",
     data_received: "Data packets that reached their receiver.",
     buffer_drops: "Packets dropped in switches for lack of buffer.",
     lossless_drops: "Of these, packets of classes under flow control.",

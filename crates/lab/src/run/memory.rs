@@ -59,8 +59,8 @@ pub fn memory_warning(inputs: &[&Resolved], held: usize, free: u64) -> Option<St
     let advice = if largest.run.arrivals.is_some() {
         "flows are streamed already; use fewer runs at a time"
     } else {
-        "flows of Poisson arrivals alone, exact, on one thread, without a trace of packets, need no list and hardly \
-         any memory"
+        "exact runs with only Poisson arrivals, one thread and no packet trace stream their flows, and need little \
+         memory"
     };
     Some(format!(
         "{} flows: {runs} will take about {} of memory, and {} are free: {advice}",

@@ -181,7 +181,7 @@ pub(super) fn read_row(folder: &Path, id: &str) -> Result<Option<Row>, SweepErro
     let file = row_file(folder, id);
     let damaged = |what: &dyn std::fmt::Display| {
         SweepError::Refused(format!(
-            "{} is damaged: {what} (remove it, and the run is made again)",
+            "{} is damaged: {what} (remove it to repeat the run)",
             file.display()
         ))
     };

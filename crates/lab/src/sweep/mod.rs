@@ -53,8 +53,8 @@ pub enum SweepError {
     Refused(String),
     /// A row is not what was computed.
     #[error(
-        "{} was edited: it is not what `paceline sweep` wrote (remove it, and the run is made again; or take the line \
-         `digest` out of it, to have it as it is)",
+        "{} was edited after `paceline sweep` wrote it (remove it to repeat the run, or remove its `digest` line to \
+         accept the change)",
         .0.display()
     )]
     Edited(std::path::PathBuf),

@@ -48,8 +48,8 @@ impl Study {
         let repeats = self.repeats.or(grid.repeats);
         if grid.axes.is_empty() && repeats.unwrap_or(1) < 2 {
             return Err(SweepError::Refused(
-                "there is nothing to sweep over: say what with --over KEY=VALUE,VALUE,.. or --repeats N, \
-                 or in the scenario's [sweep] table"
+                "there is nothing to sweep: use --over KEY=VALUE,VALUE,.. or --repeats N, or the scenario's [sweep] \
+                 table"
                     .into(),
             ));
         }
@@ -324,8 +324,8 @@ mod tests {
     #[test]
     fn refusals() {
         for (over, repeats, expected) in [
-            (&[][..], None, "there is nothing to sweep over"),
-            (&[], Some(1), "there is nothing to sweep over"),
+            (&[][..], None, "there is nothing to sweep"),
+            (&[], Some(1), "there is nothing to sweep"),
             (
                 &["network.mtu=1KB,500B,1000B"],
                 None,

@@ -209,7 +209,7 @@ fn unless_at_work(taken: Result<(), TryLockError>, folder: &Path, who: &str) -> 
     match taken {
         Err(TryLockError::WouldBlock) => {
             let place = folder.display();
-            Err(SweepError::Refused(format!("{who} is at work in {place}")))
+            Err(SweepError::Refused(format!("{who} is running in {place}")))
         }
         // Some network file systems have no locks.
         Err(TryLockError::Error(_)) | Ok(()) => Ok(()),

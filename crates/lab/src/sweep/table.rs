@@ -270,7 +270,7 @@ fn differences(data: &SweepData) -> String {
         more => format!("... and {more} more: the runs are in results.csv\n"),
     };
     format!(
-        "\nFCT slowdown minus that of {} with the same flows (* where the 95 % interval is on one side of 0):\n{}{more}",
+        "\nDifference in FCT slowdown from {} with the same flows (*: the 95 % interval excludes 0):\n{}{more}",
         schemes[0],
         render(&columns)
     )

@@ -37,8 +37,7 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
     let vary = |other: &PairedSchemes| differing(other).any(|(_, paired)| !paired.constant);
     if all.paired.iter().any(vary) {
         text.push_str(
-            "* zero lies outside the interval; where there is no difference at all, that happens by chance \
-             once in 20\n",
+            "* the interval excludes zero; without a real difference, that happens once in 20 cases\n",
         );
     }
     text

@@ -156,7 +156,7 @@ fn fct_cdf(all: &[Seeds<'_>]) -> Option<Chart> {
     };
     Some(Chart {
         title: "Completion times, the flows of all seeds together".into(),
-        note: "Share of the completed flows of all seeds that took at most so long.".into(),
+        note: "Cumulative share of completed flows, over all seeds.".into(),
         x,
         y: Axis {
             max: Some(100.0),

@@ -192,7 +192,7 @@ pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
     };
     Some(Chart {
         title: "Completion times".into(),
-        note: "Share of the completed flows that took at most so long.".into(),
+        note: "Cumulative share of completed flows.".into(),
         x,
         y: Axis {
             max: Some(100.0),

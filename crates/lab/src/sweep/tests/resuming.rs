@@ -165,11 +165,11 @@ fn a_whole_sweep_and_its_shards_keep_each_other_away() {
     let open = |shard: &str| store::Store::open(&folder, &plan, shard.parse().unwrap(), false);
     let refused = |shard: &str| open(shard).unwrap_err().to_string();
     let whole = open("1/1").unwrap();
-    assert!(refused("1/2").contains("a `paceline sweep` of the whole is at work"));
+    assert!(refused("1/2").contains("a `paceline sweep` of the whole is running"));
     drop(whole);
     let (_one, _two) = (open("1/2").unwrap(), open("2/2").unwrap());
-    assert!(refused("1/2").contains("another `paceline sweep --shard 1/2` is at work"));
-    assert!(refused("1/1").contains("another `paceline sweep` is at work"));
+    assert!(refused("1/2").contains("another `paceline sweep --shard 1/2` is running"));
+    assert!(refused("1/1").contains("another `paceline sweep` is running"));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn two_at_once_are_refused() {
     let store = store::Store::open(&folder, &plan, Shard::WHOLE, false).unwrap();
     let error = lab.job(&plan, &folder).run(&Notes::default()).unwrap_err();
     assert!(
-        error.to_string().contains("another `paceline sweep` is at work"),
+        error.to_string().contains("another `paceline sweep` is running"),
         "{error}"
     );
     drop(store);

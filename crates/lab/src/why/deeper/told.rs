@@ -169,7 +169,7 @@ impl Deeper {
                     .map(|port| self.place(port))
                     .collect();
                 format!(
-                    "for what stood at {}, by way of {}",
+                    "because of packets queued at {}, via {}",
                     self.place(root),
                     between.join(", ")
                 )
