@@ -34,8 +34,8 @@ macro_rules! shipped {
 
 shipped!(
     networks: "rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3", "adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5",
-        "decc-law", "decc-net", "aurora";
-    forests: "adpg-tree-100", "adpg-tree-300", "adpg-tree-1000"
+        "decc-law", "decc-net", "decc-net-q4", "aurora";
+    forests: "adpg-tree-100", "adpg-tree-300", "adpg-tree-1000", "decc-tree-100", "decc-tree-300"
 );
 
 /// The model of that name, if one ships; each is read once, when it is asked for.

@@ -41,8 +41,8 @@ impl Default for Tuning {
     fn default() -> Self {
         Self {
             asked: Asked::default(),
-            observations: 40_000,
-            epochs: 5,
+            observations: 100_000,
+            epochs: 20,
             seed: 1,
             networks: 0,
             flows: 8192,
@@ -110,14 +110,21 @@ pub fn tuned(
     let (mut compressed, grid) = compress(teacher, &tuning.asked);
     let judge = Judge::new(law, teacher, tuning)?;
     let rounded = judge.apart(&compressed.network, None)?;
-    let (seen, labels) = observations(law, teacher, tuning)?;
-    compressed.network = grid.rounded(&taught(
-        teacher,
-        &grid,
-        (&seen, &labels),
-        (tuning.epochs, tuning.seed),
-        checkpoints,
-    )?);
+    let mut observed: Observations = (Vec::new(), Vec::new());
+    let (mut moving, mut done) = (teacher.clone(), 0);
+    for (part, name) in (0..).zip(NAMES) {
+        // First what the teacher meets, then also what the rounded network does.
+        let drives = if part == 0 { teacher } else { &compressed.network };
+        let (seen, labels) = observations(law, (teacher, drives), (part, tuning))?;
+        observed.0.extend(seen);
+        observed.1.extend(labels);
+        done += steps(tuning.epochs, observed.1.len());
+        let with = (&*observed.0, &*observed.1);
+        let rng = stream(tuning.seed, TUNING, 8 + part);
+        moving = taught(moving, &grid, with, (tuning.epochs, rng), (name, checkpoints))?;
+        compressed.network = grid.rounded(&moving);
+    }
+    let (seen, _) = observed;
     compressed.most = grid.most(&compressed.network);
     let quantisation = Quantisation {
         steps: compressed.steps.iter().map(|step| *step as f32).collect(),
@@ -130,7 +137,7 @@ pub fn tuned(
         whole: judge.apart(&compressed.network, Some(&quantisation))?,
         compressed,
         quantisation,
-        steps: steps(tuning.epochs, seen.len()),
+        steps: done,
         observations: seen.len(),
     })
 }
@@ -149,24 +156,22 @@ struct State {
     adam: Adam,
 }
 
-/// The name of its checkpoint.
-const NAME: &str = "tuning";
+/// The names of its checkpoints, part after part.
+const NAMES: [&str; 2] = ["tuning", "tuning-again"];
 
-/// The teacher's numbers, moved so that what they are rounded to does what it does.
+/// Numbers, moved so that what they are rounded to does what labels say.
 fn taught(
-    teacher: &Network,
+    mut moving: Network,
     grid: &Grid,
     (seen, labels): (&[[f32; INPUTS]], &[f32]),
-    (epochs, seed): (usize, u64),
-    checkpoints: &Checkpoints,
+    (epochs, mut rng): (usize, Rng),
+    (name, checkpoints): (&str, &Checkpoints),
 ) -> Result<Network, Error> {
-    let mut rng = stream(seed, TUNING, 0);
-    let mut moving = teacher.clone();
     let mut adam = Adam::new(moving.values().len());
     let steps = steps(epochs, labels.len());
     let mut begun = 0;
-    if let Some(state) = checkpoints.take::<State>(NAME)? {
-        moving = network(teacher.layers(), state.moving)?;
+    if let Some(state) = checkpoints.take::<State>(name)? {
+        moving = network(moving.layers(), state.moving)?;
         (begun, rng, adam) = (state.done, state.rng, state.adam);
     }
     for step in begun..steps {
@@ -193,7 +198,7 @@ fn taught(
                 moving: Floats(moving.values().to_vec()),
                 adam: adam.clone(),
             };
-            checkpoints.keep(NAME, &state)?;
+            checkpoints.keep(name, &state)?;
         }
     }
     Ok(moving)
@@ -217,14 +222,18 @@ const TUNING: u64 = 4;
 /// What a policy sees, and what it does then.
 type Observations = (Vec<[f32; INPUTS]>, Vec<f32>);
 
-/// In networks that are drawn, with a little noise in what it does.
-fn observations(law: &Law, teacher: &Network, tuning: &Tuning) -> Result<Observations, Error> {
-    let mut rng: Rng = stream(tuning.seed, TUNING, 1);
+/// In networks that are drawn, where `drives` decides, with a little noise; and what the teacher would have done.
+fn observations(
+    law: &Law,
+    (teacher, drives): (&Network, &Network),
+    (part, tuning): (u64, &Tuning),
+) -> Result<Observations, Error> {
+    let mut rng: Rng = stream(tuning.seed, TUNING, 1 + part);
     let (mut seen, mut draws) = (Vec::with_capacity(tuning.observations), 0);
     while seen.len() < tuning.observations {
         let manner = Manner {
             law: *law,
-            who: Who::Instead(Arc::new(teacher.clone())),
+            who: Who::Instead(Arc::new(drives.clone())),
             residual: None,
             noise: 0.03,
             kept: tuning.observations / 16,

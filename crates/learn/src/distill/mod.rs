@@ -156,6 +156,9 @@ pub fn distill(
 /// An episode under a policy.
 type Episodes = Box<dyn FnMut(Stage, &Policy) -> Result<Met, Error>>;
 
+/// Judges a teacher and the forest that was made of it.
+type Judges = fn(&Arc<Model>, ([&Policy; 2], &Forest), &Options) -> Result<Vec<Judged>, Error>;
+
 /// What differs by whose policy is distilled.
 struct Subject {
     kind: Kind,
@@ -165,7 +168,7 @@ struct Subject {
     claims: fn() -> Vec<Claim>,
     sources: fn(&Options) -> Vec<DataSource>,
     world: fn(&Arc<Model>, &Options) -> Result<Episodes, Error>,
-    judge: fn(&Arc<Model>, ([&Policy; 2], &Forest), &Options) -> Result<Vec<Judged>, Error>,
+    judge: Judges,
 }
 
 impl Subject {

@@ -1,7 +1,7 @@
 //! What a run costs: the queue, the unfairness and the losses of it, and what of the line is left unused.
 
 use paceline_congestion::registry::SchemeConfig;
-use paceline_fabric::spec::SchemeSpec;
+use paceline_fabric::spec::{RunSpec, SchemeSpec};
 use paceline_fabric::{Outcome, Simulation, Until};
 use paceline_kernel::Time;
 use paceline_lab::stats::jain;
@@ -38,6 +38,14 @@ impl Measured {
             window: config.default_window(),
             config,
         };
+        Self::of_run(network, run)
+    }
+
+    /// Of a run of this network, whoever sends.
+    ///
+    /// # Errors
+    /// It cannot be built.
+    pub fn of_run(network: &Network, run: RunSpec) -> Result<Self, Error> {
         let end = run.stop;
         let half = Time::from_ps(end.as_ps() / 2);
         let built = Simulation::new(run);

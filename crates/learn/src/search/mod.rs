@@ -59,7 +59,10 @@ impl Options {
         Self {
             subject,
             seed: 1,
-            generations: 60,
+            generations: match subject {
+                Subject::Law => 25,
+                Subject::Swift => 60,
+            },
             candidates: match subject {
                 Subject::Law => 24,
                 Subject::Swift => 12,

@@ -22,6 +22,8 @@ pub struct Network {
     pub buffer: u64,
     /// The share of flows that start when the others have.
     pub late: f64,
+    /// In a broadcast, the rate of a link to a spine over that of a host's: 4 carries all that hosts can send.
+    pub spine: f64,
     /// How long a run lasts when its flows have started: as long as each sends so many packets, where flows are many.
     pub packets: f64,
 }
@@ -35,7 +37,7 @@ pub enum Shape {
     LeafSpine(u32),
     /// All pairs of so many hosts of one switch, each with so many flows.
     AllToAll(u32, u32),
-    /// The same of 64 hosts in a tree of two levels whose spines carry all that hosts can send.
+    /// The same of 64 hosts in a tree of two levels.
     Broadcast(u32),
 }
 
@@ -58,6 +60,7 @@ impl Network {
             mtu: 1000,
             buffer: 1_000_000,
             late: 0.0,
+            spine: 4.0,
             packets: 25.0,
         }
     }
@@ -166,7 +169,7 @@ impl Network {
             Shape::LeafSpine(_) => put("leaves = 4\nspines = 4\nhosts-per-leaf = 16".to_string()),
             Shape::Broadcast(_) => put(format!(
                 "leaves = 4\nspines = 4\nhosts-per-leaf = 16\nspine-rate = \"{}Gbps\"",
-                4.0 * self.gbps
+                self.spine * self.gbps
             )),
         }
         put(format!(

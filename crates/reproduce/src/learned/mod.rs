@@ -33,6 +33,8 @@ pub(crate) const REGISTRY: &[Reproduction] = &[
     adpg::REPRODUCTION,
     distilled::REPRODUCTION,
     decc::REPRODUCTION,
+    decc::REGRET,
+    decc::LATENCY,
 ];
 
 /// Where what the thesis does not have is from.

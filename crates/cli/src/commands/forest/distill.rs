@@ -1,4 +1,4 @@
-//! `paceline forest distill`: boosted trees that decide as a trained policy does.
+//! `paceline forest distill`: distil a policy into boosted trees.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,18 +18,17 @@ use crate::{output, place, text};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline forest distill adpg                      the 300 trees that ship again: minutes
+  paceline forest distill adpg                  rebuild the built-in 300 trees (minutes)
   paceline forest distill adpg --trees 1000
-  paceline forest distill decc-net-q4        DECC's network, pruned and quantised
-  paceline forest distill adpg --quick -o mine      seconds: that it goes, not where it ends
+  paceline forest distill decc-net-q4           distil DECC's quantised network
+  paceline forest distill adpg --quick -o mine  smoke test (seconds)
   paceline run rl-cc --set cc.adpg.model=mine/adpg-tree-300.json
   paceline forest prove mine/adpg-tree-300.json
   paceline forest export mine/adpg-tree-300.json -o adpg.h
 
-In rounds: the trees decide, the policy says what it would have done, and the next trees learn from
-all rounds. The round whose decisions were worth most is kept. In the end policy and trees are run
-with scenarios and seeds that nothing learned from, and both are told. The same command gives the
-same trees, bit for bit, on any number of threads.
+Each round runs the trees, labels their states with the policy's actions (DAgger), and fits new
+trees to all rounds. The best round is kept. Finally, policy and trees are evaluated on unseen
+networks and seeds. The same command gives the same trees, bit for bit, on any number of threads.
 
 The folder: the trees (.json, one file), training.json, report.html. Exit status: 0 done, 1 a run
 failed or output cannot be written, 2 input or arguments are wrong, 130 interrupted: nothing is
@@ -38,25 +37,25 @@ written.";
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DistillArgs {
-    /// A policy of ADPG, or a network of DECC: a shipped model, or a model's file
+    /// Built-in model or model file of a policy (ADPG, or a network of DECC)
     #[arg(value_name = "MODEL")]
     model: String,
-    /// Trees
+    /// Number of trees
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trees: u32,
-    /// Questions of a tree
+    /// Tree depth
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10))]
     depth: u32,
-    /// Rounds in which trees decide [default: 4; 2 with --quick]
+    /// Imitation rounds with the trees in control [default: 4; 2 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=50))]
     rounds: Option<u32>,
-    /// Seed of the scenarios, and of the rows that are set aside
+    /// Seed of scenarios and validation rows
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// A distillation of seconds, which shows that it goes and not where it ends
+    /// Smoke test: distil for a few seconds
     #[arg(long)]
     quick: bool,
-    /// Folder for everything [default: results/distill-NAME; with a number behind it where that has another]
+    /// Folder for the results [default: results/distill-NAME; a suffix is added if it exists]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
     /// Replace the folder of an earlier one
@@ -109,7 +108,9 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
     let folder = place::choose_new(args.out.as_ref(), Path::new(&default), args.force);
     output::check_folder(&folder, args.force)?;
     let begun = Instant::now();
-    let name = format!("{}-tree-{}", teacher.card().name, args.trees);
+    // Trees of `decc-net-q4` are DECC's: `decc-tree-300`.
+    let of = teacher.card().name.replace("-net", "").replace("-q4", "");
+    let name = format!("{of}-tree-{}", args.trees);
     let mut watch = |said: &str| {
         if !args.say.quiet {
             say!("{said}");

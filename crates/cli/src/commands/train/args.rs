@@ -11,33 +11,31 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline train lstm                        the shipped model again: records, then trains
-  paceline train lstm --compare              with GRU, RNN, AR(3), persistence beside it
-  paceline train ar3 --on-policy 2           learns from the runs that it predicts in, in two rounds
+  paceline train lstm                      retrain the built-in predictor
+  paceline train lstm --compare            compare with GRU, RNN, AR(3) and persistence
+  paceline train ar3 --on-policy 2         retrain twice with the predictor in the loop
   paceline train gru --scenarios my.toml --schemes timely,pidnn --rounds 30
   paceline train lstm --data results/train-lstm/dataset.parquet --seed 2
   paceline train lstm --scenarios my.toml --resume results/train-lstm/checkpoints/round-07
-  paceline train pidnn                       the gains of the controller, in the simulator
-  paceline train adpg                        the policy that ships again, in environments for learning
-  paceline train aurora                      the same of Aurora, by proximal policy optimisation
-  paceline train decc                        the rate law of DECC that ships again, by a search
-  paceline train decc --algorithm td3        a residual network beside that law, with critics that see all flows
-  paceline train decc --clone decc-law       a network that does what the law does
-  paceline train decc --compress decc-net    prunes it and rounds it to whole numbers
-  paceline train swift                       Swift's parameters, by the same search
+  paceline train pidnn                     tune the controller's gains in the simulator
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
+  paceline train adpg                      retrain the built-in policy
+  paceline train aurora                    the same of Aurora, by PPO
+  paceline train decc                      search for DECC's rate law
+  paceline train decc --algorithm td3      train a residual network on top of the law
+  paceline train decc --clone decc-law     clone the law into a network
+  paceline train decc --compress decc-net  prune and quantise that network
+  paceline train swift                     tune Swift's parameters by the same search
 
-Data are round-trip times that senders measured: either scenarios are run and recorded
-(--scenarios), or runs that are there are read (--data: a dataset.parquet of an earlier training,
-or folders of runs with record.rtt-samples = true). The same command gives the same weights, bit
-for bit, on the same machine.
+Data are RTT samples of senders. --scenarios runs and records scenarios; --data reads a
+dataset.parquet or folders of runs with record.rtt-samples = true. The same command gives the same
+weights, bit for bit, on the same machine.
 
-The folder: the model (.safetensors and its card .json), dataset.parquet, checkpoints,
-training.json, report.html. A run uses a model with
+The folder has the model (.safetensors and its card .json), dataset.parquet, checkpoints,
+training.json and report.html. Use a model with
   --scheme lstm-pid --set cc.lstm-pid.model=results/train-lstm/rtt-lstm.safetensors
-Ctrl-C keeps what is done, marked partial. A training that was stopped, or killed, goes on from
-its last checkpoint with the same command, and comes to the same bytes as one that was never
-stopped.
+Ctrl-C keeps the work done so far, marked partial. Repeat the command to resume from the last
+checkpoint; the result is the same as without the interruption.
 
 Exit status: 0 done, 1 a run failed or output cannot be written, 2 input or arguments are wrong,
 130 interrupted.";
@@ -59,9 +57,9 @@ pub(crate) enum Trainee {
     Adpg,
     /// The policy of Aurora (PCC-RL), each flow for itself
     Aurora,
-    /// The policy of DECC: a rate law, or a network
+    /// The policy of DECC: a rate law or a network
     Decc,
-    /// The parameters of Swift, to hold learned schemes against
+    /// The parameters of Swift, as a baseline of learned schemes
     Swift,
 }
 
@@ -72,11 +70,11 @@ pub(crate) struct TrainArgs {
     #[arg(value_enum, value_name = "NAME")]
     pub(crate) what: Trainee,
 
-    /// Scenarios to run and record, by name or file
+    /// Scenarios to run and record
     /// [default: those of the shipped model]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Data")]
     pub(crate) scenarios: Vec<String>,
-    /// Schemes under which each scenario is run [default: each scenario's]
+    /// Schemes to run each scenario with [default: each scenario's]
     #[arg(
         long,
         value_name = "A,B,..",
@@ -85,7 +83,7 @@ pub(crate) struct TrainArgs {
         requires = "scenarios"
     )]
     pub(crate) schemes: Vec<String>,
-    /// Change one value of every scenario that is run; may be repeated
+    /// Set one key of all scenarios; may be repeated
     #[arg(
         long,
         value_name = "PATH.TO.KEY=VALUE",
@@ -93,7 +91,7 @@ pub(crate) struct TrainArgs {
         requires = "scenarios"
     )]
     pub(crate) set: Vec<String>,
-    /// A dataset.parquet, or the folder of a recorded run; may be repeated
+    /// Train on a dataset.parquet or a recorded run; may be repeated
     #[arg(
         long,
         value_name = "PATH",
@@ -101,30 +99,28 @@ pub(crate) struct TrainArgs {
         conflicts_with = "scenarios"
     )]
     pub(crate) data: Vec<PathBuf>,
-    /// Pairs of features and what came next, drawn evenly from calm and restless moments
+    /// Number of training pairs, half of them from transients
     /// [default: 19058, as in the thesis; 60000 with --on-policy]
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub(crate) pairs: Option<usize>,
 
-    /// Rounds; each is a part of the pairs of its own [default: 19]; of adpg updates [default: 1000],
-    /// of aurora rounds of 8192 decisions [default: 200], of decc and swift generations [default: 60]
-    #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Training rounds [default: 19; adpg 1000, aurora 200, swift 60; decc 25, with td3 or ppo 60,
+    /// with --clone 10]
+    #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: Option<u32>,
-    /// Pairs between two steps of the optimiser [default: 10]
+    /// Batch size [default: 10]
     #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: Option<u32>,
-    /// Step of the optimiser (Adam) [default: 0.001]
+    /// Learning rate of Adam [default: 0.001]
     #[arg(long, value_name = "RATE", help_heading = "Training", value_parser = crate::args::positive)]
     pub(crate) learning_rate: Option<f64>,
-    /// Seed of the draw of pairs, of first weights, and of recorded scenarios [default: 1]
+    /// Seed of sampling, initial weights and recorded scenarios [default: 1]
     #[arg(long, value_name = "N", help_heading = "Training")]
     pub(crate) seed: Option<u64>,
-    /// Train all networks and baselines on the same pairs, in one table
+    /// Compare all networks and baselines on the same pairs
     #[arg(long, help_heading = "Training")]
     pub(crate) compare: bool,
-    /// Rounds in which the predictor learns from runs that it predicts in: the controller runs with it, the
-    /// samples join those of earlier rounds, and it is trained anew on pairs of them. Round 0 is a training on the
-    /// data above. The controller runs in the scenarios of --scenarios, by default in that of the shipped model
+    /// Retraining rounds on data collected with the predictor in the loop
     #[arg(
         long,
         value_name = "ROUNDS",
@@ -133,7 +129,7 @@ pub(crate) struct TrainArgs {
         value_parser = clap::value_parser!(u32).range(1..=50)
     )]
     pub(crate) on_policy: Option<u32>,
-    /// Start from the weights of a model, or of the folder of an earlier training or checkpoint
+    /// Start from the weights of a model, training folder or checkpoint
     #[arg(
         long,
         value_name = "PATH",
@@ -141,14 +137,14 @@ pub(crate) struct TrainArgs {
         conflicts_with_all = ["compare", "on_policy"]
     )]
     pub(crate) resume: Option<PathBuf>,
-    /// Time between two checkpoints, from which the same command goes on [default: 30s]
+    /// Checkpoint interval; repeat the command to resume [default: 30s]
     #[arg(long, value_name = "TIME", help_heading = "Training")]
     pub(crate) checkpoint_every: Option<Span>,
 
-    /// A training of seconds, which shows that it learns and not where it ends
+    /// Smoke test: train for a few seconds
     #[arg(long, help_heading = "Policies (adpg, aurora, decc, swift)")]
     pub(crate) quick: bool,
-    /// Of decc: learning algorithm. The search finds a rate law; the others train a network beside one [default: cma-es]
+    /// Learning algorithm of decc [default: cma-es]
     #[arg(
         long,
         value_enum,
@@ -157,7 +153,7 @@ pub(crate) struct TrainArgs {
         conflicts_with_all = ["clone", "compress"]
     )]
     pub(crate) algorithm: Option<Learner>,
-    /// Of decc with td3 or ppo: the rate law to train beside, a shipped model or a file [default: decc-law]
+    /// Rate law that td3 and ppo refine [default: decc-law]
     #[arg(
         long,
         value_name = "MODEL",
@@ -165,7 +161,7 @@ pub(crate) struct TrainArgs {
         conflicts_with_all = ["clone", "compress"]
     )]
     pub(crate) from: Option<String>,
-    /// Of decc: clone a rate law, with the network beside it if it has one, as a network in its place
+    /// Clone a rate law of decc, and its residual network, into one network
     #[arg(
         long,
         value_name = "MODEL",
@@ -173,7 +169,7 @@ pub(crate) struct TrainArgs {
         conflicts_with = "compress"
     )]
     pub(crate) clone: Option<String>,
-    /// Of decc: prune and quantise a clone, and tune the remaining weights
+    /// Prune, quantise and fine-tune a network of decc
     #[arg(
         long,
         value_name = "MODEL",
@@ -181,11 +177,11 @@ pub(crate) struct TrainArgs {
     )]
     pub(crate) compress: Option<String>,
 
-    /// Units of the gradient: µs and Gbit/s as in the thesis, or shares of target and line rate
+    /// Units of the gradient: as in the thesis, or normalised
     /// [default: seed]
     #[arg(long, value_enum, value_name = "UNITS", help_heading = "Gains (pidnn)")]
     pub(crate) units: Option<Units>,
-    /// Gains to begin with [default: -0.2,-0.05,0.1]
+    /// Initial gains [default: -0.2,-0.05,0.1]
     #[arg(
         long,
         value_name = "P,I,D",
@@ -194,26 +190,23 @@ pub(crate) struct TrainArgs {
         value_parser = gains
     )]
     pub(crate) start: Option<[f64; 3]>,
-    /// Whether the derivative gain may become negative [default: free]
+    /// Sign of the derivative gain [default: free]
     #[arg(long, value_enum, value_name = "SIGN", help_heading = "Gains (pidnn)")]
     pub(crate) damping: Option<Damping>,
-    /// Which sample after a decision shows what came of it: 1 in the thesis; the third is the first whose
-    /// whole flight was at the new rate [default: 3]
+    /// Sample after a decision that measures its effect [default: 3; thesis: 1]
     #[arg(long, value_name = "N", help_heading = "Gains (pidnn)", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) lag: Option<u32>,
-    /// How many of the runs, the last, are in norm units whatever the others are in, so that the gains come
-    /// to rest [default: 11 of 40]
+    /// Number of final episodes in normalised units [default: 11 of 40]
     #[arg(long, value_name = "N", help_heading = "Gains (pidnn)")]
     pub(crate) settle: Option<u32>,
-    /// Runs at most, each with the gains of the one before; fewer where they come to rest
-    /// [default: 40]
+    /// Maximum number of episodes [default: 40]
     #[arg(long, value_name = "N", help_heading = "Gains (pidnn)", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) episodes: Option<u32>,
-    /// Round-trip time that the controller is to hold [default: the scenario's]
+    /// Target RTT of the controller [default: the scenario's]
     #[arg(long, value_name = "TIME", help_heading = "Gains (pidnn)")]
     pub(crate) target: Option<Span>,
 
-    /// Folder for everything [default: results/train-NAME; with a number behind it where that has another]
+    /// Folder for the results [default: results/train-NAME; a suffix is added if it exists]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the folder of an earlier training
@@ -239,18 +232,18 @@ pub(crate) enum Units {
 pub(crate) enum Learner {
     /// Direct search for a rate law
     CmaEs,
-    /// Multi-agent deterministic policy gradients (MADDPG), with what TD3 adds
+    /// MADDPG with TD3's extensions, for a residual network
     Td3,
-    /// Proximal policy optimisation, with a critic that sees as much
+    /// PPO with a central critic, for a residual network
     Ppo,
 }
 
 /// The sign of the derivative gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Damping {
-    /// It stays at 0 or above, as in the thesis
+    /// At least 0, as in the thesis
     Kept,
-    /// It goes where the gradient leads
+    /// Any
     Free,
 }
 

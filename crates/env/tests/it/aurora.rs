@@ -1,8 +1,6 @@
 //! What is trained in an environment is what runs as `aurora`.
 
-mod common;
-
-use common::{goes_the_same_way, of_rl_cc};
+use crate::common::{goes_the_same_way, of_rl_cc};
 use paceline_congestion::aurora::{CUT, HISTORY, ONCE, STEP, latency};
 use paceline_congestion::learned::shipped;
 use paceline_env::{Action, Config, Feature, Reward};
