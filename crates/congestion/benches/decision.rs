@@ -3,9 +3,10 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use paceline_congestion::decc::features::INPUTS;
+use paceline_congestion::decc::features::observe;
+use paceline_congestion::decc::law::{Said, Seen};
 use paceline_congestion::learned::forest::{Forest, Parts, Scale};
-use paceline_congestion::learned::{Kind, ModelRef};
+use paceline_congestion::learned::{ModelRef, shipped};
 use paceline_congestion::lstm_pid::{LstmPid, Params, Predictor};
 use paceline_congestion::params::Auto;
 use paceline_congestion::testkit::{ack, forests, models::random_model, star_path};
@@ -85,17 +86,37 @@ fn forest(c: &mut Criterion) {
     group.finish();
 }
 
-/// DECC's network by itself.
+/// DECC's decisions by themselves: by its law, its network, that in whole numbers, and trees.
 fn policy(c: &mut Criterion) {
-    let model = random_model(Kind::Decc, 1);
-    let policy = model.decides().expect("it decides");
-    let mut features: [f32; INPUTS] = std::array::from_fn(|k| (k % 7) as f32 * 0.1 - 0.3);
-    c.bench_function("policy/decc", |b| {
+    let mut group = c.benchmark_group("decc");
+    let path = star_path();
+    let law = shipped::find("decc-law").expect("it ships");
+    let law = law.law().expect("it is a law");
+    let mut state = law.start(&path, Auto::Auto);
+    let mut seen = Seen {
+        mean: Some(1.2),
+        newest: 1.3,
+        elapsed: 1.0,
+        nacks: 0.0,
+    };
+    group.bench_function("law", |b| {
         b.iter(|| {
-            features[0] = -features[0];
-            black_box(policy.decide(black_box(&features)))
+            seen.newest = 2.5 - seen.newest;
+            black_box(law.decide(&mut state, black_box(&seen), Said::Nothing, &path))
         });
     });
+    for name in ["decc-net", "decc-net-q4", "decc-tree-100", "decc-tree-300"] {
+        let model = shipped::find(name).expect("it ships");
+        let policy = model.decides().expect("it decides");
+        let mut features = observe(&state, &seen, path.bdp_packets());
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                features[2] = 0.4 - features[2];
+                black_box(policy.decide(black_box(&features)))
+            });
+        });
+    }
+    group.finish();
 }
 
 criterion_group!(benches, decision, forest, policy);

@@ -60,7 +60,7 @@ pub use outcomes::{Kept, Outcomes};
 pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};
 pub use reference::Reference;
 pub use resume::{ResumeError, Unfinished, is_unfinished};
-pub use step::{Step, StepError, Work, run_steps};
+pub use step::{Keeps, Step, StepError, Work, run_steps};
 pub use text::text;
 pub use thesis::{INCAST as THESIS_INCAST, ON_POLICY, TRAINING_MIX, thin};
 pub use thesis_table6::{

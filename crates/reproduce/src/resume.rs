@@ -1,6 +1,7 @@
 //! A reproduction that was stopped goes on: what is finished is written at once, and taken when the same is asked for again.
 //!
-//! `unfinished/` in its folder holds `plan.json` (by which version, what was asked for), a row for each run that is finished,
+//! `unfinished/` in its folder holds `plan.json` (by which version, what was asked for), a row for each run and step that is
+//! finished,
 //! and the folders of those that have one. It is gone when all is done.
 
 use std::collections::BTreeSet;
@@ -8,6 +9,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use paceline_congestion::learned::model::sha256;
+use paceline_congestion::learned::shipped;
 use paceline_lab::files::{
     Folder, OutputError, Unsealed, check_destination, clear_leftovers, sealed, unsealed, write_file,
 };
@@ -18,8 +21,9 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use super::Reproduction;
-use super::need::{DoneRun, RunRequest};
+use super::need::{DoneRun, Numbers, RunRequest};
 use super::outcomes::Kept;
+use super::step::{Keeps, Step, StepError};
 
 /// Where what is finished is until all is.
 const FOLDER: &str = "unfinished";
@@ -208,6 +212,52 @@ impl Unfinished {
     }
 }
 
+/// What came of a step.
+#[derive(Serialize, Deserialize)]
+struct StepRow {
+    step: String,
+    version: String,
+    /// Of the models that ship, which steps use.
+    models: String,
+    kept: Kept,
+}
+
+/// Changes with any of the models that ship.
+fn models() -> String {
+    let all = shipped::SHIPPED
+        .iter()
+        .flat_map(|one| [sha256(one.card), sha256(one.weights)]);
+    sha256(all.collect::<String>().as_bytes())
+}
+
+impl Unfinished {
+    fn step_file(&self, step: &Step) -> PathBuf {
+        let name = step.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let file = format!("step-{name}.json");
+        self.destination.join(FOLDER).join("rows").join(file)
+    }
+}
+
+impl Keeps for Unfinished {
+    /// A damaged or edited row counts as none, and one by another version or of other models does.
+    fn take(&self, step: &Step) -> Option<Numbers> {
+        let text = paceline_scenario::read_text(self.step_file(step)).ok()?;
+        let row: StepRow = unsealed(&text).ok()?;
+        let same = (row.step.as_str(), row.version.as_str(), row.models) == (step.name, VERSION, models());
+        same.then(|| row.kept.numbers())
+    }
+
+    fn keep(&self, step: &Step, numbers: &Numbers) -> Result<(), StepError> {
+        let row = StepRow {
+            step: step.name.to_string(),
+            version: VERSION.to_string(),
+            models: models(),
+            kept: Kept::whole(Some(numbers), None),
+        };
+        write_file(&self.step_file(step), sealed(&row)).map_err(StepError::of)
+    }
+}
+
 /// Where the folder of a run is until all is done.
 pub(super) fn run_folder(need: &RunRequest) -> PathBuf {
     Path::new(FOLDER).join("runs").join(need.name())
@@ -244,4 +294,36 @@ fn remove(folder: &Path) -> Result<(), OutputError> {
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OutputError {
     let path = path.to_path_buf();
     move |source| OutputError::Io { action, path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Step = Step {
+        name: "some step",
+        title: "",
+        work: |_| Err(StepError::Stopped),
+    };
+
+    /// What a step came to is there again, unless it was by other models or was edited.
+    #[test]
+    fn steps_are_kept() {
+        let tmp = tempfile::tempdir().unwrap();
+        let chosen: Vec<&Reproduction> = crate::registry().take(1).collect();
+        let unfinished = Unfinished::open(&tmp.path().join("results"), &chosen, false).unwrap();
+        let take = || Keeps::take(&unfinished, &STEP);
+        assert_eq!(take(), None);
+        let mut numbers = Numbers::default();
+        numbers.values.insert("value", 0.1);
+        numbers.series.insert("list", vec![(0.0, 1.5); 600]);
+        Keeps::keep(&unfinished, &STEP, &numbers).unwrap();
+        assert_eq!(take(), Some(numbers));
+        let file = unfinished.step_file(&STEP);
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("1.5", "2.5")).unwrap();
+        assert_eq!(take(), None);
+        fs::write(&file, text.replace(&models(), "others")).unwrap();
+        assert_eq!(take(), None);
+    }
 }

@@ -60,13 +60,36 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Does `steps` in their order, each name once, and puts their numbers into `done`. `tell` hears of
+/// Where the numbers of finished steps are, so that what is stopped goes on.
+pub trait Keeps {
+    /// Those of a step that was finished before.
+    fn take(&self, step: &Step) -> Option<Numbers>;
+
+    /// Keeps those of a step.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    fn keep(&self, step: &Step, numbers: &Numbers) -> Result<(), StepError>;
+}
+
+/// Nothing is kept.
+impl Keeps for () {
+    fn take(&self, _: &Step) -> Option<Numbers> {
+        None
+    }
+
+    fn keep(&self, _: &Step, _: &Numbers) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
+/// Does `steps` in their order, each name once, but for those that are kept, and puts their numbers into `done`. `tell` hears of
 /// which step, the share of it that is done, and some words. One that fails leaves the others alone; one that
 /// is stopped is the last.
 pub fn run_steps(
     steps: impl IntoIterator<Item = Step>,
     done: &mut Done,
-    jobs: usize,
+    (jobs, keeps): (usize, &dyn Keeps),
     tell: &mut dyn FnMut(&Step, f64, &str) -> Control,
 ) -> Vec<(Step, StepError)> {
     let mut errors: Vec<(Step, StepError)> = Vec::new();
@@ -75,8 +98,13 @@ pub fn run_steps(
         if tried {
             continue;
         }
+        if let Some(numbers) = keeps.take(&step) {
+            done.steps.insert(step.name, numbers);
+            continue;
+        }
         let mut say = |share: f64, words: &str| tell(&step, share, words);
         let result = (step.work)(&mut Work::new(done, jobs, &mut say));
+        let result = result.and_then(|numbers| keeps.keep(&step, &numbers).map(|()| numbers));
         match result {
             Ok(numbers) => {
                 done.steps.insert(step.name, numbers);
@@ -137,7 +165,7 @@ mod tests {
         let errors = run_steps(
             [ONE, BROKEN, ONE, BROKEN, TWO],
             &mut done,
-            1,
+            (1, &()),
             &mut |step, share, words| {
                 heard.push(format!("{} {share} {words}", step.title));
                 Control::Continue
@@ -154,7 +182,7 @@ mod tests {
     #[test]
     fn what_is_stopped_is_the_last() {
         let mut done = Done::default();
-        let errors = run_steps([ONE, TWO], &mut done, 1, &mut |_, _, _| Control::Stop);
+        let errors = run_steps([ONE, TWO], &mut done, (1, &()), &mut |_, _, _| Control::Stop);
         assert!(done.steps.is_empty());
         assert!(matches!(errors[..], [(ref step, StepError::Stopped)] if step.name == "one"));
     }

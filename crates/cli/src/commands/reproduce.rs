@@ -74,7 +74,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let (mut runs, mut failure) = run_all(&chosen, args, &unfinished)?;
     let stopped = match interrupt::asked() {
         true => true,
-        false => step_all(&chosen, args, &mut runs, &mut failure),
+        false => step_all(&chosen, (args, &unfinished), &mut runs, &mut failure),
     };
     let _kept = kept.unless_whole();
     let ended = |status| runs.runs.iter().filter(|run| run.status == Some(status)).count();
@@ -188,13 +188,14 @@ fn run_all(
 /// interrupted.
 fn step_all(
     chosen: &[&Reproduction],
-    args: &ReproduceArgs,
+    (args, unfinished): (&ReproduceArgs, &Unfinished),
     runs: &mut Runs,
     failure: &mut Option<Failure>,
 ) -> bool {
     let mut meter = StepMeter::new(args.say);
     let steps = chosen.iter().flat_map(|one| one.steps.iter().copied());
-    let errors = reproduce::run_steps(steps, runs, args.jobs.count(), &mut |step, share, words| {
+    let with = (args.jobs.count(), unfinished as &dyn reproduce::Keeps);
+    let errors = reproduce::run_steps(steps, runs, with, &mut |step, share, words| {
         meter.update(step, share, words);
         interrupt::control()
     });
