@@ -18,7 +18,7 @@ fn hints(reader: &Reader, demo: &str) -> Vec<(String, String)> {
     };
     let found: Vec<(String, String)> = said
         .lines()
-        .skip_while(|line| !line.starts_with("look at it"))
+        .skip_while(|line| !line.starts_with("open the report"))
         .filter_map(line)
         .collect();
     assert!(found.len() >= 4, "{said}");

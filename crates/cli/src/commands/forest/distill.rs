@@ -18,10 +18,10 @@ use crate::{output, place, text};
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline forest distill adpg                  rebuild the built-in 300 trees (minutes)
+  paceline forest distill adpg                    rebuild the built-in 300 trees (minutes)
   paceline forest distill adpg --trees 1000
-  paceline forest distill decc-net-q4           distil DECC's quantised network
-  paceline forest distill adpg --quick -o mine  smoke test (seconds)
+  paceline forest distill decc-net-q4             distil DECC's quantised network
+  paceline forest distill adpg --quick -o mine    smoke test (seconds)
   paceline run rl-cc --set cc.adpg.model=mine/adpg-tree-300.json
   paceline forest prove mine/adpg-tree-300.json
   paceline forest export mine/adpg-tree-300.json -o adpg.h

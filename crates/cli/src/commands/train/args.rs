@@ -11,21 +11,21 @@ use crate::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline train lstm                      retrain the built-in predictor
-  paceline train lstm --compare            compare with GRU, RNN, AR(3) and persistence
-  paceline train ar3 --on-policy 2         retrain twice with the predictor in the loop
+  paceline train lstm                        retrain the built-in predictor
+  paceline train lstm --compare              compare with GRU, RNN, AR(3) and persistence
+  paceline train ar3 --on-policy 2           retrain twice with the predictor in the loop
   paceline train gru --scenarios my.toml --schemes timely,pidnn --rounds 30
   paceline train lstm --data results/train-lstm/dataset.parquet --seed 2
   paceline train lstm --scenarios my.toml --resume results/train-lstm/checkpoints/round-07
-  paceline train pidnn                     tune the controller's gains in the simulator
+  paceline train pidnn                       tune the controller's gains in the simulator
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
-  paceline train adpg                      retrain the built-in policy
-  paceline train aurora                    the same of Aurora, by PPO
-  paceline train decc                      search for DECC's rate law
-  paceline train decc --algorithm td3      train a residual network on top of the law
-  paceline train decc --clone decc-law     clone the law into a network
-  paceline train decc --compress decc-net  prune and quantise that network
-  paceline train swift                     tune Swift's parameters by the same search
+  paceline train adpg                        retrain the built-in policy
+  paceline train aurora                      the same of Aurora, by PPO
+  paceline train decc                        search for DECC's rate law
+  paceline train decc --algorithm td3        train a residual network on top of the law
+  paceline train decc --clone decc-law       clone the law into a network
+  paceline train decc --compress decc-net    prune and quantise that network
+  paceline train swift                       tune Swift's parameters by the same search
 
 Data are RTT samples of senders. --scenarios runs and records scenarios; --data reads a
 dataset.parquet or folders of runs with record.rtt-samples = true. The same command gives the same
