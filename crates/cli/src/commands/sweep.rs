@@ -39,10 +39,10 @@ Exit status: 0 done, 1 a run failed, 2 input or arguments are wrong, 130 interru
 pub(super) struct SweepArgs {
     #[arg(value_name = "INPUT", help = INPUT_HELP)]
     input: String,
-    /// Values to sweep for a key; overrides [sweep]; may be repeated
+    /// Values to sweep for a key; overrides the file; may be repeated
     #[arg(long, value_name = "PATH.TO.KEY=V1,V2,..", help_heading = "Grid")]
     over: Vec<String>,
-    /// Number of consecutive seeds per point [default: that of [sweep], or 1]
+    /// Number of consecutive seeds per point [default: the file's, or 1]
     #[arg(long, value_name = "N", help_heading = "Grid", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: Option<u32>,
     /// Congestion control scheme [default: the scenario's]

@@ -12,10 +12,10 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  paceline why results/incast-16-hpcc-1         the slowest flows, and where they spent most time
-  paceline why results/incast-16-hpcc-1 7       flow 7 (flow_id in flows.csv)
-  paceline why results/incast-16-hpcc-1 incast  the slowest flows of a label
-  paceline why link-flap 12                     a scenario, which is run first
+  paceline why results/incast-16-hpcc-1          the slowest flows, and where they spent most time
+  paceline why results/incast-16-hpcc-1 7        flow 7 (flow_id in flows.csv)
+  paceline why results/incast-16-hpcc-1 incast   the slowest flows of a label
+  paceline why link-flap 12                      a scenario, which is run first
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
 
 The flow completion time has three parts: the sender's time until it sends the packet that was
