@@ -155,7 +155,7 @@ fn a_loss_is_told() {
         .summary
         .warnings
         .iter()
-        .any(|warning| warning.text.contains("ACC takes it that none are"));
+        .any(|warning| warning.text.contains("ACC assumes a lossless network"));
     assert!(
         told && done.outcome.counters.buffer_drops > 0,
         "{:?}",
