@@ -8,7 +8,7 @@
 //! `paceline train decc` searches: it runs candidates in networks that it draws.
 //!
 //! Other models build on a law. A residual network moves the rate a little beside it. A network, or boosted trees, cloned
-//! from the law decide in its place, at a fraction of its arithmetic in whole numbers. A decision takes effect after
+//! from the law decide in its place; compressed networks and trees do so in whole numbers. A decision takes effect after
 //! `decision-latency`.
 //!
 //! # Signal it needs

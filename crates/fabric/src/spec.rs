@@ -200,6 +200,16 @@ pub struct SchemeSpec {
     pub window: WindowMode,
 }
 
+impl From<SchemeConfig> for SchemeSpec {
+    /// With the window that the scheme has by itself.
+    fn from(config: SchemeConfig) -> Self {
+        Self {
+            window: config.default_window(),
+            config,
+        }
+    }
+}
+
 /// A flow: one message from one host to another, on a queue pair of its own or on a persistent connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -1,4 +1,4 @@
-//! The networks and flows in which policies are trained, chosen and judged, stage after stage.
+//! Whose seeds are whose, and the networks in which Aurora's policy is trained and chosen.
 
 use paceline_env::Source;
 use paceline_kernel::rng::Rng;
@@ -16,43 +16,19 @@ const _: () = assert!(
     "what chooses was not trained with, what judges neither"
 );
 
-/// A stage: how many flows, and how many steps of the learner.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stage {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// The fewest and the most flows of a bottleneck.
-    pub(crate) flows: (u32, u32),
-    /// Whether flows may also be among four hosts, all to all, and decisions take time.
-    pub(crate) wide: bool,
-    /// Steps of the learner.
-    pub(crate) steps: usize,
-}
-
-/// The network, as a critic knows it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Facts {
-    /// The bottleneck's rate, in Gbit/s.
-    pub(crate) gbps: f64,
-    /// The empty network's round trip, in us.
-    pub(crate) base_us: f64,
-    /// The buffer, in bandwidth-delay products.
-    pub(crate) buffer: f64,
-}
-
 /// A network and its flows, drawn for an episode.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Drawn {
-    pub(crate) scenario: &'static str,
-    pub(crate) set: Vec<String>,
-    pub(crate) facts: Facts,
+    set: Vec<String>,
+    /// The empty network's round trip, in us.
+    pub(crate) base_us: f64,
 }
 
-/// The scenarios that networks are drawn of.
+/// The scenario that networks are drawn of.
 pub(crate) const MANY_TO_ONE: &str = "rl-cc";
-/// See [`MANY_TO_ONE`].
-pub(crate) const ALL_TO_ALL: &str = "rl-cc-all-to-all";
 
+/// The fewest and the most flows.
+const FLOWS: (f64, f64) = (1.0, 16.0);
 /// Hosts that send, at most.
 const SENDERS: u32 = 32;
 /// Episodes are as long as so many round trips.
@@ -65,17 +41,12 @@ fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
 
 /// An episode's network: a rate of 25 to 400 Gbit/s, a round trip of 4 to 40 us, a buffer of 1/4 to 4 bandwidth-delay
 /// products, first rates of 1/64 to 1/2 of the line's.
-pub(crate) fn draw(stage: &Stage, rng: &mut Rng) -> Drawn {
+pub(crate) fn draw(rng: &mut Rng) -> Drawn {
     let gbps = [25.0, 40.0, 100.0, 200.0, 400.0][rng.below(5) as usize];
     let delay_us = between(rng, (1.0, 10.0));
-    let flows = between(rng, (f64::from(stage.flows.0), f64::from(stage.flows.1) + 0.99)) as u32;
+    let flows = between(rng, (FLOWS.0, FLOWS.1 + 0.99)) as u32;
     let buffer = between(rng, (0.25, 4.0));
     let first = gbps / between(rng, (2.0, 64.0));
-    let all_to_all = stage.wide && rng.below(4) == 0;
-    let latency_us = match stage.wide && rng.below(2) == 0 {
-        true => between(rng, (0.5, 20.0)),
-        false => 0.0,
-    };
     let mtu = if gbps > 100.0 || rng.below(2) == 0 {
         4000
     } else {
@@ -87,8 +58,6 @@ pub(crate) fn draw(stage: &Stage, rng: &mut Rng) -> Drawn {
         flows,
         buffer,
         first,
-        all_to_all,
-        latency_us,
         mtu,
     })
 }
@@ -100,8 +69,6 @@ struct Plan {
     flows: u32,
     buffer: f64,
     first: f64,
-    all_to_all: bool,
-    latency_us: f64,
     mtu: u32,
 }
 
@@ -111,7 +78,9 @@ fn network(plan: &Plan) -> Drawn {
     let base_us = 4.0 * plan.delay_us + 2.0 * wire_us;
     let product = plan.gbps * 1000.0 / 8.0 * base_us;
     let buffer = (plan.buffer * product).max(20.0 * f64::from(plan.mtu));
-    let mut set = vec![
+    let rounds = plan.flows.div_ceil(SENDERS);
+    let senders = plan.flows.div_ceil(rounds);
+    let set = vec![
         format!("duration={}us", (ROUND_TRIPS * base_us) as u64),
         format!("topology.star.rate={}Gbps", plan.gbps),
         format!("topology.star.delay={}ns", (1000.0 * plan.delay_us) as u64),
@@ -120,41 +89,18 @@ fn network(plan: &Plan) -> Drawn {
         "cc.scheme=external".to_string(),
         format!("cc.external.initial-rate={}Mbps", (1000.0 * plan.first) as u64),
         "cc.external.ecn=false".to_string(),
-        format!(
-            "cc.external.decision-latency={}ns",
-            (1000.0 * plan.latency_us) as u64
-        ),
         "record.accounts=off".to_string(),
+        format!("topology.star.hosts={}", senders + 1),
+        format!("workload.many-to-one.incast.fan-in={senders}"),
+        format!("workload.many-to-one.incast.receiver={}", senders + 1),
+        format!("workload.many-to-one.incast.rounds={rounds}"),
     ];
-    let scenario = if plan.all_to_all {
-        let rounds = plan.flows.div_ceil(3).max(1);
-        set.extend((1..=4).map(|to| format!("workload.to-{to}.incast.rounds={rounds}")));
-        ALL_TO_ALL
-    } else {
-        let rounds = plan.flows.div_ceil(SENDERS);
-        let senders = plan.flows.div_ceil(rounds);
-        set.extend([
-            format!("topology.star.hosts={}", senders + 1),
-            format!("workload.many-to-one.incast.fan-in={senders}"),
-            format!("workload.many-to-one.incast.receiver={}", senders + 1),
-            format!("workload.many-to-one.incast.rounds={rounds}"),
-        ]);
-        MANY_TO_ONE
-    };
-    Drawn {
-        scenario,
-        set,
-        facts: Facts {
-            gbps: plan.gbps,
-            base_us,
-            buffer: buffer / product,
-        },
-    }
+    Drawn { set, base_us }
 }
 
-/// Networks by which a stage's policies are chosen: the same ones each time.
-pub(crate) fn trials(stage: &Stage) -> Vec<Drawn> {
-    let (least, most) = (f64::from(stage.flows.0), f64::from(stage.flows.1));
+/// Networks by which policies are chosen: the same ones each time.
+pub(crate) fn trials() -> Vec<Drawn> {
+    let (least, most) = FLOWS;
     let one = |(place, gbps, delay_us): (i32, f64, f64)| {
         let flows = least * libm::exp2(libm::log2(most / least) * f64::from(place) / 5.0);
         network(&Plan {
@@ -163,8 +109,6 @@ pub(crate) fn trials(stage: &Stage) -> Vec<Drawn> {
             flows: flows.round() as u32,
             buffer: 1.0,
             first: gbps / 64.0,
-            all_to_all: false,
-            latency_us: 0.0,
             mtu: if gbps > 100.0 { 4000 } else { 1000 },
         })
     };
@@ -183,7 +127,7 @@ pub(crate) fn trials(stage: &Stage) -> Vec<Drawn> {
 impl Drawn {
     pub(crate) fn source(&self) -> Source {
         Source {
-            name: self.scenario.to_string(),
+            name: MANY_TO_ONE.to_string(),
             overrides: Overrides {
                 set: self.set.clone(),
                 ..Overrides::default()

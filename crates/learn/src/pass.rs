@@ -190,6 +190,22 @@ pub(crate) struct FittedState {
     adam: Adam,
 }
 
+/// Rows of inputs, each so wide, with their labels, drawn with repetition.
+pub(crate) fn sample(
+    (inputs, width): (&[f32], usize),
+    labels: &[f32],
+    rows: usize,
+    rng: &mut Rng,
+) -> (Vec<f32>, Vec<f32>) {
+    let (mut drawn, mut goals) = (Vec::with_capacity(rows * width), Vec::with_capacity(rows));
+    for _ in 0..rows {
+        let row = rng.below(labels.len().max(1) as u64) as usize;
+        drawn.extend_from_slice(&inputs[row * width..(row + 1) * width]);
+        goals.push(labels[row]);
+    }
+    (drawn, goals)
+}
+
 /// A network of these layers and numbers.
 pub(crate) fn network(layers: &[Layer], values: Floats) -> Result<Network, Error> {
     let size = layers.iter().map(Layer::size).sum::<usize>();

@@ -80,11 +80,13 @@ impl Plan {
     }
 }
 
-/// What came of a run.
+/// What came of a run or a step.
 #[derive(Serialize, Deserialize)]
 struct Row {
+    /// Of a run what it was made from, of a step the models that ship.
     id: String,
     version: String,
+    /// Its name.
     run: String,
     kept: Kept,
 }
@@ -212,16 +214,6 @@ impl Unfinished {
     }
 }
 
-/// What came of a step.
-#[derive(Serialize, Deserialize)]
-struct StepRow {
-    step: String,
-    version: String,
-    /// Of the models that ship, which steps use.
-    models: String,
-    kept: Kept,
-}
-
 /// Changes with any of the models that ship.
 fn models() -> String {
     let all = shipped::SHIPPED
@@ -242,16 +234,16 @@ impl Keeps for Unfinished {
     /// A damaged or edited row counts as none, and one by another version or of other models does.
     fn take(&self, step: &Step) -> Option<Numbers> {
         let text = paceline_scenario::read_text(self.step_file(step)).ok()?;
-        let row: StepRow = unsealed(&text).ok()?;
-        let same = (row.step.as_str(), row.version.as_str(), row.models) == (step.name, VERSION, models());
+        let row: Row = unsealed(&text).ok()?;
+        let same = (row.run.as_str(), row.version.as_str(), row.id) == (step.name, VERSION, models());
         same.then(|| row.kept.numbers())
     }
 
     fn keep(&self, step: &Step, numbers: &Numbers) -> Result<(), StepError> {
-        let row = StepRow {
-            step: step.name.to_string(),
+        let row = Row {
+            id: models(),
             version: VERSION.to_string(),
-            models: models(),
+            run: step.name.to_string(),
             kept: Kept::whole(Some(numbers), None),
         };
         write_file(&self.step_file(step), sealed(&row)).map_err(StepError::of)

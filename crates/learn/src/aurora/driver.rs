@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Course, GAMMA, Step};
 use crate::Error;
 use crate::checkpoint::Actions;
-use crate::course::{Drawn, SELECTION, Stage, TRAINING, draw};
+use crate::course::{Drawn, SELECTION, TRAINING, draw};
 use crate::ppo::likelihood;
 use crate::rng::normal;
 
@@ -49,7 +49,7 @@ impl Episode {
     fn new(drawn: &Drawn, seed: u64) -> Result<Self, Error> {
         let mut source = drawn.source();
         source.overrides.seed = Some(seed);
-        let half_ns = (500.0 * drawn.facts.base_us) as u64;
+        let half_ns = (500.0 * drawn.base_us) as u64;
         source.overrides.set.extend([
             "cc.external.clock=feedback".to_string(),
             format!("cc.external.interval={half_ns}ns"),
@@ -112,7 +112,6 @@ impl Episode {
 
 /// Episode after episode.
 pub(super) struct Driver {
-    stage: Stage,
     rng: Rng,
     /// As it was before this episode was drawn.
     before: Rng,
@@ -151,15 +150,10 @@ impl Last {
 }
 
 impl Driver {
-    pub(super) fn new(stage: Stage, mut rng: Rng) -> Result<Self, Error> {
+    pub(super) fn new(mut rng: Rng) -> Result<Self, Error> {
         let before = rng.clone();
-        let episode = begin(&stage, &mut rng)?;
-        Ok(Self {
-            stage,
-            rng,
-            before,
-            episode,
-        })
+        let episode = begin(&mut rng)?;
+        Ok(Self { rng, before, episode })
     }
 
     pub(super) fn state(&self) -> DriverState {
@@ -178,7 +172,7 @@ impl Driver {
     }
 
     pub(super) fn go_on_from(&mut self, state: DriverState) -> Result<(), Error> {
-        self.episode = begin(&self.stage, &mut state.before.clone())?;
+        self.episode = begin(&mut state.before.clone())?;
         state.actions.replay(&mut self.episode.environment)?;
         for (seat, last) in self.episode.seats.iter_mut().zip(state.last) {
             seat.last = last.map(|last| last.step());
@@ -204,7 +198,7 @@ impl Driver {
             if now == 0 {
                 courses.extend(self.episode.courses());
                 self.before = self.rng.clone();
-                self.episode = begin(&self.stage, &mut self.rng)?;
+                self.episode = begin(&mut self.rng)?;
             }
             done += now;
         }
@@ -213,8 +207,8 @@ impl Driver {
     }
 }
 
-fn begin(stage: &Stage, rng: &mut Rng) -> Result<Episode, Error> {
-    let drawn = draw(stage, rng);
+fn begin(rng: &mut Rng) -> Result<Episode, Error> {
+    let drawn = draw(rng);
     Episode::new(&drawn, TRAINING.start + rng.below(TRAINING.end - TRAINING.start))
 }
 

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats, expect_length};
-use crate::course::{Stage, trials};
+use crate::course::trials;
 use crate::pass::{first, network};
 use crate::ppo::{self, LearnerState, Manner};
 use driver::{Driver, DriverState, judge};
@@ -63,14 +63,6 @@ pub struct Options {
 const DRIVERS: usize = 8;
 /// Decisions of each in a round.
 const DECISIONS: usize = 1024;
-
-/// Networks and flows: one stage.
-const STAGE: Stage = Stage {
-    name: "many to one",
-    flows: (1, 16),
-    wide: false,
-    steps: 0,
-};
 
 impl Default for Options {
     fn default() -> Self {
@@ -160,7 +152,7 @@ pub fn train(
     let networks = (first(&AURORA, &mut weights), first(&AURORA, &mut weights));
     let mut learner = Learner::new(MANNER, networks, SPREAD);
     let mut rng = stream(options.seed, 1);
-    let drivers = (0..DRIVERS as u64).map(|place| Driver::new(STAGE, stream(options.seed, 16 + place)));
+    let drivers = (0..DRIVERS as u64).map(|place| Driver::new(stream(options.seed, 16 + place)));
     let drivers = drivers.map(|driver| driver.map(Mutex::new));
     let drivers = drivers.collect::<Result<Vec<_>, _>>()?;
     let (mut best, mut updates, mut stopped);
@@ -249,7 +241,7 @@ fn stream(seed: u64, part: u64) -> Rng {
 
 /// The mean reward in networks that nobody learns in.
 fn trial(policy: &Network, threads: usize) -> Result<f64, Error> {
-    let networks = trials(&STAGE);
+    let networks = trials();
     let each = side_by_side(networks.len(), threads, &|place| {
         judge(&networks[place], policy, place as u64)
     });

@@ -10,9 +10,9 @@
 use std::sync::Arc;
 
 use paceline_congestion::decc::features::INPUTS;
-use paceline_congestion::learned::Model;
 use paceline_congestion::learned::card::DECC;
 use paceline_congestion::learned::layers::Network;
+use paceline_congestion::learned::{Kind, Model};
 use paceline_kernel::rng::Rng;
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,8 @@ use super::practice::{Manner, Shared, Who, episodes, practise_all};
 use super::{model, stream};
 use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats};
-use crate::pass::{Fitted, FittedState, backward, first, forward, network};
-use crate::search::{Trials, decc_of, model_of};
+use crate::pass::{Fitted, FittedState, backward, first, forward, network, sample};
+use crate::search::Trials;
 
 /// How to clone.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,19 +150,15 @@ pub fn clone(
             learner = Fitted::of(&DECC, std::mem::replace(&mut state.learner, fresh))?;
             state
         }
-        None => {
-            let files = model::same(&law, residual.as_deref())?;
-            let model = model_of(&files)?;
-            State {
-                rounds: Vec::new(),
-                teacher: trials.cost(&|_| Ok(decc_of(Arc::clone(&model))))?,
-                decisions: 0,
-                learner: learner.state(),
-                best: (f64::INFINITY, Floats(learner.network.values().to_vec())),
-                seen: Floats::default(),
-                labels: Floats::default(),
-            }
-        }
+        None => State {
+            rounds: Vec::new(),
+            teacher: trials.cost_of(&model::same(&law, residual.as_deref())?)?,
+            decisions: 0,
+            learner: learner.state(),
+            best: (f64::INFINITY, Floats(learner.network.values().to_vec())),
+            seen: Floats::default(),
+            labels: Floats::default(),
+        },
     };
     let residual: Option<Shared> = residual.map(|network| network as Shared);
     let mut stopped = watch(state.teacher, None) == Control::Stop;
@@ -191,9 +187,9 @@ pub fn clone(
         }
         let part = number as f64 / options.rounds as f64;
         let off = learn(&mut learner, &state, (options.steps, part), &mut rng);
-        let files = model::in_place("candidate", &law.values(), &learner.network, |card| card)?;
-        let model = model_of(&files)?;
-        let cost = trials.cost(&|_| Ok(decc_of(Arc::clone(&model))))?;
+        let candidate = (Kind::Decc, "candidate");
+        let files = model::on_law(candidate, &law.values(), &learner.network, |card| card)?;
+        let cost = trials.cost_of(&files)?;
         if cost < state.best.0 {
             state.best = (cost, Floats(learner.network.values().to_vec()));
         }
@@ -222,16 +218,9 @@ pub fn clone(
 
 /// Steps towards the labels: the root of the mean square of what was off, over the last half of them.
 fn learn(learner: &mut Fitted, state: &State, (steps, part): (usize, f64), rng: &mut Rng) -> f64 {
-    let rows = state.labels.0.len() as u64;
     let mut squares = 0.0;
     for step in 0..steps {
-        let mut seen = Vec::with_capacity(BATCH * INPUTS);
-        let mut labels = Vec::with_capacity(BATCH);
-        for _ in 0..BATCH {
-            let row = rng.below(rows.max(1)) as usize;
-            seen.extend_from_slice(&state.seen.0[row * INPUTS..(row + 1) * INPUTS]);
-            labels.push(state.labels.0[row]);
-        }
+        let (seen, labels) = sample((&state.seen.0, INPUTS), &state.labels.0, BATCH, rng);
         let pass = forward(&learner.network, BATCH, seen);
         let off = pass.output.iter().zip(&labels).map(|(a, label)| a - label);
         let off: Vec<f32> = off.collect();

@@ -27,9 +27,9 @@ mod tune;
 
 use std::sync::Arc;
 
-use paceline_congestion::learned::Model;
 use paceline_congestion::learned::card::DECC;
 use paceline_congestion::learned::layers::Network;
+use paceline_congestion::learned::{Kind, Model};
 use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
@@ -38,11 +38,12 @@ use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats};
 pub use crate::course::{EVALUATION, SELECTION, TRAINING};
 use crate::pass::{first, network};
-use crate::search::{SWIFT_SEARCHED, Subject, Trials, decc_of};
+use crate::search::{SWIFT_SEARCHED, Subject, Trials};
 pub use clone::{Cloned, Cloning, Round, clone};
 pub use compress::{Asked, Compressed};
 pub use model::{base, clone_of, files, files_of_clone, files_of_compressed};
-pub(crate) use practice::{Episode, Manner, Who, episodes, practise_all};
+use practice::Who;
+pub(crate) use practice::{Manner, episodes, fixed, practise_all};
 pub(crate) use replay::Transition;
 pub use tune::{Apart, Tuned, Tuning, tuned};
 
@@ -289,9 +290,8 @@ pub fn train(
     let law = model::law_of(law)?;
     let trials = Trials::new(options.networks, options.threads)?;
     let cost = |policy: &Network| {
-        let files = model::residual("candidate", &law.values(), policy, |card| card)?;
-        let model = crate::search::model_of(&files)?;
-        trials.cost(&|_| Ok(decc_of(Arc::clone(&model))))
+        let candidate = (Kind::Residual, "candidate");
+        trials.cost_of(&model::on_law(candidate, &law.values(), policy, |card| card)?)
     };
     let mut learner = Learner::new(options.by, &mut stream(options.seed, 0, 0));
     let mut state = match checkpoints.take::<State>(NAME)? {

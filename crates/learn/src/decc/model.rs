@@ -17,31 +17,21 @@ use crate::write::ModelFiles;
 /// In which policies learn.
 const SCENARIOS: [&str; 1] = ["drawn"];
 
-/// A law and a network beside it; `told` completes the card.
-pub(super) fn residual(
-    name: &str,
+/// A law and a network beside it, or in its place, as the kind says; `told` completes the card.
+pub(super) fn on_law(
+    (kind, name): (Kind, &str),
     law: &[f32],
     policy: &Network,
     told: impl FnOnce(Card) -> Card,
 ) -> Result<ModelFiles, Error> {
-    policy::files(told(card(Kind::Residual, name)), Some(law), Some(policy))
-}
-
-/// A network in a law's place.
-pub(super) fn in_place(
-    name: &str,
-    law: &[f32],
-    policy: &Network,
-    told: impl FnOnce(Card) -> Card,
-) -> Result<ModelFiles, Error> {
-    policy::files(told(card(Kind::Decc, name)), Some(law), Some(policy))
+    policy::files(told(card(kind, name)), Some(law), Some(policy))
 }
 
 /// A law, with a residual if there is one.
 pub(super) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Error> {
     let values = law.values();
     match beside {
-        Some(policy) => residual("teacher", &values, policy, |card| card),
+        Some(policy) => on_law((Kind::Residual, "teacher"), &values, policy, |card| card),
         None => {
             let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
             law_files("teacher", &values, |card| card)
@@ -60,27 +50,29 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
         loss: update.loss,
         ..RoundMetrics::default()
     };
-    residual(name, &trained.law, &trained.policy, |card| Card {
-        data: data(trained.decisions, &SCENARIOS, options.seed),
-        training: Training {
-            rounds: trained.updates.len() as u64,
-            learning_rate: 3e-4,
-            loss: match options.by {
-                By::Proximal => {
-                    "proximal policy optimisation, with a critic that sees all flows, beside a rate law"
+    on_law((Kind::Residual, name), &trained.law, &trained.policy, |card| {
+        Card {
+            data: data(trained.decisions, &SCENARIOS, options.seed),
+            training: Training {
+                rounds: trained.updates.len() as u64,
+                learning_rate: 3e-4,
+                loss: match options.by {
+                    By::Proximal => {
+                        "proximal policy optimisation, with a critic that sees all flows, beside a rate law"
+                    }
+                    By::Gradients => {
+                        "multi-agent deterministic policy gradients (MADDPG, TD3), beside a rate law"
+                    }
                 }
-                By::Gradients => {
-                    "multi-agent deterministic policy gradients (MADDPG, TD3), beside a rate law"
-                }
-            }
-            .into(),
-            ..training(command, BATCH, options.seed)
-        },
-        metrics: Metrics {
-            rounds: trained.updates.iter().map(round).collect(),
-            ..Metrics::default()
-        },
-        ..card
+                .into(),
+                ..training(command, BATCH, options.seed)
+            },
+            metrics: Metrics {
+                rounds: trained.updates.iter().map(round).collect(),
+                ..Metrics::default()
+            },
+            ..card
+        }
     })
 }
 
@@ -95,7 +87,7 @@ pub fn files_of_clone(name: &str, cloned: &Cloned, command: &str) -> Result<Mode
         loss: round.off * round.off,
         ..RoundMetrics::default()
     };
-    in_place(name, &cloned.law, &cloned.policy, |card| Card {
+    on_law((Kind::Decc, name), &cloned.law, &cloned.policy, |card| Card {
         data: data(cloned.decisions, &SCENARIOS, seed),
         training: Training {
             rounds: cloned.rounds.len() as u64,
@@ -117,7 +109,7 @@ pub fn files_of_clone(name: &str, cloned: &Cloned, command: &str) -> Result<Mode
 /// The format refuses.
 pub fn files_of_compressed(name: &str, tuned: &Tuned, seed: u64, command: &str) -> Result<ModelFiles, Error> {
     let compressed = &tuned.compressed;
-    in_place(name, &tuned.law, &compressed.network, |card| Card {
+    on_law((Kind::Decc, name), &tuned.law, &compressed.network, |card| Card {
         data: data(tuned.observations as u64, &SCENARIOS, seed),
         training: Training {
             rounds: tuned.steps as u64,

@@ -5,14 +5,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_congestion::api::{PathInfo, Report, SendLimits};
+use paceline_congestion::decc;
 use paceline_congestion::decc::features::{INPUTS, observe};
 use paceline_congestion::decc::law::{Law, RESIDUAL, Said, Seen, State, action_of};
-use paceline_congestion::decc::{self};
 use paceline_congestion::learned::inside::Decider;
 use paceline_congestion::learned::layers::Policy;
 use paceline_congestion::params::Auto;
 use paceline_congestion::registry::{Definition as _, Maker, SchemeConfig};
-use paceline_fabric::spec::SchemeSpec;
 use paceline_fabric::{Makers, Simulation, Until};
 use paceline_kernel::Span;
 use paceline_kernel::rng::{Purpose, Rng};
@@ -52,12 +51,35 @@ pub(crate) struct Manner {
     pub(crate) kept: usize,
 }
 
+impl Manner {
+    /// A policy decides in the law's place.
+    pub(crate) fn instead(law: &Law, policy: Shared, (noise, kept): (f64, usize)) -> Self {
+        Self {
+            law: *law,
+            who: Who::Instead(policy),
+            residual: None,
+            noise,
+            kept,
+        }
+    }
+}
+
 /// An episode: a network, the seed of its run, and how long decisions take.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Episode {
     pub(crate) network: Network,
     pub(crate) seed: u64,
     pub(crate) latency: Span,
+}
+
+/// Episodes in fixed networks, with decisions that take no time.
+pub(crate) fn fixed(networks: &[(Network, u64)]) -> Vec<Episode> {
+    let one = |(network, seed): &(Network, u64)| Episode {
+        network: network.clone(),
+        seed: *seed,
+        latency: Span::ZERO,
+    };
+    networks.iter().map(one).collect()
 }
 
 /// Networks of a round of learning, with at most so many flows; half of them with decisions that take up to 20 us.
@@ -121,11 +143,7 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
         ..decc::Params::default()
     };
     let mut run = (*network.resolve(episode.seed)?.run).clone();
-    let config: SchemeConfig = params.clone().into();
-    run.schemes[0] = SchemeSpec {
-        window: config.default_window(),
-        config,
-    };
+    run.schemes[0] = SchemeConfig::from(params.clone()).into();
     // A flow decides once per round trip, or once per packet where that is longer.
     let flows = f64::from(network.flows() * network.receivers());
     let apart = network

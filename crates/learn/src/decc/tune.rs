@@ -5,18 +5,18 @@ use std::sync::Arc;
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::layers::{Network, Policy};
+use paceline_congestion::learned::model::{Card, Kind};
 use paceline_congestion::learned::whole::{Quantisation, Whole};
-use paceline_kernel::Span;
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::compress::{Asked, Compressed, Grid, compress};
-use super::practice::{Episode, Manner, Who, episodes, practise_all};
+use super::practice::{Manner, episodes, fixed, practise_all};
 use super::{BATCH, model, stream};
 use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats};
-use crate::pass::{Adam, backward, forward, network};
-use crate::search::{Trials, decc_of, model_of};
+use crate::pass::{Adam, backward, forward, network, sample};
+use crate::search::Trials;
 
 /// How much it learns from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -175,13 +175,7 @@ fn taught(
         (begun, rng, adam) = (state.done, state.rng, state.adam);
     }
     for step in begun..steps {
-        let mut input = Vec::with_capacity(BATCH * INPUTS);
-        let mut goals = Vec::with_capacity(BATCH);
-        for _ in 0..BATCH {
-            let row = rng.below(labels.len() as u64) as usize;
-            input.extend_from_slice(&seen[row]);
-            goals.push(labels[row]);
-        }
+        let (input, goals) = sample((seen.as_flattened(), INPUTS), labels, BATCH, &mut rng);
         let rounded = grid.rounded(&moving);
         let pass = forward(&rounded, BATCH, input);
         let off = pass.output.iter().zip(&goals);
@@ -231,13 +225,8 @@ fn observations(
     let mut rng: Rng = stream(tuning.seed, TUNING, 1 + part);
     let (mut seen, mut draws) = (Vec::with_capacity(tuning.observations), 0);
     while seen.len() < tuning.observations {
-        let manner = Manner {
-            law: *law,
-            who: Who::Instead(Arc::new(drives.clone())),
-            residual: None,
-            noise: 0.03,
-            kept: tuning.observations / 16,
-        };
+        let how = (0.03, tuning.observations / 16);
+        let manner = Manner::instead(law, Arc::new(drives.clone()), how);
         let met = practise_all(&episodes(&mut rng, tuning.flows), &manner, tuning.threads)?;
         seen.extend(met.iter().flatten().map(|one| one.seen));
         draws += 1;
@@ -262,20 +251,8 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn new(law: &Law, teacher: &'a Network, tuning: &Tuning) -> Result<Self, Error> {
         let trials = Trials::new(tuning.networks, tuning.threads)?;
-        let own = |(network, seed): &(crate::search::Network, u64)| Episode {
-            network: network.clone(),
-            seed: *seed,
-            latency: Span::ZERO,
-        };
-        let episodes: Vec<Episode> = trials.networks().iter().map(own).collect();
-        let manner = Manner {
-            law: *law,
-            who: Who::Instead(Arc::new(teacher.clone())),
-            residual: None,
-            noise: 0.0,
-            kept: 2000,
-        };
-        let met = practise_all(&episodes, &manner, tuning.threads)?;
+        let manner = Manner::instead(law, Arc::new(teacher.clone()), (0.0, 2000));
+        let met = practise_all(&fixed(trials.networks()), &manner, tuning.threads)?;
         Ok(Self {
             law: *law,
             teacher,
@@ -312,12 +289,10 @@ fn cost(
     policy: &Network,
     quantisation: Option<&Quantisation>,
 ) -> Result<f64, Error> {
-    let files = model::in_place("candidate", &law.values(), policy, |card| {
-        paceline_congestion::learned::model::Card {
-            quantisation: quantisation.cloned(),
-            ..card
-        }
+    let candidate = (Kind::Decc, "candidate");
+    let files = model::on_law(candidate, &law.values(), policy, |card| Card {
+        quantisation: quantisation.cloned(),
+        ..card
     })?;
-    let model = model_of(&files)?;
-    trials.cost(&|_| Ok(decc_of(Arc::clone(&model))))
+    trials.cost_of(&files)
 }

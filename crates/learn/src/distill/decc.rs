@@ -9,14 +9,13 @@ use paceline_congestion::learned::forest::{Claim, Feature, Forest, Scale, Trend}
 use paceline_congestion::learned::layers::Policy as Decides;
 use paceline_congestion::learned::{Kind, Model};
 use paceline_forest::distill::{Met, Policy, Stage};
-use paceline_kernel::Span;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::side_by_side;
 
 use super::judge::score;
 use super::{Episodes, Judged, Options, Score, Subject};
 use crate::Error;
-use crate::decc::{EVALUATION, Episode, Manner, Transition, Who, episodes, practise_all};
+use crate::decc::{EVALUATION, Manner, Transition, episodes, fixed, practise_all};
 use crate::policy;
 use crate::search::{Measured, Network, Shape, Trials, decc_of};
 
@@ -102,13 +101,8 @@ fn world(teacher: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     let (networks, most) = if options.quick { (2, FEW) } else { (0, 8192) };
     let trials = Trials::networks_of(networks);
     Ok(Box::new(move |stage: Stage, policy: &Policy| {
-        let manner = |noise| Manner {
-            law,
-            who: Who::Instead(Arc::new(Function(Arc::clone(policy)))),
-            residual: None,
-            noise,
-            kept: ROWS,
-        };
+        let decides = Arc::new(Function(Arc::clone(policy)));
+        let manner = |noise| Manner::instead(&law, decides.clone(), (noise, ROWS));
         let met = match stage {
             Stage::Learning(round) => {
                 let mut rng = Rng::stream(options.seed, Purpose::Training, STREAMS + round as u64);
@@ -119,15 +113,7 @@ fn world(teacher: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
                 }
                 all
             }
-            Stage::Choosing(_) => {
-                let own = |(network, seed): &(Network, u64)| Episode {
-                    network: network.clone(),
-                    seed: *seed,
-                    latency: Span::ZERO,
-                };
-                let fixed: Vec<Episode> = trials.iter().map(own).collect();
-                practise_all(&fixed, &manner(0.0), options.threads)?
-            }
+            Stage::Choosing(_) => practise_all(&fixed(&trials), &manner(0.0), options.threads)?,
         };
         let worth = |one: &Vec<Transition>| {
             let sum: f64 = one.iter().map(Transition::worth).sum();
@@ -159,12 +145,11 @@ fn judge(
 ) -> Result<Vec<Judged>, Error> {
     let mut parts = forest.parts().clone();
     let law = serde_json::to_value(law_of(teacher)?.values());
-    let unfit = |error: &dyn std::fmt::Display| Error::Options(error.to_string());
-    parts
-        .about
-        .insert(LAW.into(), law.map_err(|error| unfit(&error))?);
-    let forest = Forest::new(parts).map_err(|error| unfit(&error))?;
-    let forest = Arc::new(Model::of_forest(forest).map_err(|error| unfit(&error))?);
+    let law = law.map_err(|error| Error::Options(error.to_string()))?;
+    parts.about.insert(LAW.into(), law);
+    let forest = Forest::new(parts).map_err(|error| Error::Options(error.to_string()))?;
+    let forest = Model::of_forest(forest).map_err(|error| Error::Options(error.to_string()))?;
+    let forest = Arc::new(forest);
     let models = [teacher, &forest];
     let seeds = options.judging.max(2);
     let flows = if options.quick { &FLOWS[..2] } else { &FLOWS };

@@ -84,18 +84,12 @@ fn over_time(found: &Found) -> Part {
             .filter_map(|update| Some((f64::from(update.generation), of(update)?)))
             .collect()
     };
-    let last = found.updates.len() as f64;
-    let guide = |name: &str, colour: usize, cost: f64| Line {
-        dash: 1,
-        guide: true,
-        ..Line::new(name, colour, &[(0.0, cost), (last.max(1.0), cost)])
-    };
     let mut trials = vec![(0.0, found.lines.start)];
     trials.extend(points(&|update| update.trial.map(|(middle, _)| middle)));
-    let lines = |title: &str, note: &str, y: &str, lines: Vec<Line>| Chart {
-        kind: Kind::Lines,
-        width: Width::Full,
-        ..chart(title, note, Axis::new("generation", ""), Axis::new(y, ""), lines)
+    let last = found.updates.len();
+    let lines = |title: &str, note: &str, y: &str, lines: Vec<Line>| {
+        let axes = (Axis::new("generation", ""), Axis::new(y, ""));
+        wide(title, note, axes, lines)
     };
     Part {
         title: "Generation by generation".into(),
@@ -109,9 +103,9 @@ fn over_time(found: &Found) -> Part {
                 "cost",
                 vec![
                     Line::new("middle", 0, &trials),
-                    guide("oracle", 7, 1.0),
-                    guide("Swift, tuned", 2, found.lines.searched),
-                    guide("Swift, by hand", 1, found.lines.by_hand),
+                    level("oracle", 7, 1.0, last),
+                    level("Swift, tuned", 2, found.lines.searched, last),
+                    level("Swift, by hand", 1, found.lines.by_hand, last),
                 ],
             ),
             lines(
@@ -165,11 +159,6 @@ fn pictures(law: &Law) -> Part {
             (libm::log2(flows), law.rests_at(1.0 / flows, PACKETS))
         })
         .collect();
-    let wide = |title: &str, note: &str, x: Axis, y: Axis, lines: Vec<Line>| Chart {
-        kind: Kind::Lines,
-        width: Width::Full,
-        ..chart(title, note, x, y, lines)
-    };
     let flows = FLOWS.iter().enumerate();
     let lines = flows.map(|(place, &flows)| {
         let name = format!("{flows:.0} flows");
@@ -184,15 +173,19 @@ fn pictures(law: &Law) -> Part {
             wide(
                 "Change of the rate by a decision",
                 "Nothing changes where a line crosses zero: there that many flows rest.",
-                Axis::new("round-trip time, of the empty network's", ""),
-                Axis::new("change of the rate", "%"),
+                (
+                    Axis::new("round-trip time, of the empty network's", ""),
+                    Axis::new("change of the rate", "%"),
+                ),
                 lines.collect(),
             ),
             wide(
                 "Where flows rest",
                 "The target by the number of flows that share the line evenly.",
-                Axis::new("flows, as a power of two", ""),
-                Axis::new("round-trip time, of the empty network's", ""),
+                (
+                    Axis::new("flows, as a power of two", ""),
+                    Axis::new("round-trip time, of the empty network's", ""),
+                ),
                 vec![Line::new("target", 0, &targets)],
             ),
         ],
@@ -224,13 +217,18 @@ fn numbers(found: &Found) -> Part {
     }
 }
 
-/// A chart over rounds.
-fn over_rounds(title: &str, note: &str, y: &str, lines: Vec<Line>) -> Chart {
+/// A chart of lines, as wide as the page.
+fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Line>) -> Chart {
     Chart {
         kind: Kind::Lines,
         width: Width::Full,
-        ..chart(title, note, Axis::new("round", ""), Axis::new(y, ""), lines)
+        ..chart(title, note, x, y, lines)
     }
+}
+
+/// The same over rounds.
+fn over_rounds(title: &str, note: &str, y: &str, lines: Vec<Line>) -> Chart {
+    wide(title, note, (Axis::new("round", ""), Axis::new(y, "")), lines)
 }
 
 /// A line at one cost.

@@ -1,7 +1,7 @@
 //! What a run costs: the queue, the unfairness and the losses of it, and what of the line is left unused.
 
 use paceline_congestion::registry::SchemeConfig;
-use paceline_fabric::spec::{RunSpec, SchemeSpec};
+use paceline_fabric::spec::RunSpec;
 use paceline_fabric::{Outcome, Simulation, Until};
 use paceline_kernel::Time;
 use paceline_lab::stats::jain;
@@ -34,10 +34,7 @@ impl Measured {
     /// There is no such network.
     pub fn of(network: &Network, input: &Resolved, config: SchemeConfig) -> Result<Self, Error> {
         let mut run = (*input.run).clone();
-        run.schemes[0] = SchemeSpec {
-            window: config.default_window(),
-            config,
-        };
+        run.schemes[0] = config.into();
         Self::of_run(network, run)
     }
 

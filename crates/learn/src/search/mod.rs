@@ -16,6 +16,8 @@ mod files;
 mod network;
 mod subject;
 
+use std::sync::Arc;
+
 use paceline_congestion::learned::model::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
 use paceline_congestion::registry::SchemeConfig;
 use paceline_kernel::rng::{Purpose, Rng};
@@ -23,7 +25,7 @@ use paceline_lab::run::{Control, side_by_side};
 use serde::{Deserialize, Serialize};
 
 pub use cost::Measured;
-pub(crate) use files::{law as law_files, model_of};
+pub(crate) use files::law as law_files;
 pub(crate) use network::{HEADER, draw};
 pub use network::{Network, Shape};
 pub use subject::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, decc_of, oracle};
@@ -83,13 +85,14 @@ impl Options {
             ..self
         }
     }
+}
 
-    fn first<T>(&self, mut networks: Vec<T>) -> Vec<T> {
-        if self.networks > 0 {
-            networks.truncate(self.networks);
-        }
-        networks
+/// The first so many networks, 0 for all.
+fn first(count: usize, mut networks: Vec<Network>) -> Vec<Network> {
+    if count > 0 {
+        networks.truncate(count);
     }
+    networks
 }
 
 /// How far the first candidates are from the start, of the length of an axis.
@@ -225,7 +228,7 @@ fn generation(options: &Options, trials: &Trials, state: &mut State) -> Result<U
         Purpose::Training,
         (1 << 20) | u64::from(state.generation),
     );
-    let networks = options.first(network::draw(&mut rng));
+    let networks = first(options.networks, network::draw(&mut rng));
     let seeds = (0..).map(|_| TRAINING.start + rng.below(TRAINING.end - TRAINING.start));
     let networks: Seeded = networks.into_iter().zip(seeds).collect();
     let mut rng = Rng::stream(
@@ -325,25 +328,21 @@ impl Trials {
 
     /// The first so many networks, 0 for all, twice: with the seeds of their runs.
     pub(crate) fn networks_of(count: usize) -> Vec<(Network, u64)> {
-        let mut fixed = network::selection();
-        if count > 0 {
-            fixed.truncate(count);
-        }
+        let fixed = first(count, network::selection());
         let twice = fixed.iter().chain(&fixed).cloned();
         twice.zip(SELECTION.start + 1000..).collect()
     }
 
-    /// What a scheme costs in each of them, over the oracle.
-    pub(crate) fn each(&self, config: Configured<'_>) -> Result<Vec<f64>, Error> {
-        let costs = counted(&self.networks, &[config], self.threads)?;
-        let each = costs.into_iter().zip(&self.oracles);
-        Ok(each.map(|(cost, oracle)| cost / oracle).collect())
+    /// What a scheme costs in them, over the oracle.
+    pub(crate) fn cost(&self, config: Configured<'_>) -> Result<f64, Error> {
+        let costs = counted(&self.networks, &[config], self.threads)?.into_iter();
+        Ok(over_oracle(costs.zip(self.oracles.iter().copied())))
     }
 
-    /// What it costs in them all: the square of the mean root.
-    pub(crate) fn cost(&self, config: Configured<'_>) -> Result<f64, Error> {
-        let each = self.each(config)?.into_iter();
-        Ok(over_oracle(each.map(|ratio| (ratio, 1.0))))
+    /// What DECC costs in them under the model of these files.
+    pub(crate) fn cost_of(&self, files: &ModelFiles) -> Result<f64, Error> {
+        let model = files::model_of(files)?;
+        self.cost(&|_| Ok(decc_of(Arc::clone(&model))))
     }
 
     /// The networks, and the seeds of their runs.

@@ -15,9 +15,7 @@ pub fn kb(n: u64) -> Bytes {
 
 /// A scheme with the parameters that the reference runs at 100 Gbit/s have.
 pub fn scheme(name: &str) -> SchemeSpec {
-    let config = SchemeParams::default().configure(name).unwrap();
-    let window = config.default_window();
-    SchemeSpec { config, window }
+    SchemeParams::default().configure(name).unwrap().into()
 }
 
 pub fn scheme_with(name: &str, window: WindowMode, settings: &[(&str, &str)]) -> SchemeSpec {

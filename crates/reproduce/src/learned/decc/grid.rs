@@ -26,6 +26,35 @@ pub(super) struct Case {
     pub(super) more: More,
 }
 
+impl Case {
+    /// A network in which nothing else is different.
+    pub(super) const fn plain(label: &'static str, network: fn() -> Network, seeds: u64) -> Self {
+        Self {
+            label,
+            network,
+            seeds,
+            more: More::Nothing,
+        }
+    }
+
+    /// Whether a sender is run here: whole schemes other than DCQCN are not mixed with it.
+    pub(super) fn compares(&self, who: Who) -> bool {
+        self.more != More::Mixed || !matches!(who, Who::Scheme(name) if name != "dcqcn")
+    }
+}
+
+/// A step of its own for a case, so that a reproduction that was stopped goes on with the next.
+macro_rules! step {
+    ($case:expr, $senders:expr) => {
+        $crate::Step {
+            name: $case.label,
+            title: $case.label,
+            work: |work: &mut $crate::Work<'_>| $crate::learned::decc::grid::work(work, &$case, &$senders),
+        }
+    };
+}
+pub(super) use step;
+
 /// What else is different.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum More {
@@ -91,16 +120,14 @@ pub(super) fn config(who: Who, network: &Network) -> Result<Option<SchemeConfig>
         };
         Ok(Some(params.into()))
     };
+    let swift = |values: &[f64]| {
+        let config = Subject::Swift.config(values, network);
+        config.map(Some).map_err(StepError::of)
+    };
     match who {
         Who::Oracle => Ok(Some(oracle(network))),
-        Who::SwiftByHand => Subject::Swift
-            .config(&SWIFT_BY_HAND, network)
-            .map(Some)
-            .map_err(StepError::of),
-        Who::SwiftTuned => Subject::Swift
-            .config(&SWIFT_SEARCHED, network)
-            .map(Some)
-            .map_err(StepError::of),
+        Who::SwiftByHand => swift(&SWIFT_BY_HAND),
+        Who::SwiftTuned => swift(&SWIFT_SEARCHED),
         Who::Model(name) => model(name, 0, 0),
         Who::Slow(name, latency_ns, in_service) => model(name, latency_ns, in_service),
         Who::Scheme(_) => Ok(None),
@@ -136,10 +163,7 @@ fn run(case: &Case, who: Who, seed: u64) -> Result<Measured, StepError> {
     let input = load_text("drawn", &text, &overrides).map_err(StepError::of)?;
     let mut run: RunSpec = (*input.run).clone();
     if let Some(config) = config(who, &network)? {
-        let scheme = SchemeSpec {
-            window: config.default_window(),
-            config,
-        };
+        let scheme = SchemeSpec::from(config);
         if case.more == More::Mixed {
             run.schemes.push(scheme);
             let added = (run.schemes.len() - 1) as u16;
@@ -155,7 +179,7 @@ fn run(case: &Case, who: Who, seed: u64) -> Result<Measured, StepError> {
 /// All runs of a case: sender by sender, seed by seed.
 pub(super) fn work(work: &mut Work<'_>, case: &Case, senders: &[Sender]) -> Result<Numbers, StepError> {
     let mut all = Vec::new();
-    for &(.., who) in senders {
+    for &(.., who) in senders.iter().filter(|(.., who)| case.compares(*who)) {
         all.extend((0..case.seeds).map(|seed| (who, seed)));
     }
     let seen = in_chunks(&all, work, (0.0..1.0, "run"), &|&(who, seed)| {
@@ -172,16 +196,23 @@ pub(super) fn work(work: &mut Work<'_>, case: &Case, senders: &[Sender]) -> Resu
     Ok(numbers)
 }
 
-/// A quantity of all seeds of a case under one of its senders.
-pub(super) fn values(done: &Done, case: &Case, quantity: usize, sender: usize) -> Option<Vec<f64>> {
+/// A quantity of all seeds of a case under one of its senders, if it was run there.
+pub(super) fn values(
+    done: &Done,
+    (case, senders): (&Case, &[Sender]),
+    quantity: usize,
+    sender: usize,
+) -> Option<Vec<f64>> {
     let ((name, ..), _) = QUANTITIES[quantity];
     let series = done.step(case.label)?.series.get(name)?;
-    let from = sender * case.seeds as usize;
+    let is_run = |&(.., who): &Sender| case.compares(who);
+    let before = senders[..sender].iter().filter(|sender| is_run(sender)).count();
+    let from = is_run(&senders[sender]).then_some(before * case.seeds as usize)?;
     let own = series.get(from..from + case.seeds as usize)?;
     Some(own.iter().map(|point| point.1).collect())
 }
 
-pub(super) fn mean(done: &Done, case: &Case, quantity: usize, sender: usize) -> Option<f64> {
+pub(super) fn mean(done: &Done, case: (&Case, &[Sender]), quantity: usize, sender: usize) -> Option<f64> {
     let values = values(done, case, quantity, sender)?;
     Some(values.iter().sum::<f64>() / values.len().max(1) as f64)
 }
@@ -191,7 +222,7 @@ pub(super) fn table(done: &Done, cases: &[Case], senders: &[Sender], quantity: u
     let (head, _) = QUANTITIES[quantity];
     let mut lines = Vec::new();
     for case in cases {
-        let estimate = |sender| interval(&values(done, case, quantity, sender)?, CONFIDENCE);
+        let estimate = |sender| interval(&values(done, (case, senders), quantity, sender)?, CONFIDENCE);
         let all: Vec<Option<Interval>> = (0..senders.len()).map(estimate).collect();
         let means = all.iter().map(|one| one.map(|interval| interval.mean));
         lines.push(Line::shown(case.label, head, means));
@@ -253,8 +284,19 @@ mod tests {
         numbers.series.insert(QUANTITIES[COST].0.0, points.collect());
         let mut done = Done::default();
         done.steps.insert(CASE.label, numbers);
-        assert_eq!(values(&done, &CASE, COST, 1), Some(vec![2.0, 3.0]));
-        assert_eq!(mean(&done, &CASE, COST, 0), Some(0.5));
-        assert_eq!(values(&done, &CASE, COST, 2), None);
+        let oracle = ("", "", Who::Oracle);
+        let case = (&CASE, &[oracle; 3][..]);
+        assert_eq!(values(&done, case, COST, 1), Some(vec![2.0, 3.0]));
+        assert_eq!(mean(&done, case, COST, 0), Some(0.5));
+        assert_eq!(values(&done, case, COST, 2), None);
+        // Those of a sender that is not run are nobody's.
+        let mixed = Case {
+            more: More::Mixed,
+            ..CASE
+        };
+        let hpcc = ("", "", Who::Scheme("hpcc"));
+        let case = (&mixed, &[oracle, hpcc, oracle][..]);
+        assert_eq!(values(&done, case, COST, 1), None);
+        assert_eq!(values(&done, case, COST, 2), Some(vec![2.0, 3.0]));
     }
 }

@@ -3,9 +3,9 @@
 use paceline_learn::search::{Network, Shape};
 
 use super::super::{Line, column, panel};
-use super::grid::{self, Case, More, QUANTITIES, Sender, Who, mean, table};
+use super::grid::{Case, QUANTITIES, Sender, Who, mean, step, table};
 use crate::citation::Citation;
-use crate::{Done, Numbers, Panel, Reproduction, Step, StepError, Work};
+use crate::{Done, Panel, Reproduction, Step};
 
 pub(crate) const REPRODUCTION: Reproduction = Reproduction {
     id: "decc-latency",
@@ -28,27 +28,18 @@ pub(crate) const REPRODUCTION: Reproduction = Reproduction {
     panels,
 };
 
-const fn case(label: &'static str, network: fn() -> Network, seeds: u64) -> Case {
-    Case {
-        label,
-        network,
-        seeds,
-        more: More::Nothing,
-    }
-}
-
-const TABLE: [Case; 1] = [case(
+const TABLE: [Case; 1] = [Case::plain(
     "64 hosts, 8 flows each pair",
     || Network::plain(Shape::Broadcast(8)),
     2,
 )];
 const CURVE: [Case; 2] = [
-    case(
+    Case::plain(
         "32 flows, by latency",
         || Network::plain(Shape::LeafSpine(32)),
         10,
     ),
-    case(
+    Case::plain(
         "256 flows, by latency",
         || Network::plain(Shape::LeafSpine(256)),
         10,
@@ -56,21 +47,9 @@ const CURVE: [Case; 2] = [
 ];
 
 const STEPS: [Step; 3] = [
-    Step {
-        name: TABLE[0].label,
-        title: TABLE[0].label,
-        work: |work: &mut Work<'_>| -> Result<Numbers, StepError> { grid::work(work, &TABLE[0], &SENDERS) },
-    },
-    Step {
-        name: CURVE[0].label,
-        title: CURVE[0].label,
-        work: |work: &mut Work<'_>| -> Result<Numbers, StepError> { grid::work(work, &CURVE[0], &LATENCIES) },
-    },
-    Step {
-        name: CURVE[1].label,
-        title: CURVE[1].label,
-        work: |work: &mut Work<'_>| -> Result<Numbers, StepError> { grid::work(work, &CURVE[1], &LATENCIES) },
-    },
+    step!(TABLE[0], SENDERS),
+    step!(CURVE[0], LATENCIES),
+    step!(CURVE[1], LATENCIES),
 ];
 
 const NET: &str = "decc-net";
@@ -119,7 +98,7 @@ const PRINTED: [(usize, [f64; 4]); 4] = [
 ];
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let case = &TABLE[0];
+    let case = (&TABLE[0], &SENDERS[..]);
     let names = vec![
         column("hpcc", "hpcc"),
         column("network", "decc"),

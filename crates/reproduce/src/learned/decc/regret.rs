@@ -3,8 +3,8 @@
 use paceline_learn::search::{Network, Shape};
 
 use super::super::{Line, OWN, panel};
-use super::grid::{self, COST, Case, More, Sender, Who, columns, mean, table};
-use crate::{Done, Numbers, Panel, Reproduction, Step, StepError, Work};
+use super::grid::{COST, Case, More, Sender, Who, columns, mean, step, table};
+use crate::{Done, Panel, Reproduction, Step};
 
 pub(crate) const REPRODUCTION: Reproduction = Reproduction {
     id: "decc-regret",
@@ -17,7 +17,8 @@ pub(crate) const REPRODUCTION: Reproduction = Reproduction {
         "Trained on were 100 to 400 Gbit/s, base round trips of 4 to 20 µs, full bisection, no PFC, and no other scheme.",
         "Regret is the cost above that of the best of the rules: both Swifts, HPCC, Bolt, DCQCN. Below zero DECC is better than all \
          of them.",
-        "With PFC the buffer has 32 MB. In the mixture every other flow is under DCQCN, and numbers are of all flows.",
+        "With PFC the buffer has 32 MB. In the mixture every other flow is under DCQCN, and numbers are of all flows. HPCC and Bolt \
+         are not run there.",
         "Spines at half of the hosts' rate carry 65.6 % of what the hosts could send each other, so every scheme leaves a third of \
          the hosts' links unused.",
         "Rules other than Swift have the parameters that they ship with; HPCC, Bolt and DCQCN start at line rate, and were made \
@@ -74,23 +75,13 @@ const CASES: [Case; 6] = [
     case("half of the flows DCQCN, PFC", flows, More::Mixed),
 ];
 
-const fn step<const CASE: usize>() -> Step {
-    Step {
-        name: CASES[CASE].label,
-        title: CASES[CASE].label,
-        work: |work: &mut Work<'_>| -> Result<Numbers, StepError> {
-            grid::work(work, &CASES[CASE], &SENDERS)
-        },
-    }
-}
-
 const STEPS: [Step; CASES.len()] = [
-    step::<0>(),
-    step::<1>(),
-    step::<2>(),
-    step::<3>(),
-    step::<4>(),
-    step::<5>(),
+    step!(CASES[0], SENDERS),
+    step!(CASES[1], SENDERS),
+    step!(CASES[2], SENDERS),
+    step!(CASES[3], SENDERS),
+    step!(CASES[4], SENDERS),
+    step!(CASES[5], SENDERS),
 ];
 
 const SENDERS: [Sender; 9] = [
@@ -107,15 +98,10 @@ const SENDERS: [Sender; 9] = [
 const RULES: std::ops::Range<usize> = 0..5;
 const OURS: std::ops::Range<usize> = 5..9;
 
-/// Whom a case compares: rules that are whole schemes cannot be mixed with DCQCN here.
-fn compared(case: &Case, sender: usize) -> bool {
-    case.more != More::Mixed || !matches!(SENDERS[sender].2, Who::Scheme("hpcc" | "bolt"))
-}
-
 /// The lowest cost of a rule.
 fn best(done: &Done, case: &Case) -> Option<f64> {
-    let rules = RULES.filter(|&sender| compared(case, sender));
-    let costs = rules.map(|sender| mean(done, case, COST, sender));
+    let rules = RULES.filter(|&sender| case.compares(SENDERS[sender].2));
+    let costs = rules.map(|sender| mean(done, (case, &SENDERS), COST, sender));
     let costs: Option<Vec<f64>> = costs.collect();
     costs?.into_iter().reduce(f64::min)
 }
@@ -123,7 +109,7 @@ fn best(done: &Done, case: &Case) -> Option<f64> {
 fn panels(done: &Done) -> Vec<Panel> {
     let head = ("cost above the best rule's", "", 2);
     let line = |case: &Case| {
-        let regret = |sender| Some(mean(done, case, COST, sender)? - best(done, case)?);
+        let regret = |sender| Some(mean(done, (case, &SENDERS), COST, sender)? - best(done, case)?);
         Line::shown(case.label, head, OURS.map(regret))
     };
     let lines: Vec<Line> = CASES.iter().map(line).collect();
@@ -135,7 +121,9 @@ fn panels(done: &Done) -> Vec<Panel> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::grid::QUANTITIES;
     use super::*;
+    use crate::Numbers;
 
     #[test]
     fn regret_by_hand() {
@@ -143,10 +131,12 @@ mod tests {
         for case in &CASES {
             let mut numbers = Numbers::default();
             let cost = [9.0, 8.0, 3.0, 7.0, 10.0, 6.0, 6.5, 7.0, 7.5];
-            let each = cost
+            let run = cost
                 .iter()
-                .flat_map(|cost| (0..case.seeds).map(move |_| (0.0, *cost)));
-            numbers.series.insert(grid::QUANTITIES[COST].0.0, each.collect());
+                .zip(&SENDERS)
+                .filter(|(_, (.., who))| case.compares(*who));
+            let each = run.flat_map(|(cost, _)| (0..case.seeds).map(move |_| (0.0, *cost)));
+            numbers.series.insert(QUANTITIES[COST].0.0, each.collect());
             done.steps.insert(case.label, numbers);
         }
         assert_eq!(best(&done, &CASES[0]), Some(3.0));
