@@ -347,7 +347,7 @@ fn execute(input: &Resolved, out: Option<&Path>, watch: &Watch) -> Result<Finish
     watch.begin(1);
     let resources = Resources {
         threads: input.threads,
-        told: &|_| {},
+        on_cut: &|_| {},
         scratch: scratch(out),
     };
     let mut finished = execute_on(input, resources, &mut |now| watch.update(0, input, now))?;

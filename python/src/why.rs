@@ -60,7 +60,7 @@ impl Asker for Waiting<'_> {
         Ok(finished)
     }
 
-    fn tell(&mut self, _: &str) {}
+    fn inform(&mut self, _: &str) {}
 }
 
 impl From<AskError> for Failure {

@@ -59,7 +59,7 @@ impl Failure {
     }
 
     /// Says what went wrong, on standard error.
-    pub(crate) fn tell(&self) -> ExitCode {
+    pub(crate) fn print(&self) -> ExitCode {
         let terminal = std::io::stderr().is_terminal();
         let (text, code) = match self {
             Self::Input(diagnostics) if terminal => (drawn(diagnostics), 2),
@@ -150,18 +150,18 @@ impl From<SweepError> for Failure {
 }
 
 /// Problems that are told one by one.
-const TOLD: usize = 20;
+const SHOWN: usize = 20;
 
 /// A line per problem: `error: file:line:column: message (help)`.
 fn plain(diagnostics: &Diagnostics) -> String {
-    let told = diagnostics.problems().iter().take(TOLD);
-    let lines = told.map(|problem| format!("error: {problem}\n"));
+    let shown = diagnostics.problems().iter().take(SHOWN);
+    let lines = shown.map(|problem| format!("error: {problem}\n"));
     lines.collect::<String>() + &others(diagnostics)
 }
 
 /// How many there are beside those.
 fn others(diagnostics: &Diagnostics) -> String {
-    match diagnostics.problems().len().saturating_sub(TOLD) {
+    match diagnostics.problems().len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!("and {more} more errors\n"),
     }
@@ -179,7 +179,7 @@ fn drawn(diagnostics: &Diagnostics) -> String {
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_width(width)
         .with_links(false);
-    diagnostics.render(&handler, TOLD) + &others(diagnostics)
+    diagnostics.render(&handler, SHOWN) + &others(diagnostics)
 }
 
 /// The last panic: what it said, and where.

@@ -80,7 +80,7 @@ pub(crate) fn written(how: Writing) -> Writing {
 }
 
 /// Says what there was no time for.
-pub(crate) fn tell_left_out(left_out: &[PathBuf]) {
+pub(crate) fn print_left_out(left_out: &[PathBuf]) {
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().map(|name| name.display().to_string()).collect();
         say!("not written after the interruption: {}", names.join(", "));

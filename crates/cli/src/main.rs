@@ -22,6 +22,6 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     failure::guarded(|| match commands::dispatch() {
         Ok(done) => done.into(),
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.print(),
     })
 }

@@ -91,7 +91,7 @@ fn in_part(folder: &Path) -> Failure {
 }
 
 /// Says that results were there.
-pub(crate) fn tell_there(folder: &Path) {
+pub(crate) fn print_there(folder: &Path) {
     say!(
         "results in {}, of the same command earlier; --force runs it again",
         folder.display()

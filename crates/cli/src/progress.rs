@@ -123,7 +123,7 @@ impl Meter {
     }
 
     /// Says on how many threads `run` goes, if it is not as many as were `asked` for.
-    pub(crate) fn tell_cut(&self, run: &str, asked: usize, cut: Cut) {
+    pub(crate) fn print_cut(&self, run: &str, asked: usize, cut: Cut) {
         if let Some(text) = cut_text(&format!("{run} goes"), asked, cut) {
             self.show.line(&text);
         }

@@ -61,7 +61,7 @@
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, Outgoing, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Outgoing, PathInfo, Requirements, SendLimits};
 use crate::params::{Auto, Parameters, Range};
 use crate::rate::{Bounds, average};
 use crate::registry::{Definition, Incompatible, Marking, NetworkFacts, Scheme, Setting, WindowMode};
@@ -124,16 +124,16 @@ impl Definition for Params {
         source: include_str!("acc.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             ecn: true,
             // It is told where the data ends: (6).
             tags: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if !network.marks {
             return vec![Incompatible::Refused {
                 setting: Setting::Marks,

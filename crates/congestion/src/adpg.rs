@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::api::{CongestionControl, PathInfo, Report, SendLimits};
+use crate::api::{CongestionControl, Observation, PathInfo, SendLimits};
 use crate::external::{self, Clock};
 use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::mlp::INPUTS;
@@ -181,7 +181,7 @@ impl Adpg {
 
 impl Decider for Adpg {
     /// Equations (1) to (3).
-    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
+    fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let rtt = report.tally.rtt_mean().as_us_f64() / self.base_rtt.as_us_f64().max(1e-9);
         let rate = report.limits.rate;
         let share = rate.as_gbps_f64() / path.line_rate.as_gbps_f64().max(1e-9);

@@ -9,10 +9,10 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 pub use crate::mark::Mark;
+pub use crate::observation::{Counters, Observation};
 pub use crate::receiver::Cnp;
-pub use crate::report::{Report, Tally};
 pub use crate::switch_ack::PortReport;
-pub use crate::timers::{Asked, Expiry, TimerBank, TimerEvent, TimerSlot};
+pub use crate::timers::{Expiry, Requests, TimerBank, TimerEvent, TimerSlot};
 
 /// What the sender may do right now. The NIC reads it after every callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +192,7 @@ pub struct CongestedPort {
 
 /// What a switch tells the sender in a packet of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum SwitchSignal {
     /// Bolt's SRC: a switch answers a data packet that found its port congested.
     Congested {
         /// The port.
@@ -252,13 +252,13 @@ impl Ctx<'_> {
     pub fn cancel(&mut self, slot: TimerSlot) {
         self.timers.cancel(slot);
     }
-    /// The scheme has computed its rate anew, perhaps to the same value: with [`Needs::repaces`] the
+    /// The scheme has computed its rate anew, perhaps to the same value: with [`Requirements::repaces`] the
     /// reference's NIC then looks again when the next packet may go.
-    pub fn repace(&mut self) {
+    pub fn recompute_pacing(&mut self) {
         self.timers.ask_repace();
     }
     /// Asks the NIC to compute a decision: it takes [`Decisions::latency`], after a wait for its turn,
-    /// and ends with [`CongestionControl::on_decision`]. Only with [`Needs::decisions`]; not again
+    /// and ends with [`CongestionControl::on_decision`]. Only with [`Requirements::decisions`]; not again
     /// before that call.
     pub fn decide(&mut self) {
         self.timers.ask_decision();
@@ -281,7 +281,7 @@ pub struct Shared {
 /// What a scheme needs of the network and the NIC. Validation and the fabric read it: what nobody
 /// needs is not stamped.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Needs {
+pub struct Requirements {
     /// Switches mark packets (ECN).
     pub ecn: bool,
     /// Switches write telemetry into data packets (INT).
@@ -334,25 +334,25 @@ pub trait CongestionControl: CloneBox + Send {
     /// A congestion notification packet of the receiver arrived.
     fn on_cnp(&mut self, _cx: &mut Ctx<'_>, _cnp: &Cnp) {}
     /// A notice of a switch arrived.
-    fn on_notice(&mut self, _cx: &mut Ctx<'_>, _notice: &Notice) {}
-    /// The tag of a data packet that is about to leave; called only with [`Needs::tags`].
+    fn on_notice(&mut self, _cx: &mut Ctx<'_>, _notice: &SwitchSignal) {}
+    /// The tag of a data packet that is about to leave; called only with [`Requirements::tags`].
     fn tag(&mut self, _cx: &mut Ctx<'_>, _packet: &Outgoing) -> u8 {
         0
     }
     /// The retransmission timer expired.
     fn on_timeout(&mut self, _cx: &mut Ctx<'_>) {}
-    /// A data packet started on the wire; called only with [`Needs::counts_sent`].
+    /// A data packet started on the wire; called only with [`Requirements::counts_sent`].
     fn on_send(&mut self, _cx: &mut Ctx<'_>, _sent: &SentInfo) {}
     /// The decision that was asked for with [`Ctx::decide`] takes effect now.
     fn on_decision(&mut self, _cx: &mut Ctx<'_>) {}
     /// The same, of a decision that was made outside ([`Decisions::outside`]): what it says.
     fn on_answer(&mut self, _cx: &mut Ctx<'_>, _limits: SendLimits) {}
     /// What the sender tells those outside, as of when it asked them ([`Decisions::outside`]).
-    fn report(&self) -> Option<&Report> {
+    fn report(&self) -> Option<&Observation> {
         None
     }
     /// The round-trip time that a data packet sent right now would have, as far as the network's present
-    /// state decides it; called only with [`Needs::foresight`], before each acknowledgement.
+    /// state decides it; called only with [`Requirements::foresight`], before each acknowledgement.
     fn on_foresight(&mut self, _rtt: Span) {}
     /// A timer of this scheme expired.
     fn on_timer(&mut self, _cx: &mut Ctx<'_>, _slot: TimerSlot) {}

@@ -52,7 +52,7 @@ use std::sync::Arc;
 use paceline_kernel::{BitRate, Span};
 
 use crate::adpg::moved;
-use crate::api::{CongestionControl, PathInfo, Report, SendLimits};
+use crate::api::{CongestionControl, Observation, PathInfo, SendLimits};
 use crate::external::{self, Clock};
 use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
@@ -125,7 +125,7 @@ pub fn interval(base_rtt: Span) -> Span {
 }
 
 /// Equations (1) to (3), of what a sender tells.
-fn observe(report: &Report, path: &PathInfo) -> [f32; ONCE] {
+fn observe(report: &Observation, path: &PathInfo) -> [f32; ONCE] {
     let (span_us, rtt_us) = (report.span().as_us_f64(), report.tally.rtt_mean().as_us_f64());
     let delivered = match span_us > 0.0 {
         true => report.tally.acked as f64 * 8e-3 / span_us,
@@ -195,7 +195,7 @@ impl Aurora {
 
 impl Decider for Aurora {
     /// Equations (1) to (5).
-    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
+    fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let now = observe(report, path);
         let seen = match self.seen {
             Some(mut seen) => {

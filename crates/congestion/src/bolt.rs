@@ -100,7 +100,8 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, CongestedPort, CongestionControl, Ctx, Needs, Notice, Outgoing, PathInfo, SendLimits,
+    AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, Requirements, SendLimits,
+    SwitchSignal,
 };
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::registry::{Alias, Definition, Incompatible, NetworkFacts, Scheme, Setting, WindowMode};
@@ -205,23 +206,23 @@ impl Definition for Params {
         above("min-window", min, "max-window", max)
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             tags: true,
             header: HEADER,
             repaces: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         let refused = |fits: bool, setting, why, instead| {
-            let unfit = Incompatible::Refused {
+            let incompatible = Incompatible::Refused {
                 setting,
                 why,
                 instead,
             };
-            (!fits).then_some(unfit)
+            (!fits).then_some(incompatible)
         };
         let found = [
             refused(
@@ -444,8 +445,8 @@ impl CongestionControl for Bolt {
         self.set_rate();
     }
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
-        if let Notice::Congested { port, rtt } = *notice {
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
+        if let SwitchSignal::Congested { port, rtt } = *notice {
             self.congested(cx.now, port, rtt);
         }
     }

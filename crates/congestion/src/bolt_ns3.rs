@@ -7,7 +7,9 @@
 
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::api::{AckInfo, CongestedPort, CongestionControl, Ctx, Notice, Outgoing, PathInfo, SendLimits};
+use crate::api::{
+    AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, SendLimits, SwitchSignal,
+};
 use crate::bolt::{DEC, FIRST, INC, LAST};
 
 /// Tag: the acknowledgement of this packet increases the window, and has the next one flagged.
@@ -143,11 +145,11 @@ fn drain_ns(port: &CongestedPort) -> u64 {
 /// What the two senders do each in its own way.
 trait Rules: Clone + Send + 'static {
     /// What an acknowledgement tells of a switch, also the one with which a flow comes to rest.
-    fn heed(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
+    fn apply(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
     /// What else it does to the window.
     fn update(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
     /// A switch reports by itself.
-    fn on_notice(&mut self, _sender: &mut Sender, _cx: &Ctx<'_>, _notice: &Notice) {}
+    fn on_notice(&mut self, _sender: &mut Sender, _cx: &Ctx<'_>, _notice: &SwitchSignal) {}
 }
 
 /// A sender with rules of its own.
@@ -173,12 +175,12 @@ impl<R: Rules> CongestionControl for Flow<R> {
         if ack.nack {
             return self.sender.lose(cx.now.as_ns());
         }
-        self.rules.heed(&mut self.sender, cx, ack);
+        self.rules.apply(&mut self.sender, cx, ack);
         self.rules.update(&mut self.sender, cx, ack);
         self.sender.clamp();
     }
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
         self.rules.on_notice(&mut self.sender, cx, notice);
     }
 
@@ -192,7 +194,7 @@ impl<R: Rules> CongestionControl for Flow<R> {
 
     fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         self.sender.rtt_ns = ack.rtt.as_ns();
-        self.rules.heed(&mut self.sender, cx, ack);
+        self.rules.apply(&mut self.sender, cx, ack);
         self.sender.idle();
     }
 
@@ -250,7 +252,7 @@ impl BoltRules {
 }
 
 impl Rules for BoltRules {
-    fn heed(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
+    fn apply(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
         if !sender.src_seen
             && ack.tag & DEC != 0
             && let Some(port) = ack.congested
@@ -270,8 +272,8 @@ impl Rules for BoltRules {
         }
     }
 
-    fn on_notice(&mut self, sender: &mut Sender, cx: &Ctx<'_>, notice: &Notice) {
-        if let Notice::Congested { port, rtt } = notice {
+    fn on_notice(&mut self, sender: &mut Sender, cx: &Ctx<'_>, notice: &SwitchSignal) {
+        if let SwitchSignal::Congested { port, rtt } = notice {
             sender.src_seen = true;
             Self::congested(sender, cx, port, rtt.as_ns());
         }
@@ -332,7 +334,7 @@ impl SwiftRules {
 }
 
 impl Rules for SwiftRules {
-    fn heed(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
+    fn apply(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
         if cx.path.quirks.swift_double_update && !sender.src_seen && ack.tag & DEC != 0 {
             self.by_delay(sender, cx, cx.path.full_packet.get());
         }

@@ -66,7 +66,7 @@
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::api::{CongestionControl, Needs, PathInfo, TimerSlot};
+use crate::api::{CongestionControl, PathInfo, Requirements, TimerSlot};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::in_proportion;
 use crate::receiver::ReceiverHalf;
@@ -343,7 +343,7 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if self.tcd == Tcd::Off || network.undetermined {
             return Vec::new();
         }
@@ -353,11 +353,11 @@ impl Definition for Params {
         )]
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             ecn: true,
             counts_sent: self.flavour == Flavour::Paper,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 

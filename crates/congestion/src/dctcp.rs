@@ -36,7 +36,7 @@
 
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits};
 use crate::params::{Auto, Parameters, Range};
 use crate::rate::Bounds;
 use crate::registry::{Definition, Marking, Scheme, WindowMode};
@@ -65,10 +65,10 @@ impl Definition for Params {
         source: include_str!("dctcp.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             ecn: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 

@@ -69,7 +69,7 @@ use std::sync::Arc;
 
 use paceline_kernel::{BitRate, Span};
 
-use crate::api::{CongestionControl, PathInfo, Report, SendLimits};
+use crate::api::{CongestionControl, Observation, PathInfo, SendLimits};
 use crate::external::{self, Clock};
 use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
@@ -167,7 +167,7 @@ impl Params {
 }
 
 impl Decider for Decc {
-    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
+    fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let (law, seen) = (self.model.law(), Seen::of(report, path));
         let said = match self.model.decides() {
             None => Said::Nothing,

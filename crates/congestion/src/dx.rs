@@ -40,9 +40,9 @@
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits};
 use crate::params::{Parameters, Range};
-use crate::registry::{Definition, Least, Scheme, WindowMode};
+use crate::registry::{Definition, Scheme, SendFloor, WindowMode};
 
 params! {
     /// Parameters of DX.
@@ -68,15 +68,15 @@ impl Definition for Params {
         source: include_str!("dx.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             timestamp: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Packet)
+    fn least(&self, _line: BitRate) -> Option<SendFloor> {
+        Some(SendFloor::Packet)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

@@ -37,7 +37,7 @@
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits};
 use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
@@ -75,10 +75,10 @@ impl Definition for Params {
         source: include_str!("example.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             ecn: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 

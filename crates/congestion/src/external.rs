@@ -40,8 +40,8 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_kernel::rng::Rng;
 
 use crate::api::{
-    AckInfo, Cnp, CongestionControl, Ctx, Decisions, Needs, Notice, Outgoing, PathInfo, Report, SendLimits,
-    SentInfo, Tally, TimerSlot,
+    AckInfo, Cnp, CongestionControl, Counters, Ctx, Decisions, Observation, Outgoing, PathInfo, Requirements,
+    SendLimits, SentInfo, SwitchSignal, TimerSlot,
 };
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::Bounds;
@@ -131,8 +131,8 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             timestamp: true,
             ecn: self.ecn,
             int: self.feedback == Feedback::Int,
@@ -144,7 +144,7 @@ impl Definition for Params {
                 in_service: 0,
                 outside: true,
             }),
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
@@ -198,8 +198,8 @@ pub struct External {
     /// Since when nothing came back of what was sent; and whether a timer will look at that.
     unheard: Option<Time>,
     watches: bool,
-    tally: Tally,
-    report: Report,
+    tally: Counters,
+    report: Observation,
 }
 
 impl External {
@@ -222,8 +222,8 @@ impl External {
             ticks: false,
             unheard: None,
             watches: false,
-            tally: Tally::default(),
-            report: Report::new(limits, bounds.min),
+            tally: Counters::default(),
+            report: Observation::new(limits, bounds.min),
         }
     }
 
@@ -342,8 +342,8 @@ impl CongestionControl for External {
         self.asking.tag(cx.now)
     }
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
-        if let Notice::Report(report) = notice {
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
+        if let SwitchSignal::Report(report) = notice {
             self.tally.answers.count(report);
             if self.clock == Clock::Feedback {
                 self.ask_with_feedback(cx);
@@ -381,7 +381,7 @@ impl CongestionControl for External {
         };
     }
 
-    fn report(&self) -> Option<&Report> {
+    fn report(&self) -> Option<&Observation> {
         Some(&self.report)
     }
 

@@ -8,7 +8,7 @@
 use paceline_kernel::Bytes;
 
 use crate::mark::Mark;
-use crate::switch::{Egress, EgressPort, Load, Marking, PacketView, Queue, SwitchHalf};
+use crate::switch::{Egress, EgressPort, Marking, PacketView, PayloadKind, Queue, SwitchHalf};
 
 /// What an operator sets at switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl SwitchHalf for Fecn {
         let victim = std::mem::take(&mut lane.held) && !self.settings.victim_mask;
         let congested = self.above.is_some_and(|above| packet.queue > above);
         let large = u64::from(packet.wire) >= self.settings.packet_size.get();
-        if packet.load != Load::Data || victim || !congested || !large {
+        if packet.load != PayloadKind::Data || victim || !congested || !large {
             return Marking::Put(Mark::None);
         }
         if lane.spared > 0 {

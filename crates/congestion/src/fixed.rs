@@ -21,7 +21,7 @@
 
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits};
 use crate::params::{Parameters, Range};
 use crate::registry::{Definition, Scheme, WindowMode};
 
@@ -45,11 +45,11 @@ impl Definition for Params {
         source: include_str!("fixed.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs::default()
+    fn needs(&self) -> Requirements {
+        Requirements::default()
     }
 
-    fn reacts(&self) -> bool {
+    fn is_adaptive(&self) -> bool {
         false
     }
 

@@ -61,7 +61,7 @@
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, HopSample, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, HopSample, PathInfo, Requirements, SendLimits};
 use crate::params::{Auto, Parameters, Range};
 use crate::rate::{Bounds, divide, in_proportion};
 use crate::registry::{Definition, Scheme, WindowMode};
@@ -101,11 +101,11 @@ impl Definition for Params {
         source: include_str!("hpcc.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             int: true,
             repaces: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
@@ -370,7 +370,7 @@ impl CongestionControl for Hpcc {
                 self.update_path(cx.path, ack.hops, full)
             };
             if let Some(next) = next {
-                cx.repace();
+                cx.recompute_pacing();
                 self.rate = next.rate;
                 if moves {
                     self.reference = next;

@@ -34,7 +34,7 @@
 
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits};
 use crate::hpcc::{Law, Reference, auto_rate_ai};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::pint::Code;
@@ -89,11 +89,11 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             pint: true,
             repaces: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
@@ -166,7 +166,7 @@ impl CongestionControl for HpccPint {
             return;
         }
         let next = self.law.next(self.reference, self.code.decode(ack.pint_power));
-        cx.repace();
+        cx.recompute_pacing();
         self.rate = next.rate;
         if ack.highest > self.last_update_seq {
             self.reference = next;

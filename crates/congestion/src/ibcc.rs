@@ -51,7 +51,9 @@
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits, Shared, TimerSlot};
+use crate::api::{
+    AckInfo, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits, Shared, TimerSlot,
+};
 use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range};
 use crate::registry::{Alias, Definition, Incompatible, NetworkFacts, Scheme, Setting, WindowMode};
@@ -122,31 +124,31 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             ecn: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
-        let mut unfit = Vec::new();
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+        let mut incompatible = Vec::new();
         if self.fecn && network.undetermined {
-            unfit.push(Incompatible::Doubtful(
+            incompatible.push(Incompatible::Doubtful(
                 "IBCC's own marks win over what ports find undetermined: set `fecn = false`, as `ibcc-tcd` has it",
             ));
         }
         if !network.credits {
-            unfit.push(Incompatible::Doubtful(CREDITS));
+            incompatible.push(Incompatible::Doubtful(CREDITS));
         }
         if !self.fecn && !network.marks {
-            unfit.push(Incompatible::Refused {
+            incompatible.push(Incompatible::Refused {
                 setting: Setting::Marks,
                 why: "IBCC reacts to marks, and no switch marks packets",
                 instead: "leave out `network.ecn.curves`, or `fecn`",
             });
         }
-        unfit
+        incompatible
     }
 
     fn ternary_detection(&self) -> bool {
@@ -274,9 +276,9 @@ impl CongestionControl for Ibcc {
             return;
         }
         self.settle(cx.now);
-        let rests = self.index == self.params.ccti_min;
+        let is_inactive = self.index == self.params.ccti_min;
         self.index = (self.index + self.params.ccti_increase).min(self.params.ccti_limit); // (2)
-        if rests {
+        if is_inactive {
             self.since = cx.now;
             self.arm(cx);
         }

@@ -33,9 +33,9 @@ mod copies;
 pub mod fecn;
 pub mod learned;
 mod mark;
+mod observation;
 pub mod pint;
 mod rate;
-mod report;
 pub mod switch_ack;
 pub mod tcd_ns3;
 mod timers;
@@ -66,10 +66,10 @@ pub mod timely;
 pub mod example;
 
 pub use api::{
-    AckInfo, Asked, Cnp, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat,
-    Needs, Notice, Outgoing, PathInfo, Report, SendLimits, SenderQuirks, SentInfo, Shared, Tally, TimerBank,
-    TimerEvent, TimerSlot,
+    AckInfo, Cnp, CongestedPort, CongestionControl, Counters, Ctx, Decisions, Expiry, HopSample, IntFormat,
+    Observation, Outgoing, PathInfo, Requests, Requirements, SendLimits, SenderQuirks, SentInfo, Shared,
+    SwitchSignal, TimerBank, TimerEvent, TimerSlot,
 };
 pub use mark::Mark;
-pub use report::Answers;
+pub use observation::Answers;
 pub use switch::Red;

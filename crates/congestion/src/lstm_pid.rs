@@ -72,11 +72,11 @@
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, PathInfo, Requirements, SendLimits};
 use crate::learned::{ModelHash, ModelRef, shipped};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::{Bounds, in_proportion};
-use crate::registry::{Alias, Definition, DelayLimit, Scheme, Tuned, WindowMode};
+use crate::registry::{Alias, Definition, DelayLimit, RateScaled, Scheme, WindowMode};
 
 pub mod collect;
 mod model;
@@ -233,8 +233,8 @@ impl Definition for Params {
         }
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             timestamp: true,
             decisions: (self.decision_latency > Span::ZERO).then_some(Decisions {
                 latency: self.decision_latency,
@@ -243,7 +243,7 @@ impl Definition for Params {
             }),
             foresight: self.predictor == Predictor::Oracle,
             repaces: self.repace,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
@@ -260,7 +260,7 @@ impl Definition for Params {
         Some(self.min_rate)
     }
 
-    fn tuned(&self, line: BitRate) -> Vec<Tuned> {
+    fn tuned(&self, line: BitRate) -> Vec<RateScaled> {
         let at_hand = [
             ("initial-rate", self.initial_rate.to_string()),
             ("min-rate", self.min_rate.to_string()),
@@ -268,7 +268,7 @@ impl Definition for Params {
         let thesis = BitRate::from_gbps(100);
         let published =
             |line| [10, 1].map(|gbps| in_proportion(BitRate::from_gbps(gbps), thesis, line).to_string());
-        Tuned::among(line, &[thesis], at_hand, published)
+        RateScaled::among(line, &[thesis], at_hand, published)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

@@ -19,7 +19,7 @@
 //! # References
 //! IEEE 802.1Qbb, Priority-based Flow Control: the link-level mechanism that remains.
 
-use crate::api::{CongestionControl, Needs, PathInfo};
+use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::fixed::Fixed;
 use crate::params::Parameters;
 use crate::registry::{Definition, Scheme, WindowMode};
@@ -41,11 +41,11 @@ impl Definition for Params {
         source: include_str!("none.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs::default()
+    fn needs(&self) -> Requirements {
+        Requirements::default()
     }
 
-    fn reacts(&self) -> bool {
+    fn is_adaptive(&self) -> bool {
         false
     }
 

@@ -49,7 +49,7 @@
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits};
 use crate::detect::NonPausedEcn;
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
@@ -103,14 +103,14 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             ecn: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if !network.marks {
             return vec![Incompatible::Refused {
                 setting: Setting::Marks,
@@ -319,7 +319,7 @@ mod tests {
     /// Nine packets, of which `marked` are marked: the first is not counted among the bytes of its period.
     #[test]
     fn equation_2_by_hand() {
-        let told = |marked| {
+        let got = |marked| {
             let mut judge = Judge::new(&Params {
                 marked_share: 0.5,
                 ..Params::default()
@@ -333,17 +333,17 @@ mod tests {
                 let timer = (packet == 0).then_some(Span::from_us(50));
                 assert_eq!(judge.on_data(Time::ZERO, &data).timer, timer);
             }
-            let told = judge.on_timer(Time::from_ns(50_000));
-            assert_eq!(told.timer, Some(Span::from_us(50)));
+            let got = judge.on_timer(Time::from_ns(50_000));
+            assert_eq!(got.timer, Some(Span::from_us(50)));
             // Nothing comes in the next period: nobody is told, and no timer runs.
             assert_eq!(judge.on_timer(Time::from_ns(100_000)), Reaction::NONE);
-            told.cnp.unwrap()
+            got.cnp.unwrap()
         };
         // 8000 B in 50 us.
         let rate = Some(BitRate::from_bps(1_280_000_000));
         let (no, yes) = (Mark::None, Mark::Congested);
-        assert_eq!(told(4), Cnp { mark: no, rate });
-        assert_eq!(told(5), Cnp { mark: yes, rate });
+        assert_eq!(got(4), Cnp { mark: no, rate });
+        assert_eq!(got(5), Cnp { mark: yes, rate });
     }
 
     #[test]

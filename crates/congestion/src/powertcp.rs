@@ -50,10 +50,10 @@
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, HopSample, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, HopSample, PathInfo, Requirements, SendLimits};
 use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
-use crate::registry::{Alias, Definition, Least, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, Scheme, SendFloor, WindowMode};
 
 /// A current below this part of the link's rate counts as this.
 const LEAST_CURRENT: f64 = 0.5;
@@ -101,17 +101,17 @@ impl Definition for Params {
         source: include_str!("powertcp.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             int: self.variant == Variant::Int,
             timestamp: self.variant == Variant::Theta,
             repaces: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
-    fn least(&self, _line: BitRate) -> Option<Least> {
-        Some(Least::Packet)
+    fn least(&self, _line: BitRate) -> Option<SendFloor> {
+        Some(SendFloor::Packet)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {

@@ -54,13 +54,15 @@
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, Notice, PathInfo, SendLimits, SentInfo, TimerSlot};
+use crate::api::{
+    AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits, SentInfo, SwitchSignal, TimerSlot,
+};
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::{Bounds, average, in_proportion};
-use crate::registry::{Alias, Definition, Scheme, Tuned, WindowMode};
+use crate::registry::{Alias, Definition, RateScaled, Scheme, WindowMode};
 use crate::switch::{
-    Egress, EgressPort, Hooks, Load, PacketView, PerPort, SwitchHalf, SwitchHalves, SwitchSupport, Tell,
-    Verdict,
+    Egress, EgressPort, Hooks, Notify, PacketView, PayloadKind, PerPort, SwitchHalf, SwitchHalves,
+    SwitchSupport, Verdict,
 };
 
 #[cfg(test)]
@@ -158,10 +160,10 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             counts_sent: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
@@ -188,7 +190,7 @@ impl Definition for Params {
         Some(self.min_rate)
     }
 
-    fn tuned(&self, line: BitRate) -> Vec<Tuned> {
+    fn tuned(&self, line: BitRate) -> Vec<RateScaled> {
         let at_hand = [
             ("q-eq", self.q_eq.to_string()),
             ("timer", self.timer.to_string()),
@@ -197,7 +199,7 @@ impl Definition for Params {
             ("min-rate", self.min_rate.to_string()),
         ];
         let known = [STANDARD_LINE, BitRate::from_gbps(100)];
-        Tuned::among(line, &known, at_hand, in_proportion_to)
+        RateScaled::among(line, &known, at_hand, in_proportion_to)
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
@@ -292,8 +294,8 @@ impl CongestionControl for Qcn {
 
     fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
-        if let Notice::Feedback { fb: fb @ 1.. } = *notice {
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
+        if let SwitchSignal::Feedback { fb: fb @ 1.. } = *notice {
             self.cut(cx, fb.min(63));
         }
     }
@@ -412,7 +414,7 @@ impl SwitchHalf for CongestionPoint {
     #[inline]
     fn on_arrival(&mut self, at: &mut Egress<'_>, frame: &PacketView) -> Verdict {
         let mut verdict = Verdict::pass(frame);
-        if frame.load == Load::Control {
+        if frame.load == PayloadKind::Control {
             return verdict;
         }
         let queue = &mut self.queues[usize::from(frame.class)];
@@ -423,7 +425,7 @@ impl SwitchHalf for CongestionPoint {
             queue.old = length;
             queue.left = self.rules.interval(fb, at.rng).max(1);
             if fb > 0 {
-                verdict.tell = Tell::Feedback(fb);
+                verdict.notify = Notify::Feedback(fb);
             }
         }
         verdict

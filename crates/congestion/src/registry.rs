@@ -6,7 +6,7 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::api::{CongestionControl, Needs, PathInfo};
+use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
 use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
@@ -14,13 +14,13 @@ use crate::receiver::ReceiverHalf;
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 mod definition;
+mod factory;
 mod facts;
-mod maker;
 mod written;
 
 pub use definition::Definition;
-pub use facts::{Incompatible, Least, Marking, NetworkFacts, Setting, Tuned};
-pub use maker::{ActiveScheme, Maker};
+pub use factory::{ActiveScheme, SchemeFactory};
+pub use facts::{Incompatible, Marking, NetworkFacts, RateScaled, SendFloor, Setting};
 
 /// How the bytes in flight of a flow are bounded, whatever its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -323,7 +323,7 @@ impl SchemeConfig {
     }
 
     /// What the scheme, with these parameters, needs.
-    pub fn needs(&self) -> Needs {
+    pub fn needs(&self) -> Requirements {
         with_params!(&self.params, params => params.needs())
     }
 
@@ -370,8 +370,8 @@ impl SchemeConfig {
     }
 
     /// What of such a network the scheme does not work with.
-    pub fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
-        with_params!(&self.params, params => params.unfit(network))
+    pub fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+        with_params!(&self.params, params => params.incompatible(network))
     }
 
     /// Whether the simulator of Bolt's authors has the scheme.
@@ -380,12 +380,12 @@ impl SchemeConfig {
     }
 
     /// Whether its senders react to what happens to their packets.
-    pub fn reacts(&self) -> bool {
-        with_params!(&self.params, params => params.reacts())
+    pub fn is_adaptive(&self) -> bool {
+        with_params!(&self.params, params => params.is_adaptive())
     }
 
     /// What a flow on such a line always sends; `None` if there is no such bound.
-    pub fn least(&self, line: BitRate) -> Option<Least> {
+    pub fn least(&self, line: BitRate) -> Option<SendFloor> {
         with_params!(&self.params, params => params.least(line))
     }
 
@@ -405,7 +405,7 @@ impl SchemeConfig {
     }
 
     /// Parameters that have a value published for lines of another rate than this.
-    pub fn tuned(&self, line: BitRate) -> Vec<Tuned> {
+    pub fn tuned(&self, line: BitRate) -> Vec<RateScaled> {
         with_params!(&self.params, params => params.tuned(line))
     }
 

@@ -41,7 +41,7 @@
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits};
 use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
@@ -84,27 +84,27 @@ impl Definition for Params {
         source: include_str!("rrcc.rs"),
     };
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             ecn: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
-        let mut unfit = Vec::new();
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+        let mut incompatible = Vec::new();
         if network.undetermined {
-            unfit.push(Incompatible::Doubtful(
+            incompatible.push(Incompatible::Doubtful(
                 "RRCC's own marks win over what ports find undetermined",
             ));
         }
         if !network.credits {
-            unfit.push(Incompatible::Doubtful(
+            incompatible.push(Incompatible::Doubtful(
                 "RRCC is designed for credit-based networks (`network.flow-control = \"credits\"`), because its \
                  switches' threshold is a share of their input buffers",
             ));
         }
-        unfit
+        incompatible
     }
 
     fn switch_part(&self) -> Option<SwitchSupport> {
@@ -279,18 +279,18 @@ mod tests {
     /// that ended the one before.
     #[test]
     fn equation_1_by_hand() {
-        let told = |marked: u64| {
+        let got = |marked: u64| {
             let mut watcher = Watcher::new(&Params::default());
-            let mut told = Vec::new();
+            let mut got = Vec::new();
             for packet in 0..33 {
                 let data = Arrived {
                     mark: Mark::congested_if(packet < marked),
                     wire: Bytes::new(1000),
                     tag: 0,
                 };
-                told.extend(watcher.on_data(Time::from_ns(700 + packet * 512), &data).cnp);
+                got.extend(watcher.on_data(Time::from_ns(700 + packet * 512), &data).cnp);
             }
-            told
+            got
         };
         // 17 packets in 8.192 us, then 16.
         let rate = |packets: u64| Some(BitRate::from_bps(packets * 8_000_000_000_000_000 / 8_192_000));
@@ -298,15 +298,15 @@ mod tests {
             mark: Mark::Congested,
             rate: rate(17),
         };
-        assert_eq!(told(17), [all, NOT]);
+        assert_eq!(got(17), [all, NOT]);
         // 16 of 17 are more than 90 %, 15 are less.
-        assert_eq!(told(16)[0], all);
-        assert_eq!(told(15)[0], NOT);
+        assert_eq!(got(16)[0], all);
+        assert_eq!(got(15)[0], NOT);
         let rest = Cnp {
             mark: Mark::Congested,
             rate: rate(16),
         };
-        assert_eq!(told(33), [all, rest]);
+        assert_eq!(got(33), [all, rest]);
     }
 
     #[test]

@@ -59,7 +59,7 @@
 
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits};
 use crate::params::{ParamError, Parameters, Range};
 use crate::registry::{Definition, DelayLimit, Scheme, WindowMode};
 
@@ -142,12 +142,12 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             timestamp: true,
             header: if self.endpoint { ECHO } else { 0 },
             repaces: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 

@@ -11,7 +11,7 @@ use paceline_kernel::{BitRate, Span, Time};
 
 use crate::detect::PortState;
 use crate::mark::Mark;
-use crate::switch_ack::Course;
+use crate::switch_ack::QueueTrend;
 
 mod ports;
 mod red;
@@ -28,7 +28,7 @@ pub struct SwitchSupport {
     pub params: &'static [&'static str],
     /// What it is called for.
     pub hooks: Hooks,
-    /// Whether it answers data packets with [`Tell::Congested`]: packets of a size that is then common.
+    /// Whether it answers data packets with [`Notify::Congested`]: packets of a size that is then common.
     pub turns_back: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Egress<'a> {
 
 /// What kind of packet passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum PayloadKind {
     /// Data.
     Data,
     /// The headers of a data packet that lost its payload.
@@ -90,7 +90,7 @@ pub enum Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketView {
     /// What it carries.
-    pub load: Load,
+    pub load: PayloadKind,
     /// Its class, which names its queue.
     pub class: u8,
     /// Its bytes on the wire.
@@ -122,7 +122,7 @@ pub struct Verdict {
     /// The mark with which it goes on.
     pub mark: Mark,
     /// Who is told.
-    pub tell: Tell,
+    pub notify: Notify,
 }
 
 impl Verdict {
@@ -132,26 +132,26 @@ impl Verdict {
         Self {
             tag: packet.tag,
             mark: packet.mark,
-            tell: Tell::Nobody,
+            notify: Notify::Nobody,
         }
     }
 }
 
 /// Who is told of a port's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tell {
+pub enum Notify {
     /// Nobody.
     Nobody,
     /// The packet, whose acknowledgement brings the queue to the sender ([`crate::AckInfo::congested`]); of several
     /// ports, that whose queue takes longest.
     Packet,
     /// The sender: the packet's headers turn back where they are, with the queue
-    /// ([`crate::Notice::Congested`]).
+    /// ([`crate::SwitchSignal::Congested`]).
     Congested,
-    /// The sender, in a small packet of its own ([`crate::Notice::Feedback`]).
+    /// The sender, in a small packet of its own ([`crate::SwitchSignal::Feedback`]).
     Feedback(u8),
-    /// The sender, in a small packet: the port's queue, and this ([`crate::Notice::Report`]).
-    Report(Course),
+    /// The sender, in a small packet: the port's queue, and this ([`crate::SwitchSignal::Report`]).
+    Report(QueueTrend),
 }
 
 /// By what law a departing packet is marked.
@@ -187,7 +187,7 @@ pub trait SwitchHalf: Clone + Debug + Send + 'static {
     }
     /// Whether all packets that depart are the curve's to mark until a pause ends: till then it is not told of them.
     #[inline]
-    fn rests(&self, _now: Time) -> bool {
+    fn is_inactive(&self, _now: Time) -> bool {
         false
     }
     /// A pause of a class with so many bytes in its queue begins.

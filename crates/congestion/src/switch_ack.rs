@@ -8,7 +8,9 @@
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::params::Auto;
-use crate::switch::{Egress, EgressPort, Hooks, Load, Marking, PacketView, Queue, SwitchHalf, Tell, Verdict};
+use crate::switch::{
+    Egress, EgressPort, Hooks, Marking, Notify, PacketView, PayloadKind, Queue, SwitchHalf, Verdict,
+};
 
 /// The bit of a tag by which a data packet asks.
 pub const ASKS: u8 = 1 << 6;
@@ -25,7 +27,7 @@ const WHOLE: u64 = 10_000;
 
 /// What a port knows of its last window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Course {
+pub struct QueueTrend {
     /// The share of the line that was used in the last whole window, in ten thousandths.
     pub utilisation: u16,
     /// By how much its queue has grown since that window began, in bytes per microsecond.
@@ -40,7 +42,7 @@ pub struct PortReport {
     /// Its rate.
     pub rate: BitRate,
     /// What went on before.
-    pub course: Course,
+    pub trend: QueueTrend,
     /// From the start of that packet's transmission until the answer arrived.
     pub after: Span,
 }
@@ -53,12 +55,12 @@ impl PortReport {
 
     /// The share of the line that was used.
     pub fn utilisation(&self) -> f64 {
-        f64::from(self.course.utilisation) / WHOLE as f64
+        f64::from(self.trend.utilisation) / WHOLE as f64
     }
 
     /// The queue's growth over the line's rate: 1 where twice as much comes as can leave.
     pub fn growth(&self) -> f64 {
-        f64::from(self.course.growth) * 8e6 / self.rate.as_bps().max(1) as f64
+        f64::from(self.trend.growth) * 8e6 / self.rate.as_bps().max(1) as f64
     }
 }
 
@@ -148,12 +150,12 @@ impl AnsweringPort {
     }
 
     /// What has gone on, now that `queue` bytes are queued.
-    fn course(&self, now: Time, queue: u32) -> Course {
+    fn trend(&self, now: Time, queue: u32) -> QueueTrend {
         let since = self.begun.saturating_sub(self.window);
         let elapsed = i128::from(now.as_ps() - since).max(1);
         let grown = i128::from(queue) - i128::from(self.queued_before);
         let growth = (grown * 1_000_000 / elapsed).clamp(i32::MIN.into(), i32::MAX.into());
-        Course {
+        QueueTrend {
             utilisation: u16::try_from(self.sent_before * WHOLE / self.carries).unwrap_or(u16::MAX),
             growth: growth as i32,
         }
@@ -165,8 +167,8 @@ impl SwitchHalf for AnsweringPort {
     fn on_arrival(&mut self, at: &mut Egress<'_>, packet: &PacketView) -> Verdict {
         self.go_to(at.now, at.queued);
         let mut verdict = Verdict::pass(packet);
-        if packet.load == Load::Data && packet.tag & ASKS != 0 && at.queued >= self.threshold {
-            verdict.tell = Tell::Report(self.course(at.now, at.queued));
+        if packet.load == PayloadKind::Data && packet.tag & ASKS != 0 && at.queued >= self.threshold {
+            verdict.notify = Notify::Report(self.trend(at.now, at.queued));
         }
         verdict
     }
@@ -216,7 +218,7 @@ mod tests {
 
     fn packet(tag: u8) -> PacketView {
         PacketView {
-            load: Load::Data,
+            load: PayloadKind::Data,
             class: 1,
             wire: 1000,
             takes: Span::from_ns(80),
@@ -236,9 +238,9 @@ mod tests {
         })
     }
 
-    fn asks(port: &mut AnsweringPort, now_ns: u64, queued: u32) -> Tell {
+    fn asks(port: &mut AnsweringPort, now_ns: u64, queued: u32) -> Notify {
         at(now_ns, queued, |egress| {
-            port.on_arrival(egress, &packet(ASKS)).tell
+            port.on_arrival(egress, &packet(ASKS)).notify
         })
     }
 
@@ -247,8 +249,8 @@ mod tests {
         assert_eq!(marking, Marking::Curve);
     }
 
-    fn told(utilisation: u16, growth: i32) -> Tell {
-        Tell::Report(Course { utilisation, growth })
+    fn got(utilisation: u16, growth: i32) -> Notify {
+        Notify::Report(QueueTrend { utilisation, growth })
     }
 
     /// By hand: ten packets of 1000 bytes leave in the window from 0 to 2 us, which carries 25 000 bytes: 40 %. In the
@@ -260,9 +262,9 @@ mod tests {
             leaves(&mut port, 100 * packet, 3000);
         }
         // Nothing is known yet but the queue: 3000 bytes in 1.5 us.
-        assert_eq!(asks(&mut port, 1500, 3000), told(0, 2000));
+        assert_eq!(asks(&mut port, 1500, 3000), got(0, 2000));
         // 3000 bytes since 0, in 2.5 us.
-        assert_eq!(asks(&mut port, 2500, 3000), told(4000, 1200));
+        assert_eq!(asks(&mut port, 2500, 3000), got(4000, 1200));
         for packet in 0..12 {
             leaves(&mut port, 2600 + 100 * packet, 4000);
         }
@@ -273,28 +275,28 @@ mod tests {
             };
             port.on_departure(egress, &half);
         });
-        assert_eq!(asks(&mut port, 4500, 8000), told(5000, 2000));
+        assert_eq!(asks(&mut port, 4500, 8000), got(5000, 2000));
         // After windows in which nothing happened the line was idle, and the queue stood.
-        assert_eq!(asks(&mut port, 10_500, 8000), told(0, 0));
+        assert_eq!(asks(&mut port, 10_500, 8000), got(0, 0));
         // It falls: 8000 at 10 us, 500 at 13 us. (The window before is that from 10 us.)
-        assert_eq!(asks(&mut port, 13_000, 500), told(0, -2500));
+        assert_eq!(asks(&mut port, 13_000, 500), got(0, -2500));
     }
 
     #[test]
     fn only_those_who_ask_are_answered_and_from_the_threshold_on() {
         let mut full = port(Auto::Auto);
-        assert_eq!(asks(&mut full, 100, 999), Tell::Nobody);
-        assert_eq!(asks(&mut full, 100, 1000), told(0, 10_000));
+        assert_eq!(asks(&mut full, 100, 999), Notify::Nobody);
+        assert_eq!(asks(&mut full, 100, 1000), got(0, 10_000));
         let silent = at(200, 5000, |egress| full.on_arrival(egress, &packet(!ASKS)));
         assert_eq!(silent, Verdict::pass(&packet(!ASKS)));
         let mut every = port(Auto::Is(Bytes::ZERO));
-        assert_eq!(asks(&mut every, 100, 0), told(0, 0));
+        assert_eq!(asks(&mut every, 100, 0), got(0, 0));
         let control = PacketView {
-            load: Load::Control,
+            load: PayloadKind::Control,
             ..packet(ASKS)
         };
         let verdict = at(200, 5000, |egress| every.on_arrival(egress, &control));
-        assert_eq!(verdict.tell, Tell::Nobody);
+        assert_eq!(verdict.notify, Notify::Nobody);
     }
 
     #[test]
@@ -311,7 +313,7 @@ mod tests {
         let report = PortReport {
             queue: Bytes::new(125_000),
             rate: G100,
-            course: Course {
+            trend: QueueTrend {
                 utilisation: 7500,
                 growth: 12_500,
             },

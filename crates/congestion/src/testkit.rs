@@ -27,11 +27,11 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, Cnp, CongestionControl, Ctx, Expiry, IntFormat, Mark, Notice, Outgoing, PathInfo, SendLimits,
-    SenderQuirks, SentInfo, Shared, TimerBank, TimerEvent, TimerSlot,
+    AckInfo, Cnp, CongestionControl, Ctx, Expiry, IntFormat, Mark, Outgoing, PathInfo, SendLimits,
+    SenderQuirks, SentInfo, Shared, SwitchSignal, TimerBank, TimerEvent, TimerSlot,
 };
 
-use crate::switch::{Egress, EgressPort, Load, PacketView, Red};
+use crate::switch::{Egress, EgressPort, PacketView, PayloadKind, Red};
 
 /// Timers that may expire at one instant before [`Pair`] calls it a loop.
 const STORM: u32 = 1000;
@@ -86,7 +86,7 @@ pub fn egress_port() -> EgressPort {
 /// A full data packet of class 2 at such a port, without tag or mark, and so many bytes in its queue beside it.
 pub fn passing(queue: u32) -> PacketView {
     PacketView {
-        load: Load::Data,
+        load: PayloadKind::Data,
         class: 2,
         wire: 1048,
         takes: Span::from_ps(83_840),
@@ -195,7 +195,7 @@ impl<C: CongestionControl> Pair<C> {
         self.call(|cc, cx| cc.on_ack(cx, ack));
     }
 
-    /// The NIC tells what the oracle knows: [`crate::Needs::foresight`].
+    /// The NIC tells what the oracle knows: [`crate::Requirements::foresight`].
     pub fn foresight(&mut self, rtt: Span) {
         self.cc.on_foresight(rtt);
     }
@@ -231,7 +231,7 @@ impl<C: CongestionControl> Pair<C> {
     }
 
     /// A notice of a switch arrives now.
-    pub fn notice(&mut self, notice: &Notice) {
+    pub fn notice(&mut self, notice: &SwitchSignal) {
         self.call(|cc, cx| cc.on_notice(cx, notice));
     }
 
@@ -307,7 +307,7 @@ impl CongestionControl for Box<dyn CongestionControl> {
     fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
         (**self).on_cnp(cx, cnp);
     }
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &Notice) {
+    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
         (**self).on_notice(cx, notice);
     }
     fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {

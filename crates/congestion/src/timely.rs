@@ -54,7 +54,7 @@
 
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
-use crate::api::{AckInfo, CongestionControl, Ctx, Mark, Needs, PathInfo, SendLimits};
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits};
 use crate::params::{Auto, ParamError, Parameters, Range};
 use crate::rate::{Bounds, in_proportion};
 use crate::registry::{Alias, Definition, DelayLimit, Incompatible, NetworkFacts, Scheme, WindowMode};
@@ -190,14 +190,14 @@ impl Definition for Params {
         Ok(())
     }
 
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Requirements {
+        Requirements {
             timestamp: true,
-            ..Needs::default()
+            ..Requirements::default()
         }
     }
 
-    fn unfit(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if !self.tcd || network.undetermined {
             return Vec::new();
         }

@@ -42,15 +42,15 @@ pub struct TimerBank {
     requests: [u8; Self::SLOTS],
     request_count: u8,
     event_per_setting: bool,
-    asked: Asked,
+    asked: Requests,
     repaced: bool,
 }
 
 /// What a scheme has asked for beside timers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked(u8);
+pub struct Requests(u8);
 
-impl Asked {
+impl Requests {
     const DECISION: Self = Self(1);
     const SHARE: Self = Self(1 << 1);
 
@@ -80,7 +80,7 @@ impl Default for TimerBank {
             requests: [0; Self::SLOTS],
             request_count: 0,
             event_per_setting: false,
-            asked: Asked::default(),
+            asked: Requests::default(),
             repaced: false,
         }
     }
@@ -178,15 +178,15 @@ impl TimerBank {
 
     /// Asks for a decision: see [`crate::Ctx::decide`].
     pub fn ask_decision(&mut self) {
-        self.asked.0 |= Asked::DECISION.0;
+        self.asked.0 |= Requests::DECISION.0;
     }
 
     /// Asks that others learn what is shared: see [`crate::Ctx::share`].
     pub fn ask_share(&mut self) {
-        self.asked.0 |= Asked::SHARE.0;
+        self.asked.0 |= Requests::SHARE.0;
     }
 
-    /// See [`crate::Ctx::repace`].
+    /// See [`crate::Ctx::recompute_pacing`].
     pub fn ask_repace(&mut self) {
         self.repaced = true;
     }
@@ -197,8 +197,8 @@ impl TimerBank {
     }
 
     /// What was asked for beside timers since the last call.
-    pub const fn take_asked(&mut self) -> Asked {
-        std::mem::replace(&mut self.asked, Asked(0))
+    pub const fn take_asked(&mut self) -> Requests {
+        std::mem::replace(&mut self.asked, Requests(0))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What agents do.
 
-use paceline_congestion::{PathInfo, Report, SendLimits, adpg};
+use paceline_congestion::{Observation, PathInfo, SendLimits, adpg};
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::error::Error;
@@ -60,7 +60,7 @@ impl Action {
     pub(crate) fn apply(
         self,
         (action, step): (f32, f64),
-        report: &Report,
+        report: &Observation,
         path: &PathInfo,
         window: &mut f64,
     ) -> SendLimits {

@@ -1,6 +1,6 @@
 //! What is known of an agent when it asks, in the units of the field.
 
-use paceline_congestion::{PathInfo, Report};
+use paceline_congestion::{Observation, PathInfo};
 
 /// Calls a macro with the fields that are measured of each flow.
 macro_rules! of_a_flow {
@@ -79,7 +79,7 @@ pub struct Measured {
 
 impl Measured {
     /// Of what a sender tells.
-    pub fn new(report: &Report, path: &PathInfo, action: f32) -> Self {
+    pub fn new(report: &Observation, path: &PathInfo, action: f32) -> Self {
         let tally = &report.tally;
         let span_us = report.span().as_us_f64();
         let share = |count: u32| f64::from(count) / f64::from(tally.acks.max(1));

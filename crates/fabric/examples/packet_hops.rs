@@ -13,8 +13,8 @@ use workloads::{WORKLOADS, simulate};
 
 /// Nanoseconds that this thread has had of a processor; 0 where that is not told.
 fn processor_ns() -> u64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let first = told.split_whitespace().next();
+    let stats = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let first = stats.split_whitespace().next();
     first.and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 

@@ -30,8 +30,8 @@ mod world;
 
 pub use host::Question;
 pub use outcome::Outcome;
-pub use outcome::{account, closeup};
-pub use run::build::{Makers, RoundTrip, check_credits, round_trips};
+pub use outcome::{account, flow_probe};
+pub use run::build::{Factories, RoundTrip, check_credits, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
 pub use run::windows::WindowCounts;

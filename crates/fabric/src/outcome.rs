@@ -8,19 +8,19 @@ use crate::spec::{FlowSpec, NodeId};
 
 pub mod account;
 mod binned;
-pub mod closeup;
 pub mod credits;
+mod deadlock;
+pub mod flow_probe;
 mod flows;
 mod ports;
 mod room;
-mod standstill;
 mod tcd_ns3;
 
 pub use binned::{Bin, Binned};
+pub use deadlock::{Deadlock, EndlessPause};
 pub use flows::FlowSeries;
 pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
 pub(crate) use room::Room;
-pub use standstill::{EndlessPause, Standstill};
 pub use tcd_ns3::{
     Change, FlowMarks, Marks, PortChange, PortEnds, PortMarks, RateChange, TcdNs3Record, alone,
 };
@@ -480,10 +480,10 @@ pub struct Outcome {
     pub bdp: Bytes,
     /// Where the time of flows went, with [`crate::spec::RecordSpec::accounts`], in the order of flows.
     pub accounts: Vec<account::FlowAccount>,
-    /// With [`crate::spec::RecordSpec::closeups`], in the order of flows.
-    pub closeups: Vec<closeup::CloseUp>,
+    /// With [`crate::spec::RecordSpec::flow_probes`], in the order of flows.
+    pub flow_probes: Vec<flow_probe::FlowProbe>,
     /// Pauses that will never end, if there are any.
-    pub standstill: Option<Standstill>,
+    pub deadlock: Option<Deadlock>,
     /// What decisions that take time came to; `None` if no sender asked for any.
     pub decisions: Option<DecisionStats>,
     /// Of a network under credits ([`crate::RunSpec::credits`]), what it has beside the rest.

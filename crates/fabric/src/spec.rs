@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU32;
 
-use paceline_congestion::Needs;
+use paceline_congestion::Requirements;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,7 @@ pub struct PacketFormat {
 
 impl PacketFormat {
     /// What a scheme's needs add to the headers of its data packets and their ACKs.
-    fn added_header(&self, needs: &Needs) -> u64 {
+    fn added_header(&self, needs: &Requirements) -> u64 {
         if !self.scheme_headers {
             return 0;
         }
@@ -138,7 +138,7 @@ impl PacketFormat {
             + u64::from(needs.header)
     }
     /// All headers of the data packets of a scheme with these needs, in bytes.
-    pub fn data_headers(&self, needs: &Needs) -> u16 {
+    pub fn data_headers(&self, needs: &Requirements) -> u16 {
         (self.data_header.get() + self.added_header(needs)) as u16
     }
     /// A full data packet with all headers that are ever counted.
@@ -154,7 +154,7 @@ impl PacketFormat {
     }
     /// The longest data packet of schemes with these needs, all headers counted: a full one that is the first of its
     /// message, where that has `first` bytes more.
-    pub fn longest(&self, needs: impl Iterator<Item = Needs>, first: Bytes) -> Bytes {
+    pub fn longest(&self, needs: impl Iterator<Item = Requirements>, first: Bytes) -> Bytes {
         let headers = needs.map(|needs| self.data_headers(&needs)).max();
         self.mtu + Bytes::new(u64::from(headers.unwrap_or(0))) + first
     }
@@ -163,7 +163,7 @@ impl PacketFormat {
         headers.max(self.ack_min.get() as u16)
     }
     /// A scheme's ACKs on the wire.
-    pub(crate) fn ack_wire(&self, needs: &Needs) -> u16 {
+    pub(crate) fn ack_wire(&self, needs: &Requirements) -> u16 {
         (self.ack_header.get() + self.added_header(needs)).max(self.ack_min.get()) as u16
     }
 }
@@ -303,8 +303,8 @@ pub struct RecordSpec {
     pub latency: bool,
     /// Whose time to account for: see [`crate::outcome::account`].
     pub accounts: Accounted,
-    /// Flows to look at closely, by index; they are accounted for too. See [`crate::outcome::closeup`].
-    pub closeups: Vec<u32>,
+    /// Flows to look at closely, by index; they are accounted for too. See [`crate::outcome::flow_probe`].
+    pub flow_probes: Vec<u32>,
 }
 
 /// Flows whose time is accounted for.

@@ -211,10 +211,10 @@ mod tests {
     const DEPTHWISE: &str = include_str!("../tests/catboost/depthwise.json");
 
     fn probes() -> Vec<(Vec<f32>, f64)> {
-        let told: Value = serde_json::from_str(PREDICTIONS).unwrap();
+        let got: Value = serde_json::from_str(PREDICTIONS).unwrap();
         let number = |value: &Value| value.as_f64().unwrap();
-        let rows = told["rows"].as_array().unwrap().iter();
-        let predictions = told["predictions"].as_array().unwrap();
+        let rows = got["rows"].as_array().unwrap().iter();
+        let predictions = got["predictions"].as_array().unwrap();
         rows.zip(predictions)
             .map(|(row, answer)| {
                 let row = row.as_array().unwrap().iter().map(|value| number(value) as f32);
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_is_no_forest_is_refused() {
-        let told = |from: &str, to: &str| {
+        let got = |from: &str, to: &str| {
             assert!(MODEL.contains(from), "{from}");
             let changed = MODEL.replacen(from, to, 1);
             let error = read(changed.as_bytes(), "mine", None).expect_err(to);
@@ -275,20 +275,20 @@ mod tests {
                 "grid: {}",
                 read(MODEL.as_bytes(), "mine", Some(15)).map_or_else(|e| e.to_string(), |_| "taken".into())
             ),
-            told("oblivious_trees", "pears"),
-            told("\"split_type\":\"FloatFeature\"", "\"split_type\":\"OnlineCtr\""),
-            told("\"float_feature_index\":0", "\"float_feature_index\":9"),
-            told("\"border\":", "\"border\":\"x\",\"was\":"),
-            told("\"border\":", "\"border\":1e300,\"was\":"),
-            told("\"leaf_values\":[", "\"leaf_values\":[0,"),
-            told("\"leaf_values\":[", "\"leaf_values\":[null,"),
-            told("\"AsIs\"", "\"AsTrue\""),
-            told("\"scale_and_bias\":[1,[", "\"scale_and_bias\":[1,[0,"),
-            told(
+            got("oblivious_trees", "pears"),
+            got("\"split_type\":\"FloatFeature\"", "\"split_type\":\"OnlineCtr\""),
+            got("\"float_feature_index\":0", "\"float_feature_index\":9"),
+            got("\"border\":", "\"border\":\"x\",\"was\":"),
+            got("\"border\":", "\"border\":1e300,\"was\":"),
+            got("\"leaf_values\":[", "\"leaf_values\":[0,"),
+            got("\"leaf_values\":[", "\"leaf_values\":[null,"),
+            got("\"AsIs\"", "\"AsTrue\""),
+            got("\"scale_and_bias\":[1,[", "\"scale_and_bias\":[1,[0,"),
+            got(
                 "\"float_features\":",
                 "\"categorical_features\":[1],\"float_features\":",
             ),
-            told("{", "<"),
+            got("{", "<"),
         ];
         insta::assert_snapshot!(all.join("\n"));
     }

@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_world_that_refuses_is_heard() {
-        let told = |stage| {
+        let got = |stage| {
             let error = distill(
                 &shape(),
                 &(Arc::new(teach) as Policy),
@@ -292,9 +292,9 @@ mod tests {
             );
             error.unwrap_err().to_string()
         };
-        assert_eq!(told(Stage::Learning(0)), "closed");
+        assert_eq!(got(Stage::Learning(0)), "closed");
         assert_eq!(
-            told(Stage::Learning(1)),
+            got(Stage::Learning(1)),
             "the number of rows is 0; expected 2 at least"
         );
     }

@@ -109,7 +109,7 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let counts = read(&chosen, &args)?;
-    Ok(tell(&counts))
+    Ok(print(&counts))
 }
 
 fn named(name: &str) -> Result<&'static Target> {
@@ -153,7 +153,7 @@ fn read(chosen: &[&'static Target], args: &Args) -> Result<Vec<(&'static str, Co
 }
 
 /// Prints the counts, and what no reader may do.
-fn tell(all: &[(&str, Counts)]) -> ExitCode {
+fn print(all: &[(&str, Counts)]) -> ExitCode {
     let heads = Outcome::ALL.map(|outcome| format!("{:>9}", outcome.name()));
     println!("{:<18}{}", "target", heads.concat());
     let mut sum = Counts::default();

@@ -32,7 +32,7 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
     if !recorded.warnings.is_empty() {
         let is_same =
             fs::read_to_string(folder.join("scenario.toml")).is_ok_and(|text| text == resolved.toml);
-        resolved.warnings = told(recorded.warnings, resolved.warnings, is_same);
+        resolved.warnings = merged(recorded.warnings, resolved.warnings, is_same);
     }
     Ok(resolved)
 }
@@ -71,7 +71,7 @@ impl Recorded {
 /// What is told of the input of a run that is run again: what was `found` now, and what was `recorded` of that which
 /// the written scenario no longer has, such as a block that was not used. Once the scenario is not the `same`, that
 /// holds only of how files were read.
-fn told(recorded: Vec<Warning>, mut found: Vec<Warning>, is_same: bool) -> Vec<Warning> {
+fn merged(recorded: Vec<Warning>, mut found: Vec<Warning>, is_same: bool) -> Vec<Warning> {
     let mut all = Vec::new();
     for warning in recorded {
         let again = found.iter().position(|other| other.is_like(&warning));

@@ -261,15 +261,15 @@ impl Repeats {
         let groups = groups?;
         let seed_matters = groups.iter().any(|group| !group.fixed);
         let kept: &[u64] = if seed_matters { seeds } else { &seeds[..1] };
-        let told = |_: &&Group<'_>| seed_matters;
+        let texts = |_: &&Group<'_>| seed_matters;
         let mut all = Self {
             asked: seeds.len(),
             seed_matters,
             repeats: kept.len(),
             seeds: kept.to_vec(),
             confidence: CONFIDENCE,
-            intervals: groups.iter().filter(told).map(Group::means).collect(),
-            paired: (groups[1..].iter().filter(told))
+            intervals: groups.iter().filter(texts).map(Group::means).collect(),
+            paired: (groups[1..].iter().filter(texts))
                 .map(|group| group.against(&groups[0]))
                 .collect(),
             warnings: warnings::of(&groups, kept),

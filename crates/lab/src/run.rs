@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use paceline_fabric::outcome::EndedFlow;
-use paceline_fabric::{BuildError, Makers, Outcome, Progress, Simulation};
+use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
 
 use crate::results::{FlowRows, Gathering, Machine, RunStatus, Summary, summarise};
@@ -172,10 +172,10 @@ pub fn execute_on(
 /// The same on one thread, with senders of another make than the schemes'.
 pub fn execute_with(
     input: &Resolved,
-    makers: Makers,
+    factories: Factories,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
-    let build = || Simulation::with_makers(input.run.clone(), makers);
+    let build = || Simulation::with_factories(input.run.clone(), factories);
     drive(input, build, Resources::ONE_THREAD, progress)
 }
 
@@ -196,7 +196,7 @@ fn drive<E: Engine>(
         let mut parts = 1;
         if resources.threads > 1 {
             let cut = engine.cut(resources.threads);
-            (resources.told)(cut);
+            (resources.on_cut)(cut);
             parts = cut.unwrap_or(1);
         }
         let mut over = Gathering::new(input, &scratch);

@@ -51,7 +51,7 @@ impl<'a> Why<'a> {
             deeper: None,
             lines: Vec::new(),
         };
-        why.story = why.tell(ideal);
+        why.story = why.describe(ideal);
         Some(why)
     }
 
@@ -80,20 +80,20 @@ impl<'a> Why<'a> {
         causes
     }
 
-    fn tell(&self, ideal: IdealFct) -> String {
-        let mut story = self.tell_time(ideal);
+    fn describe(&self, ideal: IdealFct) -> String {
+        let mut story = self.describe_time(ideal);
         for (i, (stage, part, sum)) in self.causes().into_iter().take(2).enumerate() {
             // The second only if it matters.
             if i == 0 || sum * 5 >= self.total_ps {
                 story.push_str(&format!(" {} of it {}.", self.share(sum), meaning(stage, part)));
             }
         }
-        story.push_str(&self.tell_hop());
+        story.push_str(&self.describe_hop());
         story
     }
 
     /// Which flow it is, and how long it took.
-    fn tell_time(&self, ideal: IdealFct) -> String {
+    fn describe_time(&self, ideal: IdealFct) -> String {
         let flow = self.flow;
         let mut story = format!(
             "Flow {} ({} from host {} to host {}, {}) ",
@@ -127,7 +127,7 @@ impl<'a> Why<'a> {
     }
 
     /// The hop at which its data waited longest, on average over all packets.
-    fn tell_hop(&self) -> String {
+    fn describe_hop(&self) -> String {
         let hops = self.hops();
         let data = hops
             .iter()
@@ -218,20 +218,16 @@ impl<'a> Why<'a> {
     /// The deeper level: a name, and lines that hang beside it.
     fn deeper_text(&self, width: usize) -> String {
         const INDENT: usize = 13;
-        let mut told = String::new();
+        let mut got = String::new();
         for (name, line) in &self.lines {
             let paragraph = layout::paragraph(line, width.saturating_sub(INDENT).max(30));
             for (i, line) in paragraph.lines().enumerate() {
                 let head = if i == 0 { name } else { "" };
-                told.push_str(format!("{head:INDENT$}{line}").trim_end());
-                told.push('\n');
+                got.push_str(format!("{head:INDENT$}{line}").trim_end());
+                got.push('\n');
             }
         }
-        if told.is_empty() {
-            told
-        } else {
-            format!("\n{told}")
-        }
+        if got.is_empty() { got } else { format!("\n{got}") }
     }
 
     /// The tables: all of its time part by part, with bars, then what all its packets met hop by hop.
@@ -422,8 +418,8 @@ mod tests {
         let rows: Vec<_> = flow_rows(&input, &outcome).collect();
         let times = flow_times(&input.run, &outcome);
         let why = Why::new(&rows[0], &times, IdealFct::HpccFormula).unwrap();
-        let told = "2.00x the 5.00 µs that HPCC's formula gives for it alone.";
-        assert!(why.story.contains(told), "{}", why.story);
+        let got = "2.00x the 5.00 µs that HPCC's formula gives for it alone.";
+        assert!(why.story.contains(got), "{}", why.story);
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Options {
 
 /// A round that is over.
 #[derive(Clone, Debug)]
-pub struct Lap {
+pub struct OnPolicyRound {
     /// The predictor that it ended with.
     pub trained: Trained,
     /// What that was trained on.
@@ -92,7 +92,7 @@ pub struct OnPolicy {
     first: Vec<Trace>,
     /// The runs of the round that is on its way.
     recorded: Vec<Recorded>,
-    laps: Vec<Lap>,
+    laps: Vec<OnPolicyRound>,
 }
 
 impl OnPolicy {
@@ -107,7 +107,7 @@ impl OnPolicy {
     }
 
     /// The rounds that are over.
-    pub fn laps(&self) -> &[Lap] {
+    pub fn laps(&self) -> &[OnPolicyRound] {
         &self.laps
     }
 
@@ -165,7 +165,7 @@ impl OnPolicy {
 
     /// Ends the round with what was trained on `dataset`.
     pub fn finish(&mut self, dataset: Dataset, trained: Trained) {
-        self.laps.push(Lap {
+        self.laps.push(OnPolicyRound {
             trained,
             dataset,
             recorded: std::mem::take(&mut self.recorded),
@@ -266,7 +266,7 @@ impl OnPolicy {
     /// # Errors
     /// The weights are not those of such a network.
     pub fn report(&self, check: &[Recorded]) -> Result<Vec<Report>, Error> {
-        let report = |(number, lap): (usize, &Lap)| {
+        let report = |(number, lap): (usize, &OnPolicyRound)| {
             let next = self.laps.get(number + 1);
             let runs = next.map_or(check, |next| &next.recorded);
             Ok(Report {

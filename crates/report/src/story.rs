@@ -247,11 +247,11 @@ mod tests {
         let (a, mut b) = (summary("dcqcn"), summary("hpcc"));
         b.fct_slowdown.mean = Some(2.5);
         let names = ["dcqcn".to_string(), "hpcc".to_string()];
-        let told = [
+        let got = [
             story(&[&a], &names[..1]),
             story(&[&a, &b], &names),
             story(&[&a, &a], &names),
         ];
-        insta::assert_snapshot!("stories", told.join("\n"));
+        insta::assert_snapshot!("stories", got.join("\n"));
     }
 }

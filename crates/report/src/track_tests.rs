@@ -233,15 +233,15 @@ fn samples_at_any_times_are_told_at_every_level() {
     let close = |a: f64, b: f64| (a - b).abs() <= finest.largest() / LEVELS;
     for &(at, value) in &samples {
         let bin = kept_bin(&finest, &kept(&finest), at);
-        assert!(bin.iter().all(|&told| close(told, value)), "{bin:?}: {value}");
+        assert!(bin.iter().all(|&got| close(got, value)), "{bin:?}: {value}");
     }
     let mut track = finest.clone();
     for _ in 0..10 {
         track = track.wider();
-        let told = kept(&track);
+        let got = kept(&track);
         let place = |at: u64| (at - track.origin_ps) / track.width_ps;
         for (k, of_bin) in samples.chunk_by(|a, b| place(a.0) == place(b.0)).enumerate() {
-            let [min, max, mean] = kept_bin(&track, &told, of_bin[0].0);
+            let [min, max, mean] = kept_bin(&track, &got, of_bin[0].0);
             let of = |f: fn(f64, f64) -> f64, start| of_bin.iter().map(|one| one.1).fold(start, f);
             let (least, largest) = (of(f64::min, f64::INFINITY), of(f64::max, f64::NEG_INFINITY));
             assert!(

@@ -6,7 +6,7 @@ use paceline_fabric::spec::FlowSpec;
 use paceline_scenario::Resolved;
 
 use crate::criterion::{Cell, Criterion};
-use crate::need::{Digest, Done, Input, Numbers, RunRequest};
+use crate::need::{Done, Input, Measure, Metrics, RunRequest};
 use crate::panel::{Column, Panel, Row};
 use paceline_lab::results::{IdealFct, queue_bytes};
 use paceline_lab::stats::{jain, mean};
@@ -55,7 +55,7 @@ pub(crate) struct Grid {
     /// What tells its runs from those of other figures with that scenario.
     pub(crate) key: &'static str,
     /// What is taken of each run.
-    pub(crate) digest: Digest,
+    pub(crate) digest: Measure,
     /// Of every case.
     pub(crate) settings: &'static [&'static str],
     pub(crate) cases: &'static [Case],
@@ -124,7 +124,7 @@ impl Grid {
 }
 
 /// What most figures need.
-pub(crate) const BY_SIZE: Digest = Digest {
+pub(crate) const BY_SIZE: Measure = Measure {
     name: "by size",
     of: digest,
 };
@@ -134,7 +134,7 @@ const SHORT: u64 = 100_000;
 const LONG: u64 = 1_000_000;
 
 /// Slowdowns of short and of long flows and of all, pauses, queues, losses.
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let alone = IdealFct::of(&input.run);
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let done: Vec<(&FlowSpec, f64, f64)> = flows
@@ -188,12 +188,12 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ("goodput", Some(delivered(outcome))),
         ("unfinished", Some(unfinished as f64)),
     ];
-    Numbers {
+    Metrics {
         values: values
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)))
             .collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

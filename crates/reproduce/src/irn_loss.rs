@@ -9,7 +9,7 @@ use paceline_scenario::Resolved;
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Numbers, RunRequest};
+use super::need::{Done, Input, Measure, Metrics, RunRequest};
 use super::panel::{Column, Panel, Row};
 use paceline_lab::results::IdealFct;
 
@@ -122,7 +122,7 @@ impl Recoveries {
         RunRequest {
             variant: name.to_string(),
             settings: settings.iter().map(ToString::to_string).collect(),
-            digest: Some(Digest {
+            digest: Some(Measure {
                 name: self.digest,
                 of: digest,
             }),
@@ -178,7 +178,7 @@ pub(super) fn rows(quantities: &[Quantity], more: impl IntoIterator<Item = Row>)
 }
 
 /// Percentiles of completion time in ms, and what was sent again.
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let done = |status| status == FlowStatus::Completed;
     let flows = outcome.flows.iter().filter(|flow| done(flow.status));
     let mut times: Vec<f64> = flows.clone().map(|flow| flow.fct.as_ps() as f64 / 1e9).collect();
@@ -203,8 +203,8 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ("drops", outcome.counters.buffer_drops as f64),
         ("pauses", outcome.counters.pause_frames as f64),
     ];
-    Numbers {
+    Metrics {
         values: values.into_iter().collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }

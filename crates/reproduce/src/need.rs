@@ -36,21 +36,21 @@ pub struct RunRequest {
     /// What is different in them, as `--set` has it.
     pub settings: Vec<String>,
     /// What is taken of it when it ends, if not the whole.
-    pub digest: Option<Digest>,
+    pub digest: Option<Measure>,
     /// Whether its folder is written; otherwise nothing but the digest is kept.
     pub folder: bool,
 }
 
 /// What is taken of a run when it ends, so that a trace need not be kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Digest {
+pub struct Measure {
     /// Digests of different names are different.
     pub name: &'static str,
     /// The numbers of a run.
-    pub of: fn(&Resolved, &Outcome) -> Numbers,
+    pub of: fn(&Resolved, &Outcome) -> Metrics,
 }
 
-impl PartialEq for Digest {
+impl PartialEq for Measure {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
@@ -58,7 +58,7 @@ impl PartialEq for Digest {
 
 /// Numbers of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Numbers {
+pub struct Metrics {
     /// By name.
     pub values: BTreeMap<&'static str, f64>,
     /// Lines of a chart, by name.
@@ -168,7 +168,7 @@ pub struct DoneRun {
     /// What came of it, if it was run and is kept.
     pub finished: Option<Finished>,
     /// What was taken of it, if it ended by itself.
-    pub numbers: Option<Numbers>,
+    pub numbers: Option<Metrics>,
     /// What it came to, if it was run.
     pub summary: Option<Summary>,
     /// How it ended, if it was run.
@@ -253,7 +253,7 @@ pub struct Done {
     /// The runs, in the plan's order; those that failed are missing.
     pub runs: Vec<DoneRun>,
     /// What came of steps, by their names.
-    pub steps: BTreeMap<&'static str, Numbers>,
+    pub steps: BTreeMap<&'static str, Metrics>,
 }
 
 impl Done {
@@ -271,7 +271,7 @@ impl Done {
     }
 
     /// What was taken of a run.
-    pub fn numbers(&self, need: &RunRequest) -> Option<&Numbers> {
+    pub fn numbers(&self, need: &RunRequest) -> Option<&Metrics> {
         self.ended(need)?.numbers.as_ref()
     }
 
@@ -281,7 +281,7 @@ impl Done {
     }
 
     /// What came of a step.
-    pub fn step(&self, name: &str) -> Option<&Numbers> {
+    pub fn step(&self, name: &str) -> Option<&Metrics> {
         self.steps.get(name)
     }
 

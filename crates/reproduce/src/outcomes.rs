@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Reproduction;
-use super::need::{Done, DoneRun, Input, Numbers, RunRequest};
+use super::need::{Done, DoneRun, Input, Metrics, RunRequest};
 use paceline_lab::results::{RunStatus, Summary};
 
 /// What came of the runs and steps of a reproduction: `outcomes/ID.json`.
@@ -36,15 +36,15 @@ pub struct Kept {
 const LIST_MAX: usize = 512;
 
 impl Kept {
-    fn of(numbers: Option<&Numbers>, summary: Option<&Summary>) -> Self {
+    fn of(numbers: Option<&Metrics>, summary: Option<&Summary>) -> Self {
         let mut kept = Self::whole(numbers, summary);
         kept.series.retain(|_, list| list.len() <= LIST_MAX);
         kept
     }
 
     /// With every list.
-    pub(crate) fn whole(numbers: Option<&Numbers>, summary: Option<&Summary>) -> Self {
-        let empty = Numbers::default();
+    pub(crate) fn whole(numbers: Option<&Metrics>, summary: Option<&Summary>) -> Self {
+        let empty = Metrics::default();
         let numbers = numbers.unwrap_or(&empty);
         Self {
             values: numbers
@@ -69,9 +69,9 @@ impl Kept {
     }
 
     /// The numbers. Their names live as long as the program: there are some dozens.
-    pub(crate) fn numbers(&self) -> Numbers {
+    pub(crate) fn numbers(&self) -> Metrics {
         let name = |name: &String| -> &'static str { Box::leak(name.clone().into_boxed_str()) };
-        Numbers {
+        Metrics {
             values: self
                 .values
                 .iter()

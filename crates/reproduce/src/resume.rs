@@ -21,7 +21,7 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use super::Reproduction;
-use super::need::{DoneRun, Numbers, RunRequest};
+use super::need::{DoneRun, Metrics, RunRequest};
 use super::outcomes::Kept;
 use super::step::{Keeps, Step, StepError};
 
@@ -232,14 +232,14 @@ impl Unfinished {
 
 impl Keeps for Unfinished {
     /// A damaged or edited row counts as none, and one by another version or of other models does.
-    fn take(&self, step: &Step) -> Option<Numbers> {
+    fn take(&self, step: &Step) -> Option<Metrics> {
         let text = paceline_scenario::read_text(self.step_file(step)).ok()?;
         let row: Row = unsealed(&text).ok()?;
         let same = (row.run.as_str(), row.version.as_str(), row.id) == (step.name, VERSION, models());
         same.then(|| row.kept.numbers())
     }
 
-    fn keep(&self, step: &Step, numbers: &Numbers) -> Result<(), StepError> {
+    fn keep(&self, step: &Step, numbers: &Metrics) -> Result<(), StepError> {
         let row = Row {
             id: models(),
             version: VERSION.to_string(),
@@ -306,7 +306,7 @@ mod tests {
         let unfinished = Unfinished::open(&tmp.path().join("results"), &chosen, false).unwrap();
         let take = || Keeps::take(&unfinished, &STEP);
         assert_eq!(take(), None);
-        let mut numbers = Numbers::default();
+        let mut numbers = Metrics::default();
         numbers.values.insert("value", 0.1);
         numbers.series.insert("list", vec![(0.0, 1.5); 600]);
         Keeps::keep(&unfinished, &STEP, &numbers).unwrap();

@@ -3,7 +3,7 @@
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
-use super::need::{Digest, Done, Input, Numbers, RunRequest};
+use super::need::{Done, Input, Measure, Metrics, RunRequest};
 use paceline_lab::results::{FCT_ANALYSIS, FlowRow, flow_rows};
 
 /// The percentiles that are taken, in percent: the series of the groups of the background, and the value of the incasts.
@@ -13,7 +13,7 @@ const TAKEN: [(usize, &str, &str); 3] = [
     (99, "p99", "p99 of incasts"),
 ];
 
-const SLOWDOWNS: Digest = Digest {
+const SLOWDOWNS: Measure = Measure {
     name: "slowdowns",
     of: slowdowns,
 };
@@ -28,13 +28,13 @@ pub(super) fn needs(input: Input, schemes: &[&'static str]) -> Vec<RunRequest> {
 }
 
 /// The background by size, as the script of HPCC's simulator has it; of the incasts elements in order.
-fn slowdowns(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn slowdowns(input: &Resolved, outcome: &Outcome) -> Metrics {
     let rows: Vec<FlowRow<'_>> = flow_rows(input, outcome).collect();
     let groups = FCT_ANALYSIS.of(&rows);
     let incast = rows.iter().filter(|row| row.label == "incast");
     let mut incasts: Vec<f64> = incast.filter_map(|row| row.slowdown).collect();
     incasts.sort_by(f64::total_cmp);
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     for (percent, of_groups, of_incasts) in TAKEN {
         let places = groups.iter().enumerate();
         let points = places.filter_map(|(place, group)| {

@@ -1,7 +1,7 @@
 //! Work between the runs of a reproduction and its tables: training, or a computation over many
 //! samples.
 
-use super::need::{Done, Numbers};
+use super::need::{Done, Metrics};
 use paceline_lab::run::Control;
 
 /// Work that is done once, whoever needs it.
@@ -12,7 +12,7 @@ pub struct Step {
     /// What is done, for people who wait: `training the predictors`.
     pub title: &'static str,
     /// Does it. Of the runs it sees those that its reproduction needs, and what earlier steps gave.
-    pub work: fn(&mut Work<'_>) -> Result<Numbers, StepError>,
+    pub work: fn(&mut Work<'_>) -> Result<Metrics, StepError>,
 }
 
 /// What a step works with.
@@ -21,7 +21,7 @@ pub struct Work<'a> {
     pub done: &'a Done,
     /// How many threads it may use.
     pub jobs: usize,
-    tell: &'a mut dyn FnMut(f64, &str) -> Control,
+    inform: &'a mut dyn FnMut(f64, &str) -> Control,
 }
 
 /// Why a step has no numbers.
@@ -44,16 +44,16 @@ impl StepError {
 
 impl<'a> Work<'a> {
     /// With `tell` to hear how far it is.
-    pub fn new(done: &'a Done, jobs: usize, tell: &'a mut dyn FnMut(f64, &str) -> Control) -> Self {
-        Self { done, jobs, tell }
+    pub fn new(done: &'a Done, jobs: usize, inform: &'a mut dyn FnMut(f64, &str) -> Control) -> Self {
+        Self { done, jobs, inform }
     }
 
     /// Says which share is done, with a few words.
     ///
     /// # Errors
     /// [`StepError::Stopped`] when it should go no further.
-    pub fn tell(&mut self, share: f64, words: &str) -> Result<(), StepError> {
-        match (self.tell)(share, words) {
+    pub fn inform(&mut self, share: f64, words: &str) -> Result<(), StepError> {
+        match (self.inform)(share, words) {
             Control::Continue => Ok(()),
             Control::Stop => Err(StepError::Stopped),
         }
@@ -63,22 +63,22 @@ impl<'a> Work<'a> {
 /// Where the numbers of finished steps are, so that what is stopped goes on.
 pub trait Keeps {
     /// Those of a step that was finished before.
-    fn take(&self, step: &Step) -> Option<Numbers>;
+    fn take(&self, step: &Step) -> Option<Metrics>;
 
     /// Keeps those of a step.
     ///
     /// # Errors
     /// They cannot be written.
-    fn keep(&self, step: &Step, numbers: &Numbers) -> Result<(), StepError>;
+    fn keep(&self, step: &Step, numbers: &Metrics) -> Result<(), StepError>;
 }
 
 /// Nothing is kept.
 impl Keeps for () {
-    fn take(&self, _: &Step) -> Option<Numbers> {
+    fn take(&self, _: &Step) -> Option<Metrics> {
         None
     }
 
-    fn keep(&self, _: &Step, _: &Numbers) -> Result<(), StepError> {
+    fn keep(&self, _: &Step, _: &Metrics) -> Result<(), StepError> {
         Ok(())
     }
 }
@@ -90,7 +90,7 @@ pub fn run_steps(
     steps: impl IntoIterator<Item = Step>,
     done: &mut Done,
     (jobs, keeps): (usize, &dyn Keeps),
-    tell: &mut dyn FnMut(&Step, f64, &str) -> Control,
+    inform: &mut dyn FnMut(&Step, f64, &str) -> Control,
 ) -> Vec<(Step, StepError)> {
     let mut errors: Vec<(Step, StepError)> = Vec::new();
     for step in steps {
@@ -102,7 +102,7 @@ pub fn run_steps(
             done.steps.insert(step.name, numbers);
             continue;
         }
-        let mut say = |share: f64, words: &str| tell(&step, share, words);
+        let mut say = |share: f64, words: &str| inform(&step, share, words);
         let result = (step.work)(&mut Work::new(done, jobs, &mut say));
         let result = result.and_then(|numbers| keeps.keep(&step, &numbers).map(|()| numbers));
         match result {
@@ -125,10 +125,10 @@ pub fn run_steps(
 mod tests {
     use super::*;
 
-    fn numbers(value: f64) -> Numbers {
-        Numbers {
+    fn numbers(value: f64) -> Metrics {
+        Metrics {
             values: [("value", value)].into(),
-            ..Numbers::default()
+            ..Metrics::default()
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
         name: "one",
         title: "counting",
         work: |work| {
-            work.tell(0.5, "halfway")?;
+            work.inform(0.5, "halfway")?;
             Ok(numbers(1.0))
         },
     };
@@ -153,7 +153,7 @@ mod tests {
                 .done
                 .step("one")
                 .map_or(0.0, |numbers| numbers.values["value"]);
-            work.tell(1.0, "done")?;
+            work.inform(1.0, "done")?;
             Ok(numbers(one + 1.0))
         },
     };

@@ -9,7 +9,7 @@ use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
 use super::irn_loss::{Quantity, rows};
-use super::need::{Digest, Done, Input, Numbers, RunRequest};
+use super::need::{Done, Input, Measure, Metrics, RunRequest};
 use super::panel::{Column, Panel, Row};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -38,7 +38,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels,
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "incast",
     of: digest,
 };
@@ -62,7 +62,7 @@ fn need(flows: u32, (window, _): (&str, &str)) -> RunRequest {
     }
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let ends = flows.map(|(spec, flow)| (spec.start + flow.fct).as_ps());
     let last = ends.max().unwrap_or(0).max(1) as f64;
@@ -75,9 +75,9 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ("queue", outcome.queue_max.get() as f64 / 1e3),
         ("drops", outcome.counters.buffer_drops as f64),
     ];
-    Numbers {
+    Metrics {
         values: values.into_iter().collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 use super::Reproduction;
 use super::bolt::step_mean;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Numbers, RunRequest};
+use super::need::{Done, Input, Measure, Metrics, RunRequest};
 use super::panel::{Column, Panel, Row};
 use paceline_lab::stats::jain;
 
@@ -36,7 +36,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels,
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "targets",
     of: digest,
 };
@@ -56,7 +56,7 @@ fn need(flows: u32, scaling: bool) -> RunRequest {
     }
 }
 
-fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
     let end = outcome.end.as_ps() as f64;
     let late = |series: &paceline_fabric::outcome::FlowSeries| {
         let steps: Vec<(f64, f64)> = (series.rtt.bins())
@@ -71,12 +71,12 @@ fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
     };
     let shares: Vec<f64> = outcome.rates.iter().map(share).collect();
     let values = [("rtt", paceline_lab::stats::mean(&rtts)), ("jain", jain(&shares))];
-    Numbers {
+    Metrics {
         values: values
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)))
             .collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

@@ -4,7 +4,7 @@ use paceline_fabric::Outcome;
 use paceline_scenario::{Fidelity, Resolved};
 
 use super::choice::Choice;
-use super::need::{Digest, Input, Numbers, RunRequest};
+use super::need::{Input, Measure, Metrics, RunRequest};
 use super::panel::Column;
 use super::reference::INCAST_20;
 use paceline_lab::results::Summary;
@@ -169,7 +169,7 @@ pub(super) const FINISH: Quantity = ("last completion", "ms", 4, |s| s.makespan_
 pub(super) const SLOWDOWN: Quantity = ("mean slowdown of completion", "×", 3, |s| s.fct_slowdown.mean);
 
 /// What is drawn of a node of the incast.
-pub(super) const SERIES: Digest = Digest {
+pub(super) const SERIES: Measure = Measure {
     name: "thesis-nodes",
     of: series,
 };
@@ -180,7 +180,7 @@ pub(super) const NODE2_RTT: &str = "node 2, RTT";
 pub(super) const NODE2_RATE: &str = "node 2, rate";
 
 /// Times of nodes 1 and 2, which send first and second.
-fn series(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn series(input: &Resolved, outcome: &Outcome) -> Metrics {
     let since = |flow: usize, ps: u64| ps.saturating_sub(input.run.flows[flow].start.as_ps()) as f64 / 1e9;
     let rtt = |flow: usize| -> Vec<(f64, f64)> {
         let samples = outcome
@@ -209,9 +209,9 @@ fn series(input: &Resolved, outcome: &Outcome) -> Numbers {
         .collect()
     };
     let all = [(NODE1_RTT, rtt(0)), (NODE2_RTT, rtt(1)), (NODE2_RATE, rate(1))];
-    Numbers {
+    Metrics {
         series: all.into_iter().collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

@@ -10,7 +10,7 @@ use paceline_scenario::{Fidelity, Resolved};
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Tolerance};
-use super::need::{Digest, Done, Numbers, RunRequest};
+use super::need::{Done, Measure, Metrics, RunRequest};
 use super::panel::{Column, Panel, Row};
 use super::thesis::{
     self, FINISH, INCAST, LSTM_PID, LSTM_PID_100, MAX_RTT, MEAN_RTT, P99_RTT, PIDNN, PIDNN_100, Quantity,
@@ -148,13 +148,13 @@ fn timely_10() -> RunRequest {
 }
 
 /// The round trips on which TIMELY decides, by the names of [`QUANTITIES`].
-const DECIDED_ON: Digest = Digest {
+const DECIDED_ON: Measure = Measure {
     name: "decided-on",
     of: decided_on,
 };
 
 /// One sample per round trip of a flow, but for its first, from which no difference can be taken; and the mean rate.
-fn decided_on(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn decided_on(input: &Resolved, outcome: &Outcome) -> Metrics {
     let mut begun = BTreeSet::new();
     let samples = outcome.rtt_samples.iter();
     let mut us: Vec<f64> = samples
@@ -176,11 +176,11 @@ fn decided_on(input: &Resolved, outcome: &Outcome) -> Numbers {
         (QUANTITIES[2].0, us.get(rank).copied()),
         (QUANTITIES[3].0, us.last().copied()),
     ];
-    Numbers {
+    Metrics {
         values: (found.into_iter())
             .filter_map(|(name, value)| Some((name, value?)))
             .collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

@@ -38,7 +38,7 @@ fn every_tick_can_become_a_cross() {
     for one in REGISTRY {
         let Some(done) = recorded(one) else { continue };
         seen.push(one.id);
-        let ticks = unturned(one, &done, Vec::new())
+        let ticks = undetected(one, &done, Vec::new())
             .into_iter()
             .chain(ticks_of_unfinished(one, &done));
         left.extend(ticks.map(|tick| format!("{}, {tick}", one.id)));
@@ -57,16 +57,19 @@ fn other_flows_are_no_table_7() {
         runs: vec![DoneRun::input_of(table7.needs().remove(0)).unwrap()],
         ..Done::default()
     };
-    let larger: Wrong = Box::new(|done| {
+    let larger: Mutation = Box::new(|done| {
         for flow in &mut done.runs[0].input.run_mut().flows {
             flow.size = paceline_kernel::Bytes::new(flow.size.get() * 2);
         }
     });
-    let fewer: Wrong = Box::new(|done| {
+    let fewer: Mutation = Box::new(|done| {
         let flows = &mut done.runs[0].input.run_mut().flows;
         flows.truncate(flows.len() / 2);
     });
-    assert_eq!(unturned(table7, &done, vec![larger, fewer]), Vec::<String>::new());
+    assert_eq!(
+        undetected(table7, &done, vec![larger, fewer]),
+        Vec::<String>::new()
+    );
 }
 
 /// A number of a step under a bound that nothing breaks, one whose row is not of the step at all, and an honest one.
@@ -93,7 +96,7 @@ fn what_cannot_fail_is_found() {
     const STEP: Step = Step {
         name: "step",
         title: "a step",
-        work: |_| Ok(Numbers::default()),
+        work: |_| Ok(Metrics::default()),
     };
     let one = Reproduction {
         steps: &[STEP],
@@ -103,9 +106,9 @@ fn what_cannot_fail_is_found() {
         ..REGISTRY[0]
     };
     let mut done = Done::default();
-    let gain = Numbers {
+    let gain = Metrics {
         values: [("gain", 1.0)].into(),
-        ..Numbers::default()
+        ..Metrics::default()
     };
     done.steps.insert("step", gain);
     assert_eq!(
@@ -114,7 +117,7 @@ fn what_cannot_fail_is_found() {
     );
     // What no step moves keeps its tick, whatever is wrong.
     assert_eq!(
-        unturned(&one, &done, Vec::new()),
+        undetected(&one, &done, Vec::new()),
         ["pidnn: constant (within 10 %)"]
     );
 }

@@ -97,7 +97,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     if is_there {
         comparison.show_again()?;
         if !args.say.quiet {
-            place::tell_there(&folder);
+            place::print_there(&folder);
         }
         return Ok(Done::All);
     }
@@ -145,7 +145,7 @@ impl Comparison<'_> {
             let all: Vec<&Resolved> = self.inputs.iter().flatten().collect();
             // What came of a run is held until all are over.
             output::memory(&all, all.len());
-            self.tell_threads();
+            self.print_threads();
         }
         let kept = interrupt::keep();
         let (finished, failure) = compare::run_all(&self.inputs, &mut |inputs| self.run_some(inputs));
@@ -154,7 +154,7 @@ impl Comparison<'_> {
             let repeats = together(&self.inputs, &finished);
             let how = interrupt::written(self.writing);
             let left_out = write_compared(self.folder, &finished, repeats.as_ref(), how)?;
-            interrupt::tell_left_out(&left_out);
+            interrupt::print_left_out(&left_out);
             let shown: Vec<Shown<'_>> = finished
                 .iter()
                 .map(|one| (&one.run.summary, &one.run.flows))
@@ -172,21 +172,21 @@ impl Comparison<'_> {
         let meter = Meter::new(inputs, self.say);
         // Of repeats the first is the one to tell of.
         let first_seed = self.inputs[0][0].seed;
-        let told = |i: usize, cut| {
+        let on_cut = |i: usize, cut| {
             let input: &Resolved = inputs[i];
             if input.seed == first_seed {
-                meter.tell_cut(&input.scheme, input.threads, cut);
+                meter.print_cut(&input.scheme, input.threads, cut);
             }
         };
         let scratch = Some(output::scratch(self.folder));
-        run::compare_accounted(inputs, self.jobs, scratch, &told, &|i, now| {
+        run::compare_accounted(inputs, self.jobs, scratch, &on_cut, &|i, now| {
             meter.update(i, now);
             interrupt::control()
         })
     }
 
     /// Says so if runs get fewer threads than they may have, since there are other runs beside them.
-    fn tell_threads(&self) {
+    fn print_threads(&self) {
         let asked = self.inputs.iter().map(|repeats| repeats[0].threads).max();
         let (asked, runs) = (asked.unwrap_or(1), self.inputs.len());
         let each = run::threads_each(asked, runs, self.jobs);

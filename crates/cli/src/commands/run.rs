@@ -75,7 +75,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
     let _kept = kept.unless_whole();
     let left_out = write_run(&folder, &input, &finished, interrupt::written(writing))?;
-    interrupt::tell_left_out(&left_out);
+    interrupt::print_left_out(&left_out);
     show(args, &finished.summary, &finished.flows, buckets)?;
     if !args.say.quiet {
         say!("results in {}", folder.display());
@@ -94,7 +94,7 @@ fn again(args: &RunArgs, input: &Resolved, folder: &Path, buckets: Option<&Bucke
     let data = RunData::read(folder).map_err(Failure::arguments)?;
     show(args, &data.summary, &data.flows, buckets)?;
     if !args.say.quiet {
-        place::tell_there(folder);
+        place::print_there(folder);
     }
     Ok(Done::All)
 }
@@ -132,7 +132,7 @@ pub(super) fn watched(
     let meter = Meter::new(std::slice::from_ref(input), say);
     let resources = Resources {
         threads: input.threads,
-        told: &|cut| meter.tell_cut("the run", input.threads, cut),
+        on_cut: &|cut| meter.print_cut("the run", input.threads, cut),
         scratch,
     };
     let finished = execute_on(input, resources, &mut |now| {
@@ -177,14 +177,14 @@ fn account_for_slowest(
     scratch: Option<&Path>,
     say: SayArgs,
 ) -> Result<(), RunError> {
-    let mut told = say.quiet;
+    let mut announced = say.quiet;
     let resources = Resources {
         threads: input.threads,
         scratch,
         ..Resources::ONE_THREAD
     };
     let missing = run::account_for_slowest(input, finished, resources, &mut |_| {
-        if !std::mem::replace(&mut told, true) {
+        if !std::mem::replace(&mut announced, true) {
             say!(
                 "running once more, for the accounts of the slowest flows ([record] accounts = \"off\" saves it)"
             );

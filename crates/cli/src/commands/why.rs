@@ -118,7 +118,7 @@ impl Asker for User {
         Ok(finished)
     }
 
-    fn tell(&mut self, text: &str) {
+    fn inform(&mut self, text: &str) {
         if !self.say.quiet {
             say!("{text}");
         }

@@ -36,11 +36,11 @@ fn a_chart_is_saved(browser: &Browser) {
         .flat_map(|series| &series.points)
         .map(|point| point.1)
         .fold(0.0, f64::max);
-    let told = values.fold(0.0, f64::max);
+    let got = values.fold(0.0, f64::max);
     let size = if largest < 1e6 { 1e3 } else { 1e6 };
     assert!(
-        (told * size - largest).abs() < largest * 1e-4,
-        "{told} and {largest} B"
+        (got * size - largest).abs() < largest * 1e-4,
+        "{got} and {largest} B"
     );
     // The picture is well-formed and has a path for each line.
     let svg = format!("Paceline.files.svg({}, {LABEL}, [[], [], [], []])", view(TITLE));
@@ -92,12 +92,12 @@ fn names_of_hosts(browser: &Browser) {
 
 fn a_deadlock(browser: &Browser) {
     let page = Page::open(browser, &pages::deadlock().join("report.html"));
-    let told = page.text("document.getElementById('topology-deadlock').textContent");
-    assert!(told.starts_with("Deadlock: each port that is outlined"), "{told}");
+    let got = page.text("document.getElementById('topology-deadlock').textContent");
+    assert!(got.starts_with("Deadlock: each port that is outlined"), "{got}");
     let closing =
         page.text("{ const { deadlocks: [one], ports } = Paceline.topology; ports[one.closing].name }");
     let data = pages::data(&pages::deadlock());
-    let found = data.summary.standstill.expect("it stands still");
+    let found = data.summary.deadlock.expect("it stands still");
     let nodes = &found.cycles[0].nodes;
     let inside = found
         .pauses

@@ -301,10 +301,10 @@ fn heat_map_is_saved(browser: &Browser) {
         assert_eq!(line[1], ["0.3", "0.5", "0.7"][point.values[1]]);
         let values = data.values(number, |s| s.fct_slowdown.p99);
         let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
-        let told = line[2..5].iter().map(|cell| cell.parse().expect("a number"));
+        let got = line[2..5].iter().map(|cell| cell.parse().expect("a number"));
         let found = interval(&values, CONFIDENCE).expect("several seeds");
         assert_eq!(
-            told.collect::<Vec<f64>>(),
+            got.collect::<Vec<f64>>(),
             [stats::mean(&values).unwrap(), found.lo, found.hi]
         );
         let failed = u32::from(number == 11);

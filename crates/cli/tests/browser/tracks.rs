@@ -122,7 +122,7 @@ fn zoom_refines(browser: &Browser) {
     let clock = (1e9, start_ps(&data));
     for theme in [Theme::Light, Theme::Dark] {
         let page = Page::open_in(browser, &pages::demo().join("report.html"), theme);
-        let told = || {
+        let got = || {
             page.text(&format!(
                 "{}.querySelector('.resolution').textContent",
                 figure(QUEUES)
@@ -135,9 +135,9 @@ fn zoom_refines(browser: &Browser) {
         let highest = whole.iter().map(|point| point[3]).fold(0.0, f64::max);
         assert_eq!(format!("{highest:.2}"), "1.08");
         assert!(
-            told().starts_with("Each point is 128 µs; recorded every 1 µs"),
+            got().starts_with("Each point is 128 µs; recorded every 1 µs"),
             "{}",
-            told()
+            got()
         );
         page.place(&figure(QUEUES));
         page.picture(&name("whole"), false);
@@ -151,7 +151,7 @@ fn zoom_refines(browser: &Browser) {
                 &format!("{from} to {to}"),
             );
         }
-        assert_eq!(told(), "Each point is 1 µs; recorded every 1 µs.");
+        assert_eq!(got(), "Each point is 1 µs; recorded every 1 µs.");
         // It falls linearly, and so it is painted.
         let at = |us: f64| samples.between(us * 1e6 + clock.1, (us + 1.0) * 1e6 + clock.1)[2] / 1e6;
         for us in [15.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0] {

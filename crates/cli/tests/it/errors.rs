@@ -169,10 +169,10 @@ fn the_same_command_shows_the_same() {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         assert!(again.status.success(), "{args:?}: {}", text(&again.stderr));
         assert_eq!(text(&first.stdout), text(&again.stdout), "{args:?}");
-        let told = text(&again.stderr);
+        let got = text(&again.stderr);
         assert!(
-            told.contains("of the same command earlier; --force runs it again"),
-            "{args:?}: {told}"
+            got.contains("of the same command earlier; --force runs it again"),
+            "{args:?}: {got}"
         );
     }
     // Without what is asked for now it is another one.
@@ -460,18 +460,18 @@ fn first_steps() {
     ] {
         let args: Vec<&str> = line.split(' ').collect();
         let output = run(path, &args);
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{line}: {told}");
-        assert!(told.contains(expected), "{line}: {told}");
-        assert_eq!(told.matches("error: ").count(), 1, "{line}: {told}");
+        let got = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {got}");
+        assert!(got.contains(expected), "{line}: {got}");
+        assert_eq!(got.matches("error: ").count(), 1, "{line}: {got}");
     }
     // Ranges have units.
     let grid = "sweep my.toml --over topology.star.rate={from=100Gbps,to=400Gbps,steps=3} --out rates";
-    let told = stdout(path, &grid.split(' ').collect::<Vec<_>>());
+    let got = stdout(path, &grid.split(' ').collect::<Vec<_>>());
     assert!(
         ["100Gbps", "250Gbps", "400Gbps"]
             .iter()
-            .all(|rate| told.contains(rate)),
-        "{told}"
+            .all(|rate| got.contains(rate)),
+        "{got}"
     );
 }

@@ -210,15 +210,15 @@ fn a_sweeps_figure_has_the_means_of_its_rows() {
 fn what_cannot_be_drawn_is_said() {
     let folder = compared();
     let path = folder.path();
-    let told = |args: &[&str]| {
+    let got = |args: &[&str]| {
         let said = said(path, &[&["plot"], args].concat());
         assert!(said.contains("exit status: 2"), "{said}");
         said
     };
-    assert!(told(&["two", "--what", "queues", "-o", "a.svg"]).contains("did you mean `queue`?"));
-    assert!(told(&["two", "--what", "queue", "-o", "a.png"]).contains(".svg, .pdf or .csv"));
-    assert!(told(&["two", "--what", "pauses", "-o", "a.svg"]).contains("there was no pause"));
-    assert!(told(&["two/hpcc", "--what", "rtt", "-o", "a.svg"]).contains("record.flows=1us"));
-    assert!(told(&["nowhere", "--what", "queue", "-o", "a.svg"]).contains("nowhere"));
+    assert!(got(&["two", "--what", "queues", "-o", "a.svg"]).contains("did you mean `queue`?"));
+    assert!(got(&["two", "--what", "queue", "-o", "a.png"]).contains(".svg, .pdf or .csv"));
+    assert!(got(&["two", "--what", "pauses", "-o", "a.svg"]).contains("there was no pause"));
+    assert!(got(&["two/hpcc", "--what", "rtt", "-o", "a.svg"]).contains("record.flows=1us"));
+    assert!(got(&["nowhere", "--what", "queue", "-o", "a.svg"]).contains("nowhere"));
     assert!(!path.join("a.svg").exists());
 }

@@ -46,8 +46,8 @@ fn whose_a_configuration_is_is_said_and_written() {
         "--out=s",
     ];
     let swept = run(folder.path(), &args);
-    let told = String::from_utf8_lossy(&swept.stderr);
-    assert_eq!(told.matches(read_as).count(), 1, "{told}");
+    let got = String::from_utf8_lossy(&swept.stderr);
+    assert_eq!(got.matches(read_as).count(), 1, "{got}");
     let summary = json(&folder.path().join("r/summary.json"));
     assert_eq!(summary["input_format"], "ns3-rdma");
     assert_eq!(

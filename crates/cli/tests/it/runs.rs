@@ -60,15 +60,15 @@ fn unused_schemes_are_told() {
     let mut text = fs::read_to_string(folder.path().join("my.toml")).unwrap();
     text.push_str("\n[cc.dctcp]\ng = 0.1\n\n[cc.timely]\nhai-after = 3\n");
     fs::write(folder.path().join("my.toml"), text).unwrap();
-    let told = |args: &[&str]| {
+    let got = |args: &[&str]| {
         let stderr = String::from_utf8(run(folder.path(), args).stderr).unwrap();
         let warnings = stderr.lines().filter(|line| line.starts_with("warning: "));
         warnings.map(str::to_string).collect::<Vec<_>>().join("\n")
     };
-    assert_snapshot!("unused_run", told(&["run", "my.toml", "--scheme", "hpcc"]));
+    assert_snapshot!("unused_run", got(&["run", "my.toml", "--scheme", "hpcc"]));
     assert_snapshot!(
         "unused_compare",
-        told(&["compare", "my.toml", "--schemes", "hpcc,dctcp"])
+        got(&["compare", "my.toml", "--schemes", "hpcc,dctcp"])
     );
 }
 
@@ -467,10 +467,10 @@ fn a_folder_is_the_run_whatever_names_share_it() {
         let diff = stdout(folder.path(), &["diff", "a", "b"]);
         assert!(diff.contains("are the same: inputs, results"), "{diff}");
         let why = run(folder.path(), &["why", "a", "7"]);
-        let told = String::from_utf8(why.stderr).unwrap();
+        let got = String::from_utf8(why.stderr).unwrap();
         assert!(
-            why.status.success() && !told.contains("not the run of the folder"),
-            "{told}"
+            why.status.success() && !got.contains("not the run of the folder"),
+            "{got}"
         );
     }
 }

@@ -254,12 +254,9 @@ fn seeds_that_change_nothing() {
         "--out",
         "a",
     ];
-    let told = said(path, &compare);
-    assert!(
-        told.contains("The seed changes nothing in this scenario"),
-        "{told}"
-    );
-    assert!(!told.contains('*') && !told.contains('±'), "{told}");
+    let got = said(path, &compare);
+    assert!(got.contains("The seed changes nothing in this scenario"), "{got}");
+    assert!(!got.contains('*') && !got.contains('±'), "{got}");
     let all = json(&path.join("a/comparison.json"));
     assert_eq!(
         (&all["seed_matters"], &all["asked"], &all["repeats"]),
@@ -305,8 +302,8 @@ fn seeds_that_matter_under_one_scheme() {
         "--out",
         "a",
     ];
-    let told = said(path, &compare);
-    assert!(told.contains("hpcc: the seed changes nothing"), "{told}");
+    let got = said(path, &compare);
+    assert!(got.contains("hpcc: the seed changes nothing"), "{got}");
     let all = json(&path.join("a/comparison.json"));
     let folders: Vec<&str> = all["runs"]
         .as_array()

@@ -121,11 +121,11 @@ fn counts_are_those_of_the_run() {
         let values = &counters[&format!("1 \"{}\"", series.entity)];
         let mut changes = series.points.clone();
         changes.dedup_by_key(|point| point.1);
-        let told = values
+        let got = values
             .iter()
             .map(|event| (number(event, "ts"), event["args"]["bytes"].as_f64().unwrap()));
         let recorded = changes.iter().map(|&(at, bytes)| (at as f64 / 1e6, bytes));
-        assert!(told.eq(recorded), "{}", series.entity);
+        assert!(got.eq(recorded), "{}", series.entity);
     }
 }
 

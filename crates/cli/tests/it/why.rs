@@ -22,8 +22,8 @@ fn refused(folder: &tempfile::TempDir, args: &[&str]) -> String {
 #[test]
 fn why_of_a_run() {
     let folder = small();
-    let told = said(folder.path(), &["why", "a", "1"]);
-    assert_snapshot!(told);
+    let got = said(folder.path(), &["why", "a", "1"]);
+    assert_snapshot!(got);
     // The same of a run that kept no accounts, and of the scenario itself: both are run for it.
     let off = ["run", "my.toml", "--set", "record.accounts=off", "--out", "off"];
     stdout(folder.path(), &off);
@@ -279,7 +279,7 @@ fn why_refuses() {
     let folder = small();
     let many = ["compare", "my.toml", "--schemes", "hpcc,dcqcn", "--out", "c"];
     stdout(folder.path(), &many);
-    let mut told = String::new();
+    let mut got = String::new();
     for args in [
         ["why", "a", "7"],
         ["why", "my.toml", "7"],
@@ -287,9 +287,9 @@ fn why_refuses() {
         ["why", "nowhere", "0"],
         ["why", "a", "one"],
     ] {
-        told.push_str(&format!("{}\n{}\n", args.join(" "), refused(&folder, &args)));
+        got.push_str(&format!("{}\n{}\n", args.join(" "), refused(&folder, &args)));
     }
-    assert_snapshot!(told);
+    assert_snapshot!(got);
     fs::write(
         folder.path().join("a/flow_time.csv"),
         "flow_id,stage\n0,nowhere\n",
@@ -334,9 +334,9 @@ fn standstills_are_told() {
     );
     let summary = fs::read_to_string(folder.path().join("results/pfc-deadlock-none-1/summary.json")).unwrap();
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
-    assert_eq!(summary["status"], "standstill");
+    assert_eq!(summary["status"], "deadlock");
     assert_eq!(
-        summary["standstill"]["cycles"][0]["nodes"],
+        summary["deadlock"]["cycles"][0]["nodes"],
         serde_json::json!([0, 1, 2, 3])
     );
     assert!(summary["simulated_s"].as_f64().unwrap() < 0.02);
@@ -347,8 +347,8 @@ fn standstills_are_told() {
     );
     let storm = stdout(folder.path(), &["run", "pfc-storm", "--json", "--check"]);
     let storm: serde_json::Value = serde_json::from_str(&storm).unwrap();
-    assert_eq!(storm["standstill"]["storms"], serde_json::json!([0]));
-    assert!(storm["standstill"]["pauses"].as_array().unwrap().len() > 4);
+    assert_eq!(storm["deadlock"]["storms"], serde_json::json!([0]));
+    assert!(storm["deadlock"]["pauses"].as_array().unwrap().len() > 4);
     // A flow that is stuck is accounted for to the end.
     let why = stdout(folder.path(), &["why", "results/pfc-deadlock-none-1", "0"]);
     assert!(why.contains("had not finished when the run ended"), "{why}");
@@ -360,12 +360,12 @@ fn why_of_a_label() {
     let text = SMALL.replacen("[[workload]]", "[[workload]]\nlabel = \"mine\"", 1);
     let folder = folder_with("my.toml", &text);
     stdout(folder.path(), &["run", "my.toml", "--out", "a"]);
-    let told = stdout(folder.path(), &["why", "a", "mine"]);
-    assert!(told.contains("of mine, the slowest first"), "{told}");
+    let got = stdout(folder.path(), &["why", "a", "mine"]);
+    assert!(got.contains("of mine, the slowest first"), "{got}");
     assert!(refused(&folder, &["why", "a", "mime"]).contains("did you mean `mine`?"));
     // In whatever order of arguments as many as are asked for; but a flow is one.
-    let told = stdout(folder.path(), &["why", "a", "mine", "--top", "1"]);
-    assert!(told.starts_with("the slowest of 2 flows of mine"), "{told}");
+    let got = stdout(folder.path(), &["why", "a", "mine", "--top", "1"]);
+    assert!(got.starts_with("the slowest of 2 flows of mine"), "{got}");
     assert!(refused(&folder, &["why", "a", "0", "--top", "1"]).contains("flow 0 is one flow"));
     // A sweep is told as what it is.
     let sweep = ["sweep", "my.toml", "--over=cc.scheme=hpcc,dcqcn", "--out=s", "-q"];
@@ -385,9 +385,9 @@ fn why_of_a_job() {
     );
     let folder = folder_with("my.toml", &text);
     stdout(folder.path(), &["run", "my.toml", "--out", "a"]);
-    let told = stdout(folder.path(), &["why", "a", "llm", "--top", "3"]);
+    let got = stdout(folder.path(), &["why", "a", "llm", "--top", "3"]);
     // 12 transfers of the ring, 6 of the exchange.
-    assert!(told.starts_with("the 3 slowest of 18 flows of llm"), "{told}");
+    assert!(got.starts_with("the 3 slowest of 18 flows of llm"), "{got}");
     let step = stdout(folder.path(), &["why", "a", "llm/swap"]);
     assert!(step.starts_with("all 6 flows of llm/swap"), "{step}");
     let refused = refused(&folder, &["why", "a", "training"]);

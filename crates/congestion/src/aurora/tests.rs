@@ -1,21 +1,21 @@
 use paceline_kernel::{Bytes, Time};
 
 use super::*;
-use crate::api::{AckInfo, Tally};
+use crate::api::{AckInfo, Counters};
 use crate::testkit::models::{card, file, json, random};
 use crate::testkit::{Pair, ack, star_path};
 
 /// 100 Gbit/s and 4160 ns.
-fn report() -> Report {
-    Report {
+fn report() -> Observation {
+    Observation {
         asked: 2,
         since: Time::from_ns(10_000),
         at: Time::from_ns(12_080),
-        tally: Tally {
+        tally: Counters {
             acks: 4,
             acked: 13_000,
             rtt_sum: Span::from_ns(4 * 8320),
-            ..Tally::default()
+            ..Counters::default()
         },
         rtt_before: Span::from_ns(6240),
         limits: SendLimits {
@@ -32,7 +32,7 @@ fn features_by_hand() {
     // 2080 ns more in 2080 ns; two round trips; 13 000 bytes in 2080 ns are 50 Gbit/s, of 75 that were sent.
     assert_eq!(observe(&report(), &star_path()), [1.0, 2.0, 1.5]);
     // The first interval has none before it.
-    let first = Report {
+    let first = Observation {
         asked: 1,
         rtt_before: Span::ZERO,
         ..report()

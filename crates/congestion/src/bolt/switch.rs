@@ -5,7 +5,7 @@ use paceline_kernel::{Bytes, Time};
 use super::{BOLT, DEC, FIRST, INC, LAST, Params};
 use crate::params::Auto;
 use crate::switch::{
-    Egress, EgressPort, Hooks, Load, PacketView, Queue, SwitchHalf, SwitchSupport, Tell, Verdict,
+    Egress, EgressPort, Hooks, Notify, PacketView, PayloadKind, Queue, SwitchHalf, SwitchSupport, Verdict,
 };
 
 /// So much in a queue.
@@ -106,11 +106,11 @@ impl BoltPort {
 
     /// Algorithm 1 for a data packet that finds `queue` bytes before it: its tag from there on, and who is told.
     #[inline]
-    pub(super) fn judge(&mut self, queue: u32, tag: u8) -> (u8, Tell) {
+    pub(super) fn judge(&mut self, queue: u32, tag: u8) -> (u8, Notify) {
         if queue >= self.threshold {
             return ((tag | DEC) & !INC, self.congested(tag));
         }
-        (self.grant(tag), Tell::Nobody)
+        (self.grant(tag), Notify::Nobody)
     }
 
     /// What becomes of INC and of the tokens at a port that is not congested: see the scheme's page,
@@ -143,11 +143,11 @@ impl BoltPort {
     }
 
     /// Only the first congested port of a packet's way tells the sender.
-    fn congested(&self, tag: u8) -> Tell {
+    fn congested(&self, tag: u8) -> Notify {
         match (self.src_on, tag & DEC != 0) {
-            (true, false) => Tell::Congested,
-            (true, true) => Tell::Nobody,
-            (false, _) => Tell::Packet,
+            (true, false) => Notify::Congested,
+            (true, true) => Notify::Nobody,
+            (false, _) => Notify::Packet,
         }
     }
 }
@@ -159,8 +159,8 @@ impl SwitchHalf for BoltPort {
         self.last = at.now;
         self.supply(gained, packet.takes.as_ps() as i64);
         let mut verdict = Verdict::pass(packet);
-        if packet.load == Load::Data && packet.tag & BOLT != 0 {
-            (verdict.tag, verdict.tell) = self.judge(at.queued, packet.tag);
+        if packet.load == PayloadKind::Data && packet.tag & BOLT != 0 {
+            (verdict.tag, verdict.notify) = self.judge(at.queued, packet.tag);
         }
         verdict
     }

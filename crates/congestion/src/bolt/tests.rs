@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::registry::AnyParams;
-use crate::switch::Tell;
+use crate::switch::Notify;
 use crate::testkit::{Pair, ack, egress_port, star_path};
 
 /// A full packet takes so long, in ps.
@@ -49,21 +49,21 @@ fn equation_1_supply_and_demand() {
 fn equation_2_one_report_over_a_path() {
     let mut port = port(2, FULL);
     // Congestion comes before everything else: no token is taken, none is left behind.
-    assert_eq!(port.judge(1048, BOLT | INC), (BOLT | DEC, Tell::Congested));
+    assert_eq!(port.judge(1048, BOLT | INC), (BOLT | DEC, Notify::Congested));
     assert_eq!(
         port.judge(5000, BOLT | LAST),
-        (BOLT | LAST | DEC, Tell::Congested)
+        (BOLT | LAST | DEC, Notify::Congested)
     );
     assert_eq!((port.pru, port.sm), (2, FULL));
     // The next congested port says nothing.
-    assert_eq!(port.judge(5000, BOLT | DEC), (BOLT | DEC, Tell::Nobody));
+    assert_eq!(port.judge(5000, BOLT | DEC), (BOLT | DEC, Notify::Nobody));
     let mut riding = BoltPort {
         src_on: false,
         ..port
     };
-    assert_eq!(riding.judge(1048, BOLT | INC), (BOLT | DEC, Tell::Packet));
+    assert_eq!(riding.judge(1048, BOLT | INC), (BOLT | DEC, Notify::Packet));
     // One byte below the threshold.
-    assert_eq!(port.judge(1047, BOLT | INC), (BOLT | INC, Tell::Nobody));
+    assert_eq!(port.judge(1047, BOLT | INC), (BOLT | INC, Notify::Nobody));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn equation_3_last_comes_before_inc() {
     for expected in [1, 2, 3, 3] {
         let tag = BOLT | LAST | INC;
         // The last window leaves a token, takes none, and keeps its flags.
-        assert_eq!(port.judge(0, tag), (tag, Tell::Nobody));
+        assert_eq!(port.judge(0, tag), (tag, Notify::Nobody));
         assert_eq!(port.pru, expected);
     }
     // A flow shorter than a window leaves nothing: nobody had counted with it.
@@ -121,8 +121,8 @@ fn out(seq: u64, end: u64) -> Outgoing {
     }
 }
 
-fn src(queue_packets: u64, rtt_ns: u64) -> Notice {
-    Notice::Congested {
+fn src(queue_packets: u64, rtt_ns: u64) -> SwitchSignal {
+    SwitchSignal::Congested {
         port: CongestedPort {
             queue: Bytes::new(queue_packets * 1048),
             rate: BitRate::from_gbps(100),
@@ -395,11 +395,11 @@ proptest! {
             for (port, (queue, gained)) in ports.iter_mut().zip(hops) {
                 port.supply(gained, FULL);
                 let before = *port;
-                let (went_on, told) = port.judge(queue, tag);
+                let (went_on, got) = port.judge(queue, tag);
                 prop_assert!(port.sm <= FULL && port.pru <= port.pru_max);
                 prop_assert!(went_on & INC == 0 || tag & INC != 0, "INC came back");
                 prop_assert!(went_on & DEC != 0 || tag & DEC == 0, "DEC went away");
-                reports += u32::from(told == Tell::Congested);
+                reports += u32::from(got == Notify::Congested);
                 prop_assert!(reports <= 1);
                 let spent = i64::from(before.pru) * FULL + before.sm - i64::from(port.pru) * FULL - port.sm;
                 let kept = went_on & (INC | LAST) == INC;

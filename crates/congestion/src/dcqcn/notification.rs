@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn one_notification_per_interval() {
         let mut point = NotificationPoint::new(Span::from_us(50), false);
-        let mut told = |us: u64, mark| {
+        let mut got = |us: u64, mark| {
             let data = Arrived {
                 mark,
                 wire: Bytes::new(1048),
@@ -72,18 +72,18 @@ mod tests {
             };
             point.on_data(Time::from_ns(us * 1000), &data).cnp
         };
-        assert_eq!(told(0, Mark::None), None);
-        assert_eq!(told(1, Mark::Congested), Some(Cnp::MARKED));
-        assert_eq!(told(50, Mark::Congested), None);
-        assert_eq!(told(51, Mark::Undetermined), None);
-        assert_eq!(told(51, Mark::Congested), Some(Cnp::MARKED));
+        assert_eq!(got(0, Mark::None), None);
+        assert_eq!(got(1, Mark::Congested), Some(Cnp::MARKED));
+        assert_eq!(got(50, Mark::Congested), None);
+        assert_eq!(got(51, Mark::Undetermined), None);
+        assert_eq!(got(51, Mark::Congested), Some(Cnp::MARKED));
     }
 
     /// What is strongest since the last notification is told.
     #[test]
     fn undetermined_marks_are_told_where_they_count() {
         let mut point = NotificationPoint::new(Span::from_us(50), true);
-        let mut told = |us: u64, mark| {
+        let mut got = |us: u64, mark| {
             let data = Arrived {
                 mark,
                 wire: Bytes::new(1048),
@@ -94,10 +94,10 @@ mod tests {
                 .cnp
                 .map(|cnp| cnp.mark)
         };
-        assert_eq!(told(1, Mark::Undetermined), Some(Mark::Undetermined));
-        assert_eq!(told(20, Mark::Congested), None);
-        assert_eq!(told(51, Mark::Undetermined), Some(Mark::Congested));
-        assert_eq!(told(101, Mark::Undetermined), Some(Mark::Undetermined));
-        assert_eq!(told(160, Mark::None), None);
+        assert_eq!(got(1, Mark::Undetermined), Some(Mark::Undetermined));
+        assert_eq!(got(20, Mark::Congested), None);
+        assert_eq!(got(51, Mark::Undetermined), Some(Mark::Congested));
+        assert_eq!(got(101, Mark::Undetermined), Some(Mark::Undetermined));
+        assert_eq!(got(160, Mark::None), None);
     }
 }

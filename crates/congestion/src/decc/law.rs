@@ -12,7 +12,7 @@
 
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::api::{PathInfo, Report, SendLimits};
+use crate::api::{Observation, PathInfo, SendLimits};
 use crate::params::Auto;
 
 /// How a coefficient is searched for.
@@ -142,7 +142,7 @@ pub struct Seen {
 
 impl Seen {
     /// Of what a sender counted.
-    pub fn of(report: &Report, path: &PathInfo) -> Self {
+    pub fn of(report: &Observation, path: &PathInfo) -> Self {
         let tally = &report.tally;
         let base = path.base_rtt.as_us_f64().max(1e-9);
         Self {

@@ -50,7 +50,7 @@ impl SwitchHalf for NonPausedEcn {
         }
     }
 
-    fn rests(&self, _now: Time) -> bool {
+    fn is_inactive(&self, _now: Time) -> bool {
         self.held_back.iter().all(|&held| held == 0)
     }
 

@@ -49,7 +49,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::mark::Mark;
-use crate::switch::{self, Egress, EgressPort, Load, Marking, PacketView, SwitchHalf};
+use crate::switch::{self, Egress, EgressPort, Marking, PacketView, PayloadKind, SwitchHalf};
 
 /// What a queue is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -218,7 +218,7 @@ impl Machine {
     }
 
     /// Whether all packets are the curve's to mark until a pause ends.
-    pub fn rests(&self, rule: &Rule, now: Time) -> bool {
+    pub fn is_inactive(&self, rule: &Rule, now: Time) -> bool {
         self.phase == Phase::Curve && !self.in_on_off_mode(rule, now)
     }
 
@@ -350,7 +350,7 @@ impl SwitchHalf for Ternary {
 
     #[inline]
     fn on_departure(&mut self, at: &mut Egress<'_>, packet: &PacketView) -> Marking {
-        if packet.load != Load::Data {
+        if packet.load != PayloadKind::Data {
             return Marking::Curve;
         }
         let machine = &mut self.queues[usize::from(packet.class)];
@@ -361,8 +361,10 @@ impl SwitchHalf for Ternary {
         }
     }
 
-    fn rests(&self, now: Time) -> bool {
-        self.queues.iter().all(|machine| machine.rests(&self.rule, now))
+    fn is_inactive(&self, now: Time) -> bool {
+        self.queues
+            .iter()
+            .all(|machine| machine.is_inactive(&self.rule, now))
     }
 
     fn on_link_down(&mut self) {

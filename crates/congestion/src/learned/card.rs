@@ -381,11 +381,11 @@ impl Card {
                 output: "none".into(),
             },
             weights_sha256: forest.sha256().into(),
-            data: told(forest, "data"),
-            training: told(forest, "training"),
+            data: about(forest, "data"),
+            training: about(forest, "training"),
             metrics: Metrics::default(),
             quantisation: None,
-            version: told(forest, "version"),
+            version: about(forest, "version"),
         }
     }
 
@@ -441,7 +441,7 @@ impl Card {
 }
 
 /// What a forest's file says under a key, if it does: a forest from elsewhere may say anything there.
-fn told<T: DeserializeOwned + Default>(forest: &Forest, key: &str) -> T {
+fn about<T: DeserializeOwned + Default>(forest: &Forest, key: &str) -> T {
     let entry = forest.parts().about.get(key);
     let read = entry.map(|entry| T::deserialize(entry).ok());
     read.flatten().unwrap_or_default()

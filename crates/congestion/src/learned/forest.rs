@@ -227,11 +227,11 @@ impl Forest {
             Some(k) => format!("features[{k}].name"),
             None => "the number of features".into(),
         };
-        let told = |names: &[&str]| match differs {
+        let listed = |names: &[&str]| match differs {
             Some(k) => format!("\"{}\"", names[k]),
             None => names.len().to_string(),
         };
-        Err(ForestError::entry(place, told(&found), told(names)))
+        Err(ForestError::entry(place, listed(&found), listed(names)))
     }
 
     /// The output. A feature that is not a number counts as the lowest, one that is not there as 0.

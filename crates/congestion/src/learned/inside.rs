@@ -1,14 +1,16 @@
 //! Senders that are decided for inside the run: they measure and ask as one that is decided for outside does
 //! ([`crate::external`]), and have the answers themselves.
 
-use crate::api::{AckInfo, Cnp, CongestionControl, Ctx, PathInfo, Report, SendLimits, SentInfo, TimerSlot};
+use crate::api::{
+    AckInfo, Cnp, CongestionControl, Ctx, Observation, PathInfo, SendLimits, SentInfo, TimerSlot,
+};
 use crate::external::{External, Params};
 
 /// Who has the answers of a flow.
 pub trait Decider: Clone + std::fmt::Debug + Send + 'static {
     /// What the flow may do, by what its sender has counted since the last decision. Allocates nothing; a rate below the
     /// lowest becomes that.
-    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits;
+    fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits;
 }
 
 /// The sender of a flow.
@@ -88,8 +90,8 @@ macro_rules! policy_decides {
             Ok(())
         }
 
-        fn needs(&self) -> $crate::api::Needs {
-            $crate::api::Needs {
+        fn needs(&self) -> $crate::api::Requirements {
+            $crate::api::Requirements {
                 timestamp: true,
                 repaces: true,
                 counts_sent: $listens,
@@ -98,7 +100,7 @@ macro_rules! policy_decides {
                     in_service: self.decisions_in_service,
                     outside: false,
                 }),
-                ..$crate::api::Needs::default()
+                ..$crate::api::Requirements::default()
             }
         }
 

@@ -182,8 +182,9 @@ impl Model {
     /// # Errors
     /// They are no law's.
     pub fn of_forest(forest: Forest) -> Result<Self, ModelError> {
-        let law = forest.parts().about.get(LAW).map(|told| {
-            let values: Vec<f32> = serde_json::from_value(told.clone()).map_err(|error| error.to_string())?;
+        let law = forest.parts().about.get(LAW).map(|stored| {
+            let values: Vec<f32> =
+                serde_json::from_value(stored.clone()).map_err(|error| error.to_string())?;
             Law::new(&values)
         });
         Ok(Self {

@@ -151,8 +151,8 @@ impl Whole {
                 for (k, y) in outputs.iter_mut().enumerate() {
                     let cell = self.tanh[(rescale.of(sums[units + k]).clamp(-128, 127) + 128) as usize];
                     let kept = (gate(sums[k]) * cell) >> 15;
-                    let told = self.inner[((kept >> 8) + 128) as usize];
-                    *y = ((gate(sums[2 * units + k]) * told) >> 23) as i16;
+                    let activated = self.inner[((kept >> 8) + 128) as usize];
+                    *y = ((gate(sums[2 * units + k]) * activated) >> 23) as i16;
                 }
             }
             Units::Tanh | Units::Linear => {

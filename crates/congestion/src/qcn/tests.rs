@@ -30,8 +30,8 @@ fn data(queue: u32) -> PacketView {
     }
 }
 
-const fn feedback(fb: u8) -> Notice {
-    Notice::Feedback { fb }
+const fn feedback(fb: u8) -> SwitchSignal {
+    SwitchSignal::Feedback { fb }
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn equation_3_by_hand() {
                 queued: queue,
                 rng: &mut rng,
             };
-            let told = point.on_arrival(&mut at, &data(queue)).tell;
+            let got = point.on_arrival(&mut at, &data(queue)).notify;
             assert_eq!(
-                told != Tell::Nobody,
+                got != Notify::Nobody,
                 frame == frames && queue > 0,
                 "{queue}: {frame}"
             );

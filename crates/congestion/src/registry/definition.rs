@@ -3,8 +3,8 @@
 use paceline_kernel::BitRate;
 use paceline_kernel::rng::Rng;
 
-use super::{DelayLimit, Incompatible, Least, Marking, NetworkFacts, Scheme, Tuned};
-use crate::api::{CongestionControl, Needs, PathInfo};
+use super::{DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, Scheme, SendFloor};
+use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
 use crate::params::{ParamError, Parameters};
 use crate::pint;
@@ -30,7 +30,7 @@ pub trait Definition: Parameters + Default + Clone {
     }
 
     /// What the scheme, with these parameters, needs.
-    fn needs(&self) -> Needs;
+    fn needs(&self) -> Requirements;
 
     /// The code of HPCC-PINT's digest, if the scheme reads one.
     fn pint_code(&self) -> Option<pint::Code> {
@@ -59,7 +59,7 @@ pub trait Definition: Parameters + Default + Clone {
     }
 
     /// What of such a network the scheme does not work with.
-    fn unfit(&self, _network: &NetworkFacts) -> Vec<Incompatible> {
+    fn incompatible(&self, _network: &NetworkFacts) -> Vec<Incompatible> {
         Vec::new()
     }
 
@@ -74,14 +74,14 @@ pub trait Definition: Parameters + Default + Clone {
     }
 
     /// Whether senders react to what happens to their packets.
-    fn reacts(&self) -> bool {
+    fn is_adaptive(&self) -> bool {
         true
     }
 
     /// What a flow on such a line always sends; `None` if there is no such bound.
-    fn least(&self, line: BitRate) -> Option<Least> {
+    fn least(&self, line: BitRate) -> Option<SendFloor> {
         let (param, rate) = ("min-rate", self.min_rate(line)?);
-        Some(Least::Rate { param, rate })
+        Some(SendFloor::Rate { param, rate })
     }
 
     /// The parameter `min-rate` on such a line; `None` if the scheme has none.
@@ -107,7 +107,7 @@ pub trait Definition: Parameters + Default + Clone {
 
     /// Parameters that have a value published for lines of another rate than this, where no source says how
     /// they scale.
-    fn tuned(&self, _line: BitRate) -> Vec<Tuned> {
+    fn tuned(&self, _line: BitRate) -> Vec<RateScaled> {
         Vec::new()
     }
 

@@ -4,7 +4,7 @@ use paceline_kernel::{BitRate, Bytes};
 
 /// What a flow of a scheme always sends, however strong congestion is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Least {
+pub enum SendFloor {
     /// At this rate.
     Rate {
         /// The parameter that says so.
@@ -99,7 +99,7 @@ pub enum Setting {
 
 /// A parameter that has a value published for lines of one rate, on another line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tuned {
+pub struct RateScaled {
     /// The parameter.
     pub param: &'static str,
     /// Its value.
@@ -110,7 +110,7 @@ pub struct Tuned {
     pub in_proportion: String,
 }
 
-impl Tuned {
+impl RateScaled {
     /// The parameters among `values` (name, value at hand, the same as published for a line of a given rate)
     /// that have what is published for one of the lines `known` and not for `line`.
     pub(crate) fn among<const N: usize>(

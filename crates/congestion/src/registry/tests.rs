@@ -146,7 +146,7 @@ fn limits_of_delay_follow_the_parameters() {
 #[test]
 fn needs_follow_the_parameters() {
     let needs = |name| SchemeParams::default().configure(name).unwrap().needs();
-    assert_eq!(needs("none"), Needs::default());
+    assert_eq!(needs("none"), Requirements::default());
     assert!(needs("hpcc").int && needs("hpcc").repaces);
     assert!(needs("hpcc-pint").pint && !needs("hpcc-pint").int);
     assert!(needs("timely").timestamp && !needs("timely").repaces);

@@ -143,19 +143,19 @@ mod tests {
     #[test]
     fn a_window_that_was_marked_tells_its_rate_and_the_first_counts_a_packet_more() {
         let (params, mut receiver) = (Params::default(), Receiver::default());
-        let mut told = Vec::new();
+        let mut got = Vec::new();
         for packet in 0..33 {
             let now = Time::from_ns(713 + packet * 512);
-            told.extend(receiver.received(&params, now, true, BITS, 32.0));
+            got.extend(receiver.received(&params, now, true, BITS, 32.0));
         }
         // 17 packets in the time of 16 are beyond line rate, of which nothing is told; then 16 are line rate.
-        assert_eq!(told, []);
+        assert_eq!(got, []);
         for packet in 0..9 {
             let now = Time::from_ns(713 + 32 * 512 + (packet + 1) * 1024);
-            told.extend(receiver.received(&params, now, packet != 0 || told.is_empty(), BITS, 32.0));
+            got.extend(receiver.received(&params, now, packet != 0 || got.is_empty(), BITS, 32.0));
         }
-        assert_eq!(told.len(), 1);
-        assert!(matches!(told[0], Notice::Congested(rate) if (rate - 16.0).abs() < 1e-9));
+        assert_eq!(got.len(), 1);
+        assert!(matches!(got[0], Notice::Congested(rate) if (rate - 16.0).abs() < 1e-9));
     }
 
     #[test]

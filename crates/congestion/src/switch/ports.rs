@@ -16,8 +16,8 @@ pub trait SwitchHalves: CloneHalves + Debug + Send {
     fn on_arrival(&mut self, port: usize, at: &mut Egress<'_>, packet: &PacketView) -> Verdict;
     /// See [`SwitchHalf::on_departure`].
     fn on_departure(&mut self, port: usize, at: &mut Egress<'_>, packet: &PacketView) -> Marking;
-    /// See [`SwitchHalf::rests`]; a port that takes no part does.
-    fn rests(&self, port: usize, now: Time) -> bool;
+    /// See [`SwitchHalf::is_inactive`]; a port that takes no part does.
+    fn is_inactive(&self, port: usize, now: Time) -> bool;
     /// See [`SwitchHalf::on_pause`].
     fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: u32);
     /// See [`SwitchHalf::on_resume`].
@@ -73,8 +73,8 @@ impl<H: SwitchHalf> SwitchHalves for PerPort<H> {
         }
     }
 
-    fn rests(&self, port: usize, now: Time) -> bool {
-        self.0[port].as_ref().is_none_or(|half| half.rests(now))
+    fn is_inactive(&self, port: usize, now: Time) -> bool {
+        self.0[port].as_ref().is_none_or(|half| half.is_inactive(now))
     }
 
     fn on_pause(&mut self, port: usize, at: &mut Egress<'_>, class: u8, queue: u32) {

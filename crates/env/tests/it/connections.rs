@@ -32,14 +32,14 @@ scheme = "external"
 
 /// All that was told up to the end, where each agent sends at such a share of what there is.
 fn episode(environment: &mut Environment, action: f32) -> Vec<Batch> {
-    let mut told = Vec::new();
+    let mut got = Vec::new();
     loop {
         let mut batch = Batch::default();
         environment.poll(&mut batch).unwrap();
         let count = batch.len();
-        told.push(batch);
+        got.push(batch);
         if count == 0 {
-            return told;
+            return got;
         }
         environment.submit(&vec![action; count]).unwrap();
     }
@@ -60,7 +60,7 @@ fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
     let mut environment = Environment::new(source(&[]), config()).unwrap();
     assert_eq!(environment.agents(), 4);
     // A quarter of the line each: log2(1/4) = 8 (a - 1).
-    let told = episode(&mut environment, 0.75);
+    let got = episode(&mut environment, 0.75);
     let finished = environment.finish().unwrap();
     assert_eq!(finished.summary.flows.completed, 12);
     let flows = &finished.outcome.flows;
@@ -70,7 +70,7 @@ fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
         .collect();
     let seconds: Vec<u64> = flows[4..8].iter().map(|flow| flow.start.as_ps()).collect();
     let mut asked: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    for batch in &told {
+    for batch in &got {
         for row in 0..batch.len() {
             asked.entry(batch.agents[row]).or_default().push(batch.times[row]);
             // Its first question tells of its first rate, 10 Gbit/s; every other one of what it was told to.
@@ -88,13 +88,13 @@ fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
             times.len()
         );
     }
-    let left: Vec<_> = told.iter().flat_map(|batch| &batch.left).collect();
+    let left: Vec<_> = got.iter().flat_map(|batch| &batch.left).collect();
     assert_eq!(left.len(), 4);
     assert!(left.iter().all(|left| left.complete));
     // Nobody leaves with its first message.
     let leaves = |batch: &Batch| !batch.left.is_empty();
-    let first = told.iter().position(leaves).unwrap();
-    let at = told[..first]
+    let first = got.iter().position(leaves).unwrap();
+    let at = got[..first]
         .iter()
         .rev()
         .find_map(|batch| batch.times.last().copied());
@@ -123,16 +123,16 @@ closed-loop = { senders = [3], receivers = [4], connections = "persistent", mess
         let agents = Agents::Receiver;
         let mut environment = Environment::new(source, Config { agents, ..config() }).unwrap();
         assert_eq!(environment.agents(), 2);
-        let told = episode(&mut environment, 0.75);
-        let left: Vec<_> = told.iter().flat_map(|batch| &batch.left).collect();
+        let got = episode(&mut environment, 0.75);
+        let left: Vec<_> = got.iter().flat_map(|batch| &batch.left).collect();
         assert!(
             left.len() == 2 && left.iter().all(|left| left.complete),
             "{left:?}"
         );
         let gone = left[0].agent;
-        let leaves = told.iter().position(|batch| !batch.left.is_empty()).unwrap();
-        assert!(leaves < told.len() - 50, "{think}: {leaves} of {}", told.len());
-        let after = told[leaves..].iter().filter(|batch| batch.agents.contains(&gone));
+        let leaves = got.iter().position(|batch| !batch.left.is_empty()).unwrap();
+        assert!(leaves < got.len() - 50, "{think}: {leaves} of {}", got.len());
+        let after = got[leaves..].iter().filter(|batch| batch.agents.contains(&gone));
         assert_eq!(after.count(), 0, "{think}: it asks on");
     }
 }
@@ -145,15 +145,15 @@ fn who_begins_anew_stays() {
     for reset in ["off", "50us"] {
         let set = [idle, &format!("network.idle-reset={reset}")];
         let mut environment = Environment::new(source(&set), config()).unwrap();
-        let told = episode(&mut environment, 0.75);
-        let left = told.iter().map(|batch| batch.left.len()).sum::<usize>();
+        let got = episode(&mut environment, 0.75);
+        let left = got.iter().map(|batch| batch.left.len()).sum::<usize>();
         assert_eq!(left, 4, "{reset}");
         let begins = |batch: &Batch| {
             (0..batch.len())
                 .filter(|&row| batch.observation(row)[0] * 16.0 < -3.0)
                 .count()
         };
-        rates.push(told.iter().map(begins).sum::<usize>());
+        rates.push(got.iter().map(begins).sum::<usize>());
     }
     // At their first rate, 10 Gbit/s, they ask once; anew with each message.
     assert_eq!(rates, [4, 12]);
@@ -177,8 +177,8 @@ closed-loop = { senders = [2], receivers = [5], connections = "persistent", mess
         source.overrides.text = text.map(|text| text.replace("[cc]", &format!("{more}[cc]")));
         let reward = Reward::Decc;
         let mut environment = Environment::new(source, Config { reward, ..config() }).unwrap();
-        let told = episode(&mut environment, 0.75);
-        let rewards = told.iter().flat_map(|batch| &batch.rewards);
+        let got = episode(&mut environment, 0.75);
+        let rewards = got.iter().flat_map(|batch| &batch.rewards);
         (environment.agents(), rewards.copied().fold(0.0f32, f32::max))
     };
     let (one, two) = (with(""), with(more));

@@ -46,15 +46,15 @@ fn policy(batch: &Batch) -> Vec<f32> {
 
 /// An episode to its end: all that was told.
 fn episode(environment: &mut Environment) -> Vec<Batch> {
-    let mut told = Vec::new();
+    let mut got = Vec::new();
     loop {
         let mut batch = Batch::default();
         environment.poll(&mut batch).unwrap();
         let actions = policy(&batch);
         let over = batch.is_empty();
-        told.push(batch);
+        got.push(batch);
         if over {
-            return told;
+            return got;
         }
         environment.submit(&actions).unwrap();
     }
@@ -63,14 +63,14 @@ fn episode(environment: &mut Environment) -> Vec<Batch> {
 #[test]
 fn agents_ask_once_per_round_trip_and_a_policy_that_looks_holds_the_queue() {
     let mut environment = environment(&[]);
-    let told = episode(&mut environment);
+    let got = episode(&mut environment);
     assert_eq!(environment.agents(), 16);
-    let decisions: usize = told.iter().map(Batch::len).sum();
+    let decisions: usize = got.iter().map(Batch::len).sum();
     assert!(decisions > 16 * 20, "{decisions} in 400us");
-    let last = &told[told.len() - 20];
+    let last = &got[got.len() - 20];
     let delay = last.observation(0)[last.width - 7];
     assert!((1.2..2.2).contains(&delay), "{delay} base round trips");
-    let end = told.last().unwrap();
+    let end = got.last().unwrap();
     assert_eq!((end.over.as_slice(), end.left.len()), (&[0][..], 16));
     assert!(
         end.left.iter().all(|left| !left.complete),
@@ -87,13 +87,13 @@ fn the_same_seed_is_the_same_bytes_on_any_number_of_threads() {
             environment
         });
         let mut vector = Vector::new(environments.collect(), threads).unwrap();
-        let mut told = Vec::new();
+        let mut got = Vec::new();
         loop {
             let batch = vector.poll().unwrap().clone();
             let actions = policy(&batch);
-            told.push(batch);
+            got.push(batch);
             if actions.is_empty() {
-                return told;
+                return got;
             }
             vector.submit(&actions).unwrap();
         }
@@ -108,9 +108,9 @@ fn the_same_seed_is_the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn batches_are_as_large_as_time_allows() {
     let mean = |set: &[&str]| {
-        let told = episode(&mut environment(set));
-        let decisions: usize = told.iter().map(Batch::len).sum();
-        decisions as f64 / (told.len() - 1) as f64
+        let got = episode(&mut environment(set));
+        let decisions: usize = got.iter().map(Batch::len).sum();
+        decisions as f64 / (got.len() - 1) as f64
     };
     let single = mean(&[]);
     assert!(single < 2.0, "{single}");
@@ -123,9 +123,9 @@ fn batches_are_as_large_as_time_allows() {
 /// In a batch each answer takes effect a latency after its own question: as in a run that is stopped at each of them.
 #[test]
 fn all_in_a_batch_asked_within_the_latency() {
-    let told = episode(&mut environment(&["cc.external.decision-latency=2us"]));
+    let got = episode(&mut environment(&["cc.external.decision-latency=2us"]));
     let mut before = 0;
-    for batch in told.iter().filter(|batch| !batch.is_empty()) {
+    for batch in got.iter().filter(|batch| !batch.is_empty()) {
         let (first, last) = (batch.times[0], *batch.times.last().unwrap());
         assert!(batch.times.is_sorted());
         assert!(last - first < 2_000_000, "{first} to {last}");
@@ -137,8 +137,8 @@ fn all_in_a_batch_asked_within_the_latency() {
 #[test]
 fn agents_leave_when_their_flows_are_complete() {
     let mut environment = environment(&["workload.long.incast.size=200KB", "duration=5ms"]);
-    let told = episode(&mut environment);
-    let left: Vec<_> = told.iter().flat_map(|batch| &batch.left).collect();
+    let got = episode(&mut environment);
+    let left: Vec<_> = got.iter().flat_map(|batch| &batch.left).collect();
     assert_eq!(left.len(), 16);
     assert!(left.iter().all(|left| left.complete));
     let finished = environment.finish().unwrap();

@@ -85,8 +85,8 @@ fn assert_again_from_its_folder(decided: &Resolved, first: &Finished) {
         .filter(|row| row.fct_ps.is_some())
         .max_by_key(|row| row.fct_ps);
     let Some(slow) = slow else { return };
-    let told = question.flow(slow.flow_id, &mut Quiet).unwrap();
-    assert_eq!(told.why().total_ps, slow.fct_ps.unwrap());
+    let got = question.flow(slow.flow_id, &mut Quiet).unwrap();
+    assert_eq!(got.why().total_ps, slow.fct_ps.unwrap());
     // Without what was decided it is another run.
     let text = fs::read_to_string(one.join("scenario.toml")).unwrap();
     let without = text.replace("decisions = \"decisions.csv\"\n", "");
@@ -119,7 +119,7 @@ impl why::Asker for Quiet {
     fn run(&mut self, input: &Resolved) -> Result<Finished, RunError> {
         execute(input, &mut |_| Control::Continue)
     }
-    fn tell(&mut self, said: &str) {
+    fn inform(&mut self, said: &str) {
         assert!(!said.contains('!'), "{said}");
     }
 }

@@ -224,16 +224,16 @@ impl Core {
     /// `more` waits.
     #[inline(always)]
     pub(crate) fn start_transmission(&mut self, world: &World, port: PortId, id: PacketId, more: bool) {
-        self.transmit(world, port, id, more, Packet::TOLD);
+        self.transmit(world, port, id, more, Packet::TRACED);
     }
 
     /// Puts a packet on the wire; its journal is told if it has one of these flags.
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, world: &World, port: PortId, id: PacketId, more: bool, told: u8) {
+    pub(crate) fn transmit(&mut self, world: &World, port: PortId, id: PacketId, more: bool, traced: u8) {
         let p = &mut self.ports[port];
         let profile = &world.profiles[p.profile];
         let packet = self.packets.get(id);
-        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.flags & told != 0);
+        let (kind, wire, accounted) = (packet.kind, packet.wire, packet.flags & traced != 0);
         let arrives = self
             .agenda
             .transmit(self.now, profile, (port, p), (id, kind, wire), more);
@@ -303,8 +303,8 @@ impl Core {
         class: u8,
         pause: bool,
     ) -> Option<PacketId> {
-        if pause && self.watch.closeups.on() {
-            self.look_at_pause_sent(port, class);
+        if pause && self.watch.flow_probes.on() {
+            self.observe_pause_sent(port, class);
         }
         let p = &mut self.ports[port];
         if pause {

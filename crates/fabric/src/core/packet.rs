@@ -61,7 +61,7 @@ impl Packet {
     /// Its way is written down (see [`crate::watch::account`]).
     pub(crate) const ACCOUNTED: u8 = 1 << 1;
     /// Every port that it leaves is written down, whether it waits there or not.
-    pub(crate) const TOLD: u8 = 1 << 3;
+    pub(crate) const TRACED: u8 = 1 << 3;
     /// A frame that has arrived, and which its port will come to.
     pub(crate) const HEARD: u8 = 1 << 4;
     /// A switch cut its payload off.
@@ -102,8 +102,8 @@ impl Packet {
         self.flags & Self::ACCOUNTED != 0
     }
     #[inline]
-    pub(crate) const fn is_told(&self) -> bool {
-        self.flags & Self::TOLD != 0
+    pub(crate) const fn is_traced(&self) -> bool {
+        self.flags & Self::TRACED != 0
     }
     /// Whether it is no data packet like most others.
     #[inline]
@@ -138,7 +138,7 @@ const _: () = {
         Packet::ACK_REQUEST,
         Packet::ACCOUNTED,
         Packet::TRIMMED,
-        Packet::TOLD,
+        Packet::TRACED,
         Packet::HEARD,
         Packet::ENDS_MESSAGE,
     ];
@@ -180,7 +180,7 @@ impl PacketSlab {
     pub(super) fn without_journals(&self) -> Self {
         let mut slab = self.clone();
         for packet in &mut slab.packets {
-            packet.flags &= !(Packet::ACCOUNTED | Packet::TOLD);
+            packet.flags &= !(Packet::ACCOUNTED | Packet::TRACED);
         }
         slab
     }

@@ -58,7 +58,7 @@ impl Core {
         // Other parts do not know the ways of this one's flows.
         for place in 0..self.agenda.outbox.len() {
             let Crossing { port, packet, .. } = self.agenda.outbox[place];
-            self.tell_before(port, packet);
+            self.notify_before(port, packet);
         }
         let mut posted = Posted::NOTHING;
         let Some(share) = &self.share else { return posted };

@@ -119,7 +119,7 @@ impl Core {
 
     /// A port asks for a pause: writes down what for.
     #[cold]
-    pub(crate) fn tell_why(&mut self, ingress: PortId, class: u8) {
+    pub(crate) fn notify_why(&mut self, ingress: PortId, class: u8) {
         if let Some(egress) = self.where_most_stands(ingress, class) {
             let recorder = &mut self.watch.recorder;
             recorder.ports.stands_behind(ingress, recorder.interface(egress));

@@ -39,7 +39,7 @@ pub(crate) struct Port {
     pub(crate) link: LinkState,
     /// Whether arrivals are not just handed on: the link can lose them (it has errors, or fails at some time), or
     /// somebody is told of each.
-    pub(crate) odd: bool,
+    pub(crate) needs_slow_path: bool,
     /// Whether the end of the transmission is (already) an event.
     pub(crate) done_pending: bool,
     /// Whether what it sends goes to another part of the run ([`crate::run::cut`]).

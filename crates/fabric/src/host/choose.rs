@@ -1,12 +1,12 @@
-//! NICs with many queue pairs: when each of them may go is kept in one tree ([`super::crowd`]), so that the NIC
+//! NICs with many queue pairs: when each of them may go is kept in one tree ([`super::pacing_tree`]), so that the NIC
 //! need not look at hundreds of queue pairs to find the one that may, or that none may.
 //!
 //! What is chosen is what looking at all of them would choose.
 
 use crate::core::Core;
 use crate::host::Hosts;
-use crate::host::crowd::NEVER;
 use crate::host::nic::Choice;
+use crate::host::pacing_tree::NEVER;
 use crate::host::port::{FEW_QPS, Nic};
 use crate::host::qp::Qp;
 use crate::ids::{NicId, QpId};
@@ -17,7 +17,7 @@ impl Hosts {
     #[inline(never)]
     pub(super) fn choose_among(&mut self, world: &World, core: &Core, nic: NicId, paused: u16) -> Choice {
         let gathered = self.gather(world, nic);
-        let chosen = if self.turns.is_some() {
+        let chosen = if self.scheduler.is_some() {
             self.choose_by_turns(core, nic, paused, gathered)
         } else if gathered {
             self.choose_of_crowd(core, nic, paused)
@@ -35,7 +35,7 @@ impl Hosts {
     #[inline]
     pub(super) fn gather(&mut self, world: &World, nic: NicId) -> bool {
         let n = &self.nics[nic];
-        n.qps.len() > FEW_QPS && (n.crowd.is_known() || self.gather_anew(world, nic))
+        n.qps.len() > FEW_QPS && (n.pacing_tree.is_known() || self.gather_anew(world, nic))
     }
 
     #[cold]
@@ -44,15 +44,15 @@ impl Hosts {
         if quirks.wakeup_suppression || quirks.lazy_qp_removal {
             return false;
         }
-        self.regards = true;
+        self.tracks_qps = true;
         self.nics[nic].gather(&mut self.qps);
         true
     }
 
     /// A queue pair has changed.
     #[inline]
-    pub(super) fn regard(&mut self, core: &Core, slot: QpId) {
-        if self.regards {
+    pub(super) fn update_schedule(&mut self, core: &Core, slot: QpId) {
+        if self.tracks_qps {
             self.regard_in_crowd(core, slot);
         }
     }
@@ -60,15 +60,15 @@ impl Hosts {
     /// A queue pair has sent a packet of `wire` bytes.
     #[inline]
     pub(super) fn regard_sent(&mut self, core: &Core, slot: QpId, wire: u16) {
-        if self.regards {
+        if self.tracks_qps {
             self.regard_turn(core, slot, wire);
         }
     }
 
     #[inline(never)]
     fn regard_turn(&mut self, core: &Core, slot: QpId, wire: u16) {
-        if let Some(turns) = &mut self.turns {
-            turns.sent(core.ports[self.qps[slot].port].nic(), slot, wire);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.sent(core.ports[self.qps[slot].port].nic(), slot, wire);
         }
         self.find_in_crowd(core, slot);
     }
@@ -83,15 +83,17 @@ impl Hosts {
         let qp = &self.qps[slot];
         let nic = &mut self.nics[core.ports[qp.port].nic()];
         let place = qp.place as usize;
-        if place < nic.crowd.len() && nic.qps[place] == slot {
-            nic.crowd.set(place, qp.class, qp.due());
+        if place < nic.pacing_tree.len() && nic.qps[place] == slot {
+            nic.pacing_tree.set(place, qp.class, qp.due());
         }
     }
 
     /// Round robin from the queue pair served last, in a NIC that has gathered.
     pub(super) fn choose_of_crowd(&self, core: &Core, nic: NicId, paused: u16) -> Option<usize> {
-        let Nic { served, crowd, .. } = &self.nics[nic];
-        crowd.next_due(*served + 1, core.now(), paused)
+        let Nic {
+            served, pacing_tree, ..
+        } = &self.nics[nic];
+        pacing_tree.next_due(*served + 1, core.now(), paused)
     }
 
     /// Whose turn it is, where that is not round robin.
@@ -104,49 +106,56 @@ impl Hosts {
         gathered: bool,
     ) -> Option<usize> {
         let Nic {
-            qps, served, crowd, ..
+            qps,
+            served,
+            pacing_tree,
+            ..
         } = &self.nics[nic];
-        let (turns, now) = (self.turns.as_ref()?, core.now());
+        let (scheduler, now) = (self.scheduler.as_ref()?, core.now());
         let may_go = |place: usize| {
             let qp = self.qps.get(qps[place]);
             qp.is_some_and(|qp| !qp.is_blocked(paused) && qp.next_avail <= now)
         };
         if !gathered {
-            return turns.choose(nic, qps, *served, may_go);
+            return scheduler.choose(nic, qps, *served, may_go);
         }
-        if crowd.soonest(paused) > now {
+        if pacing_tree.soonest(paused) > now {
             return None;
         }
-        if turns.is_by_quantum() {
-            let goes_on = turns.goes_on(nic, qps, *served) && may_go(*served);
+        if scheduler.is_by_quantum() {
+            let goes_on = scheduler.goes_on(nic, qps, *served) && may_go(*served);
             return match goes_on {
                 true => Some(*served),
                 false => self.choose_of_crowd(core, nic, paused),
             };
         }
-        turns.choose(nic, qps, *served, may_go)
+        scheduler.choose(nic, qps, *served, may_go)
     }
 
     pub(crate) fn verify_turns(&self) {
-        if let Some(turns) = &self.turns {
-            turns.verify();
+        if let Some(scheduler) = &self.scheduler {
+            scheduler.verify();
         }
     }
 
     /// What NICs know of their queue pairs is so.
     pub(crate) fn verify_crowds(&self) {
-        let gathered = self.nics.numbered().filter(|(_, nic)| nic.crowd.is_known());
+        let gathered = self.nics.numbered().filter(|(_, nic)| nic.pacing_tree.is_known());
         for (id, nic) in gathered {
-            assert_eq!(nic.crowd.len(), nic.qps.len(), "NIC {id}: queue pairs");
+            assert_eq!(nic.pacing_tree.len(), nic.qps.len(), "NIC {id}: queue pairs");
             nic.verify();
             let mut soonest = NEVER;
             for (place, &slot) in nic.qps.iter().enumerate() {
                 let is = self.qps.get(slot).map_or(NEVER, Qp::due);
-                let known = nic.crowd.due(place);
+                let known = nic.pacing_tree.due(place);
                 assert_eq!(known, is, "NIC {id}: when queue pair {slot} may go");
                 soonest = soonest.min(is);
             }
-            assert_eq!(soonest, nic.crowd.soonest(0), "NIC {id}: when the first may go");
+            assert_eq!(
+                soonest,
+                nic.pacing_tree.soonest(0),
+                "NIC {id}: when the first may go"
+            );
         }
     }
 }

@@ -49,10 +49,16 @@ impl Hosts {
         id: PacketId,
     ) -> Option<Mark> {
         core.record_latency(id);
-        self.tell_half(world, core, place, id)
+        self.notify_half(world, core, place, id)
     }
 
-    fn tell_half(&mut self, world: &World, core: &mut Core, place: ReceiverId, id: PacketId) -> Option<Mark> {
+    fn notify_half(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        place: ReceiverId,
+        id: PacketId,
+    ) -> Option<Mark> {
         let packet = core.packets.get(id);
         let arrived = Arrived {
             mark: packet.mark,

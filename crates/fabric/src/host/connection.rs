@@ -31,7 +31,7 @@ pub(super) struct Connection {
     /// Sequence numbers of complete messages that stand for no payload.
     unfilled: u64,
     /// Payload that recorders know to be acknowledged.
-    told: u64,
+    notified: u64,
     /// The least completion time of messages of the size that was posted last, by the way that there is.
     pub(super) ideal: Option<(Bytes, Span)>,
 }
@@ -44,7 +44,7 @@ pub(super) struct Message {
     pub(super) size: u64,
     retransmitted: u64,
     /// Payload of it that recorders know to be acknowledged.
-    told: u64,
+    notified: u64,
 }
 
 impl Message {
@@ -114,7 +114,7 @@ impl Connection {
             timeout_runs: false,
             idle_since: now,
             unfilled: 0,
-            told: 0,
+            notified: 0,
             ideal: None,
         })
     }
@@ -154,16 +154,16 @@ impl Connection {
     /// So many bytes, in sequence numbers, are acknowledged: shows how much of each message is payload that was not told
     /// before. Messages are filled in their order, whichever bytes behind a gap were acknowledged.
     #[inline(never)]
-    pub(super) fn tell(&mut self, acknowledged: u64, mut show: impl FnMut(FlowId, u64)) {
-        let mut newly = (acknowledged - self.unfilled).saturating_sub(self.told);
+    pub(super) fn notify(&mut self, acknowledged: u64, mut show: impl FnMut(FlowId, u64)) {
+        let mut newly = (acknowledged - self.unfilled).saturating_sub(self.notified);
         for message in self.messages.iter_mut() {
             if newly == 0 {
                 break;
             }
-            let part = newly.min(message.size - message.told);
+            let part = newly.min(message.size - message.notified);
             if part > 0 {
-                message.told += part;
-                self.told += part;
+                message.notified += part;
+                self.notified += part;
                 newly -= part;
                 show(message.flow, part);
             }
@@ -171,10 +171,10 @@ impl Connection {
     }
 
     /// A message is complete: shows what of its payload was not told before.
-    pub(super) fn tell_rest(&mut self, message: &Message, show: impl FnOnce(FlowId, u64)) {
-        let rest = message.size - message.told;
+    pub(super) fn notify_rest(&mut self, message: &Message, show: impl FnOnce(FlowId, u64)) {
+        let rest = message.size - message.notified;
         if rest > 0 {
-            self.told += rest;
+            self.notified += rest;
             show(message.flow, rest);
         }
     }
@@ -201,7 +201,7 @@ impl Qp {
             start: self.size,
             size,
             retransmitted: 0,
-            told: 0,
+            notified: 0,
         };
         self.size = message.end(mtu);
         self.limit = self.size;
@@ -237,7 +237,7 @@ impl Qp {
     }
 
     /// What has become of a message.
-    pub(super) fn tell_message(&self, message: &Message, record: &mut FlowRecord) {
+    pub(super) fn notify_message(&self, message: &Message, record: &mut FlowRecord) {
         record.retransmitted = Bytes::new(message.retransmitted);
         let end = message.start + message.size;
         (record.sent, record.sent_unscheduled) = self.sent_within(message.start, end);

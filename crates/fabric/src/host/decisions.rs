@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_congestion::{Decisions, PathInfo, Report, SendLimits};
+use paceline_congestion::{Decisions, Observation, PathInfo, SendLimits};
 use paceline_kernel::Span;
 use paceline_kernel::queue::{EventQueue, LaneId};
 
@@ -33,7 +33,7 @@ pub struct Question<'a> {
     /// Its flow.
     pub flow: u32,
     /// What it tells; nothing where its scheme says nothing.
-    pub report: Option<&'a Report>,
+    pub report: Option<&'a Observation>,
     /// What it knows of its path.
     pub path: &'a PathInfo,
 }
@@ -171,7 +171,7 @@ impl Hosts {
     }
 
     /// What a flow's sender tells those outside, and what it knows of its path.
-    pub(crate) fn report(&self, flow: FlowId) -> Option<(&Report, &PathInfo)> {
+    pub(crate) fn report(&self, flow: FlowId) -> Option<(&Observation, &PathInfo)> {
         let qp = &self.qps[self.sender_of(flow)?];
         Some((qp.scheme.report()?, qp.path()))
     }
@@ -278,15 +278,15 @@ impl Hosts {
         let Asked { flow, answer, .. } = job.asked;
         if let Some(slot) = self.sender_of(flow) {
             self.decisions.made += 1;
-            if core.watch.is_told() {
+            if core.watch.is_traced() {
                 core.settle(&self.qps[slot]);
-                core.look_at_timer(&self.qps[slot], crate::outcome::closeup::Told::Delay);
+                core.observe_timer(&self.qps[slot], crate::outcome::flow_probe::Cause::Delay);
             }
             self.call_scheme(world, core, slot, |scheme, cx| match answer {
                 Some(limits) => scheme.on_answer(cx, limits),
                 None => scheme.on_decision(cx),
             });
-            self.kick(world, core, self.qps[slot].port);
+            self.try_send(world, core, self.qps[slot].port);
         } else {
             self.decisions.ended += 1;
         }

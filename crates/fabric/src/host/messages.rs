@@ -78,7 +78,7 @@ impl Qp {
 
     /// All before byte `seq` is acknowledged, or, by a NACK, no more than that. Returns what was before.
     pub(crate) fn acknowledge(&mut self, seq: u64, nack: bool) -> u64 {
-        self.hears();
+        self.on_feedback();
         let before = self.snd_una;
         self.snd_una = if nack { seq } else { before.max(seq) };
         before

@@ -6,7 +6,6 @@ mod choose;
 mod cnp;
 mod connection;
 mod control_packets;
-mod crowd;
 mod decisions;
 mod engine;
 mod flow_path;
@@ -16,6 +15,7 @@ mod nic;
 mod notice;
 mod observe;
 mod on_credit;
+mod pacing_tree;
 mod parts;
 mod port;
 mod posting;
@@ -24,9 +24,9 @@ mod queue_pairs;
 mod receiver;
 mod receivers;
 mod recovery;
+mod scheduler;
 mod sender;
 mod sharing;
-mod turns;
 
 use std::collections::BTreeMap;
 
@@ -50,15 +50,15 @@ use hash_order::HashOrder;
 use port::Nic;
 pub(crate) use qp::{Held, Qp, Way};
 use receivers::Receivers;
-use turns::Turns;
+use scheduler::QpScheduler;
 
 /// NICs, queue pairs, receivers.
 #[derive(Clone)]
 pub(crate) struct Hosts {
     nics: List<NicId, Nic>,
     /// Whether NICs keep anything of their queue pairs: some have gathered ([`choose`]), or there are [`turns`].
-    regards: bool,
-    turns: Option<Box<Turns>>,
+    tracks_qps: bool,
+    scheduler: Option<Box<QpScheduler>>,
     /// Hosts that take time before they answer.
     endpoints: Option<Box<Endpoints>>,
     decisions: DecisionBank,
@@ -81,12 +81,12 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// The hosts behind these ports: a NIC each.
     pub(crate) fn new(spec: &RunSpec, ports: Vec<PortId>) -> Self {
-        let turns = Turns::of(spec.nic.scheduling, ports.len());
+        let scheduler = QpScheduler::of(spec.nic.scheduling, ports.len());
         Self {
             endpoints: Endpoints::of(spec, ports.len()),
             decisions: DecisionBank::default(),
-            regards: turns.is_some(),
-            turns,
+            tracks_qps: scheduler.is_some(),
+            scheduler,
             nics: ports.into_iter().map(Nic::new).collect(),
             qps: List::new(),
             senders: FlowTable::default(),
@@ -105,8 +105,8 @@ impl Hosts {
             endpoints: self.endpoints.clone(),
             decisions: DecisionBank::default(),
             nics: self.nics.iter().map(|nic| Nic::new(nic.port)).collect(),
-            regards: false,
-            turns: None,
+            tracks_qps: false,
+            scheduler: None,
             qps: List::new(),
             senders: FlowTable::default(),
             receivers: self.receivers.clone(),

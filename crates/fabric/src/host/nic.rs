@@ -9,9 +9,9 @@ use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::LinkState;
 use crate::host::Hosts;
-use crate::host::crowd::NEVER;
+use crate::host::pacing_tree::NEVER;
 use crate::host::port::FEW_QPS;
-use crate::host::qp::{Part, Qp, STANDSTILL};
+use crate::host::qp::{NO_RATE, Part, Qp};
 use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
 use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
@@ -31,7 +31,7 @@ pub(super) enum Choice {
 /// none: it is the rate that keeps back what follows ([`crate::host::qp::Qp::stands`]).
 #[inline]
 fn gap_after(wire: u16, rate: BitRate, truncate_to_ns: bool) -> u64 {
-    if rate == STANDSTILL {
+    if rate == NO_RATE {
         return 0;
     }
     time_to_send(rate, wire, truncate_to_ns).as_ps()
@@ -71,18 +71,18 @@ impl Hosts {
         }
         let repaces = world.nic.pacing || world.quirks.repaces_unpaced;
         if qp.needs.repaces && limits.rate != old_rate && repaces {
-            self.repace(world, slot);
+            self.recompute_pacing(world, slot);
             self.pull_wake(core, slot);
         }
         if self.qps[slot].timers.has_requests() {
             self.start_timers(world, core, slot);
         }
-        self.regard(core, slot);
+        self.update_schedule(core, slot);
     }
 
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
     /// one is what it would have been at the new rate.
-    fn repace(&mut self, world: &World, slot: QpId) {
+    fn recompute_pacing(&mut self, world: &World, slot: QpId) {
         let truncate = world.quirks.truncate_to_ns;
         let qp = &mut self.qps[slot];
         let gap = gap_after(qp.last_wire, qp.rate, truncate);
@@ -143,16 +143,16 @@ impl Hosts {
             Expiry::Stale => return,
         }
         let stood = qp.stands();
-        if core.watch.is_told() {
+        if core.watch.is_traced() {
             core.settle(&self.qps[slot]);
-            core.look_at_timer(&self.qps[slot], crate::outcome::closeup::Told::Itself);
+            core.observe_timer(&self.qps[slot], crate::outcome::flow_probe::Cause::Itself);
         }
         self.call_scheme(world, core, slot, |scheme, cx| {
             scheme.on_timer(cx, TimerSlot(timer))
         });
         if stood || !world.quirks.wakeup_suppression {
             // A larger window or rate may let a packet go now.
-            self.kick(world, core, self.qps[slot].port);
+            self.try_send(world, core, self.qps[slot].port);
         }
     }
 
@@ -178,7 +178,7 @@ impl Hosts {
 
     /// Something has changed for a host's senders. (Those of [`crate::reference::bolt_ns3`] look for themselves.)
     #[inline]
-    pub(crate) fn kick(&mut self, world: &World, core: &mut Core, port: PortId) {
+    pub(crate) fn try_send(&mut self, world: &World, core: &mut Core, port: PortId) {
         if !world.quirks.device_fifo {
             self.nic_send(world, core, port);
         }
@@ -213,7 +213,7 @@ impl Hosts {
         }
     }
 
-    /// Round robin from the queue pair served last, or [`super::turns`]: the first that is not blocked and that pacing
+    /// Round robin from the queue pair served last, or [`super::scheduler`]: the first that is not blocked and that pacing
     /// lets go. Finished queue pairs leave the list.
     #[inline(always)]
     pub(super) fn choose_qp(&mut self, world: &World, core: &Core, nic: NicId) -> Choice {
@@ -275,7 +275,7 @@ impl Hosts {
             kept += 1;
         }
         nic.qps.truncate(kept);
-        nic.crowd.forget();
+        nic.pacing_tree.forget();
         chosen
     }
 
@@ -283,7 +283,7 @@ impl Hosts {
     pub(super) fn soonest(&mut self, world: &World, core: &Core, nic: NicId) -> Option<u64> {
         let paused = core.ports[self.nics[nic].port].paused;
         if self.gather(world, nic) {
-            return Some(self.nics[nic].crowd.soonest(paused)).filter(|&at| at != NEVER);
+            return Some(self.nics[nic].pacing_tree.soonest(paused)).filter(|&at| at != NEVER);
         }
         let n = &self.nics[nic];
         let candidates = n.qps.iter().map(|&slot| &self.qps[slot]);
@@ -358,7 +358,7 @@ impl Hosts {
             answers: number,
             ..Packet::EMPTY
         });
-        if core.watch.is_told() {
+        if core.watch.is_traced() {
             core.account_send(world, qp, id);
         }
         if qp.snd_nxt == qp.snd_una {
@@ -375,7 +375,7 @@ impl Hosts {
             qp.max_sent = end;
         }
         let qp = if core.watch.recorder.tracing || qp.needs.counts_sent {
-            self.tell_sent(world, core, (port, slot), id)
+            self.notify_sent(world, core, (port, slot), id)
         } else {
             qp
         };
@@ -393,7 +393,7 @@ impl Hosts {
         let nic = core.ports[port].nic();
         let more = self.awaits_end(world, core, nic, wire);
         if ON_CREDIT {
-            core.transmit_on_credit(world, port, id, more, Packet::TOLD);
+            core.transmit_on_credit(world, port, id, more, Packet::TRACED);
         } else {
             core.start_transmission(world, port, id, more);
         }
@@ -401,7 +401,7 @@ impl Hosts {
 
     /// A packet is about to leave: tells those who want to know.
     #[inline(never)]
-    fn tell_sent(
+    fn notify_sent(
         &mut self,
         world: &World,
         core: &mut Core,

@@ -1,7 +1,7 @@
 //! What switches tell senders in packets of their own, and how it reaches the scheme.
 
-use paceline_congestion::switch_ack::{Course, PortReport};
-use paceline_congestion::{CongestedPort, Notice};
+use paceline_congestion::switch_ack::{PortReport, QueueTrend};
+use paceline_congestion::{CongestedPort, SwitchSignal};
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span};
 
@@ -22,24 +22,24 @@ impl World {
         })
     }
 
-    fn read_notice(&self, core: &Core, packet: &Packet) -> Option<Notice> {
+    fn read_notice(&self, core: &Core, packet: &Packet) -> Option<SwitchSignal> {
         let after = Span::from_ps(core.now() - packet.sent_at);
         match packet.kind {
-            PacketKind::Src => Some(Notice::Congested {
+            PacketKind::Src => Some(SwitchSignal::Congested {
                 port: self.congested_port(packet)?,
                 rtt: after,
             }),
             PacketKind::SwitchAck => {
                 let CongestedPort { queue, rate } = self.congested_port(packet)?;
                 let (utilisation, growth) = (packet.pint, packet.answers.cast_signed());
-                Some(Notice::Report(PortReport {
+                Some(SwitchSignal::Report(PortReport {
                     queue,
                     rate,
-                    course: Course { utilisation, growth },
+                    trend: QueueTrend { utilisation, growth },
                     after,
                 }))
             }
-            _ => Some(Notice::Feedback {
+            _ => Some(SwitchSignal::Feedback {
                 fb: packet.note as u8,
             }),
         }
@@ -58,9 +58,9 @@ impl Hosts {
                 core.settle(&self.qps[slot]);
             }
             core.counters.notifications += 1;
-            self.qps[slot].hears();
+            self.qps[slot].on_feedback();
             self.call_scheme(world, core, slot, |scheme, cx| scheme.on_notice(cx, &notice));
-            self.kick(world, core, self.qps[slot].port);
+            self.try_send(world, core, self.qps[slot].port);
         }
         core.packets.remove(id);
     }

@@ -28,9 +28,9 @@ impl Hosts {
         match event {
             _ if !is_host => {}
             TraceKind::Receive => self.trace_answer(world, core, id),
-            TraceKind::Dequeue if core.watch.closeups.on() => {
+            TraceKind::Dequeue if core.watch.flow_probes.on() => {
                 // Whoever waits for the NIC has waited for the one before.
-                let others: Vec<QpId> = core.watch.closeups.others(packet.flow).collect();
+                let others: Vec<QpId> = core.watch.flow_probes.others(packet.flow).collect();
                 for qp in others.into_iter().map(|slot| &self.qps[slot]) {
                     if qp.port == port {
                         core.settle(qp);
@@ -64,8 +64,8 @@ impl Hosts {
         if core.watch.accounts.on() {
             core.settle(qp);
         }
-        if core.watch.closeups.on() {
-            core.look_at_answer(world, qp, id);
+        if core.watch.flow_probes.on() {
+            core.observe_answer(world, qp, id);
         }
     }
 
@@ -74,8 +74,8 @@ impl Hosts {
         if pause {
             core.watch.accounts.pause_begins();
         }
-        if core.watch.closeups.on() {
-            core.look_at_pause(port, class, pause);
+        if core.watch.flow_probes.on() {
+            core.observe_pause(port, class, pause);
         }
         if !core.watch.accounts.on() || !core.ports[port].is_host {
             return;

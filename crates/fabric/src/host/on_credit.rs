@@ -70,7 +70,7 @@ impl Hosts {
         let (paused, now, nic) = (p.paused, core.now(), p.nic());
         let mut ready = p.ready & !paused;
         if self.gather(world, nic) {
-            return ready | self.nics[nic].crowd.ready(now) & !paused;
+            return ready | self.nics[nic].pacing_tree.ready(now) & !paused;
         }
         for &slot in &self.nics[nic].qps {
             let qp = &self.qps[slot];

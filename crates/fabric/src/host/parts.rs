@@ -11,7 +11,7 @@ impl Hosts {
     /// Takes over the hosts of another part, whose `core` it is; `mine` is the core that takes over.
     pub(crate) fn take_over(&mut self, mut other: Self, world: &World, mine: &mut Core, core: &mut Core) {
         self.qps_drew |= other.have_drawn(world);
-        self.regards |= other.regards;
+        self.tracks_qps |= other.tracks_qps;
         let before = self.qps.len();
         for nic in self.nics.ids() {
             let port = other.nics[nic].port;
@@ -24,8 +24,8 @@ impl Hosts {
                 .iter_mut()
                 .filter(|slot| **slot != QpId::NONE)
                 .for_each(|slot| *slot = slot.plus(before));
-            if let (Some(own), Some(turns)) = (&mut self.turns, &mut other.turns) {
-                own.take_nic(turns, nic, before);
+            if let (Some(own), Some(scheduler)) = (&mut self.scheduler, &mut other.scheduler) {
+                own.take_nic(scheduler, nic, before);
             }
             if let (Some(own), Some(endpoints)) = (&mut self.endpoints, &mut other.endpoints) {
                 own.take_over(endpoints, nic, mine, core);
@@ -43,8 +43,8 @@ impl Hosts {
             self.repeats.resize_with(before, Default::default);
             self.repeats.append(&mut other.repeats);
         }
-        if let (Some(own), Some(turns)) = (&mut self.turns, &mut other.turns) {
-            own.take_queue_pairs(turns, before);
+        if let (Some(own), Some(scheduler)) = (&mut self.scheduler, &mut other.scheduler) {
+            own.take_queue_pairs(scheduler, before);
         }
         self.qps.append(&mut other.qps);
         self.free_qps
@@ -53,7 +53,7 @@ impl Hosts {
     }
 
     /// Queue pairs have got other places: tells packets and receivers.
-    pub(crate) fn tell_places(&mut self, world: &World, core: &mut Core) {
+    pub(crate) fn notify_places(&mut self, world: &World, core: &mut Core) {
         let senders = &self.senders;
         let place = |flow: FlowId| senders.get(flow).unwrap_or(QpId(0));
         for packet in core

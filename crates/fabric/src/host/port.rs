@@ -1,6 +1,6 @@
 //! What a host's port keeps: its queue pairs, whose turn it is, and when to wake up.
 
-use crate::host::crowd::{Crowd, NEVER};
+use crate::host::pacing_tree::{NEVER, PacingTree};
 use crate::host::qp::Qp;
 use crate::ids::{PortId, QpId};
 use paceline_kernel::ids::{Id, List};
@@ -29,7 +29,7 @@ pub(super) struct Nic {
     pub(super) wake_at: u64,
     pub(super) wake_generation: u32,
     /// When many queue pairs may go.
-    pub(super) crowd: Crowd,
+    pub(super) pacing_tree: PacingTree,
 }
 
 impl Nic {
@@ -43,7 +43,7 @@ impl Nic {
             served_of_lane: Vec::new(),
             wake_at: u64::MAX,
             wake_generation: 0,
-            crowd: Crowd::default(),
+            pacing_tree: PacingTree::default(),
         }
     }
 
@@ -54,18 +54,18 @@ impl Nic {
 
     /// Takes a queue pair out of the list. The one that would have been next stays next.
     pub(super) fn remove(&mut self, slot: QpId, qps: &mut List<QpId, Qp>) -> bool {
-        let place = match self.crowd.is_known() {
+        let place = match self.pacing_tree.is_known() {
             true => Some(qps[slot].place as usize).filter(|&place| self.qps.get(place) == Some(&slot)),
             false => self.qps.iter().position(|&other| other == slot),
         };
         let Some(place) = place else {
             return false;
         };
-        if self.crowd.is_known() && self.qps.len() > SHORT_LIST {
+        if self.pacing_tree.is_known() && self.qps.len() > SHORT_LIST {
             self.vacate(place, qps);
         } else {
             self.qps.remove(place);
-            if self.crowd.remove(place) {
+            if self.pacing_tree.remove(place) {
                 for &later in &self.qps[place..] {
                     qps[later].place -= 1;
                 }
@@ -83,11 +83,11 @@ impl Nic {
     /// Leaves a place empty.
     fn vacate(&mut self, place: usize, qps: &mut List<QpId, Qp>) {
         let slot = std::mem::replace(&mut self.qps[place], QpId::NONE);
-        self.crowd.set(place, qps[slot].class, NEVER);
+        self.pacing_tree.set(place, qps[slot].class, NEVER);
         self.gone += 1;
         while self.qps.last() == Some(&QpId::NONE) {
             self.qps.pop();
-            self.crowd.pop();
+            self.pacing_tree.pop();
             self.gone -= 1;
         }
         while self.qps.get(self.first) == Some(&QpId::NONE) {
@@ -112,7 +112,7 @@ impl Nic {
             qp.place = place as u32;
             (qp.class, qp.due())
         });
-        self.crowd = Crowd::of(&list.collect::<Vec<_>>());
+        self.pacing_tree = PacingTree::of(&list.collect::<Vec<_>>());
     }
 
     /// Takes the empty places out of the list.
@@ -132,14 +132,14 @@ impl Nic {
     pub(super) fn retain(&mut self, keep: impl FnMut(&QpId) -> bool) {
         self.close_up();
         self.qps.retain(keep);
-        self.crowd.forget();
+        self.pacing_tree.forget();
     }
 
     /// Empty places are where they are said to be.
     pub(super) fn verify(&self) {
         assert_eq!(self.qps.len() - self.live().count(), self.gone);
         if self.gone > 0 {
-            assert!(self.crowd.is_known() && self.qps.len() > SHORT_LIST);
+            assert!(self.pacing_tree.is_known() && self.qps.len() > SHORT_LIST);
             assert!(self.qps[..self.first].iter().all(|&slot| slot == QpId::NONE));
             assert!(self.qps[self.first] != QpId::NONE && self.qps[self.qps.len() - 1] != QpId::NONE);
         }

@@ -26,7 +26,7 @@ impl Hosts {
 
     /// Message `flow` is posted to its connection.
     pub(crate) fn post(&mut self, world: &World, core: &mut Core, slot: QpId, flow: FlowId) {
-        if core.watch.is_told() {
+        if core.watch.is_traced() {
             core.settle(&self.qps[slot]);
         }
         let (now, mtu) = (core.now(), world.packet.mtu.get());
@@ -43,7 +43,7 @@ impl Hosts {
             self.extend_selective_repeat(world, slot);
         }
         self.qps[slot].recompute_bound();
-        self.regard(core, slot);
+        self.update_schedule(core, slot);
     }
 
     /// Something was posted to a connection that is open: sends what may go.
@@ -70,12 +70,12 @@ impl Hosts {
             if core.watch.recorder.follows_flows
                 && let Some(connection) = &mut self.qps[slot].connection
             {
-                connection.tell_rest(&message, |flow, bytes| core.record_goodput(world, flow, bytes));
+                connection.notify_rest(&message, |flow, bytes| core.record_goodput(world, flow, bytes));
             }
             let record = traffic.record_mut(flow);
             record.status = FlowStatus::Completed;
             record.fct = Span::from_ps(core.now() - record.start.as_ps());
-            self.qps[slot].tell_message(&message, record);
+            self.qps[slot].notify_message(&message, record);
             let fct = record.fct;
             traffic.complete(flow);
             traffic.release(world, core, flow, Awaited::Acknowledged);
@@ -100,7 +100,7 @@ impl Hosts {
         let qp = &self.qps[slot];
         for message in qp.connection.iter().flat_map(|connection| connection.messages()) {
             let record = traffic.record_mut(message.flow);
-            qp.tell_message(message, record);
+            qp.notify_message(message, record);
             if !qp.reachable {
                 record.status = FlowStatus::Unreachable;
             }

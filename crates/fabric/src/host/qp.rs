@@ -2,17 +2,17 @@
 
 use crate::core::Core;
 use crate::host::connection::Connection;
-use crate::host::crowd::NEVER;
+use crate::host::pacing_tree::NEVER;
 use crate::ids::{AccountId, FlowId, PortId};
 use crate::spec::TieOrder;
 use crate::world::World;
 use paceline_congestion::registry::WindowMode;
-use paceline_congestion::{CongestionControl, Needs, PathInfo, SendLimits, TimerBank};
+use paceline_congestion::{CongestionControl, PathInfo, Requirements, SendLimits, TimerBank};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span};
 
 /// A rate at which nothing may be sent, until it changes.
-pub(super) const STANDSTILL: BitRate = BitRate::from_bps(0);
+pub(super) const NO_RATE: BitRate = BitRate::from_bps(0);
 
 /// A queue pair's sender: one flow, or a persistent connection.
 #[derive(Clone)]
@@ -67,7 +67,7 @@ pub(crate) struct Qp {
     pub(super) sample_after: u64,
     pub(super) last_progress: u64,
     pub(super) retransmitted: u64,
-    pub(super) needs: Needs,
+    pub(super) needs: Requirements,
     /// Whether echoes of marks in acknowledgements are notifications: the receiver sends none in their place.
     pub(super) echo_notifies: bool,
     pub(super) scheme: Box<dyn CongestionControl>,
@@ -189,7 +189,7 @@ impl Qp {
     pub(crate) fn path(&self) -> &PathInfo {
         &self.path
     }
-    pub(crate) fn needs(&self) -> &Needs {
+    pub(crate) fn needs(&self) -> &Requirements {
         &self.needs
     }
     /// Whether echoes of marks in acknowledgements are notifications.
@@ -339,7 +339,7 @@ impl Qp {
     }
     /// The sender hears of its flow: an acknowledgement, a notification.
     #[inline]
-    pub(super) fn hears(&mut self) {
+    pub(super) fn on_feedback(&mut self) {
         if self.sent_unscheduled == u64::MAX {
             self.sent_unscheduled = self.max_sent;
         }
@@ -347,7 +347,7 @@ impl Qp {
     /// Whether its scheme lets nothing go, whatever the window.
     #[inline]
     pub(crate) fn stands(&self) -> bool {
-        self.rate == STANDSTILL
+        self.rate == NO_RATE
     }
     /// Whether something other than pacing keeps it from sending.
     #[inline]

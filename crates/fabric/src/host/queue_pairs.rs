@@ -27,8 +27,8 @@ impl Hosts {
             bdp => bdp.get(),
         };
         let slot = self.place(world, qp);
-        if let Some(turns) = &mut self.turns {
-            turns.begin(slot);
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.begin(slot);
         }
         self.note_order(world, core, slot);
         if let Recovery::SelectiveRepeat(irn) = world.nic.recovery {
@@ -48,7 +48,7 @@ impl Hosts {
         let qp = &self.qps[slot];
         core.watch.recorder.flows.started(slot, qp, core.now());
         core.open_account(world, qp, ways);
-        if core.watch.closeups.on() && !qp.is_connection() {
+        if core.watch.flow_probes.on() && !qp.is_connection() {
             core.look_begins(qp.flow, slot, qp);
         }
     }
@@ -57,7 +57,7 @@ impl Hosts {
     pub(crate) fn watch_post(&self, core: &mut Core, slot: QpId, flow: FlowId) {
         let qp = &self.qps[slot];
         core.open_account_of_message(qp, flow);
-        if core.watch.closeups.on() {
+        if core.watch.flow_probes.on() {
             core.look_begins(flow, slot, qp);
         }
     }
@@ -92,7 +92,7 @@ impl Hosts {
         let nic = &mut self.nics[core.ports[port].nic()];
         qp.place = nic.qps.len() as u32;
         nic.qps.push(slot);
-        nic.crowd.add(qp.class, qp.due());
+        nic.pacing_tree.add(qp.class, qp.due());
         self.start_timeout(world, core, slot);
         self.nic_send(world, core, port);
     }
@@ -118,8 +118,8 @@ impl Hosts {
         if old_port != new_port {
             // The list that it leaves is put in order once for all that leave it: see `look_anew`.
             self.nics[core.ports[new_port].nic()].qps.push(slot);
-            if let Some(turns) = &mut self.turns {
-                turns.begin(slot);
+            if let Some(scheduler) = &mut self.scheduler {
+                scheduler.begin(slot);
             }
         }
     }
@@ -132,7 +132,7 @@ impl Hosts {
         for nic in self.nics.ids() {
             let (port, qps) = (self.nics[nic].port, &self.qps);
             self.nics[nic].retain(|&slot| qps[slot].port == port);
-            self.kick(world, core, port);
+            self.try_send(world, core, port);
         }
     }
 
@@ -152,7 +152,7 @@ impl Hosts {
             let port = self.qps[slot].port;
             let nic = core.ports[port].nic();
             self.nics[nic].qps.push(slot);
-            self.kick(world, core, port);
+            self.try_send(world, core, port);
         }
     }
 

@@ -25,7 +25,7 @@ impl Hosts {
                 core.settle(&self.qps[slot]);
             }
             core.counters.notifications += 1;
-            self.qps[slot].hears();
+            self.qps[slot].on_feedback();
             let cnp = read_cnp(&packet);
             self.call_scheme(world, core, slot, |scheme, cx| scheme.on_cnp(cx, &cnp));
             self.nic_send(world, core, self.qps[slot].port);
@@ -56,8 +56,8 @@ impl Hosts {
         let acknowledged = self.take_acknowledgement(world, core, slot, id);
         if acknowledged.newly == 0 {
             // What acknowledges something is a round-trip sample: see `record_rtt`.
-            self.qps[slot].hears();
-        } else if core.watch.is_told() {
+            self.qps[slot].on_feedback();
+        } else if core.watch.is_traced() {
             core.account_progress(&self.qps[slot]);
         }
         let finished = self.qps[slot].is_finished() && self.finish(world, core, traffic, slot, id);
@@ -136,7 +136,7 @@ impl Hosts {
         core.watch.recorder.rtt_per_ack.record(rtt);
         if seq > qp.sample_after {
             qp.sample_after = qp.snd_nxt;
-            qp.hears();
+            qp.on_feedback();
             core.watch.recorder.rtt_per_round_trip.record(rtt);
             if world.spec.record.rtt_samples {
                 let sample = RttSample {
@@ -153,7 +153,7 @@ impl Hosts {
             core.record_rtt_of(qp.flow, rtt);
             match &mut qp.connection {
                 None => core.record_goodput(world, qp.flow, newly_acked),
-                Some(connection) => connection.tell(acknowledged, |flow, bytes| {
+                Some(connection) => connection.notify(acknowledged, |flow, bytes| {
                     core.record_goodput(world, flow, bytes);
                 }),
             }

@@ -3,7 +3,7 @@
 //! A scheme says so when it has changed ([`paceline_congestion::Ctx::share`]): the others take it over at once, and those
 //! that begin later find it here.
 
-use paceline_congestion::{Asked, Shared};
+use paceline_congestion::{Requests, Shared};
 
 use crate::core::Core;
 use crate::host::Hosts;
@@ -24,7 +24,7 @@ impl Hosts {
     /// What a scheme has asked for beside timers.
     #[cold]
     #[inline(never)]
-    pub(super) fn grant(&mut self, world: &World, core: &mut Core, slot: QpId, asked: Asked) {
+    pub(super) fn grant(&mut self, world: &World, core: &mut Core, slot: QpId, asked: Requests) {
         if asked.decision() {
             self.decide(core, slot);
         }
@@ -45,7 +45,7 @@ impl Hosts {
             let other = self.nics[nic].qps[place];
             let others = other != slot && other != QpId::NONE && !self.qps[other].done;
             if others && self.group_of(world, core, other) == group {
-                self.tell_shared(world, core, other, &shared);
+                self.notify_shared(world, core, other, &shared);
             }
         }
     }
@@ -57,12 +57,12 @@ impl Hosts {
         }
         let group = self.group_of(world, core, slot);
         if let Some(&shared) = self.shared.get(&group) {
-            self.tell_shared(world, core, slot, &shared);
+            self.notify_shared(world, core, slot, &shared);
         }
     }
 
-    fn tell_shared(&mut self, world: &World, core: &mut Core, slot: QpId, shared: &Shared) {
-        if core.watch.is_told() {
+    fn notify_shared(&mut self, world: &World, core: &mut Core, slot: QpId, shared: &Shared) {
+        if core.watch.is_traced() {
             core.settle(&self.qps[slot]);
         }
         self.call_scheme(world, core, slot, |scheme, cx| scheme.on_shared(cx, shared));

@@ -94,7 +94,7 @@ impl Accounts {
             Accounted::Flows(list) => list.clone(),
         };
         // Who is looked at closely is accounted for, too.
-        list.extend(&spec.record.closeups);
+        list.extend(&spec.record.flow_probes);
         list.sort_unstable();
         list.dedup();
         if list.is_empty() {
@@ -154,8 +154,8 @@ impl Accounts {
     /// An arbiter lets it go.
     pub(super) fn is_let_go(&mut self, id: PacketId, port: PortId, lane: u8, now: u64) {
         // Without accounts there are no journals.
-        if let Some(journal) = self.journals.get_mut(id.index()) {
-            journal.credit = self.clocks[(port, lane)].at(now) - journal.credit;
+        if let Some(hop_log) = self.journals.get_mut(id.index()) {
+            hop_log.credit = self.clocks[(port, lane)].at(now) - hop_log.credit;
         }
     }
 
@@ -277,7 +277,7 @@ impl InfiniBand {
     }
 
     /// Whether the lanes of a port have packets and no credits may have changed.
-    pub(super) fn tell_clocks(&mut self, now: u64, port: PortId) {
+    pub(super) fn notify_clocks(&mut self, now: u64, port: PortId) {
         if !self.accounts.is_on() {
             return;
         }

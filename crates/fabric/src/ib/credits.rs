@@ -16,7 +16,7 @@ pub(super) struct Lane {
     /// Places that are free in the input buffer.
     pub(super) free: u32,
     /// What this port has told last: limit, and packets sent.
-    pub(super) told: Option<(u32, u32)>,
+    pub(super) announced: Option<(u32, u32)>,
     /// Packets that wait in inputs for this output, those in slots apart.
     pub(super) waiting: u32,
     /// The input served last.
@@ -43,7 +43,7 @@ impl Lane {
 
     /// Whether that has been told.
     #[inline(always)]
-    pub(super) fn is_told(&self) -> bool {
-        self.told == Some(self.news())
+    pub(super) fn is_announced(&self) -> bool {
+        self.announced == Some(self.news())
     }
 }

@@ -42,7 +42,7 @@ impl InfiniBand {
         };
         let mut telling = std::mem::take(&mut self.telling);
         telling.retain(|&port| {
-            let has_news = self.lanes.row(port).iter().any(|lane| !lane.is_told());
+            let has_news = self.lanes.row(port).iter().any(|lane| !lane.is_announced());
             self.ports[port].listed = has_news;
             if has_news && !self.ports[port].sending {
                 self.look_soon(net, port);
@@ -172,11 +172,11 @@ impl InfiniBand {
             (p.scanned, p.telling) = (scans, 0);
         }
         let waited = std::mem::replace(&mut p.waited, false);
-        let tells = p.telling < lanes;
+        let notifies = p.telling < lanes;
         if waited {
             self.hand_on(Step::Freed { port });
         }
-        if tells && self.tell(net, port) {
+        if notifies && self.notify(net, port) {
             return;
         }
         let p = &mut self.ports[port];
@@ -190,16 +190,16 @@ impl InfiniBand {
     }
 
     /// Tells the credits of the next lane of which there is something new.
-    fn tell(&mut self, net: &mut Net<'_>, port: PortId) -> bool {
+    fn notify(&mut self, net: &mut Net<'_>, port: PortId) -> bool {
         while self.ports[port].telling < self.spec.lanes {
             let lane = self.ports[port].telling;
             self.ports[port].telling += 1;
             let state = &mut self.lanes[(port, lane)];
-            if state.is_told() {
+            if state.is_announced() {
                 continue;
             }
             let news @ (limit, sent) = state.news();
-            state.told = Some(news);
+            state.announced = Some(news);
             let wire = self.spec.update.get() as u16;
             net.core.agenda.count(PacketKind::Resume, wire);
             net.core.ports[port].tx_bytes += u64::from(wire);

@@ -18,13 +18,13 @@ mod credits;
 mod hca;
 mod host;
 mod link;
+mod notify;
 mod parts;
 mod record;
 mod routes;
 mod sink;
 mod step;
 mod switch;
-mod tell;
 mod verify;
 
 use std::collections::VecDeque;

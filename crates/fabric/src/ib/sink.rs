@@ -47,7 +47,7 @@ impl InfiniBand {
             self.after(net, events, delay, Step::Take { host: number });
         }
         if self.hosts[number].controlled {
-            self.tell_sender(net, number, &packet, marked);
+            self.notify_sender(net, number, &packet, marked);
         }
     }
 
@@ -119,7 +119,7 @@ impl InfiniBand {
     }
 
     /// Makes a notification for the sender of a packet, if there is something to tell.
-    fn tell_sender(&mut self, net: &mut Net<'_>, number: NicId, packet: &Packet, marked: bool) {
+    fn notify_sender(&mut self, net: &mut Net<'_>, number: NicId, packet: &Packet, marked: bool) {
         let source = self.hosts[NicId(packet.note)].source as usize;
         if !self.sources[source].is_notified {
             return;

@@ -137,7 +137,7 @@ fn check_rest(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     if spec.nic.endpoint.is_some() {
         return bad("hosts that take time before they answer are not simulated under credits");
     }
-    if !spec.record.closeups.is_empty() {
+    if !spec.record.flow_probes.is_empty() {
         return bad("flows are not looked at closely under credits");
     }
     let asks = |scheme: &&ActiveScheme| scheme.switch_part().is_some_and(|part| part.hooks.arrivals);

@@ -8,9 +8,9 @@
 //! Hosts are the same as elsewhere; their ports are under credits, too.
 
 mod check;
+mod notify;
 mod queues;
 mod switch;
-mod tell;
 mod verify;
 
 use check::MOST_PORTS;

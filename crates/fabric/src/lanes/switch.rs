@@ -33,7 +33,7 @@ impl LaneSwitches {
         }
         let Some(egress) = net.switches.route(net.world, net.core, ingress, id) else {
             net.core.counters.link_drops += 1;
-            net.core.tell_before(ingress, id);
+            net.core.notify_before(ingress, id);
             net.core.discard(net.world, ingress, id);
             return self.free(net, ingress, class, wire);
         };
@@ -57,7 +57,7 @@ impl LaneSwitches {
             return self.enqueue(net, ingress, egress, id);
         }
         net.core.counters.link_drops += 1;
-        net.core.tell_before(ingress, id);
+        net.core.notify_before(ingress, id);
         net.core.discard(net.world, ingress, id);
         self.free(net, ingress, class, wire);
     }
@@ -77,11 +77,11 @@ impl LaneSwitches {
         } else {
             net.core.push(net.world, egress, class, id);
         }
-        self.kick(net, egress);
+        self.try_send(net, egress);
     }
 
     /// Sends from a port if it is idle and something may go.
-    pub(crate) fn kick(&mut self, net: &mut Net<'_>, port: PortId) {
+    pub(crate) fn try_send(&mut self, net: &mut Net<'_>, port: PortId) {
         let p = &net.core.ports[port];
         if p.is_up() && p.ready != 0 {
             if net.core.is_busy(port) {
@@ -97,7 +97,7 @@ impl LaneSwitches {
         if let Some((ingress, class, wire)) = self.leaving[port].take() {
             self.free(net, ingress, class, wire);
         }
-        self.kick(net, port);
+        self.try_send(net, port);
     }
 
     /// Sends the next packet of an idle port, if any may go.
@@ -169,7 +169,7 @@ impl LaneSwitches {
     fn free(&mut self, net: &mut Net<'_>, ingress: PortId, class: u8, wire: u16) {
         if class > STRICT {
             net.core.give_room(ingress, class, wire);
-            self.kick(net, ingress);
+            self.try_send(net, ingress);
         }
     }
 

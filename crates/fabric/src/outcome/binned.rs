@@ -213,8 +213,8 @@ impl Binned {
         self.cells.iter().zip(nexts).flat_map(move |(cell, next)| {
             let still = |number: u64| self.still(number, cell.last);
             let after = (cell.min != cell.max && cell.number + 1 < next).then(|| still(cell.number + 1));
-            let told = cell.number + u64::from(after.is_some());
-            let end = (next == last + 1 && told < last).then(|| still(last));
+            let counted = cell.number + u64::from(after.is_some());
+            let end = (next == last + 1 && counted < last).then(|| still(last));
             [Some(self.bin(cell)), after, end].into_iter().flatten()
         })
     }

@@ -19,7 +19,7 @@ fn oracle(samples: &[u64], width: usize) -> Vec<(u64, u64, u64, f64)> {
 }
 
 /// The same, told by a series: every bin of its width, those that follow from others too.
-fn told(series: &Binned, count: usize) -> Vec<(u64, u64, u64, f64)> {
+fn counted(series: &Binned, count: usize) -> Vec<(u64, u64, u64, f64)> {
     let width = series.width().as_ps();
     let number = |at: Time| ((at.as_ps() - 7_000_000) / width) as usize;
     let bins = count.div_ceil((width / PERIOD.as_ps()) as usize);
@@ -56,7 +56,7 @@ proptest! {
     fn a_bin_tells_what_its_samples_were(samples in samples(), level in 0u32..9) {
         let mut series = series(&samples);
         (0..level).for_each(|_| series.widen());
-        prop_assert_eq!(told(&series, samples.len()), oracle(&samples, 1 << level));
+        prop_assert_eq!(counted(&series, samples.len()), oracle(&samples, 1 << level));
     }
 
     #[test]
@@ -72,7 +72,7 @@ proptest! {
         }
         series.finish(samples.len() as u64);
         let width = (series.width().as_ps() / PERIOD.as_ps()) as usize;
-        prop_assert_eq!(told(&series, samples.len()), oracle(&samples, width));
+        prop_assert_eq!(counted(&series, samples.len()), oracle(&samples, width));
     }
 
     #[test]
@@ -116,5 +116,5 @@ fn bins_are_bounded_whatever_comes() {
     let series = series(&all);
     assert!(series.bins().count() <= Binned::BINS_MAX);
     assert_eq!(series.width(), Span::from_ps(PERIOD.as_ps() * 8));
-    assert_eq!(told(&series, all.len()), oracle(&all, 8));
+    assert_eq!(counted(&series, all.len()), oracle(&all, 8));
 }

@@ -108,10 +108,10 @@ mod tests {
                     }
                 }
             }
-            let [mut even, odd] = parts;
+            let [mut even, needs_slow_path] = parts;
             let mut all = even.1;
-            (all[1], all[3]) = (odd.1[1].clone(), odd.1[3].clone());
-            even.0.merge(&odd.0, all.iter_mut().collect());
+            (all[1], all[3]) = (needs_slow_path.1[1].clone(), needs_slow_path.1[3].clone());
+            even.0.merge(&needs_slow_path.0, all.iter_mut().collect());
             let mut room = Room::new(most, 4);
             room.thin(late.1.iter_mut().collect());
             assert_eq!(whole.1, all, "{most}");

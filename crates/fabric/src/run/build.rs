@@ -21,7 +21,7 @@ use crate::world::World;
 use crate::world::classes::Classes;
 use crate::world::connections::Connections;
 use crate::world::routing::{FirstPaths, FlowKey, LinkEnd, Routing, ScenarioSize};
-use paceline_congestion::registry::{ActiveScheme, Maker};
+use paceline_congestion::registry::{ActiveScheme, SchemeFactory};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -30,19 +30,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What makes senders in place of schemes, by place in [`RunSpec::schemes`].
-pub type Makers = BTreeMap<u16, Maker>;
+pub type Factories = BTreeMap<u16, SchemeFactory>;
 
 /// The schemes of a run, with what was given in place of some.
-fn at_work(spec: &RunSpec, mut makers: Makers) -> Vec<ActiveScheme> {
+fn at_work(spec: &RunSpec, mut factories: Factories) -> Vec<ActiveScheme> {
     let schemes = (0..).zip(&spec.schemes);
     schemes
-        .map(|(place, scheme)| ActiveScheme::new(scheme.config.clone(), makers.remove(&place)))
+        .map(|(place, scheme)| ActiveScheme::new(scheme.config.clone(), factories.remove(&place)))
         .collect()
 }
 
 /// Builds the network of `spec`.
-fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
-    let schemes = at_work(&spec, makers);
+fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildError> {
+    let schemes = at_work(&spec, factories);
     check(&spec, &schemes)?;
     let classes = classes_of(&spec);
     let class_count = classes.count();
@@ -81,8 +81,8 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
     let switches = Switches::new(&spec, &schemes, &ports, &profiles, &classes, extent.rtt, tracing);
     let hosts = Hosts::new(&spec, nics);
     let traffic = Traffic::of(&spec);
-    let told = tracing || !kind.is_own() || foresight.is_some();
-    ports.iter_mut().for_each(|port| port.odd |= told);
+    let traced = tracing || !kind.is_own() || foresight.is_some();
+    ports.iter_mut().for_each(|port| port.needs_slow_path |= traced);
     let samples = if int { telemetry_samples(&spec, extent) } else { 0 };
     let packets = PacketSlab::new(samples, packets);
     let core = Core::new(&spec, class_count, queue, ports, packets, credits, watch);
@@ -124,7 +124,7 @@ fn build(spec: Arc<RunSpec>, makers: Makers) -> Result<Simulation, BuildError> {
 /// # Errors
 /// Why not.
 pub fn check_credits(spec: &RunSpec) -> Result<(), String> {
-    crate::lanes::check(spec, &at_work(spec, Makers::new()))
+    crate::lanes::check(spec, &at_work(spec, Factories::new()))
 }
 
 /// What an empty network's round trip takes on a path, as [`crate::Outcome::base_rtt`] counts it, and the
@@ -145,7 +145,7 @@ pub struct RoundTrip {
 /// # Errors
 /// If there is no such network.
 pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildError> {
-    let schemes = at_work(spec, Makers::new());
+    let schemes = at_work(spec, Factories::new());
     let (profiles, profile_of) = build_profiles(spec, &schemes, &mut EventQueue::new())?;
     let routing = build_routing(spec, &mut build_ports(spec, &profile_of));
     let mut found: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();
@@ -177,15 +177,15 @@ impl Simulation {
     /// # Errors
     /// If there is no such network.
     pub fn new(spec: impl Into<Arc<RunSpec>>) -> Result<Self, BuildError> {
-        Self::with_makers(spec, Makers::default())
+        Self::with_factories(spec, Factories::default())
     }
 
     /// The same, with senders of another make for some of the schemes: what learns in a run, or watches it.
     ///
     /// # Errors
     /// If there is no such network.
-    pub fn with_makers(spec: impl Into<Arc<RunSpec>>, makers: Makers) -> Result<Self, BuildError> {
-        build(spec.into(), makers)
+    pub fn with_factories(spec: impl Into<Arc<RunSpec>>, factories: Factories) -> Result<Self, BuildError> {
+        build(spec.into(), factories)
     }
 
     fn schedule_first_events(&mut self) {
@@ -256,7 +256,7 @@ fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
                 served: 0,
                 is_host: spec.nodes[node.index()] == NodeKind::Host,
                 link: LinkState::Open,
-                odd: fallible,
+                needs_slow_path: fallible,
                 done_pending: false,
                 crosses: false,
                 queue_max: 0,

@@ -98,7 +98,7 @@ impl Simulation {
         if spec.lanes.is_some() {
             return Some("its links are under credits");
         }
-        if !spec.record.closeups.is_empty() {
+        if !spec.record.flow_probes.is_empty() {
             return Some("flows are looked at closely");
         }
         if spec.arrivals.is_some() {
@@ -125,9 +125,9 @@ impl Simulation {
         };
         self.window_counts = Some(parts.windows.counts());
         self.close_records(&mut parts.others);
-        self.core.tell_all();
+        self.core.notify_all();
         for mut other in parts.others {
-            other.core.tell_all();
+            other.core.notify_all();
             let Self {
                 mut core,
                 mut switches,
@@ -145,7 +145,7 @@ impl Simulation {
             let theirs: List<PortId, bool> = core.ports.iter().map(|port| core.has(port.node)).collect();
             self.core.merge_records(core, &|port| theirs[port]);
         }
-        self.hosts.tell_places(&self.world, &mut self.core);
+        self.hosts.notify_places(&self.world, &mut self.core);
         self.core.become_whole();
     }
 

@@ -78,14 +78,14 @@ impl Foresight {
 impl Simulation {
     /// Tells the sender that acknowledgement `id` reaches what its next packet would meet, if it asks.
     #[cold]
-    pub(super) fn tell_foresight(&mut self, id: PacketId) {
+    pub(super) fn notify_foresight(&mut self, id: PacketId) {
         let packet = self.core.packets.get(id);
         let slot = packet.qp;
-        let told = is_acknowledgement(packet)
+        let reported = is_acknowledgement(packet)
             && self.hosts.is_current(&self.core, id)
             && self.hosts.qp(slot).needs().foresight
             && self.hosts.qp(slot).is_reachable();
-        if told && let Some(rtt) = self.foresee(slot) {
+        if reported && let Some(rtt) = self.foresee(slot) {
             self.hosts.qp_mut(slot).foresee(rtt);
         }
     }
@@ -138,7 +138,8 @@ impl Simulation {
                 Event::Arrive { port, packet } => {
                     if self.comes_back(port, packet) {
                         let sent_at = self.core.packets.get(packet).sent_at;
-                        let lost = self.core.ports[port].odd && self.core.is_lost(&self.world, port, packet);
+                        let lost = self.core.ports[port].needs_slow_path
+                            && self.core.is_lost(&self.world, port, packet);
                         if packet == probe.id {
                             return (!lost).then(|| Span::from_ps(self.core.now() - sent_at));
                         }

@@ -34,7 +34,7 @@
 //! The time is then a bound: the least that any choice could give. It is the largest of what the hosts' own
 //! links and the nearest way need, and of what all links of each stage need together.
 
-use paceline_congestion::Needs;
+use paceline_congestion::Requirements;
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, PortId};
@@ -142,7 +142,10 @@ impl Simulation {
         let packet = &self.world.packet;
         let (size, mtu) = (self.world.flow(&self.core, flow).size.get(), packet.mtu.get());
         let packets = size.div_ceil(mtu).max(1);
-        let (header, first) = (packet.data_headers(&Needs::default()), self.world.first_header);
+        let (header, first) = (
+            packet.data_headers(&Requirements::default()),
+            self.world.first_header,
+        );
         let full = mtu as u16 + header;
         let alone = if packets == 1 { first } else { 0 };
         let wire = Wire {
@@ -199,7 +202,7 @@ impl Simulation {
             train.travel(model.delay.as_ps());
         }
         train.thin(self.packets_per_ack());
-        let ack = self.world.packet.ack_wire(&Needs::default());
+        let ack = self.world.packet.ack_wire(&Requirements::default());
         let acks = Wire {
             head: ack,
             full: ack,

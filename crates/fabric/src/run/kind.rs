@@ -194,7 +194,7 @@ impl Net<'_> {
 impl Simulation {
     /// Something that not all kinds have, or not alike: a timer, or a port that may send.
     #[inline(never)]
-    pub(super) fn tell_kind(&mut self, event: Event) {
+    pub(super) fn notify_kind(&mut self, event: Event) {
         match self.split() {
             (Kind::Own, mut net) => net.handle(event),
             (Kind::BoltNs3(bolt), mut net) => bolt.handle(&mut net, event),
@@ -206,10 +206,10 @@ impl Simulation {
 
     /// Something happens in a network under credits.
     #[inline(never)]
-    pub(super) fn tell_credits(&mut self, event: Event) {
+    pub(super) fn notify_credits(&mut self, event: Event) {
         match self.credits() {
             Some((network, mut net)) => network.handle(&mut net, event),
-            None => self.tell_kind(event),
+            None => self.notify_kind(event),
         }
     }
 

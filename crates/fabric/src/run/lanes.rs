@@ -19,11 +19,11 @@ impl Net<'_> {
     }
 
     /// A port may have something to send.
-    fn kick(&mut self, lanes: &mut LaneSwitches, port: PortId) {
+    fn try_send(&mut self, lanes: &mut LaneSwitches, port: PortId) {
         if self.core.ports[port].is_host {
-            self.hosts.kick(self.world, self.core, port);
+            self.hosts.try_send(self.world, self.core, port);
         } else {
-            self.with_lanes(|net| lanes.kick(net, port));
+            self.with_lanes(|net| lanes.try_send(net, port));
         }
     }
 
@@ -43,7 +43,7 @@ impl Net<'_> {
     #[inline(always)]
     fn explain_stalls(&mut self, lanes: &LaneSwitches) {
         while let Some((port, class)) = self.core.take_unexplained() {
-            lanes.tell_why(self.core, port, class);
+            lanes.notify_why(self.core, port, class);
         }
     }
 
@@ -54,8 +54,8 @@ impl Net<'_> {
             }
             Event::TxDone { port } => self.with_lanes(|net| lanes.sent(net, port)),
             Event::Credit { kind: TELL, a, b } => {
-                self.core.tell_credits(PortId(a), b);
-                self.kick(lanes, PortId(a));
+                self.core.notify_credits(PortId(a), b);
+                self.try_send(lanes, PortId(a));
             }
             Event::Credit { kind: READY, a, b } => {
                 self.with_lanes(|net| lanes.may_leave(net, PortId(a), PacketId(b)));
@@ -82,7 +82,7 @@ impl Net<'_> {
             self.core.give_room(port, class, wire);
         }
         self.receive(port, id);
-        self.hosts.kick(self.world, self.core, port);
+        self.hosts.try_send(self.world, self.core, port);
     }
 
     /// The packet that lacked credit may go.
@@ -90,6 +90,6 @@ impl Net<'_> {
         self.hosts.settle_port(self.core, port, class, false);
         self.core.resume(port, class);
         self.switches.pause_ended(self.world, self.core, port, class);
-        self.kick(lanes, port);
+        self.try_send(lanes, port);
     }
 }

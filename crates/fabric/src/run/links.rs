@@ -22,7 +22,7 @@ impl Simulation {
         let p = &mut self.core.ports[port];
         p.done_pending = false;
         if !self.kind.is_own() {
-            self.tell_kind(Event::TxDone { port });
+            self.notify_kind(Event::TxDone { port });
         } else if p.is_host {
             self.hosts.nic_send(&self.world, &mut self.core, port);
         } else if p.is_up() && p.ready != 0 {
@@ -34,7 +34,7 @@ impl Simulation {
     #[inline(always)]
     pub(super) fn arrive(&mut self, port: PortId, id: PacketId) {
         let p = &self.core.ports[port];
-        if p.odd || self.core.packets.get(id).kind.is_pfc() {
+        if p.needs_slow_path || self.core.packets.get(id).kind.is_pfc() {
             return self.arrive_oddly(port, id);
         }
         self.split().1.receive(port, id);
@@ -60,7 +60,7 @@ impl Simulation {
             self.trace(port, TraceKind::Receive, id, 0);
         }
         if self.foresight.is_some() && self.core.ports[port].is_host {
-            self.tell_foresight(id);
+            self.notify_foresight(id);
         }
         let (kind, mut net) = self.split();
         kind.receive(&mut net, port, id);
@@ -89,7 +89,7 @@ impl Simulation {
             let event = Event::Arrive { port, packet: id };
             return self.core.schedule(LaneId::WHEEL, at, event);
         }
-        self.heed(port, id);
+        self.apply_pause(port, id);
     }
 
     /// The port has come to a frame that arrived before.
@@ -97,12 +97,12 @@ impl Simulation {
     fn heed_later(&mut self, port: PortId, id: PacketId) {
         match self.core.is_forgotten(port, id) {
             true => self.core.packets.remove(id),
-            false => self.heed(port, id),
+            false => self.apply_pause(port, id),
         }
     }
 
     /// A frame takes effect.
-    fn heed(&mut self, port: PortId, id: PacketId) {
+    fn apply_pause(&mut self, port: PortId, id: PacketId) {
         let packet = *self.core.packets.get(id);
         self.core.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
@@ -147,12 +147,12 @@ impl Simulation {
             self.core.resume(port, class);
             self.switches.pause_ended(&self.world, &self.core, port, class);
         }
-        self.kick(port);
+        self.try_send(port);
     }
 
     pub(super) fn pause_end(&mut self, port: PortId, class: u8) {
         if matches!(self.kind, Kind::TcdNs3(_)) {
-            return self.tell_kind(Event::PauseEnd { port, class });
+            return self.notify_kind(Event::PauseEnd { port, class });
         }
         if self.core.is_pause_over(port, class) {
             self.unpause(port, class);
@@ -174,13 +174,13 @@ impl Simulation {
 
     /// Sends from a port if it is idle and something may go.
     #[inline]
-    pub(super) fn kick(&mut self, port: PortId) {
+    pub(super) fn try_send(&mut self, port: PortId) {
         if self.core.ports[port].is_host {
-            self.hosts.kick(&self.world, &mut self.core, port);
+            self.hosts.try_send(&self.world, &mut self.core, port);
         } else if let (Kind::Lanes(lanes), mut net) = self.split() {
-            net.with_lanes(|net| lanes.kick(net, port));
+            net.with_lanes(|net| lanes.try_send(net, port));
         } else {
-            self.switches.kick(&self.world, &mut self.core, port);
+            self.switches.try_send(&self.world, &mut self.core, port);
         }
     }
 
@@ -188,7 +188,7 @@ impl Simulation {
     #[inline]
     pub(super) fn enqueue(&mut self, port: PortId, class: u8, id: PacketId) {
         self.core.push(&self.world, port, class, id);
-        self.kick(port);
+        self.try_send(port);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::run::windows::Windows;
 /// What a part tells the others after a window.
 #[derive(Default)]
 #[repr(align(128))]
-struct Told {
+struct Announced {
     /// When its next event is, or the first that it sent to another part; `u64::MAX` for never.
     next: AtomicU64,
     /// The last instant before its next sample.
@@ -69,7 +69,7 @@ enum Task {
 
 /// A part, and how many windows it has been through.
 #[repr(align(128))]
-struct Seat<'a> {
+struct WorkerSlot<'a> {
     part: &'a mut Simulation,
     windows: u64,
 }
@@ -78,10 +78,10 @@ struct Seat<'a> {
 struct Table<'a> {
     goal: Goal,
     barrier: Barrier<Task>,
-    seats: Vec<Mutex<Seat<'a>>>,
+    seats: Vec<Mutex<WorkerSlot<'a>>>,
     /// Parts that have been through this window.
     through: AtomicUsize,
-    told: Vec<Told>,
+    announced: Vec<Announced>,
     /// Boxes for mail, by the window's parity, sender and receiver: what is sent in one window is read in the next.
     mail: [Vec<Mutex<Mail>>; 2],
     windows: Mutex<&'a mut Windows>,
@@ -100,13 +100,13 @@ impl<'a> Table<'a> {
             barrier: Barrier::new(None),
             seats: Vec::new(),
             through: AtomicUsize::new(0),
-            told: (0..count).map(|_| Told::default()).collect(),
+            announced: (0..count).map(|_| Announced::default()).collect(),
             mail: [boxes(), boxes()],
             windows: Mutex::new(windows),
         };
         for (me, part) in parts.into_iter().enumerate() {
-            table.tell(me, part, Posted::NOTHING);
-            table.seats.push(Mutex::new(Seat { part, windows: 0 }));
+            table.notify(me, part, Posted::NOTHING);
+            table.seats.push(Mutex::new(WorkerSlot { part, windows: 0 }));
         }
         table.barrier = Barrier::new(Some(table.conclude(&table.hear())));
         table
@@ -153,7 +153,7 @@ impl<'a> Table<'a> {
             Task::Leave => {}
         }
         let posted = part.core.post(parts, |to| lock(&write[me * parts + to]));
-        self.tell(me, part, posted);
+        self.notify(me, part, posted);
         true
     }
 
@@ -166,27 +166,33 @@ impl<'a> Table<'a> {
         last
     }
 
-    fn tell(&self, me: usize, part: &Simulation, posted: Posted) {
-        let (told, core) = (&self.told[me], &part.core);
+    fn notify(&self, me: usize, part: &Simulation, posted: Posted) {
+        let (announced, core) = (&self.announced[me], &part.core);
         let set = |place: &AtomicU64, value: u64| place.store(value, Ordering::Relaxed);
         let next = core.next_event_at().unwrap_or(u64::MAX);
-        set(&told.next, next.min(posted.first));
-        set(&told.free_until, core.watch.recorder.free_until());
-        set(&told.events, core.counters.events);
-        set(&told.completed, part.traffic.completed());
-        set(&told.packets, u64::from(core.packets.live()) + posted.count);
-        set(&told.crossed, posted.count);
+        set(&announced.next, next.min(posted.first));
+        set(&announced.free_until, core.watch.recorder.free_until());
+        set(&announced.events, core.counters.events);
+        set(&announced.completed, part.traffic.completed());
+        set(&announced.packets, u64::from(core.packets.live()) + posted.count);
+        set(&announced.crossed, posted.count);
     }
 
     fn hear(&self) -> Heard {
         let get = |place: &AtomicU64| place.load(Ordering::Relaxed);
-        let all = || self.told.iter();
+        let all = || self.announced.iter();
         Heard {
-            next: all().map(|told| get(&told.next)).min().unwrap_or(u64::MAX),
-            free_until: all().map(|told| get(&told.free_until)).min().unwrap_or(u64::MAX),
-            events: all().map(|told| get(&told.events)).sum(),
-            completed: all().map(|told| get(&told.completed)).sum(),
-            packets: all().map(|told| get(&told.packets)).sum(),
+            next: all()
+                .map(|announced| get(&announced.next))
+                .min()
+                .unwrap_or(u64::MAX),
+            free_until: all()
+                .map(|announced| get(&announced.free_until))
+                .min()
+                .unwrap_or(u64::MAX),
+            events: all().map(|announced| get(&announced.events)).sum(),
+            completed: all().map(|announced| get(&announced.completed)).sum(),
+            packets: all().map(|announced| get(&announced.packets)).sum(),
         }
     }
 
@@ -197,8 +203,10 @@ impl<'a> Table<'a> {
         }
         let heard = self.hear();
         if let Task::Run { .. } = done {
-            let get = |told: &Told| [&told.events, &told.crossed].map(|place| place.load(Ordering::Relaxed));
-            lock(&self.windows).count(self.told.iter().map(get));
+            let get = |announced: &Announced| {
+                [&announced.events, &announced.crossed].map(|place| place.load(Ordering::Relaxed))
+            };
+            lock(&self.windows).count(self.announced.iter().map(get));
         }
         Some(self.conclude(&heard))
     }
@@ -236,7 +244,7 @@ impl Simulation {
             let Some(mut parts) = self.parts.take() else {
                 return;
             };
-            let look_at = self.core.watch.standstill.due();
+            let look_at = self.core.watch.deadlock.due();
             let goal = Goal {
                 events: last,
                 limit: limit.min(look_at),
@@ -252,7 +260,7 @@ impl Simulation {
                 return;
             }
             if heard.next >= look_at {
-                self.look_at_parts(heard.next);
+                self.observe_parts(heard.next);
             }
         }
     }
@@ -292,16 +300,16 @@ impl Simulation {
 
     /// Looks for endless pauses, which may wait for each other across parts.
     #[cold]
-    fn look_at_parts(&mut self, at: u64) {
-        let now = self.core.watch.standstill.due();
+    fn observe_parts(&mut self, at: u64) {
+        let now = self.core.watch.deadlock.due();
         if !self.all_parts().any(|part| part.has_long_pause(now)) {
-            return self.core.watch.standstill.nothing_found(at);
+            return self.core.watch.deadlock.nothing_found(at);
         }
         let mut whole = self.clone();
         whole.join();
-        whole.look_for_standstill(at);
+        whole.look_for_deadlock(at);
         let is_over = whole.core.is_over();
-        self.core.watch.standstill = whole.core.watch.standstill;
+        self.core.watch.deadlock = whole.core.watch.deadlock;
         if is_over {
             self.core.set_clock(now);
             self.join();

@@ -51,7 +51,7 @@ pub enum Until {
 }
 
 /// One run in progress: a value, so that many fit in a process. A copy is the run forked: what either does from
-/// then on the other does not see. (But senders that [`paceline_congestion::registry::Maker`] makes may share
+/// then on the other does not see. (But senders that [`paceline_congestion::registry::SchemeFactory`] makes may share
 /// what they keep outside the run.)
 #[derive(Clone)]
 pub struct Simulation {
@@ -203,7 +203,7 @@ impl Simulation {
     /// The first instant that events may not simply run into: samples or looks are due before, or the stop.
     fn horizon(&self) -> u64 {
         let watch = &self.core.watch;
-        let free_until = watch.recorder.free_until().min(watch.standstill.due() - 1);
+        let free_until = watch.recorder.free_until().min(watch.deadlock.due() - 1);
         self.world.spec.stop.as_ps().min(free_until) + 1
     }
 
@@ -213,9 +213,9 @@ impl Simulation {
         let stop = self.world.spec.stop.as_ps();
         match next {
             Some(at) if at <= stop => {
-                let look_at = self.core.watch.standstill.due();
+                let look_at = self.core.watch.deadlock.due();
                 if look_at <= at {
-                    self.look_for_standstill(at);
+                    self.look_for_deadlock(at);
                     if self.core.is_over() {
                         self.core.set_clock(look_at);
                         return;
@@ -246,7 +246,7 @@ impl Simulation {
                 self.hosts.wake(&self.world, &mut self.core, port, generation)
             }
             Event::Timer { .. } | Event::Timeout { .. } | Event::Refill { .. } | Event::Recheck { .. } => {
-                self.tell_kind(event);
+                self.notify_kind(event);
             }
             Event::FlowDue { flow } => {
                 self.core.discount_event(event);
@@ -271,7 +271,7 @@ impl Simulation {
                     .host_done(&self.world, &mut self.core, &mut self.traffic, nic);
             }
             Event::Decided { nic } => self.hosts.decided(&self.world, &mut self.core, nic),
-            Event::Credit { .. } => self.tell_credits(event),
+            Event::Credit { .. } => self.notify_credits(event),
         }
     }
 
@@ -323,13 +323,13 @@ impl Simulation {
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let ties = self.switches.close_ties(&port_refs);
-        let closeups = self.core.close_looks();
+        let flow_probes = self.core.close_looks();
         let of_messages = self
             .credits()
             .and_then(|(network, net)| network.close_accounts(&net, &|port| port_refs[port]));
         let credits = self.credits().map(|(network, net)| Box::new(network.close(&net)));
         let decisions = self.hosts.decision_stats(&self.core);
-        self.core.tell_all();
+        self.core.notify_all();
         self.core.watch.recorder.finish_queues();
         self.core.count_sent();
         let hangs_on_seed = self.hangs_on_seed();
@@ -390,8 +390,8 @@ impl Simulation {
             base_rtt: self.world.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.world.bdp),
             accounts,
-            closeups,
-            standstill: self.core.watch.standstill.found,
+            flow_probes,
+            deadlock: self.core.watch.deadlock.found,
             decisions,
             credits,
             credit_series,

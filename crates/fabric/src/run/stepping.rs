@@ -1,7 +1,7 @@
 //! Runs that those outside take part in: at the instants at which senders ask, the run stops, tells which of them
 //! wait, and takes what was decided for each. That then takes its time at the NIC, as any decision does.
 
-use paceline_congestion::{PathInfo, Report, SendLimits};
+use paceline_congestion::{Observation, PathInfo, SendLimits};
 use paceline_kernel::Span;
 
 use crate::host::Question;
@@ -34,7 +34,7 @@ impl Simulation {
 
     /// What the sender of `flow` tells those outside, and what it knows of its path; nothing of a flow that has not
     /// begun, or has ended, or whose scheme decides for itself.
-    pub fn report(&self, flow: u32) -> Option<(&Report, &PathInfo)> {
+    pub fn report(&self, flow: u32) -> Option<(&Observation, &PathInfo)> {
         self.hosts.report(FlowId(flow))
     }
 

@@ -36,7 +36,7 @@ impl Simulation {
         if self.core.is_idle() && self.core.is_whole() {
             assert_eq!(
                 self.core.packets.live(),
-                self.packets_in_standstill(),
+                self.packets_in_deadlock(),
                 "packets that nothing will ever move, not behind a pause that never ends"
             );
         }

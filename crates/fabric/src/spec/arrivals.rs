@@ -104,8 +104,8 @@ impl ArrivalPattern {
             Self::Told { messages } => (&[][..], &[][..], &messages[..]),
         };
         let linked = linked.iter().map(|&(host, _)| host);
-        let told = messages.iter().flat_map(|message| [message.src, message.dst]);
-        linked.chain(hosts.iter().copied()).chain(told)
+        let got = messages.iter().flat_map(|message| [message.src, message.dst]);
+        linked.chain(hosts.iter().copied()).chain(got)
     }
 
     /// The largest size that is drawn.

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use paceline_congestion::Needs;
+use paceline_congestion::Requirements;
 use paceline_congestion::detect::PortState;
 use paceline_congestion::registry::ActiveScheme;
 use paceline_congestion::switch::{
-    Egress, EgressPort, Hooks, Load, Marking, PacketView, Queue, SwitchHalves, Tell, Verdict,
+    Egress, EgressPort, Hooks, Marking, Notify, PacketView, PayloadKind, Queue, SwitchHalves, Verdict,
 };
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -146,7 +146,7 @@ impl Assists {
         let stream = |port| Rng::stream(spec.seed, Purpose::Switch, port);
         assists.rngs = (0..ports.len() as u64).map(stream).collect();
         // The ports that take part, with full packets of a scheme that needs so much in them.
-        let part = |needs: &Needs, assist| -> Vec<Option<EgressPort>> {
+        let part = |needs: &Requirements, assist| -> Vec<Option<EgressPort>> {
             let full = spec.packet.mtu.get() as u16 + spec.packet.data_headers(needs);
             let queues = (classes.count(), buffer_of_queue(spec));
             let egress = |port: &Port| egress_port(&profiles[port.profile], full, queues);
@@ -154,7 +154,7 @@ impl Assists {
             ports.iter().map(part).collect()
         };
         for (priorities, detector) in detectors {
-            let part = part(&Needs::default(), Some(AssistPorts::Switches));
+            let part = part(&Requirements::default(), Some(AssistPorts::Switches));
             let halves = detector.halves(&part, assists.rngs.as_mut_slice());
             assists.add(detector.hooks(), classes.of(priorities), halves);
         }
@@ -197,7 +197,7 @@ impl Assists {
 
     fn is_someone_awake(&self, port: PortId, now: Time) -> bool {
         let mut halves = self.halves.iter().filter(|half| half.hooks.departures);
-        halves.any(|half| !half.ports.rests(port.index(), now))
+        halves.any(|half| !half.ports.is_inactive(port.index(), now))
     }
 
     /// What a class of a port is that has so many bytes in its queue, where there is a detector.
@@ -235,9 +235,9 @@ impl Assists {
 fn passing(profile: &LinkProfile, packet: &Packet, queue: u32) -> PacketView {
     PacketView {
         load: match packet.kind {
-            PacketKind::Data if packet.is_trimmed() => Load::Trimmed,
-            PacketKind::Data => Load::Data,
-            _ => Load::Control,
+            PacketKind::Data if packet.is_trimmed() => PayloadKind::Trimmed,
+            PacketKind::Data => PayloadKind::Data,
+            _ => PayloadKind::Control,
         },
         class: packet.class,
         wire: u32::from(packet.wire),
@@ -334,7 +334,7 @@ impl Switches {
             marking = marking.and(half.ports.on_departure(egress_port.index(), &mut at, &packet));
         }
         if let Marking::Put(mark) = marking {
-            if packet.load != Load::Control {
+            if packet.load != PayloadKind::Control {
                 core.mark(egress_port, id, mark);
             }
             return;
@@ -411,17 +411,17 @@ impl Switches {
     ) {
         core.packets.get_mut(id).tag = verdict.tag;
         core.mark(egress, id, verdict.mark);
-        let notice = match verdict.tell {
-            Tell::Nobody => return,
-            Tell::Packet => return note(world, core, egress, id),
-            Tell::Congested => turn_back(world, core, egress, id),
-            Tell::Feedback(value) => feedback(world, core, id, value),
-            Tell::Report(course) => report(world, core, egress, id, course),
+        let notice = match verdict.notify {
+            Notify::Nobody => return,
+            Notify::Packet => return note(world, core, egress, id),
+            Notify::Congested => turn_back(world, core, egress, id),
+            Notify::Feedback(value) => feedback(world, core, id, value),
+            Notify::Report(trend) => report(world, core, egress, id, trend),
         };
         core.counters.notices += 1;
         let notice = core.packets.insert(notice);
-        if core.watch.closeups.on() {
-            core.look_at_notice(notice, egress);
+        if core.watch.flow_probes.on() {
+            core.observe_notice(notice, egress);
         }
         self.enqueue(world, core, ingress, STRICT, notice);
     }

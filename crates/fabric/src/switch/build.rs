@@ -28,7 +28,7 @@ impl Switches {
         profiles: &Profiles,
         classes: &Classes,
         rtt: Span,
-        told: bool,
+        traced: bool,
     ) -> Self {
         let (seed, quirks) = (spec.seed, &spec.quirks);
         let int = schemes.iter().any(|scheme| scheme.needs().int);
@@ -41,7 +41,7 @@ impl Switches {
         let lossy = (STRICT + 1..classes.count() as u8).any(|class| rules.is_lossy(class));
         let ties =
             (lossy && spec.switch.flow_control != FlowControl::Credits).then(|| TieWatch::new(ports.len()));
-        let straight = rules.alike && pint.is_none() && !told;
+        let straight = rules.alike && pint.is_none() && !traced;
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() as u64 } else { 0 };
         Self {

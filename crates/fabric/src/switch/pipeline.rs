@@ -36,7 +36,7 @@ impl Switches {
     pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: PacketId) {
         let Some(egress) = self.route(world, core, ingress, id) else {
             core.counters.link_drops += 1;
-            core.tell_before(ingress, id);
+            core.notify_before(ingress, id);
             return core.discard(world, ingress, id);
         };
         let straight = self.plain || self.look_at(world, core, ingress, egress, id);
@@ -127,7 +127,7 @@ impl Switches {
         if self.telemetry.on && kind == PacketKind::Data {
             self.telemetry.stamp(now, port, profile, packet, room);
         }
-        let accounted = packet.is_told();
+        let accounted = packet.is_traced();
         let arrives = core
             .agenda
             .transmit(now, profile, (egress, port), (id, kind, wire), false);
@@ -248,7 +248,7 @@ impl Switches {
         if let Some(ties) = self.ties.as_mut().filter(|_| lossy) {
             ties.drops(egress);
         }
-        core.tell_before(core.packets.get(id).ingress, id);
+        core.notify_before(core.packets.get(id).ingress, id);
         let packet = core.packets.get_mut(id);
         if lossy
             && packet.kind == PacketKind::Data
@@ -335,7 +335,7 @@ impl Switches {
             self.telemetry
                 .stamp(now, &core.ports[egress], profile, packet, room);
         }
-        self.tell_leaving(world, core, egress, id, left);
+        self.notify_leaving(world, core, egress, id, left);
     }
 
     #[inline(never)]
@@ -343,10 +343,10 @@ impl Switches {
         self.leave::<true>(world, core, egress, id, left);
     }
 
-    /// A packet goes on the wire, with what switches have to tell in it; `left` bytes stay in its queue. `TOLD` where
+    /// A packet goes on the wire, with what switches have to tell in it; `left` bytes stay in its queue. `TRACED` where
     /// there is somebody who is told of every packet that leaves a queue.
     #[inline(always)]
-    fn leave<const TOLD: bool>(
+    fn leave<const TRACED: bool>(
         &mut self,
         world: &World,
         core: &mut Core,
@@ -362,8 +362,8 @@ impl Switches {
         if self.telemetry.on && kind == PacketKind::Data {
             self.telemetry.stamp(now, port, profile, packet, room);
         }
-        if TOLD {
-            self.tell_leaving(world, core, egress, id, left);
+        if TRACED {
+            self.notify_leaving(world, core, egress, id, left);
         }
         let port = &mut core.ports[egress];
         let more = port.has_sendable();
@@ -377,7 +377,7 @@ impl Switches {
 
     /// A packet leaves its queue: tells those who are told of each.
     #[inline(always)]
-    fn tell_leaving(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId, left: u32) {
+    fn notify_leaving(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId, left: u32) {
         if self.telemetry.pint.is_some() {
             self.pint_departed(world, core, egress, id);
         }
@@ -430,12 +430,12 @@ impl Switches {
     #[inline]
     pub(super) fn enqueue(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, id: PacketId) {
         core.push(world, port, class, id);
-        self.kick(world, core, port);
+        self.try_send(world, core, port);
     }
 
     /// Sends from a port if it is idle and something may go.
     #[inline]
-    pub(crate) fn kick(&mut self, world: &World, core: &mut Core, port: PortId) {
+    pub(crate) fn try_send(&mut self, world: &World, core: &mut Core, port: PortId) {
         let p = &core.ports[port];
         if p.is_up() && p.ready != 0 {
             if core.is_busy(port) {
@@ -450,7 +450,7 @@ impl Switches {
     #[cold]
     pub(super) fn send_pfc(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, pause: bool) {
         if pause && core.watch.recorder.ports.asks_why(port) {
-            core.tell_why(port, class);
+            core.notify_why(port, class);
         }
         if let Some(id) = core.pfc_frame(world, port, class, pause) {
             self.enqueue(world, core, port, LINK_CONTROL, id);

@@ -18,18 +18,18 @@ use crate::ids::{AccountId, FlowId, PacketId, PortId};
 use crate::outcome::account::{FlowAccount, HostTime, SenderTime};
 use crate::outcome::{PacketKind, PortRef};
 use crate::spec::{Accounted, RunSpec};
-use journal::{Journals, key_of};
+use hop_log::{HopLogs, key_of};
 use paceline_kernel::ids::{Grid, Id, List};
 use sender::Sender;
 use totals::Totals;
 
 mod hooks;
-mod journal;
+mod hop_log;
+mod paths;
 mod sender;
 mod totals;
-mod ways;
 
-pub(crate) use journal::{Head, Step};
+pub(crate) use hop_log::{Head, Step};
 
 /// The accounts of a run.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ pub(crate) struct Accounts {
     of_connections: Vec<AccountId>,
     /// Of the flows that have completed, but for what all their packets met.
     completed: Vec<FlowAccount>,
-    journals: Journals,
+    hop_logs: HopLogs,
     /// For how long each (port, class) was paused, pauses that last apart; empty without accounts.
     paused: Grid<PortId, u64>,
     /// Whether there has been a pause.
@@ -56,13 +56,14 @@ pub(crate) struct Accounts {
 
 impl Accounts {
     pub(super) fn new(spec: &RunSpec, (ports, classes): (usize, usize), packets: usize) -> Self {
-        let (asked, closeups, flows) = (&spec.record.accounts, &spec.record.closeups, spec.flow_count());
+        let (asked, flow_probes, flows) =
+            (&spec.record.accounts, &spec.record.flow_probes, spec.flow_count());
         let named: &[u32] = match asked {
             Accounted::Flows(list) => list,
             Accounted::None | Accounted::All => &[],
         };
         // As far as there are accounts: a run of many flows may have few.
-        let named = named.iter().chain(closeups).map(|&flow| flow as usize + 1);
+        let named = named.iter().chain(flow_probes).map(|&flow| flow as usize + 1);
         let places = match asked {
             Accounted::All => flows,
             _ => named.max().unwrap_or(0).min(flows),
@@ -82,7 +83,7 @@ impl Accounts {
             Accounted::All => (0..flows as u32).for_each(&mut add),
             Accounted::Flows(list) => list.iter().copied().for_each(&mut add),
         }
-        closeups.iter().copied().for_each(&mut add);
+        flow_probes.iter().copied().for_each(&mut add);
         let on = count > 0;
         let of_flows = count;
         let of_connections = connections_of(spec, &place, &mut count);
@@ -93,10 +94,10 @@ impl Accounts {
             senders: List::of(count, Sender::NOT_STARTED),
             totals: List::of(count, Totals::default()),
             completed: Vec::new(),
-            journals: Journals::new(if on { packets } else { 0 }),
+            hop_logs: HopLogs::new(if on { packets } else { 0 }),
             paused: Grid::of(if on { ports } else { 0 }, classes, 0),
             pauses: false,
-            fixed_ways: ways::are_fixed(spec),
+            fixed_ways: paths::are_fixed(spec),
         }
     }
 
@@ -141,39 +142,39 @@ impl Accounts {
     #[inline(never)]
     pub(crate) fn step(&mut self, packet: PacketId, port: PortId, kind: PacketKind, left: u64, arrives: u64) {
         let key = key_of(port, kind == PacketKind::Data);
-        self.journals.get_mut(packet).leave(key, left, arrives);
+        self.hop_logs.get_mut(packet).leave(key, left, arrives);
     }
 
     /// What the packet that had this slot met is added to its flow's, if it has not been.
     #[inline]
     fn add_up(&mut self, packet: PacketId) {
-        if let Some((head, steps)) = self.journals.of(packet) {
+        if let Some((head, steps)) = self.hop_logs.of(packet) {
             self.totals[head.place].add(head, steps);
-            self.journals.forget(packet);
+            self.hop_logs.forget(packet);
         }
     }
 
     fn add_up_all(&mut self) {
-        self.journals.packets().for_each(|packet| self.add_up(packet));
+        self.hop_logs.packets().for_each(|packet| self.add_up(packet));
     }
 
     /// Takes out the journal of a packet that goes to another part of the network: its steps, as many as its
     /// head says, are appended to `steps`.
     pub(crate) fn take(&mut self, packet: PacketId, steps: &mut Vec<Step>) -> Option<Head> {
-        let (&head, found) = self.journals.of(packet)?;
+        let (&head, found) = self.hop_logs.of(packet)?;
         steps.extend_from_slice(found);
-        self.journals.forget(packet);
+        self.hop_logs.forget(packet);
         Some(head)
     }
 
     /// Puts in the journal of a packet that came from another part of the network, where it is `packet`.
     pub(crate) fn put(&mut self, packet: PacketId, head: &Head, steps: &[Step]) {
         self.add_up(packet);
-        let journal = self.journals.open(packet);
-        journal.begin(head.place, &head.sender);
-        journal.head.start = head.start;
+        let hop_log = self.hop_logs.open(packet);
+        hop_log.begin(head.place, &head.sender);
+        hop_log.head.start = head.start;
         for &step in steps {
-            self.journals.push(packet, step);
+            self.hop_logs.push(packet, step);
         }
     }
 

@@ -1,14 +1,14 @@
 //! What is written down of a run, as the core sees it happen.
 
 pub(crate) mod account;
-pub(crate) mod closeup;
+pub(crate) mod deadlock;
+pub(crate) mod flow_probe;
 pub(crate) mod record;
-pub(crate) mod standstill;
 
 use crate::core::port::Ports;
 use crate::spec::RunSpec;
 use crate::watch::account::Accounts;
-use crate::watch::closeup::CloseUps;
+use crate::watch::flow_probe::FlowProbes;
 use crate::watch::record::Recorder;
 use crate::world::classes::Classes;
 use crate::world::links::Profiles;
@@ -18,8 +18,8 @@ use crate::world::links::Profiles;
 pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,
-    pub(crate) closeups: CloseUps,
-    pub(crate) standstill: crate::watch::standstill::Watch,
+    pub(crate) flow_probes: FlowProbes,
+    pub(crate) deadlock: crate::watch::deadlock::Watch,
 }
 
 impl Watch {
@@ -34,13 +34,13 @@ impl Watch {
         let (record, flows) = (&spec.record, spec.flow_count());
         let mut recorder = Recorder::new(spec, ports, profiles, classes);
         // What is traced takes no short cuts through queues: closeups are told of every step, too.
-        recorder.tracing |= !record.closeups.is_empty();
+        recorder.tracing |= !record.flow_probes.is_empty();
         let sizes = (ports.len(), classes.count());
         Self {
             recorder,
             accounts: Accounts::new(spec, sizes, packets),
-            closeups: CloseUps::new(&record.closeups, flows),
-            standstill: crate::watch::standstill::Watch::of(spec),
+            flow_probes: FlowProbes::new(&record.flow_probes, flows),
+            deadlock: crate::watch::deadlock::Watch::of(spec),
         }
     }
 
@@ -52,7 +52,7 @@ impl Watch {
 
     /// Whether accounts, closeups or traces are to be told what senders wait for.
     #[inline]
-    pub(crate) fn is_told(&self) -> bool {
+    pub(crate) fn is_traced(&self) -> bool {
         self.recorder.tracing || self.accounts.on()
     }
 }

@@ -168,7 +168,7 @@ impl Recorder {
             },
             _ => Span::ZERO,
         };
-        let told = match packet.kind {
+        let got = match packet.kind {
             PacketKind::Credit => (u64::from(packet.note), packet.answers, packet.class - STRICT - 1),
             _ => (
                 packet.seq,
@@ -176,7 +176,7 @@ impl Recorder {
                 classes.priority(packet.class),
             ),
         };
-        let (seq, payload, class) = told;
+        let (seq, payload, class) = got;
         self.trace.push(TraceEvent {
             at: Time::from_ps(now),
             node,

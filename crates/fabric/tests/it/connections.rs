@@ -101,10 +101,10 @@ fn a_run_that_ends_in_a_message() {
     }
     spec.stop = Time::from_ns(5_000);
     let outcome = run(spec);
-    let told = |flow: usize| (outcome.flows[flow].status, outcome.flows[flow].delivered.get());
-    assert_eq!(told(0), (FlowStatus::Completed, 3_500));
-    assert_eq!(told(2), (FlowStatus::Unfinished, 0));
-    let (status, delivered) = told(1);
+    let got = |flow: usize| (outcome.flows[flow].status, outcome.flows[flow].delivered.get());
+    assert_eq!(got(0), (FlowStatus::Completed, 3_500));
+    assert_eq!(got(2), (FlowStatus::Unfinished, 0));
+    let (status, delivered) = got(1);
     assert_eq!(status, FlowStatus::Unfinished);
     assert!(
         delivered > 0 && delivered < 100_000 && delivered % 1_000 == 0,

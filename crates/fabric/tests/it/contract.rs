@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{G100, add_flow, assert_complete, natural, run_with, scheme, star, traced};
-use paceline_congestion::registry::{Maker, WindowMode};
-use paceline_congestion::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits, TimerSlot};
+use paceline_congestion::registry::{SchemeFactory, WindowMode};
+use paceline_congestion::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits, TimerSlot};
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::TraceKind;
 use paceline_fabric::spec::*;
@@ -65,11 +65,11 @@ impl CongestionControl for Actor {
 
 /// One flow of so many packets between two hosts, in the natural mode unless `change` says otherwise.
 fn act(script: Script, rate: BitRate, packets: u64, change: impl FnOnce(&mut RunSpec)) -> (Outcome, Log) {
-    act_with(Needs::default(), script, rate, packets, change)
+    act_with(Requirements::default(), script, rate, packets, change)
 }
 
 fn act_with(
-    needs: Needs,
+    needs: Requirements,
     script: Script,
     rate: BitRate,
     packets: u64,
@@ -94,7 +94,7 @@ fn act_with(
     spec.record.trace_nodes = vec![NodeId(1), NodeId(2)];
     add_flow(&mut spec, 1, 2, 1000 * packets, 0);
     change(&mut spec);
-    let outcome = run_with(spec.clone(), &Maker::new(make).needing(needs));
+    let outcome = run_with(spec.clone(), &SchemeFactory::new(make).needing(needs));
     assert_complete(&spec, &outcome);
     let log = log.lock().unwrap().clone();
     (outcome, log)
@@ -118,11 +118,11 @@ fn a_window_that_is_given_up_is_gone() {
 /// Nothing leaves while the rate is zero, everything goes on with the next rate, paced as before.
 #[test]
 fn a_rate_of_zero_holds_until_it_changes() {
-    let repacing = Needs {
+    let repacing = Requirements {
         repaces: true,
-        ..Needs::default()
+        ..Requirements::default()
     };
-    for needs in [Needs::default(), repacing] {
+    for needs in [Requirements::default(), repacing] {
         for unpaced in [false, true] {
             let (outcome, log) = act_with(needs, Script::Stops, G100, 1000, |spec| {
                 spec.nic.pacing = !unpaced;

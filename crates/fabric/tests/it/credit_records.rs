@@ -11,7 +11,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::{Bytes, Span, Time};
 
 /// The first flow-control packet of the switch reaches host 1: the period, 8 bytes, the cable.
-const TOLD: u64 = 4_096_000 + 640 + 1_000_000;
+const TRACED: u64 = 4_096_000 + 640 + 1_000_000;
 /// What a packet of 1050 bytes takes.
 const PACKET: u64 = 84_000;
 
@@ -45,8 +45,8 @@ fn credits_over_time_are_what_a_port_may_send() {
     let expected = [
         (PACKET / 2, 17),
         (PACKET * 3 / 2, 0),
-        (TOLD - PACKET, 0),
-        (TOLD + PACKET, 17),
+        (TRACED - PACKET, 0),
+        (TRACED + PACKET, 17),
     ];
     let got = expected.map(|(at, _)| (at, credits_at(&seen, at)));
     assert_eq!(got, expected);
@@ -58,7 +58,7 @@ fn credits_over_time_are_what_a_port_may_send() {
 fn stalls_last_from_the_packet_that_lacks_credit_to_the_credit() {
     let outcome = run(three_packets());
     assert_eq!(outcome.stalls.count, 1);
-    assert_eq!(outcome.stalls.time, Span::from_ps(TOLD - 2 * PACKET));
+    assert_eq!(outcome.stalls.time, Span::from_ps(TRACED - 2 * PACKET));
     // With a buffer for all of them nothing waits.
     let mut spec = three_packets();
     spec.lanes.as_mut().unwrap().buffers = vec![51];
@@ -79,7 +79,7 @@ fn flow_control_packets_are_traced_as_they_say() {
         .collect();
     // Two packets have come, and two have room; the switch has sent nothing on the lane but the two acknowledgements
     // (30 bytes, a block each) of what it brought.
-    assert_eq!(heard[0], (TOLD, 68, 2, 0));
+    assert_eq!(heard[0], (TRACED, 68, 2, 0));
     // Each that left the switch towards host 1 came, with what it said when it left.
     let sent = credits(0, TraceKind::Dequeue).filter(|event| event.interface == 1);
     let sent: Vec<_> = sent

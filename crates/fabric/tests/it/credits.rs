@@ -306,17 +306,17 @@ fn ring(lanes: LaneSpec) -> RunSpec {
 fn a_ring_stands_still() {
     for lanes in [lanes::ib(17 * 4), lanes::cbfc(17 * 4)] {
         let outcome = run(ring(lanes));
-        let standstill = outcome.standstill.expect("all four wait for each other");
-        let mut waiting: Vec<(u32, u32)> = (standstill.pauses.iter())
+        let deadlock = outcome.deadlock.expect("all four wait for each other");
+        let mut waiting: Vec<(u32, u32)> = (deadlock.pauses.iter())
             .map(|pause| (pause.port.node.0, pause.port.peer.0))
             .collect();
         waiting.sort_unstable();
         let (ring, hosts) = waiting.split_at(4);
         assert_eq!(ring, [(0, 1), (1, 2), (2, 3), (3, 0)]);
         assert_eq!(hosts, [(4, 0), (5, 1), (6, 2), (7, 3)]);
-        assert_eq!(standstill.cycles.len(), 1);
-        assert_eq!(standstill.cycles[0].len(), 4);
-        assert!(standstill.ended, "{}", outcome.end);
+        assert_eq!(deadlock.cycles.len(), 1);
+        assert_eq!(deadlock.cycles[0].len(), 4);
+        assert!(deadlock.ended, "{}", outcome.end);
         assert_eq!(outcome.counters.buffer_drops, 0);
     }
 }
@@ -328,7 +328,7 @@ fn half_a_ring_does_not() {
     let mut spec = ring(lanes::ib(17 * 4));
     spec.flows.truncate(2);
     let outcome = run(spec.clone());
-    assert_eq!(outcome.standstill, None);
+    assert_eq!(outcome.deadlock, None);
     assert_complete(&spec, &outcome);
 }
 

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::common::{add_flow, assert_complete, build_with, natural, run, run_with, scheme, star};
-use paceline_congestion::registry::{Maker, WindowMode};
+use paceline_congestion::registry::{SchemeFactory, WindowMode};
 use paceline_congestion::{
-    AckInfo, CongestionControl, Ctx, Decisions, Needs, PathInfo, SendLimits, SentInfo, TimerSlot,
+    AckInfo, CongestionControl, Ctx, Decisions, PathInfo, Requirements, SendLimits, SentInfo, TimerSlot,
 };
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::*;
@@ -87,7 +87,7 @@ impl CongestionControl for Thinker {
 }
 
 /// A star whose senders are thinkers, in the order in which their flows start.
-fn thinkers(hosts: u32, cost: Decisions, senders: Vec<(Ask, BitRate)>) -> (RunSpec, Maker, Log) {
+fn thinkers(hosts: u32, cost: Decisions, senders: Vec<(Ask, BitRate)>) -> (RunSpec, SchemeFactory, Log) {
     let log = Log::default();
     let (next, shared) = (AtomicUsize::new(0), Arc::clone(&log));
     let make = move |_: &PathInfo| -> Box<dyn CongestionControl> {
@@ -102,15 +102,15 @@ fn thinkers(hosts: u32, cost: Decisions, senders: Vec<(Ask, BitRate)>) -> (RunSp
             waits: false,
         })
     };
-    let needs = Needs {
+    let needs = Requirements {
         counts_sent: true,
         decisions: Some(cost),
-        ..Needs::default()
+        ..Requirements::default()
     };
     let mut scheme = scheme("none");
     scheme.window = WindowMode::Off;
-    let maker = Maker::new(make).needing(needs);
-    (natural(star(hosts, scheme)), maker, log)
+    let factory = SchemeFactory::new(make).needing(needs);
+    (natural(star(hosts, scheme)), factory, log)
 }
 
 fn cost(latency_us: u64, in_service: u32) -> Decisions {
@@ -138,12 +138,12 @@ const PACKET: u64 = 83_840;
 /// leave one after another from 0 on.
 fn three_at_one_nic(in_service: u32, ties: TieOrder) -> (Vec<u64>, Outcome) {
     let after = |us| (Ask::After(Span::from_us(us)), BitRate::from_gbps(100));
-    let (mut spec, maker, log) = thinkers(4, cost(10, in_service), vec![after(20), after(22), after(24)]);
+    let (mut spec, factory, log) = thinkers(4, cost(10, in_service), vec![after(20), after(22), after(24)]);
     spec.ties = ties;
     for dst in 2..=4 {
         add_flow(&mut spec, 1, dst, 1_000_000, 0);
     }
-    let outcome = run_with(spec.clone(), &maker);
+    let outcome = run_with(spec.clone(), &factory);
     assert_complete(&spec, &outcome);
     (decided(&log).into_iter().map(|(_, at)| at).collect(), outcome)
 }
@@ -182,10 +182,10 @@ fn what_is_decided_takes_effect_at_once() {
     // 2 x (83.84 + 4.8 + 2 x 1000) ns.
     const RTT: u64 = 4_177_280;
     for (latency, in_service) in [(0, 1), (7, 1), (7, 0), (250, 3)] {
-        let (mut spec, maker, log) =
+        let (mut spec, factory, log) =
             thinkers(2, cost(latency, in_service), vec![(Ask::EachAck, common::G100)]);
         add_flow(&mut spec, 1, 2, 3000, 0);
-        let outcome = run_with(spec.clone(), &maker);
+        let outcome = run_with(spec.clone(), &factory);
         assert_complete(&spec, &outcome);
         let by_hand = Span::from_ps(3 * RTT) + Span::from_us(2 * latency);
         assert_eq!(outcome.flows[0].fct, by_hand);
@@ -208,7 +208,7 @@ fn flows_that_end_leave_their_decisions() {
         (Ask::Never, G1),
         (Ask::Never, G1),
     ];
-    let (mut spec, maker, log) = thinkers(4, cost(100, 1), senders);
+    let (mut spec, factory, log) = thinkers(4, cost(100, 1), senders);
     // 8.384 us a packet: over after about 50, 40 and 850 us.
     add_flow(&mut spec, 1, 2, 6000, 0);
     add_flow(&mut spec, 1, 3, 5000, 0);
@@ -216,7 +216,7 @@ fn flows_that_end_leave_their_decisions() {
     // In their slots.
     add_flow(&mut spec, 1, 2, 100_000, 60_000);
     add_flow(&mut spec, 1, 3, 100_000, 60_000);
-    let outcome = run_with(spec.clone(), &maker);
+    let outcome = run_with(spec.clone(), &factory);
     assert_complete(&spec, &outcome);
     let ends: Vec<u64> = outcome
         .flows
@@ -241,12 +241,12 @@ fn flows_that_end_leave_their_decisions() {
 #[test]
 fn runs_that_end_before_decisions_do() {
     let after = (Ask::After(Span::from_us(10)), G1);
-    let (mut spec, maker, log) = thinkers(3, cost(100, 1), vec![after; 2]);
+    let (mut spec, factory, log) = thinkers(3, cost(100, 1), vec![after; 2]);
     for dst in 2..=3 {
         add_flow(&mut spec, 1, dst, 1_000_000, 0);
     }
     spec.stop = Time::from_ns(60_000);
-    let outcome = run_with(spec, &maker);
+    let outcome = run_with(spec, &factory);
     assert_eq!(decided(&log), []);
     let stats = outcome.decisions.unwrap();
     assert_eq!((stats.made, stats.flow_ended, stats.under_way), (0, 0, 2));
@@ -283,14 +283,14 @@ proptest! {
         let ask = if holds { Ask::EachAck } else { Ask::OnTheWay };
         let senders = vec![(ask, BitRate::from_gbps(gbps)); flows.len()];
         let (latency, in_service) = (Span::from_us(cost.0), cost.1 as usize);
-        let (mut spec, maker, log) = thinkers(3, self::cost(cost.0, cost.1), senders);
+        let (mut spec, factory, log) = thinkers(3, self::cost(cost.0, cost.1), senders);
         if let Some(seed) = shuffle {
             spec.ties = TieOrder::Shuffled(seed);
         }
         for &(src, packets, start) in &flows {
             add_flow(&mut spec, src, 3, packets * 1000, start);
         }
-        let mut simulation = build_with(spec.clone(), &maker);
+        let mut simulation = build_with(spec.clone(), &factory);
         while !simulation.advance(1).done {
             simulation.verify();
         }

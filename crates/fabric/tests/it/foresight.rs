@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{G100, add_flow, assert_complete, natural, run_with, scheme, star};
 use crate::networks::{build, case};
-use paceline_congestion::registry::{Maker, WindowMode};
-use paceline_congestion::{AckInfo, CongestionControl, Ctx, Needs, PathInfo, SendLimits};
+use paceline_congestion::registry::{SchemeFactory, WindowMode};
+use paceline_congestion::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ struct Ack {
     sender: usize,
     at: u64,
     rtt: u64,
-    told: Option<u64>,
+    got: Option<u64>,
 }
 
 type Log = Arc<Mutex<Vec<Ack>>>;
@@ -56,7 +56,7 @@ struct Seer {
     id: usize,
     manner: Manner,
     acks: u32,
-    told: Option<u64>,
+    got: Option<u64>,
     log: Log,
 }
 
@@ -73,8 +73,8 @@ impl CongestionControl for Seer {
         }
     }
     fn on_foresight(&mut self, rtt: Span) {
-        assert_eq!(self.told, None, "told once for each acknowledgement");
-        self.told = Some(rtt.as_ps());
+        assert_eq!(self.got, None, "told once for each acknowledgement");
+        self.got = Some(rtt.as_ps());
     }
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
         self.acks += 1;
@@ -82,13 +82,13 @@ impl CongestionControl for Seer {
             sender: self.id,
             at: cx.now.as_ps(),
             rtt: ack.rtt.as_ps(),
-            told: self.told.take(),
+            got: self.got.take(),
         });
     }
 }
 
 /// A star of such senders, in the order in which their flows start.
-fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, Maker, Log) {
+fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, SchemeFactory, Log) {
     let log = Log::default();
     let (next, shared) = (AtomicUsize::new(0), Arc::clone(&log));
     let make = move |_: &PathInfo| -> Box<dyn CongestionControl> {
@@ -97,18 +97,18 @@ fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, Maker, 
             id,
             manner: manners[id],
             acks: 0,
-            told: None,
+            got: None,
             log: Arc::clone(&shared),
         })
     };
-    let needs = Needs {
+    let needs = Requirements {
         foresight,
-        ..Needs::default()
+        ..Requirements::default()
     };
     let mut scheme = scheme("none");
     scheme.window = WindowMode::Off;
-    let maker = Maker::new(make).needing(needs);
-    (natural(star(hosts, scheme)), maker, log)
+    let factory = SchemeFactory::new(make).needing(needs);
+    (natural(star(hosts, scheme)), factory, log)
 }
 
 /// What was told at each acknowledgement and what the next packet of that sender then measured, with how
@@ -116,19 +116,19 @@ fn seers(hosts: u32, foresight: bool, manners: Vec<Manner>) -> (RunSpec, Maker, 
 fn comparisons(log: &Log) -> Vec<(u64, u64, u64)> {
     let log = log.lock().unwrap();
     let compare = |(i, ack): (usize, &Ack)| {
-        let told = ack.told?;
+        let got = ack.got?;
         let own = log[i + 1..].iter().filter(|later| later.sender == ack.sender);
         let next = own.filter(|later| later.at - later.rtt >= ack.at);
         let next = next.min_by_key(|later| later.at - later.rtt)?;
-        Some((told, next.rtt, next.at - next.rtt - ack.at))
+        Some((got, next.rtt, next.at - next.rtt - ack.at))
     };
     log.iter().enumerate().filter_map(compare).collect()
 }
 
 /// Mean absolute relative error, and the share that is exact.
 fn error(comparisons: &[(u64, u64, u64)]) -> (f64, f64) {
-    let of = |&(told, is, _): &(u64, u64, u64)| (told as f64 - is as f64).abs() / is as f64;
-    let exact = comparisons.iter().filter(|(told, is, _)| told == is).count();
+    let of = |&(got, is, _): &(u64, u64, u64)| (got as f64 - is as f64).abs() / is as f64;
+    let exact = comparisons.iter().filter(|(got, is, _)| got == is).count();
     let count = comparisons.len() as f64;
     (
         comparisons.iter().map(of).sum::<f64>() / count,
@@ -141,12 +141,12 @@ const IDLE: u64 = 4_177_280;
 
 #[test]
 fn an_idle_network_gives_its_round_trip() {
-    let (mut spec, maker, log) = seers(2, true, vec![window(1)]);
+    let (mut spec, factory, log) = seers(2, true, vec![window(1)]);
     add_flow(&mut spec, 1, 2, 5000, 0);
-    let outcome = run_with(spec.clone(), &maker);
+    let outcome = run_with(spec.clone(), &factory);
     assert_complete(&spec, &outcome);
     let log = log.lock().unwrap();
-    let times: Vec<_> = log.iter().map(|ack| (ack.rtt, ack.told)).collect();
+    let times: Vec<_> = log.iter().map(|ack| (ack.rtt, ack.got)).collect();
     assert_eq!(times, [(IDLE, Some(IDLE)); 5]);
 }
 
@@ -155,16 +155,16 @@ fn an_idle_network_gives_its_round_trip() {
 /// each, from 4083.84 ns on. They keep the port until 4083.84 + 30 x 83.84 = 6599.04 ns.
 #[test]
 fn a_queue_by_hand() {
-    let (mut spec, maker, log) = seers(4, true, vec![window(1), paced(G100), paced(G100)]);
+    let (mut spec, factory, log) = seers(4, true, vec![window(1), paced(G100), paced(G100)]);
     add_flow(&mut spec, 1, 3, 2000, 0);
     add_flow(&mut spec, 2, 3, 40_000, 3000);
     add_flow(&mut spec, 4, 3, 40_000, 3000);
-    let outcome = run_with(spec.clone(), &maker);
+    let outcome = run_with(spec.clone(), &factory);
     assert_complete(&spec, &outcome);
     let waits = 6_599_040 - 5_261_120;
     let log = log.lock().unwrap();
     let first: Vec<_> = log.iter().filter(|ack| ack.sender == 0).collect();
-    assert_eq!((first[0].at, first[0].told), (IDLE, Some(IDLE + waits)));
+    assert_eq!((first[0].at, first[0].got), (IDLE, Some(IDLE + waits)));
     assert_eq!(first[1].rtt, IDLE + waits);
 }
 
@@ -172,7 +172,7 @@ fn a_queue_by_hand() {
 #[test]
 fn a_run_with_foresight_is_the_run_without() {
     let digest = |foresight| {
-        let (mut spec, maker, _) = seers(5, foresight, vec![window(5); 8]);
+        let (mut spec, factory, _) = seers(5, foresight, vec![window(5); 8]);
         for i in 0..8 {
             let (there, back) = if i % 3 == 0 {
                 (5, 1 + i % 4)
@@ -181,7 +181,7 @@ fn a_run_with_foresight_is_the_run_without() {
             };
             add_flow(&mut spec, there, back, 50_000, u64::from(i) * 500);
         }
-        run_with(spec, &maker).digest
+        run_with(spec, &factory).digest
     };
     assert_eq!(digest(true), digest(false));
 }
@@ -191,11 +191,11 @@ fn a_run_with_foresight_is_the_run_without() {
 #[test]
 fn an_incast_of_windows_is_foreseen_exactly() {
     for packets in [1, 3, 8] {
-        let (mut spec, maker, log) = seers(21, true, vec![window(packets); 20]);
+        let (mut spec, factory, log) = seers(21, true, vec![window(packets); 20]);
         for host in 1..=20 {
             add_flow(&mut spec, host, 21, 100_000, u64::from(host) * 37);
         }
-        let outcome = run_with(spec.clone(), &maker);
+        let outcome = run_with(spec.clone(), &factory);
         assert_complete(&spec, &outcome);
         let found = comparisons(&log);
         let (error, exact) = error(&found);
@@ -217,11 +217,11 @@ fn an_incast_of_rates_is_foreseen_closely() {
             swing,
             ..paced(BitRate::from_bps(5_200_000_000))
         };
-        let (mut spec, maker, log) = seers(21, true, vec![manner; 20]);
+        let (mut spec, factory, log) = seers(21, true, vec![manner; 20]);
         for host in 1..=20 {
             add_flow(&mut spec, host, 21, 200_000, u64::from(host) * 83);
         }
-        let outcome = run_with(spec.clone(), &maker);
+        let outcome = run_with(spec.clone(), &factory);
         assert_complete(&spec, &outcome);
         let found = comparisons(&log);
         let (error, exact) = error(&found);
@@ -236,7 +236,7 @@ fn an_incast_of_rates_is_foreseen_closely() {
 #[test]
 fn queues_behind_each_other_are_foreseen() {
     for (ack_class, delay) in [(Some(0), 0), (None, 0), (Some(0), 700)] {
-        let (mut spec, maker, log) = seers(2, true, vec![window(4); 12]);
+        let (mut spec, factory, log) = seers(2, true, vec![window(4); 12]);
         // Hosts 2 to 7 at switch 0, 8 to 13 at switch 1.
         spec.nodes = [vec![NodeKind::Switch; 2], vec![NodeKind::Host; 12]].concat();
         spec.links = (2..14).map(|host| common::link(host / 8, host, G100)).collect();
@@ -253,7 +253,7 @@ fn queues_behind_each_other_are_foreseen() {
             add_flow(&mut spec, 2 + i, 8 + i % 2, 80_000, u64::from(i) * 191);
             add_flow(&mut spec, 8 + i, 2 + i % 2, 80_000, u64::from(i) * 191 + 97);
         }
-        let outcome = run_with(spec.clone(), &maker);
+        let outcome = run_with(spec.clone(), &factory);
         assert_complete(&spec, &outcome);
         let found = comparisons(&log);
         let (error, exact) = error(&found);
@@ -269,12 +269,12 @@ fn queues_behind_each_other_are_foreseen() {
 /// send at theirs, before it, is not known.
 #[test]
 fn pauses_are_foreseen_closely() {
-    let (mut spec, maker, log) = seers(21, true, vec![window(8); 20]);
+    let (mut spec, factory, log) = seers(21, true, vec![window(8); 20]);
     common::static_pfc(&mut spec, 4000, 2000, 60_000);
     for host in 1..=20 {
         add_flow(&mut spec, host, 21, 100_000, u64::from(host) * 37);
     }
-    let outcome = run_with(spec.clone(), &maker);
+    let outcome = run_with(spec.clone(), &factory);
     assert_complete(&spec, &outcome);
     assert!(outcome.counters.pauses > 100, "{}", outcome.counters.pauses);
     let (error, exact) = error(&comparisons(&log));
@@ -310,15 +310,15 @@ proptest! {
     #[test]
     fn foresight_moves_nothing(case in case(&["dctcp", "hpcc", "pcn", "bolt"])) {
         let outcome = |foresight| {
-            let told = Arc::new(AtomicUsize::new(0));
+            let got = Arc::new(AtomicUsize::new(0));
             let spec = build(&case);
-            let shared = Arc::clone(&told);
-            let maker = Maker::new(move |_| Box::new(Deaf(Arc::clone(&shared))));
-            let needs = Needs { foresight, ..spec.schemes[0].config.needs() };
-            (run_with(spec, &maker.needing(needs)), told.load(Ordering::Relaxed))
+            let shared = Arc::clone(&got);
+            let factory = SchemeFactory::new(move |_| Box::new(Deaf(Arc::clone(&shared))));
+            let needs = Requirements { foresight, ..spec.schemes[0].config.needs() };
+            (run_with(spec, &factory.needing(needs)), got.load(Ordering::Relaxed))
         };
-        let ((with, told), (without, never)) = (outcome(true), outcome(false));
+        let ((with, got), (without, never)) = (outcome(true), outcome(false));
         prop_assert_eq!(with, without);
-        prop_assert!(told > 0 && never == 0);
+        prop_assert!(got > 0 && never == 0);
     }
 }

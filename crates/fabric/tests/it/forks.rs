@@ -13,7 +13,7 @@ use proptest::prelude::*;
 /// Everything that can be recorded.
 fn record(spec: &mut RunSpec) {
     networks::record(spec);
-    spec.record.closeups = (0..spec.flows.len() as u32).step_by(3).collect();
+    spec.record.flow_probes = (0..spec.flows.len() as u32).step_by(3).collect();
 }
 
 fn to_the_end(mut simulation: Simulation) -> Outcome {

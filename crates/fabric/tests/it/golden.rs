@@ -217,7 +217,7 @@ fn recorders_change_nothing() {
             rtt_samples: true,
             latency: true,
             accounts: Accounted::All,
-            closeups: vec![0],
+            flow_probes: vec![0],
         };
         let seen = run(recorded);
         assert_eq!(results(&plain), results(&seen), "{name}");

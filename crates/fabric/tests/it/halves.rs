@@ -3,10 +3,10 @@
 use crate::common::{add_flow, assert_complete, build_with, natural, run_with, scheme, star};
 use paceline_congestion::Mark;
 use paceline_congestion::example::Params;
-use paceline_congestion::registry::{Maker, WindowMode};
+use paceline_congestion::registry::{SchemeFactory, WindowMode};
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceKind};
 use paceline_fabric::spec::*;
-use paceline_fabric::{BuildError, Makers, Simulation};
+use paceline_fabric::{BuildError, Factories, Simulation};
 use paceline_kernel::Bytes;
 
 /// Eight hosts send to a ninth.
@@ -46,7 +46,7 @@ fn marks(outcome: &Outcome, flow: u32) -> (Vec<Mark>, Vec<Mark>) {
 #[test]
 fn all_three_act() {
     let spec = incast();
-    let outcome = run_with(spec.clone(), &Maker::of(Params::default()));
+    let outcome = run_with(spec.clone(), &SchemeFactory::of(Params::default()));
     assert_complete(&spec, &outcome);
     let mut echoed = 0;
     for flow in 0..8 {
@@ -68,7 +68,7 @@ fn all_three_act() {
         threshold: Bytes::new(100_000_000),
         ..Params::default()
     };
-    let unmarked = run_with(spec, &Maker::of(unmarking));
+    let unmarked = run_with(spec, &SchemeFactory::of(unmarking));
     assert_eq!(unmarked.counters.marked, 0);
     let mean_queue = |outcome: &Outcome| {
         let left: Vec<u64> = outcome
@@ -87,9 +87,9 @@ fn all_three_act() {
 
 #[test]
 fn halves_fork_with_their_run() {
-    let maker = Maker::of(Params::default());
-    let alone = run_with(incast(), &maker);
-    let mut simulation = build_with(incast(), &maker);
+    let factory = SchemeFactory::of(Params::default());
+    let alone = run_with(incast(), &factory);
+    let mut simulation = build_with(incast(), &factory);
     simulation.advance(5000);
     let mut fork = simulation.clone();
     for run in [&mut simulation, &mut fork] {
@@ -103,8 +103,8 @@ fn halves_fork_with_their_run() {
 fn switches_have_to_take_part() {
     let mut spec = incast();
     spec.switch.assist = None;
-    let makers = Makers::from([(0, Maker::of(Params::default()))]);
-    let error = Simulation::with_makers(spec, makers).err().unwrap();
+    let factories = Factories::from([(0, SchemeFactory::of(Params::default()))]);
+    let error = Simulation::with_factories(spec, factories).err().unwrap();
     assert!(matches!(error, BuildError::BadSchemes(_)), "{error}");
     assert!(
         error

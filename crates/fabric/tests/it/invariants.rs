@@ -31,7 +31,7 @@ proptest! {
         for (i, flow) in outcome.flows.iter().enumerate() {
             prop_assert_eq!(flow.status, FlowStatus::Completed, "flow {}: {:?}", i, outcome.counters);
         }
-        prop_assert_eq!(&outcome.standstill, &None);
+        prop_assert_eq!(&outcome.deadlock, &None);
         // Pauses by quanta may end before the queue has drained: only on/off promises no loss.
         let lossless = matches!(case.flow_control, FlowControl::Pfc(Pfc { mode: PfcMode::OnOff, .. }));
         if lossless && case.failures.is_empty() && case.error_rate == 0.0 {
@@ -51,7 +51,7 @@ proptest! {
         }
         // Whom packets waited for is all that they waited.
         let lost = outcome.counters.buffer_drops + outcome.counters.link_drops + outcome.counters.trimmed;
-        for look in outcome.closeups.iter().filter(|_| lost == 0) {
+        for look in outcome.flow_probes.iter().filter(|_| lost == 0) {
             let account = &outcome.accounts[look.flow as usize];
             for hop in account.hops.iter().filter(|hop| !hop.back && hop.queueing + hop.paused > Span::ZERO) {
                 let found = look.shared.iter().find(|shared| shared.port == hop.port);
@@ -63,7 +63,7 @@ proptest! {
             }
         }
         let mut without = build(&case);
-        without.record.closeups.clear();
+        without.record.flow_probes.clear();
         without.record.accounts = Accounted::None;
         prop_assert_eq!(run(without).digest, outcome.digest);
         let again = run(build(&case));

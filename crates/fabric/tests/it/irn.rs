@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{add_flow, assert_complete, natural, run, run_with, scheme_with, star, traced};
-use paceline_congestion::registry::{Maker, WindowMode};
+use paceline_congestion::registry::{SchemeFactory, WindowMode};
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, PathInfo, SendLimits};
 use paceline_fabric::outcome::{FlowStatus, Outcome, PacketKind, TraceKind};
 use paceline_fabric::spec::*;
@@ -261,7 +261,7 @@ fn a_gap_is_not_delivered() {
     let seen = Seen::default();
     let shared = Arc::clone(&seen);
     let make = move |_: &PathInfo| -> Box<dyn CongestionControl> { Box::new(Listener(Arc::clone(&shared))) };
-    let outcome = run_with(spec.clone(), &Maker::new(make));
+    let outcome = run_with(spec.clone(), &SchemeFactory::new(make));
     assert_complete(&spec, &outcome);
     let seen = seen.lock().unwrap();
     let mut total = 0;

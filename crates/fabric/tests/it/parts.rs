@@ -4,9 +4,9 @@ use crate::common;
 
 use crate::common::{G100, G400, add_flow, link, natural, run, scheme, scheme_with, star};
 use crate::networks::{build, case, known::known, record, schemes};
-use paceline_congestion::registry::{Maker, WindowMode};
+use paceline_congestion::registry::{SchemeFactory, WindowMode};
 use paceline_fabric::spec::*;
-use paceline_fabric::{Makers, Outcome, Simulation};
+use paceline_fabric::{Factories, Outcome, Simulation};
 use paceline_kernel::{Span, Time};
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn assert_same(cut: &Outcome, alone: &Outcome) {
         assert_eq!(cut, alone, "flow {flow}");
     }
     assert_eq!(cut.end, alone.end);
-    assert_eq!(cut.standstill, alone.standstill);
+    assert_eq!(cut.deadlock, alone.deadlock);
     assert_eq!(cut.pfc, alone.pfc);
     assert_eq!(cut.rtt_per_round_trip, alone.rtt_per_round_trip);
     assert_eq!(cut.rtt_samples, alone.rtt_samples);
@@ -62,7 +62,7 @@ proptest! {
         threads in 1usize..6,
     ) {
         let mut spec = natural(build(&case));
-        spec.record.closeups.clear();
+        spec.record.flow_probes.clear();
         if recorded {
             record(&mut spec);
         }
@@ -82,7 +82,7 @@ fn known_runs_in_parts() {
     let mut cut = 0;
     for case in known() {
         let mut spec = natural(build(&case));
-        spec.record.closeups.clear();
+        spec.record.flow_probes.clear();
         spec.ties = TieOrder::Structural;
         record(&mut spec);
         let alone = run(spec.clone());
@@ -260,9 +260,9 @@ fn a_standstill_across_parts() {
     record(&mut spec);
     let alone = run(spec.clone());
     assert!(
-        alone.standstill.as_ref().is_some_and(|found| found.ended),
+        alone.deadlock.as_ref().is_some_and(|found| found.ended),
         "{:?}",
-        alone.standstill
+        alone.deadlock
     );
     let (outcome, parts) = in_parts(&spec, 3, 1 << 20).expect("a run that can be cut");
     assert_eq!(parts, 3);
@@ -276,9 +276,9 @@ fn a_fault_in_a_part() {
     spec.schemes.push(spec.schemes[0].clone());
     let last = spec.flows.iter_mut().filter(|flow| flow.src.0 >= 50);
     last.for_each(|flow| flow.scheme = 1);
-    let maker = Maker::new(|_| panic!("no sender of the last leaf"));
-    let makers = Makers::from([(1, maker)]);
-    let mut simulation = Simulation::with_makers(spec, makers).unwrap();
+    let factory = SchemeFactory::new(|_| panic!("no sender of the last leaf"));
+    let factories = Factories::from([(1, factory)]);
+    let mut simulation = Simulation::with_factories(spec, factories).unwrap();
     assert_eq!(simulation.cut(4), Ok(4));
     let run = std::panic::AssertUnwindSafe(|| simulation.advance(u64::MAX));
     let panic = std::panic::catch_unwind(run).expect_err("a fault");

@@ -101,7 +101,7 @@ fn by_event() -> impl Strategy<Value = LaneSpec> {
                 delay: Span::from_ps(delay),
                 period,
             },
-            told => told,
+            got => got,
         },
         ..lanes
     })
@@ -112,7 +112,7 @@ fn under(case: &Case, lanes: &LaneSpec) -> RunSpec {
     spec.switch.flow_control = FlowControl::Credits;
     spec.nic.scheduling = Scheduling::RoundRobin;
     spec.nic.ack_class = spec.nic.ack_class.filter(|&class| class > 0);
-    spec.record.closeups.clear();
+    spec.record.flow_probes.clear();
     spec.lanes = Some(Box::new(lanes.clone()));
     spec
 }
@@ -120,7 +120,7 @@ fn under(case: &Case, lanes: &LaneSpec) -> RunSpec {
 /// Nothing is dropped where there is no room, and what the links bring arrives once.
 fn holds(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(outcome.counters.buffer_drops, 0);
-    if outcome.standstill.is_some() {
+    if outcome.deadlock.is_some() {
         // Networks with circles can stand still under any flow control without loss.
         return Ok(());
     }

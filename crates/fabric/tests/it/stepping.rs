@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{G100, add_flow, assert_complete, build_with, natural, run, run_with, scheme, star};
 use crate::networks::{build, case, known::known};
-use paceline_congestion::registry::{Maker, WindowMode};
-use paceline_congestion::{AckInfo, CongestionControl, Ctx, Decisions, Needs, SendLimits};
+use paceline_congestion::registry::{SchemeFactory, WindowMode};
+use paceline_congestion::{AckInfo, CongestionControl, Ctx, Decisions, Requirements, SendLimits};
 use paceline_fabric::spec::*;
 use paceline_fabric::{Outcome, Simulation, Until};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -146,11 +146,11 @@ impl CongestionControl for Pupil {
 }
 
 /// A star of such senders, and what they ask.
-fn pupils(hosts: u32, every: u64, limits: SendLimits, decisions: Decisions) -> (RunSpec, Maker, Log) {
+fn pupils(hosts: u32, every: u64, limits: SendLimits, decisions: Decisions) -> (RunSpec, SchemeFactory, Log) {
     let log = Log::default();
     let shared = Arc::clone(&log);
     // Made in the order of the flows.
-    let maker = Maker::new(move |_| {
+    let factory = SchemeFactory::new(move |_| {
         let mut asked = shared.lock().unwrap();
         asked.push(0);
         Box::new(Pupil {
@@ -162,18 +162,18 @@ fn pupils(hosts: u32, every: u64, limits: SendLimits, decisions: Decisions) -> (
             log: Arc::clone(&shared),
         })
     });
-    let needs = Needs {
+    let needs = Requirements {
         decisions: Some(decisions),
-        ..Needs::default()
+        ..Requirements::default()
     };
     let mut scheme = scheme("none");
     scheme.window = WindowMode::Off;
-    (natural(star(hosts, scheme)), maker.needing(needs), log)
+    (natural(star(hosts, scheme)), factory.needing(needs), log)
 }
 
 /// Answers whoever asks by the same policy.
-fn answer_all(spec: RunSpec, maker: &Maker, log: &Log) -> Outcome {
-    let mut simulation = build_with(spec, maker);
+fn answer_all(spec: RunSpec, factory: &SchemeFactory, log: &Log) -> Outcome {
+    let mut simulation = build_with(spec, factory);
     while !simulation.advance_to(Until::Decisions).done {
         simulation.verify();
         for flow in simulation.awaited() {
@@ -199,15 +199,15 @@ proptest! {
     ) {
         let cost = |outside| Decisions { latency: Span::from_ns(latency_ns), in_service, outside };
         let build = |outside| {
-            let (mut spec, maker, log) = pupils(5, every, policy(0), cost(outside));
+            let (mut spec, factory, log) = pupils(5, every, policy(0), cost(outside));
             for (i, &(host, packets)) in (0..).zip(&sizes) {
                 add_flow(&mut spec, host, 5, packets * 1000, i * 1_234);
             }
-            (spec, maker, log)
+            (spec, factory, log)
         };
-        let (spec, maker, _) = build(false);
+        let (spec, factory, _) = build(false);
         let (other, asking, log) = build(true);
-        let inside = run_with(spec.clone(), &maker);
+        let inside = run_with(spec.clone(), &factory);
         assert_complete(&spec, &inside);
         let outside = answer_all(other, &asking, &log);
         prop_assert_eq!(outside, inside);
@@ -215,8 +215,13 @@ proptest! {
 }
 
 /// The same in batches: all that is asked for within a latency is answered together, as if at once.
-fn answer_in_batches(spec: RunSpec, maker: &Maker, log: &Log, latency: Span) -> (Outcome, Vec<usize>) {
-    let mut simulation = build_with(spec, maker);
+fn answer_in_batches(
+    spec: RunSpec,
+    factory: &SchemeFactory,
+    log: &Log,
+    latency: Span,
+) -> (Outcome, Vec<usize>) {
+    let mut simulation = build_with(spec, factory);
     let mut sizes = Vec::new();
     while !simulation.advance_to(Until::Due(latency)).done {
         simulation.verify();
@@ -239,16 +244,16 @@ proptest! {
     ) {
         let latency = Span::from_ns(latency_ns);
         let build = |outside| {
-            let (mut spec, maker, log) = pupils(5, every, policy(0), Decisions { latency, in_service: 0, outside });
+            let (mut spec, factory, log) = pupils(5, every, policy(0), Decisions { latency, in_service: 0, outside });
             for (i, &(host, packets)) in (0..).zip(&sizes) {
                 add_flow(&mut spec, host, 5, packets * 1000, i * 1_234);
             }
-            (spec, maker, log)
+            (spec, factory, log)
         };
-        let (spec, maker, _) = build(false);
+        let (spec, factory, _) = build(false);
         let (other, asking, log) = build(true);
         let (mut outside, _) = answer_in_batches(other, &asking, &log, latency);
-        let inside = run_with(spec, &maker);
+        let inside = run_with(spec, &factory);
         // A flow that ends before its answer leaves no event behind where nobody answers it.
         prop_assert!(outside.counters.events <= inside.counters.events);
         (outside.counters.events, outside.digest) = (inside.counters.events, inside.digest);
@@ -266,11 +271,11 @@ fn a_latency_makes_batches() {
         in_service: 0,
         outside: true,
     };
-    let (mut spec, maker, log) = pupils(5, 1, policy(0), cost);
+    let (mut spec, factory, log) = pupils(5, 1, policy(0), cost);
     for (host, start) in [(1, 0), (2, 700), (3, 1400), (4, 2500)] {
         add_flow(&mut spec, host, 5, 8000, start);
     }
-    let (_, sizes) = answer_in_batches(spec, &maker, &log, latency);
+    let (_, sizes) = answer_in_batches(spec, &factory, &log, latency);
     assert_eq!(sizes[0], 3, "the fourth begins too late");
 }
 
@@ -282,10 +287,10 @@ fn senders_that_ask_together_are_told_together() {
         in_service: 0,
         outside: true,
     };
-    let (mut spec, maker, _) = pupils(4, 2, policy(0), cost);
+    let (mut spec, factory, _) = pupils(4, 2, policy(0), cost);
     add_flow(&mut spec, 1, 3, 8000, 0);
     add_flow(&mut spec, 2, 4, 8000, 0);
-    let mut simulation = build_with(spec.clone(), &maker);
+    let mut simulation = build_with(spec.clone(), &factory);
     let mut last = Time::ZERO;
     // At the second, fourth and sixth acknowledgement; the eighth ends the flow.
     for _ in 0..3 {
@@ -321,9 +326,9 @@ fn an_answer_takes_its_latency() {
             in_service: 1,
             outside: true,
         };
-        let (mut spec, maker, _) = pupils(2, 1, limits(1000), cost);
+        let (mut spec, factory, _) = pupils(2, 1, limits(1000), cost);
         add_flow(&mut spec, 1, 2, 50_000, 0);
-        let mut simulation = build_with(spec, &maker);
+        let mut simulation = build_with(spec, &factory);
         simulation.advance_to(Until::Decisions);
         assert_eq!(simulation.progress().now, Time::from_ps(RTT));
         let answered = Time::from_ps(RTT) + Span::from_us(late_us);
@@ -356,10 +361,10 @@ fn flows_that_end_unanswered() {
         in_service: 1,
         outside: true,
     };
-    let (mut spec, maker, _) = pupils(3, 2, policy(0), cost);
+    let (mut spec, factory, _) = pupils(3, 2, policy(0), cost);
     add_flow(&mut spec, 1, 3, 6000, 0);
     add_flow(&mut spec, 2, 3, 900_000, 0);
-    let mut simulation = build_with(spec.clone(), &maker);
+    let mut simulation = build_with(spec.clone(), &factory);
     let first = simulation.advance_to(Until::Decisions);
     let mut waits = simulation.awaited();
     while waits.len() < 2 {

@@ -38,16 +38,16 @@ fn sources(spec: &RunSpec, flows: u32, end: Time) -> Vec<ArrivalSource> {
         size: Bytes::new(9_000),
         hosts: hosts.clone(),
     };
-    let told = (1..hosts.len() as u64).map(|number| Message {
+    let got = (1..hosts.len() as u64).map(|number| Message {
         src: hosts[0],
         dst: hosts[number as usize],
         size: Bytes::new(3_000 * number),
         start: Time::from_ps(number / 2 * end.as_ps() / 3),
     });
-    let told = ArrivalPattern::Told {
-        messages: told.collect(),
+    let got = ArrivalPattern::Told {
+        messages: got.collect(),
     };
-    vec![source(0, poisson), source(1, incasts), source(2, told)]
+    vec![source(0, poisson), source(1, incasts), source(2, got)]
 }
 
 /// Runs a stream in steps of so many events, after each of which what is over is taken.
@@ -176,7 +176,7 @@ fn room_is_for_what_is_under_way() {
 fn mistakes_are_told() {
     let spec = natural(star(4, scheme("hpcc")));
     let good = sources(&spec, 10, Time::from_ns(10_000));
-    let told = |change: &dyn Fn(&mut RunSpec, &mut Vec<ArrivalSource>), part: &str| {
+    let got = |change: &dyn Fn(&mut RunSpec, &mut Vec<ArrivalSource>), part: &str| {
         let (mut changed, mut sources) = (spec.clone(), good.clone());
         change(&mut changed, &mut sources);
         changed.arrivals = Some(Arrivals {
@@ -186,25 +186,25 @@ fn mistakes_are_told() {
         let error = Simulation::new(changed).err().expect("a mistake").to_string();
         assert!(error.contains(part), "{part} is not in {error}");
     };
-    told(
+    got(
         &|_, sources| sources[0].class = 0,
         "priority 0 is not one of 1 to 7",
     );
-    told(&|_, sources| sources[1].scheme = 7, "scheme 7 of 1");
-    told(
+    got(&|_, sources| sources[1].scheme = 7, "scheme 7 of 1");
+    got(
         &|spec, _| common::add_flow(spec, 1, 2, 10, 0),
         "a list of flows, too",
     );
-    told(
+    got(
         &|spec, _| spec.quirks.receiver_forgets = true,
         "those come from a list",
     );
-    told(&|spec, _| spec.seed = 99, "and with this seed are");
+    got(&|spec, _| spec.seed = 99, "and with this seed are");
     let pattern = |sources: &mut Vec<ArrivalSource>, sizes| {
         let hosts = vec![(NodeId(1), 5.0), (NodeId(99), 5.0)];
         sources[0].pattern = ArrivalPattern::Poisson { hosts, sizes };
     };
-    told(
+    got(
         &|_, sources| pattern(sources, vec![(1.0, 1.0)]),
         "node 99 does not exist",
     );

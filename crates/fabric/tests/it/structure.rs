@@ -66,9 +66,9 @@ const OPEN_FIELDS: [(&str, &[&str], &str); 16] = [
         "series, which become the outcome where the run ends",
     ),
     (
-        "watch::standstill::Watch",
+        "watch::deadlock::Watch",
         &[],
-        "when run/standstill.rs looks, and what it found",
+        "when run/deadlock.rs looks, and what it found",
     ),
     ("world::", &[], "all have the world to read, and nobody to change"),
 ];

@@ -31,7 +31,7 @@ const WIRE: u64 = 1056;
 const LINK: Span = Span::from_us(1);
 
 /// What flow 1 is told, and when; whoever asks goes on as before.
-fn told(spec: &RunSpec) -> (Vec<(Time, Answers)>, Outcome) {
+fn got(spec: &RunSpec) -> (Vec<(Time, Answers)>, Outcome) {
     let mut simulation = Simulation::new(spec.clone()).unwrap();
     let mut found = Vec::new();
     while !simulation.advance_to(Until::Decisions).done {
@@ -61,7 +61,7 @@ fn every_packet_is_answered_with_what_it_found() {
         ("switch-window", "2us"),
     ];
     let spec = two_to_one(&every);
-    let (answers, outcome) = told(&spec);
+    let (answers, outcome) = got(&spec);
     assert!(answers.len() > 60, "{}", answers.len());
     let in_switch = |k: u64| PACKET.as_ps() / 2 + (k + 1) * PACKET.as_ps() + LINK.as_ps();
     // The port's first packet came from the first host, and from then on one follows the other.
@@ -114,7 +114,7 @@ fn thresholds_and_intervals_hold() {
     let answers = |settings: &[(&str, &str)]| {
         let mut with = vec![("clock", "feedback")];
         with.extend(settings);
-        let (answers, outcome) = told(&two_to_one(&with));
+        let (answers, outcome) = got(&two_to_one(&with));
         (answers, outcome.counters.notices)
     };
     let (every, all) = answers(&[("switch-interval", "0s")]);
@@ -135,7 +135,7 @@ fn thresholds_and_intervals_hold() {
 #[test]
 fn nobody_answers_who_is_not_asked() {
     for feedback in ["ack", "int"] {
-        let (answers, outcome) = told(&two_to_one(&[("clock", "feedback"), ("feedback", feedback)]));
+        let (answers, outcome) = got(&two_to_one(&[("clock", "feedback"), ("feedback", feedback)]));
         assert_eq!((answers.len(), outcome.counters.notices), (0, 0));
     }
 }
@@ -152,7 +152,7 @@ fn answers_find_the_sender_over_several_hops() {
     spec.links[6].rate = paceline_kernel::BitRate::from_gbps(25);
     spec.record.trace_nodes = vec![NodeId(1), NodeId(2), NodeId(6)];
     spec.stop = Time::from_ns(60_000);
-    let (_, outcome) = told(&spec);
+    let (_, outcome) = got(&spec);
     let seen = |node, event| {
         let events = common::traced(&outcome, node, event).filter(|e| e.kind == PacketKind::SwitchAck);
         events.map(|e| e.flow).collect::<Vec<_>>()

@@ -18,47 +18,47 @@ fn forest(splits: &[(usize, i32)], leaves: &[i32], limits: Option<[i64; 2]>) -> 
     Forest::new(parts).unwrap()
 }
 
-fn told(forest: &Forest, claim: &str) -> Finding {
+fn got(forest: &Forest, claim: &str) -> Finding {
     prove_claim(forest, &parse(claim).unwrap(), BUDGET).unwrap()
 }
 
 #[test]
 fn bounds() {
     let forest = forest(&[(0, 4), (1, -4)], &[8, 4, -8, 9], None);
-    assert_eq!(told(&forest, "-0.5..0.5625").verdict, Verdict::Holds);
-    let Verdict::Refuted(Counterexample::At(point)) = told(&forest, "-0.5..0.5").verdict else {
+    assert_eq!(got(&forest, "-0.5..0.5625").verdict, Verdict::Holds);
+    let Verdict::Refuted(Counterexample::At(point)) = got(&forest, "-0.5..0.5").verdict else {
         panic!("it reaches 9/16");
     };
     assert_eq!(point.output, 0.5625);
     assert!(point.features[0] > 1.0 && point.features[1] > -1.0);
     assert_eq!(f64::from(forest.decide(&point.features)), point.output);
     // In part of the features it is right.
-    assert_eq!(told(&forest, "latency=..1 => -0.5..0.5").verdict, Verdict::Holds);
+    assert_eq!(got(&forest, "latency=..1 => -0.5..0.5").verdict, Verdict::Holds);
     assert_eq!(
-        told(&forest, "latency[t]=..1, rate=-3..-1 => 0.5").verdict,
+        got(&forest, "latency[t]=..1, rate=-3..-1 => 0.5").verdict,
         Verdict::Holds
     );
     assert!(matches!(
-        told(&forest, "latency=..1 => 0.5").verdict,
+        got(&forest, "latency=..1 => 0.5").verdict,
         Verdict::Refuted(_)
     ));
-    assert!(matches!(told(&forest, "-0.4..").verdict, Verdict::Refuted(_)));
+    assert!(matches!(got(&forest, "-0.4..").verdict, Verdict::Refuted(_)));
 }
 
 #[test]
 fn limits_prove_bounds() {
     let cut = |limits| forest(&[(0, 4), (1, -4)], &[8, 4, -8, 9], Some(limits));
-    let finding = told(&cut([-4, 4]), "-0.25..0.25");
+    let finding = got(&cut([-4, 4]), "-0.25..0.25");
     assert_eq!(
         (finding.verdict, &*finding.by, finding.ranges),
         (Verdict::Holds, "limits", 0)
     );
     assert!(matches!(
-        told(&cut([-4, 5]), "-0.25..0.25").verdict,
+        got(&cut([-4, 5]), "-0.25..0.25").verdict,
         Verdict::Refuted(_)
     ));
     assert!(matches!(
-        told(&cut([6, 7]), "-0.25..0.25").verdict,
+        got(&cut([6, 7]), "-0.25..0.25").verdict,
         Verdict::Refuted(_)
     ));
 }
@@ -120,7 +120,7 @@ fn proofs_are_what_enumeration_finds() {
         let most = all().map(|x| forest.sum_at(&x)).max().unwrap();
         for (bound, holds) in [(most, true), (most - 1, false)] {
             let claim = format!("..{}", forest.value(bound));
-            let verdict = told(&forest, &claim).verdict;
+            let verdict = got(&forest, &claim).verdict;
             assert_eq!(verdict == Verdict::Holds, holds, "{seed}");
         }
         let rises = |x: [i32; 3]| forest.sum_at(&[x[0] + 1, x[1], x[2]]) > forest.sum_at(&x);
@@ -143,7 +143,7 @@ fn what_takes_too_long_is_open() {
 #[test]
 fn claims_that_say_nothing_are_refused() {
     let forest = forest(&[(0, 4)], &[1, 2], None);
-    let told = |text: &str| match parse(text) {
+    let got = |text: &str| match parse(text) {
         Ok(claim) => prove_claim(&forest, &claim, BUDGET).unwrap_err(),
         Err(error) => error,
     };
@@ -158,5 +158,5 @@ fn claims_that_say_nothing_are_refused() {
         "NaN..1",
         "q=1 => 0",
     ];
-    insta::assert_snapshot!(all.map(|text| format!("{text}: {}", told(text))).join("\n"));
+    insta::assert_snapshot!(all.map(|text| format!("{text}: {}", got(text))).join("\n"));
 }

@@ -52,18 +52,18 @@ fn a_leaf_is_the_shrunken_mean_of_what_is_left() {
     };
     let forest = train(&shape(&[None]), &rows, &options).unwrap().forest;
     // The mean is 3. Below: -2 and -1, of weight 2; above: 3, of weight 1.
-    let told = [0.0, 1.0].map(|x| forest.value(forest.sum(&[x])));
-    assert!((told[0] - (3.0 - 0.5 * 3.0 / 3.0)).abs() < 1e-3, "{told:?}");
-    assert!((told[1] - (3.0 + 0.5 * 3.0 / 2.0)).abs() < 1e-3, "{told:?}");
+    let got = [0.0, 1.0].map(|x| forest.value(forest.sum(&[x])));
+    assert!((got[0] - (3.0 - 0.5 * 3.0 / 3.0)).abs() < 1e-3, "{got:?}");
+    assert!((got[1] - (3.0 + 0.5 * 3.0 / 2.0)).abs() < 1e-3, "{got:?}");
     let weighed = Rows {
         weights: vec![1.0, 1.0, 4.0],
         ..rows
     };
     let forest = train(&shape(&[None]), &weighed, &options).unwrap().forest;
     // The mean is 4.5. Below: -3.5 and -2.5; above: 1.5, four times.
-    let told = [0.0, 1.0].map(|x| forest.value(forest.sum(&[x])));
-    assert!((told[0] - (4.5 - 0.5 * 6.0 / 3.0)).abs() < 1e-3, "{told:?}");
-    assert!((told[1] - (4.5 + 0.5 * 6.0 / 5.0)).abs() < 1e-3, "{told:?}");
+    let got = [0.0, 1.0].map(|x| forest.value(forest.sum(&[x])));
+    assert!((got[0] - (4.5 - 0.5 * 6.0 / 3.0)).abs() < 1e-3, "{got:?}");
+    assert!((got[1] - (4.5 + 0.5 * 6.0 / 5.0)).abs() < 1e-3, "{got:?}");
 }
 
 #[test]
@@ -174,8 +174,8 @@ fn trends_are_kept_and_proved() {
     };
     let verdicts = |trends: &[Option<Trend>]| {
         let forest = train(&shape(trends), &rows, &options).unwrap().forest;
-        let told = [(0, Trend::Falling), (1, Trend::Rising)];
-        told.map(|(feature, trend)| prove::prove_trend(&forest, feature, trend, 100_000).verdict)
+        let got = [(0, Trend::Falling), (1, Trend::Rising)];
+        got.map(|(feature, trend)| prove::prove_trend(&forest, feature, trend, 100_000).verdict)
     };
     let kept = verdicts(&[Some(Trend::Falling), Some(Trend::Rising), None]);
     assert_eq!(kept, [Verdict::Holds, Verdict::Holds]);
@@ -199,7 +199,7 @@ fn limits_are_within_what_was_asked() {
 #[test]
 fn what_cannot_be_learned_from_is_refused() {
     let good = drawn(10, 2, 8, |x, _| x[0]);
-    let told = |change: &dyn Fn(&mut Rows, &mut Options)| {
+    let got = |change: &dyn Fn(&mut Rows, &mut Options)| {
         let (mut rows, mut options) = (good.clone(), options());
         change(&mut rows, &mut options);
         train(&shape(&[None; 2]), &rows, &options)
@@ -207,18 +207,18 @@ fn what_cannot_be_learned_from_is_refused() {
             .to_string()
     };
     let all = [
-        told(&|_, o| o.depth = 0),
-        told(&|_, o| o.bins = 300),
-        told(&|_, o| o.learning_rate = f64::NAN),
-        told(&|_, o| o.l2 = -1.0),
-        told(&|_, o| o.validation = 1.0),
-        told(&|_, o| o.limits = Some([1.0, 1.0])),
-        told(&|rows, _| rows.features.truncate(19)),
-        told(&|rows, _| rows.weights = vec![1.0; 3]),
-        told(&|rows, _| rows.weights = vec![0.0; 10]),
-        told(&|rows, _| rows.targets[3] = f32::NAN),
-        told(&|rows, _| rows.features[7] = f32::INFINITY),
-        told(&|rows, _| *rows = Rows::default()),
+        got(&|_, o| o.depth = 0),
+        got(&|_, o| o.bins = 300),
+        got(&|_, o| o.learning_rate = f64::NAN),
+        got(&|_, o| o.l2 = -1.0),
+        got(&|_, o| o.validation = 1.0),
+        got(&|_, o| o.limits = Some([1.0, 1.0])),
+        got(&|rows, _| rows.features.truncate(19)),
+        got(&|rows, _| rows.weights = vec![1.0; 3]),
+        got(&|rows, _| rows.weights = vec![0.0; 10]),
+        got(&|rows, _| rows.targets[3] = f32::NAN),
+        got(&|rows, _| rows.features[7] = f32::INFINITY),
+        got(&|rows, _| *rows = Rows::default()),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }

@@ -35,7 +35,7 @@ impl Diff {
     }
 
     fn results_text(&self) -> String {
-        let (told, rest): (Vec<&Metric>, Vec<&Metric>) = self
+        let (shown, rest): (Vec<&Metric>, Vec<&Metric>) = self
             .results
             .iter()
             .partition(|metric| FIRST.contains(&metric.key.as_str()));
@@ -48,7 +48,7 @@ impl Diff {
             Some(relative) => format!("{:+.1} %", relative * 100.0),
             None => "–".to_string(),
         };
-        let rows = told.iter().map(|metric| {
+        let rows = shown.iter().map(|metric| {
             let plus = if metric.difference.is_some_and(|d| d > 0.0) {
                 "+"
             } else {

@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use super::foreign::{copy, keep_foreign};
 use super::staging::{self, Staged};
+use super::unmanaged::{copy, keep_foreign};
 use super::{Format, Writing};
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
@@ -408,8 +408,8 @@ mod tests {
         assert_eq!(folder.left_out().unwrap(), [Path::new("report.html")]);
         folder.commit().unwrap();
         assert_eq!(names(&path), [LEFT_OUT, "summary.json"]);
-        let told = fs::read_to_string(path.join(LEFT_OUT)).unwrap();
-        assert!(told.ends_with("interrupted:\nreport.html\n"), "{told}");
+        let got = fs::read_to_string(path.join(LEFT_OUT)).unwrap();
+        assert!(got.ends_with("interrupted:\nreport.html\n"), "{got}");
     }
 
     #[cfg(unix)]

@@ -6,7 +6,6 @@ mod data;
 mod flow_time;
 mod flows;
 mod folder;
-mod foreign;
 mod labels;
 mod lines;
 pub mod ns3;
@@ -17,6 +16,7 @@ mod staging;
 pub mod tcd_ns3;
 mod timeline;
 mod trace;
+mod unmanaged;
 
 pub(crate) use data::folder_beside;
 pub use data::{ReadError, RunData};

@@ -334,7 +334,7 @@ pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
             true => WAITING,
             false => PAUSED,
         };
-        let stands = outcome.standstill.as_ref().is_some_and(|found| found.ended);
+        let stands = outcome.deadlock.as_ref().is_some_and(|found| found.ended);
         all.extend(port_series(ports, asked.as_ps(), held_back, stands));
     }
     all.extend(outcome.flow_series.iter().flat_map(limits));

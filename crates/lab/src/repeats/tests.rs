@@ -87,7 +87,7 @@ fn warnings() {
         .for_each(|(summary, _)| summary.digest = "same".into());
     insta::assert_snapshot!(
         "repeats_warnings",
-        Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap().told().join("\n")
+        Repeats::of(&parts(&runs), &[1, 2, 3]).unwrap().texts().join("\n")
     );
 }
 
@@ -107,7 +107,7 @@ fn seeds_that_change_nothing() {
     assert!((p99.difference.mean - 36.5 / 3.0).abs() < 1e-12 && !p99.constant);
     assert_eq!(all.intervals[0].metrics["fct_slowdown.p99"].n, 3);
     assert!(
-        all.told()
+        all.texts()
             .iter()
             .any(|text| text.starts_with("hpcc: the seed changes nothing"))
     );
@@ -124,7 +124,7 @@ fn seeds_that_change_nothing() {
         (false, 2, &[1][..])
     );
     assert!(all.intervals.is_empty() && all.paired.is_empty());
-    assert!(all.told().iter().any(|text| text.contains("represents all 3")));
+    assert!(all.texts().iter().any(|text| text.contains("represents all 3")));
     // Equal digests alone are not enough: the flows have to be the same.
     same[1].1 = same[1].1.changed(|flows| flows[0].fct_ps = Some(1));
     assert!(Repeats::of(&parts(&same), &[1, 2, 3]).unwrap().intervals[0].seed_matters);

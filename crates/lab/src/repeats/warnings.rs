@@ -35,7 +35,7 @@ pub struct Holds {
 
 impl SeedWarning {
     /// The runs in words, with the warning.
-    pub fn told(&self) -> String {
+    pub fn texts(&self) -> String {
         let part = |holds: &Holds| match holds.all {
             true => holds.scheme.clone(),
             false => format!("{} with {}", holds.scheme, in_words(&holds.seeds)),
@@ -144,14 +144,14 @@ pub(super) fn of(groups: &[Group<'_>], kept: &[u64]) -> Vec<SeedWarning> {
 impl Repeats {
     /// Everything to know before trusting the means: the warnings of the runs, each once with the seeds for
     /// which it holds, then those of the runs together.
-    pub fn told(&self) -> Vec<String> {
+    pub fn texts(&self) -> Vec<String> {
         self.told_of(|_| true)
     }
 
     /// Those of them for which `which` holds.
     pub fn told_of(&self, which: impl Fn(&Warning) -> bool) -> Vec<String> {
         let found = self.warnings.iter().filter(|found| which(&found.warning));
-        found.map(SeedWarning::told).collect()
+        found.map(SeedWarning::texts).collect()
     }
 
     /// Adds the warnings of the runs together: wide intervals, and a seed that changes nothing.

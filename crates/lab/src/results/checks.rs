@@ -7,7 +7,7 @@ use super::feedback::Unscheduled;
 use super::flows::{FlowState, IdealFct};
 use super::rows::FlowRows;
 use super::summary::RunStatus;
-use super::{feedback, least, proportion, standstill};
+use super::{deadlock, feedback, rate_scaling, send_floor};
 use crate::text::port_name;
 use paceline_scenario::{Resolved, Warning, WarningKind};
 
@@ -34,10 +34,10 @@ pub(super) fn warnings(
             ),
         );
     }
-    if let Some(standstill) = &outcome.standstill {
+    if let Some(deadlock) = &outcome.deadlock {
         found.extend(
             WarningKind::Deadlock,
-            standstill::warnings(standstill, outcome.end, input.run.stop),
+            deadlock::warnings(deadlock, outcome.end, input.run.stop),
         );
     }
     let total = flows.len();
@@ -54,7 +54,7 @@ pub(super) fn warnings(
         found.add(WarningKind::NothingFinished, text.into());
     }
     let ended_early = status == RunStatus::Completed && outcome.end.as_ps() < input.run.stop.as_ps();
-    if unfinished > 0 && ended_early && outcome.standstill.is_none() {
+    if unfinished > 0 && ended_early && outcome.deadlock.is_none() {
         found.add(WarningKind::StuckFlows, format!(
             "Nothing was left to happen after {}, before the end of the run at {}, and {unfinished} of {total} flows had not \
              finished: they can never finish.",
@@ -118,11 +118,11 @@ pub(super) fn warnings(
     );
     found.extend(
         WarningKind::OtherLineRate,
-        proportion::warnings(&input.run, flows),
+        rate_scaling::warnings(&input.run, flows),
     );
     found.extend(
         WarningKind::LowestRate,
-        least::warnings(&input.run, outcome, flows),
+        send_floor::warnings(&input.run, outcome, flows),
     );
     found.extend(WarningKind::OneSidedTies, one_sided_ties(outcome));
     found.extend(WarningKind::UnexpectedLosses, not_conserved(input, outcome));
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    fn told(input: &Resolved, outcome: &Outcome, status: RunStatus) -> Vec<String> {
+    fn got(input: &Resolved, outcome: &Outcome, status: RunStatus) -> Vec<String> {
         let found = warnings(input, outcome, &sample::rows(input, outcome), None, status);
         found.iter().map(Warning::to_string).collect()
     }
@@ -260,17 +260,17 @@ mod tests {
     #[test]
     fn what_looks_better_than_it_is_gets_a_warning() {
         let (input, mut outcome) = sample::incast();
-        assert_eq!(told(&input, &outcome, RunStatus::Completed).len(), 2);
+        assert_eq!(got(&input, &outcome, RunStatus::Completed).len(), 2);
         outcome.counters.lossless_drops = 7;
         outcome.flows[1].status = FlowStatus::NotStarted;
-        insta::assert_snapshot!("warnings", told(&input, &outcome, RunStatus::Partial).join("\n"));
+        insta::assert_snapshot!("warnings", got(&input, &outcome, RunStatus::Partial).join("\n"));
     }
 
     #[test]
     fn flows_that_were_given_up_get_a_warning_of_their_own() {
         let (input, mut outcome) = sample::incast();
         outcome.flows[2].status = FlowStatus::GivenUp;
-        let warnings = told(&input, &outcome, RunStatus::Completed);
+        let warnings = got(&input, &outcome, RunStatus::Completed);
         let about = |what: &str| warnings.iter().filter(|text| text.contains(what)).count();
         assert_eq!(about("1 of 3 flows (33%) were given up"), 1, "{warnings:?}");
         assert_eq!(about("had not finished"), 0, "{warnings:?}");

@@ -47,7 +47,10 @@ impl Heard {
 
 /// Of each scheme of a run, whether it reacts to anything.
 pub(super) fn reacting(spec: &RunSpec) -> Vec<bool> {
-    spec.schemes.iter().map(|scheme| scheme.config.reacts()).collect()
+    spec.schemes
+        .iter()
+        .map(|scheme| scheme.config.is_adaptive())
+        .collect()
 }
 
 /// What to know of a run in which congestion control could not act; `all` is of all its flows.
@@ -58,8 +61,8 @@ pub(super) fn warning(
     all: Option<Unscheduled>,
 ) -> Option<String> {
     let all = all.filter(|all| all.share > OUT_OF_HAND)?;
-    let reacts = reacting(spec);
-    let sent = |flow: &Entry| reacts.get(flow.scheme as usize) == Some(&true) && flow.sent > 0;
+    let is_adaptive = reacting(spec);
+    let sent = |flow: &Entry| is_adaptive.get(flow.scheme as usize) == Some(&true) && flow.sent > 0;
     let mut sizes: Vec<u64> = flows.entries().filter(sent).map(|flow| flow.size).collect();
     let count = sizes.len();
     let (_, &mut median, _) = sizes.select_nth_unstable(count / 2);

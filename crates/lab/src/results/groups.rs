@@ -110,14 +110,14 @@ struct Sums {
 
 impl Sums {
     /// `reacts` says of each scheme whether it reacts to anything.
-    fn add(&mut self, flow: &Entry, reacts: &[bool]) {
+    fn add(&mut self, flow: &Entry, is_adaptive: &[bool]) {
         self.flows.total += 1;
         self.not_started += u64::from(flow.status == FlowState::NotStarted);
         self.size += flow.size;
         self.several_sizes |= *self.one_size.get_or_insert(flow.size) != flow.size;
         self.retransmitted += flow.retransmitted;
         self.marks.add(flow);
-        if reacts.get(flow.scheme as usize) == Some(&true) {
+        if is_adaptive.get(flow.scheme as usize) == Some(&true) {
             self.unscheduled.add(flow);
         }
         if flow.status != FlowState::Completed {
@@ -154,17 +154,22 @@ impl Sums {
 
 impl Group {
     /// Of these flows; `reacts` says of each scheme whether it reacts to anything.
-    fn of(flows: &FlowRows, reacts: &[bool]) -> Self {
-        let mut all = Self::parts(flows, 1, |_| 0, reacts);
+    fn of(flows: &FlowRows, is_adaptive: &[bool]) -> Self {
+        let mut all = Self::parts(flows, 1, |_| 0, is_adaptive);
         all.pop().unwrap_or_default()
     }
 
     /// Of each of `count` parts of these flows, of which `part` says to which a flow belongs. They are gone through
     /// several times, however many parts there are. Percentiles take eight bytes per flow, one after another.
-    fn parts(flows: &FlowRows, count: usize, part: impl Fn(&Entry) -> usize, reacts: &[bool]) -> Vec<Self> {
+    fn parts(
+        flows: &FlowRows,
+        count: usize,
+        part: impl Fn(&Entry) -> usize,
+        is_adaptive: &[bool],
+    ) -> Vec<Self> {
         let mut sums: Vec<Sums> = std::iter::repeat_with(Sums::default).take(count).collect();
         for flow in flows.entries() {
-            sums[part(&flow)].add(&flow, reacts);
+            sums[part(&flow)].add(&flow, is_adaptive);
         }
         let slowdowns = Self::values(flows, count, &part, |flow| flow.slowdown);
         let mut slowdowns = slowdowns.into_iter().map(Distribution::of);
@@ -201,8 +206,8 @@ impl Group {
     }
 
     /// Of all flows, and the groups of each scheme, and in it of the labels with most payload.
-    pub(super) fn all_and_parts(flows: &FlowRows, reacts: &[bool]) -> (Self, BTreeMap<String, Self>) {
-        let (all, mut groups) = Self::all_and_all_parts(flows, reacts);
+    pub(super) fn all_and_parts(flows: &FlowRows, is_adaptive: &[bool]) -> (Self, BTreeMap<String, Self>) {
+        let (all, mut groups) = Self::all_and_all_parts(flows, is_adaptive);
         for group in groups.values_mut() {
             (group.labels, group.more_labels) = largest(std::mem::take(&mut group.labels));
         }
@@ -210,8 +215,8 @@ impl Group {
     }
 
     /// Of all flows, and the groups of each scheme, and in it of each label.
-    fn all_and_all_parts(flows: &FlowRows, reacts: &[bool]) -> (Self, BTreeMap<String, Self>) {
-        let all = Self::of(flows, reacts);
+    fn all_and_all_parts(flows: &FlowRows, is_adaptive: &[bool]) -> (Self, BTreeMap<String, Self>) {
+        let all = Self::of(flows, is_adaptive);
         // Parts by name, and those of a flow by its numbers.
         let mut schemes: BTreeMap<&str, usize> = BTreeMap::new();
         let mut labels: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -230,7 +235,12 @@ impl Group {
         // A group of all flows is what is known already.
         let of_schemes = match schemes.len() {
             1 => vec![all.clone()],
-            count => Self::parts(flows, count, |flow| known[&(flow.scheme, flow.label)].0, reacts),
+            count => Self::parts(
+                flows,
+                count,
+                |flow| known[&(flow.scheme, flow.label)].0,
+                is_adaptive,
+            ),
         };
         let of_labels = match labels.len() == schemes.len() {
             true => Vec::new(),
@@ -238,7 +248,7 @@ impl Group {
                 flows,
                 labels.len(),
                 |flow| known[&(flow.scheme, flow.label)].1,
-                reacts,
+                is_adaptive,
             ),
         };
         let mut groups: BTreeMap<String, Self> = (schemes.iter())

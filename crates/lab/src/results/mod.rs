@@ -2,6 +2,7 @@
 
 mod checks;
 mod collectives;
+mod deadlock;
 mod decisions;
 mod feedback;
 mod flows;
@@ -9,20 +10,20 @@ mod goodput;
 mod groups;
 mod iterations;
 mod jobs;
-mod least;
 mod marks;
 mod pairs;
 mod pauses;
 mod ports;
-mod proportion;
 mod queues;
+mod rate_scaling;
 mod rows;
+mod send_floor;
 mod sharing;
 mod sizes;
-mod standstill;
 mod summary;
 
 pub use collectives::{CollectiveTime, bus_bandwidth};
+pub use deadlock::{Cycle, Deadlock, EndlessPause};
 pub use decisions::DecisionTimes;
 pub use feedback::Unscheduled;
 pub use feedback::WORTH_SAYING;
@@ -41,5 +42,4 @@ pub(crate) use rows::Gathering;
 pub use rows::{FlowRows, flow_rows};
 pub use sharing::{Convergence, Goodputs, HOLD, JainOverTime, Phase};
 pub use sizes::{Buckets, FCT_ANALYSIS, fct_table};
-pub use standstill::{Cycle, EndlessPause, Standstill};
 pub use summary::{Credits, Ecn, Goodput, Machine, Pfc, RunStatus, Summary, Totals, summarise};

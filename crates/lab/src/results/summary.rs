@@ -8,6 +8,7 @@ use paceline_fabric::outcome::Counters;
 use serde::{Deserialize, Serialize};
 
 use super::collectives::{CollectiveTime, collective_times};
+use super::deadlock::Deadlock;
 use super::decisions::DecisionTimes;
 use super::feedback::{Unscheduled, reacting};
 use super::flows::{FlowState, IdealFct};
@@ -19,7 +20,6 @@ use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
 use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes, queue_cdf};
 use super::rows::FlowRows;
 use super::sharing::{Convergence, Goodputs, JainOverTime};
-use super::standstill::Standstill;
 use super::{checks, iterations};
 use crate::stats::{Distribution, RttSummary};
 use paceline_scenario::{InputFormat, Resolved, Warning};
@@ -33,7 +33,8 @@ pub enum RunStatus {
     /// It was interrupted.
     Partial,
     /// Pauses that never end hold everything that was left.
-    Standstill,
+    #[serde(alias = "standstill")]
+    Deadlock,
 }
 
 /// What a run cost. All that may differ between two runs of the same input.
@@ -154,8 +155,8 @@ pub struct Summary {
     /// Bandwidth-delay product of the network.
     pub bdp_bytes: u64,
     /// Pauses that will never end: null unless there are some.
-    #[serde(default)]
-    pub standstill: Option<Standstill>,
+    #[serde(default, alias = "standstill")]
+    pub deadlock: Option<Deadlock>,
     /// The sampled switch port with the largest mean queue.
     pub busiest_port: Option<BusiestPort>,
     /// The distribution of sampled queues; null unless queues were sampled.
@@ -279,9 +280,9 @@ pub fn summarise(
     status: RunStatus,
     machine: Machine,
 ) -> Summary {
-    let stands = outcome.standstill.as_ref().is_some_and(|found| found.ended);
+    let stands = outcome.deadlock.as_ref().is_some_and(|found| found.ended);
     let status = match status {
-        RunStatus::Completed if stands => RunStatus::Standstill,
+        RunStatus::Completed if stands => RunStatus::Deadlock,
         other => other,
     };
     let (all, schemes) = Group::all_and_parts(flows, &reacting(&input.run));
@@ -361,7 +362,7 @@ pub fn summarise(
         rate_while_active_gbps: all.rate_while_active_gbps,
         base_rtt_us: outcome.base_rtt.as_us_f64(),
         bdp_bytes: outcome.bdp.get(),
-        standstill: outcome.standstill.as_ref().map(Standstill::of),
+        deadlock: outcome.deadlock.as_ref().map(Deadlock::of),
         busiest_port: busiest_port(&outcome.queues),
         queue_cdf: queue_cdf(&outcome.queues),
         utilisation: (outcome.ports.as_ref().zip(busy.as_ref()))

@@ -74,7 +74,7 @@ pub fn account_for_slowest(
         .unwrap_or(Time::ZERO)
         .min(input.run.stop);
     let resources = Resources {
-        told: &|_| {},
+        on_cut: &|_| {},
         ..resources
     };
     let second = execute_on(&again, resources, progress)?;
@@ -93,14 +93,14 @@ pub fn compare_accounted<I: Borrow<Resolved> + Sync>(
     inputs: &[I],
     jobs: usize,
     scratch: Option<&Path>,
-    told: &(dyn Fn(usize, Cut) + Sync),
+    on_cut: &(dyn Fn(usize, Cut) + Sync),
     progress: &(dyn Fn(usize, &Progress) -> Control + Sync),
 ) -> Vec<Result<Finished, RunError>> {
     side_by_side(inputs.len(), jobs, &|i| {
         let input = inputs[i].borrow();
         let resources = Resources {
             threads: threads_each(input.threads, inputs.len(), jobs),
-            told: &|cut| told(i, cut),
+            on_cut: &|cut| on_cut(i, cut),
             scratch,
         };
         let mut finished = execute_on(input, resources, &mut |now| progress(i, now))?;

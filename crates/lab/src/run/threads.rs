@@ -16,7 +16,7 @@ pub struct Resources<'a> {
     /// How many threads: it is cut into as many parts, where that can be done.
     pub threads: usize,
     /// Told what came of that before the run begins, if it may have several.
-    pub told: &'a dyn Fn(Cut),
+    pub on_cut: &'a dyn Fn(Cut),
     /// A folder on a disk, for what does not fit in memory; the system's for temporary files if there is none.
     pub scratch: Option<&'a Path>,
 }
@@ -25,7 +25,7 @@ impl Resources<'_> {
     /// A run in one piece.
     pub const ONE_THREAD: Self = Self {
         threads: 1,
-        told: &|_| {},
+        on_cut: &|_| {},
         scratch: None,
     };
 }

@@ -226,7 +226,7 @@ impl Job<'_> {
         }
         let resources = Resources {
             threads: count,
-            told: &|cut| watch.cut(count, cut),
+            on_cut: &|cut| watch.cut(count, cut),
             scratch: Some(store.folder()),
         };
         let finished = execute_on(&input, resources, &mut |now| progress(&input, now));

@@ -34,7 +34,7 @@ pub trait Asker {
     /// The run has no result.
     fn run(&mut self, input: &Resolved) -> Result<Finished, RunError>;
     /// What is done, or has been found beside the answer.
-    fn tell(&mut self, text: &str);
+    fn inform(&mut self, text: &str);
 }
 
 /// Why there is no answer.
@@ -175,10 +175,10 @@ impl Question<'_> {
         let folder = Path::new(self.run);
         let kept = CloseLook::read(folder, &data.summary, flow).filter(|_| !partial);
         if let Some(look) = kept.filter(|look| Why::close(row, look, ideal).is_some()) {
-            asker.tell(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
+            asker.inform(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
             return Ok(FlowAnswer::new(row, Known::Look(Box::new(look)), ideal));
         }
-        asker.tell(&match (known, partial) {
+        asker.inform(&match (known, partial) {
             (true, _) => format!("running the scenario again, to look closely at flow {flow}"),
             (false, true) => {
                 format!(
@@ -207,7 +207,7 @@ impl Question<'_> {
         }
         let accounts = input.fidelity.accounts();
         if accounts {
-            input.run_mut().record.closeups = vec![flow];
+            input.run_mut().record.flow_probes = vec![flow];
         }
         let before = of_run.map(|(row, _)| row);
         let completed = before.filter(|row| row.status == FlowState::Completed);
@@ -241,7 +241,7 @@ impl Question<'_> {
         };
         // Where the folder cannot be written it is told and no more.
         if let Err(error) = look.keep(Path::new(self.run), &data.summary, flow) {
-            asker.tell(&format!("this answer is not kept: {error}"));
+            asker.inform(&format!("this answer is not kept: {error}"));
         }
         // As it is told from then on: with the row of the run's folder.
         let row = if Why::close(before, &look, ideal).is_some() {
@@ -271,7 +271,7 @@ impl Question<'_> {
         if missing == 0 || self.brief || unaccounted || data.summary.status == RunStatus::Partial {
             return Ok(SlowAnswer::new(slow, count, false));
         }
-        asker.tell(&format!(
+        asker.inform(&format!(
             "the run has no account of {missing} of its slowest flows: running its scenario again for that"
         ));
         let ids: Vec<u32> = slow.iter().map(|one| one.flow.flow_id).collect();
@@ -370,7 +370,7 @@ fn all_of(input: &Resolved) -> Vec<u32> {
 fn is_same(before: &FlowRow<'_>, row: &FlowRow<'_>, asker: &mut dyn Asker) -> bool {
     let same = (before.fct_ps, before.start_ps) == (row.fct_ps, row.start_ps);
     if !same {
-        asker.tell(&format!(
+        asker.inform(&format!(
             "  ! this is not the run of the folder: there the flow took {:?} ps, here {:?}. Was it made by another \
              version, or its folder changed?",
             before.fct_ps, row.fct_ps

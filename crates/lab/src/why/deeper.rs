@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use paceline_fabric::Outcome;
-use paceline_fabric::closeup::{CloseUp, Cut, CutTotals, Limits, Marks, Pauses, Shared};
+use paceline_fabric::flow_probe::{Cut, CutTotals, FlowProbe, Limits, Marks, Pauses, Shared};
 use paceline_fabric::outcome::PortRef;
 use paceline_fabric::spec::{Awaited, NodeKind, RunSpec};
 use paceline_kernel::Time;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{bytes, duration_us, number, port_name};
 
-mod told;
+mod text;
 
 /// A flow, looked at closely. Times are of the run, in ps; ports are named as series name them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,8 @@ pub struct Deeper {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseRow {
     /// `mark`, `cnp`, `report`, `notice`, `telemetry`, `digest`, `delay`, `loss`, `timeout` or `itself`.
-    pub told: Cow<'static, str>,
+    #[serde(alias = "told")]
+    pub cause: Cow<'static, str>,
     /// The port that it came from.
     pub port: Option<String>,
     /// How many cuts.
@@ -67,7 +68,8 @@ pub struct CutRow {
     /// When.
     pub at_ps: u64,
     /// By what: as in [`CauseRow`].
-    pub told: Cow<'static, str>,
+    #[serde(alias = "told")]
+    pub cause: Cow<'static, str>,
     /// From which port.
     pub port: Option<String>,
     /// The rate before and after, in bit/s.
@@ -172,7 +174,7 @@ pub struct WaitRow {
 impl Deeper {
     /// Of a run that looked at the flow.
     pub fn of(spec: &RunSpec, outcome: &Outcome, flow: u32) -> Option<Self> {
-        let look = outcome.closeups.iter().find(|look| look.flow == flow)?;
+        let look = outcome.flow_probes.iter().find(|look| look.flow == flow)?;
         Some(Self {
             waited_for: chain(spec, outcome, flow),
             ends: spec.flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect(),
@@ -182,8 +184,8 @@ impl Deeper {
     }
 }
 
-impl From<&CloseUp> for Deeper {
-    fn from(look: &CloseUp) -> Self {
+impl From<&FlowProbe> for Deeper {
+    fn from(look: &FlowProbe) -> Self {
         let nic = |&(flow, waited): &(u32, paceline_kernel::Span)| NicRow {
             flow_id: (flow != u32::MAX).then_some(flow),
             waited_ps: waited.as_ps(),
@@ -209,7 +211,7 @@ impl From<&CloseUp> for Deeper {
 
 fn cause(of: &CutTotals) -> CauseRow {
     CauseRow {
-        told: of.told.name().into(),
+        cause: of.cause.name().into(),
         port: of.port.as_ref().map(port_name),
         count: of.count,
         first_ps: of.first.as_ps(),
@@ -222,7 +224,7 @@ fn cut(of: &Cut) -> CutRow {
     let window = |limits: &Limits| Some(limits.window.get()).filter(|&bytes| bytes != u64::MAX);
     CutRow {
         at_ps: of.at.as_ps(),
-        told: of.told.name().into(),
+        cause: of.cause.name().into(),
         port: of.port.as_ref().map(port_name),
         rate_bps: [of.before.rate.as_bps(), of.after.rate.as_bps()],
         window_bytes: [window(&of.before), window(&of.after)],
@@ -254,7 +256,7 @@ fn pause(of: &Pauses) -> PauseRow {
 }
 
 fn shared(of: &Shared) -> SharedRow {
-    let row = |of: &paceline_fabric::closeup::Neighbour| NeighbourRow {
+    let row = |of: &paceline_fabric::flow_probe::Neighbour| NeighbourRow {
         flow_id: of.flow,
         bytes: of.bytes,
         waited_ps: of.waited.as_ps(),

@@ -113,7 +113,7 @@ impl<'a> Why<'a> {
         why.story = format!(
             "{} Fidelity {fidelity} has different ports and hosts, and records no breakdown of completion times: use \
              `fidelity = \"exact\"` for a breakdown without that simulator's quirks.",
-            why.tell_time(ideal)
+            why.describe_time(ideal)
         );
         why
     }

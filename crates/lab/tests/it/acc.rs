@@ -138,7 +138,7 @@ fn it_hardly_pauses() {
 #[test]
 fn a_ring_does_not_stand_still() {
     let done = run("pfc-deadlock", "acc", &[]);
-    assert!(done.outcome.standstill.is_none());
+    assert!(done.outcome.deadlock.is_none());
     assert_eq!(done.outcome.completions.len(), 4);
 }
 
@@ -151,13 +151,13 @@ fn a_loss_is_told() {
         "workload.0.incast.size=300KB",
     ];
     let done = run("acc-drain", "acc", &settings);
-    let told = done
+    let got = done
         .summary
         .warnings
         .iter()
         .any(|warning| warning.text.contains("ACC assumes a lossless network"));
     assert!(
-        told && done.outcome.counters.buffer_drops > 0,
+        got && done.outcome.counters.buffer_drops > 0,
         "{:?}",
         done.summary.warnings
     );

@@ -55,7 +55,7 @@ fn why_and_the_summary_tell_victims_from_culprits() {
         ..Overrides::default()
     };
     let mut input = load("tcd-single-point", &overrides).expect("the scenario ships");
-    input.run_mut().record.closeups = vec![0, 2];
+    input.run_mut().record.flow_probes = vec![0, 2];
     let done = execute(&input, &mut |_| Control::Continue).expect("it runs");
     let behind = |flow: u32| {
         let row = done.flows.get(flow as usize).expect("it is there");
@@ -65,8 +65,8 @@ fn why_and_the_summary_tell_victims_from_culprits() {
         lines.next().map(|(_, line)| line.clone())
     };
     let line = behind(0).expect("the victim was held back");
-    let told = "congestion that it did not cause: none of its packets were queued at switch 3 -> host 8, ";
-    assert!(line.starts_with(told), "{line}");
+    let got = "congestion that it did not cause: none of its packets were queued at switch 3 -> host 8, ";
+    assert!(line.starts_with(got), "{line}");
     assert_eq!(behind(2), None, "the culprit");
     let marks = |scheme: &str, label: &str| done.summary.schemes[scheme].labels[label].marks;
     let (victim, culprit) = (marks("fixed", "victim-0"), marks("dcqcn-tcd", "culprit"));

@@ -6,7 +6,7 @@ use paceline_lab::stats::{Rise, rise};
 use paceline_scenario::{Overrides, WarningKind, load_text};
 
 /// The warnings of a run of four hosts that are about iterations.
-fn told(rest: &str) -> Vec<String> {
+fn got(rest: &str) -> Vec<String> {
     let text = format!("duration = '50ms'\n[topology.star]\nhosts = 4\n[cc]\nscheme = 'none'\n{rest}\n");
     let input = load_text("test.toml", &text, &Overrides::default()).unwrap();
     let done = execute(&input, &mut |_| Control::Continue).unwrap();
@@ -37,7 +37,7 @@ fn slowed(iterations: u32) -> String {
 
 #[test]
 fn iterations_that_take_longer_and_longer_are_told_of() {
-    let rising = told(&slowed(12));
+    let rising = got(&slowed(12));
     assert!(
         rising[0].starts_with("The iterations of `slowed` take longer and longer"),
         "{rising:?}"
@@ -45,12 +45,12 @@ fn iterations_that_take_longer_and_longer_are_told_of() {
     assert!(rising[0].contains("over the last 6 of 12"), "{rising:?}");
     let steady =
         "[[job]]\nlabel = 'a'\nhosts = 'all'\niterations = 30\n[[job.step]]\nall-reduce = { size = '100KB' }";
-    assert_eq!(told(steady), Vec::<String>::new());
+    assert_eq!(got(steady), Vec::<String>::new());
 }
 
 #[test]
 fn percentiles_of_few_iterations_are_told_of() {
-    let few = told(
+    let few = got(
         "[[job]]\nlabel = 'a'\nhosts = '1..2'\niterations = 3\n[[job.step]]\nall-gather = { size = '10KB' }\n\
          [[workload]]\nlabel = 'b'\nall-gather = { size = '10KB', iterations = 4 }\n\
          [[workload]]\nlabel = 'once'\nall-gather = { size = '10KB' }",
@@ -67,7 +67,7 @@ fn percentiles_of_few_iterations_are_told_of() {
 /// One message from each host to each other is a queue pair each, either way.
 #[test]
 fn queue_pairs_for_each_message_are_told_of() {
-    let of = |block: &str| told(&format!("[[workload]]\nlabel = 'sum'\n{block}")).len();
+    let of = |block: &str| got(&format!("[[workload]]\nlabel = 'sum'\n{block}")).len();
     assert_eq!(
         of("all-reduce = { size = '100KB', connections = 'per-message' }"),
         1

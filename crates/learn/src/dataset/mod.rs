@@ -9,7 +9,7 @@
 //!    few restless ones. The order of its pairs is drawn too: rounds of training are chunks of it.
 //! 4. [`Dataset::write`] and [`Dataset::read`]: Parquet, with everything that says where it is from.
 
-mod apart;
+mod disjoint;
 mod draw;
 mod file;
 mod record;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-pub use apart::{apart, apart_from_orders};
+pub use disjoint::{apart_from_orders, disjoint};
 pub use record::{Recorded, Watch, record, record_runs};
 pub use trace::{FlowTrace, Trace};
 

@@ -45,8 +45,8 @@ pub fn record_runs(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<
             let run = run?;
             match run.summary.status {
                 RunStatus::Partial => Err(Error::Stopped("the runs were recorded")),
-                // What was measured until a standstill was measured.
-                RunStatus::Completed | RunStatus::Standstill => Ok(Recorded {
+                // What was measured until a deadlock was measured.
+                RunStatus::Completed | RunStatus::Deadlock => Ok(Recorded {
                     trace: Trace::new(input, &source.settings, &run.outcome.rtt_samples),
                     summary: run.summary,
                 }),

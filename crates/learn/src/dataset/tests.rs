@@ -250,9 +250,9 @@ fn origin(order: Option<u64>) -> Origin {
 #[test]
 fn runs_that_judge_are_not_those_that_were_learned_from() {
     let training = [None, Some(1), Some(7)].map(origin);
-    apart(&training, &[Some(101), Some(8)].map(origin)).unwrap();
+    disjoint(&training, &[Some(101), Some(8)].map(origin)).unwrap();
     let refused = |test: Origin| {
-        apart(&training, &[origin(Some(101)), test])
+        disjoint(&training, &[origin(Some(101)), test])
             .unwrap_err()
             .to_string()
     };

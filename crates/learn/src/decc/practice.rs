@@ -4,15 +4,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use paceline_congestion::api::{PathInfo, Report, SendLimits};
+use paceline_congestion::api::{Observation, PathInfo, SendLimits};
 use paceline_congestion::decc;
 use paceline_congestion::decc::features::{INPUTS, observe};
 use paceline_congestion::decc::law::{Law, RESIDUAL, Said, Seen, State, action_of};
 use paceline_congestion::learned::inside::Decider;
 use paceline_congestion::learned::layers::Policy;
 use paceline_congestion::params::Auto;
-use paceline_congestion::registry::{Definition as _, Maker, SchemeConfig};
-use paceline_fabric::{Makers, Simulation, Until};
+use paceline_congestion::registry::{Definition as _, SchemeConfig, SchemeFactory};
+use paceline_fabric::{Factories, Simulation, Until};
 use paceline_kernel::Span;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::side_by_side;
@@ -177,8 +177,8 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
         Box::new(params.asks(&law, &state, path, flow))
     };
     let end = run.stop;
-    let makers = Makers::from([(0, Maker::new(make).needing(needs))]);
-    let built = Simulation::with_makers(run, makers);
+    let factories = Factories::from([(0, SchemeFactory::new(make).needing(needs))]);
+    let built = Simulation::with_factories(run, factories);
     let mut simulation = built.map_err(|error| Error::Options(error.to_string()))?;
     simulation.advance_to(Until::Time(end));
     drop(simulation);
@@ -220,14 +220,14 @@ fn reward(rtt: f64, over_fair: f64, load: f64, lost: f64) -> f64 {
 }
 
 /// What a flow was delivered since its last decision, as a share of the payload that its line carries.
-fn delivered(report: &Report, path: &PathInfo) -> f64 {
+fn delivered(report: &Observation, path: &PathInfo) -> f64 {
     let mtu = path.mtu.get() as f64;
     let line = path.line_rate.as_bps() as f64 / 8.0 * mtu / (mtu + f64::from(HEADER));
     report.tally.acked as f64 / (line * report.span().as_secs_f64()).max(1e-9)
 }
 
 impl Decider for Flow {
-    fn decide(&mut self, report: &Report, path: &PathInfo) -> SendLimits {
+    fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let Course {
             manner,
             facts,

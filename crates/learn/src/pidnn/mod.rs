@@ -33,9 +33,9 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_congestion::lstm_pid::Gains;
-use paceline_congestion::registry::Maker;
+use paceline_congestion::registry::SchemeFactory;
 use paceline_fabric::spec::{RecordSpec, SchemeSpec};
-use paceline_fabric::{Makers, Progress};
+use paceline_fabric::{Factories, Progress};
 use paceline_lab::results::RunStatus;
 use paceline_lab::run::{self, Control};
 use paceline_scenario::Resolved;
@@ -248,7 +248,7 @@ pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> 
     let mut input = paceline_lab::load(&options.source.scenario, &options.source.overrides()?)?;
     input.run_mut().record = RecordSpec::default();
     let shared = Arc::new(Mutex::new(Shared::new(options)));
-    let makers = learners(&input, &shared)?;
+    let factories = learners(&input, &shared)?;
     let (mut episodes, mut stopped, mut rests) = (Vec::new(), false, false);
     if let Some(state) = checkpoints.take::<State>(NAME)? {
         lock(&shared).go_on_from(state.shared);
@@ -263,7 +263,7 @@ pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> 
         let settling = number + settle >= options.episodes;
         lock(&shared).begin(settling);
         let mut progress = |now: &Progress| watch(number, now, lock(&shared).gains);
-        let finished = run::execute_with(&input, makers.clone(), &mut progress)?;
+        let finished = run::execute_with(&input, factories.clone(), &mut progress)?;
         if finished.summary.status == RunStatus::Partial {
             stopped = true;
             break;
@@ -288,7 +288,7 @@ pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> 
     for number in 0..if stopped { 0 } else { options.beyond } {
         lock(&shared).begin(true);
         let mut progress = |now: &Progress| watch(options.episodes + number, now, lock(&shared).gains);
-        if run::execute_with(&input, makers.clone(), &mut progress)?
+        if run::execute_with(&input, factories.clone(), &mut progress)?
             .summary
             .status
             == RunStatus::Partial
@@ -309,8 +309,8 @@ pub fn train(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) -> 
 }
 
 /// Makes senders that learn, for all schemes of the run.
-fn learners(input: &Resolved, shared: &Arc<Mutex<Shared>>) -> Result<Makers, Error> {
-    let maker = |(place, scheme): (u16, &SchemeSpec)| {
+fn learners(input: &Resolved, shared: &Arc<Mutex<Shared>>) -> Result<Factories, Error> {
+    let factory = |(place, scheme): (u16, &SchemeSpec)| {
         let params = learner::params(&scheme.config).ok_or_else(|| {
             Error::Options(format!(
                 "the gains of `{}` cannot be trained: the scheme has to be `lstm-pid` or `pidnn`",
@@ -318,10 +318,10 @@ fn learners(input: &Resolved, shared: &Arc<Mutex<Shared>>) -> Result<Makers, Err
             ))
         })?;
         let (params, shared) = (params.clone(), shared.clone());
-        let maker = Maker::new(move |path| Box::new(Learner::new(&params, path, shared.clone())));
-        Ok((place, maker))
+        let factory = SchemeFactory::new(move |path| Box::new(Learner::new(&params, path, shared.clone())));
+        Ok((place, factory))
     };
-    (0..).zip(&input.run.schemes).map(maker).collect()
+    (0..).zip(&input.run.schemes).map(factory).collect()
 }
 
 fn lock(shared: &Mutex<Shared>) -> std::sync::MutexGuard<'_, Shared> {

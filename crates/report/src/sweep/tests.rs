@@ -140,11 +140,11 @@ fn seeds_that_change_nothing_have_no_interval() {
         (grid.points[0].m[0].as_slice(), grid.points[1].m[0].len()),
         (&[11.0][..], 3)
     );
-    let told = story::warnings(&data, &grid);
+    let got = story::warnings(&data, &grid);
     assert!(
-        told.iter()
+        got.iter()
             .any(|text| text.starts_with("At 1 of 4 points the seed changes nothing")),
-        "{told:?}"
+        "{got:?}"
     );
 }
 

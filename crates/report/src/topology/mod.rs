@@ -104,7 +104,7 @@ pub(super) fn view(run: &RunData) -> Option<View> {
 
 /// The cycles of pauses that a run ended in.
 fn deadlocks(run: &RunData, rows: &BTreeMap<String, usize>) -> Vec<Deadlock> {
-    let Some(found) = &run.summary.standstill else {
+    let Some(found) = &run.summary.deadlock else {
         return Vec::new();
     };
     let deadlock = |cycle: &Cycle| {

@@ -35,12 +35,12 @@ pub(super) fn tiers(run: &RunData, topology: &Topology) -> Vec<Tier> {
     let of = |(name, switches): (String, Vec<NodeId>)| {
         let tier = written.get(&name)?.as_table().unwrap_or(&empty);
         let differs = |key: &str| tier.get(key).filter(|value| network.get(key) != Some(*value));
-        let told = |key: &str, words: fn(&Value) -> Vec<String>| differs(key).map(words).unwrap_or_default();
+        let got = |key: &str, words: fn(&Value) -> Vec<String>| differs(key).map(words).unwrap_or_default();
         let own = [
-            told("buffer", |value| vec![format!("buffer {}", text(value))]),
-            told("headroom", |value| vec![format!("headroom {}", text(value))]),
-            told("pfc", |value| vec![format!("PFC threshold {}", text(value))]),
-            told("ecn", marks),
+            got("buffer", |value| vec![format!("buffer {}", text(value))]),
+            got("headroom", |value| vec![format!("headroom {}", text(value))]),
+            got("pfc", |value| vec![format!("PFC threshold {}", text(value))]),
+            got("ecn", marks),
         ];
         Some(Tier {
             own: own.concat(),

@@ -5,7 +5,7 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_scenario::Resolved;
 
 use super::{
-    Case, Criterion, Digest, Line, Numbers, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, WINDOW,
+    Case, Criterion, Line, Measure, Metrics, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, WINDOW,
     bar, line, numbers,
 };
 
@@ -26,7 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels: |done| vec![table().panel(done)],
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "deadlock",
     of: digest,
 };
@@ -68,7 +68,7 @@ fn table() -> Table {
     }
 }
 
-fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
     let left = outcome
         .flows
         .iter()

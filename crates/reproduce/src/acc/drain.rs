@@ -7,7 +7,7 @@ use paceline_fabric::spec::NodeId;
 use paceline_scenario::Resolved;
 
 use super::{
-    Case, Criterion, Digest, Line, Numbers, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, WINDOW,
+    Case, Criterion, Line, Measure, Metrics, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, WINDOW,
     bar, excess, line, numbers,
 };
 
@@ -34,7 +34,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     },
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "drain",
     of: digest,
 };
@@ -134,7 +134,7 @@ pub(super) fn tables() -> Vec<Table> {
     RATES.iter().map(of_rate).collect()
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let link = &input.run.links[0];
     let (t0, bytes_per_us) = (outcome.base_rtt.as_us_f64(), link.rate.as_bps() as f64 / 8e6);
     let at = |event: &TraceEvent| event.at.as_ps() as f64 / 1e6;
@@ -143,12 +143,12 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         .clone()
         .filter(|event| (event.event, event.kind) == (TraceKind::Dequeue, PacketKind::Data))
         .collect();
-    let told = switch
+    let line = switch
         .filter(|event| (event.event, event.kind) == (TraceKind::Receive, PacketKind::Ack))
         .find(|event| event.mark == Mark::Congested);
-    let first = told.map(|event| at(event) + link.delay.as_us_f64());
+    let first = line.map(|event| at(event) + link.delay.as_us_f64());
     let Some((first, last)) = first.zip(left.get(left.len() * 4 / 5)) else {
-        return Numbers::default();
+        return Metrics::default();
     };
     let packet = left.iter().map(|event| event.wire).max().unwrap_or(0);
     let few = packet * outcome.flows.len() as u32;

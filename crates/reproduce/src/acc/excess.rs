@@ -4,16 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use paceline_congestion::acc::Acc;
 use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, Outgoing, SendLimits};
-use paceline_congestion::registry::{AnyParams, Maker};
+use paceline_congestion::registry::{AnyParams, SchemeFactory};
 use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::NodeId;
-use paceline_fabric::{Makers, Outcome, Progress};
+use paceline_fabric::{Factories, Outcome, Progress};
 use paceline_kernel::Time;
 use paceline_lab::run::{Control, execute_with};
 use paceline_scenario::Resolved;
 
 use super::drain::{FLOWS, RATES, tables};
-use super::{Cell, Criterion, Numbers, Source, Tolerance, bar};
+use super::{Cell, Criterion, Metrics, Source, Tolerance, bar};
 use crate::need::Done;
 use crate::panel::{Column, Panel, Row};
 use crate::step::{Step, StepError, Work};
@@ -25,8 +25,8 @@ pub(super) const STEP: Step = Step {
 };
 
 /// Runs the incasts again, with senders that tell what they wait for.
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
-    let mut all = Numbers::default();
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
+    let mut all = Metrics::default();
     let tables = tables();
     let cases = (tables.len() * FLOWS.len()) as f64;
     for (place, (table, rate)) in tables.iter().zip(&RATES).enumerate() {
@@ -39,7 +39,7 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
                 all.series.entry(name).or_default().push((flows as f64, value));
             }
             let share = (place * FLOWS.len()) as f64 + all.series[rate.names[0]].len() as f64;
-            work.tell(share / cases, case.name)?;
+            work.inform(share / cases, case.name)?;
         }
     }
     Ok(all)
@@ -103,15 +103,15 @@ fn largest(input: &Resolved) -> Result<Largest, StepError> {
     let AnyParams::Acc(params) = input.run.schemes[0].config.params() else {
         return Err(StepError::of("the scheme is not ACC"));
     };
-    let told = Told::default();
-    let maker = {
-        let (params, told) = (params.clone(), told.clone());
-        Maker::new(move |path| Box::new(Teller::new(Acc::new(&params, path), &told)))
+    let line = Changing::default();
+    let factory = {
+        let (params, line) = (params.clone(), line.clone());
+        SchemeFactory::new(move |path| Box::new(Teller::new(Acc::new(&params, path), &line)))
     };
     let go_on = &mut |_: &Progress| Control::Continue;
-    let done = execute_with(input, Makers::from([(0, maker)]), go_on).map_err(StepError::of)?;
-    let told = told.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let (at, bytes, stopped) = peak(&told.changes);
+    let done = execute_with(input, Factories::from([(0, factory)]), go_on).map_err(StepError::of)?;
+    let line = line.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let (at, bytes, stopped) = peak(&line.changes);
     let (payload, queue) = queue_at(&done.outcome, at);
     Ok(Largest {
         excess: bytes as f64 / payload.max(1.0),
@@ -155,7 +155,7 @@ fn queue_at(outcome: &Outcome, at: Time) -> (f64, f64) {
 
 /// What senders tell, in the order of time.
 #[derive(Clone, Debug, Default)]
-struct Told(Arc<Mutex<Changes>>);
+struct Changing(Arc<Mutex<Changes>>);
 
 #[derive(Debug, Default)]
 struct Changes {
@@ -169,18 +169,18 @@ struct Teller {
     acc: Acc,
     who: usize,
     waits: u64,
-    told: Told,
+    line: Changing,
 }
 
 impl Teller {
-    fn new(acc: Acc, told: &Told) -> Self {
-        let mut changes = told.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn new(acc: Acc, line: &Changing) -> Self {
+        let mut changes = line.0.lock().unwrap_or_else(PoisonError::into_inner);
         changes.senders += 1;
         Self {
             acc,
             who: changes.senders - 1,
             waits: 0,
-            told: told.clone(),
+            line: line.clone(),
         }
     }
 }
@@ -200,8 +200,8 @@ impl CongestionControl for Teller {
         let waits = until.map_or(0, |until| until.saturating_sub(ack.delivered));
         if waits != self.waits {
             self.waits = waits;
-            let mut told = self.told.0.lock().unwrap_or_else(PoisonError::into_inner);
-            told.changes.push((cx.now, self.who, waits));
+            let mut line = self.line.0.lock().unwrap_or_else(PoisonError::into_inner);
+            line.changes.push((cx.now, self.who, waits));
         }
     }
 

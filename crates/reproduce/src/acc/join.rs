@@ -4,7 +4,7 @@ use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
 use super::{
-    Case, Criterion, Digest, Line, Numbers, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, WINDOW,
+    Case, Criterion, Line, Measure, Metrics, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, WINDOW,
     bar, goodput, line, numbers,
 };
 
@@ -28,7 +28,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels: |done| vec![table().panel(done)],
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "join",
     of: digest,
 };
@@ -99,7 +99,7 @@ fn table() -> Table {
 const JOIN: f64 = 1000.0;
 const WIDTH: f64 = 50.0;
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (t0, bdp) = (outcome.base_rtt.as_us_f64(), outcome.bdp.get() as f64);
     let line = input.run.links[0].rate.as_bps() as f64 / 1e9;
     let busiest = outcome.queues.iter().max_by_key(|queue| queue.max);

@@ -4,7 +4,7 @@ use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
 use super::{
-    Case, Criterion, Digest, Line, Numbers, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, bar,
+    Case, Criterion, Line, Measure, Metrics, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, bar,
     goodput, line, numbers,
 };
 
@@ -26,7 +26,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels: |done| tables().iter().map(|table| table.panel(done)).collect(),
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "parking lot",
     of: digest,
 };
@@ -83,7 +83,7 @@ fn tables() -> Vec<Table> {
     [2, 3].map(of_hops).into()
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let packet = &input.run.packet;
     let payload = packet.mtu.get() as f64 / (packet.mtu + packet.data_header).get() as f64;
     let most = input.run.links[0].rate.as_bps() as f64 / 1e9 * payload;

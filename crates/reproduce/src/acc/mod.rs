@@ -13,7 +13,7 @@ mod victims;
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Numbers, RunRequest};
+use super::need::{Done, Input, Measure, Metrics, RunRequest};
 use super::panel::{Column, Panel, Row};
 use crate::citation::Citation;
 use paceline_congestion::papers;
@@ -106,7 +106,7 @@ const fn bar(tolerance: Tolerance, because: &'static str) -> Criterion {
 struct Table {
     title: String,
     scenario: &'static str,
-    digest: Digest,
+    digest: Measure,
     cases: Vec<Case>,
     lines: &'static [Line],
 }
@@ -159,13 +159,13 @@ impl Table {
 }
 
 /// Those that are numbers at all.
-fn numbers<const N: usize>(values: [(&'static str, Option<f64>); N]) -> Numbers {
+fn numbers<const N: usize>(values: [(&'static str, Option<f64>); N]) -> Metrics {
     let known = values
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
-    Numbers {
+    Metrics {
         values: known.filter(|(_, value)| value.is_finite()).collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

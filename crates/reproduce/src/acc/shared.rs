@@ -4,7 +4,7 @@ use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
 use super::{
-    Case, Criterion, Digest, Line, Numbers, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, bar,
+    Case, Criterion, Line, Measure, Metrics, RECONSTRUCTED, Reproduction, SOURCE, Table, Tolerance, bar,
     goodput, line, numbers,
 };
 
@@ -27,7 +27,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels: |done| vec![table().panel(done)],
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "shared class",
     of: digest,
 };
@@ -78,7 +78,7 @@ fn table() -> Table {
 /// The scheme's default, by which a flow goes below the arrival rate.
 const MARGIN: f64 = 0.02;
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let packet = &input.run.packet;
     let data = (packet.mtu + packet.data_header).get() as f64;
     let ack = packet.ack_header.max(packet.ack_min).get() as f64;

@@ -5,7 +5,7 @@ use paceline_fabric::outcome::PortRef;
 use paceline_scenario::Resolved;
 
 use super::{
-    Case, Cell, Choice, Column, Criterion, Digest, Done, Line, Numbers, Panel, RECONSTRUCTED, Reproduction,
+    Case, Cell, Choice, Column, Criterion, Done, Line, Measure, Metrics, Panel, RECONSTRUCTED, Reproduction,
     Row, SOURCE, Table, Tolerance, bar, goodput, line, numbers,
 };
 use crate::panel::{Curve, Drawing};
@@ -39,7 +39,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels,
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "victims",
     of: digest,
 };
@@ -224,7 +224,7 @@ fn queues(table: &Table, done: &Done, case: usize) -> Panel {
 const FROM: f64 = 2000.0;
 const TO: f64 = 12_000.0;
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let packet = &input.run.packet;
     let payload = packet.mtu.get() as f64 / (packet.mtu + packet.data_header).get() as f64;
     let is = |port: &PortRef, of: usize| (port.node.0, port.peer.0) == (PORTS[of].1, PORTS[of].2);

@@ -7,7 +7,7 @@ use paceline_scenario::Resolved;
 
 use super::port::{Place, PortEvents};
 use super::{
-    BOLT, Digest, Done, Line, Mode, NEITHER, NO_PRU, NO_SM, Numbers, Panel, Reproduction, RunRequest,
+    BOLT, Done, Line, Measure, Metrics, Mode, NEITHER, NO_PRU, NO_SM, Panel, Reproduction, RunRequest,
     SHIPPED, TOLERANCES, Tolerance, Variant, claimed, need, numbers, panel,
 };
 use Tolerance::{AtMost, Exact, Shown};
@@ -39,7 +39,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 
 const SCENARIO: &str = "bolt-star5-1500";
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ablation",
     of: digest,
 };
@@ -109,7 +109,7 @@ pub(super) fn between_ends(events: &PortEvents, ends: &[f64], way: f64) -> Optio
     (first < last).then(|| 100.0 * (1.0 - events.idle(first, last) / (last - first)))
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (events, _) = PortEvents::of(&input.run, outcome, RECEIVER);
     let ends: Vec<f64> = outcome
         .flows

@@ -9,9 +9,9 @@ use super::leave::{after_leave, last_of, near};
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_PAUSE, NO_SM, Numbers, Panel, RTT, Reproduction,
-    RunRequest, SCATTER, SHIPPED, SWIFT2, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers,
-    panel, windows,
+    BOLT, Criterion, DUMBBELL, Done, Extract, HPCC, Measure, Metrics, NO_PAUSE, NO_SM, Panel, RTT,
+    Reproduction, RunRequest, SCATTER, SHIPPED, SWIFT2, TOLERANCES, Tolerance, Variant, claimed, needs,
+    numbers, panel, windows,
 };
 use Tolerance::{AtLeast, Exact, Near, Shown};
 
@@ -41,7 +41,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 
 const SCENARIO: &str = "bolt-down400";
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "down",
     of: digest,
 };
@@ -55,10 +55,10 @@ fn run_needs() -> Vec<RunRequest> {
     needs(SCENARIO, &VARIANTS, DIGEST)
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (events, passages) = PortEvents::of(&input.run, outcome, DUMBBELL);
     let Some(leave) = last_of(&passages, 0) else {
-        return Numbers::default();
+        return Metrics::default();
     };
     let window = windows(outcome, 1);
     let mut taken = numbers(after_leave(&events, &window, leave));
@@ -69,7 +69,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let taken = Taken {
+    let taken = Extract {
         done,
         scenario: SCENARIO,
         digest: DIGEST,
@@ -108,7 +108,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     vec![panel("", &lines), chart(&taken)]
 }
 
-fn chart(taken: &Taken<'_>) -> Panel {
+fn chart(taken: &Extract<'_>) -> Panel {
     let axes = [
         ("time after the last packet of the flow that is cut off", "µs"),
         ("window", "KB"),

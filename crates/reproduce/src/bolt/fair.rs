@@ -8,8 +8,8 @@ use paceline_scenario::Resolved;
 use super::port::{Place, PortEvents, step_mean};
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, TOLERANCES,
-    Taken, Tolerance, Variant, asked, needs, numbers, panel, windows,
+    BOLT, Criterion, Done, Extract, HPCC, Line, Measure, Metrics, Panel, Reproduction, SHIPPED, SWIFT10,
+    TOLERANCES, Tolerance, Variant, asked, needs, numbers, panel, windows,
 };
 use Tolerance::{AtLeast, Near, Shown};
 use paceline_lab::stats::jain;
@@ -37,7 +37,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 
 const SCENARIO: &str = "bolt-fair5";
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "fair",
     of: digest,
 };
@@ -88,7 +88,7 @@ pub(super) fn slot_jain(windows: &[Vec<(f64, f64)>; 5], slot: usize, part: (f64,
     jain(&means)
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let windows = [0, 1, 2, 3, 4].map(|flow| windows(outcome, flow));
     let (events, _) = PortEvents::of(&input.run, outcome, BOTTLENECK);
     let slots = SLOTS.iter().enumerate();
@@ -102,7 +102,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let taken = Taken {
+    let taken = Extract {
         done,
         scenario: SCENARIO,
         digest: DIGEST,

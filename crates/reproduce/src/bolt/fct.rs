@@ -10,8 +10,8 @@ use paceline_scenario::Resolved;
 use super::port::element;
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, RunRequest, SHIPPED,
-    SWIFT10, TOLERANCES, Taken, Tolerance, Variant, need, needs, numbers, panel,
+    BOLT, Criterion, Done, Extract, HPCC, Line, Measure, Metrics, Mode, Panel, Reproduction, RunRequest,
+    SHIPPED, SWIFT10, TOLERANCES, Tolerance, Variant, need, needs, numbers, panel,
 };
 use Tolerance::{Exact, Near, Shown, Within};
 
@@ -38,12 +38,12 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels,
 };
 
-const SLOWDOWN: Digest = Digest {
+const SLOWDOWN: Measure = Measure {
     name: "slowdown",
     of: digest,
 };
 
-const ALONE: Digest = Digest {
+const ALONE: Measure = Measure {
     name: "alone",
     of: alone,
 };
@@ -158,7 +158,7 @@ pub(super) fn by_size(slowdowns: &[(u64, f64)]) -> Vec<(&'static str, Option<f64
         .collect()
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let star = input
         .run
         .links
@@ -185,10 +185,10 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 /// Completion times in the order of the messages, in ns.
-fn alone(_: &Resolved, outcome: &Outcome) -> Numbers {
+fn alone(_: &Resolved, outcome: &Outcome) -> Metrics {
     let times = outcome.flows.iter().map(|flow| flow.fct.as_ps() as f64 / 1e3);
     let points = times.enumerate().map(|(flow, ns)| (flow as f64, ns)).collect();
-    let mut taken = Numbers::default();
+    let mut taken = Metrics::default();
     taken.series.insert("fct", points);
     taken
 }
@@ -216,7 +216,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     });
     let mut panels = vec![panel("Messages alone", &solo.collect::<Vec<Line>>())];
     for network in &NETWORKS {
-        let taken = Taken {
+        let taken = Extract {
             done,
             scenario: network.scenario,
             digest: SLOWDOWN,
@@ -229,7 +229,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     panels
 }
 
-fn of_network(taken: &Taken<'_>, network: &Network, variant: Variant) -> Panel {
+fn of_network(taken: &Extract<'_>, network: &Network, variant: Variant) -> Panel {
     let run = format!("{}_{}", network.run, variant.name);
     let (p50, p99) = match variant.scheme {
         "hpcc" => (Shown, Shown),
@@ -259,7 +259,7 @@ fn of_network(taken: &Taken<'_>, network: &Network, variant: Variant) -> Panel {
     panel(&format!("{}, {}", network.title, variant.title), &lines)
 }
 
-fn chart(taken: &Taken<'_>, network: &Network) -> Panel {
+fn chart(taken: &Extract<'_>, network: &Network) -> Panel {
     let axes = [
         ("largest size of the group", "KB"),
         ("99th percentile of slowdown", "×"),

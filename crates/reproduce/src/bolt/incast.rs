@@ -9,8 +9,8 @@ use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::util::queueing;
 use super::{
-    BOLT, Criterion, Digest, Done, HPCC, Line, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, TOLERANCES,
-    Taken, Tolerance, Variant, needs, numbers, panel,
+    BOLT, Criterion, Done, Extract, HPCC, Line, Measure, Metrics, Panel, Reproduction, SHIPPED, SWIFT10,
+    TOLERANCES, Tolerance, Variant, needs, numbers, panel,
 };
 use Tolerance::{Exact, Near, Shown};
 
@@ -39,7 +39,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 
 const SCENARIO: &str = "bolt-incast50x100";
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "incast",
     of: digest,
 };
@@ -55,7 +55,7 @@ const RECEIVER: Place = Place {
 /// What an SRC counts for in the reference.
 const SRC_BITS: f64 = 41.0 * 8.0;
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (events, _) = PortEvents::of(&input.run, outcome, RECEIVER);
     let mut taken = numbers(queueing(&events, RECEIVER.gbps));
     let flows = input.run.flows.iter().zip(&outcome.flows);
@@ -77,7 +77,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let taken = Taken {
+    let taken = Extract {
         done,
         scenario: SCENARIO,
         digest: DIGEST,

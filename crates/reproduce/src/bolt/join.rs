@@ -8,9 +8,9 @@ use paceline_scenario::Resolved;
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BDP, BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NO_SRC, Numbers, Panel, Quantity, RTT, Reproduction,
-    RunRequest, SHIPPED, SWIFT2, SWIFT10, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers,
-    panel,
+    BDP, BOLT, Criterion, DUMBBELL, Done, Extract, HPCC, Measure, Metrics, NO_SRC, Panel, Quantity, RTT,
+    Reproduction, RunRequest, SHIPPED, SWIFT2, SWIFT10, TOLERANCES, Tolerance, Variant, claimed, needs,
+    numbers, panel,
 };
 use Tolerance::{AtMost, Exact, Near, Shown, Within};
 
@@ -40,7 +40,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels,
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "join",
     of: digest,
 };
@@ -79,10 +79,10 @@ pub(super) fn after_join(events: &PortEvents, join: f64) -> [(&'static str, Opti
     ]
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (events, passages) = PortEvents::of(&input.run, outcome, DUMBBELL);
     let Some(first) = passages.iter().find(|passage| passage.flow == 1) else {
-        return Numbers::default();
+        return Metrics::default();
     };
     let join = first.at;
     let mut taken = numbers(after_join(&events, join));
@@ -101,7 +101,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 
 fn panels(done: &Done) -> Vec<Panel> {
     let joins = JOINS.iter().map(|&(scenario, run, title)| {
-        let taken = Taken {
+        let taken = Extract {
             done,
             scenario,
             digest: DIGEST,
@@ -112,7 +112,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     alone.chain(joins).chain([chart(done)]).collect()
 }
 
-fn of_join(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
+fn of_join(taken: &Extract<'_>, run: &str, title: &str) -> Panel {
     const PEAK: Quantity = ("queue peak", "KB", 1);
     const EMPTY: Quantity = ("empty after the peak", "round trips", 2);
     const DIP: Quantity = ("dip of utilisation", "%", 1);
@@ -157,7 +157,7 @@ fn of_join(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
 }
 
 fn chart(done: &Done) -> Panel {
-    let taken = Taken {
+    let taken = Extract {
         done,
         scenario: JOINS[0].0,
         digest: DIGEST,

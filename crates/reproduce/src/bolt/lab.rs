@@ -9,8 +9,8 @@ use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::util::queueing;
 use super::{
-    BOLT, Criterion, Digest, Done, HPCC, Line, Mode, Numbers, Panel, Reproduction, SHIPPED, SWIFT10, SWIFT50,
-    TOLERANCES, Taken, Tolerance, Variant, needs, numbers, panel,
+    BOLT, Criterion, Done, Extract, HPCC, Line, Measure, Metrics, Mode, Panel, Reproduction, SHIPPED,
+    SWIFT10, SWIFT50, TOLERANCES, Tolerance, Variant, needs, numbers, panel,
 };
 use Tolerance::{Exact, Near, Shown};
 
@@ -39,7 +39,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 
 const SCENARIO: &str = "bolt-lab80";
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "lab",
     of: digest,
 };
@@ -52,7 +52,7 @@ const BOTTLENECK: Place = Place {
     gbps: 25.0,
 };
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (events, _) = PortEvents::of(&input.run, outcome, BOTTLENECK);
     let mut taken = numbers(queueing(&events, BOTTLENECK.gbps));
     let rtt = |share: f64| outcome.rtt_per_ack.histogram_ns.value_at_quantile(share) as f64 / 1e3;
@@ -66,7 +66,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let taken = Taken {
+    let taken = Extract {
         done,
         scenario: SCENARIO,
         digest: DIGEST,

@@ -8,8 +8,8 @@ use paceline_scenario::Resolved;
 use super::port::{PortEvents, reaches};
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, NEITHER, NO_PAUSE, NO_PRU, Numbers, Panel, Quantity,
-    Reproduction, SHIPPED, SWIFT2, TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers, panel,
+    BOLT, Criterion, DUMBBELL, Done, Extract, HPCC, Measure, Metrics, NEITHER, NO_PAUSE, NO_PRU, Panel,
+    Quantity, Reproduction, SHIPPED, SWIFT2, TOLERANCES, Tolerance, Variant, claimed, needs, numbers, panel,
     windows,
 };
 use crate::choice::Choice;
@@ -70,7 +70,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels,
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "leave",
     of: digest,
 };
@@ -115,10 +115,10 @@ pub(super) fn last_of(passages: &[super::port::Passage], flow: u32) -> Option<f6
     last.map(|passage| passage.at)
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (events, passages) = PortEvents::of(&input.run, outcome, DUMBBELL);
     let Some(leave) = last_of(&passages, 0) else {
-        return Numbers::default();
+        return Metrics::default();
     };
     let window = windows(outcome, 1);
     let mut taken = numbers(after_leave(&events, &window, leave));
@@ -139,7 +139,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     let mut panels: Vec<Panel> = LEAVES
         .iter()
         .map(|&(scenario, run, title)| {
-            let taken = Taken {
+            let taken = Extract {
                 done,
                 scenario,
                 digest: DIGEST,
@@ -151,7 +151,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     panels
 }
 
-fn of_leave(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
+fn of_leave(taken: &Extract<'_>, run: &str, title: &str) -> Panel {
     const LOST: Quantity = ("lost time of the link", "µs", 2);
     const STABLE: Quantity = ("window stable after", "µs", 1);
     const FULL_AFTER: Quantity = ("window at 95 % of a BDP after", "µs", 1);
@@ -191,7 +191,7 @@ fn of_leave(taken: &Taken<'_>, run: &str, title: &str) -> Panel {
 }
 
 fn chart(done: &Done) -> Panel {
-    let taken = Taken {
+    let taken = Extract {
         done,
         scenario: LEAVES[0].0,
         digest: DIGEST,

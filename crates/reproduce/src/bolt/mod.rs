@@ -26,7 +26,7 @@ use paceline_scenario::Fidelity;
 use super::Reproduction;
 use super::choice::Choice;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Numbers, RunRequest};
+use super::need::{Done, Input, Measure, Metrics, RunRequest};
 use super::panel::{Column, Curve, Drawing, Panel, Row};
 
 pub(super) use port::step_mean;
@@ -183,7 +183,7 @@ impl Variant {
 
 /// A run of a scenario that ships: what is taken of it, and with its folder. Of other schemes than Bolt the
 /// paper's and ours are one run.
-fn need(scenario: &'static str, variant: Variant, mode: Mode, digest: Digest) -> RunRequest {
+fn need(scenario: &'static str, variant: Variant, mode: Mode, digest: Measure) -> RunRequest {
     let plain = variant.name == variant.scheme;
     let code = mode == Mode::Code;
     let named = match (plain, code) {
@@ -205,7 +205,7 @@ fn need(scenario: &'static str, variant: Variant, mode: Mode, digest: Digest) ->
 
 /// The variants of which a scenario's runs are needed, each in the modes that have it: HPCC is not in
 /// the authors' simulator, its pauses nowhere else.
-fn needs(scenario: &'static str, variants: &[Variant], digest: Digest) -> Vec<RunRequest> {
+fn needs(scenario: &'static str, variants: &[Variant], digest: Measure) -> Vec<RunRequest> {
     let modes = |variant: &Variant| match variant.scheme {
         "hpcc" => vec![Mode::Paper],
         "swift" => vec![Mode::Paper, Mode::Code],
@@ -341,13 +341,13 @@ fn panel(title: &str, lines: &[Line]) -> Panel {
 type Quantity = (&'static str, &'static str, usize);
 
 /// What was taken of a run of a scenario.
-struct Taken<'a> {
+struct Extract<'a> {
     done: &'a Done,
     scenario: &'static str,
-    digest: Digest,
+    digest: Measure,
 }
 
-impl Taken<'_> {
+impl Extract<'_> {
     /// A number.
     fn value(&self, variant: Variant, mode: Mode, name: &str) -> Option<f64> {
         let numbers = self
@@ -424,13 +424,13 @@ fn windows(outcome: &Outcome, flow: u32) -> Vec<(f64, f64)> {
 }
 
 /// Numbers that are there, by name.
-fn numbers(values: impl IntoIterator<Item = (&'static str, Option<f64>)>) -> Numbers {
+fn numbers(values: impl IntoIterator<Item = (&'static str, Option<f64>)>) -> Metrics {
     let there = values
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
-    Numbers {
+    Metrics {
         values: there.collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

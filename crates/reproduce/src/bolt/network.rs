@@ -8,7 +8,7 @@ use paceline_scenario::Resolved;
 
 use super::port::element;
 use super::{
-    BOLT, Digest, Done, HPCC, Input, Mode, Numbers, Panel, Reproduction, RunRequest, SHIPPED, SWIFT10,
+    BOLT, Done, HPCC, Input, Measure, Metrics, Mode, Panel, Reproduction, RunRequest, SHIPPED, SWIFT10,
     Tolerance, Variant, claimed, need, numbers,
 };
 use crate::criterion::{Cell, Criterion};
@@ -45,7 +45,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
     panels,
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "tail",
     of: digest,
 };
@@ -113,7 +113,7 @@ fn run_needs() -> Vec<RunRequest> {
     CASES.iter().flat_map(of).collect()
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let done = flows.filter(|(_, flow)| flow.status == FlowStatus::Completed);
     let alone = IdealFct::of(&input.run);

@@ -8,7 +8,7 @@ use paceline_kernel::Bytes;
 use paceline_scenario::Resolved;
 use paceline_scenario::traffic::SizeDistribution;
 
-use super::{BOLT, Digest, Done, Mode, Numbers, Panel, Reproduction, RunRequest, Tolerance, need, numbers};
+use super::{BOLT, Done, Measure, Metrics, Mode, Panel, Reproduction, RunRequest, Tolerance, need, numbers};
 use crate::choice::Choice;
 use crate::criterion::{Cell, Criterion};
 use crate::panel::{Column, Row};
@@ -159,7 +159,7 @@ const WORKLOADS: [(&str, &str); 2] = [SIZES[0], SIZES[2]];
 
 const LOAD: f64 = 0.4;
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "arrivals",
     of: digest,
 };
@@ -193,7 +193,7 @@ pub(super) fn events_per_trip(events: &[(usize, f64)], links: usize, (from, to):
     (f64::from(sum) / all, some as f64 / all)
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     const LINKS: usize = 256;
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let events: Vec<(usize, f64)> = flows

@@ -6,7 +6,7 @@ use paceline_scenario::Resolved;
 use super::port::PortEvents;
 use super::reference::derived;
 use super::{
-    BOLT, Criterion, DUMBBELL, Digest, Done, HPCC, Numbers, Panel, RunRequest, SWIFT10, Taken, Tolerance,
+    BOLT, Criterion, DUMBBELL, Done, Extract, HPCC, Measure, Metrics, Panel, RunRequest, SWIFT10, Tolerance,
     Variant, asked, needs, numbers, panel,
 };
 use Tolerance::{AtLeast, Exact, Near};
@@ -17,12 +17,12 @@ pub(super) fn run_needs() -> Vec<RunRequest> {
 
 const SCENARIO: &str = "bolt-single";
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "single",
     of: digest,
 };
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (events, _) = PortEvents::of(&input.run, outcome, DUMBBELL);
     let utilisation = events.utilisation(20_000.0, 600_000.0);
     numbers([
@@ -41,7 +41,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 pub(super) fn alone(done: &Done) -> Panel {
-    let taken = Taken {
+    let taken = Extract {
         done,
         scenario: SCENARIO,
         digest: DIGEST,

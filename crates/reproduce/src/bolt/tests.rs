@@ -12,7 +12,7 @@ use super::leave::after_leave;
 use super::port::{PortEvents, reaches, step_mean};
 use super::reference::derived;
 use super::rpcs::{events_per_trip, means, share};
-use super::{BOLT, Digest, Mode, NO_PAUSE, SWIFT10, need, needs};
+use super::{BOLT, Measure, Mode, NO_PAUSE, SWIFT10, need, needs};
 
 macro_rules! reference {
     ($path:literal) => {
@@ -240,9 +240,9 @@ fn the_ensemble() {
 /// scenario says, what ships is what ships, and the third is the authors' simulator.
 #[test]
 fn whose_bolt_a_column_has() {
-    const NOTHING: Digest = Digest {
+    const NOTHING: Measure = Measure {
         name: "nothing",
-        of: |_, _| super::Numbers::default(),
+        of: |_, _| super::Metrics::default(),
     };
     let scheme = |mode| {
         let resolved = need("bolt-leave4000", BOLT, mode, NOTHING).load().unwrap();

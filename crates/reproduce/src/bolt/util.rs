@@ -8,8 +8,8 @@ use paceline_scenario::Resolved;
 use super::port::{Place, PortEvents};
 use super::reference::derived;
 use super::{
-    BOLT, Digest, Done, HPCC, Line, Mode, NEITHER, Numbers, Panel, Reproduction, SHIPPED, SWIFT10,
-    TOLERANCES, Taken, Tolerance, Variant, claimed, needs, numbers, panel,
+    BOLT, Done, Extract, HPCC, Line, Measure, Metrics, Mode, NEITHER, Panel, Reproduction, SHIPPED, SWIFT10,
+    TOLERANCES, Tolerance, Variant, claimed, needs, numbers, panel,
 };
 use Tolerance::{AtMost, Exact, Shown};
 
@@ -40,7 +40,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 
 const SCENARIO: &str = "bolt-util60";
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "util",
     of: digest,
 };
@@ -73,7 +73,7 @@ pub(super) fn queueing(events: &PortEvents, gbps: f64) -> Vec<(&'static str, Opt
     named.map(|(&(_, name, ..), value)| (name, us(value))).collect()
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (events, passages) = PortEvents::of(&input.run, outcome, RECEIVER);
     let end = outcome.end.as_ps() as f64 / 1e3;
     let mut taken = numbers(queueing(&events, RECEIVER.gbps));
@@ -95,7 +95,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let taken = Taken {
+    let taken = Extract {
         done,
         scenario: SCENARIO,
         digest: DIGEST,

@@ -5,7 +5,7 @@ use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
 use super::{
-    Cell, Criterion, Digest, Numbers, Panel, Reproduction, Row, RunRequest, Source, Tolerance, of, own,
+    Cell, Criterion, Measure, Metrics, Panel, Reproduction, Row, RunRequest, Source, Tolerance, of, own,
 };
 use crate::need::{Done, Input};
 
@@ -145,12 +145,12 @@ fn expected((metres, packets): (u64, u64)) -> f64 {
     (packets - 1) as f64 * packet / round
 }
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ib cable",
     of: digest,
 };
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (spec, flow) = (&input.run.flows[0], &outcome.flows[0]);
     super::numbers([(
         "rate",

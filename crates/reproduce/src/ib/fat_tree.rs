@@ -12,8 +12,8 @@ use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 
 use super::{
-    CONTROLS, Claim, Criterion, Digest, Done, EQUAL, Numbers, Panel, Quantity, Reproduction, Row, RunRequest,
-    Source, Tolerance, beside, claims, controls, need, numbers, of, reference,
+    CONTROLS, Claim, Criterion, Done, EQUAL, Measure, Metrics, Panel, Quantity, Reproduction, Row,
+    RunRequest, Source, Tolerance, beside, claims, controls, need, numbers, of, reference,
 };
 use crate::choice::Choice;
 use paceline_lab::stats::{mean, percentile};
@@ -188,7 +188,7 @@ fn table(done: &Done, scenario: &'static str, model: &dyn Fn(usize, usize) -> Op
     panel.told_by_title()
 }
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ib fat tree",
     of: digest,
 };
@@ -204,9 +204,9 @@ struct Message<'a> {
     there: Time,
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let Some(credits) = &outcome.credits else {
-        return Numbers::default();
+        return Metrics::default();
     };
     let all = input.run.flows.iter().zip(&outcome.flows).zip(&credits.injected);
     let messages: Vec<Message<'_>> = all

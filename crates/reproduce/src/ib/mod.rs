@@ -20,7 +20,7 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, Numbers, RunRequest};
+use super::need::{Done, Input, Measure, Metrics, RunRequest};
 use super::panel::{Column, Panel, Row};
 
 pub use steps::step;
@@ -74,7 +74,7 @@ const CONTROLS: [(&str, &str, &str); 3] = [
 ];
 
 /// A run of a scenario that ships, of which nothing but numbers is kept.
-fn need(scenario: &'static str, variant: String, settings: Vec<String>, digest: Digest) -> RunRequest {
+fn need(scenario: &'static str, variant: String, settings: Vec<String>, digest: Measure) -> RunRequest {
     RunRequest {
         variant,
         fidelity: Fidelity::IbOmnet,
@@ -141,13 +141,13 @@ fn ours(title: &str, said: &[Claim]) -> Panel {
 }
 
 /// Names with their numbers, those that are numbers at all.
-fn numbers<const N: usize>(values: [(&'static str, Option<f64>); N]) -> Numbers {
+fn numbers<const N: usize>(values: [(&'static str, Option<f64>); N]) -> Metrics {
     let known = values
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
-    Numbers {
+    Metrics {
         values: known.filter(|(_, value)| value.is_finite()).collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

@@ -8,7 +8,7 @@ use paceline_fabric::spec::FlowSpec;
 use paceline_lab::stats::{mean, percentile};
 use paceline_scenario::Resolved;
 
-use super::{Criterion, Digest, Numbers, Quantity, Reproduction, Source, Tolerance};
+use super::{Criterion, Measure, Metrics, Quantity, Reproduction, Source, Tolerance};
 use crate::choice::Choice;
 use crate::grid::{Claim, Grid, Value, case};
 
@@ -44,7 +44,7 @@ const TCD: usize = 4;
 const GRID: Grid = Grid {
     scenario: "infiniband-mpi-io",
     key: "mpi",
-    digest: Digest {
+    digest: Measure {
         name: "ib mpi",
         of: digest,
     },
@@ -149,7 +149,7 @@ const FILES: [(&str, u64); 4] = [
     ("io_4m", 4_000_000),
 ];
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let run = &input.run;
     let of = |name: &str| -> Vec<(&FlowSpec, &FlowRecord)> {
         let flows = run.flows.iter().zip(&outcome.flows);
@@ -159,7 +159,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     };
     let (mpi, io) = (of("mpi"), of("io"));
     if (mpi.iter().chain(&io)).any(|(_, flow)| flow.status != FlowStatus::Completed) {
-        return Numbers::default();
+        return Metrics::default();
     }
     let times = |flows: &[(&FlowSpec, &FlowRecord)], size: Option<u64>| -> Vec<f64> {
         let own = flows

@@ -7,7 +7,8 @@ use paceline_kernel::Bytes;
 use paceline_scenario::Resolved;
 
 use super::{
-    Cell, Claim, Criterion, Digest, Numbers, Panel, Reproduction, Row, RunRequest, Source, Tolerance, of, own,
+    Cell, Claim, Criterion, Measure, Metrics, Panel, Reproduction, Row, RunRequest, Source, Tolerance, of,
+    own,
 };
 use crate::need::{Done, Input};
 
@@ -156,12 +157,12 @@ fn judged(done: &Done) -> Panel {
     super::ours("What they have to be", &said)
 }
 
-const MESSAGE: Digest = Digest {
+const MESSAGE: Measure = Measure {
     name: "ib osu message",
     of: of_message,
 };
 
-const EXCHANGE: Digest = Digest {
+const EXCHANGE: Measure = Measure {
     name: "ib osu exchange",
     of: of_exchange,
 };
@@ -169,11 +170,11 @@ const EXCHANGE: Digest = Digest {
 /// Links from host 0 to host 15.
 const LINKS: u64 = 6;
 
-fn of_message(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn of_message(input: &Resolved, outcome: &Outcome) -> Metrics {
     let run = &input.run;
     let (link, spec, flow) = (&run.links[0], &run.flows[0], &outcome.flows[0]);
     let Some((lanes, received)) = run.lanes.as_ref().zip(flow.received) else {
-        return Numbers::default();
+        return Metrics::default();
     };
     let ps = |bytes: u64| link.rate.time_to_send(Bytes::new(bytes)).as_ps();
     let took = (received - flow.start).as_ps();
@@ -186,7 +187,7 @@ fn of_message(input: &Resolved, outcome: &Outcome) -> Numbers {
         + match lanes.binding {
             // LRH and BTH.
             Binding::Ib { period, .. } => {
-                wires + (LINKS - 1) * ps(20) + update * told(took, period.as_ps(), packets)
+                wires + (LINKS - 1) * ps(20) + update * line(took, period.as_ps(), packets)
             }
             Binding::Cbfc { .. } => wires + (LINKS - 1) * ps(size.min(mtu) + header + first),
         };
@@ -200,11 +201,11 @@ fn of_message(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 /// Periods that end before the last packet of a message has left, none of a message that is over before.
-fn told(took: u64, period: u64, packets: u64) -> u64 {
+fn line(took: u64, period: u64, packets: u64) -> u64 {
     if packets > 1 { took / period } else { 0 }
 }
 
-fn of_exchange(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn of_exchange(input: &Resolved, outcome: &Outcome) -> Metrics {
     let ends = outcome.flows.iter().map(|flow| (flow.start + flow.fct).as_ps());
     let steps = input.run.flows.len() as f64 / 16.0;
     let alone = outcome.flows.first().map(|flow| flow.ideal.as_ps() as f64);

@@ -10,7 +10,7 @@ use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_scenario::Resolved;
 
 use super::{
-    Criterion, Digest, NO_VICTIM, Numbers, Panel, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance,
+    Criterion, Measure, Metrics, NO_VICTIM, Panel, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance,
 };
 use crate::choice::Choice;
 use crate::grid::{Claim, Grid, case};
@@ -64,7 +64,7 @@ pub(super) const MULTI: Reproduction = Reproduction {
     panels: |done| with_marks(&SEVERAL, done, 3),
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ib points",
     of: digest,
 };
@@ -259,7 +259,7 @@ struct Put {
     flow: u32,
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let label = |flow: u32| input.run.labels[usize::from(input.run.flows[flow as usize].label)].as_str();
     let marks = marks(&outcome.trace);
     let count = |is: &dyn Fn(&Put) -> bool| marks.iter().filter(|put| is(put)).count() as f64;

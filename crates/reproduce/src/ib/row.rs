@@ -11,7 +11,7 @@ use paceline_lab::stats::{jain, mean};
 use paceline_scenario::Resolved;
 
 use super::{
-    CONTROLS, Cell, Claim, Criterion, Digest, Done, Numbers, Panel, Reproduction, Row, RunRequest, Source,
+    CONTROLS, Cell, Claim, Criterion, Done, Measure, Metrics, Panel, Reproduction, Row, RunRequest, Source,
     Tolerance, controls, need, of, ours,
 };
 
@@ -192,7 +192,7 @@ fn waits(done: &Done) -> Panel {
     )
 }
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ib row",
     of: digest,
 };
@@ -203,7 +203,7 @@ const UNTIL: u64 = 200_000_000_000;
 const PACKET: u64 = 512_000;
 const WAIT: u64 = 4_250;
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let looked =
         |event: &&TraceEvent| event.kind == PacketKind::Data && (FROM..UNTIL).contains(&event.at.as_ps());
     let came = outcome

@@ -7,7 +7,7 @@ use paceline_fabric::outcome::credits::CreditStep;
 use paceline_scenario::Resolved;
 
 use super::{
-    CONTROLS, Cell, Claim, Criterion, Digest, Done, Numbers, Panel, Quantity, Reproduction, Row, RunRequest,
+    CONTROLS, Cell, Claim, Criterion, Done, Measure, Metrics, Panel, Quantity, Reproduction, Row, RunRequest,
     Source, Tolerance, claims, controls, need, of,
 };
 use paceline_lab::stats::jain;
@@ -146,7 +146,7 @@ fn table(done: &Done, scenario: &'static str, rows: &[Quantity]) -> Panel {
     panel.told_by_title()
 }
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ib shares",
     of: digest,
 };
@@ -178,14 +178,14 @@ const PHASES: [(u64, u64, [&str; 4], &str, &str); 4] = [
 ];
 
 /// What came of each sender in each phase, in Gbit/s; in the first as shares.
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let trace = outcome.credits.as_ref().map_or(&[][..], |credits| &credits.trace);
     let senders = input
         .run
         .credits
         .as_ref()
         .map_or(0, |credits| credits.sources.len());
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     for (phase, (from, until, names, fairness, sum)) in PHASES.into_iter().enumerate() {
         let mut rates = vec![0.0; senders.min(4)];
         for event in trace {

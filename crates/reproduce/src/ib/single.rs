@@ -9,7 +9,7 @@ use paceline_scenario::Resolved;
 use crate::choice::Choice;
 
 use super::{
-    Claim, Criterion, Digest, Done, EQUAL, Numbers, Panel, Reproduction, Row, RunRequest, Source, Tolerance,
+    Claim, Criterion, Done, EQUAL, Measure, Metrics, Panel, Reproduction, Row, RunRequest, Source, Tolerance,
     beside, claims, column, need, numbers, of, reference,
 };
 
@@ -102,12 +102,12 @@ fn bound(done: &Done) -> Panel {
     claims("The bound", &said)
 }
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ib single",
     of: digest,
 };
 
-fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
     let trace = outcome.credits.as_ref().map_or(&[][..], |credits| &credits.trace);
     let window = 500_000_000..2_500_000_000;
     let received = trace.iter().filter(|event| {

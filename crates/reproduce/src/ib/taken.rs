@@ -6,10 +6,10 @@ use paceline_fabric::spec::{Control, NodeId};
 use paceline_fabric::{Outcome, RunSpec};
 use paceline_scenario::Resolved;
 
-use super::{Digest, Numbers, numbers, steps};
+use super::{Measure, Metrics, numbers, steps};
 use paceline_lab::stats::{mean, percentile};
 
-pub(super) const DEMO: Digest = Digest {
+pub(super) const DEMO: Measure = Measure {
     name: "ib demo",
     of: digest,
 };
@@ -78,10 +78,10 @@ fn name(run: &RunSpec) -> Option<String> {
     Some(format!("{variant}_{scheme}_g{gap:02}"))
 }
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let run = &input.run;
     let (Some(credits), Some(name)) = (&outcome.credits, name(run)) else {
-        return Numbers::default();
+        return Metrics::default();
     };
     let mut all = numbers([("steps", steps::equal(&name, run, outcome))]);
     let bins = Bins::of(run, credits);
@@ -99,7 +99,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 const DRAWN: [&str; 3] = ["PUB_cbfc_g10", "PUB_ibcc_g10", "PUB_rrcc_g10"];
 
 /// Means of rates; the burst lasts until its last message has come.
-fn rates(bins: &Bins, messages: &Numbers) -> Numbers {
+fn rates(bins: &Bins, messages: &Metrics) -> Metrics {
     let end = messages.values.get("burst_end_ms").map_or(0.0, |end| end * 10.0) as usize;
     numbers([
         ("pre_H1", bins.mean(0, 50, 100)),
@@ -120,7 +120,7 @@ fn rates(bins: &Bins, messages: &Numbers) -> Numbers {
 
 /// Messages of the bursts: from their coming to their host, and from their first packet's going, to the first bit of
 /// their last packet; in us.
-fn messages(run: &RunSpec, outcome: &Outcome, credits: &CreditOutcome) -> Numbers {
+fn messages(run: &RunSpec, outcome: &Outcome, credits: &CreditOutcome) -> Metrics {
     let (mut times, mut latencies, mut end) = (Vec::new(), Vec::new(), 0.0_f64);
     let all = run.flows.iter().zip(&outcome.flows).zip(&credits.injected);
     for ((flow, record), injected) in all {
@@ -149,7 +149,7 @@ fn messages(run: &RunSpec, outcome: &Outcome, credits: &CreditOutcome) -> Number
 }
 
 /// Marks by port, marks that came and notifications that came, by sender.
-fn counts(run: &RunSpec, credits: &CreditOutcome) -> Numbers {
+fn counts(run: &RunSpec, credits: &CreditOutcome) -> Metrics {
     let marked = |(node, interface): (NodeId, u16)| {
         let port = |port: &&paceline_fabric::outcome::credits::PortTotals| {
             (port.node, port.interface) == (node, interface)

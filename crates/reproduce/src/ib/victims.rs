@@ -7,7 +7,7 @@ use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::stats::mean;
 use paceline_scenario::Resolved;
 
-use super::{Criterion, Digest, NO_VICTIM, Numbers, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance};
+use super::{Criterion, Measure, Metrics, NO_VICTIM, Quantity, Reproduction, SOME_VICTIM, Source, Tolerance};
 use crate::choice::Choice;
 use crate::grid::{Case, Claim, Grid, case};
 
@@ -83,7 +83,7 @@ pub(super) const BY_EVENT: Reproduction = Reproduction {
     },
 };
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ib victims",
     of: digest,
 };
@@ -320,7 +320,7 @@ const SIZES: [(&str, u64); 4] = [
     ("fct_more", u64::MAX),
 ];
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let run = &input.run;
     let of = |name: &'static str| {
         let flows = run.flows.iter().zip(&outcome.flows);

@@ -8,8 +8,8 @@ use paceline_scenario::Resolved;
 
 use super::taken::UPLINK;
 use super::{
-    CONTROLS, Claim, Criterion, Digest, Done, EQUAL, Numbers, Panel, Quantity, Reproduction, Row, RunRequest,
-    Source, Tolerance, beside, claims, column, need, numbers, of, reference,
+    CONTROLS, Claim, Criterion, Done, EQUAL, Measure, Metrics, Panel, Quantity, Reproduction, Row,
+    RunRequest, Source, Tolerance, beside, claims, column, need, numbers, of, reference,
 };
 use crate::choice::Choice;
 use paceline_lab::stats::{mean, percentile};
@@ -113,7 +113,7 @@ fn closed_form(done: &Done) -> Panel {
     claims("The closed form for a constant drain", &said)
 }
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "ib on and off",
     of: digest,
 };
@@ -124,7 +124,7 @@ const UNTIL: u64 = 13_000_000_000;
 const PACKET: u64 = 512_000;
 const WAIT: u64 = 4_250;
 
-fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
     let trace = outcome.credits.as_ref().map_or(&[][..], |credits| &credits.trace);
     let sent = trace.iter().filter(|event| {
         (event.node, event.interface) == UPLINK && matches!(event.what, CreditStep::Sent { .. })

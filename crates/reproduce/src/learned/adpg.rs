@@ -8,7 +8,7 @@ use paceline_learn::adpg::SEEDS;
 use paceline_scenario::Resolved;
 
 use super::{Line, OWN, column, panel};
-use crate::need::{Digest, Input, Numbers};
+use crate::need::{Input, Measure, Metrics};
 use crate::{Choice, Column, Done, Panel, Reproduction, RunRequest};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -200,13 +200,13 @@ fn needs() -> Vec<RunRequest> {
     CASES.iter().flat_map(of).collect()
 }
 
-const DELIVERED: Digest = Digest {
+const DELIVERED: Measure = Measure {
     name: "delivered and delays",
     of: digest,
 };
 
 /// What flows without end came to, and how long short ones took.
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let run = &input.run;
     let is_short = |label: u16| run.labels[usize::from(label)] == "short";
     let flows = || run.flows.iter().zip(&outcome.flows);
@@ -221,7 +221,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
     // What a link of 100 Gbit/s carries of payload, in bytes.
     let payload = 1000.0 / 1048.0;
     let carries = outcome.end.as_secs_f64() * 100e9 / 8.0 * payload * receivers.len() as f64;
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     let mut put = |name, value: Option<f64>| {
         if let Some(value) = value.filter(|value| value.is_finite()) {
             numbers.values.insert(name, value);

@@ -1,7 +1,7 @@
 //! What preprocessing makes of round-trip times: figures 7 and 8.
 
 use crate::citation::Citation;
-use crate::{Curve, Done, Drawing, Numbers, Panel, Reproduction, Step, StepError, Work};
+use crate::{Curve, Done, Drawing, Metrics, Panel, Reproduction, Step, StepError, Work};
 use paceline_congestion::lstm_pid::Features;
 use paceline_congestion::papers;
 
@@ -96,14 +96,14 @@ const SMOOTHED: &str = "smoothed";
 /// Samples that are drawn there.
 const SHOWN: usize = 300;
 
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let sources = SCHEMES
         .iter()
         .map(|names| Source::incast(names.scheme, names.settings));
     let sources: Vec<Source> = sources.collect();
-    work.tell(0.0, "running the incast under four schemes")?;
+    work.inform(0.0, "running the incast under four schemes")?;
     let traces = recorded(&sources, work)?;
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     for (names, trace) in SCHEMES.iter().zip(&traces) {
         let mut sizes: Vec<f64> = trace
             .candidates(0)

@@ -2,7 +2,7 @@
 
 use crate::citation::Citation;
 use crate::{
-    Curve, Done, Drawing, Numbers, ON_POLICY, Panel, Reproduction, RunRequest, Step, StepError,
+    Curve, Done, Drawing, Metrics, ON_POLICY, Panel, Reproduction, RunRequest, Step, StepError,
     THESIS_INCAST, Work,
 };
 use paceline_congestion::papers;
@@ -46,13 +46,13 @@ const COUNT: &str = "count";
 const FROM: usize = 100;
 const SHOWN: usize = 200;
 
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let need = RunRequest {
         fidelity: Fidelity::Ns3Hpcc,
         ..RunRequest::of(THESIS_INCAST, "lstm-pid")
     };
     let seen = run_all(&[need], work)?.remove(0);
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     for (node, course) in seen.log.course.iter().enumerate() {
         let drawn = || {
             (FROM..)

@@ -5,7 +5,7 @@ use paceline_congestion::papers;
 use std::ops::Range;
 
 use crate::{
-    Choice, Criterion, Curve, Done, Drawing, Numbers, ON_POLICY, Panel, Reproduction, RunRequest, Source,
+    Choice, Criterion, Curve, Done, Drawing, Metrics, ON_POLICY, Panel, Reproduction, RunRequest, Source,
     Step, StepError, THESIS_INCAST, Tolerance, Work, thin,
 };
 use paceline_congestion::lstm_pid::Gains;
@@ -127,7 +127,7 @@ fn learn(work: &mut Work<'_>, options: &Options, share: Range<f64>) -> Result<Tr
             gains.i,
             gains.d
         );
-        stopped = work.tell(share.start + (share.end - share.start) * part.min(1.0), &words);
+        stopped = work.inform(share.start + (share.end - share.start) * part.min(1.0), &words);
         match stopped {
             Ok(()) => Control::Continue,
             Err(_) => Control::Stop,
@@ -137,8 +137,8 @@ fn learn(work: &mut Work<'_>, options: &Options, share: Range<f64>) -> Result<Tr
     found.map_err(StepError::of)
 }
 
-fn numbers(found: &TrainedGains) -> Numbers {
-    let mut numbers = Numbers::default();
+fn numbers(found: &TrainedGains) -> Metrics {
+    let mut numbers = Metrics::default();
     let last = found.history.last().map_or(0, |point| point.update);
     numbers.values.insert(UPDATES, last as f64);
     for k in 0..NAMES.len() {
@@ -187,7 +187,7 @@ const AT_REST: Criterion = Criterion::property(
 /// The outcome of a training that found `gains`, and had `later` after further runs.
 #[cfg(test)]
 pub(super) fn outcome_of(gains: Gains, later: Gains) -> Done {
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     for k in 0..NAMES.len() {
         numbers.values.insert(NAMES[k], each(gains)[k]);
         numbers.values.insert(LATER[k], each(later)[k]);
@@ -302,7 +302,7 @@ fn place(predictor: usize, quantity: usize) -> f64 {
     (predictor * QUANTITIES.len() + quantity) as f64
 }
 
-fn retrain(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+fn retrain(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let flat = |d| Gains { d, ..THESIS };
     let options = Options {
         start: flat(0.0),
@@ -375,7 +375,7 @@ fn compared(done: &Done) -> Vec<Panel> {
     };
     let gains = |k: usize| {
         let of =
-            |numbers: Option<&Numbers>| numbers.and_then(|numbers| numbers.values.get(NAMES[k])).copied();
+            |numbers: Option<&Metrics>| numbers.and_then(|numbers| numbers.values.get(NAMES[k])).copied();
         Line::shown(NAMES[k], (NAMES[k], "", 3), [of(first), of(numbers)])
     };
     let both = vec![column(SETS[5].0, "pidnn"), column(SETS[6].0, "dcqcn")];

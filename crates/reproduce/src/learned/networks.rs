@@ -2,7 +2,7 @@
 
 use crate::citation::Citation;
 use crate::{
-    Criterion, Curve, Done, Drawing, Numbers, Panel, Reproduction, Step, StepError, TRAINING_MIX, Tolerance,
+    Criterion, Curve, Done, Drawing, Metrics, Panel, Reproduction, Step, StepError, TRAINING_MIX, Tolerance,
     Work,
 };
 use paceline_congestion::papers;
@@ -10,7 +10,7 @@ use paceline_fabric::Progress as RunProgress;
 use paceline_lab::run::Control;
 
 use super::{Line, column, panel};
-use paceline_learn::dataset::{Dataset, HELD_OUT, STRATA, Source, THESIS_PAIRS, Trace, apart, record};
+use paceline_learn::dataset::{Dataset, HELD_OUT, STRATA, Source, THESIS_PAIRS, Trace, disjoint, record};
 use paceline_learn::train::{Network, Options, Progress, Trained, mape, predict, train};
 
 const SOURCE: Citation = Citation::of(papers::PIDNN_THESIS, "section 3.4");
@@ -175,20 +175,20 @@ const DRAWN: usize = 4_000;
 /// Share of the step that recording takes.
 const RECORDING: f64 = 0.1;
 
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let sources = Source::thesis();
-    work.tell(0.0, "recording")?;
+    work.inform(0.0, "recording")?;
     let traces = recorded(&sources, work)?;
     let data = Dataset::draw(&traces, THESIS_PAIRS, 1).map_err(StepError::of)?;
     let mut courses = Vec::with_capacity(COURSES);
     for sources in unseen() {
         let others = recorded(&sources, work)?;
         let whole = Dataset::whole(&others);
-        apart(&data.origins, &whole.origins).map_err(StepError::of)?;
+        disjoint(&data.origins, &whole.origins).map_err(StepError::of)?;
         let drawn = Dataset::draw(&others, DRAWN, 1).map_err(StepError::of)?;
         courses.push((whole, drawn));
     }
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     for (place, names) in NETWORKS.iter().enumerate() {
         let trained = one(work, &data, place, names)?;
         let by_round = |of: fn(&paceline_learn::train::Round) -> f64| {
@@ -228,7 +228,7 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
 pub(super) fn recorded(sources: &[Source], work: &mut Work<'_>) -> Result<Vec<Trace>, StepError> {
     let go = |_: usize, _: &RunProgress| Control::Continue;
     let traces = record(sources, work.jobs, &go).map_err(StepError::of)?;
-    work.tell(RECORDING / 2.0, "recorded")?;
+    work.inform(RECORDING / 2.0, "recorded")?;
     Ok(traces)
 }
 
@@ -249,7 +249,7 @@ fn one(work: &mut Work<'_>, data: &Dataset, place: usize, names: &Names) -> Resu
             options.rounds,
             100.0 * round.test_mape
         );
-        stopped = work.tell(share, &words);
+        stopped = work.inform(share, &words);
         match stopped {
             Ok(()) => Control::Continue,
             Err(_) => Control::Stop,

@@ -1,6 +1,6 @@
 //! How far the trained scheme carries without training it again.
 
-use crate::{Digest, Done, Input, Numbers, ON_POLICY, Panel, Reproduction, RunRequest};
+use crate::{Done, Input, Measure, Metrics, ON_POLICY, Panel, Reproduction, RunRequest};
 use paceline_fabric::Outcome;
 use paceline_lab::stats::{jain, mean, percentile};
 use paceline_scenario::{Fidelity, Resolved};
@@ -144,7 +144,7 @@ fn need(case: &Case, scheme: &'static str) -> RunRequest {
     }
 }
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "second half",
     of: digest,
 };
@@ -155,7 +155,7 @@ const GOODPUT: &str = "goodput";
 const JAIN: &str = "jain";
 
 /// Of the second half: mean and 99th percentile of round trips in ns, goodput in bit/ns, Jain's index.
-fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
     let half = outcome.end.as_ps() / 2;
     let late = outcome
         .rtt_samples
@@ -175,12 +175,12 @@ fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
         (GOODPUT, Some(8.0 * shares.iter().sum::<f64>() / time)),
         (JAIN, jain(&shares)),
     ];
-    Numbers {
+    Metrics {
         values: values
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)))
             .collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::{Done, Outcomes, Plan, Reproduction, Wrong, faults, is_of, ticks_of_unfinished, unturned};
+use crate::{Done, Mutation, Outcomes, Plan, Reproduction, faults, is_of, ticks_of_unfinished, undetected};
 
 use super::REGISTRY;
 
@@ -68,12 +68,12 @@ fn every_tick_can_become_a_cross() {
             one.id
         );
         let is_trained = one.id == "thesis-figure13";
-        let start: Wrong = Box::new(move |done| {
+        let start: Mutation = Box::new(move |done| {
             if is_trained {
                 *done = super::gains::outcome_of(paceline_learn::pidnn::START, paceline_learn::pidnn::START);
             }
         });
-        let left = unturned(one, &done, vec![start]);
+        let left = undetected(one, &done, vec![start]);
         assert!(left.is_empty(), "{}: {left:#?}", one.id);
         assert_eq!(
             ticks_of_unfinished(one, &done),
@@ -100,11 +100,11 @@ fn gains_at_their_start_are_no_figure_13() {
     assert_eq!(ticks(&done), 9, "the thesis's own gains, at rest");
     let start = super::gains::outcome_of(paceline_learn::pidnn::START, paceline_learn::pidnn::START);
     assert_eq!(ticks(&start), 3, "they are at rest, and that is all");
-    let later: Wrong = Box::new(|done| {
+    let later: Mutation = Box::new(|done| {
         *done = super::gains::outcome_of(paceline_learn::pidnn::THESIS, paceline_learn::pidnn::START)
     });
-    let start: Wrong = Box::new(|done| {
+    let start: Mutation = Box::new(|done| {
         *done = super::gains::outcome_of(paceline_learn::pidnn::START, paceline_learn::pidnn::START)
     });
-    assert_eq!(unturned(one, &done, vec![start, later]), Vec::<String>::new());
+    assert_eq!(undetected(one, &done, vec![start, later]), Vec::<String>::new());
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{RunRequest, StepError, Work};
 use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, SendLimits};
 use paceline_congestion::lstm_pid::LstmPid;
-use paceline_congestion::registry::{AnyParams, Maker};
-use paceline_fabric::Makers;
+use paceline_congestion::registry::{AnyParams, SchemeFactory};
+use paceline_fabric::Factories;
 use paceline_kernel::Span;
 use paceline_lab::results::{Summary, flow_rows};
 use paceline_lab::run::{self, Control};
@@ -116,7 +116,7 @@ pub(super) fn run(input: Resolved) -> Result<Seen, StepError> {
         return Err(StepError::of(format!("{} predicts nothing", input.scheme)));
     };
     let (made, shared) = (AtomicUsize::new(0), Arc::clone(&log));
-    let maker = Maker::new(move |path| {
+    let factory = SchemeFactory::new(move |path| {
         Box::new(Watched {
             inner: LstmPid::new(&params, path),
             number: made.fetch_add(1, Ordering::Relaxed),
@@ -125,9 +125,9 @@ pub(super) fn run(input: Resolved) -> Result<Seen, StepError> {
             log: Arc::clone(&shared),
         })
     });
-    let makers = Makers::from([(0, maker)]);
+    let factories = Factories::from([(0, factory)]);
     let mut finished =
-        run::execute_with(&input, makers, &mut |_| Control::Continue).map_err(StepError::of)?;
+        run::execute_with(&input, factories, &mut |_| Control::Continue).map_err(StepError::of)?;
     // These tables have one index over flows of all sizes, as the thesis' incast has them.
     let goodputs = flow_rows(&input, &finished.outcome).filter_map(|row| {
         let took = row.fct_ps.filter(|&ps| ps > 0)?;
@@ -160,7 +160,7 @@ pub(super) fn in_chunks<T: Sync, R: Send>(
     for chunk in all.chunks(work.jobs.max(1)) {
         let part = done.len() as f64 / all.len() as f64;
         let words = format!("{name} {} of {}", done.len() + 1, all.len());
-        work.tell(share.start + (share.end - share.start) * part, &words)?;
+        work.inform(share.start + (share.end - share.start) * part, &words)?;
         let results: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = chunk.iter().map(|item| scope.spawn(|| one(item))).collect();
             let ended = |thread: std::thread::ScopedJoinHandle<'_, _>| {

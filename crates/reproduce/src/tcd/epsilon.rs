@@ -13,7 +13,7 @@ use paceline_scenario::Resolved;
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{Case, Claim, Grid, Quantity, Value, case};
-use crate::need::{Digest, Numbers};
+use crate::need::{Measure, Metrics};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-epsilon",
@@ -69,7 +69,7 @@ const fn cases(scheme: &'static str) -> [Case; 5] {
 const CONTROLLED: [Case; 5] = cases("dcqcn-tcd");
 const UNCONTROLLED: [Case; 5] = cases("none");
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "epsilon",
     of: digest,
 };
@@ -199,7 +199,7 @@ fn later(value: &Value<'_>, case: usize) -> Option<f64> {
 /// P2: from switch 2, by its third link.
 const P2: (u32, u32) = (2, 3);
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let is_victim = |flow: u32| {
         let label = input.run.flows[flow as usize].label;
         input.run.labels[usize::from(label)].starts_with("victim")
@@ -227,12 +227,12 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
                 .map(|(last, first)| (first - last).as_ps() as f64 / 1e6),
         ),
     ];
-    Numbers {
+    Metrics {
         values: values
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)))
             .collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }
 

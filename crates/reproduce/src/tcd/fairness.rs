@@ -10,7 +10,7 @@ use crate::Reproduction;
 use crate::choice::Choice;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{Case, Claim, Grid, Quantity};
-use crate::need::{Digest, Numbers};
+use crate::need::{Measure, Metrics};
 use paceline_lab::stats::jain;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -41,7 +41,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 const RUNS: Grid = Grid {
     scenario: "tcd-fairness",
     key: "fair",
-    digest: Digest {
+    digest: Measure {
         name: "fairness",
         of: digest,
     },
@@ -131,11 +131,11 @@ const ROWS: [Quantity; 23] = [
 const BEGIN: Time = Time::from_ns(20_000_000);
 const MS: u64 = 1_000_000_000;
 
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let frames = outcome.pfc.iter();
     let of_p2 = frames.filter(|frame| (frame.node.0, frame.interface) == (2, 3) && frame.at >= BEGIN);
     let times: Vec<u64> = of_p2.map(|frame| frame.at.as_ps()).collect();
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     numbers.values.insert("ue", outcome.counters.undetermined as f64);
     let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
         return numbers;

@@ -10,7 +10,7 @@ use paceline_scenario::Resolved;
 
 use crate::Reproduction;
 use crate::criterion::{Cell, Criterion, Tolerance};
-use crate::need::{Digest, Done, Input, Numbers, RunRequest};
+use crate::need::{Done, Input, Measure, Metrics, RunRequest};
 use crate::panel::{Column, Panel, Row};
 use crate::slowdown::element;
 use paceline_lab::results::IdealFct;
@@ -71,7 +71,7 @@ struct Matrix {
     key: &'static str,
     settings: &'static [&'static str],
     groups: &'static [Group],
-    digest: Digest,
+    digest: Measure,
 }
 
 /// Nobody looks at more than completion times.
@@ -81,7 +81,7 @@ const HADOOP_RUNS: Matrix = Matrix {
     key: "hadoop",
     settings: &UNRECORDED,
     groups: &HADOOP_SIZES,
-    digest: Digest {
+    digest: Measure {
         name: "hadoop sizes",
         of: |input, outcome| digest(input, outcome, &HADOOP_SIZES),
     },
@@ -98,7 +98,7 @@ const WEBSEARCH_RUNS: Matrix = Matrix {
         UNRECORDED[2],
     ],
     groups: &WEBSEARCH_SIZES,
-    digest: Digest {
+    digest: Measure {
         name: "websearch sizes",
         of: |input, outcome| digest(input, outcome, &WEBSEARCH_SIZES),
     },
@@ -210,7 +210,7 @@ impl Matrix {
     fn panels(&self, done: &Done) -> Vec<Panel> {
         let of = |hash, case| (1..=SEEDS).map(move |seed| done.numbers(&self.need(hash, case, seed)));
         let cases = |hash| (0..CASES.len()).map(|case| of(hash, case).collect()).collect();
-        let taken = Taken {
+        let taken = Extract {
             groups: self.groups,
             numbers: (0..HASHES.len()).map(cases).collect(),
         };
@@ -219,12 +219,12 @@ impl Matrix {
 }
 
 /// The numbers of a matrix: of each hash, case and seed.
-struct Taken<'a> {
+struct Extract<'a> {
     groups: &'static [Group],
-    numbers: Vec<Vec<Vec<Option<&'a Numbers>>>>,
+    numbers: Vec<Vec<Vec<Option<&'a Metrics>>>>,
 }
 
-impl Taken<'_> {
+impl Extract<'_> {
     /// A number of a case, seed by seed; none with seeds that it was not run with.
     fn values(&self, hash: usize, case: usize, name: &str) -> impl Iterator<Item = Option<f64>> {
         let seeds = self.numbers[hash][case].iter();
@@ -373,7 +373,7 @@ const fn shown(ours: Option<f64>) -> Cell {
 }
 
 /// Medians and 99th percentiles by size, marks and pause frames. With flows missing there are no percentiles.
-fn digest(input: &Resolved, outcome: &Outcome, groups: &[Group]) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome, groups: &[Group]) -> Metrics {
     let alone = IdealFct::of(&input.run);
     let flows = input.run.flows.iter().zip(&outcome.flows);
     let mut slowdowns: Vec<(u64, f64)> = flows
@@ -385,7 +385,7 @@ fn digest(input: &Resolved, outcome: &Outcome, groups: &[Group]) -> Numbers {
         .collect();
     slowdowns.sort_by(|a, b| a.1.total_cmp(&b.1));
     let unfinished = outcome.flows.len() - slowdowns.len();
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     let mut above = 0;
     for &(to, label, p50, p99) in groups.iter().filter(|_| unfinished == 0) {
         let from = if label == ALL.1 { 0 } else { above };

@@ -10,7 +10,7 @@ use paceline_scenario::Resolved;
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{Case, Claim, Grid};
-use crate::need::{Digest, Numbers};
+use crate::need::{Measure, Metrics};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-deadlock-ring",
@@ -42,7 +42,7 @@ const fn case(column: &'static str, key: &'static str, settings: &'static [&'sta
 const RUNS: Grid = Grid {
     scenario: "pfc-deadlock",
     key: "ring",
-    digest: Digest {
+    digest: Measure {
         name: "ring",
         of: digest,
     },
@@ -103,7 +103,7 @@ const SAME: Criterion = Criterion::property(
     "detection looks at pauses and makes none",
 );
 
-fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
     let counters = &outcome.counters;
     let ends_as = |state: PortState| {
         let is_so = |record: &&StateRecord| {
@@ -113,7 +113,7 @@ fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
         };
         outcome.states.iter().filter(is_so).count() as f64
     };
-    let mut numbers = Numbers {
+    let mut numbers = Metrics {
         values: [
             ("marked", (counters.marked + counters.undetermined) as f64),
             ("undetermined", ends_as(PortState::Undetermined)),
@@ -121,9 +121,9 @@ fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
             ("free", ends_as(PortState::NotCongested)),
         ]
         .into(),
-        ..Numbers::default()
+        ..Metrics::default()
     };
-    let Some(proof) = &outcome.standstill else {
+    let Some(proof) = &outcome.deadlock else {
         return numbers;
     };
     let circle = proof.cycles.first().map_or(&[][..], Vec::as_slice);

@@ -11,7 +11,7 @@ use crate::Reproduction;
 use crate::choice::Choice;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{Case, Claim, Grid, Quantity, Value};
-use crate::need::{Digest, Numbers};
+use crate::need::{Measure, Metrics};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-testbed",
@@ -86,7 +86,7 @@ const fn grid(key: &'static str, settings: &'static [&'static str], claims: &'st
     Grid {
         scenario: "tcd-testbed",
         key,
-        digest: Digest {
+        digest: Measure {
             name: "testbed",
             of: digest,
         },
@@ -159,7 +159,7 @@ fn breaks(value: &Value<'_>) -> Option<f64> {
 /// P0: from switch 0, by its first link.
 const P0: (u32, u32) = (0, 1);
 
-fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
     let frames: Vec<(u64, bool)> = outcome
         .pfc
         .iter()
@@ -171,9 +171,9 @@ fn digest(_: &Resolved, outcome: &Outcome) -> Numbers {
         .filter(|frame| frame.1)
         .map(|frame| frame.0)
         .collect();
-    let mut numbers = Numbers {
+    let mut numbers = Metrics {
         values: [("pauses", pauses.len() as f64)].into(),
-        ..Numbers::default()
+        ..Metrics::default()
     };
     let ends = frames.iter().filter(|frame| !frame.1).map(|frame| frame.0);
     // From the first end of a pause: before, P0 sent on as it heeded the first.

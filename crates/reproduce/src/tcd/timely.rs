@@ -10,7 +10,7 @@ use paceline_scenario::Resolved;
 use crate::Reproduction;
 use crate::criterion::{Criterion, Source, Tolerance};
 use crate::grid::{BY_SIZE, Case, Claim, Grid, Quantity, Value, case};
-use crate::need::{Digest, Numbers};
+use crate::need::{Measure, Metrics};
 use paceline_lab::stats::mean;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -50,7 +50,7 @@ const CASES: [Case; 4] = [
 const VICTIMS: Grid = Grid {
     scenario: "tcd-victims",
     key: "victims",
-    digest: Digest {
+    digest: Measure {
         name: "victims by size",
         of: digest,
     },
@@ -137,7 +137,7 @@ fn over(value: &Value<'_>, name: &str) -> Option<f64> {
 }
 
 /// Mean completion times of the victims by size, in µs, and their marks.
-fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let is_victim = |flow: u32| {
         let label = input.run.flows[flow as usize].label;
         input.run.labels[usize::from(label)] == "victims"
@@ -171,11 +171,11 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
         ("c", of(100_000, 1_000_000)),
         ("d", of(1_000_000, u64::MAX)),
     ];
-    Numbers {
+    Metrics {
         values: values
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?)))
             .collect(),
-        ..Numbers::default()
+        ..Metrics::default()
     }
 }

@@ -9,7 +9,7 @@ use paceline_scenario::Fidelity;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Source, Tolerance};
-use super::need::{Digest, Done, Input, RunRequest};
+use super::need::{Done, Input, Measure, RunRequest};
 use super::panel::{Column, Panel, Row};
 use super::reference::Reference;
 
@@ -28,7 +28,7 @@ const SOURCE: Citation = Citation::of(
 const EQUAL: &str = "The runs are equal packet by packet: random numbers are drawn as there. `cargo run --release -p \
                      paceline-reproduce --example validate -- --reference-tcd DIR` compares all lines of the reference.";
 
-const DIGEST: Digest = Digest {
+const DIGEST: Measure = Measure {
     name: "tcd",
     of: taken::digest,
 };

@@ -6,7 +6,7 @@ use paceline_fabric::spec::RunSpec;
 use paceline_kernel::{Bytes, Time};
 use paceline_scenario::Resolved;
 
-use crate::need::Numbers;
+use crate::need::Metrics;
 
 use paceline_congestion::detect::PortState::{Checking, Congested, Undetermined};
 
@@ -104,8 +104,8 @@ const PORTS: [([&str; 5], u32, u32); 4] = [
 ];
 
 /// All of it.
-pub(super) fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
-    let mut numbers = Numbers::default();
+pub(super) fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
+    let mut numbers = Metrics::default();
     if let Some(record) = &outcome.tcd_ns3 {
         long_flows(&mut numbers, &input.run, record);
         ports(&mut numbers, record);
@@ -115,7 +115,7 @@ pub(super) fn digest(input: &Resolved, outcome: &Outcome) -> Numbers {
 }
 
 /// Marks of the long flows since the bursts began; of all time where there are none.
-fn long_flows(numbers: &mut Numbers, run: &RunSpec, record: &TcdNs3Record) {
+fn long_flows(numbers: &mut Metrics, run: &RunSpec, record: &TcdNs3Record) {
     let short = run.flows.iter().filter(|flow| flow.size < LONG);
     // An instant of the flow file may be a nanosecond earlier in ns-3.
     let begin = short
@@ -157,7 +157,7 @@ fn long_flows(numbers: &mut Numbers, run: &RunSpec, record: &TcdNs3Record) {
 
 /// When ports became undetermined first, and were so last; when they were congested last; in ns since the bursts. How often
 /// one that had been undetermined turned out to be congested.
-fn ports(numbers: &mut Numbers, record: &TcdNs3Record) {
+fn ports(numbers: &mut Metrics, record: &TcdNs3Record) {
     for (names, node, peer) in PORTS {
         let here = record.changes.iter().filter(|change| {
             change.port.node.0 == node
@@ -194,7 +194,7 @@ fn ports(numbers: &mut Numbers, record: &TcdNs3Record) {
 }
 
 /// Flows of the host whose port nobody else uses: packets and marks, flows with marks, mean completion times by size in us.
-fn victims(numbers: &mut Numbers, run: &RunSpec, outcome: &Outcome, record: &TcdNs3Record) {
+fn victims(numbers: &mut Metrics, run: &RunSpec, outcome: &Outcome, record: &TcdNs3Record) {
     let all = run.flows.iter().zip(&record.flows).zip(&outcome.flows);
     let own: Vec<_> = all
         .filter(|((spec, _), _)| spec.src.0 == VICTIM && spec.size < LONG)

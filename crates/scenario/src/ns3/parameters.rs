@@ -28,7 +28,7 @@ pub(super) struct Block {
 /// The block of `scheme`; what has no key has the original's fixed value. What it needs and is not there goes to
 /// `problems`.
 pub(super) fn of(config: &Config, scheme: &str, problems: &mut Problems) -> Block {
-    let mut maker = Maker {
+    let mut factory = Maker {
         config,
         scheme,
         problems,
@@ -36,40 +36,40 @@ pub(super) fn of(config: &Config, scheme: &str, problems: &mut Problems) -> Bloc
         places: Vec::new(),
     };
     match scheme {
-        "dcqcn" => maker.dcqcn(),
+        "dcqcn" => factory.dcqcn(),
         "dctcp" => {
-            maker.put("g", "EWMA_GAIN", ewma_gain(config));
+            factory.put("g", "EWMA_GAIN", ewma_gain(config));
             let step = config.rate("DCTCP_RATE_AI").unwrap_or(BitRate::from_gbps(1));
-            maker.put("rate-ai", "DCTCP_RATE_AI", step.to_string());
-            maker.min_rate();
+            factory.put("rate-ai", "DCTCP_RATE_AI", step.to_string());
+            factory.min_rate();
         }
         "timely" => {
-            maker.rate("rate-ai", "RATE_AI");
-            maker.rate("rate-hai", "RATE_HAI");
-            maker.min_rate();
+            factory.rate("rate-ai", "RATE_AI");
+            factory.rate("rate-hai", "RATE_HAI");
+            factory.min_rate();
         }
         "hpcc" => {
-            maker.hpcc();
-            maker.put("fast-react", "FAST_REACT", config.flag("FAST_REACT", true));
-            maker.put("multi-rate", "MULTI_RATE", config.flag("MULTI_RATE", true));
-            maker.put(
+            factory.hpcc();
+            factory.put("fast-react", "FAST_REACT", config.flag("FAST_REACT", true));
+            factory.put("multi-rate", "MULTI_RATE", config.flag("MULTI_RATE", true));
+            factory.put(
                 "sample-feedback",
                 "SAMPLE_FEEDBACK",
                 config.flag("SAMPLE_FEEDBACK", false),
             );
         }
         "hpcc-pint" => {
-            maker.hpcc();
-            maker.put("log-base", "PINT_LOG_BASE", config.real("PINT_LOG_BASE", 1.05));
-            maker.put("probability", "PINT_PROB", config.real("PINT_PROB", 1.0));
+            factory.hpcc();
+            factory.put("log-base", "PINT_LOG_BASE", config.real("PINT_LOG_BASE", 1.05));
+            factory.put("probability", "PINT_PROB", config.real("PINT_PROB", 1.0));
         }
         _ => {}
     }
     let mut table = Table::new();
-    table.insert(scheme.to_string(), Value::Table(maker.block));
+    table.insert(scheme.to_string(), Value::Table(factory.block));
     Block {
         table,
-        places: maker.places,
+        places: factory.places,
     }
 }
 

@@ -39,8 +39,8 @@ pub(super) fn resolve<'a>(
                 scheme.label()
             )));
         }
-        for unfit in scheme.unfit(&facts) {
-            match unfit {
+        for incompatible in scheme.incompatible(&facts) {
+            match incompatible {
                 Incompatible::Refused {
                     setting,
                     why,

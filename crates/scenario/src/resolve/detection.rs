@@ -295,8 +295,8 @@ fn exit(
         }
         (ExitKind::Formula, Some(period)) => {
             let packets = links.map(|link| link.rate.time_to_send(full) * 2).max();
-            let told = Span::from_ps((period.as_ps() as f64 / (1.0 + 2.0 * epsilon)).round() as u64);
-            told + packets.unwrap_or(Span::ZERO)
+            let got = Span::from_ps((period.as_ps() as f64 / (1.0 + 2.0 * epsilon)).round() as u64);
+            got + packets.unwrap_or(Span::ZERO)
         }
         // A port goes on with the room of one packet.
         (ExitKind::Formula, None) => {

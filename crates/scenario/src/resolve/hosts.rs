@@ -11,7 +11,7 @@ use crate::schema::{NodeItem, Nodes, Scenario};
 use crate::topology::Net;
 
 use super::Cx;
-use super::drafts::not_a_host;
+use super::unresolved::not_a_host;
 use text::Wrong;
 
 /// What a set may hold.

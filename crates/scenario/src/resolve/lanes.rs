@@ -106,7 +106,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option
         Forwarding::StoreAndForward => Release::End,
     };
     Ok(Some(LaneSpec {
-        binding: told(cx, table, ib)?,
+        binding: got(cx, table, ib)?,
         unit,
         // What `auto` is hangs on links and packets: see `finish`.
         buffers: vec![0; usize::from(lanes)],
@@ -141,7 +141,7 @@ fn first_header(cx: &Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Byte
     Err(Problem::new(message).at(&cx.texts.of_value(&value)))
 }
 
-fn told(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, Problem> {
+fn got(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, Problem> {
     let period = fill_at(&mut table.period, Span::from_ps(4_096_000));
     let period = above_zero(cx, &period, "the period of flow-control packets")?;
     if ib {
@@ -343,12 +343,12 @@ fn warn(
     if let Some((reached, rate, round)) = slowest.min_by_key(|&(reached, ..)| reached) {
         let place = (!written.span().is_empty()).then(|| cx.texts.at(written.span()));
         let unit = lanes.unit;
-        let told = match units > most {
+        let got = match units > most {
             true => format!(" (credit counters hold at most {most} credits of {unit})"),
             false => String::new(),
         };
         let text = format!(
-            "a lane's buffer of {}{told} is refilled every {round} in the worst case (network.credit), so a link of \
+            "a lane's buffer of {}{got} is refilled every {round} in the worst case (network.credit), so a link of \
              {rate} carries about {}",
             Bytes::new(units * unit.get()),
             three_digits_of(reached)

@@ -44,13 +44,13 @@ pub(super) fn check(
             fastest.time_to_send(mtu)
         ));
     }
-    let told = Bytes::new(u64::from(credits.lanes) * credits.update.get());
-    let share = slowest.time_to_send(told).as_ps() as f64 / period.as_ps() as f64;
+    let got = Bytes::new(u64::from(credits.lanes) * credits.update.get());
+    let share = slowest.time_to_send(got).as_ps() as f64 / period.as_ps() as f64;
     if share >= 1.0 {
         let message = format!(
             "flow-control packets of {} lanes take {} every {period} on links of {slowest}: nothing else could be sent",
             credits.lanes,
-            slowest.time_to_send(told)
+            slowest.time_to_send(got)
         );
         return Err(Problem::new(message).help("a longer `network.ib-omnet.period`, or a shorter `update`"));
     }

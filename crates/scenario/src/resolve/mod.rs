@@ -10,7 +10,6 @@ mod bolt_ns3;
 mod credits;
 mod delay;
 mod detection;
-mod drafts;
 mod ecn;
 mod endpoint;
 mod failures;
@@ -35,6 +34,7 @@ mod tcd_ns3;
 mod thresholds;
 mod tiers;
 mod topology;
+mod unresolved;
 mod workload;
 
 use std::collections::BTreeSet;
@@ -403,8 +403,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         _ => !switch.detectors().is_empty(),
     };
     let under_credits = cx.fidelity == Fidelity::IbOmnet || switch.flow_control == FlowControl::Credits;
-    let told = (detects, under_credits);
-    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), told)?;
+    let got = (detects, under_credits);
+    let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), got)?;
     scenario.record.pcap = Some(pcap);
     schemes.warn_of_unused(cx)?;
     schemes.warn_of_overruled(cx);

@@ -60,7 +60,7 @@ pub(super) fn resolve(
         rtt_samples: fill(&mut record.rtt_samples, false),
         latency: latency(cx, record)?,
         accounts: accounts(cx, record, flows)?,
-        closeups: Vec::new(),
+        flow_probes: Vec::new(),
     };
     check_dumps(cx, record, &spec, ports)?;
     Ok((spec, pcap))
@@ -176,7 +176,7 @@ fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Resu
     match *of.get_ref() {
         PortBins::Auto => Ok(Some(PORT_BIN)),
         PortBins::Off => Ok(None),
-        PortBins::Of(width) => sound(width, key, what)
+        PortBins::Of(width) => checked(width, key, what)
             .map(Some)
             .map_err(|problem| problem.at(&cx.texts.of_value(of))),
     }
@@ -207,8 +207,8 @@ fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Ac
 /// A period, which is not zero.
 fn period(cx: &Cx<'_>, slot: &mut Option<Spanned<OrOff<Span>>>, key: &str) -> Result<Option<Span>, Problem> {
     let period = fill_at(slot, OrOff(None));
-    let sound = (period.get_ref().0).map(|span| sound(span, key, "period"));
-    sound
+    let checked = (period.get_ref().0).map(|span| checked(span, key, "period"));
+    checked
         .transpose()
         .map_err(|problem| problem.at(&cx.texts.of_value(&period)))
 }
@@ -216,7 +216,7 @@ fn period(cx: &Cx<'_>, slot: &mut Option<Spanned<OrOff<Span>>>, key: &str) -> Re
 /// The finest period. Nothing happens faster at a port, and a run that samples in picoseconds does not end.
 const FINEST: Span = Span::from_ns(1);
 
-fn sound(span: Span, key: &str, what: &str) -> Result<Span, Problem> {
+fn checked(span: Span, key: &str, what: &str) -> Result<Span, Problem> {
     let help = "write \"off\" to record nothing";
     match span {
         Span::ZERO => Err(Problem::new(format!("record.{key} is a {what} of zero")).help(help)),

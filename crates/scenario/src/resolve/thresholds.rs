@@ -173,7 +173,7 @@ fn marks(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
                 let missing = curve.kmin.get().saturating_sub(at);
                 let is_worse = worst.as_ref().is_none_or(|(known, _)| missing > *known);
                 if curve.kmin.get() >= at && is_worse {
-                    worst = Some((missing, told(switch, curve, bound)));
+                    worst = Some((missing, got(switch, curve, bound)));
                 }
             }
         }
@@ -181,7 +181,7 @@ fn marks(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
     worst.map(|(_, text)| text)
 }
 
-fn told(switch: &Switch<'_>, curve: &EcnCurve, bound: Bound) -> String {
+fn got(switch: &Switch<'_>, curve: &EcnCurve, bound: Bound) -> String {
     let (kmin, pool) = (curve.kmin.get(), Bytes::new(switch.pool));
     let marks = format!(
         "switch {}: ports of {} mark above {} (network.ecn)",

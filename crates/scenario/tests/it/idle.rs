@@ -21,7 +21,7 @@ fn load(rest: &str) -> Resolved {
 
 #[test]
 fn what_does_nothing_is_told() {
-    for (written, told) in [
+    for (written, got) in [
         (
             "[network.irn]\nrto-low = \"10us\"\n",
             "idle.toml:10:11: [network.irn] has no effect: network.recovery is `go-back-n`",
@@ -106,8 +106,8 @@ fn what_does_nothing_is_told() {
     ] {
         let resolved = load(written);
         assert!(
-            lines(&resolved.warnings).iter().any(|line| line == told),
-            "{written}: {:?}, not `{told}`",
+            lines(&resolved.warnings).iter().any(|line| line == got),
+            "{written}: {:?}, not `{got}`",
             lines(&resolved.warnings)
         );
     }
@@ -164,9 +164,9 @@ fn what_is_there_twice_is_told() {
     let resolved = load(&format!(
         "{twice}[[workload]]\nlabel = \"a\"\npermutation = {{}}\n"
     ));
-    let told = "idle.toml:10:1: another workload has the label `a` (idle.toml:7:1): results show both as one";
+    let got = "idle.toml:10:1: another workload has the label `a` (idle.toml:7:1): results show both as one";
     assert!(
-        lines(&resolved.warnings).iter().any(|line| line == told),
+        lines(&resolved.warnings).iter().any(|line| line == got),
         "{:?}",
         lines(&resolved.warnings)
     );
@@ -210,13 +210,10 @@ fn defaults_are_not_told() {
 /// The parameters of ConnectX's table under the default flavour: the byte counter does nothing there.
 #[test]
 fn parameters_without_effect_in_the_chosen_flavour_are_told() {
-    let told = |scheme: &str, set: &[&str]| unused(&resolved(scheme, set).unwrap());
+    let got = |scheme: &str, set: &[&str]| unused(&resolved(scheme, set).unwrap());
     let by_flavour = |scheme: &str, set: &str, says: &str| {
-        let told = told(scheme, &[set]);
-        assert!(
-            told.len() == 1 && told[0].contains(says),
-            "{scheme} {set}: {told:?}"
-        );
+        let got = got(scheme, &[set]);
+        assert!(got.len() == 1 && got[0].contains(says), "{scheme} {set}: {got:?}");
     };
     by_flavour(
         "dcqcn",
@@ -244,20 +241,20 @@ fn parameters_without_effect_in_the_chosen_flavour_are_told() {
         ("dcqcn", "cc.dcqcn.byte-counter=10MB"),
         ("swift", "cc.swift.fs-range=50us"),
     ] {
-        assert_eq!(told(scheme, &[set]), Vec::<String>::new(), "{set}");
+        assert_eq!(got(scheme, &[set]), Vec::<String>::new(), "{set}");
     }
     let off = ["cc.swift.flow-scaling=false", "cc.swift.fs-range=50us"];
-    assert_eq!(told("swift", &off).len(), 1);
+    assert_eq!(got("swift", &off).len(), 1);
     // Under one of two names in a run it acts.
     let both = ["cc.dcqcn.byte-counter=32767B", "workload.0.scheme=dcqcn-paper"];
-    assert_eq!(told("dcqcn", &both), Vec::<String>::new());
+    assert_eq!(got("dcqcn", &both), Vec::<String>::new());
     for (set, says) in [
         ("network.int-multi=2", "network.int-multi has no effect"),
         ("network.ack-chunk=8000B", "network.ack-chunk has no effect"),
     ] {
         by_flavour("hpcc", set, says);
         let quirks = [set, "quirks.int-wire-precision=true", "quirks.ack-threshold=true"];
-        assert_eq!(told("hpcc", &quirks), Vec::<String>::new(), "{set}");
+        assert_eq!(got("hpcc", &quirks), Vec::<String>::new(), "{set}");
     }
 }
 

@@ -44,8 +44,8 @@ fn another_scheme_has_its_own_marking_window_and_detection() {
             let anew = load_shipped("incast-20", &under(second, &[])).unwrap();
             let again = text("incast-20", &written.toml, &under(second, &[]));
             assert_eq!(without(&again.toml, block), anew.toml, "{first}, then {second}");
-            let told = lines(&again.warnings).join("\n");
-            assert!(told.contains(&format!("came with {first}")), "{told}");
+            let got = lines(&again.warnings).join("\n");
+            assert!(got.contains(&format!("came with {first}")), "{got}");
         }
         let same = text("incast-20", &written.toml, &under(first, &[]));
         assert_eq!(same.toml, written.toml);
@@ -100,8 +100,8 @@ fn a_copy_of_what_ships_finds_what_ships_with_it() {
 #[test]
 fn unused_rates_are_reported() {
     let unpaced = load_shipped("incast-16", &under("dcqcn", &["network.pacing=false"])).unwrap();
-    let told = lines(&unpaced.warnings).join("\n");
-    assert!(told.contains("has no window: it behaves like `none`"), "{told}");
+    let got = lines(&unpaced.warnings).join("\n");
+    assert!(got.contains("has no window: it behaves like `none`"), "{got}");
     let windowed = under("dcqcn", &["network.pacing=false", "cc.window=variable"]);
     assert!(lines(&load_shipped("incast-16", &windowed).unwrap().warnings).is_empty());
 }

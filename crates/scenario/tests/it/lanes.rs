@@ -143,11 +143,11 @@ fn a_lane_that_may_starve_is_told() {
         lines(&load(&text).unwrap().warnings)
     };
     // Priority 3 goes on lane 0, 4 on lane 1.
-    let told = tables("[[0, 64]]", 255);
+    let got = tables("[[0, 64]]", 255);
     assert!(
-        told.len() == 1
-            && told[0].contains("lanes [1] are sent from only while lanes [0] have nothing to send"),
-        "{told:?}"
+        got.len() == 1
+            && got[0].contains("lanes [1] are sent from only while lanes [0] have nothing to send"),
+        "{got:?}"
     );
     assert_eq!(tables("[[0, 64]]", 254), Vec::<String>::new());
     assert_eq!(tables("[[0, 64], [1, 1]]", 255), Vec::<String>::new());
@@ -184,13 +184,13 @@ fn buffers_below_the_marking_threshold_are_told() {
     let lanes = resolved.run.lanes.as_ref().unwrap();
     let buffer = u64::from(lanes.buffers[0]) * 64;
     assert!(buffer < 64_000, "{buffer}");
-    let told = format!(
+    let got = format!(
         "a lane's buffer is {} (network.credit.buffer is `auto`), and ports of 10Gbps mark above 64KB (network.ecn.kmin): \
          packets are marked there only while those of {} inputs or more wait for one output",
         Bytes::new(buffer),
         64_000 / buffer + 1
     );
-    assert_eq!(lines(&resolved.warnings), [told]);
+    assert_eq!(lines(&resolved.warnings), [got]);
     // Nobody reads marks; the threshold is below the buffer; the buffer is written.
     let quiet = [
         slow.replace("\"dcqcn\"", "\"none\""),
@@ -217,7 +217,7 @@ fn credits_are_recorded() {
     assert!(
         lines(&resolved.warnings)
             .iter()
-            .any(|told| told.contains("record.credits has no effect: network.flow-control is not `credits`")),
+            .any(|got| got.contains("record.credits has no effect: network.flow-control is not `credits`")),
         "{:?}",
         lines(&resolved.warnings)
     );
@@ -308,8 +308,8 @@ fn what_credits_change_elsewhere_is_told() {
     };
     let (before, after) = (pfc(&[]), pfc(&["network.flow-control=credits"]));
     assert_eq!(before.run.ecmp_hash, after.run.ecmp_hash);
-    let told = lines(&after.warnings);
-    assert_eq!(told.len(), 1, "{told:?}");
+    let got = lines(&after.warnings);
+    assert_eq!(got.len(), 1, "{got:?}");
     for part in [
         "mtu is 2048B",
         "data-header is 26B",
@@ -317,7 +317,7 @@ fn what_credits_change_elsewhere_is_told() {
         "ack-min is 0B",
         "ack-class is `flow`",
     ] {
-        assert!(told[0].contains(part), "{part}: {told:?}");
+        assert!(got[0].contains(part), "{part}: {got:?}");
     }
     // Each of these holds, and what is written is not told.
     let packet = after.run.packet;
@@ -327,8 +327,8 @@ fn what_credits_change_elsewhere_is_told() {
     let packet = before.run.packet;
     let sizes = [packet.mtu, packet.data_header, packet.ack_header, packet.ack_min];
     assert_eq!(sizes.map(Bytes::get), [1000, 48, 46, 60]);
-    let told = lines(&pfc(&["network.flow-control=credits", "network.mtu=1000B"]).warnings);
-    assert!(told.len() == 1 && !told[0].contains("mtu"), "{told:?}");
+    let got = lines(&pfc(&["network.flow-control=credits", "network.mtu=1000B"]).warnings);
+    assert!(got.len() == 1 && !got[0].contains("mtu"), "{got:?}");
     let again = load(&after.toml).unwrap();
     assert_eq!(lines(&again.warnings), Vec::<String>::new());
 }

@@ -14,9 +14,9 @@ fn read(network: &str, set: &[&str]) -> Result<(Vec<String>, String), String> {
     };
     let text = format!("{SCENARIO}{network}");
     let resolved = load_text("test.toml", &text, &overrides).map_err(|problem| problem.to_string())?;
-    let told = lines(&resolved.warnings).into_iter();
+    let got = lines(&resolved.warnings).into_iter();
     Ok((
-        told.filter(|line| line.contains("is now called")).collect(),
+        got.filter(|line| line.contains("is now called")).collect(),
         resolved.toml,
     ))
 }
@@ -38,17 +38,17 @@ fn former_names_are_read_as_the_present_ones() {
     ] {
         let (none, expected) = read(&format!("[network]\n{new}\n"), &[]).unwrap();
         assert_eq!(none, [""; 0], "{new}");
-        let (told, found) = read(&format!("[network]\n{old}\n"), &[]).unwrap();
+        let (got, found) = read(&format!("[network]\n{old}\n"), &[]).unwrap();
         assert_eq!(found, expected, "{old}");
-        assert!(!told.is_empty(), "{old}");
+        assert!(!got.is_empty(), "{old}");
     }
 }
 
 #[test]
 fn a_warning_has_its_place() {
-    let (told, _) = read("[network]\nreserve = '8KB'\n", &["network.pfc.response=1us"]).unwrap();
+    let (got, _) = read("[network]\nreserve = '8KB'\n", &["network.pfc.response=1us"]).unwrap();
     assert_eq!(
-        told,
+        got,
         [
             "test.toml:6:1: `network.reserve` is now called `network.port-reserve`; the old name still works in this version",
             "--set:1:13: `network.pfc.response` is now called `network.pfc.reaction-time`; the old name still works in this \

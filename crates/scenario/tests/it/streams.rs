@@ -57,8 +57,8 @@ fn a_stream_is_its_list() {
 fn what_cannot_stream_is_a_list() {
     let jittered = POISSON.replace("label", "start-jitter = '1us'\nlabel");
     let waiting = [POISSON, "[[workload]]\nall-gather = { size = '1MB' }\n"].concat();
-    let told = "[[workload]]\npermutation = { size = '1MB' }\n".to_string();
-    for workloads in [jittered, waiting, told] {
+    let got = "[[workload]]\npermutation = { size = '1MB' }\n".to_string();
+    for workloads in [jittered, waiting, got] {
         let (list, stream) = (resolve(&workloads, false), resolve(&workloads, true));
         assert!(stream.run == list.run && !stream.run.flows.is_empty());
     }
@@ -97,9 +97,9 @@ fn nothing_is_drawn_that_the_run_ends_before() {
         assert!(run.last_start().unwrap() < run.stop && run.flow_count() > alone.run.flow_count());
         let found = resolve(&later, streams);
         assert_eq!(found.run.flow_count(), alone.run.flow_count());
-        let told = "arrivals go on until 4ms, and the run ends at 2ms: those after that are left out";
+        let got = "arrivals go on until 4ms, and the run ends at 2ms: those after that are left out";
         assert!(
-            lines(&found.warnings).iter().any(|text| text.contains(told)),
+            lines(&found.warnings).iter().any(|text| text.contains(got)),
             "{:?}",
             lines(&found.warnings)
         );

@@ -26,7 +26,7 @@ scheme = "dcqcn"
 "#;
 
 /// The warnings of this kind.
-fn told(set: &[&str]) -> Vec<String> {
+fn got(set: &[&str]) -> Vec<String> {
     let overrides = Overrides {
         set: set.iter().map(ToString::to_string).collect(),
         ..Overrides::default()
@@ -43,10 +43,10 @@ fn told(set: &[&str]) -> Vec<String> {
 
 #[track_caller]
 fn one(set: &[&str], parts: &[&str]) {
-    let told = told(set);
-    assert_eq!(told.len(), 1, "{told:?}");
+    let got = got(set);
+    assert_eq!(got.len(), 1, "{got:?}");
     for part in parts {
-        assert!(told[0].contains(part), "{part}: {told:?}");
+        assert!(got[0].contains(part), "{part}: {got:?}");
     }
 }
 
@@ -88,9 +88,9 @@ fn marks_above_what_pauses_allow() {
         "network.ecn.kmax=200KB",
         "network.ecn.reference-rate=100Gbps",
     ];
-    assert_eq!(told(&low), NONE);
-    assert_eq!(told(&["cc.scheme=hpcc"]), NONE);
-    assert_eq!(told(&["network.buffer=32MB"]), NONE);
+    assert_eq!(got(&low), NONE);
+    assert_eq!(got(&["cc.scheme=hpcc"]), NONE);
+    assert_eq!(got(&["network.buffer=32MB"]), NONE);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn marks_above_what_drops_allow() {
         &[lossy, "network.drop.policy=dynamic", "network.drop.alpha=0.125"],
         &["packets are dropped above 220"],
     );
-    assert_eq!(told(&[lossy]), NONE);
+    assert_eq!(got(&[lossy]), NONE);
 }
 
 /// 1 us each way at 100 Gbit/s are 25 000 B, and two packets of 5048 B.
@@ -128,7 +128,7 @@ fn headroom_below_what_the_cable_needs() {
             "100Gbps and 1us",
         ],
     );
-    assert_eq!(told(&[quiet, long, "network.headroom.fixed=35096B"]), NONE);
+    assert_eq!(got(&[quiet, long, "network.headroom.fixed=35096B"]), NONE);
     one(
         &[
             quiet,
@@ -139,7 +139,7 @@ fn headroom_below_what_the_cable_needs() {
         &["up to 47.596KB arrive", "the response"],
     );
     assert_eq!(
-        told(&[
+        got(&[
             quiet,
             long,
             "network.headroom.fixed=20KB",
@@ -147,7 +147,7 @@ fn headroom_below_what_the_cable_needs() {
         ]),
         NONE
     );
-    assert_eq!(told(&[quiet, long]), NONE);
+    assert_eq!(got(&[quiet, long]), NONE);
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn thresholds_for_links_of_another_rate() {
             "reference-rate",
         ],
     );
-    assert_eq!(told(&[&kmin[..], &["topology.star.rate=25Gbps"]].concat()), NONE);
+    assert_eq!(got(&[&kmin[..], &["topology.star.rate=25Gbps"]].concat()), NONE);
     assert_eq!(
-        told(&[&kmin[..], &["network.ecn.reference-rate=25Gbps"]].concat()),
+        got(&[&kmin[..], &["network.ecn.reference-rate=25Gbps"]].concat()),
         NONE
     );
 }

@@ -179,18 +179,18 @@ fn an_idle_port_is_free_in_time() {
 fn what_rests_would_say_nothing_new() {
     for variant in [Variant::Thesis, Variant::AsCoded] {
         let mut port = Port::new(variant);
-        let rests = |port: &Port, at| port.machine.rests(&port.rule, us(at));
-        assert!(rests(&port, 10));
+        let is_inactive = |port: &Port, at| port.machine.is_inactive(&port.rule, us(at));
+        assert!(is_inactive(&port, 10));
         port.machine.on_resume(us(50), 300_000);
-        assert!(!rests(&port, 50));
+        assert!(!is_inactive(&port, 50));
         port.leaves(us(51), 299_000);
         assert!(
-            !rests(&port, 51) && !rests(&port, 200),
+            !is_inactive(&port, 51) && !is_inactive(&port, 200),
             "a packet has to leave first"
         );
         assert_eq!(port.leaves(us(200), 299_000), (Spared, Checking));
-        assert!(!rests(&port, 200));
+        assert!(!is_inactive(&port, 200));
         assert_eq!(port.leaves(us(201), 0), (Spared, NotCongested));
-        assert!(rests(&port, 201));
+        assert!(is_inactive(&port, 201));
     }
 }

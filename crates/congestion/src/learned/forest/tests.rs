@@ -115,38 +115,38 @@ fn a_file_is_read_back() {
 #[test]
 fn what_is_no_forest_is_refused() {
     let good = Forest::new(small()).unwrap().to_json();
-    let told = |from: &str, to: &str| {
+    let got = |from: &str, to: &str| {
         assert!(good.contains(from), "{from}: {good}");
         let changed = good.replacen(from, to, 1);
         let error = Forest::parse(changed.as_bytes()).expect_err(to);
         format!("{to}: {error}")
     };
     let all = [
-        told("{", "["),
-        told("\"kind\":", "\"kin\":"),
-        told("\"format\": 1", "\"format\": 2"),
-        told("\"name\":\"y\"", "\"name\":\"x\""),
-        told("\"fraction\":8", "\"fraction\":16"),
-        told("\"fraction\":8", "\"fraction\":-1"),
-        told("\"fraction\":4", "\"fraction\":41"),
-        told("[0,128]", "[2,128]"),
-        told("[0,128]", "[0,32767]"),
-        told("[0,128]", "[0,128.5]"),
-        told("[0,128]", "[0,\"high\"]"),
-        told("[0,128]", "[0,null]"),
-        told("[0,128]", "[0,NaN]"),
-        told("[1,0.25]", "[1,1e40]"),
-        told("[1,0.25]", "[1,null]"),
-        told("[1,2,4,8]", "[1,2,4]"),
-        told("[1,2,4,8]", "[1,2,4,3000000000]"),
-        told("[1,2,4,8]", "[1,2,4,9]"),
-        told("[0,128]", "[0,127]"),
-        told("\"limits\":null", "\"limits\":[3,1]"),
-        told(
+        got("{", "["),
+        got("\"kind\":", "\"kin\":"),
+        got("\"format\": 1", "\"format\": 2"),
+        got("\"name\":\"y\"", "\"name\":\"x\""),
+        got("\"fraction\":8", "\"fraction\":16"),
+        got("\"fraction\":8", "\"fraction\":-1"),
+        got("\"fraction\":4", "\"fraction\":41"),
+        got("[0,128]", "[2,128]"),
+        got("[0,128]", "[0,32767]"),
+        got("[0,128]", "[0,128.5]"),
+        got("[0,128]", "[0,\"high\"]"),
+        got("[0,128]", "[0,null]"),
+        got("[0,128]", "[0,NaN]"),
+        got("[1,0.25]", "[1,1e40]"),
+        got("[1,0.25]", "[1,null]"),
+        got("[1,2,4,8]", "[1,2,4]"),
+        got("[1,2,4,8]", "[1,2,4,3000000000]"),
+        got("[1,2,4,8]", "[1,2,4,9]"),
+        got("[0,128]", "[0,127]"),
+        got("\"limits\":null", "\"limits\":[3,1]"),
+        got(
             "\"claims\": []",
             "\"claims\": [{\"what\":\"w\",\"within\":{},\"output\":[1,0]}]",
         ),
-        told("\"sha256\": \"", "\"sha256\": \"0"),
+        got("\"sha256\": \"", "\"sha256\": \"0"),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }

@@ -10,7 +10,7 @@
 //! [`LinkState::OnCredit`], so that nothing passes them unasked.
 
 mod arbiter;
-mod tell;
+mod notify;
 mod verify;
 mod wire;
 
@@ -44,7 +44,7 @@ pub(crate) struct Lane {
     arrived: u32,
     free: u32,
     /// What was told last.
-    told: Option<(u32, u32)>,
+    announced: Option<(u32, u32)>,
     /// Whether that is under way to the wire.
     telling: bool,
     /// Whether it has ever sent anything.
@@ -113,7 +113,7 @@ impl Credits {
             header,
             update: spec.update.get() as u16,
             buffers: spec.buffers.clone(),
-            loses: ports.iter().map(|port| port.odd).collect(),
+            loses: ports.iter().map(|port| port.needs_slow_path).collect(),
             stalls: 0,
             unexplained: Vec::new(),
         };
@@ -122,7 +122,7 @@ impl Credits {
             for (class, &buffer) in (STRICT + 1..).zip(&spec.buffers) {
                 let lane = &mut credits.lanes[(port, class)];
                 (lane.free, lane.limit) = (buffer, buffer.min(room));
-                lane.told = Some((lane.limit, 0));
+                lane.announced = Some((lane.limit, 0));
             }
         }
         ports.iter_mut().for_each(|port| port.link = LinkState::OnCredit);
@@ -244,7 +244,7 @@ impl Core {
         links.lanes[(port, class)].free += units;
         match links.binding {
             Binding::Ib { .. } => self.has_news(port),
-            Binding::Cbfc { delay, .. } if delay.as_ps() == 0 => self.tell_lane(port, class),
+            Binding::Cbfc { delay, .. } if delay.as_ps() == 0 => self.notify_lane(port, class),
             Binding::Cbfc { delay, .. } => {
                 let at = self.now + delay.as_ps();
                 let what = Event::Credit {
@@ -274,24 +274,24 @@ impl Core {
     }
 
     /// It is time to tell of a lane, or of all (0).
-    pub(crate) fn tell_credits(&mut self, port: PortId, class: u32) {
+    pub(crate) fn notify_credits(&mut self, port: PortId, class: u32) {
         if class != 0 {
-            return self.tell_lane(port, class as u8);
+            return self.notify_lane(port, class as u8);
         }
         self.links_mut().armed[port] = false;
         for class in STRICT + 1..self.class_count as u8 {
-            self.tell_lane(port, class);
+            self.notify_lane(port, class);
         }
     }
 
     /// A lane tells what is new of it.
-    fn tell_lane(&mut self, port: PortId, class: u8) {
+    fn notify_lane(&mut self, port: PortId, class: u8) {
         if !self.ports[port].is_up() {
             return;
         }
         let links = self.links_mut();
         let lane = links.lanes[(port, class)];
-        if lane.telling || lane.told == Some(links.news(&lane)) {
+        if lane.telling || lane.announced == Some(links.news(&lane)) {
             return;
         }
         links.lanes[(port, class)].telling = true;
@@ -320,7 +320,7 @@ impl Core {
     /// The link has lost a flow-control packet that was to come to `port`: the other end tells again.
     pub(crate) fn lost_update(&mut self, port: PortId, class: u8) {
         let from = self.ports[port].peer;
-        self.links_mut().lanes[(from, class)].told = None;
+        self.links_mut().lanes[(from, class)].announced = None;
         self.has_news(from);
     }
 
@@ -329,7 +329,7 @@ impl Core {
         for class in STRICT + 1..self.class_count as u8 {
             let lane = &mut self.links_mut().lanes[(port, class)];
             (lane.limit, lane.sent, lane.arrived) = (0, 0, 0);
-            (lane.told, lane.telling) = (None, false);
+            (lane.announced, lane.telling) = (None, false);
         }
     }
 

@@ -36,7 +36,7 @@ impl Core {
         let links = self.links_mut();
         let news = links.news(&links.lanes[(port, class)]);
         let lane = &mut links.lanes[(port, class)];
-        (lane.told, lane.telling) = (Some(news), false);
+        (lane.announced, lane.telling) = (Some(news), false);
         let packet = self.packets.get_mut(id);
         (packet.note, packet.answers) = news;
     }
@@ -50,8 +50,8 @@ impl Core {
         let mask = links.numbers - 1;
         let lane = &mut links.lanes[(port, class)];
         (lane.sent, lane.used) = ((lane.sent + units) & mask, true);
-        let tells = matches!(links.binding, Binding::Ib { .. }) || links.loses[port];
-        if tells {
+        let notifies = matches!(links.binding, Binding::Ib { .. }) || links.loses[port];
+        if notifies {
             self.has_news(port);
         }
     }
@@ -64,11 +64,11 @@ impl Core {
         port: PortId,
         id: PacketId,
         more: bool,
-        told: u8,
+        traced: u8,
     ) {
         let packet = self.packets.get(id);
         let (kind, wire, class, accounted) =
-            (packet.kind, packet.wire, packet.class, packet.flags & told != 0);
+            (packet.kind, packet.wire, packet.class, packet.flags & traced != 0);
         if kind != PacketKind::Credit && class > STRICT {
             self.spend(port, class, wire);
         }

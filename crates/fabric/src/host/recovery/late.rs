@@ -16,7 +16,7 @@ impl Hosts {
     /// takes its way through the network.
     #[cold]
     pub(in crate::host) fn receive_late(&mut self, world: &World, core: &mut Core, id: PacketId) {
-        core.tell_at_receiver(id);
+        core.notify_at_receiver(id);
         core.record_latency(id);
         let (answer, expected) = self.receivers.take_late(world, core, id);
         let kind = match answer {

@@ -170,10 +170,10 @@ impl Hosts {
             // By then the shorter timeout may be the one that counts.
             return self.schedule_timeout(core, slot, due.min(core.now() + shortest));
         }
-        if core.watch.is_told() {
+        if core.watch.is_traced() {
             core.settle(&self.qps[slot]);
             core.account_timeout(&self.qps[slot]);
-            core.look_at_timer(&self.qps[slot], crate::outcome::closeup::Told::Timeout);
+            core.observe_timer(&self.qps[slot], crate::outcome::flow_probe::Cause::Timeout);
         }
         self.qps[slot].last_progress = core.now();
         match world.nic.recovery {

@@ -1,7 +1,7 @@
 //! Bolt's queues as the authors have them: the ingress algorithm over strict priorities.
 
 use paceline_congestion::bolt::{DEC, FIRST, INC, LAST, Params, Threshold};
-use paceline_congestion::{CongestedPort, Notice};
+use paceline_congestion::{CongestedPort, SwitchSignal};
 use paceline_kernel::ids::Id;
 use paceline_kernel::{BitRate, Bytes, Span};
 
@@ -189,7 +189,7 @@ impl BoltNs3 {
                 return;
             }
             net.core.counters.notifications += 1;
-            let notice = Notice::Congested {
+            let notice = SwitchSignal::Congested {
                 port: CongestedPort {
                     queue: Bytes::new(u64::from(packet.note)),
                     rate: net.world.profiles[packet.note_port].rate,

@@ -86,7 +86,7 @@ impl Rechecks {
 
 impl TcdNs3 {
     /// A packet of a class has come in through `ingress`, or it is time to look again: asks for pauses, or ends them.
-    pub(super) fn look_at_ingress(&mut self, net: &mut Net<'_>, egress: PortId, ingress: PortId, class: u8) {
+    pub(super) fn observe_ingress(&mut self, net: &mut Net<'_>, egress: PortId, ingress: PortId, class: u8) {
         let classes = STRICT..net.world.class_count as u8;
         for other in classes.clone() {
             if self.must_pause(net, ingress, class, other) {
@@ -170,7 +170,7 @@ impl TcdNs3 {
         if *self.rechecks.setting(egress, place, class) == generation {
             let ways = net.core.ports[egress].ways;
             let ingress = net.world.routing.port_at(ways, place.into());
-            self.look_at_ingress(net, egress, ingress, class);
+            self.observe_ingress(net, egress, ingress, class);
         }
     }
 

@@ -78,7 +78,7 @@ impl TcdNs3 {
             net.discard(egress, id);
             self.switch_send(net, egress);
         }
-        self.look_at_ingress(net, egress, ingress, class);
+        self.observe_ingress(net, egress, ingress, class);
     }
 
     /// A packet is to leave through `port`.

@@ -26,8 +26,8 @@ pub(super) fn check_arrivals(
     (arrivals.sources.iter()).try_for_each(|source| check_source(spec, source, degree))?;
     let drawn = Arrivals::of(arrivals.sources.clone(), spec.seed);
     if drawn != *arrivals {
-        let told = |of: &Arrivals| format!("{} flows from {} to {}", of.flows, of.first, of.last);
-        let (says, gives) = (told(arrivals), told(&drawn));
+        let span = |of: &Arrivals| format!("{} flows from {} to {}", of.flows, of.first, of.last);
+        let (says, gives) = (span(arrivals), span(&drawn));
         return bad(&format!(
             "they are said to be {says}, and with this seed are {gives}"
         ));

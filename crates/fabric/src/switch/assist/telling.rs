@@ -1,6 +1,6 @@
 //! What senders are told of ports: packets to them, and notes in packets that pass.
 
-use paceline_congestion::switch_ack::Course;
+use paceline_congestion::switch_ack::QueueTrend;
 use paceline_kernel::ids::Id as _;
 
 use crate::core::Core;
@@ -49,11 +49,11 @@ pub(super) fn turn_back(world: &World, core: &Core, egress: PortId, id: PacketId
 }
 
 /// The port's answer to a packet that asked.
-pub(super) fn report(world: &World, core: &Core, egress: PortId, id: PacketId, course: Course) -> Packet {
+pub(super) fn report(world: &World, core: &Core, egress: PortId, id: PacketId, trend: QueueTrend) -> Packet {
     Packet {
         wire: world.packet.cnp.get() as u16,
-        pint: course.utilisation,
-        answers: course.growth.cast_unsigned(),
+        pint: trend.utilisation,
+        answers: trend.growth.cast_unsigned(),
         ..back(world, core, egress, id, PacketKind::SwitchAck)
     }
 }
@@ -77,8 +77,8 @@ pub(super) fn note(world: &World, core: &mut Core, egress: PortId, id: PacketId)
         || u128::from(queued) * rate(packet.note_port) > u128::from(packet.note) * rate(profile);
     if worse {
         (packet.note, packet.note_port) = (queued, profile);
-        if core.watch.closeups.on() {
-            core.look_at_note(id, egress);
+        if core.watch.flow_probes.on() {
+            core.observe_note(id, egress);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What the core and senders tell accounts.
 
-use super::journal::{INSIDE, PAUSED, for_each_wait, key_of, port_of};
+use super::hop_log::{INSIDE, PAUSED, for_each_wait, key_of, port_of};
+use super::paths::Upto;
 use super::sender::Sender;
-use super::ways::Upto;
 use super::{Accounts, Step};
 use crate::core::Core;
 use crate::core::event::Event;
@@ -127,12 +127,12 @@ impl Core {
         if qp.is_done() {
             return;
         }
-        if self.watch.closeups.on() {
-            self.look_at_limits(qp);
+        if self.watch.flow_probes.on() {
+            self.observe_limits(qp);
         }
         let waited = self.settle_account(qp);
-        if waited > 0 && self.watch.closeups.on() {
-            self.look_at_nic(qp.flow(), qp.port(), Span::from_ps(waited));
+        if waited > 0 && self.watch.flow_probes.on() {
+            self.observe_nic(qp.flow(), qp.port(), Span::from_ps(waited));
         }
     }
 
@@ -166,7 +166,7 @@ impl Core {
     #[inline(never)]
     pub(crate) fn account_send(&mut self, world: &World, qp: &Qp, id: PacketId) {
         let now = self.now();
-        if self.watch.closeups.on() {
+        if self.watch.flow_probes.on() {
             self.settle(qp);
         }
         let accounts = &mut self.watch.accounts;
@@ -181,19 +181,19 @@ impl Core {
         let is_quiet = packet.wire == sender.known_wire;
         packet.flags |= match is_quiet {
             true => Packet::ACCOUNTED,
-            false => Packet::ACCOUNTED | Packet::TOLD,
+            false => Packet::ACCOUNTED | Packet::TRACED,
         };
         match !qp.is_blocked(0) {
             true => sender.settle_unblocked(qp, now),
             // What is sent again may be all that there was to send.
             false => sender.settle(qp, port, now),
         };
-        let journal = accounts.journals.open(id);
-        if let Some((head, steps)) = journal.read() {
+        let hop_log = accounts.hop_logs.open(id);
+        if let Some((head, steps)) = hop_log.read() {
             accounts.totals[head.place].add(head, steps);
         }
-        journal.begin(place, sender.time_until(now));
-        (journal.head.start, journal.head.is_quiet) = (now, is_quiet);
+        hop_log.begin(place, sender.time_until(now));
+        (hop_log.head.start, hop_log.head.is_quiet) = (now, is_quiet);
         let profile = &world.profiles[port.profile];
         let again = qp.has_sent(packet.end(world.packet.mtu.get()));
         sender.send(now + profile.serialise(packet.wire).tx, again);
@@ -204,7 +204,7 @@ impl Core {
     pub(crate) fn account_queued(&mut self, world: &World, port: PortId, id: PacketId) {
         if self.packets.get(id).is_accounted() {
             let paused = self.paused_so_far(world, port, id);
-            self.watch.accounts.journals.head(id).paused_before = paused;
+            self.watch.accounts.hop_logs.head(id).paused_before = paused;
         }
     }
 
@@ -215,10 +215,10 @@ impl Core {
             return;
         }
         let until_now = self.paused_so_far(world, port, id);
-        let journals = &mut self.watch.accounts.journals;
-        let paused = until_now - journals.head(id).paused_before;
+        let hop_logs = &mut self.watch.accounts.hop_logs;
+        let paused = until_now - hop_logs.head(id).paused_before;
         if paused > 0 {
-            journals.push(id, Step::other(PAUSED, paused));
+            hop_logs.push(id, Step::other(PAUSED, paused));
         }
     }
 
@@ -245,7 +245,7 @@ impl Core {
     pub(crate) fn account_host(&mut self, id: PacketId, inside: Span) {
         if self.packets.get(id).is_accounted() {
             let step = Step::other(INSIDE, inside.as_ps());
-            self.watch.accounts.journals.push(id, step);
+            self.watch.accounts.hop_logs.push(id, step);
         }
     }
 
@@ -255,9 +255,9 @@ impl Core {
         let Some(place) = self.watch.accounts.find(flow) else {
             return;
         };
-        self.tell(id, Upto::Sender);
+        self.notify(id, Upto::Sender);
         let accounts = &mut self.watch.accounts;
-        let Some((head, steps)) = accounts.journals.of(id) else {
+        let Some((head, steps)) = accounts.hop_logs.of(id) else {
             return;
         };
         let sender = &accounts.senders[place];
@@ -312,11 +312,11 @@ impl Core {
         }
         let wire = world.packet.mtu.get() as u16 + qp.data_header();
         accounts.senders[qp.account()].known_wire = wire;
-        let ways = [
+        let paths = [
             (forward, wire, true),
             (back, world.packet.ack_wire(qp.needs()), false),
         ];
-        for (ports, wire, is_data) in ways {
+        for (ports, wire, is_data) in paths {
             for &port in ports {
                 let profile = &world.profiles[self.ports[port].profile];
                 let flight = profile.serialise(wire).tx + profile.delay;
@@ -327,30 +327,30 @@ impl Core {
 
     /// All that a packet met has to be known from here on: it has come so far.
     #[cold]
-    fn tell(&mut self, id: PacketId, upto: Upto) {
+    fn notify(&mut self, id: PacketId, upto: Upto) {
         let packet = self.packets.get_mut(id);
-        if packet.is_accounted() && !packet.is_told() {
-            packet.flags |= Packet::TOLD;
-            self.watch.accounts.tell(id, upto);
+        if packet.is_accounted() && !packet.is_traced() {
+            packet.flags |= Packet::TRACED;
+            self.watch.accounts.notify(id, upto);
         }
     }
 
     /// The same of a packet that came in by `ingress`.
     #[cold]
-    pub(crate) fn tell_before(&mut self, ingress: PortId, id: PacketId) {
-        self.tell(id, self.came_by(ingress, id));
+    pub(crate) fn notify_before(&mut self, ingress: PortId, id: PacketId) {
+        self.notify(id, self.came_by(ingress, id));
     }
 
     /// The same of a data packet that is where it was sent to.
     #[inline]
-    pub(crate) fn tell_at_receiver(&mut self, id: PacketId) {
-        self.tell(id, Upto::Receiver);
+    pub(crate) fn notify_at_receiver(&mut self, id: PacketId) {
+        self.notify(id, Upto::Receiver);
     }
 
     /// A data packet ends where it was sent to, without an answer.
     #[inline(never)]
     pub(crate) fn end_at_receiver(&mut self, id: PacketId) {
-        self.tell_at_receiver(id);
+        self.notify_at_receiver(id);
         self.packets.remove(id);
     }
 
@@ -365,7 +365,7 @@ impl Core {
     }
 
     /// All that the packets under way met has to be known from here on.
-    pub(crate) fn tell_all(&mut self) {
+    pub(crate) fn notify_all(&mut self) {
         if !self.watch.accounts.on() {
             return;
         }
@@ -388,7 +388,7 @@ impl Core {
             }
         }
         for (id, upto) in under_way {
-            self.tell(id, upto);
+            self.notify(id, upto);
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Sender {
     /// Of a message, the account of its connection, whose time when it was posted is `time`; `AccountId::NONE` of a queue
     /// pair.
     pub(super) within: AccountId,
-    /// Bytes of the packets whose way is known ([`super::ways`]); 0 before.
+    /// Bytes of the packets whose way is known ([`super::paths`]); 0 before.
     pub(super) known_wire: u16,
     /// Whether the flow has completed: its account is closed.
     pub(super) is_complete: bool,

@@ -1,4 +1,4 @@
-use super::journal::{INSIDE, PAUSED};
+use super::hop_log::{INSIDE, PAUSED};
 use super::*;
 use crate::common::{add_flow, scheme, star};
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
@@ -89,7 +89,7 @@ fn accounts_of_parts_merge() {
         assert!(here.take(packet, &mut carried).is_none());
         there.put(packet.plus(3), &carried_head, &carried);
         for &step in &steps[crossing..] {
-            there.journals.push(packet.plus(3), step);
+            there.hop_logs.push(packet.plus(3), step);
         }
         parts.swap(0, 1);
     }
@@ -127,12 +127,12 @@ fn a_journal_is_read() {
     ];
     accounts.put(PacketId(9), &head(FlowId(1)), &steps);
     let found = accounts.close(0, &name);
-    let told = |hop: &HopTotals| {
+    let got = |hop: &HopTotals| {
         let spans = [hop.queueing, hop.queueing_max, hop.paused, hop.paused_max];
         (hop.port, hop.back, hop.packets, spans.map(Span::as_ps))
     };
     assert_eq!(
-        found[0].hops.iter().map(told).collect::<Vec<_>>(),
+        found[0].hops.iter().map(got).collect::<Vec<_>>(),
         [
             (name(PortId(6)), false, 1, [0, 0, 0, 0]),
             (name(PortId(2)), false, 1, [60, 60, 40, 40]),

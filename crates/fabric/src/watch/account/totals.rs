@@ -2,8 +2,8 @@
 
 use paceline_kernel::Span;
 
-use super::journal::{Head, INSIDE, Step, for_each_wait, port_of};
-use super::ways::Hop;
+use super::hop_log::{Head, INSIDE, Step, for_each_wait, port_of};
+use super::paths::Hop;
 use crate::ids::PortId;
 use crate::outcome::PortRef;
 use crate::outcome::account::{HopTotals, HostTime};
@@ -13,7 +13,7 @@ use crate::outcome::account::{HopTotals, HostTime};
 pub(super) struct Totals {
     pub(super) ports: Vec<AtPort>,
     pub(super) host: HostTime,
-    /// The way of most packets, and of how many it is known only where they waited ([`super::ways`]).
+    /// The way of most packets, and of how many it is known only where they waited ([`super::paths`]).
     pub(super) way: Vec<Hop>,
     pub(super) quiet: u64,
 }

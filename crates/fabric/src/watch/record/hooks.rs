@@ -30,7 +30,7 @@ impl Core {
         id: PacketId,
         queue_bytes: u32,
     ) {
-        if self.watch.closeups.on() {
+        if self.watch.flow_probes.on() {
             self.look(port, event, id, queue_bytes);
         }
         let node = self.ports[port].node;

@@ -308,12 +308,12 @@ impl PortRecorder {
 
     /// Makes one bin of every two.
     fn double(&mut self) {
-        let odd = !self.first.is_multiple_of(2);
-        merge_rows(&mut self.cells, self.open.len(), odd, PortBin::merged);
-        merge_rows(&mut self.buffers, self.held.len(), odd, Ord::max);
+        let needs_slow_path = !self.first.is_multiple_of(2);
+        merge_rows(&mut self.cells, self.open.len(), needs_slow_path, PortBin::merged);
+        merge_rows(&mut self.buffers, self.held.len(), needs_slow_path, Ord::max);
         let later = |first, second| if second == 0 { first } else { second };
-        merge_rows(&mut self.behind_cells, self.behind.len(), odd, later);
-        self.bins = (self.bins + usize::from(odd)) / 2;
+        merge_rows(&mut self.behind_cells, self.behind.len(), needs_slow_path, later);
+        self.bins = (self.bins + usize::from(needs_slow_path)) / 2;
         self.first /= 2;
         self.bin *= 2;
         let width = self.bin as f64;
@@ -410,8 +410,8 @@ mod tests {
         let mut even = vec![1, 10, 2, 20, 3, 30, 4, 40];
         merge_rows(&mut even, 2, false, |a, b| a + b);
         assert_eq!(even, [3, 30, 7, 70]);
-        let mut odd = vec![1, 10, 2, 20, 3, 30];
-        merge_rows(&mut odd, 2, true, |a, b| a + b);
-        assert_eq!(odd, [1, 10, 5, 50]);
+        let mut needs_slow_path = vec![1, 10, 2, 20, 3, 30];
+        merge_rows(&mut needs_slow_path, 2, true, |a, b| a + b);
+        assert_eq!(needs_slow_path, [1, 10, 5, 50]);
     }
 }

@@ -152,7 +152,7 @@ impl ClassRecorder {
         mut self,
         now: u64,
         ports: &List<PortId, PortRef>,
-        tells: impl Fn(PortId, u8) -> bool,
+        notifies: impl Fn(PortId, u8) -> bool,
     ) -> Vec<StateRecord> {
         if self.due != u64::MAX {
             self.end(now / self.period + 1);
@@ -162,8 +162,8 @@ impl ClassRecorder {
             priority: one.priority,
             series: one.series,
         };
-        let told = take(&mut self.followed).into_iter();
-        told.filter(|one| tells(one.port, one.class))
+        let got = take(&mut self.followed).into_iter();
+        got.filter(|one| notifies(one.port, one.class))
             .map(record)
             .collect()
     }

@@ -1,9 +1,9 @@
 //! Networks for tests: small, explicit, as the reference configures them.
 #![allow(dead_code, unreachable_pub, reason = "each test uses what it needs")]
 
-use paceline_congestion::registry::{Maker, SchemeConfig, SchemeParams, WindowMode};
+use paceline_congestion::registry::{SchemeConfig, SchemeFactory, SchemeParams, WindowMode};
 use paceline_fabric::spec::*;
-use paceline_fabric::{Makers, Outcome, Simulation};
+use paceline_fabric::{Factories, Outcome, Simulation};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 pub const G100: BitRate = BitRate::from_gbps(100);
@@ -173,14 +173,14 @@ pub fn run(spec: RunSpec) -> Outcome {
 }
 
 /// The same, with senders of another make for the first scheme.
-pub fn run_with(spec: RunSpec, maker: &Maker) -> Outcome {
-    let mut simulation = build_with(spec, maker);
+pub fn run_with(spec: RunSpec, factory: &SchemeFactory) -> Outcome {
+    let mut simulation = build_with(spec, factory);
     while !simulation.advance(1 << 20).done {}
     simulation.finish()
 }
 
-pub fn build_with(spec: RunSpec, maker: &Maker) -> Simulation {
-    Simulation::with_makers(spec, Makers::from([(0, maker.clone())])).unwrap()
+pub fn build_with(spec: RunSpec, factory: &SchemeFactory) -> Simulation {
+    Simulation::with_factories(spec, Factories::from([(0, factory.clone())])).unwrap()
 }
 
 /// Completion times in ns, in the order of the flows.

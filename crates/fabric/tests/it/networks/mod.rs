@@ -267,7 +267,7 @@ pub fn build(case: &Case) -> RunSpec {
     spec.nic.ack_class = case.ack_class;
     spec.seed = case.seed;
     spec.record.accounts = Accounted::All;
-    spec.record.closeups = (0..case.flows.len() as u32).step_by(3).collect();
+    spec.record.flow_probes = (0..case.flows.len() as u32).step_by(3).collect();
     for &(which, at, span) in &case.failures {
         let at = Time::from_ns(at);
         spec.failures.push(LinkFailure {

@@ -61,15 +61,15 @@ fn warnings_about_inputs_are_in_every_row() {
     lab.study.overrides.set = vec!["cc.timely.t-low=10us".into(), "cc.dctcp.g=0.1".into()];
     let plan = lab.study.plan(1).unwrap();
     // Rows do not have the place.
-    let told: Vec<String> = plan
+    let got: Vec<String> = plan
         .input_warnings
         .iter()
         .map(|warning| warning.text.clone())
         .collect();
     // The block of dctcp is there for the second point.
     assert!(
-        told.len() == 1 && told[0].contains("[cc.timely] is not used"),
-        "{told:?}"
+        got.len() == 1 && got[0].contains("[cc.timely] is not used"),
+        "{got:?}"
     );
     let folder = lab.path("told");
     lab.job(&plan, &folder).run(&Notes::default()).unwrap();
@@ -80,7 +80,7 @@ fn warnings_about_inputs_are_in_every_row() {
         let of_input = warnings.iter().filter(|warning| warning.about == Subject::Input);
         assert_eq!(
             of_input.map(|warning| &warning.text).collect::<Vec<_>>(),
-            told.iter().collect::<Vec<_>>()
+            got.iter().collect::<Vec<_>>()
         );
     }
 }

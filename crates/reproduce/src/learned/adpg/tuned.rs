@@ -6,7 +6,7 @@ use paceline_lab::stats::mean;
 use super::super::watched::in_chunks;
 use super::super::{Line, column, panel};
 use super::{CASES, Case, EVALUATION, Estimate, QUANTITIES, estimate};
-use crate::{Done, DoneRun, Numbers, Panel, RunRequest, Step, StepError, Work};
+use crate::{Done, DoneRun, Metrics, Panel, RunRequest, Step, StepError, Work};
 
 pub(super) const STEP: Step = Step {
     name: "swift for the grid",
@@ -87,7 +87,7 @@ fn reward([delivered, jain, rtt, _, loss, _]: Values) -> Option<f64> {
     Some(0.1 * delivered? / 100.0 - 0.02 * latency - lost - 0.02 * unfair)
 }
 
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let candidates = candidates();
     let trials: Vec<RunRequest> = candidates
         .iter()
@@ -105,7 +105,7 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     let setting = candidates[number as usize];
     let evaluated = needs(CASES.iter(), &EVALUATION, setting);
     let seen = in_chunks(&evaluated, work, (0.7..1.0, "run"), &run)?;
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     let [base, range, window] = setting;
     numbers.values = [
         ("base delay", base),

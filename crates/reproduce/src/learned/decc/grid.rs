@@ -15,7 +15,7 @@ use paceline_scenario::{Overrides, load_text};
 
 use super::super::watched::in_chunks;
 use super::super::{Line, column, panel};
-use crate::{Column, Done, Numbers, Panel, StepError, Work};
+use crate::{Column, Done, Metrics, Panel, StepError, Work};
 
 /// A network, how many seeds, and what else is different there.
 #[derive(Clone, Copy)]
@@ -177,7 +177,7 @@ fn run(case: &Case, who: Who, seed: u64) -> Result<Measured, StepError> {
 }
 
 /// All runs of a case: sender by sender, seed by seed.
-pub(super) fn work(work: &mut Work<'_>, case: &Case, senders: &[Sender]) -> Result<Numbers, StepError> {
+pub(super) fn work(work: &mut Work<'_>, case: &Case, senders: &[Sender]) -> Result<Metrics, StepError> {
     let mut all = Vec::new();
     for &(.., who) in senders.iter().filter(|(.., who)| case.compares(*who)) {
         all.extend((0..case.seeds).map(|seed| (who, seed)));
@@ -185,7 +185,7 @@ pub(super) fn work(work: &mut Work<'_>, case: &Case, senders: &[Sender]) -> Resu
     let seen = in_chunks(&all, work, (0.0..1.0, "run"), &|&(who, seed)| {
         run(case, who, seed)
     })?;
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     for ((name, ..), of) in QUANTITIES {
         let points = seen
             .iter()
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_senders_values_are_its_own() {
-        let mut numbers = Numbers::default();
+        let mut numbers = Metrics::default();
         let points = (0..4).map(|number| (f64::from(number), f64::from(number)));
         numbers.series.insert(QUANTITIES[COST].0.0, points.collect());
         let mut done = Done::default();

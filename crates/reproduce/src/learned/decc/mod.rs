@@ -287,14 +287,14 @@ fn headline(done: &Done) -> Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Numbers;
+    use crate::Metrics;
 
     /// Of numbers by hand: the law half way between a rule and the oracle.
     #[test]
     fn the_gap_by_hand() {
         let mut done = Done::default();
         for case in &CASES {
-            let mut numbers = Numbers::default();
+            let mut numbers = Metrics::default();
             for ((name, ..), _) in QUANTITIES {
                 let cost = [2.0, 20.0, 10.0, 30.0, 40.0, 6.0, 6.0, 8.0, 10.0];
                 let each = cost

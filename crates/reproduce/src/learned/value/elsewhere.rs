@@ -1,6 +1,6 @@
 //! Networks and loads in which nothing was trained.
 
-use crate::{Done, Numbers, Panel, Step, StepError, Work};
+use crate::{Done, Metrics, Panel, Step, StepError, Work};
 use paceline_scenario::Fidelity;
 
 use super::super::watched::in_chunks;
@@ -104,9 +104,9 @@ fn trial(case: &Case, from: From, order: u64) -> Trial {
     Trial::of(source, from, order, &settings)
 }
 
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let done = work.done;
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     let count = CASES.len() as f64;
     for (place, case) in CASES.iter().enumerate() {
         let share = place as f64 / count..(place + 1) as f64 / count;

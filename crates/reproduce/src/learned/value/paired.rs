@@ -1,6 +1,6 @@
 //! The thesis's gains and target, paired over orders of events and seeds of training.
 
-use crate::{Done, Numbers, Panel, Step, StepError, Work};
+use crate::{Done, Metrics, Panel, Step, StepError, Work};
 
 use super::super::watched::in_chunks;
 use super::runs::{Entry, Over, Runs, changes, label, points};
@@ -32,7 +32,7 @@ fn runs(place: usize) -> Runs {
     ENTRIES[place].in_series(STEP.name, ENTRIES[place].name)
 }
 
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let done = work.done;
     let trials_of = |entry: &Entry| -> Vec<Trial> {
         let runs = entry.runs();
@@ -42,7 +42,7 @@ fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
     let trials = ENTRIES.each_ref().map(trials_of);
     let all: Vec<Trial> = trials.iter().flatten().cloned().collect();
     let seen = in_chunks(&all, work, (0.0..1.0, "run"), &|trial| trial.run(done))?;
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     let mut rest = &seen[..];
     for (entry, trials) in ENTRIES.iter().zip(&trials) {
         let (runs, others) = rest.split_at(trials.len());

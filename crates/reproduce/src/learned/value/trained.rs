@@ -1,6 +1,6 @@
 //! The predictors of the trial, each trained with several seeds on runs that it predicts in.
 
-use crate::{Done, Numbers, Step, StepError, Work};
+use crate::{Done, Metrics, Step, StepError, Work};
 use paceline_congestion::learned::ModelRef;
 use paceline_lab::run::Control;
 
@@ -77,15 +77,15 @@ impl Kind {
     }
 }
 
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
-    work.tell(0.0, "recording")?;
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
+    work.inform(0.0, "recording")?;
     let go = |_: usize, _: &paceline_fabric::Progress| Control::Continue;
     let first = dataset::record(&Source::thesis(), work.jobs, &go).map_err(StepError::of)?;
     let jobs: Vec<Job> = KINDS.iter().flat_map(Kind::jobs).collect();
     let trained = in_chunks(&jobs, work, (0.05..1.0, "training"), &|job| {
         on_policy_weights(job, &first)
     })?;
-    let mut numbers = Numbers::default();
+    let mut numbers = Metrics::default();
     for (job, weights) in jobs.iter().zip(trained) {
         let series = numbers.series.entry(job.series).or_default();
         for value in flat(&weights) {

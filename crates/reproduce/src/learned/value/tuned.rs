@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Done, Numbers, Panel, Step, StepError, Work};
+use crate::{Done, Metrics, Panel, Step, StepError, Work};
 use paceline_lab::stats::mean;
 
 use super::super::watched::{Seen, in_chunks};
@@ -146,8 +146,8 @@ fn choose(work: &mut Work<'_>, entry: &Entry, share: &Range<f64>) -> Result<Choi
     )))
 }
 
-fn work(work: &mut Work<'_>) -> Result<Numbers, StepError> {
-    let mut numbers = Numbers::default();
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
+    let mut numbers = Metrics::default();
     let count = ENTRIES.len() as f64;
     for (place, entry) in ENTRIES.iter().enumerate() {
         let share = place as f64 / count..(place + 1) as f64 / count;

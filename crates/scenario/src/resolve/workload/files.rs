@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use crate::diagnostics::{Place, Problem, Source, suggestion};
 use crate::htsim::{self, matrix::Matrix};
 use crate::ns3::flows::Line;
-use crate::resolve::drafts::{Block, Connections, Drafts};
 use crate::resolve::fill::fill;
 use crate::resolve::inputs::{FlowFile, Flows};
 use crate::resolve::schemes::Schemes;
+use crate::resolve::unresolved::{Block, Connections, UnresolvedFlows};
 use crate::traffic::{self, Message};
 use crate::warning::{Warning, WarningKind};
 use crate::{schema, trace};
@@ -23,12 +23,12 @@ impl Maker<'_, '_> {
     pub(super) fn file(
         &mut self,
         written: &mut schema::Workload,
-        drafts: &mut Drafts,
+        unresolved: &mut UnresolvedFlows,
     ) -> Result<(), Problem> {
         let FlowFile { source, flows } = self.cx.inputs.flows.pop_front().expect("files are read first");
         match flows {
-            Flows::Lines(lines) => self.lines(written, drafts, &source, &lines),
-            Flows::Matrix(matrix) => self.matrix(written, drafts, &source, &matrix),
+            Flows::Lines(lines) => self.lines(written, unresolved, &source, &lines),
+            Flows::Matrix(matrix) => self.matrix(written, unresolved, &source, &matrix),
         }
     }
 
@@ -36,7 +36,7 @@ impl Maker<'_, '_> {
     fn matrix(
         &mut self,
         written: &mut schema::Workload,
-        drafts: &mut Drafts,
+        unresolved: &mut UnresolvedFlows,
         source: &Source,
         matrix: &Matrix,
     ) -> Result<(), Problem> {
@@ -72,7 +72,7 @@ impl Maker<'_, '_> {
         }
         let jitter = fill(&mut written.start_jitter, Span::ZERO);
         traffic::jitter(&mut messages, &matrix.dependencies, jitter, self.seeds);
-        drafts.wait(drafts.len(), &matrix.dependencies);
+        unresolved.wait(unresolved.len(), &matrix.dependencies);
         let label = self.labels.index(written.label.as_deref().unwrap_or("flow"));
         for (flow, message) in matrix.flows.iter().zip(messages) {
             let block = Block {
@@ -85,7 +85,7 @@ impl Maker<'_, '_> {
                 place: source.at(flow.span.clone()),
                 paced: None,
             };
-            drafts.add(block, [message], &[]);
+            unresolved.add(block, [message], &[]);
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Maker<'_, '_> {
     fn lines(
         &mut self,
         written: &mut schema::Workload,
-        drafts: &mut Drafts,
+        unresolved: &mut UnresolvedFlows,
         source: &Source,
         lines: &[Line],
     ) -> Result<(), Problem> {
@@ -140,7 +140,7 @@ impl Maker<'_, '_> {
                 place: source.at(line.span.clone()),
                 paced: None,
             };
-            drafts.add(block, [message], &[]);
+            unresolved.add(block, [message], &[]);
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Maker<'_, '_> {
         &mut self,
         written: &mut schema::Workload,
         schemes: &mut Schemes<'_>,
-        drafts: &mut Drafts,
+        unresolved: &mut UnresolvedFlows,
     ) -> Result<(), Problem> {
         let class = self.class(written)?;
         let block = written.trace.get_or_insert_default();
@@ -182,7 +182,7 @@ impl Maker<'_, '_> {
         let mut messages: Vec<_> = trace.rows.iter().map(|row| row.message).collect();
         let jitter = fill(&mut written.start_jitter, Span::ZERO);
         traffic::jitter(&mut messages, &trace.dependencies, jitter, self.seeds);
-        drafts.wait(drafts.len(), &trace.dependencies);
+        unresolved.wait(unresolved.len(), &trace.dependencies);
         let block = written.trace.get_or_insert_default();
         let stays = fill(&mut block.connections, schema::Connections::default());
         if trace.rows.iter().any(|row| row.connection.is_some()) {
@@ -208,8 +208,8 @@ impl Maker<'_, '_> {
                 paced: None,
             };
             match connections.of(row.connection, stays, &block, &message)? {
-                Some(connection) => drafts.add(block, [message], &[connection]),
-                None => drafts.add(block, [message], &[]),
+                Some(connection) => unresolved.add(block, [message], &[connection]),
+                None => unresolved.add(block, [message], &[]),
             }
         }
         Ok(())

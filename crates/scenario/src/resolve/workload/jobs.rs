@@ -9,9 +9,9 @@ use toml::Spanned;
 
 use crate::collective::{Algorithm, Chain, Stage};
 use crate::diagnostics::{Place, Problem};
-use crate::resolve::drafts::{Block, Drafts};
 use crate::resolve::fill::{fill, fill_at, fill_value, only_block};
 use crate::resolve::hosts::{self, Holds};
+use crate::resolve::unresolved::{Block, UnresolvedFlows};
 use crate::resolve::{Cx, schemes::Schemes};
 use crate::schema::{self, Nodes, Placement};
 use crate::topology::Net;
@@ -42,7 +42,7 @@ pub(super) fn resolve(
     jobs: &mut [Spanned<schema::Job>],
     net: &Net,
     schemes: &mut Schemes<'_>,
-    (drafts, labels, workloads): (&mut Drafts, &mut Labels, usize),
+    (unresolved, labels, workloads): (&mut UnresolvedFlows, &mut Labels, usize),
 ) -> Result<Vec<Job>, Problem> {
     let placed = places(cx, jobs, net, workloads)?;
     let (mut all, mut known) = (Vec::with_capacity(jobs.len()), BTreeSet::new());
@@ -51,7 +51,7 @@ pub(super) fn resolve(
         let written = spanned.get_mut();
         let scheme = schemes.index(cx, written.scheme.as_ref())?;
         let seeds = seeds(cx.seed, workloads + i);
-        let mut maker = Maker {
+        let mut factory = Maker {
             cx: &mut *cx,
             net,
             place,
@@ -61,9 +61,9 @@ pub(super) fn resolve(
         };
         let label = fill(&mut written.label, format!("job-{i}"));
         if !known.insert(label.clone()) {
-            return Err(Problem::new(format!("a second job called `{label}`")).at(&maker.place));
+            return Err(Problem::new(format!("a second job called `{label}`")).at(&factory.place));
         }
-        all.push(maker.job(written, label, hosts, drafts)?);
+        all.push(factory.job(written, label, hosts, unresolved)?);
     }
     Ok(all)
 }
@@ -197,7 +197,7 @@ impl Maker<'_, '_> {
         written: &mut schema::Job,
         label: String,
         hosts: Vec<NodeId>,
-        drafts: &mut Drafts,
+        unresolved: &mut UnresolvedFlows,
     ) -> Result<Job, Problem> {
         let place = self.place.clone();
         if hosts.len() < 2 {
@@ -232,7 +232,7 @@ impl Maker<'_, '_> {
             (start, iterations),
             &steps,
             (class, stays),
-            drafts,
+            unresolved,
         );
         Ok(Job {
             compute: Span::from_ps(
@@ -349,9 +349,9 @@ impl Maker<'_, '_> {
         (start, iterations): (Time, u32),
         steps: &[JobStep],
         (class, stays): (u8, schema::Connections),
-        drafts: &mut Drafts,
+        unresolved: &mut UnresolvedFlows,
     ) -> Vec<usize> {
-        let first = drafts.len();
+        let first = unresolved.len();
         let mut chain = Chain::new(hosts, start);
         let name = |step: &JobStep| format!("{job}/{}", step.label);
         let block = |step: &JobStep| Block {
@@ -365,7 +365,7 @@ impl Maker<'_, '_> {
             paced: None,
         };
         let blocks: Vec<Block> = steps.iter().map(block).collect();
-        let blocks: Vec<u32> = blocks.into_iter().map(|block| drafts.begin(block)).collect();
+        let blocks: Vec<u32> = blocks.into_iter().map(|block| unresolved.begin(block)).collect();
         let mut flows = vec![Vec::new(); steps.len()];
         for _ in 0..iterations {
             for ((step, &block), flows) in steps.iter().zip(&blocks).zip(&mut flows) {
@@ -374,10 +374,10 @@ impl Maker<'_, '_> {
                 let new = &chain.messages[from..];
                 flows.push(((first + from) as u32..(first + from + new.len()) as u32).collect());
                 // One connection for each pair of hosts and step.
-                drafts.extend(block, new.iter().copied(), &vec![0; new.len()]);
+                unresolved.extend(block, new.iter().copied(), &vec![0; new.len()]);
             }
         }
-        drafts.wait(first, &chain.dependencies);
+        unresolved.wait(first, &chain.dependencies);
         let collective = |(step, iterations): (&JobStep, Vec<Vec<u32>>)| Collective {
             label: name(step),
             hosts: step.ranks,
@@ -385,8 +385,10 @@ impl Maker<'_, '_> {
             bus_factor: step.algorithm.bus_factor(step.ranks),
             iterations,
         };
-        let known = drafts.collectives.len();
-        drafts.collectives.extend(steps.iter().zip(flows).map(collective));
-        (known..drafts.collectives.len()).collect()
+        let known = unresolved.collectives.len();
+        unresolved
+            .collectives
+            .extend(steps.iter().zip(flows).map(collective));
+        (known..unresolved.collectives.len()).collect()
     }
 }

@@ -8,9 +8,9 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Problem, Source};
-use crate::resolve::drafts::{Block, Connections, Drafts, Paced};
 use crate::resolve::fill::{fill, fill_at};
 use crate::resolve::hosts::{self, Holds};
+use crate::resolve::unresolved::{Block, Connections, Paced, UnresolvedFlows};
 use crate::schema::{self, Fidelity, Nodes, OrOff};
 use crate::traffic::Message;
 
@@ -33,7 +33,7 @@ impl Maker<'_, '_> {
     pub(super) fn messages(
         &mut self,
         written: &mut schema::Workload,
-        drafts: &mut Drafts,
+        unresolved: &mut UnresolvedFlows,
     ) -> Result<(), Problem> {
         if self.cx.fidelity != Fidelity::IbOmnet {
             let message = "messages that hosts send one after the other are simulated under credits only";
@@ -58,7 +58,7 @@ impl Maker<'_, '_> {
                 start,
                 ..
             } = &sends;
-            if let Some(other) = drafts.paced_from(src) {
+            if let Some(other) = unresolved.paced_from(src) {
                 let message = format!(
                     "host {} sends messages of two workloads: a host has one source",
                     src.0
@@ -84,7 +84,7 @@ impl Maker<'_, '_> {
                 size,
                 start,
             };
-            drafts.add(block, (0..sends.count).map(|_| message), &[]);
+            unresolved.add(block, (0..sends.count).map(|_| message), &[]);
         }
         Ok(())
     }

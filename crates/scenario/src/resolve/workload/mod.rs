@@ -25,10 +25,10 @@ use crate::traffic::{self, Message, Seeds};
 use crate::warning::WarningKind;
 
 use super::Cx;
-use super::drafts::{Block, Drafts};
 use super::fill::{fill, fill_at, fill_value, only_block};
 use super::hosts::{self, Holds};
 use super::schemes::Schemes;
+use super::unresolved::{Block, UnresolvedFlows};
 use crate::schema::Nodes;
 use collectives::Operation;
 use labels::Labels;
@@ -92,8 +92,8 @@ pub(super) fn resolve(
     net: &Net,
     schemes: &mut Schemes<'_>,
 ) -> Result<Traffic, Problem> {
-    let mut drafts = Drafts::default();
-    drafts.streams = cx.streams && jobs.is_empty() && may_stream(workloads);
+    let mut unresolved = UnresolvedFlows::default();
+    unresolved.streams = cx.streams && jobs.is_empty() && may_stream(workloads);
     let mut labels = Labels::default();
     let mut given = BTreeMap::new();
     for (i, spanned) in workloads.iter_mut().enumerate() {
@@ -111,7 +111,7 @@ pub(super) fn resolve(
             seed: cx.seed,
             workload: i as u64,
         };
-        let mut maker = Maker {
+        let mut factory = Maker {
             cx: &mut *cx,
             net,
             place,
@@ -119,31 +119,31 @@ pub(super) fn resolve(
             labels: &mut labels,
             scheme,
         };
-        maker.make(written, schemes, &mut drafts)?;
+        factory.make(written, schemes, &mut unresolved)?;
     }
-    let at = (&mut drafts, &mut labels, workloads.len());
+    let at = (&mut unresolved, &mut labels, workloads.len());
     let jobs = jobs::resolve(cx, jobs, net, schemes, at)?;
     labels.check()?;
     if schemes.all().any(|scheme| scheme.needs().foresight) {
-        drafts.list_sources(cx.seed);
+        unresolved.list_sources(cx.seed);
     }
-    drafts.check(cx, net)?;
+    unresolved.check(cx, net)?;
     let written = match cx.fidelity {
-        Fidelity::TcdNs3 => drafts.order_of_starts(),
+        Fidelity::TcdNs3 => unresolved.order_of_starts(),
         _ => Vec::new(),
     };
-    drafts.sort();
+    unresolved.sort();
     let sources = match cx.fidelity {
-        Fidelity::IbOmnet => drafts.paced()?,
+        Fidelity::IbOmnet => unresolved.paced()?,
         _ => Vec::new(),
     };
     Ok(Traffic {
         written,
         sources,
-        arrivals: drafts.arrivals(cx),
-        flows: drafts.with_ports(),
-        dependencies: drafts.dependencies,
-        collectives: drafts.collectives,
+        arrivals: unresolved.arrivals(cx),
+        flows: unresolved.with_ports(),
+        dependencies: unresolved.dependencies,
+        collectives: unresolved.collectives,
         jobs,
         labels: labels.names,
     })
@@ -253,13 +253,13 @@ impl Maker<'_, '_> {
         &mut self,
         written: &mut schema::Workload,
         schemes: &mut Schemes<'_>,
-        drafts: &mut Drafts,
+        unresolved: &mut UnresolvedFlows,
     ) -> Result<(), Problem> {
         let name = block_of(written).map_err(|problem| problem.at(&self.place))?;
         match name {
-            "file" => return self.file(written, drafts),
-            "trace" => return self.trace(written, schemes, drafts),
-            "messages" => return self.messages(written, drafts),
+            "file" => return self.file(written, unresolved),
+            "trace" => return self.trace(written, schemes, unresolved),
+            "messages" => return self.messages(written, unresolved),
             _ => {}
         }
         let class = self.class(written)?.unwrap_or(3);
@@ -269,7 +269,7 @@ impl Maker<'_, '_> {
         let jitter = fill(&mut written.start_jitter, Span::ZERO);
         if let Some((pattern, window)) = made.arrivals.take() {
             if window.0 == window.1 {
-                drafts.late.get_or_insert(self.place.clone());
+                unresolved.late.get_or_insert(self.place.clone());
             }
             let source = ArrivalSource {
                 workload: self.seeds.workload,
@@ -280,14 +280,14 @@ impl Maker<'_, '_> {
                 scheme: self.scheme,
                 pattern,
             };
-            if drafts.streams {
-                drafts.sources.push((source, self.place.clone()));
+            if unresolved.streams {
+                unresolved.sources.push((source, self.place.clone()));
                 return Ok(());
             }
             made.messages = source.messages(self.seeds.seed).collect();
         }
         traffic::jitter(&mut made.messages, &made.dependencies, jitter, self.seeds);
-        self.add(made, name, &label, class, drafts);
+        self.add(made, name, &label, class, unresolved);
         Ok(())
     }
 
@@ -323,15 +323,15 @@ impl Maker<'_, '_> {
     }
 
     /// Puts what the block `name` made to the rest.
-    fn add(&mut self, made: Made, name: &str, label: &str, class: u8, drafts: &mut Drafts) {
+    fn add(&mut self, made: Made, name: &str, label: &str, class: u8, unresolved: &mut UnresolvedFlows) {
         let dport = destination_port(name);
-        let first = drafts.len();
+        let first = unresolved.len();
         if let Some(collective) = made.collective {
             let iterations = (0..made.messages.len() / collective.per_iteration).map(|i| {
                 let from = first + i * collective.per_iteration;
                 (from as u32..(from + collective.per_iteration) as u32).collect()
             });
-            drafts.collectives.push(Collective {
+            unresolved.collectives.push(Collective {
                 label: label.to_string(),
                 hosts: collective.hosts,
                 size: collective.size,
@@ -339,7 +339,7 @@ impl Maker<'_, '_> {
                 iterations: iterations.collect(),
             });
         }
-        drafts.wait(first, &made.dependencies);
+        unresolved.wait(first, &made.dependencies);
         let label = self.labels.index(label);
         let block = |place: &Place| Block {
             workload: self.seeds.workload,
@@ -352,10 +352,10 @@ impl Maker<'_, '_> {
             paced: None,
         };
         if made.places.is_empty() {
-            return drafts.add(block(&self.place), made.messages, &made.connections);
+            return unresolved.add(block(&self.place), made.messages, &made.connections);
         }
         for (message, place) in made.messages.into_iter().zip(&made.places) {
-            drafts.add(block(place), [message], &[]);
+            unresolved.add(block(place), [message], &[]);
         }
     }
 

@@ -36,8 +36,8 @@ fn value(resolved: &Resolved, scheme: usize, key: &str) -> String {
 
 /// What is told of blocks that do nothing.
 fn unused(resolved: &Resolved) -> Vec<String> {
-    let told = resolved.warnings.iter().map(ToString::to_string);
-    told.filter(|said| said.contains("is not used")).collect()
+    let got = resolved.warnings.iter().map(ToString::to_string);
+    got.filter(|said| said.contains("is not used")).collect()
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn mistakes_in_a_block_of_an_alias_have_their_place() {
         "[cc.dcqcn-paper]\nflavour = 'nic'\n",
     ))
     .unwrap();
-    let told = |said: &paceline_scenario::Warning| {
+    let got = |said: &paceline_scenario::Warning| {
         said.to_string()
             .contains("cc.dcqcn-paper.flavour = `nic` has no effect")
     };
-    assert!(resolved.warnings.iter().any(told), "{:?}", resolved.warnings);
+    assert!(resolved.warnings.iter().any(got), "{:?}", resolved.warnings);
 }

@@ -7,7 +7,7 @@ use crate::spec::NodeId;
 
 /// Pauses that will never end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standstill {
+pub struct Deadlock {
     /// When they were found to be endless.
     pub found: Time,
     /// Whether the run ended because nothing else could move either.
@@ -34,11 +34,11 @@ pub struct EndlessPause {
     /// When it was paused.
     pub since: Time,
     /// What the pausing switch waits for: ports of its own that hold what came in through this
-    /// link, as indices of [`Standstill::pauses`]. None if a host paused, or a switch that waits for nothing.
+    /// link, as indices of [`Deadlock::pauses`]. None if a host paused, or a switch that waits for nothing.
     pub waits_for: Vec<usize>,
 }
 
-impl Standstill {
+impl Deadlock {
     /// When the last pause of a cycle began: since then nothing has moved in it.
     pub fn since(&self, cycle: &[usize]) -> Time {
         let begins = cycle.iter().map(|&i| self.pauses[i].since);

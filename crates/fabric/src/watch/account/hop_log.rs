@@ -69,7 +69,7 @@ pub(crate) struct Head {
     pub(super) count: u32,
     /// When the packet began to leave its sender.
     pub(super) start: u64,
-    /// Whether only the ports where it waited are written down: it goes its flow's way ([`super::ways`]).
+    /// Whether only the ports where it waited are written down: it goes its flow's way ([`super::paths`]).
     pub(super) is_quiet: bool,
 }
 
@@ -94,7 +94,7 @@ const ROOM: usize = 12;
 
 /// A packet's journal.
 #[derive(Clone, Debug)]
-pub(super) struct Journal {
+pub(super) struct HopLog {
     pub(super) head: Head,
     steps: [Step; ROOM],
     /// All steps, if they are more.
@@ -103,9 +103,9 @@ pub(super) struct Journal {
 
 /// The journals of all packets, by slot.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Journals(List<PacketId, Journal>);
+pub(super) struct HopLogs(List<PacketId, HopLog>);
 
-impl Journals {
+impl HopLogs {
     /// Journals for so many packets take no memory before they begin, while a list that grows is copied.
     pub(super) fn new(expected: usize) -> Self {
         Self(Vec::with_capacity(expected).into())
@@ -113,7 +113,7 @@ impl Journals {
 
     /// The journal of a packet that is to begin one.
     #[inline]
-    pub(super) fn open(&mut self, packet: PacketId) -> &mut Journal {
+    pub(super) fn open(&mut self, packet: PacketId) -> &mut HopLog {
         if packet.index() >= self.0.len() {
             self.extend(packet);
         }
@@ -122,7 +122,7 @@ impl Journals {
 
     #[cold]
     fn extend(&mut self, packet: PacketId) {
-        self.0.reach(packet, || Journal {
+        self.0.reach(packet, || HopLog {
             head: Head::NOTHING,
             steps: [Step::NONE; ROOM],
             long: Vec::new(),
@@ -136,7 +136,7 @@ impl Journals {
 
     /// A packet's journal.
     #[inline(always)]
-    pub(super) fn get_mut(&mut self, packet: PacketId) -> &mut Journal {
+    pub(super) fn get_mut(&mut self, packet: PacketId) -> &mut HopLog {
         &mut self.0[packet]
     }
 
@@ -148,8 +148,8 @@ impl Journals {
     /// A packet's journal, if there is one that has not been added up.
     #[inline]
     pub(super) fn of(&self, packet: PacketId) -> Option<(&Head, &[Step])> {
-        let journal = self.0.get(packet)?;
-        journal.read()
+        let hop_log = self.0.get(packet)?;
+        hop_log.read()
     }
 
     /// A packet's journal has been added up, or is elsewhere.
@@ -164,7 +164,7 @@ impl Journals {
     }
 }
 
-impl Journal {
+impl HopLog {
     /// Begins it: it must have been added up before.
     #[inline]
     pub(super) fn begin(&mut self, place: AccountId, sender: &SenderTime) {

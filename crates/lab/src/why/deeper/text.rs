@@ -73,7 +73,7 @@ impl Deeper {
         deepest.sort_by(|a, b| b.factor().total_cmp(&a.factor()).then(a.at_ps.cmp(&b.at_ps)));
         deepest.truncate(NAMED);
         deepest.sort_by_key(|cut| cut.at_ps);
-        let cuts: Vec<String> = deepest.iter().map(|cut| cut.told(start)).collect();
+        let cuts: Vec<String> = deepest.iter().map(|cut| cut.cause(start)).collect();
         lines.push(format!("deepest: {}", cuts.join("; ")));
         lines
     }
@@ -88,7 +88,7 @@ impl Deeper {
             ),
         };
         let port = row.port.as_ref().map(|port| self.place(port));
-        let by = match (row.told.as_ref(), port) {
+        let by = match (row.cause.as_ref(), port) {
             ("mark", Some(port)) => format!("by marks of {port}"),
             ("cnp", Some(port)) => format!("by notifications (CNP) of marks of {port}"),
             ("report", Some(port)) => format!("by reports of the receiver, about {port}"),
@@ -100,7 +100,7 @@ impl Deeper {
             ("loss", _) => "by losses that the receiver reported".to_string(),
             ("timeout", _) => "by timeouts".to_string(),
             ("itself", _) => "by its own timers".to_string(),
-            (told, _) => format!("by {told}"),
+            (cause, _) => format!("by {cause}"),
         };
         format!("{times} {by}; down to {}", gbps(row.lowest_rate_bps))
     }
@@ -330,7 +330,7 @@ impl CutRow {
         of(self.rate_bps[0], self.rate_bps[1]).max(window)
     }
 
-    fn told(&self, start: u64) -> String {
+    fn cause(&self, start: u64) -> String {
         let rtt = self
             .rtt_ps
             .map_or_else(String::new, |rtt| format!(" (RTT {})", us(rtt)));

@@ -18,11 +18,11 @@ use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
-use crate::outcome::{EndlessPause, PortRef, Standstill};
+use crate::outcome::{Deadlock, EndlessPause, PortRef};
 use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
 use crate::spec::NodeId;
-use crate::watch::standstill::LONG;
+use crate::watch::deadlock::LONG;
 use crate::world::classes::STRICT;
 
 impl Simulation {
@@ -69,8 +69,8 @@ impl Simulation {
     /// Looks for endless pauses, before the event at `at`; ends the run if there are some, and nothing else has moved
     /// since the last look.
     #[cold]
-    pub(super) fn look_for_standstill(&mut self, at: u64) {
-        let watch = &mut self.core.watch.standstill;
+    pub(super) fn look_for_deadlock(&mut self, at: u64) {
+        let watch = &mut self.core.watch.deadlock;
         let (now, received) = (watch.due, watch.received);
         watch.next_after(at);
         watch.received = self.core.counters.data_received;
@@ -78,19 +78,19 @@ impl Simulation {
         if !self.has_long_pause(now) {
             return;
         }
-        let Some(mut standstill) = self.standstill(now) else {
+        let Some(mut deadlock) = self.deadlock(now) else {
             return;
         };
         let before = known.as_ref().map_or(0, |known| known.pauses.len());
         if let Some(known) = known {
-            standstill.found = known.found;
+            deadlock.found = known.found;
         }
-        let same = before == standstill.pauses.len();
+        let same = before == deadlock.pauses.len();
         if same && received == self.core.counters.data_received && !self.is_expecting(now) {
-            standstill.ended = true;
+            deadlock.ended = true;
             self.core.end();
         }
-        self.core.watch.standstill.found = Some(standstill);
+        self.core.watch.deadlock.found = Some(deadlock);
     }
 
     /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
@@ -101,11 +101,11 @@ impl Simulation {
 
     /// Looks for endless pauses when the run is over.
     pub(super) fn last_look(&mut self) {
-        let mut last = self.standstill(self.core.now());
-        if let (Some(last), Some(before)) = (&mut last, &self.core.watch.standstill.found) {
+        let mut last = self.deadlock(self.core.now());
+        if let (Some(last), Some(before)) = (&mut last, &self.core.watch.deadlock.found) {
             (last.found, last.ended) = (before.found, before.ended);
         }
-        self.core.watch.standstill.found = last;
+        self.core.watch.deadlock.found = last;
     }
 
     /// Whether something is still to come that is known beforehand: a flow, a change of topology.
@@ -125,12 +125,12 @@ impl Simulation {
     }
 
     /// All pauses that can never end.
-    fn standstill(&self, now: u64) -> Option<Standstill> {
+    fn deadlock(&self, now: u64) -> Option<Deadlock> {
         if !self.kind.has_own_hosts() {
             return None;
         }
         let stuck = self.endless()?;
-        let mut standstill = Standstill {
+        let mut deadlock = Deadlock {
             found: Time::from_ps(now),
             ended: false,
             pauses: Vec::with_capacity(stuck.len()),
@@ -149,7 +149,7 @@ impl Simulation {
                     waits_for.push(i);
                 }
             }
-            standstill.pauses.push(EndlessPause {
+            deadlock.pauses.push(EndlessPause {
                 port: PortRef {
                     node: p.node,
                     interface: self.core.watch.recorder.interface(port),
@@ -161,18 +161,18 @@ impl Simulation {
                 since: Time::from_ps(self.core.paused_since(port, class)),
                 waits_for,
             });
-            standstill
+            deadlock
                 .flows
                 .extend(self.waiting_in(slot).map(|id| self.core.packets.get(id).flow.0));
         }
-        standstill.flows.sort_unstable();
-        standstill.flows.dedup();
-        standstill.cycles = cycles(&standstill.pauses);
-        Some(standstill)
+        deadlock.flows.sort_unstable();
+        deadlock.flows.dedup();
+        deadlock.cycles = cycles(&deadlock.pauses);
+        Some(deadlock)
     }
 
     /// Packets that wait behind pauses that never end.
-    pub(super) fn packets_in_standstill(&self) -> u32 {
+    pub(super) fn packets_in_deadlock(&self) -> u32 {
         let stuck = self.endless().unwrap_or_default();
         let packets = stuck.iter().map(|&slot| self.waiting_in(slot).count() as u32);
         packets.sum()
@@ -291,7 +291,7 @@ fn cycles(pauses: &[EndlessPause]) -> Vec<Vec<usize>> {
             *looked += 1;
             if let Some(place) = path.iter().position(|&(on, _)| on == next) {
                 found.push(path[place..].iter().map(|&(on, _)| on).collect());
-                // Whatever else is woven into it is the same standstill.
+                // Whatever else is woven into it is the same deadlock.
                 break;
             }
             if seen_in[next] == NEW {
@@ -372,7 +372,7 @@ mod tests {
                 prop_assert_eq!(simulation.endless(), None);
             }
             let outcome = simulation.finish();
-            prop_assert_eq!(outcome.standstill, None);
+            prop_assert_eq!(outcome.deadlock, None);
             prop_assert_eq!(outcome.completions.len(), outcome.flows.len());
         }
     }

@@ -13,38 +13,38 @@ const DEPTH: usize = 16;
 
 impl Core {
     /// Tells the time of all that waits at a port, before it changes for whom they wait.
-    pub(super) fn look_at_wait(&mut self, port: PortId) {
+    pub(super) fn observe_wait(&mut self, port: PortId) {
         let now = self.now();
-        let flow = self.watch.closeups.on_wire(port);
+        let flow = self.watch.flow_probes.on_wire(port);
         let free_at = self.ports[port].free_at;
-        for place in 0..self.watch.closeups.looks.len() {
-            for i in 0..self.watch.closeups.looks[place].watched.len() {
-                let watched = &self.watch.closeups.looks[place].watched[i];
+        for place in 0..self.watch.flow_probes.looks.len() {
+            for i in 0..self.watch.flow_probes.looks[place].watched.len() {
+                let watched = &self.watch.flow_probes.looks[place].watched[i];
                 if watched.port == port {
                     let held = self.is_held(port, watched.class);
-                    self.watch.closeups.looks[place].watched[i].advance(now, flow, free_at, held);
+                    self.watch.flow_probes.looks[place].watched[i].advance(now, flow, free_at, held);
                 }
             }
         }
     }
 
     /// A packet goes on the wire.
-    pub(super) fn look_at_wire(&mut self, port: PortId, id: PacketId) {
+    pub(super) fn observe_wire(&mut self, port: PortId, id: PacketId) {
         let (flow, wire) = (self.packets.get(id).flow, u64::from(self.packets.get(id).wire));
         if !self.ports[port].is_host {
-            self.look_at_wait(port);
+            self.observe_wait(port);
             self.leave_queue(port, id);
         }
         let ports = self.ports.len();
         self.watch
-            .closeups
+            .flow_probes
             .on_wire
             .reach(PortId::new(ports - 1), || FlowId::NONE);
-        self.watch.closeups.on_wire[port] = flow;
+        self.watch.flow_probes.on_wire[port] = flow;
         let now = self.now();
         for watched in self
             .watch
-            .closeups
+            .flow_probes
             .looks
             .iter_mut()
             .flat_map(|look| &mut look.watched)
@@ -60,10 +60,10 @@ impl Core {
     pub(super) fn leave_queue(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
         let flow = self.packets.get(id).flow;
-        let Some(place) = self.watch.closeups.find(flow) else {
+        let Some(place) = self.watch.flow_probes.find(flow) else {
             return;
         };
-        let seen = self.watch.closeups.seen(id);
+        let seen = self.watch.flow_probes.seen(id);
         if seen.flow != flow || seen.inside != port {
             return;
         }
@@ -71,7 +71,7 @@ impl Core {
         if now - seen.since > seen.longest.1 {
             seen.longest = (port, now - seen.since);
         }
-        for watched in &mut self.watch.closeups.looks[place].watched {
+        for watched in &mut self.watch.flow_probes.looks[place].watched {
             if watched.port == port {
                 watched.waiting -= 1;
                 watched.last = now;
@@ -80,30 +80,30 @@ impl Core {
     }
 
     /// A packet is lost, perhaps out of a queue.
-    pub(super) fn look_at_loss(&mut self, port: PortId, id: PacketId) {
-        self.look_at_wait(port);
+    pub(super) fn observe_loss(&mut self, port: PortId, id: PacketId) {
+        self.observe_wait(port);
         self.leave_queue(port, id);
     }
 
     /// A sender has waited for its NIC.
-    pub(in crate::watch) fn look_at_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
-        let other = self.watch.closeups.on_wire(port);
-        for place in self.watch.closeups.of(flow).filter(|_| span > Span::ZERO) {
-            let waited = self.watch.closeups.looks[place].nic.entry(other).or_default();
+    pub(in crate::watch) fn observe_nic(&mut self, flow: FlowId, port: PortId, span: Span) {
+        let other = self.watch.flow_probes.on_wire(port);
+        for place in self.watch.flow_probes.of(flow).filter(|_| span > Span::ZERO) {
+            let waited = self.watch.flow_probes.looks[place].nic.entry(other).or_default();
             *waited += span;
         }
     }
 
     /// A pause of a class goes out of `ingress`: where its cause is, if the port that it will pause matters.
     #[cold]
-    pub(crate) fn look_at_pause_sent(&mut self, ingress: PortId, class: u8) {
+    pub(crate) fn observe_pause_sent(&mut self, ingress: PortId, class: u8) {
         let paused = self.ports[ingress].peer;
         let on_the_way = |look: &super::Look| look.watched.iter().any(|watched| watched.port == paused);
-        if !self.watch.closeups.looks.iter().any(on_the_way) {
+        if !self.watch.flow_probes.looks.iter().any(on_the_way) {
             return;
         }
         let origin = self.origin(ingress, class);
-        self.watch.closeups.origins.insert((paused, class), origin);
+        self.watch.flow_probes.origins.insert((paused, class), origin);
     }
 
     /// Follows what came in by `ingress` to the egress port in which most of it stands, and on from there
@@ -143,18 +143,18 @@ impl Core {
 
     /// A port's class is about to be paused, or resumed.
     #[cold]
-    pub(crate) fn look_at_pause(&mut self, port: PortId, class: u8, pause: bool) {
-        self.look_at_wait(port);
+    pub(crate) fn observe_pause(&mut self, port: PortId, class: u8, pause: bool) {
+        self.observe_wait(port);
         let now = self.now();
         let already = self.is_held(port, class);
         let origin = self
             .watch
-            .closeups
+            .flow_probes
             .origins
             .get(&(port, class))
             .cloned()
             .unwrap_or_default();
-        for look in &mut self.watch.closeups.looks {
+        for look in &mut self.watch.flow_probes.looks {
             if !look
                 .watched
                 .iter()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use paceline_congestion::registry::Tuned;
+use paceline_congestion::registry::RateScaled;
 use paceline_fabric::RunSpec;
 use paceline_kernel::BitRate;
 
@@ -29,9 +29,9 @@ pub(super) fn lines(spec: &RunSpec, flows: &FlowRows, scheme: u32) -> BTreeSet<B
     of_senders.map(|link| link.rate).collect()
 }
 
-fn sentence(scheme: &str, tuned: &[Tuned], line: BitRate) -> Option<String> {
+fn sentence(scheme: &str, tuned: &[RateScaled], line: BitRate) -> Option<String> {
     let meant = tuned.first()?.line;
-    let of = |text: fn(&Tuned) -> String| tuned.iter().map(text).collect::<Vec<_>>().join(", ");
+    let of = |text: fn(&RateScaled) -> String| tuned.iter().map(text).collect::<Vec<_>>().join(", ");
     Some(format!(
         "{scheme}: {} {} published for lines of {meant}; for these of {line}, in proportion: {}.",
         of(|tuned| format!("`{}` {}", tuned.param, tuned.value)),

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{duration_us, port_name};
 
-/// Pauses that will never end: see [`outcome::Standstill`].
+/// Pauses that will never end: see [`outcome::Deadlock`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standstill {
+pub struct Deadlock {
     /// When they were found to be endless, in seconds.
     pub found_s: f64,
     /// Whether the run ended because nothing else could move either.
@@ -50,8 +50,8 @@ pub struct EndlessPause {
     pub since_s: f64,
 }
 
-impl Standstill {
-    pub(super) fn of(found: &outcome::Standstill) -> Self {
+impl Deadlock {
+    pub(super) fn of(found: &outcome::Deadlock) -> Self {
         let cycle = |cycle: &Vec<usize>| Cycle {
             nodes: cycle.iter().map(|&i| found.pauses[i].port.node.0).collect(),
             priority: cycle.first().map_or(0, |&i| found.pauses[i].class),
@@ -76,14 +76,14 @@ impl Standstill {
 }
 
 /// So many steps of a tree of victims are told.
-const TOLD: usize = 24;
+const NAMES: usize = 24;
 
 fn since(time: Time) -> String {
     duration_us(Some(time.as_ps() as f64 / 1e6))
 }
 
 /// What there is to say: a sentence per circle, per storm, and on the end of the run.
-pub(super) fn warnings(found: &outcome::Standstill, end: Time, stop: Time) -> Vec<String> {
+pub(super) fn warnings(found: &outcome::Deadlock, end: Time, stop: Time) -> Vec<String> {
     let mut texts = Vec::new();
     for cycle in &found.cycles {
         let mut names: Vec<String> = (cycle.iter())
@@ -106,8 +106,8 @@ pub(super) fn warnings(found: &outcome::Standstill, end: Time, stop: Time) -> Ve
     for switch in found.idle_switches() {
         let roots = roots_of(switch);
         texts.push(format!(
-            "Standstill: switch {} has not let its neighbours send since {} and never will, though it waits for nothing \
-             itself. Standing still because of that: {}.{}",
+            "Pause storm: switch {} has paused its neighbours since {} and will not resume them, though nothing holds it up. \
+             Held up by it: {}.{}",
             switch.0,
             since(begin(&roots).unwrap_or(found.found)),
             tree(found, &roots),
@@ -117,8 +117,8 @@ pub(super) fn warnings(found: &outcome::Standstill, end: Time, stop: Time) -> Ve
     for host in found.storms() {
         let roots = roots_of(host);
         texts.push(format!(
-            "Pause storm: host {} has paused its switch since {} and will not resume it. Standing still \
-             because of that: {}.{}",
+            "Pause storm: host {} has paused its switch since {} and will not resume it. Held up by it: \
+             {}.{}",
             host.0,
             since(begin(&roots).unwrap_or(found.found)),
             tree(found, &roots),
@@ -145,7 +145,7 @@ fn stuck(flows: usize) -> String {
 }
 
 /// Who is paused because of `roots`: the paused nodes, then those whom these pause, and so on.
-fn tree(found: &outcome::Standstill, roots: &[usize]) -> String {
+fn tree(found: &outcome::Deadlock, roots: &[usize]) -> String {
     let name = |i: usize| {
         let pause = &found.pauses[i];
         let kind = if pause.is_switch { "s" } else { "host " };
@@ -153,17 +153,17 @@ fn tree(found: &outcome::Standstill, roots: &[usize]) -> String {
     };
     let mut seen = vec![false; found.pauses.len()];
     let mut level = roots.to_vec();
-    let (mut levels, mut told) = (Vec::new(), 0);
+    let (mut levels, mut named) = (Vec::new(), 0);
     while !level.is_empty() {
         level.iter().for_each(|&i| seen[i] = true);
         let mut names: Vec<String> = level.iter().map(|&i| name(i)).collect();
         names.dedup();
         let count = names.len();
-        names.truncate(TOLD.saturating_sub(told).max(1));
+        names.truncate(NAMES.saturating_sub(named).max(1));
         if names.len() < count {
             names.push(format!("and {} more", count - names.len()));
         }
-        told += count;
+        named += count;
         levels.push(names.join(", "));
         let waits = |&i: &usize| !seen[i] && found.pauses[i].waits_for.iter().any(|on| level.contains(on));
         level = (0..found.pauses.len()).filter(waits).collect();
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_storm_and_a_circle_in_words() {
-        let mut found = outcome::Standstill {
+        let mut found = outcome::Deadlock {
             found: Time::from_ns(5_000 * 1000),
             ended: true,
             pauses: vec![
@@ -205,7 +205,7 @@ mod tests {
             cycles: Vec::new(),
             flows: vec![3, 4],
         };
-        let text = |found: &outcome::Standstill| {
+        let text = |found: &outcome::Deadlock| {
             warnings(found, Time::from_ns(8_000 * 1000), Time::from_ns(20_000 * 1000)).join("\n")
         };
         insta::assert_snapshot!("storm", text(&found));
@@ -219,7 +219,7 @@ mod tests {
         insta::assert_snapshot!("idle_switch", text(&found));
         found.pauses = vec![pause(3, 7, true, 1_000, &[1]), pause(7, 3, true, 1_203, &[0])];
         found.cycles = vec![vec![0, 1]];
-        let summary = Standstill::of(&found);
+        let summary = Deadlock::of(&found);
         assert_eq!(
             (summary.cycles[0].nodes.as_slice(), summary.storms.len()),
             (&[3, 7][..], 0)

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::criterion::{Cell, Evidence, Source, Tolerance};
-use super::need::{Done, Numbers};
+use super::need::{Done, Metrics};
 use super::{Record, Reproduction};
 use paceline_lab::results::{RunStatus, Summary};
 
@@ -98,12 +98,12 @@ pub fn is_of(reproduction: &Reproduction, done: &Done) -> bool {
 }
 
 /// An outcome made wrong in some way.
-pub type Wrong = Box<dyn Fn(&mut Done)>;
+pub type Mutation = Box<dyn Fn(&mut Done)>;
 
 /// Those ticks of a reproduction that stay ticks whatever is done to its outcome: every number of every group of
 /// like runs doubled, halved and taken away, any two groups exchanged, and what `own` does besides. Values and
 /// orderings, as `column, row: metric`.
-pub fn unturned(reproduction: &Reproduction, done: &Done, own: Vec<Wrong>) -> Vec<String> {
+pub fn undetected(reproduction: &Reproduction, done: &Done, own: Vec<Mutation>) -> Vec<String> {
     let records = reproduction.records(done);
     let ticks = records
         .iter()
@@ -164,9 +164,9 @@ fn groups(done: &Done) -> Vec<Vec<usize>> {
 }
 
 /// What is done to outcomes.
-fn wrongs(done: &Done) -> Vec<Wrong> {
+fn wrongs(done: &Done) -> Vec<Mutation> {
     let groups = groups(done);
-    let mut wrongs: Vec<Wrong> = Vec::new();
+    let mut wrongs: Vec<Mutation> = Vec::new();
     for factor in [2.0, 0.5, 0.0] {
         for group in &groups {
             let names: Vec<&'static str> = names(done.runs[group[0]].numbers.as_ref());
@@ -200,13 +200,13 @@ fn wrongs(done: &Done) -> Vec<Wrong> {
     wrongs
 }
 
-fn names(numbers: Option<&Numbers>) -> Vec<&'static str> {
+fn names(numbers: Option<&Metrics>) -> Vec<&'static str> {
     let all = numbers.map(|numbers| numbers.values.keys().chain(numbers.series.keys()).copied());
     all.into_iter().flatten().collect()
 }
 
 /// Multiplies the numbers of a name, or all. What is 0 becomes the factor: drops, flows that are not done.
-fn scale(numbers: &mut Numbers, only: Option<&str>, factor: f64) {
+fn scale(numbers: &mut Metrics, only: Option<&str>, factor: f64) {
     let is_meant = |name: &str| only.is_none_or(|only| only == name);
     let change = |value: &mut f64| match *value {
         0.0 => *value = factor,

@@ -30,8 +30,8 @@ impl InfiniBand {
         if lane == 0 {
             self.write(net, port, CreditStep::Credits { credits });
         }
-        let told = self.lanes[(self.ports[port].peer, lane)].told;
-        let sent = told.map_or(0, |(_, sent)| sent);
+        let announced = self.lanes[(self.ports[port].peer, lane)].announced;
+        let sent = announced.map_or(0, |(_, sent)| sent);
         self.trace_update(net, port, TraceKind::Receive, (lane, limit, sent));
     }
 
@@ -159,7 +159,7 @@ impl InfiniBand {
     /// Tells whether a lane of a port has a packet and no credit for it, and behind what that stands at the other end.
     #[cold]
     pub(super) fn note_wait(&mut self, net: &mut Net<'_>, port: PortId) {
-        self.tell_clocks(net.core.now(), port);
+        self.notify_clocks(net.core.now(), port);
         let mut waiting = self.lanes.row(port).iter();
         let lane = waiting.position(|lane| lane.filled != 0 && lane.credits() == 0);
         let now = net.core.now();

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use paceline_congestion::registry::{Least, WindowMode};
+use paceline_congestion::registry::{SendFloor, WindowMode};
 use paceline_fabric::spec::FlowControl;
 use paceline_fabric::{Outcome, RunSpec};
 use paceline_kernel::{BitRate, Bytes};
 
 use super::flows::FlowState;
-use super::proportion::lines;
+use super::rate_scaling::lines;
 use super::rows::{Entry, FlowRows};
 
 /// What a scheme's flows send at the least.
@@ -24,7 +24,7 @@ enum Floor {
 
 /// The flows of one scheme to one receiver, when most were under way.
 #[derive(Clone, Copy)]
-struct Crowd {
+struct Concurrent {
     receiver: u32,
     flows: u64,
     /// What they send at least: bit/s, or bytes under way.
@@ -58,13 +58,13 @@ pub(super) fn warnings(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows) -> V
         // Where lines differ, that of the slowest: what flows send at least is then at least this.
         let line = lines(spec, flows, number).into_iter().next();
         let floor = line.map_or(Floor::None, |line| floor(spec, number, line));
-        let Some(crowd) = largest_crowd(spec, flows, number, floor, &ports) else {
+        let Some(peak) = largest_peak(spec, flows, number, floor, &ports) else {
             continue;
         };
-        let port = ports[crowd.receiver as usize];
+        let port = ports[peak.receiver as usize];
         found.extend(match floor {
-            Floor::Rate(param, rate) => too_fast(spec, scheme.config.label(), param, rate, crowd, port),
-            Floor::Packet(_) => too_many(scheme.config.label(), outcome, crowd, port),
+            Floor::Rate(param, rate) => too_fast(spec, scheme.config.label(), param, rate, peak, port),
+            Floor::Packet(_) => too_many(scheme.config.label(), outcome, peak, port),
             Floor::None => None,
         });
     }
@@ -77,21 +77,21 @@ fn floor(spec: &RunSpec, scheme: u32, line: BitRate) -> Floor {
     let packet = Floor::Packet(spec.packet.mtu.get() + u64::from(header));
     match scheme.config.least(line) {
         None => Floor::None,
-        Some(Least::Packet) => packet,
+        Some(SendFloor::Packet) => packet,
         // A window that follows the rate lets a packet go per round trip, however long that becomes.
-        Some(Least::Rate { .. }) if scheme.window == WindowMode::Variable => packet,
-        Some(Least::Rate { param, rate }) => Floor::Rate(param, rate),
+        Some(SendFloor::Rate { .. }) if scheme.window == WindowMode::Variable => packet,
+        Some(SendFloor::Rate { param, rate }) => Floor::Rate(param, rate),
     }
 }
 
 /// The receiver to which flows of a scheme sent most at one time, by the least that they send.
-fn largest_crowd(
+fn largest_peak(
     spec: &RunSpec,
     flows: &FlowRows,
     scheme: u32,
     floor: Floor,
     ports: &[BitRate],
-) -> Option<Crowd> {
+) -> Option<Concurrent> {
     let each = match floor {
         Floor::None => return None,
         Floor::Rate(_, rate) => rate.as_bps(),
@@ -115,14 +115,14 @@ fn largest_crowd(
         order.sort_by_key(|flow| flow.start_ps);
         order.iter().for_each(add);
     }
-    let crowds = crowds.into_iter().map(|(receiver, under_way)| Crowd {
+    let crowds = crowds.into_iter().map(|(receiver, under_way)| Concurrent {
         receiver,
         flows: under_way.most,
         least: under_way.most * each,
     });
     // Of receivers on lines of different rates the one that it is too much for.
-    let load = |crowd: &Crowd| {
-        u128::from(crowd.least) * 1000 / u128::from(ports[crowd.receiver as usize].as_bps().max(1))
+    let load = |peak: &Concurrent| {
+        u128::from(peak.least) * 1000 / u128::from(ports[peak.receiver as usize].as_bps().max(1))
     };
     crowds.max_by_key(load)
 }
@@ -144,13 +144,13 @@ fn too_fast(
     scheme: &str,
     param: &str,
     rate: BitRate,
-    crowd: Crowd,
+    peak: Concurrent,
     port: BitRate,
 ) -> Option<String> {
-    if crowd.least <= port.as_bps() {
+    if peak.least <= port.as_bps() {
         return None;
     }
-    let Crowd { receiver, flows, .. } = crowd;
+    let Concurrent { receiver, flows, .. } = peak;
     let ends_in = match spec.switch.flow_control {
         FlowControl::None => "only losses hold them back",
         FlowControl::Pfc(_) => "only pauses hold them back",
@@ -160,7 +160,7 @@ fn too_fast(
         "{scheme}: {flows} flows to host {receiver} were active at once, and none sends below `{param}`, {rate}: in \
          total {} into a link of {port}. Meanwhile {ends_in}; set `{param}` to {} or \
          less to let the scheme control them.",
-        BitRate::from_bps(crowd.least),
+        BitRate::from_bps(peak.least),
         BitRate::from_bps(three_digits_of(port.as_bps() / flows)),
     ))
 }
@@ -174,19 +174,19 @@ const fn three_digits_of(number: u64) -> u64 {
     number / unit * unit
 }
 
-fn too_many(scheme: &str, outcome: &Outcome, crowd: Crowd, port: BitRate) -> Option<String> {
+fn too_many(scheme: &str, outcome: &Outcome, peak: Concurrent, port: BitRate) -> Option<String> {
     let product = port.bytes_in(outcome.base_rtt).get();
-    if crowd.least <= 2 * product {
+    if peak.least <= 2 * product {
         return None;
     }
     Some(format!(
         "{scheme}: {} flows to host {} were active at once, each with at least a packet in flight: {} in total, for \
          a bandwidth-delay product of {}. The excess is queued, so RTTs are {} or more under any rates.",
-        crowd.flows,
-        crowd.receiver,
-        Bytes::new(crowd.least),
+        peak.flows,
+        peak.receiver,
+        Bytes::new(peak.least),
         Bytes::new(product),
-        port.time_to_send(Bytes::new(crowd.least)),
+        port.time_to_send(Bytes::new(peak.least)),
     ))
 }
 
@@ -228,7 +228,7 @@ mod tests {
             ]
         );
         assert!(of("timely", 1096, false)[0].contains("set `min-rate` to 91.2Mbps or less"));
-        // The same flows one after another are no crowd.
+        // The same flows one after another are no peak.
         assert_eq!(of("timely", 125, true), Vec::<String>::new());
         // 100 Mbit/s each.
         assert_eq!(of("dcqcn-paper", 1000, false), Vec::<String>::new());

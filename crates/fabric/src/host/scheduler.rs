@@ -21,7 +21,7 @@ use crate::spec::Scheduling;
 
 /// Whose turn it is at each NIC.
 #[derive(Clone, Debug)]
-pub(super) enum Turns {
+pub(super) enum QpScheduler {
     Quantum {
         quantum: i64,
         /// What is left to each queue pair of its turn, in bytes on the wire; below zero what it owes.
@@ -36,10 +36,10 @@ pub(super) enum Turns {
     },
 }
 
-impl Turns {
+impl QpScheduler {
     /// What so many NICs keep, if they do not go round packet by packet.
     pub(super) fn of(scheduling: Scheduling, nics: usize) -> Option<Box<Self>> {
-        let turns = match scheduling {
+        let scheduler = match scheduling {
             Scheduling::RoundRobin => return None,
             Scheduling::Quantum(quantum) => Self::Quantum {
                 quantum: quantum.get() as i64,
@@ -51,7 +51,7 @@ impl Turns {
                 virtual_time: List::of(nics, 0),
             },
         };
-        Some(Box::new(turns))
+        Some(Box::new(scheduler))
     }
 
     /// A queue pair is new, or new at its NIC.
@@ -179,18 +179,18 @@ mod tests {
 
     /// A NIC whose queue pairs have packets of these sizes.
     struct Port {
-        turns: Turns,
+        scheduler: QpScheduler,
         qps: Vec<QpId>,
         served: usize,
     }
 
     impl Port {
         fn of(scheduling: Scheduling, count: u32) -> Self {
-            let mut turns = *Turns::of(scheduling, 1).unwrap();
+            let mut scheduler = *QpScheduler::of(scheduling, 1).unwrap();
             let qps: Vec<QpId> = (0..count).map(QpId).collect();
-            qps.iter().for_each(|&slot| turns.begin(slot));
+            qps.iter().for_each(|&slot| scheduler.begin(slot));
             Self {
-                turns,
+                scheduler,
                 qps,
                 served: 0,
             }
@@ -198,10 +198,10 @@ mod tests {
 
         /// Who goes next, of those that may; its packet is of so many bytes.
         fn next(&mut self, may_go: impl Fn(usize) -> bool, size: impl Fn(usize) -> u16) -> Option<usize> {
-            let place = self.turns.choose(NIC, &self.qps, self.served, may_go)?;
+            let place = self.scheduler.choose(NIC, &self.qps, self.served, may_go)?;
             self.served = place;
-            self.turns.sent(NIC, self.qps[place], size(place));
-            self.turns.verify();
+            self.scheduler.sent(NIC, self.qps[place], size(place));
+            self.scheduler.verify();
             Some(place)
         }
 
@@ -220,7 +220,7 @@ mod tests {
         let mut port = Port::of(Scheduling::Quantum(Bytes::new(1000)), 3);
         let order = port.order(18, &[500, 700, 300]);
         // Whoever was served last is the first, so the second begins.
-        let turns = [
+        let scheduler = [
             (1, 2), // 1000 - 1400 = -400
             (2, 4), // 1000 - 1200 = -200
             (0, 2), // 0
@@ -230,7 +230,7 @@ mod tests {
             (1, 2), // 900 - 1400 = -500
             (2, 2), // 900 - 600 = 300: goes on
         ];
-        let expected = turns
+        let expected = scheduler
             .into_iter()
             .flat_map(|(place, packets)| std::iter::repeat_n(place, packets));
         assert_eq!(order, expected.collect::<Vec<_>>());

@@ -1,6 +1,6 @@
 //! What a sender was told before it slowed down, and which port that came from.
 
-use super::{Cut, ITSELF, Limits, Told, Trigger, watched};
+use super::{Cause, Cut, ITSELF, Limits, Trigger, watched};
 use crate::core::Core;
 use crate::host::Qp;
 use crate::host::read_cnp;
@@ -14,54 +14,56 @@ use paceline_kernel::{Bytes, Span, Time};
 impl Core {
     /// Before something changes that a sender's limits may follow: what has changed since the last time is the
     /// doing of the last such thing.
-    pub(in crate::watch) fn look_at_limits(&mut self, qp: &Qp) {
-        for place in self.watch.closeups.of(qp.flow()) {
-            self.look_at_limits_of(place, qp);
+    pub(in crate::watch) fn observe_limits(&mut self, qp: &Qp) {
+        for place in self.watch.flow_probes.of(qp.flow()) {
+            self.observe_limits_of(place, qp);
         }
     }
 
-    fn look_at_limits_of(&mut self, place: usize, qp: &Qp) {
+    fn observe_limits_of(&mut self, place: usize, qp: &Qp) {
         let after = limits_of(qp);
         let (int, pint) = (qp.needs().int, qp.needs().pint);
-        let look = &mut self.watch.closeups.looks[place];
+        let look = &mut self.watch.flow_probes.looks[place];
         let trigger = std::mem::replace(&mut look.trigger, ITSELF);
         let before = std::mem::replace(&mut look.limits, after);
         if after.rate >= before.rate && after.window >= before.window {
             return;
         }
-        let (told, port) = match (trigger.told, look.most_marks()) {
-            (Told::Loss | Told::Timeout | Told::Notice | Told::Report, _) => (trigger.told, trigger.port),
-            (Told::Delay, _) if int => (Told::Telemetry, trigger.port),
-            (Told::Delay, _) if pint => (Told::Digest, trigger.port),
+        let (cause, port) = match (trigger.cause, look.most_marks()) {
+            (Cause::Loss | Cause::Timeout | Cause::Notice | Cause::Report, _) => {
+                (trigger.cause, trigger.port)
+            }
+            (Cause::Delay, _) if int => (Cause::Telemetry, trigger.port),
+            (Cause::Delay, _) if pint => (Cause::Digest, trigger.port),
             (_, Some(port)) => (look.pending_told, port),
-            (told, None) => (told, trigger.port),
+            (cause, None) => (cause, trigger.port),
         };
         look.pending.clear();
         let cut = Cut {
             at: Time::from_ps(trigger.at),
-            told,
+            cause,
             port: self.port_ref(port),
             before,
             after,
             rtt: trigger.rtt.map(Span::from_ps),
         };
-        self.watch.closeups.looks[place].cut(cut, port);
+        self.watch.flow_probes.looks[place].cut(cut, port);
     }
 
     /// A timer or a decision of a sender's scheme, or a timeout.
-    pub(crate) fn look_at_timer(&mut self, qp: &Qp, told: Told) {
+    pub(crate) fn observe_timer(&mut self, qp: &Qp, cause: Cause) {
         let now = self.now();
-        for place in self.watch.closeups.of(qp.flow()) {
-            let look = &mut self.watch.closeups.looks[place];
+        for place in self.watch.flow_probes.of(qp.flow()) {
+            let look = &mut self.watch.flow_probes.looks[place];
             // Which round-trip time a decision is about is not known here: where the last packet waited.
-            let port = if told == Told::Delay {
+            let port = if cause == Cause::Delay {
                 look.waited_at
             } else {
                 PortId::NONE
             };
             look.trigger = Trigger {
                 at: now,
-                told,
+                cause,
                 port,
                 rtt: None,
             };
@@ -69,47 +71,47 @@ impl Core {
     }
 
     /// An answer reaches its sender, which is about to learn something.
-    pub(crate) fn look_at_answer(&mut self, world: &World, qp: &Qp, id: PacketId) {
-        for place in self.watch.closeups.of(qp.flow()) {
-            self.look_at_answer_to(place, world, qp, id);
+    pub(crate) fn observe_answer(&mut self, world: &World, qp: &Qp, id: PacketId) {
+        for place in self.watch.flow_probes.of(qp.flow()) {
+            self.observe_answer_to(place, world, qp, id);
         }
     }
 
-    fn look_at_answer_to(&mut self, place: usize, world: &World, qp: &Qp, id: PacketId) {
+    fn observe_answer_to(&mut self, place: usize, world: &World, qp: &Qp, id: PacketId) {
         let now = self.now();
         let packet = *self.packets.get(id);
-        let seen = *self.watch.closeups.seen(id);
+        let seen = *self.watch.flow_probes.seen(id);
         let known = seen.flow == packet.flow;
         let echoes = qp.needs().ecn && qp.echo_notifies();
         let busiest = self.busiest_hop(place, qp.path(), id);
-        let look = &mut self.watch.closeups.looks[place];
+        let look = &mut self.watch.flow_probes.looks[place];
         let mut trigger = Trigger {
             at: now,
-            told: Told::Delay,
+            cause: Cause::Delay,
             port: if known { seen.longest.0 } else { PortId::NONE },
             rtt: None,
         };
         let told_by = if known { seen.told_by } else { PortId::NONE };
         match packet.kind {
             PacketKind::Cnp if read_cnp(&packet).rate.is_some() => {
-                (trigger.told, trigger.port) = (Told::Report, told_by)
+                (trigger.cause, trigger.port) = (Cause::Report, told_by)
             }
             PacketKind::Src | PacketKind::Cnm | PacketKind::SwitchAck => {
-                (trigger.told, trigger.port) = (Told::Notice, told_by)
+                (trigger.cause, trigger.port) = (Cause::Notice, told_by)
             }
             PacketKind::Cnp => {
-                look.pending_told = Told::Cnp;
+                look.pending_told = Cause::Cnp;
                 watched::count(&mut look.pending, told_by);
-                (trigger.told, trigger.port) = (Told::Cnp, told_by);
+                (trigger.cause, trigger.port) = (Cause::Cnp, told_by);
             }
-            PacketKind::Nack => trigger.told = Told::Loss,
+            PacketKind::Nack => trigger.cause = Cause::Loss,
             _ => {
                 trigger.rtt = Some(now - packet.sent_at);
                 let noted = packet.note_port != ProfileId::NONE
                     && told_by != PortId::NONE
                     && world.nic.endpoint.is_none();
                 if noted {
-                    (trigger.told, trigger.port) = (Told::Notice, told_by);
+                    (trigger.cause, trigger.port) = (Cause::Notice, told_by);
                 } else if packet.mark.is_set() && echoes {
                     // The echo may be that of an earlier packet, which was not answered.
                     let port = if told_by == PortId::NONE {
@@ -117,7 +119,7 @@ impl Core {
                     } else {
                         told_by
                     };
-                    look.pending_told = Told::Mark;
+                    look.pending_told = Cause::Mark;
                     watched::count(&mut look.pending, port);
                 }
                 let digest_by = if known { seen.digest.1 } else { PortId::NONE };
@@ -134,7 +136,7 @@ impl Core {
     /// acknowledgement and that of the last: HPCC's equation (2).
     fn busiest_hop(&mut self, place: usize, path: &PathInfo, id: PacketId) -> Option<PortId> {
         let samples = self.packets.hops(id).to_vec();
-        let look = &mut self.watch.closeups.looks[place];
+        let look = &mut self.watch.flow_probes.looks[place];
         let last = std::mem::replace(&mut look.samples, samples);
         if last.len() != look.samples.len() {
             return None;

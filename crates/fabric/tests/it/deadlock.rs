@@ -3,16 +3,16 @@
 use crate::common;
 
 use crate::common::{G100, add_flow, link, natural, run, scheme, star, static_pfc};
-use paceline_fabric::outcome::{FlowStatus, Standstill};
+use paceline_fabric::outcome::{Deadlock, FlowStatus};
 use paceline_fabric::spec::*;
 use paceline_kernel::{Span, Time};
 
 /// Pauses as `node->peer`.
-fn ports(standstill: &Standstill) -> Vec<String> {
+fn ports(deadlock: &Deadlock) -> Vec<String> {
     let name = |pause: &paceline_fabric::outcome::EndlessPause| {
         format!("{}->{}", pause.port.node.0, pause.port.peer.0)
     };
-    standstill.pauses.iter().map(name).collect()
+    deadlock.pauses.iter().map(name).collect()
 }
 
 /// Hosts 1 and 2 send to 3 and 4; host 3's NIC pauses for ever from 10 us on.
@@ -33,22 +33,22 @@ fn storm(until: Option<u64>) -> RunSpec {
 #[test]
 fn a_storm_and_its_victims() {
     let outcome = run(storm(None));
-    let standstill = outcome.standstill.expect("the storm does not end");
-    assert_eq!(ports(&standstill), ["1->0", "0->3"]);
-    assert!(standstill.cycles.is_empty());
-    assert_eq!(standstill.storms(), [NodeId(3)]);
-    assert_eq!(standstill.flows, [0]);
+    let deadlock = outcome.deadlock.expect("the storm does not end");
+    assert_eq!(ports(&deadlock), ["1->0", "0->3"]);
+    assert!(deadlock.cycles.is_empty());
+    assert_eq!(deadlock.storms(), [NodeId(3)]);
+    assert_eq!(deadlock.flows, [0]);
     // Host 1 waits for the port that the storm holds; the frame took 5120 ps and the cable.
-    assert_eq!(standstill.pauses[0].waits_for, [1]);
+    assert_eq!(deadlock.pauses[0].waits_for, [1]);
     assert_eq!(
-        standstill.pauses[1].since,
+        deadlock.pauses[1].since,
         Time::from_ps(10_000_000 + 5_120 + 1_000_000)
     );
     // The other flow is not concerned; then the run ends, a timeout or two later.
     assert_eq!(outcome.flows[1].status, FlowStatus::Completed);
     assert_eq!(outcome.flows[0].status, FlowStatus::Unfinished);
     assert!(
-        standstill.ended && outcome.end < Time::from_ns(4_000_000),
+        deadlock.ended && outcome.end < Time::from_ns(4_000_000),
         "{}",
         outcome.end
     );
@@ -58,7 +58,7 @@ fn a_storm_and_its_victims() {
 fn a_storm_that_ends_is_survived() {
     let outcome = run(storm(Some(500_000)));
     assert_eq!(outcome.completions.len(), 2);
-    assert_eq!(outcome.standstill, None);
+    assert_eq!(outcome.deadlock, None);
     assert!(outcome.flows[0].fct > Span::from_us(500));
 }
 
@@ -67,8 +67,8 @@ fn a_storm_that_ends_is_survived() {
 fn a_storm_without_timeouts() {
     let mut spec = storm(None);
     spec.nic.rto = None;
-    let standstill = run(spec).standstill.expect("the storm does not end");
-    assert_eq!(ports(&standstill), ["1->0", "0->3"]);
+    let deadlock = run(spec).deadlock.expect("the storm does not end");
+    assert_eq!(ports(&deadlock), ["1->0", "0->3"]);
 }
 
 /// Timed pauses are renewed: the storm lasts as well.
@@ -82,7 +82,7 @@ fn a_storm_of_timed_pauses() {
         pause: Span::from_us(5),
     };
     let outcome = run(spec);
-    assert_eq!(ports(&outcome.standstill.unwrap()), ["1->0", "0->3"]);
+    assert_eq!(ports(&outcome.deadlock.unwrap()), ["1->0", "0->3"]);
     assert_eq!(outcome.flows[1].status, FlowStatus::Completed);
 }
 
@@ -117,19 +117,19 @@ fn ring(n: u32, hops: u32) -> RunSpec {
 #[test]
 fn a_ring_that_deadlocks() {
     let outcome = run(ring(4, 3));
-    let standstill = outcome.standstill.expect("a deadlock");
-    let [cycle] = &standstill.cycles[..] else {
-        panic!("one circle: {standstill:?}")
+    let deadlock = outcome.deadlock.expect("a deadlock");
+    let [cycle] = &deadlock.cycles[..] else {
+        panic!("one circle: {deadlock:?}")
     };
-    let mut nodes: Vec<u32> = cycle.iter().map(|&i| standstill.pauses[i].port.node.0).collect();
+    let mut nodes: Vec<u32> = cycle.iter().map(|&i| deadlock.pauses[i].port.node.0).collect();
     let first = nodes.iter().position(|&node| node == 0).unwrap();
     nodes.rotate_left(first);
     assert_eq!(nodes, [0, 1, 2, 3]);
-    assert!(standstill.storms().is_empty() && standstill.ended);
+    assert!(deadlock.storms().is_empty() && deadlock.ended);
     // Hosts wait for the ring.
-    assert_eq!(standstill.pauses.len(), 8);
-    assert!(standstill.since(cycle) < standstill.found);
-    assert_eq!(standstill.flows, [0, 1, 2, 3]);
+    assert_eq!(deadlock.pauses.len(), 8);
+    assert!(deadlock.since(cycle) < deadlock.found);
+    assert_eq!(deadlock.flows, [0, 1, 2, 3]);
     assert_eq!(outcome.completions.len(), 0);
     assert!(outcome.end < Time::from_ns(5_000_000), "{}", outcome.end);
 }
@@ -141,8 +141,8 @@ fn a_deadlock_does_not_fade() {
         let mut spec = ring(4, 3);
         spec.record.port_bin = Some(Span::from_us(bin_us));
         let outcome = run(spec);
-        let (series, standstill) = (outcome.ports.unwrap(), outcome.standstill.unwrap());
-        for pause in &standstill.pauses {
+        let (series, deadlock) = (outcome.ports.unwrap(), outcome.deadlock.unwrap());
+        for pause in &deadlock.pauses {
             let index = series.ports.iter().position(|port| *port == pause.port).unwrap();
             let last = series.of_port(index).last().unwrap();
             assert!((last.paused - 1.0).abs() < 1e-6, "{bin_us} us: {last:?}");
@@ -162,7 +162,7 @@ fn a_ring_that_lives() {
         .for_each(|link| link.rate = paceline_kernel::BitRate::from_gbps(40));
     let outcome = run(spec.clone());
     assert!(outcome.counters.pauses > 100);
-    assert_eq!(outcome.standstill, None);
+    assert_eq!(outcome.deadlock, None);
     common::assert_complete(&spec, &outcome);
 }
 
@@ -195,6 +195,6 @@ fn what_is_still_to_come_is_waited_for() {
     });
     let outcome = run(spec);
     assert_eq!(outcome.flows[2].status, FlowStatus::Completed);
-    let standstill = outcome.standstill.expect("the storm does not end");
-    assert!(standstill.ended && outcome.end < Time::from_ns(60_000_000));
+    let deadlock = outcome.deadlock.expect("the storm does not end");
+    assert!(deadlock.ended && outcome.end < Time::from_ns(60_000_000));
 }

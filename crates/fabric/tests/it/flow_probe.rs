@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::common::{add_flow, link, natural, run, scheme, scheme_with, star, static_pfc};
 use paceline_congestion::Mark;
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::closeup::{CloseUp, Told};
+use paceline_fabric::flow_probe::{Cause, FlowProbe};
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -17,19 +17,19 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 const TX: u64 = 83_840;
 
 fn looked_at(mut spec: RunSpec) -> Outcome {
-    spec.record.closeups = (0..spec.flows.len() as u32).collect();
+    spec.record.flow_probes = (0..spec.flows.len() as u32).collect();
     let mut without = spec.clone();
-    without.record.closeups.clear();
+    without.record.flow_probes.clear();
     let outcome = run(spec);
     assert_eq!(run(without).digest, outcome.digest, "looking moves nothing");
-    for (look, account) in outcome.closeups.iter().zip(&outcome.accounts) {
+    for (look, account) in outcome.flow_probes.iter().zip(&outcome.accounts) {
         sums(look, account);
     }
     outcome
 }
 
 /// Whom packets waited for sums to how long they waited.
-fn sums(look: &CloseUp, account: &paceline_fabric::account::FlowAccount) {
+fn sums(look: &FlowProbe, account: &paceline_fabric::account::FlowAccount) {
     assert_eq!(look.flow, account.flow);
     let nic = look.nic.iter().fold(Span::ZERO, |sum, &(_, span)| sum + span);
     // After its last packet a sender waits for nothing that its account counts.
@@ -103,7 +103,7 @@ fn two_flows_share_a_port() {
     let outcome = looked_at(spec);
     let events = at_port(&outcome, 0, 3);
     for flow in [0, 1] {
-        let look = &outcome.closeups[flow as usize];
+        let look = &outcome.flow_probes[flow as usize];
         let [shared] = &look.shared[..] else {
             panic!("one port: {:?}", look.shared);
         };
@@ -117,17 +117,21 @@ fn two_flows_share_a_port() {
         assert_eq!(found.keys().copied().collect::<Vec<_>>(), [0, 1]);
     }
     assert!(
-        outcome.closeups[2].shared.is_empty(),
+        outcome.flow_probes[2].shared.is_empty(),
         "{:?}",
-        outcome.closeups[2].shared
+        outcome.flow_probes[2].shared
     );
     // Flows 1 and 2 take turns at their NIC; flow 0 has its own.
-    assert!(outcome.closeups[0].nic.is_empty());
+    assert!(outcome.flow_probes[0].nic.is_empty());
     assert_eq!(
-        outcome.closeups[1].nic.iter().map(|of| of.0).collect::<Vec<_>>(),
+        outcome.flow_probes[1]
+            .nic
+            .iter()
+            .map(|of| of.0)
+            .collect::<Vec<_>>(),
         [2]
     );
-    assert!(outcome.closeups[0].causes.is_empty(), "no scheme, no cuts");
+    assert!(outcome.flow_probes[0].causes.is_empty(), "no scheme, no cuts");
 }
 
 /// Two flows of a host take turns: each waits a packet's time of the other for each of its own.
@@ -137,8 +141,8 @@ fn a_shared_nic() {
     add_flow(&mut spec, 1, 2, 100_000, 0);
     add_flow(&mut spec, 1, 3, 100_000, 0);
     let outcome = looked_at(spec);
-    assert_eq!(outcome.closeups[0].nic, [(1, Span::from_ps(99 * TX))]);
-    assert_eq!(outcome.closeups[1].nic, [(0, Span::from_ps(100 * TX))]);
+    assert_eq!(outcome.flow_probes[0].nic, [(1, Span::from_ps(99 * TX))]);
+    assert_eq!(outcome.flow_probes[1].nic, [(0, Span::from_ps(100 * TX))]);
 }
 
 /// DCTCP: marks are those of the port to the receiver, as the trace counts them, and so are the cuts.
@@ -154,7 +158,7 @@ fn marks_come_from_the_port_that_marked() {
     spec.record.flow_every = Some(Span::from_ns(20));
     spec.record.flows_max = 3;
     let outcome = looked_at(spec);
-    let look = &outcome.closeups[0];
+    let look = &outcome.flow_probes[0];
     let events = at_port(&outcome, 0, 4);
     let marked = events
         .iter()
@@ -179,7 +183,7 @@ fn marks_come_from_the_port_that_marked() {
     let [cause] = &look.causes[..] else {
         panic!("one cause: {:?}", look.causes);
     };
-    assert_eq!((cause.told, cause.port), (Told::Mark, Some(marks.port)));
+    assert_eq!((cause.cause, cause.port), (Cause::Mark, Some(marks.port)));
     assert_eq!(
         (cause.count as usize, cause.first),
         (look.cuts.len(), look.cuts[0].at)
@@ -206,24 +210,24 @@ fn marks_come_from_the_port_that_marked() {
         );
     }
     // The third has a port to itself.
-    assert!(outcome.closeups[2].causes.is_empty() && outcome.closeups[2].marks.is_empty());
+    assert!(outcome.flow_probes[2].causes.is_empty() && outcome.flow_probes[2].marks.is_empty());
 }
 
 /// DCQCN's receiver sends packets of its own; HPCC reads telemetry; TIMELY measures: the port is the same.
 #[test]
 fn each_kind_of_scheme_is_told_by_the_shared_port() {
     let kinds = [
-        ("dcqcn", Told::Mark),
-        ("dcqcn-paper", Told::Cnp),
-        ("hpcc", Told::Telemetry),
-        ("hpcc-pint", Told::Digest),
-        ("timely", Told::Delay),
-        ("swift", Told::Delay),
-        ("bolt", Told::Notice),
-        ("qcn", Told::Notice),
-        ("powertcp", Told::Telemetry),
+        ("dcqcn", Cause::Mark),
+        ("dcqcn-paper", Cause::Cnp),
+        ("hpcc", Cause::Telemetry),
+        ("hpcc-pint", Cause::Digest),
+        ("timely", Cause::Delay),
+        ("swift", Cause::Delay),
+        ("bolt", Cause::Notice),
+        ("qcn", Cause::Notice),
+        ("powertcp", Cause::Telemetry),
     ];
-    for (name, told) in kinds {
+    for (name, got) in kinds {
         // Every marked acknowledgement is a notification, or the receiver sends packets.
         let scheme = match name {
             "dcqcn-paper" => scheme_with("dcqcn", WindowMode::Off, &[("flavour", "paper")]),
@@ -236,14 +240,14 @@ fn each_kind_of_scheme_is_told_by_the_shared_port() {
             add_flow(&mut spec, host, 6, 1_000_000, 0);
         }
         let outcome = looked_at(spec);
-        let look = &outcome.closeups[0];
+        let look = &outcome.flow_probes[0];
         let cause = look.causes.first().unwrap_or_else(|| panic!("{name}: no cut"));
         let port = cause
             .port
             .unwrap_or_else(|| panic!("{name}: no port in {cause:?}"));
         assert_eq!(
-            (cause.told, port.node, port.peer),
-            (told, NodeId(0), NodeId(6)),
+            (cause.cause, port.node, port.peer),
+            (got, NodeId(0), NodeId(6)),
             "{name}"
         );
         let shared = look
@@ -281,7 +285,7 @@ fn victim() -> RunSpec {
 #[test]
 fn a_victim_names_the_port_and_the_flow_behind_the_pauses() {
     let outcome = looked_at(victim());
-    let look = &outcome.closeups[1];
+    let look = &outcome.flow_probes[1];
     let name = |port: &paceline_fabric::outcome::PortRef| (port.node.0, port.peer.0);
     let at_trunk = look
         .pauses
@@ -341,8 +345,8 @@ fn a_host_that_pauses_is_the_root() {
     });
     add_flow(&mut spec, 1, 2, 20_000, 0);
     let outcome = looked_at(spec);
-    let [pauses] = &outcome.closeups[0].pauses[..] else {
-        panic!("{:?}", outcome.closeups[0].pauses);
+    let [pauses] = &outcome.flow_probes[0].pauses[..] else {
+        panic!("{:?}", outcome.flow_probes[0].pauses);
     };
     assert_eq!((pauses.port.node, pauses.port.peer), (NodeId(0), NodeId(2)));
     assert!(pauses.way.is_empty() && pauses.flows.is_empty());

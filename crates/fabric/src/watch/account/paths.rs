@@ -6,7 +6,7 @@
 //! ends before it comes back, or goes on where the way is not known, is *told*: all of it is written down.
 
 use super::Accounts;
-use super::journal::{ARRIVED, LONG, PAUSED, Step, port_of};
+use super::hop_log::{ARRIVED, LONG, PAUSED, Step, port_of};
 use super::totals::Totals;
 use crate::ids::PacketId;
 use crate::spec::{Forwarding, LoadBalancing, RunSpec};
@@ -24,7 +24,7 @@ pub(super) struct Hop {
 /// How far a packet has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Upto {
-    /// It left this port: see [`super::journal::key_of`].
+    /// It left this port: see [`super::hop_log::key_of`].
     Left(u32),
     /// It reached the receiver.
     Receiver,
@@ -93,13 +93,13 @@ impl Totals {
 
 impl Accounts {
     /// Writes down all that a quiet packet met.
-    pub(super) fn tell(&mut self, packet: PacketId, upto: Upto) {
-        let journal = self.journals.get_mut(packet);
-        let Some((head, _)) = journal.read().filter(|(head, _)| head.is_quiet) else {
+    pub(super) fn notify(&mut self, packet: PacketId, upto: Upto) {
+        let hop_log = self.hop_logs.get_mut(packet);
+        let Some((head, _)) = hop_log.read().filter(|(head, _)| head.is_quiet) else {
             return;
         };
         let (mut ready, way) = (head.start, &self.totals[head.place].way);
-        let steps = journal.begin_anew();
+        let steps = hop_log.begin_anew();
         let mut steps = steps.iter().filter(|step| step.key != ARRIVED).peekable();
         let (mut paused, mut last) = (0, PAUSED);
         for hop in way {
@@ -116,11 +116,11 @@ impl Accounts {
             }
             let waited = steps.next_if(|step| step.key & !LONG == hop.key);
             if waited.is_some() && paused > 0 {
-                journal.push(Step::other(PAUSED, std::mem::take(&mut paused)));
+                hop_log.push(Step::other(PAUSED, std::mem::take(&mut paused)));
             }
             let left = waited.map_or(ready, |step| step.left);
             ready = left + hop.flight;
-            journal.leave(hop.key, left, ready);
+            hop_log.leave(hop.key, left, ready);
             last = hop.key;
         }
     }

@@ -19,7 +19,7 @@ use super::workload::Collective;
 /// A flow without its ports. There may be very many of them.
 pub(super) struct Draft {
     message: Message,
-    /// Place in [`Drafts::blocks`].
+    /// Place in [`UnresolvedFlows::blocks`].
     block: u32,
     /// Flows of one block and one pair of hosts with the same connection have the same ports; [`Draft::ALONE`] is
     /// none.
@@ -76,20 +76,20 @@ impl From<schema::Connections> for Connections {
 
 /// All of them; everything names them by their places.
 #[derive(Default)]
-pub(super) struct Drafts {
+pub(super) struct UnresolvedFlows {
     list: Vec<Draft>,
     blocks: Vec<Block>,
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
     /// Whether flows are to come as a stream, which then all do: what they are drawn from, and where that was written.
-    /// The list has those that are told one by one, until [`Drafts::arrivals`] takes them.
+    /// The list has those that are told one by one, until [`UnresolvedFlows::arrivals`] takes them.
     pub(super) streams: bool,
     pub(super) sources: Vec<(ArrivalSource, Place)>,
     /// The first workload whose arrivals the run ends before.
     pub(super) late: Option<Place>,
 }
 
-impl Drafts {
+impl UnresolvedFlows {
     /// How many there are.
     pub(super) const fn len(&self) -> usize {
         self.list.len()
@@ -170,15 +170,15 @@ impl Drafts {
             return None;
         }
         let mut sources: Vec<ArrivalSource> = self.sources.drain(..).map(|(source, _)| source).collect();
-        let mut told: BTreeMap<u64, (Block, Vec<Message>)> = BTreeMap::new();
+        let mut got: BTreeMap<u64, (Block, Vec<Message>)> = BTreeMap::new();
         for draft in self.list.drain(..) {
             let block = &self.blocks[draft.block as usize];
-            let of_workload = told.entry(block.workload);
+            let of_workload = got.entry(block.workload);
             let (_, messages) = of_workload.or_insert_with(|| (block.clone(), Vec::new()));
             messages.push(draft.message);
         }
         sources.extend(
-            told.into_iter()
+            got.into_iter()
                 .map(|(workload, (block, messages))| ArrivalSource {
                     workload,
                     window: (Time::ZERO, cx.stop),
@@ -328,9 +328,15 @@ impl Drafts {
 }
 
 /// Those of the list; `drawn` says whether there are others.
-fn check(cx: &Cx<'_>, drafts: &Drafts, net: &Net, reach: &Reach, drawn: bool) -> Result<(), Problem> {
-    for draft in &drafts.list {
-        let place = &drafts.block(draft).place;
+fn check(
+    cx: &Cx<'_>,
+    unresolved: &UnresolvedFlows,
+    net: &Net,
+    reach: &Reach,
+    drawn: bool,
+) -> Result<(), Problem> {
+    for draft in &unresolved.list {
+        let place = &unresolved.block(draft).place;
         let Message { src, dst, size, .. } = draft.message;
         let wrong = |message: String| Err(Problem::new(message).at(place));
         for node in [src, dst] {
@@ -339,7 +345,7 @@ fn check(cx: &Cx<'_>, drafts: &Drafts, net: &Net, reach: &Reach, drawn: bool) ->
             }
         }
         // Under credits what a host sends to itself goes by way of its switch.
-        if src == dst && drafts.block(draft).paced.is_none() {
+        if src == dst && unresolved.block(draft).paced.is_none() {
             return wrong(format!("the flow goes from host {} to itself", src.0));
         }
         if size == Bytes::ZERO {
@@ -350,9 +356,9 @@ fn check(cx: &Cx<'_>, drafts: &Drafts, net: &Net, reach: &Reach, drawn: bool) ->
         }
     }
     let late = |draft: &Draft| draft.message.start >= cx.stop;
-    match drafts.list.first() {
-        Some(first) if !drawn && drafts.list.iter().all(late) => {
-            Err(all_late(cx, first.message.start, &drafts.block(first).place))
+    match unresolved.list.first() {
+        Some(first) if !drawn && unresolved.list.iter().all(late) => {
+            Err(all_late(cx, first.message.start, &unresolved.block(first).place))
         }
         _ => Ok(()),
     }

@@ -6,7 +6,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 
 /// When the queue pairs of a NIC may go, pauses apart, in the order of its list. Empty where it is not known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Crowd {
+pub(super) struct PacingTree {
     /// One for each class that they have, or had: pauses hold back all of a class.
     trees: Vec<Tree>,
     /// How many queue pairs the trees have room for, a power of two.
@@ -95,20 +95,20 @@ impl Tree {
     }
 }
 
-impl Crowd {
+impl PacingTree {
     /// Of queue pairs with these classes that may go at these instants.
     pub(super) fn of(list: &[(u8, u64)]) -> Self {
-        let mut crowd = Self {
+        let mut pacing_tree = Self {
             trees: Vec::new(),
             width: list.len().next_power_of_two(),
             count: list.len(),
         };
         for (place, &(class, due)) in list.iter().enumerate() {
-            let leaf = crowd.width + place;
-            crowd.tree(class).nodes[leaf] = due;
+            let leaf = pacing_tree.width + place;
+            pacing_tree.tree(class).nodes[leaf] = due;
         }
-        crowd.trees.iter_mut().for_each(Tree::settle_all);
-        crowd
+        pacing_tree.trees.iter_mut().for_each(Tree::settle_all);
+        pacing_tree
     }
 
     /// The tree of a class, new if the NIC had no queue pair of it.
@@ -227,40 +227,40 @@ mod tests {
             (random >> 33) % below
         };
         let mut list: Vec<(u8, u64)> = (0..9).map(|due| (due as u8 % 3, due)).collect();
-        let mut crowd = Crowd::of(&list);
+        let mut pacing_tree = PacingTree::of(&list);
         for step in 0..2000 {
             let place = draw(list.len() as u64) as usize;
             match draw(8) {
                 0 => {
                     let new = (draw(3) as u8, step % 50);
                     list.push(new);
-                    crowd.add(new.0, new.1);
+                    pacing_tree.add(new.0, new.1);
                 }
                 1 if list.len() > 2 => {
                     list.remove(place);
-                    assert!(crowd.remove(place));
+                    assert!(pacing_tree.remove(place));
                 }
                 _ => {
                     let due = if draw(4) == 0 { NEVER } else { draw(50) };
                     list[place].1 = due;
-                    crowd.set(place, list[place].0, due);
+                    pacing_tree.set(place, list[place].0, due);
                 }
             }
-            assert_eq!(crowd.len(), list.len());
+            assert_eq!(pacing_tree.len(), list.len());
             for (place, &(_, due)) in list.iter().enumerate() {
-                assert_eq!(crowd.due(place), due);
+                assert_eq!(pacing_tree.due(place), due);
             }
             let paused = draw(8) as u16;
             let open = |&&(class, _): &&(u8, u64)| paused >> class & 1 == 0;
             let soonest = list.iter().filter(open).map(|&(_, due)| due).min();
-            assert_eq!(crowd.soonest(paused), soonest.unwrap_or(NEVER));
+            assert_eq!(pacing_tree.soonest(paused), soonest.unwrap_or(NEVER));
             let (start, now) = (draw(list.len() as u64 + 1) as usize, draw(60));
             let may_go = |place: &usize| open(&&list[*place]) && list[*place].1 <= now;
             let found = (start..list.len()).chain(0..start).find(may_go);
-            assert_eq!(crowd.next_due(start, now, paused), found);
+            assert_eq!(pacing_tree.next_due(start, now, paused), found);
             let ready = list.iter().filter(|&&(_, due)| due <= now);
             let ready = ready.fold(0, |classes, &(class, _)| classes | 1 << class);
-            assert_eq!(crowd.ready(now), ready);
+            assert_eq!(pacing_tree.ready(now), ready);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{Look, Seen};
 use crate::core::Core;
 use crate::host::Qp;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
-use crate::outcome::closeup::{CloseUp, CutTotals, Marks};
+use crate::outcome::flow_probe::{CutTotals, FlowProbe, Marks};
 use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::world::classes::STRICT;
 use paceline_congestion::Mark;
@@ -26,12 +26,12 @@ impl Core {
 
     /// A looked-at flow starts.
     pub(crate) fn look_begins(&mut self, flow: FlowId, slot: QpId, qp: &Qp) {
-        let Some(place) = self.watch.closeups.find(flow) else {
+        let Some(place) = self.watch.flow_probes.find(flow) else {
             return;
         };
         let (limits, line) = (limits_of(qp), qp.path().line_rate);
         let (port, class, now) = (qp.port(), qp.class(), self.now());
-        let look = &mut self.watch.closeups.looks[place];
+        let look = &mut self.watch.flow_probes.looks[place];
         look.sent_as = qp.flow();
         (look.slot, look.began, look.limits, look.line) = (slot, limits, limits, line);
         look.watched.push(Watched::new(port, class, now));
@@ -39,16 +39,16 @@ impl Core {
 
     /// A message of a connection is complete.
     pub(crate) fn look_ends(&mut self, flow: FlowId) {
-        if let Some(place) = self.watch.closeups.find(flow) {
-            self.watch.closeups.looks[place].is_over = true;
+        if let Some(place) = self.watch.flow_probes.find(flow) {
+            self.watch.flow_probes.looks[place].is_over = true;
         }
     }
 
     /// A switch tells a sender in packet `id` about its port `egress`.
     #[cold]
-    pub(crate) fn look_at_notice(&mut self, id: PacketId, egress: PortId) {
+    pub(crate) fn observe_notice(&mut self, id: PacketId, egress: PortId) {
         let flow = self.packets.get(id).flow;
-        *self.watch.closeups.seen(id) = Seen {
+        *self.watch.flow_probes.seen(id) = Seen {
             flow,
             told_by: egress,
             ..Seen::NOTHING
@@ -57,8 +57,8 @@ impl Core {
 
     /// A switch writes a note about its port `egress` into data packet `id`.
     #[cold]
-    pub(crate) fn look_at_note(&mut self, id: PacketId, egress: PortId) {
-        self.watch.closeups.seen(id).told_by = egress;
+    pub(crate) fn observe_note(&mut self, id: PacketId, egress: PortId) {
+        self.watch.flow_probes.seen(id).told_by = egress;
     }
 
     /// Something happened to a packet at a port.
@@ -67,45 +67,45 @@ impl Core {
         let packet = *self.packets.get(id);
         let is_host = self.ports[port].is_host;
         match event {
-            TraceKind::Dequeue => self.look_at_wire(port, id),
-            TraceKind::Drop => self.look_at_loss(port, id),
+            TraceKind::Dequeue => self.observe_wire(port, id),
+            TraceKind::Drop => self.observe_loss(port, id),
             TraceKind::Receive | TraceKind::Enqueue => {}
         }
-        let Some(place) = self.watch.closeups.find(packet.flow) else {
+        let Some(place) = self.watch.flow_probes.find(packet.flow) else {
             return;
         };
         match (packet.kind, event) {
             (PacketKind::Data, TraceKind::Dequeue) if is_host => {
-                *self.watch.closeups.seen(id) = Seen {
+                *self.watch.flow_probes.seen(id) = Seen {
                     flow: packet.flow,
                     ..Seen::NOTHING
                 };
             }
-            (PacketKind::Data, TraceKind::Enqueue) if !is_host => self.look_at_arrival(place, port, id),
-            (PacketKind::Data, TraceKind::Dequeue) => self.look_at_mark(place, port, id, queue_bytes),
+            (PacketKind::Data, TraceKind::Enqueue) if !is_host => self.observe_arrival(place, port, id),
+            (PacketKind::Data, TraceKind::Dequeue) => self.observe_mark(place, port, id, queue_bytes),
             (PacketKind::Data, TraceKind::Receive) if is_host && packet.mark.is_set() => {
-                self.watch.closeups.looks[place].last_marked = self.watch.closeups.seen(id).told_by;
+                self.watch.flow_probes.looks[place].last_marked = self.watch.flow_probes.seen(id).told_by;
             }
             // A packet of its own that the receiver sends about marks.
             (PacketKind::Cnp, TraceKind::Enqueue) if is_host => {
-                let told_by = self.watch.closeups.looks[place].last_marked;
-                self.look_at_notice(id, told_by);
+                let told_by = self.watch.flow_probes.looks[place].last_marked;
+                self.observe_notice(id, told_by);
             }
             _ => {}
         }
     }
 
     /// A data packet joins a queue.
-    fn look_at_arrival(&mut self, place: usize, port: PortId, id: PacketId) {
+    fn observe_arrival(&mut self, place: usize, port: PortId, id: PacketId) {
         let (now, class) = (self.now(), self.packets.get(id).class);
-        let seen = self.watch.closeups.seen(id);
+        let seen = self.watch.flow_probes.seen(id);
         (seen.inside, seen.since) = (port, now);
-        let look = &mut self.watch.closeups.looks[place];
+        let look = &mut self.watch.flow_probes.looks[place];
         if !look.watched.iter().any(|watched| watched.port == port) {
             look.watched.push(Watched::new(port, class, now));
         }
-        self.look_at_wait(port);
-        for watched in &mut self.watch.closeups.looks[place].watched {
+        self.observe_wait(port);
+        for watched in &mut self.watch.flow_probes.looks[place].watched {
             if watched.port == port {
                 watched.waiting += 1;
             }
@@ -113,9 +113,9 @@ impl Core {
     }
 
     /// A data packet leaves a switch: perhaps with a mark that it came without.
-    fn look_at_mark(&mut self, place: usize, port: PortId, id: PacketId, queue_bytes: u32) {
+    fn observe_mark(&mut self, place: usize, port: PortId, id: PacketId, queue_bytes: u32) {
         let packet = *self.packets.get(id);
-        let seen = self.watch.closeups.seen(id);
+        let seen = self.watch.flow_probes.seen(id);
         let newly = packet.mark.is_set() && seen.told_by == PortId::NONE;
         if newly {
             seen.told_by = port;
@@ -123,7 +123,7 @@ impl Core {
         if packet.pint > seen.digest.0 {
             seen.digest = (packet.pint, port);
         }
-        let look = &mut self.watch.closeups.looks[place];
+        let look = &mut self.watch.flow_probes.looks[place];
         let hop = usize::from(packet.hops.max(1)) - 1;
         if packet.hops > 0 {
             look.way.resize(look.way.len().max(hop + 1), PortId::NONE);
@@ -134,7 +134,7 @@ impl Core {
         }
         let (at, queue) = (Time::from_ps(self.now()), Bytes::new(u64::from(queue_bytes)));
         let undetermined = u64::from(packet.mark == Mark::Undetermined);
-        match self.watch.closeups.looks[place]
+        match self.watch.flow_probes.looks[place]
             .marks
             .iter_mut()
             .find(|(known, _)| *known == port)
@@ -155,15 +155,15 @@ impl Core {
                         last: at,
                         queue_max: queue,
                     };
-                    self.watch.closeups.looks[place].marks.push((port, marks));
+                    self.watch.flow_probes.looks[place].marks.push((port, marks));
                 }
             }
         }
     }
 
     /// What has been seen.
-    pub(crate) fn close_looks(&mut self) -> Vec<CloseUp> {
-        let looks = std::mem::take(&mut self.watch.closeups.looks);
+    pub(crate) fn close_looks(&mut self) -> Vec<FlowProbe> {
+        let looks = std::mem::take(&mut self.watch.flow_probes.looks);
         looks
             .into_iter()
             .filter(|look| look.slot != QpId::NONE)
@@ -171,11 +171,11 @@ impl Core {
             .collect()
     }
 
-    fn close_look(&self, look: Look) -> CloseUp {
+    fn close_look(&self, look: Look) -> FlowProbe {
         let mut causes: Vec<CutTotals> = look.causes.into_values().collect();
         causes.sort_by_key(|totals| std::cmp::Reverse(totals.count));
         let now = self.now();
-        CloseUp {
+        FlowProbe {
             flow: look.flow.0,
             began: look.began,
             ended: look.limits,

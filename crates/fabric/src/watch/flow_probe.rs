@@ -2,7 +2,7 @@
 //! its way there, who was behind the pauses that held it back.
 //!
 //! The account of a flow's time ([`crate::watch::account`]) says that its sender waited for pacing; this says why
-//! pacing was slow. It is asked for flow by flow ([`crate::spec::RecordSpec::closeups`]) and costs only runs that
+//! pacing was slow. It is asked for flow by flow ([`crate::spec::RecordSpec::flow_probes`]) and costs only runs that
 //! ask: a run that has ended is run again for it, which gives the same run.
 //!
 //! Everything is taken from events as they happen. A sender's limits are looked at before each thing that may
@@ -21,7 +21,9 @@ mod hooks;
 mod waits;
 mod watched;
 
-use crate::outcome::closeup::{CloseUp, Cut, CutTotals, Limits, Marks, Neighbour, Pauses, Shared, Told};
+use crate::outcome::flow_probe::{
+    Cause, Cut, CutTotals, FlowProbe, Limits, Marks, Neighbour, Pauses, Shared,
+};
 
 /// What a packet of a looked-at flow met.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +56,7 @@ impl Seen {
 #[derive(Clone, Copy, Debug)]
 struct Trigger {
     at: u64,
-    told: Told,
+    cause: Cause,
     port: PortId,
     rtt: Option<u64>,
 }
@@ -75,8 +77,8 @@ struct Look {
     trigger: Trigger,
     /// Marks that the sender has been told of since the last cut, by port.
     pending: Vec<(PortId, u64)>,
-    pending_told: Told,
-    causes: BTreeMap<(Told, PortId), CutTotals>,
+    pending_told: Cause,
+    causes: BTreeMap<(Cause, PortId), CutTotals>,
     cuts: Vec<Cut>,
     marks: Vec<(PortId, Marks)>,
     /// What the packet that came last to the receiver with a mark had met.
@@ -94,7 +96,7 @@ struct Look {
 
 /// The close-ups of a run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CloseUps {
+pub(crate) struct FlowProbes {
     looks: Vec<Look>,
     seen: List<PacketId, Seen>,
     /// The flow whose packet each port sent last.
@@ -103,7 +105,7 @@ pub(crate) struct CloseUps {
     origins: BTreeMap<(PortId, u8), Origin>,
 }
 
-impl CloseUps {
+impl FlowProbes {
     pub(super) fn new(asked: &[u32], flows: usize) -> Self {
         let flows = asked
             .iter()
@@ -126,7 +128,7 @@ impl CloseUps {
             line: BitRate::from_bps(0),
             trigger: ITSELF,
             pending: Vec::new(),
-            pending_told: Told::Mark,
+            pending_told: Cause::Mark,
             causes: BTreeMap::new(),
             cuts: Vec::new(),
             marks: Vec::new(),
@@ -179,7 +181,7 @@ impl CloseUps {
 
 const ITSELF: Trigger = Trigger {
     at: 0,
-    told: Told::Itself,
+    cause: Cause::Itself,
     port: PortId::NONE,
     rtt: None,
 };
@@ -187,8 +189,8 @@ const ITSELF: Trigger = Trigger {
 impl Look {
     /// A cut; the deepest are kept.
     fn cut(&mut self, cut: Cut, port: PortId) {
-        let totals = self.causes.entry((cut.told, port)).or_insert(CutTotals {
-            told: cut.told,
+        let totals = self.causes.entry((cut.cause, port)).or_insert(CutTotals {
+            cause: cut.cause,
             port: cut.port,
             count: 0,
             first: cut.at,
@@ -198,7 +200,7 @@ impl Look {
         totals.count += 1;
         totals.last = cut.at;
         totals.lowest = totals.lowest.min(cut.after.rate);
-        if self.cuts.len() == CloseUp::CUTS_MAX {
+        if self.cuts.len() == FlowProbe::CUTS_MAX {
             let flattest = (0..self.cuts.len())
                 .min_by(|&a, &b| self.cuts[a].factor().total_cmp(&self.cuts[b].factor()))
                 .filter(|&i| self.cuts[i].factor() < cut.factor());

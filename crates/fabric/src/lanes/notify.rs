@@ -9,7 +9,7 @@ use crate::lanes::LaneSwitches;
 impl LaneSwitches {
     /// Who sends to a port of a switch lacks credit: writes down at which output most stands of what came in by it.
     #[cold]
-    pub(crate) fn tell_why(&self, core: &mut Core, ingress: PortId, class: u8) {
+    pub(crate) fn notify_why(&self, core: &mut Core, ingress: PortId, class: u8) {
         let (node, input) = (core.ports[ingress].node, core.ports[ingress].place);
         let here = core.ports.numbered().filter(|(_, port)| port.node == node);
         let bytes = |output: PortId| {

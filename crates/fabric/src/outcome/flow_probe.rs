@@ -6,7 +6,7 @@ use crate::outcome::PortRef;
 
 /// What made a sender slow down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Told {
+pub enum Cause {
     /// Congestion marks that acknowledgements echoed.
     Mark,
     /// A congestion notification packet of the receiver, which marks had caused.
@@ -29,7 +29,7 @@ pub enum Told {
     Itself,
 }
 
-impl Told {
+impl Cause {
     /// Its name in files.
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ pub struct Cut {
     /// When.
     pub at: Time,
     /// By what.
-    pub told: Told,
+    pub cause: Cause,
     /// The port that it came from: that marked, sent the message, had the most utilised hop of the telemetry,
     /// or (of a round-trip time) where the packet had waited longest.
     pub port: Option<PortRef>,
@@ -91,7 +91,7 @@ impl Cut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutTotals {
     /// By what.
-    pub told: Told,
+    pub cause: Cause,
     /// From which port.
     pub port: Option<PortRef>,
     /// How many.
@@ -172,7 +172,7 @@ pub struct Shared {
 
 /// One flow, looked at closely.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CloseUp {
+pub struct FlowProbe {
     /// Index of the flow.
     pub flow: u32,
     /// What it was allowed at its start.
@@ -183,7 +183,7 @@ pub struct CloseUp {
     pub line: BitRate,
     /// Cuts by cause and port, the most frequent first.
     pub causes: Vec<CutTotals>,
-    /// The deepest of the cuts, at most [`CloseUp::CUTS_MAX`], in order of time.
+    /// The deepest of the cuts, at most [`FlowProbe::CUTS_MAX`], in order of time.
     pub cuts: Vec<Cut>,
     /// Ports that marked its packets, in the order of the first mark.
     pub marks: Vec<Marks>,
@@ -196,7 +196,7 @@ pub struct CloseUp {
     pub shared: Vec<Shared>,
 }
 
-impl CloseUp {
+impl FlowProbe {
     /// Cuts that are listed one by one.
     pub const CUTS_MAX: usize = 256;
 }

@@ -8,7 +8,7 @@ use crate::switch_ack::PortReport;
 
 /// What a sender counted over a while.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct Counters {
     /// Acknowledgements.
     pub acks: u32,
     /// Payload bytes that they were the first to acknowledge.
@@ -59,7 +59,7 @@ impl Answers {
     }
 }
 
-impl Tally {
+impl Counters {
     pub(crate) fn count(&mut self, path: &PathInfo, ack: &AckInfo<'_>) {
         self.rtt_min = if self.acks == 0 {
             ack.rtt
@@ -99,7 +99,7 @@ impl Tally {
 
 /// What a sender tells when it asks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Report {
+pub struct Observation {
     /// How many times it has asked.
     pub asked: u64,
     /// When it asked the time before; at first when its first packet left.
@@ -107,7 +107,7 @@ pub struct Report {
     /// When it asked.
     pub at: Time,
     /// What it counted between.
-    pub tally: Tally,
+    pub tally: Counters,
     /// The mean round-trip time that it told of the time before; zero at first.
     pub rtt_before: Span,
     /// What held when it asked.
@@ -118,14 +118,14 @@ pub struct Report {
     pub in_flight: u64,
 }
 
-impl Report {
+impl Observation {
     /// Of a sender that has not asked.
     pub(crate) fn new(limits: SendLimits, min_rate: BitRate) -> Self {
         Self {
             asked: 0,
             since: Time::ZERO,
             at: Time::ZERO,
-            tally: Tally::default(),
+            tally: Counters::default(),
             rtt_before: Span::ZERO,
             limits,
             min_rate,

@@ -8,7 +8,7 @@ use crate::Error;
 ///
 /// # Errors
 /// The first that is, with what they have in common.
-pub fn apart(training: &[Origin], test: &[Origin]) -> Result<(), Error> {
+pub fn disjoint(training: &[Origin], test: &[Origin]) -> Result<(), Error> {
     for of_test in test {
         for of_training in training {
             let ordered = |one: &Origin| (one.scenario.clone(), one.order);

@@ -1,6 +1,6 @@
-//! What the search for endless pauses ([`crate::run::standstill`]) has seen so far.
+//! What the search for endless pauses ([`crate::run::deadlock`]) has seen so far.
 
-use crate::outcome::Standstill;
+use crate::outcome::Deadlock;
 use crate::spec::RunSpec;
 
 /// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
@@ -9,7 +9,7 @@ pub(crate) const LONG: u64 = 1_000_000_000;
 /// What the search for endless pauses has seen so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
-    pub(crate) found: Option<Standstill>,
+    pub(crate) found: Option<Deadlock>,
     /// When the next look is due, and the time between two.
     pub(crate) due: u64,
     every: u64,

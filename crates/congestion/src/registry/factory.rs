@@ -7,7 +7,7 @@ use std::sync::Arc;
 use paceline_kernel::rng::Rng;
 
 use super::{Definition, SchemeConfig};
-use crate::api::{CongestionControl, Needs, PathInfo};
+use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::receiver::ReceiverHalf;
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
@@ -16,9 +16,9 @@ type Make = dyn Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync;
 /// What makes senders in place of a scheme's own: training runs, where senders learn as they go; or all of a scheme
 /// that is not in the list.
 #[derive(Clone)]
-pub struct Maker {
+pub struct SchemeFactory {
     make: Arc<Make>,
-    needs: Option<Needs>,
+    needs: Option<Requirements>,
     /// The other halves, where they are not the scheme's own.
     halves: Option<Arc<dyn Halves>>,
 }
@@ -42,7 +42,7 @@ impl<P: Definition + Send + Sync> Halves for P {
     }
 }
 
-impl Maker {
+impl SchemeFactory {
     /// Of a function.
     pub fn new(make: impl Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Self {
         Self {
@@ -62,13 +62,13 @@ impl Maker {
     }
 
     /// The same, of senders that need something else than the scheme's own.
-    pub fn needing(mut self, needs: Needs) -> Self {
+    pub fn needing(mut self, needs: Requirements) -> Self {
         self.needs = Some(needs);
         self
     }
 }
 
-impl fmt::Debug for Maker {
+impl fmt::Debug for SchemeFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Maker")
     }
@@ -78,13 +78,13 @@ impl fmt::Debug for Maker {
 #[derive(Clone, Debug)]
 pub struct ActiveScheme {
     config: SchemeConfig,
-    maker: Option<Maker>,
+    factory: Option<SchemeFactory>,
 }
 
 impl ActiveScheme {
     /// Of a configuration, and of what makes senders in its place.
-    pub fn new(config: SchemeConfig, maker: Option<Maker>) -> Self {
-        Self { config, maker }
+    pub fn new(config: SchemeConfig, factory: Option<SchemeFactory>) -> Self {
+        Self { config, factory }
     }
 
     /// As the run describes it.
@@ -93,14 +93,14 @@ impl ActiveScheme {
     }
 
     /// What the scheme needs.
-    pub fn needs(&self) -> Needs {
-        let given = self.maker.as_ref().and_then(|maker| maker.needs);
+    pub fn needs(&self) -> Requirements {
+        let given = self.factory.as_ref().and_then(|factory| factory.needs);
         given.unwrap_or_else(|| self.config.needs())
     }
 
     /// The halves that are not the scheme's own.
     fn halves(&self) -> Option<&dyn Halves> {
-        self.maker.as_ref()?.halves.as_deref()
+        self.factory.as_ref()?.halves.as_deref()
     }
 
     /// What the scheme asks of every switch, beside marks and telemetry.
@@ -133,8 +133,8 @@ impl ActiveScheme {
 
     /// The sender's half for a new flow.
     pub fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        match &self.maker {
-            Some(maker) => (maker.make)(path),
+        match &self.factory {
+            Some(factory) => (factory.make)(path),
             None => self.config.build(path),
         }
     }
