@@ -1,12 +1,10 @@
 //! A headless Chromium: found, else installed where that is allowed, else missed aloud.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use headless_chrome::{Browser, LaunchOptions};
+use crate::devtools::Browser;
 
 /// Names that it goes by.
 const NAMES: [&str; 5] = [
@@ -17,36 +15,13 @@ const NAMES: [&str; 5] = [
     "chrome",
 ];
 
-/// It talks to nobody.
-const ARGUMENTS: [&str; 5] = [
-    "--disable-quic",
-    "--disable-component-update",
-    "--disable-domain-reliability",
-    "--no-default-browser-check",
-    "--no-pings",
-];
-
-/// The most that a step in the browser may take: long, for machines that do much else.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// Starts the browser; where there is none, says why not.
 pub(crate) fn start() -> Result<Browser, String> {
     let program = match find() {
         Some(program) => program,
         None => install()?,
     };
-    let options = LaunchOptions::default_builder()
-        .path(Some(program.clone()))
-        .sandbox(false)
-        .window_size(Some((1280, 900)))
-        .idle_browser_timeout(Duration::from_secs(3600))
-        .args(ARGUMENTS.iter().map(OsStr::new).collect())
-        .build()
-        .map_err(|error| error.to_string())?;
-    let browser =
-        Browser::new(options).map_err(|error| format!("{} does not start: {error}", program.display()))?;
-    browser.set_default_timeout(PATIENCE);
-    Ok(browser)
+    Browser::start(&program)
 }
 
 fn find() -> Option<PathBuf> {

@@ -1,6 +1,6 @@
 //! What a reader does in the topology view: keys, clicks, the search, the magnifier.
 
-use headless_chrome::Browser;
+use crate::devtools::Browser;
 
 use crate::page::Theme;
 use crate::{Page, Test, pages};

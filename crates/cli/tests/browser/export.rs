@@ -1,6 +1,6 @@
 //! Charts as files, and what a narrow page shows of a run.
 
-use headless_chrome::Browser;
+use crate::devtools::Browser;
 use serde_json::Value;
 
 use crate::report::view;

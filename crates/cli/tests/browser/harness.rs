@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use headless_chrome::Browser;
+use crate::devtools::Browser;
 
 use crate::{Page, Test};
 

@@ -10,6 +10,7 @@ mod chrome;
 #[path = "../it/common/mod.rs"]
 mod common;
 mod controls;
+mod devtools;
 mod export;
 mod harness;
 mod page;
@@ -23,9 +24,9 @@ mod tracks;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use headless_chrome::Browser;
 use libtest_mimic::{Arguments, Trial};
 
+use devtools::Browser;
 use page::Page;
 
 /// A test: its name, and what it does with a browser.
@@ -46,11 +47,15 @@ fn main() -> ExitCode {
         export::TESTS,
     ]
     .concat();
-    let browser = if arguments.list {
-        Err("only listed".to_string())
-    } else {
-        chrome::start().map(Arc::new)
+    let asked = arguments.include_ignored || arguments.ignored;
+    let browser = match (arguments.list, asked) {
+        (true, _) => Err("only listed".to_string()),
+        (_, false) => Err("`cargo test --workspace -- --include-ignored` runs them".to_string()),
+        (_, true) => chrome::start().map(Arc::new),
     };
+    if browser.is_err() {
+        (arguments.include_ignored, arguments.ignored) = (false, false);
+    }
     let trial = |&(name, test): &Test| match &browser {
         Ok(browser) => {
             let browser = Arc::clone(browser);
@@ -68,9 +73,7 @@ fn main() -> ExitCode {
     match &browser {
         _ if arguments.list => {}
         Ok(browser) => {
-            let version = browser
-                .get_version()
-                .map_or_else(|_| "?".into(), |found| found.product);
+            let version = browser.version().unwrap_or_else(|_| "?".into());
             println!(
                 "browser tests: {} run in {version}",
                 conclusion.num_passed + conclusion.num_failed

@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use headless_chrome::browser::tab::point::Point;
-use headless_chrome::protocol::cdp::types::Event;
-use headless_chrome::protocol::cdp::{Emulation, Input, Network, Page as Protocol, Runtime};
-use headless_chrome::{Browser, Tab};
-use serde_json::Value;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::devtools::{Browser, Tab};
 
 /// How long to wait for what follows at once.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -44,8 +43,8 @@ pub(crate) enum Theme {
 
 /// A page that was opened.
 pub(crate) struct Page {
-    tab: Arc<Tab>,
-    seen: Arc<Mutex<Seen>>,
+    tab: Tab,
+    seen: Seen,
     marks: usize,
     address: String,
 }
@@ -58,105 +57,61 @@ impl Page {
 
     /// Opens a file.
     pub(crate) fn open_in(browser: &Browser, file: &Path, theme: Theme) -> Self {
-        let tab = browser.new_tab().expect("a tab");
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let notes = Arc::clone(&seen);
-        tab.add_event_listener(Arc::new(move |event: &Event| {
-            note(&mut notes.lock().expect("no panic while noting"), event);
-        }))
-        .expect("a listener");
-        tab.enable_runtime().expect("runtime events");
-        tab.enable_log().expect("log events");
-        tab.call_method(Network::Enable {
-            max_total_buffer_size: None,
-            max_resource_buffer_size: None,
-            max_post_data_size: None,
-            report_direct_socket_traffic: None,
-            enable_durable_messages: None,
-        })
-        .expect("network events");
+        let tab = browser.new_tab();
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            tab.call(&format!("{domain}.enable"), json!({}));
+        }
         let address = format!(
             "file://{}",
             file.canonicalize().expect("the page is there").display()
         );
         let page = Self {
             tab,
-            seen,
+            seen: Seen::default(),
             marks: 0,
             address,
         };
         page.screen(1280, 900);
         page.emulate(theme, "screen");
-        page.tab
-            .navigate_to(&page.address)
-            .and_then(|tab| tab.wait_until_navigated())
-            .expect("the page loads");
+        page.tab.call("Page.navigate", json!({ "url": page.address }));
+        let is_loaded = format!(
+            "location.href === {} && document.readyState === 'complete'",
+            quoted(&page.address)
+        );
+        page.wait_for(&is_loaded);
         page
     }
 
     /// The size of the window.
     pub(crate) fn screen(&self, width: u32, height: u32) {
-        self.tab
-            .call_method(Emulation::SetDeviceMetricsOverride {
-                width,
-                height,
-                device_scale_factor: 1.0,
-                mobile: false,
-                scale: None,
-                screen_width: None,
-                screen_height: None,
-                position_x: None,
-                position_y: None,
-                dont_set_visible_size: None,
-                screen_orientation: None,
-                viewport: None,
-                display_feature: None,
-                device_posture: None,
-            })
-            .expect("a size of the window");
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.tab.call("Emulation.setDeviceMetricsOverride", size);
     }
 
     /// The reader's taste, and `screen` or `print`.
     pub(crate) fn emulate(&self, theme: Theme, media: &str) {
         let value = if theme == Theme::Dark { "dark" } else { "light" };
-        self.tab
-            .call_method(Emulation::SetEmulatedMedia {
-                media: Some(media.into()),
-                features: Some(vec![Emulation::MediaFeature {
-                    name: "prefers-color-scheme".into(),
-                    value: value.into(),
-                }]),
-            })
-            .expect("emulated media");
+        let features = json!([{ "name": "prefers-color-scheme", "value": value }]);
+        self.tab.call(
+            "Emulation.setEmulatedMedia",
+            json!({ "media": media, "features": features }),
+        );
     }
 
     /// The value of an expression; of a promise, what it comes to.
     pub(crate) fn eval(&self, expression: &str) -> Value {
-        let answer = self
-            .tab
-            .call_method(Runtime::Evaluate {
-                expression: expression.to_string(),
-                return_by_value: Some(true),
-                await_promise: Some(true),
-                generate_preview: None,
-                silent: Some(true),
-                include_command_line_api: None,
-                user_gesture: None,
-                object_group: None,
-                context_id: None,
-                throw_on_side_effect: None,
-                timeout: None,
-                disable_breaks: None,
-                repl_mode: None,
-                allow_unsafe_eval_blocked_by_csp: None,
-                unique_context_id: None,
-                serialization_options: None,
-            })
-            .unwrap_or_else(|error| panic!("{expression}: {error}"));
-        if let Some(problem) = answer.exception_details {
-            panic!("{expression}: {}", exception(&problem));
+        self.try_eval(expression)
+            .unwrap_or_else(|error| panic!("{expression}: {error}"))
+    }
+
+    fn try_eval(&self, expression: &str) -> Result<Value, String> {
+        let question =
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true, "silent": true });
+        let mut answer = self.tab.try_call("Runtime.evaluate", question)?;
+        match answer.get("exceptionDetails") {
+            Some(problem) => Err(exception(problem)),
+            None => Ok(answer["result"]["value"].take()),
         }
-        answer.result.value.unwrap_or(Value::Null)
     }
 
     pub(crate) fn number(&self, expression: &str) -> f64 {
@@ -177,7 +132,8 @@ impl Page {
     /// Waits until an expression is true.
     pub(crate) fn wait_for(&self, expression: &str) {
         let start = Instant::now();
-        while self.eval(&format!("Boolean({expression})")) != Value::Bool(true) {
+        // A page that is being left answers nothing.
+        while self.try_eval(&format!("Boolean({expression})")) != Ok(Value::Bool(true)) {
             assert!(start.elapsed() < PATIENCE, "never: {expression}");
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -204,9 +160,8 @@ impl Page {
     }
 
     pub(crate) fn move_to(&self, x: f64, y: f64) {
-        self.tab
-            .move_mouse_to_point(Point { x, y })
-            .expect("the mouse moves");
+        let event = json!({ "type": "mouseMoved", "x": x, "y": y });
+        self.tab.call("Input.dispatchMouseEvent", event);
     }
 
     /// Moves the mouse to the middle of an element.
@@ -223,50 +178,33 @@ impl Page {
 
     pub(crate) fn click_at(&self, x: f64, y: f64) {
         self.move_to(x, y);
-        self.button(Input::DispatchMouseEventTypeOption::MousePressed, x, y, 1);
-        self.button(Input::DispatchMouseEventTypeOption::MouseReleased, x, y, 1);
+        self.button("mousePressed", x, y, 1);
+        self.button("mouseReleased", x, y, 1);
     }
 
     pub(crate) fn double_click(&self, x: f64, y: f64) {
         self.move_to(x, y);
         for count in 1..=2 {
-            self.button(Input::DispatchMouseEventTypeOption::MousePressed, x, y, count);
-            self.button(Input::DispatchMouseEventTypeOption::MouseReleased, x, y, count);
+            self.button("mousePressed", x, y, count);
+            self.button("mouseReleased", x, y, count);
         }
     }
 
     /// Drags from one x to another.
     pub(crate) fn drag(&self, from: f64, to: f64, y: f64) {
         self.move_to(from, y);
-        self.button(Input::DispatchMouseEventTypeOption::MousePressed, from, y, 1);
+        self.button("mousePressed", from, y, 1);
         for step in 1..=4 {
             let x = from + (to - from) * f64::from(step) / 4.0;
-            self.button(Input::DispatchMouseEventTypeOption::MouseMoved, x, y, 0);
+            self.button("mouseMoved", x, y, 0);
         }
-        self.button(Input::DispatchMouseEventTypeOption::MouseReleased, to, y, 1);
+        self.button("mouseReleased", to, y, 1);
     }
 
-    fn button(&self, kind: Input::DispatchMouseEventTypeOption, x: f64, y: f64, count: u32) {
-        self.tab
-            .call_method(Input::DispatchMouseEvent {
-                Type: kind,
-                x,
-                y,
-                button: Some(Input::MouseButton::Left),
-                buttons: Some(1),
-                click_count: Some(count),
-                modifiers: None,
-                timestamp: None,
-                force: None,
-                tangential_pressure: None,
-                tilt_x: None,
-                tilt_y: None,
-                twist: None,
-                delta_x: None,
-                delta_y: None,
-                pointer_Type: None,
-            })
-            .expect("the mouse");
+    fn button(&self, kind: &str, x: f64, y: f64, count: u32) {
+        let event =
+            json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": count });
+        self.tab.call("Input.dispatchMouseEvent", event);
     }
 
     /// Sets an input or a selection as a reader's hand would.
@@ -286,11 +224,10 @@ impl Page {
             let all = self.number("document.documentElement.scrollHeight") as u32;
             self.screen(width, all.min(16_000));
         }
-        let format = Protocol::CaptureScreenshotFormatOption::Png;
-        let picture = self
+        let answer = self
             .tab
-            .capture_screenshot(format, None, None, true)
-            .expect("a picture");
+            .call("Page.captureScreenshot", json!({ "format": "png" }));
+        let picture = decoded(&answer);
         if whole {
             self.screen(width, height);
         }
@@ -323,7 +260,7 @@ impl Page {
 
     /// The page as it is printed.
     pub(crate) fn print(&self, name: &str) -> Vec<u8> {
-        let pdf = self.tab.print_to_pdf(None).expect("a PDF");
+        let pdf = decoded(&self.tab.call("Page.printToPDF", json!({})));
         keep(&format!("{name}.pdf"), &pdf);
         pdf
     }
@@ -334,15 +271,16 @@ impl Page {
         self.eval(&format!("console.log({})", quoted(MARK)));
         let start = Instant::now();
         loop {
-            let seen = self.seen.lock().expect("no panic while noting");
-            if seen.marks >= self.marks {
+            for event in self.tab.events() {
+                note(&mut self.seen, &event);
+            }
+            if self.seen.marks >= self.marks {
                 let foreign = |address: &&String| **address != self.address && !address.starts_with("data:");
-                let asked = seen.requests.iter().filter(foreign);
-                return (seen.errors.iter().cloned())
+                let asked = self.seen.requests.iter().filter(foreign);
+                return (self.seen.errors.iter().cloned())
                     .chain(asked.map(|address| format!("asked for {address}")))
                     .collect();
             }
-            drop(seen);
             assert!(start.elapsed() < PATIENCE, "the browser says nothing");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -352,7 +290,7 @@ impl Page {
     pub(crate) fn close(mut self) {
         let complaints = self.complaints();
         assert!(complaints.is_empty(), "{}: {complaints:#?}", self.address);
-        self.tab.close(false).expect("the tab closes");
+        self.tab.close();
     }
 }
 
@@ -370,42 +308,55 @@ pub(crate) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn exception(details: &Runtime::ExceptionDetails) -> String {
-    let more = details
-        .exception
-        .as_ref()
-        .and_then(|object| object.description.clone());
-    format!("{} {}", details.text, more.unwrap_or_default())
+/// The file in an answer.
+fn decoded(answer: &Value) -> Vec<u8> {
+    let data = answer["data"].as_str().expect("a file");
+    STANDARD.decode(data).expect("base64")
 }
 
-fn note(seen: &mut Seen, event: &Event) {
-    match event {
-        Event::RuntimeExceptionThrown(event) => seen.errors.push(exception(&event.params.exception_details)),
-        Event::RuntimeConsoleAPICalled(event) => {
-            let words: Vec<String> = event.params.args.iter().map(words).collect();
+fn exception(details: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    format!(
+        "{} {}",
+        text(&details["text"]),
+        text(&details["exception"]["description"])
+    )
+}
+
+fn note(seen: &mut Seen, event: &Value) {
+    let params = &event["params"];
+    match event["method"].as_str() {
+        Some("Runtime.exceptionThrown") => seen.errors.push(exception(&params["exceptionDetails"])),
+        Some("Runtime.consoleAPICalled") => {
+            let words: Vec<String> = params["args"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(words)
+                .collect();
             let words = words.join(" ");
             if words == MARK {
                 seen.marks += 1;
-                return;
-            }
-            use Runtime::ConsoleAPICalledEventTypeOption as Kind;
-            if matches!(event.params.Type, Kind::Error | Kind::Warning | Kind::Assert) {
+            } else if matches!(params["type"].as_str(), Some("error" | "warning" | "assert")) {
                 seen.errors.push(format!("console: {words}"));
             }
         }
-        Event::LogEntryAdded(event) => {
-            let entry = &event.params.entry;
-            seen.errors.push(format!("{:?}: {}", entry.level, entry.text));
+        Some("Log.entryAdded") => {
+            let entry = &params["entry"];
+            seen.errors.push(format!("{}: {}", entry["level"], entry["text"]));
         }
-        Event::NetworkRequestWillBeSent(event) => seen.requests.push(event.params.request.url.clone()),
+        Some("Network.requestWillBeSent") => {
+            let address = params["request"]["url"].as_str().unwrap_or_default();
+            seen.requests.push(address.to_string());
+        }
         _ => {}
     }
 }
 
-fn words(object: &Runtime::RemoteObject) -> String {
-    match &object.value {
+fn words(object: &Value) -> String {
+    match object.get("value") {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
-        None => object.description.clone().unwrap_or_default(),
+        None => object["description"].as_str().unwrap_or_default().to_string(),
     }
 }

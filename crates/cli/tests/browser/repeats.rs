@@ -1,6 +1,6 @@
 //! The page of a comparison with several seeds, and those of the single seeds.
 
-use headless_chrome::Browser;
+use crate::devtools::Browser;
 
 use crate::page::Theme;
 use crate::{Page, Test, pages};

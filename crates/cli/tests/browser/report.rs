@@ -1,6 +1,6 @@
 //! The pages of a run and of a comparison.
 
-use headless_chrome::Browser;
+use crate::devtools::Browser;
 use serde_json::Value;
 
 use crate::page::{Theme, quoted};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use headless_chrome::Browser;
+use crate::devtools::Browser;
 use paceline_lab::InputWarnings;
 use paceline_lab::stats::{self, CONFIDENCE, interval};
 use paceline_lab::sweep::{Keep, Plan, Point, Row, Status, SweepData};

@@ -1,6 +1,6 @@
 //! The network over time.
 
-use headless_chrome::Browser;
+use crate::devtools::Browser;
 use paceline_lab::files::RunData;
 use serde_json::Value;
 

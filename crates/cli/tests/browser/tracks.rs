@@ -1,6 +1,6 @@
 //! Charts over time: whatever is looked at, what is drawn is what was recorded.
 
-use headless_chrome::Browser;
+use crate::devtools::Browser;
 use paceline_lab::files::{RunData, Series};
 use serde_json::Value;
 

@@ -69,51 +69,61 @@ fn goes_on(training: &str) {
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn predictors() {
     goes_on("train lstm --scenarios tiny.toml --schemes timely,dctcp --pairs 2000 --rounds 8 --compare");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn predictors_on_their_own_runs() {
     goes_on("train gru --scenarios tiny.toml --on-policy 2 --pairs 1000 --rounds 4");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn gains() {
     goes_on("train pidnn --scenarios tiny.toml --episodes 5");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn adpg() {
     goes_on("train adpg --quick");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn aurora() {
     goes_on("train aurora --quick");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_search() {
     goes_on("train decc --quick");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_gradients() {
     goes_on("train decc --quick --algorithm td3");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_proximal_optimisation() {
     goes_on("train decc --quick --algorithm ppo");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_compressed() {
     goes_on("train decc --compress decc-net --quick");
 }
 
 #[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_cloned() {
     goes_on("train decc --clone decc-law --quick --rounds 4");
 }

@@ -1,5 +1,6 @@
 //! What a reader types works: every command of the README, of each page of the book, of each command's help and of
-//! what the demo suggests, one after the other in the same folder, as they stand there.
+//! what the demo suggests, one after the other in the same folder, as they stand there. That takes
+//! minutes, so they run with `--include-ignored` only.
 
 #[path = "../it/common/mod.rs"]
 mod common;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
             }
             Ok(())
         })
+        .with_ignored_flag(true)
     };
     let pages = sources::pages();
     let count: usize = pages.iter().map(|page| page.commands.len()).sum();
@@ -41,5 +43,13 @@ fn main() -> ExitCode {
         assert!(count > 60, "{count} commands are found");
         Ok(())
     }));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let arguments = Arguments::from_args();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !arguments.list && conclusion.num_ignored > 0 {
+        println!(
+            "commands of {} pages: SKIPPED: `cargo test --workspace -- --include-ignored` runs them",
+            conclusion.num_ignored
+        );
+    }
+    conclusion.exit_code()
 }

@@ -247,7 +247,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(256), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever delays, losses and timeouts there are: both windows stay within their bounds, no
     /// decrease takes more than it may, and what may be sent is what the window says.

@@ -201,7 +201,7 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(64), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// [`Pair`] checks after each callback: a rate above zero and at most the line's, timers that
     /// are not in the past and do not loop. Here also: not below the lowest, and the same again.

@@ -335,7 +335,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(64), ..ProptestConfig::default() })]
 
         /// In a tree of switches no pauses wait for each other, however congested it is: at no moment
         /// does anything look endless.

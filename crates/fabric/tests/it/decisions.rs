@@ -266,7 +266,7 @@ fn flows() -> impl Strategy<Value = Vec<(u32, u64, u64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(64)))]
     /// Every decision that is asked for is delivered once, in turn and in time, or its flow has ended; at
     /// most so many are worked on at a time.
     #[test]

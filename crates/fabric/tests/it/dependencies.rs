@@ -157,7 +157,7 @@ fn graphs_that_cannot_be() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(32), ..ProptestConfig::default() })]
 
     /// Any graph without cycles runs to its end, and nothing starts before its time: the checks of
     /// the run assert it.

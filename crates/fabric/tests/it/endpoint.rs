@@ -175,7 +175,7 @@ fn the_endpoint_window_answers_to_a_slow_host() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever hosts take: every flow completes, nothing is reordered, and the parts of each flow's time
     /// sum to it (the run checks that and its invariants).

@@ -86,7 +86,7 @@ fn a_closed_loop() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(24), ..ProptestConfig::default() })]
 
     /// Never more than was sent, and of a completed flow all is sent; recorded samples say the same of how
     /// soon the first of them came.

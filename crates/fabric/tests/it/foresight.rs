@@ -303,7 +303,7 @@ impl CongestionControl for Deaf {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(200), ..ProptestConfig::default() })]
 
     /// In any network, with marks, losses, pauses, failures, links chosen packet by packet: forks do not move the
     /// run that they leave.

@@ -43,7 +43,7 @@ fn assert_forks(spec: &RunSpec, steps: &[u64]) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(500), ..ProptestConfig::default() })]
 
     #[test]
     fn a_fork_ends_as_the_run_that_never_forked(

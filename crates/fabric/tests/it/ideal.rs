@@ -182,7 +182,7 @@ fn one_flow(case: &Case, spec: &mut RunSpec) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(1500)))]
 
     /// Alone under no scheme a flow takes its ideal time, to the picosecond.
     #[test]
@@ -196,7 +196,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(600)))]
 
     /// Under credits, too, with first packets that are longer than others, over switches that cut through or do not: as
     /// long as there is room, and no flow-control packet comes in between.
@@ -227,7 +227,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(250))]
+    #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(250)))]
 
     /// With others, under any scheme, wherever switches send its packets, a flow takes no less. (The runs
     /// check that themselves, too. What is lost may be an acknowledgement, and where those are the bottleneck

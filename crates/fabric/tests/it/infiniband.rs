@@ -377,7 +377,7 @@ fn what_cannot_be_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(24)))]
 
     /// On any tree of switches, whatever the buffers: everything comes, and every credit comes back.
     #[test]

@@ -21,7 +21,7 @@ const SCHEMES: [&str; 10] = [
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(1000), ..ProptestConfig::default() })]
 
     /// Every flow completes, nothing is lost or delivered twice, buffers are conserved (checked in
     /// the run itself), lossless classes lose nothing in switches, and the run repeats bit for bit.

@@ -307,7 +307,7 @@ fn in_vain(outcome: &Outcome) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(400), ..ProptestConfig::default() })]
 
     /// With links that lose up to 5 % of all packets and switches that drop or trim more, no flow
     /// hangs, with any recovery; every byte arrives once. What is in the run's state is checked as it

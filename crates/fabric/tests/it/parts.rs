@@ -52,7 +52,7 @@ fn assert_same(cut: &Outcome, alone: &Outcome) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(48), max_shrink_iters: 60, ..ProptestConfig::default() })]
 
     #[test]
     fn any_run_in_any_number_of_parts(

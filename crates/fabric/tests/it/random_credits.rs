@@ -148,7 +148,7 @@ fn holds(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
 fn credits_add_up() {
     const TOLD_EVERY: u64 = 100_000_000;
     let config = ProptestConfig {
-        cases: ProptestConfig::default().cases.max(400),
+        cases: paceline_testkit::cases(400),
         source_file: Some(file!()),
         test_name: Some(concat!(module_path!(), "::credits_add_up")),
         ..ProptestConfig::default()
@@ -176,7 +176,7 @@ fn credits_add_up() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(paceline_testkit::cases(150)))]
 
     /// RRCC and DCQCN, of which the one was made for credits in periods and the other for pauses, over credits by event.
     #[test]

@@ -68,7 +68,7 @@ fn known_runs_in_steps() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(200), ..ProptestConfig::default() })]
 
     #[test]
     fn steps_do_not_change_a_run(
@@ -187,7 +187,7 @@ fn answer_all(spec: RunSpec, factory: &SchemeFactory, log: &Log) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(64), ..ProptestConfig::default() })]
 
     /// Senders that those outside decide for, by the rule by which others decide for themselves: the same run.
     #[test]
@@ -234,7 +234,7 @@ fn answer_in_batches(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(64), ..ProptestConfig::default() })]
 
     #[test]
     fn decisions_in_batches_are_those_made_one_by_one(

@@ -118,7 +118,7 @@ fn known_networks_with_streams() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(300), ..ProptestConfig::default() })]
 
     /// Whatever the network, its losses, its failures: also where the run ends in the middle.
     #[test]

@@ -200,7 +200,7 @@ fn compare(case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(24), ..ProptestConfig::default() })]
 
     #[test]
     fn a_stream_leaves_the_folder_of_its_list(case in cases()) {

@@ -119,7 +119,7 @@ fn everyone_hears_of_everyone(plan: &Plan, n: u32) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(40), ..ProptestConfig::default() })]
 
     #[test]
     fn what_collectives_send(n in 2u32..20, more in 0u64..5_000, iterations in 1u32..4) {

@@ -269,7 +269,7 @@ fn reports_survive_a_change_of_topology() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: paceline_testkit::cases(24), ..ProptestConfig::default() })]
 
     /// Whatever is lost, and with pauses or drops: every flow ends, flags go one way, tokens keep
     /// their caps (`check`).
