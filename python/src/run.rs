@@ -332,7 +332,7 @@ pub(crate) fn check_folder(folder: &Path, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where what does not fit in memory is kept: beside the results.
+/// Where what does not fit in memory is kept: alongside the results.
 pub(crate) fn scratch(folder: Option<&Path>) -> Option<&Path> {
     let parent = folder?.parent();
     Some(

@@ -159,7 +159,7 @@ fn plain(diagnostics: &Diagnostics) -> String {
     lines.collect::<String>() + &others(diagnostics)
 }
 
-/// How many there are beside those.
+/// How many there are alongside those.
 fn others(diagnostics: &Diagnostics) -> String {
     match diagnostics.problems().len().saturating_sub(SHOWN) {
         0 => String::new(),

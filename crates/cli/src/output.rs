@@ -59,7 +59,7 @@ pub(crate) fn default_folder(name: &str, scheme: &str, seed: u64) -> PathBuf {
     Path::new("results").join(format!("{name}-{scheme}-{seed}"))
 }
 
-/// Where what does not fit in memory is kept while runs go on whose results go to `folder`: beside it, on the same
+/// Where what does not fit in memory is kept while runs go on whose results go to `folder`: alongside it, on the same
 /// disk.
 pub(crate) fn scratch(folder: &Path) -> &Path {
     let parent = folder.parent();
@@ -132,7 +132,7 @@ fn print_each<T: ToString>(warnings: impl IntoIterator<Item = T>) {
     }
 }
 
-/// What to know before trusting runs, beside [`input_warnings`]: each warning once, with the runs it is about unless
+/// What to know before trusting runs, alongside [`input_warnings`]: each warning once, with the runs it is about unless
 /// that is all of them.
 pub(crate) fn warnings(summaries: &[&Summary]) -> String {
     let names = table::row_names(summaries);

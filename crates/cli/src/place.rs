@@ -49,7 +49,7 @@ pub(crate) fn choose_new(asked: Option<&PathBuf>, default: &Path, force: bool) -
     choose_or_go_on(asked, default, force, |_| false)
 }
 
-/// The same for what goes on where it was stopped: `stopped` says that it was there. With `force` it is begun anew.
+/// The same for what goes on where it was stopped: `stopped` says that it was there. With `force` it is started again.
 pub(crate) fn choose_or_go_on(
     asked: Option<&PathBuf>,
     default: &Path,

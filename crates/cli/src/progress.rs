@@ -162,7 +162,7 @@ fn cut_text(goes: &str, asked: usize, cut: Cut) -> Option<String> {
     }
 }
 
-/// That runs get so many threads each, since there are others beside them.
+/// That runs get so many threads each, since there are others alongside them.
 pub(crate) fn share_text(runs: usize, each: usize) -> String {
     let s = if each == 1 { "" } else { "s" };
     format!(

@@ -1,4 +1,4 @@
-//! What is said on standard error, beside results: progress, hints, warnings.
+//! What is said on standard error, alongside results: progress, hints, warnings.
 //!
 //! The log's disk may be full, its reader or the terminal gone. None of that is a reason to lose a run: what cannot be
 //! written is left out. (`eprintln!` would panic, and the lints forbid it.)

@@ -13,7 +13,7 @@
 //! with a step. With RED alone there are no victims. Pauses: without them packets are lost.
 //!
 //! # Equations
-//! A window of measurement begins with an ACK of what was sent after the last decrease, and anew with the first
+//! A window of measurement begins with an ACK of what was sent after the last decrease, and again with the first
 //! congested mark in it, from which on what is in flight does not grow (ours). It ends when `acks` ACKs have followed,
 //! and T0, the empty network's round trip, has passed. With B bytes acknowledged after its first ACK:
 //! ```text
@@ -170,7 +170,7 @@ impl Definition for Params {
     }
 }
 
-/// What holds a flow back beside its rate.
+/// What holds a flow back alongside its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Running,

@@ -252,7 +252,7 @@ impl Ctx<'_> {
     pub fn cancel(&mut self, slot: TimerSlot) {
         self.timers.cancel(slot);
     }
-    /// The scheme has computed its rate anew, perhaps to the same value: with [`Requirements::repaces`] the
+    /// The scheme has computed its rate again, perhaps to the same value: with [`Requirements::repaces`] the
     /// reference's NIC then looks again when the next packet may go.
     pub fn recompute_pacing(&mut self) {
         self.timers.ask_repace();
@@ -297,7 +297,7 @@ pub struct Requirements {
     pub repaces: bool,
     /// The scheme writes a tag into every data packet ([`CongestionControl::tag`]).
     pub tags: bool,
-    /// Bytes that the scheme adds to the header of data packets and their ACKs, beside those above.
+    /// Bytes that the scheme adds to the header of data packets and their ACKs, alongside those above.
     pub header: u8,
     /// Decisions take time at the NIC ([`Ctx::decide`]).
     pub decisions: Option<Decisions>,

@@ -3,7 +3,7 @@
 //! Windows are whole bytes of payload in 32 bits, times whole nanoseconds. Both senders share one time
 //! of the last decrease with the handling of losses, and nothing is smoothed: the round-trip time is that of
 //! the last acknowledgement. What the schemes' own files say is the papers'; where this differs, a
-//! switch of [`SenderQuirks`](crate::api::SenderQuirks) says so, or the comment beside it.
+//! switch of [`SenderQuirks`](crate::api::SenderQuirks) says so, or the comment alongside it.
 
 use paceline_kernel::{BitRate, Bytes};
 

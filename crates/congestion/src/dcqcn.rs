@@ -103,7 +103,7 @@ choice! {
     pub enum Tcd {
         /// Nothing: only congested ones count.
         Off = "off",
-        /// They hold the rate: the target becomes the rate, timers and stages begin anew, and nothing is cut.
+        /// They hold the rate: the target becomes the rate, timers and stages begin again, and nothing is cut.
         Hold = "hold",
         /// They hold, and congested ones cut deeper: by an alpha of `alpha-floor` at least, which grows by
         /// `g-factor` times g, and `cut-factor` times that.

@@ -1,4 +1,4 @@
-//! DECC: a rate law that was found by direct search in the simulator, a network beside it, or a network or trees that were
+//! DECC: a rate law that was found by direct search in the simulator, a network alongside it, or a network or trees that were
 //! cloned from it.
 //!
 //! # What it does
@@ -7,7 +7,7 @@
 //! rates as shares of the line and times in round trips of the empty network. Its coefficients are a model, for which
 //! `paceline train decc` searches: it runs candidates in networks that it draws.
 //!
-//! Other models build on a law. A residual network moves the rate a little beside it. A network, or boosted trees, cloned
+//! Other models build on a law. A residual network moves the rate a little alongside it. A network, or boosted trees, cloned
 //! from the law decide in its place; compressed networks and trees do so in whole numbers. A decision takes effect after
 //! `decision-latency`.
 //!
@@ -34,7 +34,7 @@
 //! ```text
 //! s = [log2(w) / 18, log2(w P) / 16, q(mean), q(newest), q(r_before), log2(e) / 12, nacks / acks,
 //!      nothing came back, starts]                                                                           (9)
-//! beside a law:     d = d + 0.2 a(s)                                                                       (10)
+//! alongside a law:     d = d + 0.2 a(s)                                                                       (10)
 //! in its place:     d = a(s) |a(s)|                                                                        (11)
 //! ```
 //! with actions a from -1 to 1. (7) and (8) stay. The square of (11) resolves the small changes that fair shares depend on:

@@ -11,7 +11,7 @@ pub mod tcd;
 pub use np_ecn::NonPausedEcn;
 pub use tcd::{PortState, Ternary};
 
-/// A detector beside the curve.
+/// A detector alongside the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detector {
     /// [`NonPausedEcn`].

@@ -62,7 +62,7 @@ choice! {
 }
 
 choice! {
-    /// What senders learn beside round-trip times, marks and losses.
+    /// What senders learn alongside round-trip times, marks and losses.
     pub enum Feedback {
         /// Nothing.
         Ack = "ack",
@@ -92,7 +92,7 @@ params! {
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
         /// Whether switches mark its packets.
         ecn: bool = true, in Range::Any, from "ours";
-        /// What senders learn beside round-trip times, marks and losses: nothing (`ack`), telemetry in data
+        /// What senders learn alongside round-trip times, marks and losses: nothing (`ack`), telemetry in data
         /// packets (`int`), or what switches answer on their own (`switch-ack`).
         feedback: Feedback = Feedback::Ack, in Range::Any, from "ours";
         /// The least time between two data packets of a flow that ask switches; 0 for each packet.
@@ -237,7 +237,7 @@ impl External {
         self.tally.count(cx.path, ack);
     }
 
-    /// Tells what has been counted, and counts anew.
+    /// Tells what has been counted, and counts again.
     fn ask(&mut self, cx: &mut Ctx<'_>) {
         if self.waits {
             return;

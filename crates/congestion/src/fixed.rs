@@ -1,7 +1,7 @@
 //! A fixed rate: the sender sends at the rate that it is given.
 //!
 //! # What it does
-//! Nothing but to pace. Traffic that is what it is, beside which others are looked at: the victims of the studies of
+//! Nothing but to pace. Traffic that is what it is, alongside which others are looked at: the victims of the studies of
 //! congestion detection, a stream that a user knows.
 //!
 //! # Signal it needs

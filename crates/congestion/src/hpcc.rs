@@ -234,7 +234,7 @@ impl Hpcc {
         self.reference.rate
     }
 
-    /// Begins anew with the samples of an ACK. With the reference's header, what is held of further hops
+    /// Begins again with the samples of an ACK. With the reference's header, what is held of further hops
     /// stays.
     fn record(&mut self, ack: &AckInfo<'_>) {
         self.way = ack.way;

@@ -1,6 +1,6 @@
 //! Congestion control as pure state machines: no packets, no clock, no input or output.
 //!
-//! One scheme, one file, readable beside its paper. [`api`] is all the world that a scheme sees;
+//! One scheme, one file, readable alongside its paper. [`api`] is all the world that a scheme sees;
 //! [`registry`] is the list that the command line, validation, help and documentation read;
 //! [`testkit`] drives a scheme without a network.
 //!

@@ -1,4 +1,4 @@
-//! The receiver's half of a scheme: what a receiver does about the data packets of its flow beside acknowledging
+//! The receiver's half of a scheme: what a receiver does about the data packets of its flow alongside acknowledging
 //! them.
 //!
 //! A half is a state machine for one flow. It sees each data packet, may ask to be called again later, and says

@@ -339,7 +339,7 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.pint_code())
     }
 
-    /// What the scheme asks of every switch, beside marks and telemetry.
+    /// What the scheme asks of every switch, alongside marks and telemetry.
     pub fn switch_part(&self) -> Option<SwitchSupport> {
         with_params!(&self.params, params => params.switch_part())
     }

@@ -19,7 +19,7 @@ mod red;
 pub use ports::{PerPort, SwitchHalves};
 pub use red::Red;
 
-/// What a scheme asks of every switch beside marks and telemetry.
+/// What a scheme asks of every switch alongside marks and telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchSupport {
     /// What its half does, as it follows on "switches".

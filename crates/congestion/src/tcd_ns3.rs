@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(seen, recorded);
     }
 
-    /// An undetermined mark holds the rate, and begins the stages anew; where it does not count nothing happens.
+    /// An undetermined mark holds the rate, and begins the stages again; where it does not count nothing happens.
     #[test]
     fn undetermined_marks_hold() {
         let mut flow = ReactionPoint::new(&SETTINGS);

@@ -83,7 +83,7 @@ pub fn egress_port() -> EgressPort {
     }
 }
 
-/// A full data packet of class 2 at such a port, without tag or mark, and so many bytes in its queue beside it.
+/// A full data packet of class 2 at such a port, without tag or mark, and so many bytes in its queue alongside it.
 pub fn passing(queue: u32) -> PacketView {
     PacketView {
         load: PayloadKind::Data,

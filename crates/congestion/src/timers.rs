@@ -46,7 +46,7 @@ pub struct TimerBank {
     repaced: bool,
 }
 
-/// What a scheme has asked for beside timers.
+/// What a scheme has asked for alongside timers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requests(u8);
 
@@ -191,12 +191,12 @@ impl TimerBank {
         self.repaced = true;
     }
 
-    /// Whether the rate was set anew since the last call.
+    /// Whether the rate was set again since the last call.
     pub const fn take_repace(&mut self) -> bool {
         std::mem::replace(&mut self.repaced, false)
     }
 
-    /// What was asked for beside timers since the last call.
+    /// What was asked for alongside timers since the last call.
     pub const fn take_asked(&mut self) -> Requests {
         std::mem::replace(&mut self.asked, Requests(0))
     }

@@ -89,7 +89,7 @@ impl Environment {
         Ok(())
     }
 
-    /// A copy that begins anew with this seed, and records what is said.
+    /// A copy that begins again with this seed, and records what is said.
     pub(crate) fn beginning(&self, seed: u64, record: Option<RecordSpec>) -> Result<Self, Error> {
         let mut input = self.source.resolve(Some(seed))?;
         if let Some(record) = record {

@@ -118,7 +118,7 @@ impl Episode {
             };
             let known = &mut self.agents[agent as usize];
             let measured = Measured::new(report, path, known.action);
-            // The first of a connection that began anew is not its first.
+            // The first of a connection that began again is not its first.
             if report.asked == 1 && !std::mem::replace(&mut self.entered[flow as usize], true) {
                 self.under_way.push(flow);
             }
@@ -128,7 +128,7 @@ impl Episode {
                 known.asked_at = report.at.as_ps();
                 sums.push((measured, 1));
             } else if roster.queue_pairs[agent as usize] > 1 {
-                // (One that has one queue pair may have asked twice: its sender began anew meanwhile.)
+                // (One that has one queue pair may have asked twice: its sender began again meanwhile.)
                 let (sum, count) = &mut sums[known.place as usize - 1];
                 sum.add(&measured);
                 *count += 1;

@@ -16,7 +16,7 @@
 //! An agent is a flow, or all flows to one receiver ([`Agents`]). It appears with the first question of its flow, and
 //! leaves when that is complete ([`Batch::left`]). Over persistent connections it is the queue pair that asks, not the
 //! message: its scheme lives on, so what it counts goes on from message to message, the time between two of them
-//! included, and it leaves with its last. (With `idle-reset` its sender may begin anew; the agent stays.)
+//! included, and it leaves with its last. (With `idle-reset` its sender may begin again; the agent stays.)
 //!
 //! # What is deterministic
 //! All of it: the same scenario, seed and actions give the same observations and rewards, to the bit, on any number of

@@ -16,7 +16,7 @@ pub struct Item {
     pub name: String,
     /// A few words on it.
     pub about: String,
-    /// What JSON says beside name and summary.
+    /// What JSON says alongside name and summary.
     pub more: Vec<(&'static str, Value)>,
 }
 

@@ -403,7 +403,7 @@ pub struct DecisionStats {
     pub flow_ended: u64,
     /// Decisions that waited or were worked on when the run ended.
     pub under_way: u64,
-    /// Decisions that were begun: those whose waiting time is known.
+    /// Decisions that were started: those whose waiting time is known.
     pub started: u64,
     /// How long these waited for a processor, summed, in ps.
     pub waited_ps: u128,
@@ -486,7 +486,7 @@ pub struct Outcome {
     pub deadlock: Option<Deadlock>,
     /// What decisions that take time came to; `None` if no sender asked for any.
     pub decisions: Option<DecisionStats>,
-    /// Of a network under credits ([`crate::RunSpec::credits`]), what it has beside the rest.
+    /// Of a network under credits ([`crate::RunSpec::credits`]), what it has alongside the rest.
     pub credits: Option<Box<credits::CreditOutcome>>,
     /// Under credits, with [`crate::spec::RecordSpec::credit_every`]: those of each lane of each port that ever sent
     /// anything.
@@ -496,10 +496,10 @@ pub struct Outcome {
     /// Who lost where packets of lossy classes arrived for one port at the same instant.
     pub ties: TiedArrivals,
     /// Whether chance had a say: something was drawn from a random stream of the seed, or a path or the order of an
-    /// instant was chosen by a hash that hangs on it. If not, the same flows do the same under any other seed.
+    /// instant was chosen by a hash that depends on it. If not, the same flows do the same under any other seed.
     pub hangs_on_seed: bool,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
-    /// What a network of the simulator of TCD's authors counts beside this.
+    /// What a network of the simulator of TCD's authors counts alongside this.
     pub tcd_ns3: Option<Box<TcdNs3Record>>,
 }

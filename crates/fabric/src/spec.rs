@@ -179,7 +179,7 @@ pub enum TieOrder {
     /// The same, but arrivals in an order drawn from the run's seed, another one at each instant: where packets can be
     /// lost, so that none of equal senders always goes first.
     Drawn,
-    /// At random: shows whether a result hangs on ties.
+    /// At random: shows whether a result depends on ties.
     Shuffled(u64),
 }
 
@@ -361,7 +361,7 @@ pub struct RunSpec {
     pub stop: Time,
     /// Seed of every random stream.
     pub seed: u64,
-    /// What the Bolt authors' simulator has beside its quirks.
+    /// What the Bolt authors' simulator has alongside its quirks.
     pub bolt_ns3: BoltNs3Spec,
     /// What that of TCD's authors is told, if the network is one of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -409,7 +409,7 @@ impl RunSpec {
         self.arrivals.as_ref().filter(|arrivals| arrivals.flows > 0)
     }
 
-    /// What the first packet of each message has beside the headers of all, in bytes: see [`LaneSpec::first_header`].
+    /// What the first packet of each message has alongside the headers of all, in bytes: see [`LaneSpec::first_header`].
     pub fn first_header(&self) -> u16 {
         let lanes = self.lanes.as_ref();
         lanes.map_or(0, |lanes| lanes.first_header.get() as u16)

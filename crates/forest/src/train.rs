@@ -89,7 +89,7 @@ pub struct Options {
     pub limits: Option<[f64; 2]>,
     /// Which rows judge.
     pub seed: u64,
-    /// Threads; the forest does not hang on them.
+    /// Threads; the forest does not depend on them.
     pub threads: usize,
 }
 

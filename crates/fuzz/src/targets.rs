@@ -184,7 +184,7 @@ impl Target {
         mutator.damage(self.kind, bytes, &[whole]);
     }
 
-    /// An input that broke it once, in the place of the first file.
+    /// An input that broke it once, instead of the first file.
     pub(crate) fn regression(&self, folder: &Path, bytes: Vec<u8>) -> Result<Input> {
         let file = self.files(folder)?.swap_remove(0);
         Ok(Input { file, bytes })
@@ -205,7 +205,7 @@ fn scenario(path: &Path) -> Said {
     load_and_run(path)
 }
 
-/// What stands beside a damaged file and names it.
+/// What stands alongside a damaged file and names it.
 fn beside(path: &Path) -> Said {
     let folder = path.parent().expect("the file is in a folder");
     let mine = folder.join("mine.toml");
@@ -232,7 +232,7 @@ fn with_files(path: &Path) -> Said {
     said
 }
 
-/// What `--set` says, a line each, of a scenario beside it.
+/// What `--set` says, a line each, of a scenario alongside it.
 fn settings(path: &Path) -> Said {
     let text = String::from_utf8_lossy(&fs::read(path).map_err(words)?).into_owned();
     let overrides = Overrides {

@@ -3,7 +3,7 @@
 //!
 //! Delays are those of a fat tree's permutation at 100 Gbit/s with cables of a microsecond: 36 % are
 //! a packet's transmission and a cable, 36 % an acknowledgement's, 12 and 7 % the transmissions alone,
-//! 9 % are uniform up to 200 ns (waits for the end of one that had begun) and have no lane.
+//! 9 % are uniform up to 200 ns (waits for the end of one that had started) and have no lane.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use paceline_kernel::queue::{Entry, EventQueue, HeapQueue, LaneId};

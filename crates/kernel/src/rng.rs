@@ -33,7 +33,7 @@ pub enum Purpose {
     Spread = 16,
     /// What switches draw for schemes.
     Switch = 17,
-    /// How long a port takes to heed a pause.
+    /// How long a port takes to apply a pause.
     PauseResponse = 18,
     /// Resampling results for confidence intervals; never part of a run.
     Resampling = 64,

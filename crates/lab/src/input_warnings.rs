@@ -53,7 +53,7 @@ impl InputWarnings {
         !warning.id.is_of_all_runs() || self.shared.as_ref().is_none_or(shared)
     }
 
-    /// Leaves an input the warnings that hold beside the other runs, so that its results have those alone.
+    /// Leaves an input the warnings that hold alongside the other runs, so that its results have those alone.
     pub fn settle(&self, input: &mut Resolved) {
         input.warnings.retain(|warning| self.holds(warning));
     }

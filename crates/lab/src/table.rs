@@ -66,7 +66,7 @@ fn by_metric(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> S
     render(&columns)
 }
 
-/// A published value, to be put beside ours.
+/// A published value, to be put alongside ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
     /// Which case: a scheme, usually.
@@ -77,7 +77,7 @@ pub struct Published {
     pub value: f64,
 }
 
-/// Our values (`ours[i]` belongs to `published[i]`) beside published ones, with the relative
+/// Our values (`ours[i]` belongs to `published[i]`) alongside published ones, with the relative
 /// difference.
 pub fn beside(published: &[Published], ours: &[Option<f64>]) -> String {
     let pairs = || published.iter().zip(ours);

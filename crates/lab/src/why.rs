@@ -215,7 +215,7 @@ impl<'a> Why<'a> {
         format!("{story}\n{}{}", self.tables(width), self.deeper_text(width))
     }
 
-    /// The deeper level: a name, and lines that hang beside it.
+    /// The deeper level: a name, and lines that hang alongside it.
     fn deeper_text(&self, width: usize) -> String {
         const INDENT: usize = 13;
         let mut got = String::new();

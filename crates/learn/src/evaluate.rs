@@ -1,4 +1,4 @@
-//! Predictors on what was recorded, without a network around them: errors, and predictions beside what
+//! Predictors on what was recorded, without a network around them: errors, and predictions alongside what
 //! came.
 
 use paceline_congestion::learned::model::Model;

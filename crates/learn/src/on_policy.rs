@@ -7,7 +7,7 @@
 //!
 //! 1. round 0: a training on the runs that there are, of other controllers;
 //! 2. each further round: the loop runs with the predictor so far, its samples join those of the loop in the rounds
-//!    before, and the predictor is trained anew, from its first weights, on pairs drawn from them.
+//!    before, and the predictor is trained again, from its first weights, on pairs drawn from them.
 //!
 //! Round 0's runs are not drawn from again: with them among the data the predictor is worse in the loop than before (its
 //! error 6.2 instead of 3.1 % of the round trip, one seed, two rounds). After round 0 the learning rate falls to nothing

@@ -145,7 +145,7 @@ pub(crate) fn serialize(weights: &Weights) -> Result<Vec<u8>, Error> {
     safetensors::serialize(views, no_metadata).map_err(failed)
 }
 
-/// The card and the weights of a model's file; the card is beside it.
+/// The card and the weights of a model's file; the card is alongside it.
 ///
 /// # Errors
 /// One of them cannot be read, or they are not a model.

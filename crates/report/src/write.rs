@@ -61,7 +61,7 @@ pub fn write_comparison(
 
 /// Writes repeats with several seeds: as [`write_comparison`], but `comparison.json` is [`Repeats`], and only
 /// the runs that it lists are written, under the names that it gives them. The page is about all seeds;
-/// beside it `seed-N.html` compares the runs of each one. Where the seed changes nothing, the page is that
+/// alongside it `seed-N.html` compares the runs of each one. Where the seed changes nothing, the page is that
 /// of one run of each scheme.
 pub fn write_repeats(
     destination: &Path,
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_comparisons_folder() {
         let (mut input, outcome) = sample::incast();
-        // What is beside a resolved scenario is named in it.
+        // What is alongside a resolved scenario is named in it.
         input.toml.push_str("[[workload]]\nfile = \"flows/f.csv\"\n");
         let finished = sample::finished(&input, outcome);
         let other = Resolved {

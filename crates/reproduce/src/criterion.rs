@@ -5,11 +5,11 @@
 pub enum Tolerance {
     /// The same to the digits that were printed.
     Exact,
-    /// This far off at most, as a share of the value beside it.
+    /// This far off at most, as a share of the value alongside it.
     Within(f64),
     /// This far off at most, in the value's own unit.
     Near(f64),
-    /// Ours has to be this or less, whatever stands beside it.
+    /// Ours has to be this or less, whatever stands alongside it.
     AtMost(f64),
     /// Ours has to be this or more.
     AtLeast(f64),
@@ -33,7 +33,7 @@ impl Tolerance {
         }
     }
 
-    /// Whether it is of ours alone, not of its distance from a value beside it.
+    /// Whether it is of ours alone, not of its distance from a value alongside it.
     pub const fn is_bound(self) -> bool {
         matches!(self, Self::AtMost(_) | Self::AtLeast(_) | Self::Between(..))
     }
@@ -120,10 +120,10 @@ pub struct Criterion {
 }
 
 impl Criterion {
-    /// Nothing is asked for. What stands beside ours, if anything, is the paper's.
+    /// Nothing is asked for. What stands alongside ours, if anything, is the paper's.
     pub const SHOWN: Self = Self::shown(Source::Paper);
 
-    /// Nothing is asked for; what stands beside ours is of `source`.
+    /// Nothing is asked for; what stands alongside ours is of `source`.
     pub const fn shown(source: Source) -> Self {
         Self {
             kind: Evidence::Shown,
@@ -217,7 +217,7 @@ impl Criterion {
 /// A published value and ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// What stands beside ours: printed, or given by the authors' simulator; `None` where nothing does.
+    /// What stands alongside ours: printed, or given by the authors' simulator; `None` where nothing does.
     pub paper: Option<f64>,
     /// Ours; `None` where it was not run, or cannot be.
     pub ours: Option<f64>,
@@ -243,7 +243,7 @@ impl Cell {
         }
     }
 
-    /// By whose word something stands beside ours or is asked of it, if anything is.
+    /// By whose word something stands alongside ours or is asked of it, if anything is.
     pub(super) fn source(&self) -> Option<Source> {
         let said = self.paper.is_some() || self.criterion.kind != Evidence::Shown;
         said.then_some(self.criterion.source)

@@ -83,7 +83,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     panels
 }
 
-/// A scheme, beside what the authors' simulator gives.
+/// A scheme, alongside what the authors' simulator gives.
 const fn column(scheme: &'static str) -> Column {
     Column {
         published: "simulator",

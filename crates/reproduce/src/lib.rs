@@ -1,4 +1,4 @@
-//! Published tables and figures, ours beside them.
+//! Published tables and figures, ours alongside them.
 //!
 //! A [`Reproduction`] says where numbers were printed, which runs give ours, and how close is close
 //! enough. [`Plan`] makes the list of runs that several reproductions need, each once; [`Done`] is

@@ -216,7 +216,7 @@ pub enum NotRun {
     /// It failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// It was not begun: others had been stopped.
+    /// It was not started: others had been stopped.
     #[error("not begun")]
     Stopped,
     /// What came of it cannot be written.
@@ -226,7 +226,7 @@ pub enum NotRun {
 
 /// Runs `needs`, with their inputs, on at most `jobs` threads; otherwise as [`run::compare`]. A run of which
 /// nothing is kept but numbers is kept no longer than it takes to compute them. Each is given to `keep` as soon as it is
-/// over. When one has been stopped no other is begun.
+/// over. When one has been stopped no other is started.
 pub fn run_each(
     needs: &[RunRequest],
     inputs: &[Resolved],

@@ -114,7 +114,7 @@ struct Head {
     parts: Parts,
 }
 
-/// What a column has beside our values.
+/// What a column has alongside our values.
 #[derive(Clone, Copy, Serialize)]
 struct Parts {
     paper: bool,

@@ -1,4 +1,4 @@
-//! A table of published values with ours beside, and what to think of it.
+//! A table of published values with ours alongside, and what to think of it.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub struct Column {
     pub name: &'static str,
     /// The scheme whose colour it has in charts.
     pub scheme: &'static str,
-    /// What the published values beside it are called.
+    /// What the published values alongside it are called.
     pub published: &'static str,
 }
 

@@ -105,7 +105,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Begins in `destination`, or goes on there; with `force` anew.
+    /// Begins in `destination`, or goes on there; with `force` again.
     ///
     /// # Errors
     /// What is there is something else, or by another version, or somebody is at work there; or it cannot be written.
@@ -130,7 +130,7 @@ impl Unfinished {
             serde_json::to_writer(&mut *out, &plan)?;
             writeln!(out)
         })?;
-        // Begun and given up again: what is to come can be written beside it.
+        // Begun and given up again: what is to come can be written alongside it.
         drop(Folder::create(destination, true)?);
         Ok(Self {
             destination: destination.to_path_buf(),

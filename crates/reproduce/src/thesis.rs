@@ -17,11 +17,11 @@ pub const INCAST: Input = Input::Reference(&INCAST_20);
 pub(super) const INCAST_SCHEMES: [&str; 3] = ["hpcc", "timely", "dctcp"];
 
 /// Seeds of its network of 320 hosts. The thesis drew 34 incasts where 26.67 were expected, and the
-/// tail of the slowdowns hangs on their number: these are the first three seeds, counting from 1,
+/// tail of the slowdowns depends on their number: these are the first three seeds, counting from 1,
 /// that draw 34.
 pub(super) const DRAWS: [u64; 3] = [4, 8, 37];
 
-/// What the shipped predictor was trained on, which every run with it hangs on.
+/// What the shipped predictor was trained on, which every run with it depends on.
 pub const ON_POLICY: Choice = Choice {
     what: "The shipped predictor learned from runs that it predicts in: two rounds of two runs after a training as the thesis's, \
            60 000 pairs, steps of 20 pairs whose size falls from 0.002 to nothing. The thesis trains on runs of TIMELY and of \

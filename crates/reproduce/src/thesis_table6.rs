@@ -287,7 +287,7 @@ pub fn covers(scenario: &str) -> bool {
     matches!(scenario, "incast-20" | "b_incast20")
 }
 
-/// Our values beside the published ones, for those of `runs` that have some; empty if none has.
+/// Our values alongside the published ones, for those of `runs` that have some; empty if none has.
 pub fn beside(runs: &[&Summary]) -> String {
     let (mut published, mut ours) = (Vec::new(), Vec::new());
     for run in runs {

@@ -276,7 +276,7 @@ fn put<'i>(
     Ok(())
 }
 
-/// Moves the schemes' blocks out of `[cc]`, where they stand beside other keys. That of an alias gets what only its
+/// Moves the schemes' blocks out of `[cc]`, where they stand alongside other keys. That of an alias gets what only its
 /// scheme's has.
 fn split_schemes(table: &mut DeTable<'_>) -> Vec<(String, String, Range<usize>)> {
     const OWN: [&str; 4] = ["scheme", "window", "windows", "defaults"];

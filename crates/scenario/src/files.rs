@@ -143,7 +143,7 @@ impl Files {
             .help(format!("looked for {looked}")))
     }
 
-    /// A path that leads nowhere here, such as one of a container: a file of its name beside the configuration, if there
+    /// A path that leads nowhere here, such as one of a container: a file of its name alongside the configuration, if there
     /// is one.
     pub(crate) fn beside(&self, path: &str) -> Option<String> {
         let name = Path::new(path).file_name()?.to_str()?;

@@ -16,7 +16,7 @@ pub const KINDS: [(&str, &str); 4] = [
 ];
 
 /// The sets of a kind; none where the network has nothing of that kind. A leaf is a switch with hosts,
-/// whatever else it is called; a pod is what stays together without the uppermost of three tiers.
+/// all else that it is called; a pod is what stays together without the uppermost of three tiers.
 pub fn sets(topology: &Topology, kind: &str) -> Option<Sets> {
     if let Some((_, sets)) = topology.groups.iter().find(|(known, _)| *known == kind) {
         return Some(sets.clone());

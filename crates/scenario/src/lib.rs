@@ -79,7 +79,7 @@ pub struct Overrides {
     /// Flows that wait for nothing come as a stream ([`RunSpec::arrivals`]) instead of a list: the run is the same,
     /// and holds those that are under way.
     pub streams: bool,
-    /// `path.to.key=v1,v2,..`: axes of a sweep, each in the place of that of the `[sweep]` table.
+    /// `path.to.key=v1,v2,..`: axes of a sweep, each instead of that of the `[sweep]` table.
     pub over: Vec<String>,
     /// A point of the sweep's grid: for each of [`Grid::axes`] the number of its value. None: the
     /// scenario without its sweep.
@@ -117,7 +117,7 @@ pub struct Resolved {
     pub seed: u64,
     /// Whose behaviour the run has.
     pub fidelity: Fidelity,
-    /// Threads that it may have. Results do not hang on it, so it is neither in `run` nor in `toml`.
+    /// Threads that it may have. Results do not depend on it, so it is neither in `run` nor in `toml`.
     pub threads: usize,
     /// The run, shared with whoever runs it.
     pub run: Arc<RunSpec>,
@@ -127,7 +127,7 @@ pub struct Resolved {
     pub jobs: Vec<Job>,
     /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
     pub toml: String,
-    /// Files that `toml` refers to, to be written beside it: name (a relative path) and content.
+    /// Files that `toml` refers to, to be written alongside it: name (a relative path) and content.
     pub files: Vec<(String, Vec<u8>)>,
     /// What is decided for flows under [`EXTERNAL`], where that is known before the run.
     pub decisions: Option<Arc<Decisions>>,

@@ -80,7 +80,7 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
     Ok(Opened::Toml(source, files, stem(&path)))
 }
 
-/// A scenario or a configuration beside a file that there is not, with nearly its name.
+/// A scenario or a configuration alongside a file that there is not, with nearly its name.
 fn file_beside(missing: &Path) -> Option<PathBuf> {
     let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty());
     let wanted = missing.extension().is_some() || folder.is_some();

@@ -255,7 +255,7 @@ tables! {
         route: Vec<Spanned<Route>>,
         tier: BTreeMap<String, Spanned<Tier>>,
     }
-    /// `[network.bolt-ns3]`: what that simulator is told beside its quirks.
+    /// `[network.bolt-ns3]`: what that simulator is told alongside its quirks.
     struct BoltNs3 {
         ports: DiscPorts,
         threshold: OrAuto<Bytes>,
@@ -264,7 +264,7 @@ tables! {
         share_flows: bool,
         strikes: Spanned<u32>,
     }
-    /// `[network.tcd-ns3]`: what that simulator is told beside all else.
+    /// `[network.tcd-ns3]`: what that simulator is told alongside all else.
     struct TcdNs3 {
         dynamic_pfc: bool,
         flow_ecmp: bool,
@@ -432,7 +432,7 @@ pub(crate) struct CcDefaults {
 }
 
 impl Serialize for Cc {
-    /// With the blocks beside the other keys, where a file has them.
+    /// With the blocks alongside the other keys, where a file has them.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if let Some(scheme) = &self.scheme {

@@ -17,7 +17,7 @@ pub struct Topology {
     pub nodes: Vec<NodeKind>,
     /// Links.
     pub links: Vec<LinkSpec>,
-    /// What the generator calls hosts that belong together, beside what is seen from the links: see
+    /// What the generator calls hosts that belong together, alongside what is seen from the links: see
     /// [`crate::groups`].
     pub groups: Vec<(&'static str, Sets)>,
     /// Switches inside servers, which link what is in one of them.

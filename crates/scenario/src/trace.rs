@@ -55,7 +55,7 @@ pub(crate) const COLUMNS: [&str; 17] = [
     "delay_s",
 ];
 
-/// What else is in `flows.csv`: results, which a replay has anew.
+/// What else is in `flows.csv`: results, which a replay has again.
 const RESULTS: [&str; 9] = [
     "fct_ps",
     "ideal_fct_ps",

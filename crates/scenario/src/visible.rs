@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Whether a character moves, colours or turns round what stands beside it, and is no plain break.
+/// Whether a character moves, colours or turns round what stands alongside it, and is no plain break.
 fn acts(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control() && !matches!(c, '\n' | '\t')

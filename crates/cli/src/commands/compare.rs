@@ -185,7 +185,7 @@ impl Comparison<'_> {
         })
     }
 
-    /// Says so if runs get fewer threads than they may have, since there are other runs beside them.
+    /// Says so if runs get fewer threads than they may have, since there are other runs alongside them.
     fn print_threads(&self) {
         let asked = self.inputs.iter().map(|repeats| repeats[0].threads).max();
         let (asked, runs) = (asked.unwrap_or(1), self.inputs.len());

@@ -59,7 +59,7 @@ pub(super) fn read_runs(folders: &[PathBuf], beside: Option<&Path>) -> Result<Ve
                 false => folder.join(&run),
             };
             let mut data = RunData::read(&place).map_err(Failure::arguments)?;
-            // Beside the runs of a comparison it can lead to their pages.
+            // Alongside the runs of a comparison it can lead to their pages.
             if run != Path::new("") && beside == Some(folder) {
                 data.folder = Some(run.to_string_lossy().into_owned());
             }
@@ -69,7 +69,7 @@ pub(super) fn read_runs(folders: &[PathBuf], beside: Option<&Path>) -> Result<Ve
     Ok(runs)
 }
 
-/// The pages about a comparison with several seeds. Those of the single seeds stand beside the runs, where
+/// The pages about a comparison with several seeds. Those of the single seeds stand alongside the runs, where
 /// the page about all leads to them.
 fn report_repeats(args: &ReportArgs, folder: &Path, repeats: &Repeats) -> Ended {
     let file = args.file();

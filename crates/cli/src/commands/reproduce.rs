@@ -1,4 +1,4 @@
-//! `paceline reproduce`: published tables and figures, ours beside them.
+//! `paceline reproduce`: published tables and figures, ours alongside them.
 
 use std::path::{Path, PathBuf};
 

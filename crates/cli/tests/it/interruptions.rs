@@ -148,7 +148,7 @@ fn what_is_left_is_whole() {
     for case in &CASES {
         let folder = prepared();
         let whole = duration(start(folder.path(), case.words));
-        // Never in the same places: they hang on how fast the machine is.
+        // Never in the same places: they depend on how fast the machine is.
         let instants = (0..times).map(|i| whole * (2 * i + 1) / (2 * times));
         let mut took: Vec<Duration> = instants.filter_map(|after| interrupted(case, after)).collect();
         took.sort_unstable();

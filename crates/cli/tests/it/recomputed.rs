@@ -24,7 +24,7 @@ scheme = "dcqcn"
 buffer = "500KB"
 "#;
 
-/// Endless flows beside one that ends.
+/// Endless flows alongside one that ends.
 const UNFINISHED: &str = r#"name = "unfinished"
 duration = "200us"
 [topology.star]

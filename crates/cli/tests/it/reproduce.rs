@@ -1,4 +1,4 @@
-//! Published numbers beside ours: what is said where, what is written, how it ends.
+//! Published numbers alongside ours: what is said where, what is written, how it ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -198,7 +198,7 @@ fn jobs_do_not_matter() {
     let report = fs::read_to_string(path.join("a/report.html")).unwrap();
     stdout(path, &["report", "a", "--out", "a/again.html"]);
     assert!(fs::read_to_string(path.join("a/again.html")).unwrap() == report);
-    // Only a page beside the runs leads to theirs.
+    // Only a page alongside the runs leads to theirs.
     stdout(path, &["report", "a", "--out", "elsewhere.html"]);
     let elsewhere = fs::read_to_string(path.join("elsewhere.html")).unwrap();
     let link = "href=\"./dcqcn/report.html\"";

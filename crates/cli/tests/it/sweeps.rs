@@ -340,7 +340,7 @@ fn another_grid_has_a_folder_of_its_own() {
     assert!(!path.join("results/small-sweep-1-3").exists());
 }
 
-/// What differs with the seed is told of all seeds, also where flows end at the same times: marks that nobody heeds.
+/// What differs with the seed is told of all seeds, also where flows end at the same times: marks that nobody applies.
 #[test]
 fn numbers_that_differ_with_the_seed_are_of_all_seeds() {
     let folder = small();

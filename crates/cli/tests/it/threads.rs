@@ -160,7 +160,7 @@ fn sweeps_say_why_runs_are_whole() {
     assert!(lines[0].starts_with("2 runs side by side on "), "{lines:?}");
 }
 
-/// Runs beside others get their share of the cores, and that is said.
+/// Runs alongside others get their share of the cores, and that is said.
 #[test]
 fn runs_come_first() {
     let folder = folder_with("my.toml", LEAVES);

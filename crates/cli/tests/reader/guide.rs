@@ -1,4 +1,4 @@
-//! Pages that show what their commands say and draw. `UPDATE_BOOK=1 cargo test -p paceline --test reader` writes it anew.
+//! Pages that show what their commands say and draw. `UPDATE_BOOK=1 cargo test -p paceline --test reader` writes it again.
 
 use std::fs;
 use std::path::Path;

@@ -170,7 +170,7 @@ pub struct State {
 pub enum Said {
     /// Nothing: the law decides.
     Nothing,
-    /// Equation (10): beside the law.
+    /// Equation (10): alongside the law.
     Beside(f32),
     /// Equation (11): in its place.
     Instead(f32),

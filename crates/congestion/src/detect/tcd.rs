@@ -151,7 +151,7 @@ pub enum Verdict {
     Curve,
 }
 
-/// What a queue is found to be beside what the curve says.
+/// What a queue is found to be alongside what the curve says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// Nothing.

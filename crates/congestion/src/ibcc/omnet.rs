@@ -2,7 +2,7 @@
 //!
 //! A host keeps one index into its table for all that it sends. Every notification (BECN) raises the index by one,
 //! every expiry of a timer lowers it. What the table holds is the time from one packet to the next: that of a packet
-//! at line rate, and the square of the index beside it. The specification (InfiniBand Architecture, volume 1, annex
+//! at line rate, and the square of the index alongside it. The specification (InfiniBand Architecture, volume 1, annex
 //! A10) has an index per queue pair or service level, and a table of shifts and multipliers that are the operator's.
 
 use paceline_kernel::Span;

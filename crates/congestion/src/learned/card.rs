@@ -43,7 +43,7 @@ pub enum Kind {
     Decc,
     /// DECC's policy as a rate law: [`crate::decc::law`].
     Law,
-    /// DECC's policy as a rate law and a network beside it.
+    /// DECC's policy as a rate law and a network alongside it.
     Residual,
     /// Aurora's policy: [`AURORA`].
     Aurora,

@@ -246,7 +246,7 @@ fn rttch_to_the_mean_by_hand() {
         [5.0; 7]
     );
     assert_eq!(targets(&mut target, &[8.0]), [60.0 / 8.0]);
-    // The count starts anew, against the new target: 8 is above 7.5, six times more.
+    // The count starts again, against the new target: 8 is above 7.5, six times more.
     assert_eq!(targets(&mut target, &[8.0; 6]), [7.5; 6]);
     close(targets(&mut target, &[8.0])[0], 116.0 / 15.0);
     // A sample on the other side starts it too.

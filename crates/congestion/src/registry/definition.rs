@@ -37,7 +37,7 @@ pub trait Definition: Parameters + Default + Clone {
         None
     }
 
-    /// What the scheme asks of every switch, beside marks and telemetry.
+    /// What the scheme asks of every switch, alongside marks and telemetry.
     fn switch_part(&self) -> Option<SwitchSupport> {
         None
     }

@@ -1,4 +1,4 @@
-//! Senders, or whole schemes, of another make than a scheme's own. They are given beside a run's description, which is
+//! Senders, or whole schemes, of another make than a scheme's own. They are given alongside a run's description, which is
 //! plain data.
 
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct SchemeFactory {
     halves: Option<Arc<dyn Halves>>,
 }
 
-/// The halves of a scheme beside the sender's: see [`Definition`].
+/// The halves of a scheme alongside the sender's: see [`Definition`].
 trait Halves: Send + Sync {
     fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>>;
     fn switch_part(&self) -> Option<SwitchSupport>;
@@ -103,7 +103,7 @@ impl ActiveScheme {
         self.factory.as_ref()?.halves.as_deref()
     }
 
-    /// What the scheme asks of every switch, beside marks and telemetry.
+    /// What the scheme asks of every switch, alongside marks and telemetry.
     pub fn switch_part(&self) -> Option<SwitchSupport> {
         match self.halves() {
             Some(halves) => halves.switch_part(),

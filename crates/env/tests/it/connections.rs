@@ -102,7 +102,7 @@ fn a_queue_pair_is_an_agent_over_all_of_its_messages() {
 }
 
 /// The agent of a receiver leaves when the last message of its last queue pair is complete, while others go on; also where
-/// senders begin anew meanwhile.
+/// senders begin again meanwhile.
 #[test]
 fn a_receiver_has_queue_pairs() {
     let others = r#"
@@ -137,7 +137,7 @@ closed-loop = { senders = [3], receivers = [4], connections = "persistent", mess
     }
 }
 
-/// A sender that begins anew after a pause is the same agent, which leaves once.
+/// A sender that begins again after a pause is the same agent, which leaves once.
 #[test]
 fn who_begins_anew_stays() {
     let idle = "workload.0.closed-loop.think-time=100us";
@@ -155,7 +155,7 @@ fn who_begins_anew_stays() {
         };
         rates.push(got.iter().map(begins).sum::<usize>());
     }
-    // At their first rate, 10 Gbit/s, they ask once; anew with each message.
+    // At their first rate, 10 Gbit/s, they ask once; again with each message.
     assert_eq!(rates, [4, 12]);
 }
 

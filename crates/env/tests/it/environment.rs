@@ -3,7 +3,7 @@
 use paceline_env::{Action, Agents, Batch, Config, Environment, Error, Feature, Reward, Source, Vector};
 use paceline_scenario::Overrides;
 
-/// Sixteen senders to one, with what is set beside.
+/// Sixteen senders to one, with what is set alongside.
 fn source(set: &[&str]) -> Source {
     const TEXT: &str = r#"
 name = "sixteen"

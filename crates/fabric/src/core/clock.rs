@@ -6,8 +6,8 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::outcome::Counters;
 
-/// What an event adds to a run's digest: it hangs on its time, its kind and whose it is. The digest is the sum, so
-/// it does not hang on the order of events of the same instant in different places.
+/// What an event adds to a run's digest: it depends on its time, its kind and whose it is. The digest is the sum, so
+/// it does not depend on the order of events of the same instant in different places.
 #[inline(always)]
 const fn mark(at: u64, what: u64) -> u64 {
     let mixed = (at ^ (what >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -47,7 +47,7 @@ impl Core {
         Some(Event::decode(what))
     }
 
-    /// The event that happens is none of the network's: how many of its kind there are hangs on how the run is
+    /// The event that happens is none of the network's: how many of its kind there are depends on how the run is
     /// arranged.
     #[cold]
     pub(crate) fn discount_event(&mut self, event: Event) {

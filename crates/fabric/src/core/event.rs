@@ -192,10 +192,10 @@ impl Ties {
     ///
     /// Structural: kind of event, then who scheduled it. No entity schedules two events of one kind
     /// for the same instant that another could tell apart (a port ends one transmission and starts
-    /// one arrival at a time), so nothing more is needed, and nothing hangs on the moment of the call.
+    /// one arrival at a time), so nothing more is needed, and nothing depends on the moment of the call.
     ///
     /// Drawn: the same, but arrivals are in an order that a hash of seed, instant and port gives them: no port always goes
-    /// first, and nothing hangs on the parts of a run either.
+    /// first, and nothing depends on the parts of a run either.
     #[inline(always)]
     pub(super) fn next(&mut self, at: u64, what: u64) -> u64 {
         match self.order {

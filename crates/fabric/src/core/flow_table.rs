@@ -16,7 +16,7 @@ pub(crate) struct FlowTable<I> {
 
 #[derive(Clone, Debug)]
 struct Page<I> {
-    /// `Id::NONE`: the flow has not begun, or is over.
+    /// `Id::NONE`: the flow has not started, or is over.
     slots: [I; PAGE],
     live: u32,
 }

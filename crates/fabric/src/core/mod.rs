@@ -68,7 +68,7 @@ struct Share {
 }
 
 impl Core {
-    /// Of a run that has not begun.
+    /// Of a run that has not started.
     pub(crate) fn new(
         spec: &RunSpec,
         class_count: usize,
@@ -146,7 +146,7 @@ impl Core {
         self.link_down_at[link] = self.now;
     }
 
-    /// Whether links, or ports that heed pauses, have drawn from a stream of the seed: see `run/chance.rs`.
+    /// Whether links, or ports that apply pauses, have drawn from a stream of the seed: see `run/chance.rs`.
     pub(crate) fn have_links_drawn(&self, seed: u64) -> bool {
         self.link_errors.have_drawn(seed) || self.pauses.have_drawn(seed)
     }

@@ -149,7 +149,7 @@ const _: () = {
     }
 };
 
-/// All packets, and beside them their telemetry, in runs that read it: as many samples for each as
+/// All packets, and alongside them their telemetry, in runs that read it: as many samples for each as
 /// the longest path has switches.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketSlab {

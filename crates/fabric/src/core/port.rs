@@ -6,7 +6,7 @@ use crate::spec::NodeId;
 use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_kernel::ids::{Id, List};
 
-/// One end of a link. The first 64 bytes are all that a hop touches of it, beside its queues.
+/// One end of a link. The first 64 bytes are all that a hop touches of it, alongside its queues.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {

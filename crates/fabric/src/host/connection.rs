@@ -227,7 +227,7 @@ impl Qp {
         Some(whole)
     }
 
-    /// Its scheme begins anew: its timers are forgotten, and it allows what it does at its start.
+    /// Its scheme begins again: its timers are forgotten, and it allows what it does at its start.
     pub(super) fn reset(&mut self, world: &World, core: &Core) {
         self.scheme = world.scheme_of(core, self.flow).build(&self.path);
         for timer in 0..TimerBank::SLOTS {

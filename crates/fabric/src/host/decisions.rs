@@ -240,7 +240,7 @@ impl Hosts {
         }
     }
 
-    /// It has begun at `begins`, now or before, and ends after now.
+    /// It has started at `begins`, now or before, and ends after now.
     fn start_decision(&mut self, core: &mut Core, nic: NicId, slot: QpId, asked: Asked, begins: u64) {
         let latency = cost(&self.qps[slot]).latency.as_ps();
         let ends = begins

@@ -443,7 +443,7 @@ impl Hosts {
     pub(super) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
         match self.nics[nic].qps[..] {
             [] => false,
-            // The reference has that event always, and its order of simultaneous events hangs on it.
+            // The reference has that event always, and its order of simultaneous events depends on it.
             _ if world.quirks.wakeup_suppression => true,
             [only] => {
                 let paused = core.ports[self.nics[nic].port].paused;

@@ -128,7 +128,7 @@ impl Qp {
         }
     }
 
-    /// What the packet at `seq` has beside the headers of all: something if a message begins with it.
+    /// What the packet at `seq` has alongside the headers of all: something if a message begins with it.
     pub(super) fn first_header(&self, world: &World, seq: u64) -> u16 {
         let begins = match &self.connection {
             None => seq == 0,

@@ -77,7 +77,7 @@ impl Hosts {
         slot
     }
 
-    /// Keeps in mind what the order of a host's queue pairs hangs on ([`super::hash_order`]), if it does.
+    /// Keeps in mind what the order of a host's queue pairs depends on ([`super::hash_order`]), if it does.
     fn note_order(&mut self, world: &World, core: &Core, slot: QpId) {
         if let Some(order) = &mut self.hash_order {
             let flow = self.qps[slot].flow;
@@ -97,7 +97,7 @@ impl Hosts {
         self.nic_send(world, core, port);
     }
 
-    /// The queue pairs of flows that are not over, in the order of the flows: which slots they have hangs on the flows
+    /// The queue pairs of flows that are not over, in the order of the flows: which slots they have depends on the flows
     /// of other hosts.
     pub(crate) fn live_senders(&self) -> Vec<QpId> {
         let slots = self.qps.ids().filter(|&slot| !self.qps[slot].done);
@@ -124,7 +124,7 @@ impl Hosts {
         }
     }
 
-    /// The ways of all flows have been found anew: what may be sent now?
+    /// The ways of all flows have been found again: what may be sent now?
     pub(crate) fn look_anew(&mut self, world: &World, core: &mut Core) {
         if self.hash_order.is_some() {
             return self.enter_anew(world, core);
@@ -136,7 +136,7 @@ impl Hosts {
         }
     }
 
-    /// The reference's hosts enter their queue pairs anew, in an order of their own, and look after each
+    /// The reference's hosts enter their queue pairs again, in an order of their own, and look after each
     /// what may be sent.
     fn enter_anew(&mut self, world: &World, core: &mut Core) {
         for nic in &mut self.nics {

@@ -149,7 +149,7 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// The topology has changed: receivers whose flows are not over find the ways of their ACKs anew.
+    /// The topology has changed: receivers whose flows are not over find the ways of their ACKs again.
     pub(crate) fn find_ways_back(&mut self, world: &World, core: &Core) {
         for receiver in self.receivers.iter_mut() {
             let flow = receiver.flow;

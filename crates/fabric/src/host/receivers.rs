@@ -84,7 +84,7 @@ impl Receiver {
     }
 }
 
-/// The receivers of all flows that have begun to arrive and are not complete.
+/// The receivers of all flows that have started to arrive and are not complete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Receivers {
     of_flow: FlowTable<ReceiverId>,
@@ -93,7 +93,7 @@ pub(super) struct Receivers {
     pub(super) arrived: List<ReceiverId, Bits>,
     /// Places of flows that are over.
     free: Vec<ReceiverId>,
-    /// Receivers that begin anew: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
+    /// Receivers that begin again: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
     pub(super) late: BTreeMap<FlowId, Receiver>,
 }
 

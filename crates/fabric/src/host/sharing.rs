@@ -21,7 +21,7 @@ impl Hosts {
         (qp.port, flow.class, flow.scheme)
     }
 
-    /// What a scheme has asked for beside timers.
+    /// What a scheme has asked for alongside timers.
     #[cold]
     #[inline(never)]
     pub(super) fn grant(&mut self, world: &World, core: &mut Core, slot: QpId, asked: Requests) {
@@ -50,7 +50,7 @@ impl Hosts {
         }
     }
 
-    /// A queue pair begins, begins anew, or goes by another port: it has in common with others there what these have.
+    /// A queue pair begins, begins again, or goes by another port: it has in common with others there what these have.
     pub(crate) fn join_group(&mut self, world: &World, core: &mut Core, slot: QpId) {
         if self.shared.is_empty() {
             return;

@@ -7,7 +7,7 @@
 //!
 //! It is the network of a published simulator, packet by packet (`spec::CreditSpec::ib_omnet`). There modules hand each
 //! other messages, and what is handed on without delay is still an event behind all others of its instant: so it is
-//! here ([`step`]), since which of two packets goes first hangs on it. What has no effect there is no event here: ports
+//! here ([`step`]), since which of two packets goes first depends on it. What has no effect there is no event here: ports
 //! that have nothing to tell are not looked at, arbiters that wait for nothing are not woken.
 
 mod account;

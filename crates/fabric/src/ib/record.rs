@@ -6,7 +6,7 @@ use paceline_kernel::ids::Id;
 use crate::ids::FlowId;
 use crate::outcome::credits::CreditEvent;
 
-/// Steps, and when messages were begun with.
+/// Steps, and when messages were started with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     windows: Vec<(Time, Time)>,

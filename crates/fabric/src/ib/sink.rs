@@ -83,7 +83,7 @@ impl InfiniBand {
         net.traffic.complete(packet.flow);
     }
 
-    /// A host has taken the packet that it had begun with.
+    /// A host has taken the packet that it had started with.
     pub(super) fn take(&mut self, net: &mut Net<'_>, number: NicId) {
         let stalling = self.stalling;
         let host = &mut self.hosts[number];

@@ -22,7 +22,7 @@ pub(super) enum Step {
     ToSlot { port: PortId, packet: PacketId },
     /// A packet comes from the arbiter to the wire.
     ToWire { port: PortId, packet: PacketId },
-    /// A host has taken the packet that it had begun with.
+    /// A host has taken the packet that it had started with.
     Take { host: NicId },
     /// A host without congestion control can make a packet.
     Make { host: NicId },

@@ -38,7 +38,7 @@ pub(crate) struct LaneSwitches {
     release: Release,
     /// Where places are free at the end of a transmission: the input, class and size of what each port sends.
     leaving: List<PortId, Option<(PortId, u8, u16)>>,
-    /// What has begun to come in and has to wait for more of it: units by input.
+    /// What has started to come in and has to wait for more of it: units by input.
     entering: Grid<PortId, u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What a network under credits leaves behind beside the rest.
+//! What a network under credits leaves behind alongside the rest.
 
 use paceline_kernel::{Span, Time};
 

@@ -3,7 +3,7 @@
 use super::Binned;
 
 /// What several series may have together: when they have too many bins, each may have half as many as before, and
-/// those that have more get wider ones. So how wide they are in the end hangs on what was sampled, and not on
+/// those that have more get wider ones. So how wide they are in the end depends on what was sampled, and not on
 /// the order in which, or on who was asked to make room when.
 #[derive(Clone, Debug)]
 pub(crate) struct Room {

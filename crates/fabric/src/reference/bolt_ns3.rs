@@ -33,14 +33,14 @@ use sender::Sender;
 use sharing::HashOrder;
 pub(crate) use sharing::OwnFlow;
 
-/// State beside ports and queue pairs.
+/// State alongside ports and queue pairs.
 #[derive(Clone, Debug)]
 pub(crate) struct BoltNs3 {
     /// The packet in each port's device FIFO.
     slots: List<PortId, PacketId>,
     /// Queues with Bolt's algorithm, by port; `None`: one FIFO without limit.
     discs: List<PortId, Option<Disc>>,
-    /// What queue pairs have beside what all have, by slot.
+    /// What queue pairs have alongside what all have, by slot.
     senders: List<QpId, Sender>,
     /// Flows of each host, in the authors' order.
     tables: BTreeMap<u32, HashOrder>,

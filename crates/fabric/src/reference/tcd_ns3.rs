@@ -52,7 +52,7 @@ const NOTIFY: u8 = 1;
 const ALPHA: u8 = 2;
 const INCREASE: u8 = 3;
 
-/// State beside ports and their queues.
+/// State alongside ports and their queues.
 #[derive(Clone)]
 pub(crate) struct TcdNs3 {
     spec: TcdNs3Spec,

@@ -1,4 +1,4 @@
-//! Whether a run hangs on its seed.
+//! Whether a run depends on its seed.
 //!
 //! Every random stream belongs to a seed, a purpose and an entity, and each number that is drawn moves
 //! its stream on. So a run that leaves all its streams as they began has drawn nothing: with the same
@@ -45,7 +45,7 @@ mod tests {
         spec
     }
 
-    /// What says that it does not hang on the seed has the same digest under all of them; and of what
+    /// What says that it does not depend on the seed has the same digest under all of them; and of what
     /// differs between seeds none says so.
     #[track_caller]
     fn check(spec: &RunSpec, hangs: bool) {

@@ -5,7 +5,7 @@
 //! A packet that leaves for a node of another part is copied there ([`crate::core::parts`]); the link takes
 //! its time for it, and for so long the parts cannot hear of each other ([`super::parallel`]).
 //!
-//! An event's place among those of its instant hangs on its kind and on whose it is, and events of one instant in
+//! An event's place among those of its instant depends on its kind and on whose it is, and events of one instant in
 //! different nodes do nothing to each other. So each node sees the same events in the same order, into however many
 //! parts the run is cut, and what is written down is sorted where it comes together.
 
@@ -22,7 +22,7 @@ use crate::world::World;
 use paceline_kernel::ids::List;
 
 impl Simulation {
-    /// Cuts a run that has not begun into at most so many parts, which then run at the same time. Results do not hang
+    /// Cuts a run that has not started into at most so many parts, which then run at the same time. Results do not hang
     /// on it.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! The loop of a run that is cut: all parts run at the same time, a window after the other.
 //!
 //! A packet to another part takes at least the *lookahead*, the shortest delay of a link that is cut. So
-//! what happens before `next + lookahead`, where `next` is the first event of all, hangs on nothing that another
+//! what happens before `next + lookahead`, where `next` is the first event of all, depends on nothing that another
 //! part does in this window: each part runs up to there alone. Then packets change hands, all tell when their next
 //! event is, and the last of them concludes what is to be done (Chandy and Misra 1979; synchronous windows: Lubachevsky
 //! 1989).
 //!
-//! In each window a thread takes its own part through it, and then those that nobody has begun with: a thread without a
-//! processor keeps the others waiting only where it has begun.
+//! In each window a thread takes its own part through it, and then those that nobody has started with: a thread without a
+//! processor keeps the others waiting only where it has started.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

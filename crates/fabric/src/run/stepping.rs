@@ -33,7 +33,7 @@ impl Simulation {
     }
 
     /// What the sender of `flow` tells those outside, and what it knows of its path; nothing of a flow that has not
-    /// begun, or has ended, or whose scheme decides for itself.
+    /// started, or has ended, or whose scheme decides for itself.
     pub fn report(&self, flow: u32) -> Option<(&Observation, &PathInfo)> {
         self.hosts.report(FlowId(flow))
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the windows of a run in parts have been, in numbers that hang on the run and its parts alone.
+/// What the windows of a run in parts have been, in numbers that depend on the run and its parts alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowCounts {
     /// Windows in which the parts ran.
@@ -30,7 +30,7 @@ pub(super) struct Windows {
     counts: WindowCounts,
 }
 
-/// Events of one part in a window that is long enough, and too long: what waiting for the others takes is little beside
+/// Events of one part in a window that is long enough, and too long: what waiting for the others takes is little alongside
 /// it, packets that change hands are still in the cache, and the user who wants to stop is heard soon.
 const ENOUGH: u64 = 1 << 14;
 

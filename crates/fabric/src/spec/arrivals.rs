@@ -62,7 +62,7 @@ pub enum ArrivalPattern {
         /// What each sends.
         size: Bytes,
     },
-    /// Messages that are told one by one, beside others that are drawn.
+    /// Messages that are told one by one, alongside others that are drawn.
     Told {
         /// In the order of their starts.
         messages: Vec<Message>,

@@ -21,7 +21,7 @@ pub struct LaneSpec {
     pub lane_of: [u8; 8],
     /// A flow-control packet.
     pub update: Bytes,
-    /// What the first packet of a message has beside the headers of all: InfiniBand's RETH, of 16 bytes.
+    /// What the first packet of a message has alongside the headers of all: InfiniBand's RETH, of 16 bytes.
     pub first_header: Bytes,
     /// Whether switches send a packet on before all of it has come.
     pub forwarding: Forwarding,
@@ -88,7 +88,7 @@ pub enum Release {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Arbitration {
-    /// Lanes, and how many times 64 bytes each may send in its turn, the last packet begun sent whole.
+    /// Lanes, and how many times 64 bytes each may send in its turn, the last packet started sent whole.
     pub high: Vec<(u8, u8)>,
     /// The same of the low one.
     pub low: Vec<(u8, u8)>,

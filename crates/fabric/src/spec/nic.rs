@@ -30,7 +30,7 @@ pub struct NicSpec {
     /// Whether `base_rtt` and the bandwidth-delay product are the largest of all pairs of hosts, or
     /// each flow's own.
     pub global_rtt: bool,
-    /// A persistent connection over which nothing was under way for so long begins anew, as its scheme is at its start;
+    /// A persistent connection over which nothing was under way for so long begins again, as its scheme is at its start;
     /// `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_reset: Option<Span>,

@@ -54,7 +54,7 @@ pub struct Quirks {
     /// Where the rate does not pace (pacing off), a change of HPCC's rate still moves the next packet, by as
     /// much as it would if it did.
     pub repaces_unpaced: bool,
-    /// A receiver forgets a flow that its sender has completed. Data that still comes begins it anew, at byte
+    /// A receiver forgets a flow that its sender has completed. Data that still comes begins it again, at byte
     /// zero, and is answered with NACKs that nobody reads.
     pub receiver_forgets: bool,
     /// Bytes in flight are an unsigned difference: an ACK that overtakes a return to a gap makes it immense,
@@ -71,7 +71,7 @@ pub struct Quirks {
     /// After a failure a host's queue pairs stand in the order of the C++ library's hash table, and each
     /// has the NIC send as it is entered.
     pub hash_ordered_qps: bool,
-    /// The shift of a dynamic PFC threshold is one less for each doubling of the rate begun, not completed.
+    /// The shift of a dynamic PFC threshold is one less for each doubling of the rate started, not completed.
     pub shift_rounds_up: bool,
     /// Every duration is cut to whole nanoseconds; unlike with `truncate_to_ns` what is whole stays what it is.
     pub floor_to_ns: bool,
@@ -177,7 +177,7 @@ impl Quirks {
     }
 }
 
-/// What is chosen in the Bolt authors' simulator beside its quirks; read with [`Quirks::device_fifo`] only.
+/// What is chosen in the Bolt authors' simulator alongside its quirks; read with [`Quirks::device_fifo`] only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BoltNs3Spec {

@@ -25,7 +25,7 @@ pub struct SwitchSpec {
     /// What overrules them in single priorities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub class_detection: Vec<(u8, Detection)>,
-    /// Which ports do what schemes ask of switches beside marks and telemetry; `None`: none, and no
+    /// Which ports do what schemes ask of switches alongside marks and telemetry; `None`: none, and no
     /// scheme may ask.
     pub assist: Option<AssistPorts>,
     /// What happens to packets for which there is no room.
@@ -242,8 +242,8 @@ pub struct Pfc {
     pub response: PfcResponse,
 }
 
-/// How long a port takes to heed a frame that has arrived: `least`, and a time at random up to `jitter`, of each frame
-/// anew. A frame does not overtake another of its class.
+/// How long a port takes to apply a frame that has arrived: `least`, and a time at random up to `jitter`, of each frame
+/// again. A frame does not overtake another of its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PfcResponse {

@@ -1,4 +1,4 @@
-//! What the simulator of TCD's authors is told beside what all networks are.
+//! What the simulator of TCD's authors is told alongside what all networks are.
 
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct TcdNs3Spec {
     pub ack_interval: u32,
     /// And one whenever so many packets have come in all.
     pub ack_chunk: u32,
-    /// Hosts that neither heed nor send notifications.
+    /// Hosts that neither apply nor send notifications.
     pub unmanaged: Vec<NodeId>,
     /// Hosts that push packets at a fixed rate: the factor of the authors' 0.815 us.
     pub fixed_rate: Vec<(NodeId, f64)>,

@@ -58,7 +58,7 @@ impl Switches {
         self.telemetry.format
     }
 
-    /// The topology has changed: next hops are found anew.
+    /// The topology has changed: next hops are found again.
     pub(crate) fn forget_ways(&mut self) {
         self.spreading.forget();
     }

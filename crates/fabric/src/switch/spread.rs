@@ -121,7 +121,7 @@ impl Spreading {
         !self.rng.is_empty()
     }
 
-    /// The topology has changed: next hops are computed anew. Flowlets go on where they can.
+    /// The topology has changed: next hops are computed again. Flowlets go on where they can.
     pub(super) fn forget(&mut self) {
         self.column_of.as_mut_slice().fill(ColumnId::NONE);
         self.stretches.clear();

@@ -174,7 +174,7 @@ impl Traffic {
         self.completions.sort_by_key(completed);
     }
 
-    /// The run is over: the records of a list's flows, flows of a stream that nobody has taken, how many have begun, and
+    /// The run is over: the records of a list's flows, flows of a stream that nobody has taken, how many have started, and
     /// which of a list have completed, in that order.
     pub(crate) fn close(self) -> (Vec<FlowRecord>, Vec<EndedFlow>, u32, Vec<u32>) {
         let completions = self.completions.iter().map(|flow| flow.0).collect();

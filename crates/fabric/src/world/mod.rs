@@ -42,7 +42,7 @@ pub(crate) struct World {
     pub(crate) nic: NicSpec,
     pub(crate) quirks: Quirks,
     pub(crate) packet: PacketFormat,
-    /// What the first packet of a message has beside other headers.
+    /// What the first packet of a message has alongside other headers.
     pub(crate) first_header: u16,
     /// The schemes that it lists, at work.
     pub(crate) schemes: Vec<ActiveScheme>,

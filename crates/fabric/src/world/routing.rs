@@ -318,7 +318,7 @@ impl Routing {
         }
     }
 
-    /// Whether a switch chose among several next hops by a hash that hangs on the run's seed.
+    /// Whether a switch chose among several next hops by a hash that depends on the run's seed.
     pub(crate) fn chose_by_seed(&self) -> bool {
         self.chose.get().is_some() && self.seed != 0
     }

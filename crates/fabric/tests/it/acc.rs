@@ -1,4 +1,4 @@
-//! ACC in a network: beside others, and where packets are lost.
+//! ACC in a network: alongside others, and where packets are lost.
 
 use crate::common::{add_flow, assert_complete, kb, natural, run, scheme, star};
 use paceline_fabric::spec::*;
@@ -16,7 +16,7 @@ fn incast(flows: u32) -> RunSpec {
     spec
 }
 
-/// Beside a scheme that is deaf: it takes what the others leave, and nothing stands still.
+/// Alongside a scheme that is deaf: it takes what the others leave, and nothing stands still.
 #[test]
 fn it_shares_with_one_that_does_not_listen() {
     let mut spec = incast(3);

@@ -23,7 +23,7 @@ fn twice() -> RunSpec {
     spec
 }
 
-/// The scheme of a connection goes on where it was; with a pause that is long enough, it begins anew.
+/// The scheme of a connection goes on where it was; with a pause that is long enough, it begins again.
 #[test]
 fn a_scheme_lives_on() {
     let fct = |spec: RunSpec| {

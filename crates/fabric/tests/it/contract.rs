@@ -143,7 +143,7 @@ fn a_rate_of_zero_holds_until_it_changes() {
     }
 }
 
-/// Where a NIC does not look again after a timer, it does after one that ends a standstill.
+/// Where a NIC does not look again after a timer, it does after one that ends a deadlock.
 #[test]
 fn a_rate_of_zero_ends_where_wake_ups_are_suppressed() {
     let (outcome, log) = act(Script::Stops, G100, 1000, |spec| {

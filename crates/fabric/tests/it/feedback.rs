@@ -44,7 +44,7 @@ fn a_nack_is_feedback() {
     );
 }
 
-/// A flow that has heard nothing when the run ends, and one that has not begun.
+/// A flow that has heard nothing when the run ends, and one that has not started.
 #[test]
 fn flows_that_do_not_end() {
     let mut spec = natural(star(3, scheme("dcqcn")));

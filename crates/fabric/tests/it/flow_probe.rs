@@ -200,7 +200,7 @@ fn marks_come_from_the_port_that_marked() {
     for cut in &look.cuts {
         assert!(acks.contains(&cut.at), "{cut:?}");
         assert!(cut.after.window < cut.before.window && cut.factor() > 1.0);
-        // What was recorded of the window beside it says the same.
+        // What was recorded of the window alongside it says the same.
         let until = windows.iter().rev().find(|window| window.0 <= cut.at).unwrap();
         let since = windows.iter().find(|window| window.0 > cut.at).unwrap();
         assert_eq!(

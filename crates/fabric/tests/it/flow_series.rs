@@ -134,7 +134,7 @@ fn the_list_of_pauses_can_be_left_out() {
     assert_eq!((whole.counters, whole.digest), (without.counters, without.digest));
 }
 
-/// What is recorded of a flow does not hang on what happens elsewhere meanwhile: samples that nobody was there to
+/// What is recorded of a flow does not depend on what happens elsewhere meanwhile: samples that nobody was there to
 /// take, since nothing happened anywhere, say what those say that others' events had taken.
 #[test]
 fn others_events_take_no_samples() {

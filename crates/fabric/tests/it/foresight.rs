@@ -285,7 +285,7 @@ fn pauses_are_foreseen_closely() {
     assert!(exact > 0.9 && error < 0.05, "{exact} {error}");
 }
 
-/// A sender that is told and does not heed it.
+/// A sender that is told and does not apply it.
 #[derive(Clone)]
 struct Deaf(Arc<AtomicUsize>);
 

@@ -1,4 +1,4 @@
-//! What is lost and what is not: drop policies, trimming, lossy beside lossless classes; and that
+//! What is lost and what is not: drop policies, trimming, lossy alongside lossless classes; and that
 //! every kind of recovery repairs it.
 
 use crate::common::{add_flow, assert_complete, natural, run, scheme, scheme_with, star, static_pfc, traced};

@@ -285,7 +285,7 @@ fn a_fault_in_a_part() {
     assert_eq!(panic.downcast_ref(), Some(&"no sender of the last leaf"));
 }
 
-/// What is counted of windows adds up, and hangs on the parts alone, not on threads or steps.
+/// What is counted of windows adds up, and depends on the parts alone, not on threads or steps.
 #[test]
 fn windows_are_counted() {
     let spec = leaves("hpcc");

@@ -141,7 +141,7 @@ fn pauses_and_marks_agree_with_the_events() {
     assert_eq!(u64::from(marks.iter().sum::<u32>()), outcome.counters.marked);
 }
 
-/// What the port sent, marked and queued does not hang on how often bins were merged.
+/// What the port sent, marked and queued does not depend on how often bins were merged.
 #[test]
 fn doubling_conserves() {
     let mut spec = natural(star(9, scheme("dcqcn")));

@@ -54,7 +54,7 @@ fn samples<const N: usize>(spec: &RunSpec, interfaces: [usize; N]) -> [Vec<u64>;
     all
 }
 
-/// Asserts that each bin is what its samples were; that of several each has the next beside it.
+/// Asserts that each bin is what its samples were; that of several each has the next alongside it.
 fn agree(record: &QueueRecord, samples: &[u64]) {
     let factor = (record.series.width().as_ps() / EVERY.as_ps()) as usize;
     let parts: Vec<&[u64]> = samples.chunks(factor).collect();

@@ -112,7 +112,7 @@ fn queue_pairs_have_their_own_index_otherwise() {
     }
 }
 
-/// Connections that begin anew, links that fail and come back, hosts with many queue pairs: what a service level shares
+/// Connections that begin again, links that fail and come back, hosts with many queue pairs: what a service level shares
 /// goes with it, every flow completes, and a run cut in parts is the same.
 #[test]
 fn what_is_shared_outlasts_idle_connections_and_failed_links() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each folder, and those that it may name beside itself and what all may (descriptions, results, numbers).
+/// Each folder, and those that it may name alongside itself and what all may (descriptions, results, numbers).
 const MAY_NAME: [(&str, &[&str]); 9] = [
     ("world", &[]),
     ("core", &["world", "watch"]),

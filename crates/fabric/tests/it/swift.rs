@@ -42,7 +42,7 @@ fn dumbbell(flows: u32) -> RunSpec {
 }
 
 /// N equal flows hold the round-trip time at the target that goes with their windows, so the queue
-/// is what that leaves beside the empty network's round trip.
+/// is what that leaves alongside the empty network's round trip.
 #[test]
 fn the_standing_queue_is_the_target() {
     // Equation (1) with the default parameters.
@@ -126,7 +126,7 @@ fn many_flows_share_a_port_with_windows_below_one_packet() {
     let (queue, gbps) = mean_queue("0.01");
     let (full, _) = mean_queue("1");
     eprintln!("{queue:.0} B at {gbps:.1} Gbit/s; at least one packet: {full:.0} B");
-    // The target of 12 us leaves 7.8 us of queue, 98 KB, beside which the increases of 600 flows weigh.
+    // The target of 12 us leaves 7.8 us of queue, 98 KB, alongside which the increases of 600 flows weigh.
     assert!((98_000.0..147_000.0).contains(&queue), "{queue:.0} B");
     // 1000 of 1056 bytes are payload.
     assert!(gbps > 94.0, "{gbps:.1} Gbit/s");

@@ -102,7 +102,7 @@ fn unreachable_hosts_are_reported() {
 fn several_nics() {
     let build = || {
         let mut spec = natural(star(2, scheme("dcqcn")));
-        // Host 1 hangs on switches 0 and 3, host 2 too.
+        // Host 1 depends on switches 0 and 3, host 2 too.
         spec.nodes.push(NodeKind::Switch);
         spec.links.push(link(3, 1, G100));
         spec.links.push(link(3, 2, G100));
@@ -217,7 +217,7 @@ fn another_seed_takes_other_paths() {
 fn answers_to_a_host_that_is_cut_off() {
     for at in (1_000..12_000).step_by(500) {
         let mut spec = natural(star(2, scheme("none")));
-        // Host 1 hangs on switches 0 and 3, host 2 on 0 alone; one NIC of host 1 is down at once.
+        // Host 1 depends on switches 0 and 3, host 2 on 0 alone; one NIC of host 1 is down at once.
         spec.nodes.push(NodeKind::Switch);
         spec.links.push(link(3, 1, G100));
         spec.links.push(link(3, 0, G100));

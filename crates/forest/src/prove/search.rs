@@ -109,7 +109,7 @@ pub(super) fn search(trees: &[Plain], start: i64, ranges: Ranges, allowed: i64, 
         if most <= allowed {
             continue;
         }
-        // The threshold in doubt that trees hang on most, the first of several.
+        // The threshold in doubt that trees depend on most, the first of several.
         let worst = doubts
             .iter()
             .max_by_key(|(split, doubt)| (**doubt, std::cmp::Reverse(**split)));

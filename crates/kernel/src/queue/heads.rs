@@ -28,7 +28,7 @@ impl Key {
 
 /// A binary tree in an array: node `i` has the lesser of the nodes `2i` and `2i + 1`, the root is
 /// node 1, the leaves are the heads of the lanes. A head that moves plays the rounds up to the root
-/// without one branch that hangs on the outcome.
+/// without one branch that depends on the outcome.
 #[derive(Clone, Debug)]
 pub(super) struct Heads {
     nodes: [u64; 2 * MAX_LANES],

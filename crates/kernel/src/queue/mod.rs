@@ -7,7 +7,7 @@
 //! depend on how many are pending.
 //!
 //! Events of the same instant are taken together and run in the order of their `tie`, so the order
-//! hangs on who scheduled them (or, if the tie is a counter, on when), never on where they waited.
+//! depends on who scheduled them (or, if the tie is a counter, on when), never on where they waited.
 //! Where each event is its own tie the tie takes no room.
 //!
 //! [`HeapQueue`] is the plain version with the same order: the tests' oracle.

@@ -58,7 +58,7 @@ fn not_a_run(folder: &Path) -> String {
     format!("{name} is not the folder of a run: there is no summary.json in it{what}")
 }
 
-/// A folder beside one that there is not, with nearly its name and such a file in it.
+/// A folder alongside one that there is not, with nearly its name and such a file in it.
 pub(crate) fn folder_beside(missing: &Path, file: &str) -> Option<PathBuf> {
     let parent = missing.parent()?;
     let inside = match parent.as_os_str().is_empty() {

@@ -293,7 +293,7 @@ impl Folder {
     }
 }
 
-/// Writes a single file: it appears whole or not at all, in the place of an earlier one. What is not a file
+/// Writes a single file: it appears whole or not at all, instead of an earlier one. What is not a file
 /// stays as it is, a link too: nothing is written where it leads.
 pub fn write_file(
     path: &Path,

@@ -76,7 +76,7 @@ pub struct Writing {
     pub format: Format,
     /// Whether each run gets a `timeline.json` for Perfetto.
     pub timeline: bool,
-    /// When somebody waits for it: from then on no file is begun but those that tell the run (its summary, scenario and
+    /// When somebody waits for it: from then on no file is started but those that tell the run (its summary, scenario and
     /// flows), and [`Folder::left_out`] names the others.
     pub until: Option<Instant>,
 }

@@ -1,4 +1,4 @@
-//! What is in the making: hidden beside its place, and gone if it never gets there.
+//! What is in the making: hidden alongside its place, and gone if it never gets there.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// while, so that the program never ends between two steps of that.
 static STAGED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A hidden file or folder beside the place where it is to be.
+/// A hidden file or folder alongside the place where it is to be.
 ///
 /// Dropped before that, it is removed. Where the process is killed, it stays; it is locked as long as the process
 /// lives, so that others know ([`clear_leftovers`]).
@@ -69,7 +69,7 @@ impl Staged {
 
     /// Makes the folder that `path`, within it, is to be in.
     pub(super) fn make_room(&self, path: &Path) -> io::Result<()> {
-        // What is given up is not made anew.
+        // What is given up is not made again.
         let _list = list();
         fs::create_dir_all(parent(path))
     }
@@ -86,7 +86,7 @@ impl Staged {
         Ok(())
     }
 
-    /// Puts it in the place of what is there, which is removed.
+    /// Puts it instead of what is there, which is removed.
     pub(super) fn replace(self, destination: &Path) -> Result<(), (&'static str, io::Error)> {
         let former = hidden(destination, "old");
         let mut list = list();
@@ -165,7 +165,7 @@ pub fn clear_leftovers(destination: &Path) {
 
 /// Removes what is in the making, unless the process that makes it lives.
 pub(crate) fn remove_if_left(path: &Path) {
-    // Held until it is gone: who has just begun it and locks it now finds that it is somebody's, or nothing.
+    // Held until it is gone: who has just started it and locks it now finds that it is somebody's, or nothing.
     if let Some(_lock) = lock_of(path) {
         let _ = remove(path);
     }
@@ -199,7 +199,7 @@ pub(super) fn parent(path: &Path) -> PathBuf {
     }
 }
 
-/// A path beside `destination` that no other process and nothing else in this one uses.
+/// A path alongside `destination` that no other process and nothing else in this one uses.
 fn hidden(destination: &Path, what: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let mut name = OsString::from(".");

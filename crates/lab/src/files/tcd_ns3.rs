@@ -45,7 +45,7 @@ pub fn fct(out: &mut impl Write, run: &RunSpec, flows: &FlowRows) -> io::Result<
     flows.check()
 }
 
-/// The files beside it: marks of flows and ports, and what was logged.
+/// The files alongside it: marks of flows and ports, and what was logged.
 pub(super) fn write(
     folder: &Folder,
     sub: &Path,

@@ -86,7 +86,7 @@ fn is_written(name: &OsStr, within: &Path) -> bool {
     }
 }
 
-/// The files that the scenario of a run's folder names: copies of them are written beside it.
+/// The files that the scenario of a run's folder names: copies of them are written alongside it.
 fn files_named(run: &Path) -> BTreeSet<String> {
     let text = paceline_scenario::read_text(run.join("scenario.toml")).unwrap_or_default();
     let mut named = BTreeSet::new();

@@ -132,7 +132,7 @@ fn seeds_that_change_nothing() {
 
 /// A quantity that comes out the same with every seed, in runs that are not the same: a difference
 /// without an interval, and without a star.
-/// A job beside flows that start at random; under both schemes with two seeds.
+/// A job alongside flows that start at random; under both schemes with two seeds.
 #[test]
 fn iterations_of_jobs() {
     let text = "duration = '3ms'\n[topology.star]\nhosts = 6\n[cc]\n[[workload]]\nstart-jitter = '40us'\n\

@@ -138,7 +138,7 @@ impl FlowRow<'_> {
     }
 }
 
-/// What a run's slowdowns are over: how the completion time of a flow alone is reckoned.
+/// What a run's slowdowns are over: how the completion time of a flow alone is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdealFct {

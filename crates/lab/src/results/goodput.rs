@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::FlowRows;
 
-/// Goodput beside what there is room for: schemes that leave nothing unused have the same share whatever the packets'
+/// Goodput alongside what there is room for: schemes that leave nothing unused have the same share whatever the packets'
 /// size, and what a scheme itself adds to packets counts as unused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GoodputShare {

@@ -87,7 +87,7 @@ pub struct Group {
     /// The same for each label; of more than [`LABELS_MAX`] for those with most payload.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, Self>,
-    /// How many labels there are beside these; `labels.csv` has all.
+    /// How many labels there are alongside these; `labels.csv` has all.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more_labels: u64,
 }
@@ -275,7 +275,7 @@ pub(crate) fn labels_of(spec: &RunSpec, flows: &FlowRows) -> BTreeMap<String, BT
         .collect()
 }
 
-/// The labels with most payload, and how many there are beside them.
+/// The labels with most payload, and how many there are alongside them.
 fn largest(mut labels: BTreeMap<String, Group>) -> (BTreeMap<String, Group>, u64) {
     let more = labels.len().saturating_sub(LABELS_MAX);
     if more > 0 {

@@ -1,7 +1,7 @@
 //! The flows of a run, to be gone through as often as needed.
 //!
 //! Runs have many more flows than what is made of them needs at a time: the rows of the latest are in memory, the
-//! others in a file without a name beside the run's folder. So there is nothing that grows with the number of
+//! others in a file without a name alongside the run's folder. So there is nothing that grows with the number of
 //! flows but what an order over all of them needs, such as percentiles: that is said where it is made.
 
 use std::collections::BTreeMap;
@@ -256,7 +256,7 @@ impl Gathering {
         (completed.drain(..)).try_for_each(|flow| self.table.completions.push(&flow.to_le_bytes()))
     }
 
-    /// The run is over: of a stream, those that have not begun are drawn too.
+    /// The run is over: of a stream, those that have not started are drawn too.
     pub(crate) fn end(mut self, run: &RunSpec, outcome: &Outcome) -> io::Result<FlowRows> {
         self.take(&outcome.ended)?;
         if let Some(arrivals) = run.arrivals.as_ref().filter(|all| outcome.begun < all.flows) {

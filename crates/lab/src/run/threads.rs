@@ -36,7 +36,7 @@ pub fn cores() -> usize {
 }
 
 /// The threads of each of `runs` runs that may have `asked`, where `jobs` of them go side by side: a run alone has
-/// what is asked for, beside others no more than its share of the cores.
+/// what is asked for, alongside others no more than its share of the cores.
 pub fn threads_each(asked: usize, runs: usize, jobs: usize) -> usize {
     share(asked, runs, jobs, cores())
 }

@@ -13,7 +13,7 @@ use crate::files::columns::{Column, Values, write_parquet};
 use crate::files::{OutputError, write_file};
 
 /// Writes `results.csv` and `results.parquet` into a sweep's folder: a row for each run of the
-/// plan, in its order, also for those that failed or are not there (status `missing`). Beside them
+/// plan, in its order, also for those that failed or are not there (status `missing`). Alongside them
 /// `points.csv` and `points.parquet`: a row for each point and number, over the seeds.
 ///
 /// What measures the machine is left out, so the bytes are those of the plan alone.

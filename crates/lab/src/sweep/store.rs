@@ -109,14 +109,14 @@ fn is_begun(folder: &Path) -> Result<bool, OutputError> {
         return Ok(true);
     }
     match check_empty(folder) {
-        // Another part of the sweep has begun meanwhile.
+        // Another part of the sweep has started meanwhile.
         Err(OutputError::NotEmpty { .. }) if is_file() => Ok(true),
         other => other.map(|()| false),
     }
 }
 
 /// Whether `plan` goes on in a sweep's folder: it has all of the runs there, perhaps more. So it does where a sweep has only
-/// just begun; and where another version's is, which a sweep refuses to go on with.
+/// just started; and where another version's is, which a sweep refuses to go on with.
 pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
     if is_begun(folder).is_ok_and(|begun| !begun) {
         return true;

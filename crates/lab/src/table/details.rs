@@ -47,7 +47,7 @@ pub const ROWS_OF_TERMINAL: usize = 24;
 pub const ROWS_OF_PAGE: usize = 60;
 
 /// The tables that there is something to put into, with a row for each label, collective and job in each of `runs`,
-/// which have these names. What has not begun comes last. A table of many more than `limit` rows keeps those that
+/// which have these names. What has not started comes last. A table of many more than `limit` rows keeps those that
 /// weigh most.
 pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail> {
     let several = runs.len() > 1;

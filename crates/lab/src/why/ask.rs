@@ -33,7 +33,7 @@ pub trait Asker {
     /// # Errors
     /// The run has no result.
     fn run(&mut self, input: &Resolved) -> Result<Finished, RunError>;
-    /// What is done, or has been found beside the answer.
+    /// What is done, or has been found alongside the answer.
     fn inform(&mut self, text: &str);
 }
 

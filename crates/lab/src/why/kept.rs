@@ -19,7 +19,7 @@ pub struct CloseLook {
     lines: Vec<(String, String)>,
 }
 
-/// `why/FLOW.json` in the run's folder. `why/FLOW.csv` beside it has the rows of `flow_time.csv`.
+/// `why/FLOW.json` in the run's folder. `why/FLOW.csv` alongside it has the rows of `flow_time.csv`.
 #[derive(Debug, Serialize, Deserialize)]
 struct File {
     /// The program's version, and the digest of the run: of another run it is none.

@@ -80,7 +80,7 @@ fn a_parking_lot_is_used() {
     }
 }
 
-/// A4: who is not congested is left alone where all have ACC; beside flows that are deaf the policies go down in order.
+/// A4: who is not congested is left alone where all have ACC; alongside flows that are deaf the policies go down in order.
 #[test]
 fn victims_are_held() {
     let short = ["duration=5ms", "workload.3.incast.rounds=40"];

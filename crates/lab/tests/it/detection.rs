@@ -1,5 +1,5 @@
 //! Who is marked behind a congested port: the shipped scenario of a single point of congestion, under each detector,
-//! beside the runs of the simulator of TCD's authors.
+//! alongside the runs of the simulator of TCD's authors.
 
 use paceline_congestion::Mark;
 use paceline_fabric::outcome::{PacketKind, TraceKind};

@@ -55,7 +55,7 @@ pub struct Options {
     pub learning_rate: f64,
     /// Bound of each component of a gradient.
     pub clip: f64,
-    /// Threads; the weights do not hang on them.
+    /// Threads; the weights do not depend on them.
     pub threads: usize,
 }
 

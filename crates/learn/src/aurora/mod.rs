@@ -1,6 +1,6 @@
 //! Training Aurora's policy: proximal policy optimisation (PPO), in the simulator.
 //!
-//! Round by round, flows of many networks, drawn anew for each episode (`course.rs`), decide by the policy and some chance;
+//! Round by round, flows of many networks, drawn again for each episode (`course.rs`), decide by the policy and some chance;
 //! then the policy goes towards what was better than a critic expected, as far as a round allows. Each flow learns for
 //! itself, in the company of others that do: its reward is its own. Every so often the policy decides without chance in
 //! networks that it never learns in, and of all that it has been the best there is kept.
@@ -55,7 +55,7 @@ pub struct Options {
     pub rounds: usize,
     /// Rounds between two trials.
     pub trial: usize,
-    /// Threads; the weights do not hang on them.
+    /// Threads; the weights do not depend on them.
     pub threads: usize,
 }
 

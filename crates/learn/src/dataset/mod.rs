@@ -51,7 +51,7 @@ pub fn stratum(k: f32) -> u8 {
     EDGES.iter().filter(|&&edge| k.abs() >= edge).count() as u8
 }
 
-/// Orders of simultaneous events in which the controller runs before it was tuned, beside the usual one.
+/// Orders of simultaneous events in which the controller runs before it was tuned, alongside the usual one.
 const UNTUNED_ORDERS: std::ops::Range<u64> = 1..UNTUNED_RUNS;
 
 /// The first of the orders of [`Source::held_out`].
@@ -214,7 +214,7 @@ pub struct Origin {
     pub scenario: String,
     /// Name of the scheme.
     pub scheme: String,
-    /// What was set beside the scenario; what a recorded folder's was is in its own scenario.
+    /// What was set alongside the scenario; what a recorded folder's was is in its own scenario.
     pub settings: Vec<String>,
     /// The seed.
     pub seed: u64,

@@ -218,7 +218,7 @@ fn a_key_is_set_once() {
         "`incast-20` is to run with `shuffle-ties=3` and with `shuffle-ties=7`: `shuffle-ties` can be set once, as \
          the last would silently win"
     );
-    // An order of its own beside a setting is the same mistake.
+    // An order of its own alongside a setting is the same mistake.
     let both = Source::incast("pidnn", &["shuffle-ties = 3"]).shuffled(7);
     assert!(refused(both).contains("`shuffle-ties` can be set once"));
     let scheme = Source::incast("pidnn", &["cc.scheme=dctcp"]);

@@ -1,4 +1,4 @@
-//! A network that does what a law, and a residual beside it, do.
+//! A network that does what a law, and a residual alongside it, do.
 //!
 //! A network that was taught only where its teacher goes knows nothing of where its own small mistakes take it. So rounds
 //! follow each other (DAgger): the network decides, and of everything that it meets the teacher says what it would have

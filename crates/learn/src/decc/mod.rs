@@ -1,11 +1,11 @@
-//! Policies of DECC on top of a rate law ([`paceline_congestion::decc::law`]): a residual network beside it, its clone as a
+//! Policies of DECC on top of a rate law ([`paceline_congestion::decc::law`]): a residual network alongside it, its clone as a
 //! network, and that network pruned and quantised.
 //!
 //! 1. A residual ([`train`]) begins at zero, so at first it is the law. It learns by multi-agent deterministic policy
 //!    gradients with critics that see all flows (`td3.rs`), or by proximal policy optimisation with such a critic
 //!    (`on_policy.rs`), in networks drawn as those of the search ([`crate::search`]). A flow's reward is its own part of the
 //!    cost (`practice.rs`).
-//! 2. A clone ([`clone`]) learns to do what a law, and a residual beside it, do: in states that these meet, then in those that it
+//! 2. A clone ([`clone`]) learns to do what a law, and a residual alongside it, do: in states that these meet, then in those that it
 //!    meets itself.
 //! 3. A clone is compressed ([`tuned`]): small weights are removed, the rest rounded, and what is left learns once more.
 //!
@@ -133,7 +133,7 @@ pub struct TrainedPolicy {
     pub options: Options,
     /// The law's numbers.
     pub law: Vec<f32>,
-    /// The network beside it.
+    /// The network alongside it.
     pub policy: Network,
     /// The cost in trials of the law alone, and of Swift as tuned by search.
     pub lines: (f64, f64),
@@ -277,7 +277,7 @@ fn nothing(rng: &mut Rng) -> Network {
 /// Called after every round; may stop the training.
 pub type Watch<'a> = &'a mut dyn FnMut(&(f64, f64), Option<&Update>) -> Control;
 
-/// Trains a residual beside a law, from the checkpoint if there is one.
+/// Trains a residual alongside a law, from the checkpoint if there is one.
 ///
 /// # Errors
 /// The model is no law, a network does not run, or a checkpoint cannot be read or written.

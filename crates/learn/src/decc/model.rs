@@ -17,7 +17,7 @@ use crate::write::ModelFiles;
 /// In which policies learn.
 const SCENARIOS: [&str; 1] = ["drawn"];
 
-/// A law and a network beside it, or in its place, as the kind says; `told` completes the card.
+/// A law and a network alongside it, or in its place, as the kind says; `told` completes the card.
 pub(super) fn on_law(
     (kind, name): (Kind, &str),
     law: &[f32],
@@ -145,7 +145,7 @@ pub(super) fn law_of(model: &Model) -> Result<Law, Error> {
     }
 }
 
-/// A law, and the residual beside it, of a model that is both or the former.
+/// A law, and the residual alongside it, of a model that is both or the former.
 pub(super) fn teacher(model: &Model) -> Result<(Law, Option<Arc<Network>>), Error> {
     match (model.card().kind, model.law()) {
         (Kind::Law, Some(law)) => Ok((*law, None)),

@@ -32,7 +32,7 @@ pub(crate) type Shared = Arc<dyn Policy>;
 pub(crate) enum Who {
     /// The law alone.
     Law,
-    /// The law, and a policy beside it.
+    /// The law, and a policy alongside it.
     Beside(Shared),
     /// A policy in the law's place.
     Instead(Shared),
@@ -43,7 +43,7 @@ pub(crate) enum Who {
 pub(crate) struct Manner {
     pub(crate) law: Law,
     pub(crate) who: Who,
-    /// The policy beside the law whose decisions are to be cloned, if it has one.
+    /// The policy alongside the law whose decisions are to be cloned, if it has one.
     pub(crate) residual: Option<Shared>,
     /// Deviation of the noise on actions.
     pub(crate) noise: f64,

@@ -16,7 +16,7 @@ pub(crate) struct Transition {
     pub(super) agent: u32,
     /// The action before it was cut to what actions may be.
     pub(super) tried: f32,
-    /// What the law, and a policy beside it, would have done in the policy's place.
+    /// What the law, and a policy alongside it, would have done in the policy's place.
     pub(super) label: f32,
     pub(super) all: [f32; GLOBAL],
     pub(crate) seen: [f32; INPUTS],

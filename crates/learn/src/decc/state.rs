@@ -1,4 +1,4 @@
-//! What critics see beside a flow: the network, and all flows of a bottleneck.
+//! What critics see alongside a flow: the network, and all flows of a bottleneck.
 
 use crate::search::Network;
 

@@ -94,7 +94,7 @@ fn law_of(teacher: &Model) -> Result<Law, Error> {
     law.ok_or_else(|| Error::Options(format!("`{}` has no rate law", teacher.card().name)))
 }
 
-/// Networks that are drawn anew for each round teach. Those of the law's trials choose: what decisions were worth there is
+/// Networks that are drawn again for each round teach. Those of the law's trials choose: what decisions were worth there is
 /// their mean reward, each network counting alike.
 fn world(teacher: &Arc<Model>, options: &Options) -> Result<Episodes, Error> {
     let (law, options) = (law_of(teacher)?, options.clone());

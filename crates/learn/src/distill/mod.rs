@@ -93,7 +93,7 @@ pub struct DistilledPolicy {
     pub best: usize,
     /// What all rounds met.
     pub rows: Rows,
-    /// What it came to where nobody learned, beside its teacher.
+    /// What it came to where nobody learned, alongside its teacher.
     pub judged: Vec<Judged>,
 }
 

@@ -127,7 +127,7 @@ fn output(forest: &Forest, row: &[f32], feature: usize, x: f32) -> f64 {
     f64::from(forest.decide(&row))
 }
 
-/// What of a forest hangs on a feature.
+/// What of a forest depends on a feature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
     /// Its name.

@@ -1,4 +1,4 @@
-//! Pages of DECC: a search for a rate law or Swift's parameters, a network beside a law, and a clone.
+//! Pages of DECC: a search for a rate law or Swift's parameters, a network alongside a law, and a clone.
 
 use paceline_congestion::decc::law::{Law, Seen, State};
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};

@@ -24,7 +24,7 @@
 //! relative to the target and rates relative to the line ([`Units::Norm`]) it hardly ever is. Steps by
 //! signs get far, and do not end; so the last runs are in the other units ([`Options::settle`]).
 //! `t` counts the updates of all flows and runs: with each flow's own count the rate of learning starts
-//! anew with every flow, and the gains run off (K_P to -7 in 8 runs).
+//! again with every flow, and the gains run off (K_P to -7 in 8 runs).
 
 mod learner;
 #[cfg(test)]

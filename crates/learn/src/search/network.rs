@@ -45,7 +45,7 @@ pub enum Shape {
 const SENDERS: u32 = 32;
 /// First starts are spread over this time.
 const SPREAD_US: f64 = 1000.0;
-/// What data packets have on the wire beside payload, and all of an acknowledgement.
+/// What data packets have on the wire alongside payload, and all of an acknowledgement.
 pub(crate) const HEADER: u32 = 48;
 const ACK: f64 = 60.0;
 

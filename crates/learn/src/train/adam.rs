@@ -15,7 +15,7 @@ const EPSILON: f32 = 1e-8;
 pub(super) struct Adam {
     means: Values,
     squares: Values,
-    /// What they lack for having begun at zero.
+    /// What they lack for having started at zero.
     lacking: (f64, f64),
 }
 

@@ -279,7 +279,7 @@ fn over_time(runs: &[Named<'_>], first: usize) -> Vec<Chart> {
     charts
 }
 
-/// No chart sits beside an empty space.
+/// No chart sits alongside an empty space.
 fn fill_rows(charts: &mut [Chart]) {
     for halves in charts
         .chunk_by_mut(|a, b| a.width == b.width)

@@ -184,7 +184,7 @@ fn chosen(flows: &FlowRows) -> Vec<FlowRow<'_>> {
         .collect()
 }
 
-/// What the order of flows hangs on: that of [`FlowRow::slower_first`].
+/// What the order of flows depends on: that of [`FlowRow::slower_first`].
 #[derive(Clone, Copy)]
 struct Key {
     slowdown: f64,

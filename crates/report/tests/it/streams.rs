@@ -28,7 +28,7 @@ struct Case {
 }
 
 /// Kinds of workloads: drawn, going on beyond the end of the run, beginning there; and, of which there are others
-/// beside them, told one by one.
+/// alongside them, told one by one.
 const WORKLOADS: [&str; 10] = [
     "poisson = { load = 0.3, sizes = 'websearch' }",
     "poisson = { load = 0.2, sizes = [{ size = '1KB', share = 0.7 }, { size = '30KB', share = 0.3 }] }",
@@ -208,7 +208,7 @@ proptest! {
     }
 }
 
-/// Of a run that was interrupted, the flows that had not begun are in the table too.
+/// Of a run that was interrupted, the flows that had not started are in the table too.
 #[test]
 fn interrupted_runs_are_the_same() {
     compare(&Case {

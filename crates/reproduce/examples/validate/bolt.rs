@@ -181,7 +181,7 @@ impl BoltRun {
         }
     }
 
-    /// The scenario as a file of ours; its flows are beside it in `flows.csv`.
+    /// The scenario as a file of ours; its flows are alongside it in `flows.csv`.
     fn scenario(&self) -> String {
         let payload = self.number("mtu") - 41;
         let mut stop = self.first("stop_us");
@@ -402,7 +402,7 @@ pub(crate) fn section(root: &Path) -> Verdict {
         );
         line.expect("memory takes everything");
     }
-    // Runs are folders: what lies in them and beside them says nothing more.
+    // Runs are folders: what lies in them and alongside them says nothing more.
     verdict.look_for_unknown(root, |_| true);
     verdict
 }

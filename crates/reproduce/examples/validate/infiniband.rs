@@ -86,7 +86,7 @@ impl Comparisons<'_> {
     }
 }
 
-/// The reference's files beside those that are compared: what it was made of and sums of the others.
+/// The reference's files alongside those that are compared: what it was made of and sums of the others.
 fn is_known(file: &str) -> bool {
     const BESIDE: [&str; 10] = [
         "README.md",

@@ -150,7 +150,7 @@ impl Case {
             .unwrap_or_else(|error| panic!("{}/{}: {error}", self.scenario, self.scheme))
     }
 
-    /// The configuration with its inputs beside it, those that are compressed unpacked.
+    /// The configuration with its inputs alongside it, those that are compressed unpacked.
     fn stage(&self, into: &Path) -> PathBuf {
         let text = fs::read_to_string(self.folder.join("config.txt")).expect("config.txt");
         let mut staged = String::new();

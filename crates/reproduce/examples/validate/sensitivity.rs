@@ -1,4 +1,4 @@
-//! What a result hangs on besides the scheme: ties, and the reference's deviations from nature.
+//! What a result depends on besides the scheme: ties, and the reference's deviations from nature.
 
 use paceline_fabric::spec::{RunSpec, TieOrder};
 use paceline_lab::run::Finished;

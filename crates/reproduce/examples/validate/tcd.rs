@@ -339,7 +339,7 @@ pub(crate) const RECORDED: [(&str, &str); 5] = [
     ("events", "x.events.tsv"),
 ];
 
-/// Files beside those that are compared: inputs, and what was written down of it that is not the simulator's own.
+/// Files alongside those that are compared: inputs, and what was written down of it that is not the simulator's own.
 fn is_known(file: &str) -> bool {
     const BESIDE: [&str; 6] = [
         "config.txt",

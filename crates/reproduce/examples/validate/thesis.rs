@@ -66,7 +66,7 @@ fn closest(candidates: &[(String, [f64; 4])], printed: [f64; 4]) -> String {
     (0..4).filter_map(closest).collect::<Vec<_>>().join("; ")
 }
 
-/// Table 6 of the thesis, ours beside.
+/// Table 6 of the thesis, ours alongside.
 pub(crate) fn section(checked: &[Checked]) -> String {
     let find = |scheme: &str| {
         let mut runs = checked.iter();

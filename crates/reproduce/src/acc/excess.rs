@@ -1,4 +1,4 @@
-//! A1, the sum of excesses: what the senders of an incast wait for together, beside what stands in the queue at that instant.
+//! A1, the sum of excesses: what the senders of an incast wait for together, alongside what stands in the queue at that instant.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

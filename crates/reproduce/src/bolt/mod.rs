@@ -295,7 +295,7 @@ impl Line {
     }
 }
 
-/// Rows under the three modes. What ships is shown beside what was printed, and judged by nothing.
+/// Rows under the three modes. What ships is shown alongside what was printed, and judged by nothing.
 fn panel(title: &str, lines: &[Line]) -> Panel {
     let column = |name, scheme, published| Column {
         name,

@@ -282,7 +282,7 @@ fn latencies<'a>(
     known.filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// The share of its link that each receiver of files used from the first that was begun to the last that came: the mean.
+/// The share of its link that each receiver of files used from the first that was started to the last that came: the mean.
 fn use_of_links(messages: &[Message<'_>]) -> Option<f64> {
     let mut receivers: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
     for message in messages.iter().filter(|message| message.flow.size.get() > SMALL) {

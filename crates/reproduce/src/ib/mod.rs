@@ -1,4 +1,4 @@
-//! InfiniBand: the packet-level model of RRCC's author, whose runs are deterministic, and ours beside it; and credits as
+//! InfiniBand: the packet-level model of RRCC's author, whose runs are deterministic, and ours alongside it; and credits as
 //! standards have them.
 
 mod cable;
@@ -94,7 +94,7 @@ const fn column(name: &'static str) -> Column {
     }
 }
 
-/// A column of ours, beside which no model stands.
+/// A column of ours, alongside which no model stands.
 const fn own(name: &'static str) -> Column {
     Column {
         published: "closed form",
@@ -107,7 +107,7 @@ fn controls() -> Vec<Column> {
     CONTROLS.map(|(_, _, name)| column(name)).to_vec()
 }
 
-/// Ours beside what the model gave, to its digits; shown where it gave nothing.
+/// Ours alongside what the model gave, to its digits; shown where it gave nothing.
 const fn beside(model: Option<f64>, ours: Option<f64>) -> Cell {
     Cell {
         paper: model,
@@ -133,7 +133,7 @@ fn claims(title: &str, claims: &[Claim]) -> Panel {
     panel.told_by_title()
 }
 
-/// The same where no model stands beside it.
+/// The same where no model stands alongside it.
 fn ours(title: &str, said: &[Claim]) -> Panel {
     let mut panel = claims(title, said);
     panel.columns = vec![own("ours")];

@@ -1,4 +1,4 @@
-//! OSU's latency, bandwidth and all-to-all under credits, beside what they have to be.
+//! OSU's latency, bandwidth and all-to-all under credits, alongside what they have to be.
 
 use crate::citation::Citation;
 use paceline_fabric::Outcome;

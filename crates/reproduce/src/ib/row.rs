@@ -132,7 +132,7 @@ fn judged(done: &Done) -> Panel {
     ours("What turns and periods give under credits alone", &said)
 }
 
-/// What each host got, beside turns.
+/// What each host got, alongside turns.
 fn got(done: &Done) -> Panel {
     let row = |switch: usize| Row::quantity(NAMES[switch], "", 5);
     let rows = (0..HOSTS).rev().map(row);

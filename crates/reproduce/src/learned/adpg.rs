@@ -1,4 +1,4 @@
-//! ADPG's grid: many-to-one, all-to-all, long and short flows, beside rules that nobody trained.
+//! ADPG's grid: many-to-one, all-to-all, long and short flows, alongside rules that nobody trained.
 
 mod tuned;
 

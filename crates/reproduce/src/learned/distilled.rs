@@ -1,4 +1,4 @@
-//! ADPG distilled into boosted trees: what the trees deliver beside the network that taught them.
+//! ADPG distilled into boosted trees: what the trees deliver alongside the network that taught them.
 
 use paceline_lab::stats::{CONFIDENCE, Interval, Paired, interval, paired};
 

@@ -1,4 +1,4 @@
-//! Runs in which what senders predicted is written down beside what they measured next.
+//! Runs in which what senders predicted is written down alongside what they measured next.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -154,7 +154,7 @@ const CASES: [Case; 7] = [
 /// How many of them are run first.
 const FIRST: usize = 5;
 
-/// That which is no ternary detection, beside the first.
+/// That which is no ternary detection, alongside the first.
 const CONTROL_CASE: usize = 4;
 
 const HASHES: [(&str, &str); 2] = [("salted", "per-switch"), ("polarised", "shared")];

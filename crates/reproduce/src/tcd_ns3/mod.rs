@@ -1,4 +1,4 @@
-//! Ternary congestion detection in the simulator of its authors: ours beside it.
+//! Ternary congestion detection in the simulator of its authors: ours alongside it.
 
 mod reference;
 mod taken;

@@ -187,7 +187,7 @@ type Figure = fn(&Summary) -> Option<f64>;
 /// The same incast in exact time: the reference's links are too fast by the fractions of
 /// nanoseconds that it cuts off, by 1 % for packets of 1048 bytes.
 ///
-/// Which of the small flows goes first hangs on ties, and with it the median completion time under
+/// Which of the small flows goes first depends on ties, and with it the median completion time under
 /// DCTCP: shuffled ties alone move it by 2 to 5 % in the reference's own mode.
 #[test]
 fn exact_time_is_close() {

@@ -109,7 +109,7 @@ impl Written {
         Ok(())
     }
 
-    /// Puts the axis of one `--over`, which starts at `start`, in the place of that of the table.
+    /// Puts the axis of one `--over`, which starts at `start`, instead of that of the table.
     pub(super) fn over(
         &mut self,
         text: &str,

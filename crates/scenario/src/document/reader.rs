@@ -13,7 +13,7 @@ use serde::forward_to_deserialize_any;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// What is wrong with a table in the place of a list.
+/// What is wrong with a table instead of a list.
 pub(super) const ONE_TABLE: &str = "expected a list, found one table";
 
 /// What is wrong with a value, and where it stands.
@@ -66,7 +66,7 @@ impl de::Error for Error {
 /// What a [`Reader`] reads.
 enum Held<'de> {
     Toml(DeValue<'de>),
-    /// An end of a place, which [`Spanned`] asks for beside the value.
+    /// An end of a place, which [`Spanned`] asks for alongside the value.
     Position(usize),
 }
 

@@ -1,4 +1,4 @@
-//! What schemes ask of switches beside marks and telemetry, and of the network around them.
+//! What schemes ask of switches alongside marks and telemetry, and of the network around them.
 
 use paceline_congestion::detect::Detector;
 use paceline_congestion::registry::{Incompatible, NetworkFacts, SchemeConfig, Setting};

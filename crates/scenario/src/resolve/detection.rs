@@ -19,7 +19,7 @@ use super::fill::{fill_at, fill_value};
 /// The thesis's ε.
 const EPSILON: f64 = 0.05;
 
-/// What a network is beside its switches: links, packets, the classes of its flows, how credits are told, and then the
+/// What a network is alongside its switches: links, packets, the classes of its flows, how credits are told, and then the
 /// longest packet.
 type Around<'a> = (
     &'a Net,

@@ -19,7 +19,7 @@ pub(super) const ACK_CHUNK: paceline_kernel::Bytes = paceline_kernel::Bytes::new
 /// The resume offset of a dynamic threshold, which a resolved scenario has whatever its threshold.
 pub(super) const RESUME_OFFSET: paceline_kernel::Bytes = paceline_kernel::Bytes::new(3072);
 
-/// Tells each such thing. (To be asked before defaults are filled in. What a resolved scenario has beside what does
+/// Tells each such thing. (To be asked before defaults are filled in. What a resolved scenario has alongside what does
 /// something are defaults: these are not told.)
 pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network, quirks: &Quirks) {
     recovery(cx, n);

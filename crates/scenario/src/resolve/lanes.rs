@@ -31,7 +31,7 @@ pub(super) fn binding(cx: &Cx<'_>, n: &schema::Network) -> Option<BindingKind> {
     credits.then(|| written.map_or(BindingKind::Ib, |binding| *binding.get_ref()))
 }
 
-/// Warns of what `flow-control = "credits"` changes beside flow control, where nothing else says that the network is
+/// Warns of what `flow-control = "credits"` changes alongside flow control, where nothing else says that the network is
 /// InfiniBand. (To be asked before defaults are filled in.)
 fn warn_of_defaults(cx: &mut Cx<'_>, n: &schema::Network) {
     let chosen = n
@@ -108,7 +108,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option
     Ok(Some(LaneSpec {
         binding: got(cx, table, ib)?,
         unit,
-        // What `auto` is hangs on links and packets: see `finish`.
+        // What `auto` is depends on links and packets: see `finish`.
         buffers: vec![0; usize::from(lanes)],
         lane_of: lane_of(cx, table, lanes)?,
         update: size(cx, &mut table.update, 8, "a flow-control packet")?,
@@ -128,7 +128,7 @@ fn size(cx: &Cx<'_>, slot: &mut Option<Spanned<Bytes>>, default: u64, what: &str
     Err(Problem::new(message).at(&cx.texts.of_value(&value)))
 }
 
-/// What the first packet of a message has beside the headers of all: of an RDMA WRITE the RETH.
+/// What the first packet of a message has alongside the headers of all: of an RDMA WRITE the RETH.
 fn first_header(cx: &Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Bytes, Problem> {
     let value = fill_at(&mut table.first_header, Bytes::new(if ib { 16 } else { 0 }));
     if value.get_ref().get() <= *SIZES.end() {
@@ -228,7 +228,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     );
     let links = run.links.iter().map(|link| (link.rate, link.delay));
     let needed = links.clone().map(|link| {
-        // A packet that has begun may wait for its last credit.
+        // A packet that has started may wait for its last credit.
         link.0.bytes_in(round(lanes, link, full)).get() + full.get()
     });
     let needed = needed.max().unwrap_or(0).div_ceil(lanes.unit.get());

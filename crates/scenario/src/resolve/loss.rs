@@ -24,7 +24,7 @@ pub(super) fn loss(
     let some_are_lossless = n.flow_control != Some(FlowControlKind::None);
     let drop = n.drop.get_or_insert_default();
     let is_partly_lossy = some_are_lossless && lossless != ALL;
-    // Beside lossless classes, so that these keep a part of the buffer.
+    // Alongside lossless classes, so that these keep a part of the buffer.
     let default = if is_partly_lossy {
         DropKind::Dynamic
     } else {

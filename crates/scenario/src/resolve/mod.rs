@@ -233,7 +233,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     })
 }
 
-/// Whether flows may come as a stream, as far as that does not hang on the flows: simulators of others keep them
+/// Whether flows may come as a stream, as far as that does not depend on the flows: simulators of others keep them
 /// all, a run that is cut shares a list, and what is written of single packets names flows that are over.
 fn may_stream(scenario: &Scenario) -> bool {
     let record = &scenario.record;

@@ -14,7 +14,7 @@ use crate::models::Unread;
 /// What a model is called in messages.
 const WHAT: &str = "the model file";
 
-/// The folder beside the resolved scenario in which the copies are.
+/// The folder alongside the resolved scenario in which the copies are.
 const FOLDER: &str = "models";
 
 /// Reads the models that the schemes' blocks name by their paths. The resolved scenario names copies of them, and the

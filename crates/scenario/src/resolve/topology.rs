@@ -20,7 +20,7 @@ use super::inputs::NetFile;
 
 const BLOCKS: &str = "star, dumbbell, parking-lot, leaf-spine, rail, fat-tree, hpcc-fat, graph";
 
-/// Makes the network. Files become `topology.txt` beside the resolved scenario.
+/// Makes the network. Files become `topology.txt` alongside the resolved scenario.
 pub(super) fn resolve(cx: &mut Cx<'_>, slot: &mut Option<Spanned<schema::Topology>>) -> Result<Net, Problem> {
     let Some(spanned) = slot else {
         return Err(Problem::new("the scenario has no topology")

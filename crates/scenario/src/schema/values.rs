@@ -25,7 +25,7 @@ pub(crate) enum ExitKind {
     Formula,
 }
 
-/// Whether switches do what schemes ask of them beside marks and telemetry.
+/// Whether switches do what schemes ask of them alongside marks and telemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AssistKind {

@@ -1,4 +1,4 @@
-//! Defaults that hang on the scheme, on the rates of links, and on whose behaviour a run has.
+//! Defaults that depend on the scheme, on the rates of links, and on whose behaviour a run has.
 
 use paceline_fabric::spec::EcnCurve;
 use paceline_kernel::BitRate;

@@ -98,7 +98,7 @@ fn a_resolved_scenario_finds_the_same_model_again() {
     let of = |key: &str| &values.iter().find(|(name, _)| name == key).unwrap().1;
     assert_eq!(of("model"), "models/of.mine");
     assert_eq!(of("model-hash").len(), 64);
-    // From another folder, with the copies that stand beside the resolved scenario, once the first is gone.
+    // From another folder, with the copies that stand alongside the resolved scenario, once the first is gone.
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("scenario.toml");
     fs::write(&copy, &resolved.toml).unwrap();

@@ -52,7 +52,7 @@ fn a_stream_is_its_list() {
     }
 }
 
-/// What waits for others, is moved, or has nothing that is drawn beside it is a list whatever is asked for.
+/// What waits for others, is moved, or has nothing that is drawn alongside it is a list whatever is asked for.
 #[test]
 fn what_cannot_stream_is_a_list() {
     let jittered = POISSON.replace("label", "start-jitter = '1us'\nlabel");

@@ -1,6 +1,6 @@
 //! `paceline bench --model`: what a run in parts is made of, and how long it would take with a processor for each.
 //!
-//! Counts are exact and hang on the workload alone. Times are this machine's: what an event takes on one thread, what
+//! Counts are exact and depend on the workload alone. Times are this machine's: what an event takes on one thread, what
 //! handing over a packet takes (the same parts, in turn on one thread, so no idle processor is needed), and what a window
 //! takes in which next to nothing happens, on as many threads as there are processors.
 

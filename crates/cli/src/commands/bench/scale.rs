@@ -43,7 +43,7 @@ const POINTS: [Point; 17] = [
 ];
 const QUICK: usize = 9;
 
-/// The quiet network; flows are given beside it.
+/// The quiet network; flows are given alongside it.
 const NETWORK: &str = r#"name = "scale"
 duration = "1s"
 [topology.fat-tree]

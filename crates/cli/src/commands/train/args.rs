@@ -262,7 +262,7 @@ impl TrainArgs {
             .unwrap_or_else(|| Path::new("results").join(format!("train-{name}")))
     }
 
-    /// The command that makes the same model: without where and how it is run, and what it is put beside.
+    /// The command that makes the same model: without where and how it is run, and what it is put alongside.
     pub(crate) fn command(&self) -> String {
         let name = self.what.to_possible_value();
         let name = name.as_ref().map_or("network", |value| value.get_name());

@@ -1,4 +1,4 @@
-//! Training a network beside DECC's rate law, and cloning a law as a network.
+//! Training a network alongside DECC's rate law, and cloning a law as a network.
 
 use std::time::Instant;
 

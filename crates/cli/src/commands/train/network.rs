@@ -100,7 +100,7 @@ impl Made {
     }
 }
 
-/// A training on data that do not hang on it; `None` if the user stopped it before its first round was over.
+/// A training on data that do not depend on it; `None` if the user stopped it before its first round was over.
 fn of_data(args: &TrainArgs, network: Network, checkpoints: &Checkpoints) -> Result<Option<Made>, Failure> {
     let start = start(args, network)?;
     let Some(data) = data::gather(args)? else {
@@ -198,7 +198,7 @@ pub(super) fn options(
     Ok(options)
 }
 
-/// What the network is put beside: what costs nothing always, other networks when asked for.
+/// What the network is put alongside: what costs nothing always, other networks when asked for.
 fn others(args: &TrainArgs, network: Network) -> impl Iterator<Item = Network> {
     let compare = args.compare;
     let wanted = move |other: &Network| *other != network && (compare || !other.is_recurrent());
@@ -342,7 +342,7 @@ fn show(args: &TrainArgs, name: &str, report: &NetworkPage<'_>, partial: bool) -
     Ok(())
 }
 
-/// How the loss fell, and the predictors beside each other.
+/// How the loss fell, and the predictors alongside each other.
 fn table(report: &NetworkPage<'_>) -> String {
     let first = &report.predictors[0];
     let curve = |name: &str, values: Vec<f64>, shown: fn(f64) -> String| {

@@ -63,7 +63,7 @@ pub(super) struct Left<'a> {
     pub(super) stopped: bool,
 }
 
-/// Writes and shows it; of a training that was stopped its checkpoint stays beside it.
+/// Writes and shows it; of a training that was stopped its checkpoint stays alongside it.
 pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
     let _kept = kept.unless_whole();
     let folder = checkpoints.results(&args.folder(), args.force)?;

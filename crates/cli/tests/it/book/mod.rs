@@ -1,5 +1,5 @@
 //! The book's reference is what the program knows: schemes, scenario keys, commands.
-//! `UPDATE_BOOK=1 cargo test -p paceline --test it book` writes its pages anew, and the figures that
+//! `UPDATE_BOOK=1 cargo test -p paceline --test it book` writes its pages again, and the figures that
 //! runs make of every scheme.
 
 mod figures;
@@ -32,7 +32,7 @@ fn book() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src")
 }
 
-/// Writes a file of the book anew if that is asked for; otherwise it must be what it is.
+/// Writes a file of the book again if that is asked for; otherwise it must be what it is.
 fn keep(name: &str, text: &str) {
     let path = book().join(name);
     if std::env::var_os("UPDATE_BOOK").is_some() {

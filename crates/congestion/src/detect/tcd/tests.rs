@@ -122,7 +122,7 @@ fn as_coded_is_another_machine() {
     assert_eq!(both(&stays), [(Root, Congested), (Spared, Checking)]);
     let grows = [begin, (at(152_000_000), 200_000), (at(252_000_000), 200_900)];
     assert_eq!(both(&grows), [(Root, Congested); 2]);
-    // 3090 bytes are 2060 beside the first 1030.
+    // 3090 bytes are 2060 alongside the first 1030.
     let drains = |left| both(&[begin, (at(152_000_000), 200_000), (at(160_000_000), left)]);
     assert_eq!(drains(5000), [(Spared, NotCongested), (Spared, Checking)]);
     assert_eq!(drains(3091), [(Spared, NotCongested), (Spared, Checking)]);

@@ -1,6 +1,6 @@
 //! Trees as they are decided by: sixty-four side by side, a feature at a time.
 //!
-//! What a feature answers to all questions hangs on nothing but between which of its thresholds it is: its *bin*. So each
+//! What a feature answers to all questions depends on nothing but between which of its thresholds it is: its *bin*. So each
 //! feature is taken to its bin once ([`Bins`]). For each feature that sixty-four trees ask for there is a row of bytes for
 //! each bin: the bits that it sets in the trees' leaf numbers. The rows of all bins, or-ed, are the leaf numbers of
 //! sixty-four trees, and no tree compares anything.

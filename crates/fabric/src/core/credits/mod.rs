@@ -3,7 +3,7 @@
 //! Both ends of a link count, lane by lane, in units of [`LaneSpec::unit`]. The sender counts what it has sent (FCTBS)
 //! and knows up to which number it may (FCCL); the receiver counts what has come (ABR) and what its input buffer has
 //! free. A flow-control packet tells the other end both: FCCL, which is ABR and what is free, and FCTBS, from which
-//! that end learns what the link has lost. Numbers are those of a counter that begins anew ([`Binding::numbers`]).
+//! that end learns what the link has lost. Numbers are those of a counter that begins again ([`Binding::numbers`]).
 //!
 //! A lane whose next packet lacks credit is a paused class of its port, as a pause frame makes one elsewhere: whoever
 //! follows pauses (accounts, records, detectors) follows this. The links of ports under credits are
@@ -27,7 +27,7 @@ use crate::spec::{Binding, Forwarding, LaneSpec, Phase};
 use crate::world::classes::STRICT;
 use crate::world::links::Profiles;
 
-/// The kinds of [`Event::Credit`] here: a port is to tell its credits; a packet may leave the switch that it has begun
+/// The kinds of [`Event::Credit`] here: a port is to tell its credits; a packet may leave the switch that it has started
 /// to enter.
 pub(crate) const TELL: u8 = 0;
 pub(crate) const READY: u8 = 1;
@@ -78,7 +78,7 @@ pub(crate) struct Credits {
 }
 
 impl Credits {
-    /// Of a network that has begun to talk: all buffers are empty, and all senders know.
+    /// Of a network that has started to talk: all buffers are empty, and all senders know.
     pub(crate) fn new(
         spec: &LaneSpec,
         ports: &mut Ports,
@@ -324,7 +324,7 @@ impl Core {
         self.has_news(from);
     }
 
-    /// The link of a port has failed: nothing may be sent before the other end has told anew.
+    /// The link of a port has failed: nothing may be sent before the other end has told again.
     pub(crate) fn forget_credits(&mut self, port: PortId) {
         for class in STRICT + 1..self.class_count as u8 {
             let lane = &mut self.links_mut().lanes[(port, class)];

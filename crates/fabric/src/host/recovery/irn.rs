@@ -370,7 +370,7 @@ impl Hosts {
             return (sender.next - 1, qp.snd_nxt);
         };
         if packet == sender.una {
-            // The wait for what it repairs starts anew.
+            // The wait for what it repairs starts again.
             qp.last_progress = core.now();
         }
         (packet, u64::from(packet) * mtu)

@@ -43,7 +43,7 @@ impl Hosts {
 
 impl Receivers {
     /// What the receiver answers, and the byte that it expects: the one behind the last, unless it has forgotten
-    /// the flow and begins anew ([`crate::spec::Quirks::receiver_forgets`]).
+    /// the flow and begins again ([`crate::spec::Quirks::receiver_forgets`]).
     fn take_late(&mut self, world: &World, core: &Core, id: PacketId) -> (Answer, u64) {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.nic, &world.quirks);

@@ -22,7 +22,7 @@ use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
 /// The timer slot that is the transport's and no scheme's.
 pub(super) const CLOCK: u8 = u8::MAX;
 
-/// What a queue pair has beside what all have.
+/// What a queue pair has alongside what all have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
     /// Round-trip time of the last acknowledgement, in ns; 0 for none.

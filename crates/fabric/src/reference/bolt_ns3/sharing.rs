@@ -4,7 +4,7 @@
 //! itself, which ends with it, and a longer one is appended. Otherwise (all is sent, or the flow is
 //! idle) the message gets a flow that stays. A new flow takes over the window of the one that was found, once
 //! its own first packet has left. The flow that was found and stays no longer is never taken away once it
-//! is idle: it goes on being found, with a window of long ago. Which of several flows is found hangs on the
+//! is idle: it goes on being found, with a window of long ago. Which of several flows is found depends on the
 //! order of the authors' table, [`HashOrder`].
 
 use paceline_kernel::Bytes;

@@ -46,7 +46,7 @@ impl TcdNs3 {
         self.clock(net, id, PUSH, net.core.now());
     }
 
-    /// Sets one of a flow's clocks that is never set anew.
+    /// Sets one of a flow's clocks that is never set again.
     pub(super) fn clock(&self, net: &mut Net<'_>, flow: FlowId, slot: u8, at: u64) {
         let event = Event::Timer {
             flow,

@@ -103,7 +103,7 @@ impl Log {
         self.ports[port].frames[usize::from(!pause)] += 1;
     }
 
-    /// A pause of one of a port's classes has begun.
+    /// A pause of one of a port's classes has started.
     pub(super) fn paused(&mut self, port: PortId, now: u64) {
         self.ports[port].pauses += 1;
         self.since[port] = Some(now);

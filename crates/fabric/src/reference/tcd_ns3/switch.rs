@@ -17,7 +17,7 @@ const ACKS: u8 = 1;
 /// What each class of a port is guaranteed.
 const GUARANTEED: BitRate = BitRate::from_gbps(1);
 
-/// What is known of a port's class beside its queue.
+/// What is known of a port's class alongside its queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     pub(super) ingress: Ingress,

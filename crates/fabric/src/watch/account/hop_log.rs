@@ -1,7 +1,7 @@
 //! What packets of accounted flows write down on their way: which ports they left, and when.
 //!
 //! Nothing else is written where a switch handles a packet. What a flow's packets met is added up when the
-//! slot of one is used again, and at the end of the run: sums and largest values, which do not hang on the order.
+//! slot of one is used again, and at the end of the run: sums and largest values, which do not depend on the order.
 
 use crate::ids::{AccountId, PacketId, PortId};
 use crate::outcome::account::SenderTime;
@@ -173,7 +173,7 @@ impl HopLog {
         (head.sender, head.is_quiet) = (*sender, false);
     }
 
-    /// Begins it anew with other steps.
+    /// Begins it again with other steps.
     pub(super) fn begin_anew(&mut self) -> Vec<Step> {
         let steps = self.read().map_or(Vec::new(), |(_, steps)| steps.to_vec());
         (self.head.count, self.head.is_quiet) = (0, false);

@@ -56,7 +56,7 @@ impl Totals {
         self.way.push(Hop { key, place, flight });
     }
 
-    /// Adds a packet that has gone the whole way and begun to do so at `start`.
+    /// Adds a packet that has gone the whole way and started to do so at `start`.
     #[inline]
     pub(super) fn add_quiet(&mut self, start: u64, steps: &[Step]) {
         self.quiet += 1;

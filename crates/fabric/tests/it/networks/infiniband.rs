@@ -83,10 +83,10 @@ pub fn network(hosts: u32, switches: u32, links: &[(u32, u32)], sends: &[Sends],
     spec
 }
 
-/// Whether hosts that send bursts stop at a time or after so many messages, and whether they heed notifications.
+/// Whether hosts that send bursts stop at a time or after so many messages, and whether they apply notifications.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// After 200 messages; all hosts heed them.
+    /// After 200 messages; all hosts apply them.
     Messages,
     /// After a millisecond; only the two that send all the time do.
     Published,

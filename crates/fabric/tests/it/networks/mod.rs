@@ -37,7 +37,7 @@ pub struct Case {
     pacing: bool,
     global_rtt: bool,
     ack_class: Option<u8>,
-    /// Whether flows of the same hosts and class share a persistent connection, and after which pause that begins anew,
+    /// Whether flows of the same hosts and class share a persistent connection, and after which pause that begins again,
     /// in µs.
     pub connections: Option<Option<u64>>,
     seed: u64,

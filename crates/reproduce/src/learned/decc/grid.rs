@@ -251,7 +251,7 @@ mod tests {
         more: More::Nothing,
     };
 
-    /// Whoever sends, and whatever else is different, runs; under PFC nothing is lost, and of a mixture half is another's.
+    /// Whoever sends, and all else that is different, runs; under PFC nothing is lost, and of a mixture half is another's.
     #[test]
     fn cells_of_the_grid_run() {
         for (more, who) in [

@@ -1,4 +1,4 @@
-//! DECC's rate law beside an oracle and Swift, tuned and not, from 2 to 8192 flows and among 64 hosts.
+//! DECC's rate law alongside an oracle and Swift, tuned and not, from 2 to 8192 flows and among 64 hosts.
 
 mod grid;
 mod latency;

@@ -56,7 +56,7 @@ impl Entry {
     }
 }
 
-/// Those that are tried beside the main trial: the first is what the others are compared with.
+/// Those that are tried alongside the main trial: the first is what the others are compared with.
 pub(super) const ENTRIES: [Entry; 3] = [
     Entry::one("none", "none", From::None),
     Entry::seeded("LSTM", "lstm-pid", 0),

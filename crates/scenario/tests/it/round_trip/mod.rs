@@ -1,4 +1,4 @@
-//! A resolved scenario, written beside its files and loaded again, is the same run.
+//! A resolved scenario, written alongside its files and loaded again, is the same run.
 
 mod aliases;
 mod network;

@@ -79,7 +79,7 @@ fn loss_and_recovery() {
             queue: Bytes::new(100_000)
         })
     );
-    // Beside lossless classes the others share what is free.
+    // Alongside lossless classes the others share what is free.
     let both = resolve("[network]\nlossless = [4, 5]\n");
     assert_eq!(both.switch.loss.drop, DropPolicy::Dynamic { alpha: 1.0 });
     assert_eq!(both.switch.loss.lossless, 0b11_0000);
