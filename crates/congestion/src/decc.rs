@@ -11,6 +11,10 @@
 //! from the law decide in its place; compressed networks and trees do so in whole numbers. A decision takes effect after
 //! `decision-latency`.
 //!
+//! A law goes on learning where it is used. `paceline run --upload DIR` writes down the network that a run met, and how the
+//! run went. `paceline train decc --continue MODEL --experience DIR` searches on from the law there, and keeps it good in
+//! the networks that it was found in.
+//!
 //! # Signal it needs
 //! The round-trip times, what was acknowledged and what was lost. Data packets carry the time at which they were sent.
 //! Switches do nothing.

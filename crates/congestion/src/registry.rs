@@ -322,6 +322,12 @@ impl SchemeConfig {
         self.alias.map_or_else(|| self.name(), |alias| alias.name)
     }
 
+    /// The models that it names.
+    pub fn models(&self) -> Vec<ModelRef> {
+        let mut own = self.params.clone();
+        with_params!(&mut own, params => params.models().into_iter().map(|(_, model)| model.clone()).collect())
+    }
+
     /// What the scheme, with these parameters, needs.
     pub fn needs(&self) -> Requirements {
         with_params!(&self.params, params => params.needs())

@@ -23,6 +23,7 @@ pub mod decc;
 pub mod distill;
 mod error;
 pub mod evaluate;
+pub mod experience;
 pub mod on_policy;
 pub mod page;
 mod pass;

@@ -1,6 +1,6 @@
 //! `paceline run`: one run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_lab::InputWarnings;
@@ -8,6 +8,7 @@ use paceline_lab::files::RunData;
 use paceline_lab::results::{Buckets, FlowRows, RunStatus, Summary};
 use paceline_lab::run::{self, Finished, Resources, RunError, execute_on};
 use paceline_lab::table;
+use paceline_learn::experience::Experience;
 use paceline_report::write_run;
 use paceline_scenario::Resolved;
 
@@ -26,6 +27,7 @@ Examples:
   paceline run mix/config.txt
   paceline run results/incast-20-hpcc-1 --out results/again    the same run, the same bytes
   paceline run incast-16 --json --quiet | jq .fct_slowdown.p99
+  paceline run many-to-one-16 --scheme decc --upload experience   for `train decc --continue`
 
 Exit status: 0 done, 1 the run failed, 2 input or arguments are wrong, 130 interrupted (results so
 far are kept, marked partial).";
@@ -42,6 +44,9 @@ pub(super) struct RunArgs {
     changes: ChangeArgs,
     #[command(flatten)]
     buckets: BucketArgs,
+    /// Write experience of a run under decc into a folder, for training
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    upload: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -53,10 +58,13 @@ pub(super) struct RunArgs {
 /// Runs one scenario; prints its table or summary.
 pub(super) fn run(args: &RunArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
-    let input = paceline_lab::load(
-        &args.input,
-        &args.changes.overrides(args.scheme.as_deref(), args.threads),
-    )?;
+    let mut overrides = args.changes.overrides(args.scheme.as_deref(), args.threads);
+    if args.upload.is_some() {
+        // Experience has a percentile of latency; to record it changes nothing in the run.
+        overrides.set.push("record.latency=true".into());
+    }
+    let input = paceline_lab::load(&args.input, &overrides)?;
+    check_upload(args, &input)?;
     let default = output::default_folder(&input.name, &input.scheme, input.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
     let writing = args.output.writing();
@@ -77,6 +85,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let left_out = write_run(&folder, &input, &finished, interrupt::written(writing))?;
     interrupt::print_left_out(&left_out);
     show(args, &finished.summary, &finished.flows, buckets)?;
+    upload(args, &input, &finished.summary, &finished.flows)?;
     if !args.say.quiet {
         say!("results in {}", folder.display());
         if let Some(hint) = hint_at_threads(&input, &finished) {
@@ -93,10 +102,44 @@ fn again(args: &RunArgs, input: &Resolved, folder: &Path, buckets: Option<&Bucke
     }
     let data = RunData::read(folder).map_err(Failure::arguments)?;
     show(args, &data.summary, &data.flows, buckets)?;
+    upload(args, input, &data.summary, &data.flows)?;
     if !args.say.quiet {
         place::print_there(folder);
     }
     Ok(Done::All)
+}
+
+/// Refuses what no experience can be written of, before it is run.
+fn check_upload(args: &RunArgs, input: &Resolved) -> Result<(), Failure> {
+    let Some(folder) = &args.upload else {
+        return Ok(());
+    };
+    Experience::check(input).map_err(|error| Failure::arguments(format!("--upload: {error}")))?;
+    match folder.exists() && !folder.is_dir() {
+        true => Err(Failure::arguments(format!(
+            "--upload: {} exists and is not a folder; expected one, or a new name",
+            folder.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Writes the run's experience, if it is asked for and the run came to its end.
+fn upload(args: &RunArgs, input: &Resolved, summary: &Summary, flows: &FlowRows) -> Result<(), Failure> {
+    let Some(folder) = &args.upload else {
+        return Ok(());
+    };
+    if summary.status == RunStatus::Partial {
+        say!("no experience is written: the run was interrupted");
+        return Ok(());
+    }
+    let experience = Experience::of(input, summary, flows);
+    let experience = experience.map_err(|error| Failure::run(format!("--upload: {error}")))?;
+    let path = experience.write(folder)?;
+    if !args.say.quiet {
+        say!("experience in {}", path.display());
+    }
+    Ok(())
 }
 
 fn show(

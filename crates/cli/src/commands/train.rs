@@ -11,6 +11,7 @@ mod network;
 mod on_policy;
 mod policy;
 mod record;
+mod refine;
 mod search;
 
 pub(crate) use args::TrainArgs;
@@ -53,6 +54,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Adpg => adpg::train(args, kept),
         Trainee::Aurora => aurora::train(args, kept),
         Trainee::Swift => search::search(Subject::Swift, args, kept),
+        Trainee::Decc if args.refine.is_some() => refine::refine(args, kept),
         Trainee::Decc if args.searches() => search::search(Subject::Law, args, kept),
         Trainee::Decc => match (&args.compress, &args.clone) {
             (Some(model), _) => compress::compress(model, args, kept),

@@ -21,15 +21,20 @@ fn checkpoints(folder: &Path) -> Vec<Vec<u8>> {
 
 /// Kills a training (`kill -9`) once its checkpoints have changed so often; whether it was still at work.
 fn kill(path: &Path, words: &[&str], changes: usize) -> bool {
+    kill_in(&path.join("killed"), path, words, changes)
+}
+
+/// The same of one whose results go to `folder`.
+fn kill_in(folder: &Path, path: &Path, words: &[&str], changes: usize) -> bool {
     let mut command = command(path);
     command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    let (mut seen, mut last) = (0, checkpoints(&path.join("killed")));
+    let (mut seen, mut last) = (0, checkpoints(folder));
     while seen < changes {
         if child.try_wait().unwrap().is_some() {
             return false;
         }
-        let now = checkpoints(&path.join("killed"));
+        let now = checkpoints(folder);
         if now != last && !now.is_empty() {
             (seen, last) = (seen + 1, now);
         }
@@ -42,7 +47,10 @@ fn kill(path: &Path, words: &[&str], changes: usize) -> bool {
 
 fn goes_on(training: &str) {
     let folder = folder_with("tiny.toml", TINY);
-    let path = folder.path();
+    goes_on_in(folder.path(), training);
+}
+
+fn goes_on_in(path: &Path, training: &str) {
     let words: Vec<&str> = training.split(' ').collect();
     stdout(path, &[&words[..], &["-q", "--out", "whole"]].concat());
     let often = ["--out", "killed", "--checkpoint-every", "1ms"];
@@ -102,6 +110,29 @@ fn aurora() {
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_search() {
     goes_on("train decc --quick");
+}
+
+/// One that refines a law by experience goes on with the experience that it was started with, and with no other.
+#[test]
+fn decc_by_experience() {
+    let folder = folder_with("tiny.toml", TINY);
+    let path = folder.path();
+    let upload = "run tiny.toml --scheme decc --upload met -q";
+    let upload: Vec<&str> = upload.split(' ').collect();
+    stdout(path, &upload);
+    let train = "train decc --quick --continue decc-law --experience met";
+    let often = format!("{train} --out other --checkpoint-every 1ms");
+    let often: Vec<&str> = often.split(' ').collect();
+    assert!(kill_in(&path.join("other"), path, &often, 1));
+    stdout(path, &[&upload[..], &["--seed", "2"]].concat());
+    let output = run(path, &often);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("the model or the experience has changed since"),
+        "{said}"
+    );
+    goes_on_in(path, train);
 }
 
 #[test]

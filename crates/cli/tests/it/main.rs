@@ -2,6 +2,7 @@
 
 mod book;
 mod common;
+mod continual;
 mod errors;
 mod forests;
 mod help;

@@ -41,6 +41,7 @@ use crate::pass::{first, network};
 use crate::search::{SWIFT_SEARCHED, Subject, Trials};
 pub use clone::{Cloned, Cloning, Round, clone};
 pub use compress::{Asked, Compressed};
+pub(crate) use model::law_of;
 pub use model::{base, clone_of, files, files_of_clone, files_of_compressed};
 use practice::Who;
 pub(crate) use practice::{Manner, episodes, fixed, practise_all};

@@ -131,14 +131,16 @@ pub fn files_of_compressed(name: &str, tuned: &Tuned, seed: u64, command: &str) 
 /// # Errors
 /// There is none.
 pub fn base(model: &str) -> Result<Arc<Model>, Error> {
+    let path = Path::new(model);
     match shipped::find(model) {
         Some(model) => Ok(model),
-        None => Ok(Arc::new(crate::write::model(Path::new(model))?)),
+        None if !path.with_extension("safetensors").exists() => Err(Error::Options(shipped::unknown(model))),
+        None => Ok(Arc::new(crate::write::model(path)?)),
     }
 }
 
 /// The law of a model that is nothing else.
-pub(super) fn law_of(model: &Model) -> Result<Law, Error> {
+pub(crate) fn law_of(model: &Model) -> Result<Law, Error> {
     match (model.card().kind, model.law()) {
         (Kind::Law, Some(law)) => Ok(*law),
         _ => Err(other(model, "a rate law (kind law)")),

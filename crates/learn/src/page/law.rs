@@ -6,7 +6,7 @@ use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, r
 use super::{PolicyPage, chart};
 use crate::Error;
 use crate::decc::{Cloned, Round, TrainedPolicy, Update};
-use crate::search::{Found, Subject};
+use crate::search::{FORGETS, Found, Refined, Start, Subject};
 
 /// Renders the page of a search.
 ///
@@ -19,7 +19,7 @@ pub fn search(page: &PolicyPage<'_, Found>) -> Result<String, Error> {
         let values: Vec<f32> = found.values.iter().map(|&value| value as f32).collect();
         parts.push(pictures(&Law::new(&values).map_err(Error::Options)?));
     }
-    parts.push(numbers(found));
+    parts.push(numbers(found.options.subject, &found.values, None));
     let sheet = Sheet {
         kicker: "Paceline training".into(),
         title: match found.options.subject {
@@ -193,12 +193,13 @@ fn pictures(law: &Law) -> Part {
     }
 }
 
-fn numbers(found: &Found) -> Part {
-    let axes = found.options.subject.axes().iter().zip(&found.values);
-    let row = |(axis, value): (&paceline_congestion::decc::law::Coefficient, &f64)| {
+/// What was found; `from` is where it started, if that is not where all searches do.
+fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> Part {
+    let axes = subject.axes().iter().zip(found).enumerate();
+    let row = |(place, (axis, value)): (usize, (&paceline_congestion::decc::law::Coefficient, &f64))| {
         vec![
             axis.name.to_string(),
-            format!("{}", axis.start),
+            from.map_or_else(|| format!("{}", axis.start), |from| format!("{:.4}", from[place])),
             format!("{value:.4}"),
             format!("{} to {}", axis.range.0, axis.range.1),
         ]
@@ -215,6 +216,120 @@ fn numbers(found: &Found) -> Part {
             ..Grid::default()
         }],
     }
+}
+
+/// Renders the page of a law that was refined.
+///
+/// # Errors
+/// If the template is at fault.
+pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, Error> {
+    let refined = page.trained;
+    let ((before, after), how) = refined.costs();
+    let values: Vec<f32> = refined.values.iter().map(|&value| value as f32).collect();
+    let forgotten = after.forgotten(&before);
+    let cost = |name: &str, value: f64, before: f64| {
+        cost_tile(name, value, &format!("times the oracle's; {before:.2} before"))
+    };
+    let last = refined.steps.len();
+    let tried = |of: &dyn Fn(&crate::search::Costs) -> f64| -> Vec<(f64, f64)> {
+        let steps = refined.steps.iter();
+        let trials =
+            steps.filter_map(|step| Some((f64::from(step.generation), of(&step.trial.as_ref()?.costs))));
+        [(0.0, of(&refined.trials.0))].into_iter().chain(trials).collect()
+    };
+    let run = |one: &crate::experience::Experience| {
+        let (network, result) = (&one.network, &one.result);
+        vec![
+            format!("{}, seed {}", one.run.scenario, one.run.seed),
+            one.model.name.clone(),
+            format!("{}", network.gbps),
+            format!("{:.2}", network.base_rtt_us),
+            format!("{}", network.buffer),
+            if network.pfc { "yes" } else { "no" }.to_string(),
+            format!("{} to {}", network.flows.p10, network.flows.max),
+            format!("{:.2}", result.cost),
+        ]
+    };
+    let mut warnings = stopped(refined.stopped);
+    if start.law.is_some() && forgotten > 100.0 * FORGETS {
+        warnings.push(format!(
+            "It forgets {forgotten:.1} % in the old networks, {how}: more than the {} % that trials allow.",
+            100.0 * FORGETS
+        ));
+    }
+    if refined.trials.0 == refined.trials.1 {
+        warnings.push("No trial was better than the start, which is kept.".into());
+    }
+    let sheet = Sheet {
+        kicker: "Paceline training".into(),
+        title: "DECC's rate law, refined by experience".into(),
+        story: format!("{}.", refined.summary()),
+        warnings,
+        tiles: vec![
+            cost(
+                "cost in the experience's networks",
+                after.experience,
+                before.experience,
+            ),
+            cost("cost in the old networks", after.old, before.old),
+            Tile {
+                name: "forgotten".into(),
+                value: format!("{forgotten:.1} %"),
+                note: "of the cost in the old networks".into(),
+            },
+        ],
+        parts: vec![
+            Part {
+                title: "Generation by generation".into(),
+                text: "Trials choose what is kept, so the costs above are of other seeds.".into(),
+                charts: vec![wide(
+                    "Cost in trials, over the oracle's",
+                    "Of the middle of the search, or of a point nearer to the start where that forgets too much.",
+                    (Axis::new("generation", ""), Axis::new("cost", "")),
+                    vec![
+                        Line::new(
+                            "in the experience's networks",
+                            0,
+                            &tried(&|costs| costs.experience),
+                        ),
+                        Line::new("in the old networks", 1, &tried(&|costs| costs.old)),
+                        level("oracle", 7, 1.0, last),
+                    ],
+                )],
+                tables: Vec::new(),
+            },
+            Part {
+                title: "The experience".into(),
+                text: "Costs are of the whole runs that were uploaded, not over an oracle's.".into(),
+                charts: Vec::new(),
+                tables: vec![Grid {
+                    head: [
+                        "run",
+                        "model",
+                        "Gbit/s",
+                        "base RTT, us",
+                        "buffer, B",
+                        "PFC",
+                        "flows to a host",
+                        "cost",
+                    ]
+                    .map(String::from)
+                    .to_vec(),
+                    rows: start.experience.each.iter().map(run).collect(),
+                    ..Grid::default()
+                }],
+            },
+            pictures(&Law::new(&values).map_err(Error::Options)?),
+            numbers(
+                Subject::Law,
+                &refined.values,
+                start.law.as_ref().map(|law| &law.values[..]),
+            ),
+        ],
+        command: page.command.clone(),
+        facts: page.facts.clone(),
+    };
+    Ok(render_sheet(&sheet)?)
 }
 
 /// A chart of lines, as wide as the page.

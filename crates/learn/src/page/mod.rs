@@ -22,7 +22,7 @@ pub use courses::{
 };
 pub use forest::{Background, Dependence, ForestPage, Weight, dependence, forest, weights};
 pub use gains::{GainsPage, MOVED, gains, last_quarter};
-pub use law::{clone, residual, search};
+pub use law::{clone, refined, residual, search};
 pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
 
 /// Everything on the page of a policy, of a training of this type.

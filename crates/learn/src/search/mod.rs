@@ -14,6 +14,7 @@ mod cma;
 mod cost;
 mod files;
 mod network;
+mod refine;
 mod subject;
 
 use std::sync::Arc;
@@ -26,8 +27,11 @@ use serde::{Deserialize, Serialize};
 
 pub use cost::Measured;
 pub(crate) use files::law as law_files;
-pub(crate) use network::{HEADER, draw};
+pub(crate) use network::{HEADER, SPREAD_US, draw};
 pub use network::{Network, Shape};
+pub use refine::{
+    Costs, FORGETS, Law, Refined, Start, Step, Tried, WatchRefining, refine, refined_model, start_of,
+};
 pub use subject::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, decc_of, oracle};
 
 use crate::Error;
@@ -84,6 +88,11 @@ impl Options {
             networks: 2,
             ..self
         }
+    }
+
+    /// Whether there is a trial after so many generations.
+    const fn tries_after(&self, generations: u32) -> bool {
+        generations.is_multiple_of(self.trial) || generations == self.generations
     }
 }
 
@@ -223,41 +232,11 @@ fn lines(options: &Options, trials: &Trials, start: &[f64]) -> Result<Lines, Err
 /// A generation, and a trial where one is due.
 fn generation(options: &Options, trials: &Trials, state: &mut State) -> Result<Update, Error> {
     let subject = options.subject;
-    let mut rng = Rng::stream(
-        options.seed,
-        Purpose::Training,
-        (1 << 20) | u64::from(state.generation),
-    );
-    let networks = first(options.networks, network::draw(&mut rng));
-    let seeds = (0..).map(|_| TRAINING.start + rng.below(TRAINING.end - TRAINING.start));
-    let networks: Seeded = networks.into_iter().zip(seeds).collect();
-    let mut rng = Rng::stream(
-        options.seed,
-        Purpose::Training,
-        (2 << 20) | u64::from(state.generation),
-    );
-    let candidates = state.search.draw(options.candidates, &mut rng);
-    let values: Vec<Vec<f64>> = candidates.iter().map(|point| subject.values(point)).collect();
-    let of = |values: &Vec<f64>| {
-        let values = values.clone();
-        move |network: &Network| subject.config(&values, network)
-    };
-    let configs: Vec<_> = values.iter().map(of).collect();
-    let mut columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
-    let best = |network: &Network| Ok(oracle(network));
-    columns.push(&best);
-    let all = counted(&networks, &columns, options.threads)?;
-    let cost = |column: usize| {
-        let rows = all.chunks_exact(columns.len());
-        over_oracle(rows.map(|row| (row[column], row[row.len() - 1])))
-    };
-    let costs: Vec<f64> = (0..candidates.len()).map(cost).collect();
-    state.search.learn(&candidates, &costs);
+    let (networks, rng) = drawn(options, state.generation);
+    let networks = seeded(first(options.networks, networks), rng);
+    let (best, median) = step(options, &mut state.search, state.generation, &networks)?;
     state.generation += 1;
-    let mut sorted = costs;
-    sorted.sort_by(f64::total_cmp);
-    let due = state.generation.is_multiple_of(options.trial) || state.generation == options.generations;
-    let trial = match due {
+    let trial = match options.tries_after(state.generation) {
         true => {
             let middle = subject.values(state.search.mean());
             let of_middle = |network: &Network| subject.config(&middle, network);
@@ -271,11 +250,62 @@ fn generation(options: &Options, trials: &Trials, state: &mut State) -> Result<U
     };
     Ok(Update {
         generation: state.generation,
-        best: sorted[0],
-        median: sorted[sorted.len() / 2],
+        best,
+        median,
         sigma: state.search.sigma(),
         trial,
     })
+}
+
+/// A stream of a generation's.
+fn stream(options: &Options, purpose: u64, generation: u32) -> Rng {
+    Rng::stream(
+        options.seed,
+        Purpose::Training,
+        purpose << 20 | u64::from(generation),
+    )
+}
+
+/// The networks of a generation, and the stream that they were drawn from.
+fn drawn(options: &Options, generation: u32) -> (Vec<Network>, Rng) {
+    let mut rng = stream(options, 1, generation);
+    (network::draw(&mut rng), rng)
+}
+
+/// Networks of a generation with seeds that go on from their draw.
+fn seeded(networks: Vec<Network>, mut rng: Rng) -> Seeded {
+    let seeds = (0..).map(|_| TRAINING.start + rng.below(TRAINING.end - TRAINING.start));
+    networks.into_iter().zip(seeds).collect()
+}
+
+/// Draws the candidates of a generation and learns from what they cost in these networks: that of the best, and of the
+/// median.
+fn step(
+    options: &Options,
+    search: &mut Cma,
+    generation: u32,
+    networks: &Seeded,
+) -> Result<(f64, f64), Error> {
+    let subject = options.subject;
+    let candidates = search.draw(options.candidates, &mut stream(options, 2, generation));
+    let values: Vec<Vec<f64>> = candidates.iter().map(|point| subject.values(point)).collect();
+    let of = |values: &Vec<f64>| {
+        let values = values.clone();
+        move |network: &Network| subject.config(&values, network)
+    };
+    let configs: Vec<_> = values.iter().map(of).collect();
+    let mut columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
+    let best = |network: &Network| Ok(oracle(network));
+    columns.push(&best);
+    let all = counted(networks, &columns, options.threads)?;
+    let cost = |column: usize| {
+        let rows = all.chunks_exact(columns.len());
+        over_oracle(rows.map(|row| (row[column], row[row.len() - 1])))
+    };
+    let mut costs: Vec<f64> = (0..candidates.len()).map(cost).collect();
+    search.learn(&candidates, &costs);
+    costs.sort_by(f64::total_cmp);
+    Ok((costs[0], costs[costs.len() / 2]))
 }
 
 /// Who sends, in a network.
@@ -318,7 +348,11 @@ pub(crate) struct Trials {
 impl Trials {
     /// The first so many networks, 0 for all; each with two seeds.
     pub(crate) fn new(networks: usize, threads: usize) -> Result<Self, Error> {
-        let networks = Self::networks_of(networks);
+        Self::of(Self::networks_of(networks), threads)
+    }
+
+    /// In these networks.
+    fn of(networks: Seeded, threads: usize) -> Result<Self, Error> {
         Ok(Self {
             oracles: counted(&networks, &[&|network| Ok(oracle(network))], threads)?,
             networks,
@@ -328,9 +362,14 @@ impl Trials {
 
     /// The first so many networks, 0 for all, twice: with the seeds of their runs.
     pub(crate) fn networks_of(count: usize) -> Vec<(Network, u64)> {
+        Self::twice(count, SELECTION.start + 1000)
+    }
+
+    /// The same with seeds from this one on.
+    fn twice(count: usize, seed: u64) -> Seeded {
         let fixed = first(count, network::selection());
         let twice = fixed.iter().chain(&fixed).cloned();
-        twice.zip(SELECTION.start + 1000..).collect()
+        twice.zip(seed..).collect()
     }
 
     /// What a scheme costs in them, over the oracle.
@@ -362,8 +401,19 @@ pub fn model(name: &str, found: &Found, command: &str) -> Result<ModelFiles, Err
         loss: update.trial.map_or(update.median, |(middle, _)| middle),
         ..RoundMetrics::default()
     });
-    let runs = found.updates.len() as u64 * options.candidates as u64;
     files::law(name, &found.values, |card| Card {
+        metrics: Metrics {
+            rounds: rounds.collect(),
+            ..Metrics::default()
+        },
+        ..told(options, found.updates.len(), command, card)
+    })
+}
+
+/// A card with how the search went that many generations.
+fn told(options: &Options, generations: usize, command: &str, card: Card) -> Card {
+    let runs = generations as u64 * options.candidates as u64;
+    Card {
         data: Data {
             pairs: runs,
             train: runs,
@@ -383,7 +433,7 @@ pub fn model(name: &str, found: &Found, command: &str) -> Result<ModelFiles, Err
         },
         training: Training {
             command: command.into(),
-            rounds: found.updates.len() as u64,
+            rounds: generations as u64,
             batch: options.candidates as u64,
             learning_rate: SIGMA,
             optimiser: "CMA-ES".into(),
@@ -391,12 +441,8 @@ pub fn model(name: &str, found: &Found, command: &str) -> Result<ModelFiles, Err
             seed: options.seed,
             library: "none".into(),
         },
-        metrics: Metrics {
-            rounds: rounds.collect(),
-            ..Metrics::default()
-        },
         ..card
-    })
+    }
 }
 
 #[cfg(test)]

@@ -18,8 +18,10 @@ pub struct Network {
     pub delay_us: f64,
     /// Payload of a packet, in bytes.
     pub mtu: u32,
-    /// The switch's buffer, in bytes.
+    /// The switch's buffer, in bytes; with priority flow control runs have at least what its headrooms take.
     pub buffer: u64,
+    /// Whether switches pause instead of dropping.
+    pub pfc: bool,
     /// The share of flows that start when the others have.
     pub late: f64,
     /// In a broadcast, the rate of a link to a spine over that of a host's: 4 carries all that hosts can send.
@@ -44,7 +46,7 @@ pub enum Shape {
 /// Hosts that send to one, at most.
 const SENDERS: u32 = 32;
 /// First starts are spread over this time.
-const SPREAD_US: f64 = 1000.0;
+pub(crate) const SPREAD_US: f64 = 1000.0;
 /// What data packets have on the wire alongside payload, and all of an acknowledgement.
 pub(crate) const HEADER: u32 = 48;
 const ACK: f64 = 60.0;
@@ -59,6 +61,7 @@ impl Network {
             delay_us: if deep { 1.0 } else { 2.0 },
             mtu: 1000,
             buffer: 1_000_000,
+            pfc: false,
             late: 0.0,
             spine: 4.0,
             packets: 25.0,
@@ -84,7 +87,7 @@ impl Network {
     }
 
     /// Links of a path.
-    fn links(&self) -> f64 {
+    pub(crate) fn links(&self) -> f64 {
         match self.shape {
             Shape::Star(_) | Shape::AllToAll(..) => 2.0,
             Shape::LeafSpine(_) | Shape::Broadcast(_) => 4.0,
@@ -126,6 +129,17 @@ impl Network {
                 let packet = f64::from(self.mtu + HEADER);
                 packet / (packet + ACK)
             }
+        }
+    }
+
+    /// The switch's buffer: with priority flow control it has room for what arrives while pauses are under way.
+    fn buffer_bytes(&self) -> u64 {
+        /// Ports of a switch, at most.
+        const PORTS: f64 = SENDERS as f64 + 1.0;
+        let port = 4.0 * self.delay_us * self.gbps * 1000.0 / 8.0 + 32.0 * f64::from(self.mtu);
+        match self.pfc {
+            true => self.buffer.max((PORTS * port) as u64),
+            false => self.buffer,
         }
     }
 
@@ -192,9 +206,11 @@ impl Network {
             }
         }
         put(format!(
-            "\n[network]\nmtu = \"{}B\"\nbuffer = \"{}B\"\nport-reserve = \"0B\"\nflow-control = \"none\"\nrecovery = \
+            "\n[network]\nmtu = \"{}B\"\nbuffer = \"{}B\"\nport-reserve = \"0B\"\nflow-control = \"{}\"\nrecovery = \
              \"irn\"\n\n[cc]\nscheme = \"none\"\n\n[record]\nlatency = true\naccounts = \"off\"",
-            self.mtu, self.buffer
+            self.mtu,
+            self.buffer_bytes(),
+            if self.pfc { "pfc" } else { "none" }
         ));
         text
     }

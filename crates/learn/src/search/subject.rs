@@ -95,10 +95,14 @@ impl Subject {
 
     /// Where the search starts.
     pub(crate) fn start(self) -> Vec<f64> {
-        self.axes()
-            .iter()
-            .map(|axis| axis_point(axis, axis.start))
-            .collect()
+        let axes = self.axes().iter();
+        axes.map(|axis| axis_point(axis, axis.start)).collect()
+    }
+
+    /// Where these values are.
+    pub(crate) fn point(self, values: &[f64]) -> Vec<f64> {
+        let axes = self.axes().iter().zip(values);
+        axes.map(|(axis, &value)| axis_point(axis, value)).collect()
     }
 
     /// Senders with these values, for a network.

@@ -25,6 +25,8 @@ Examples:
   paceline train decc --algorithm td3        train a residual network on top of the law
   paceline train decc --clone decc-law       clone the law into a network
   paceline train decc --compress decc-net    prune and quantise that network
+  paceline train decc --continue decc-law --experience experience
+                                             refine the law in networks that runs met
   paceline train swift                       tune Swift's parameters by the same search
 
 Data are RTT samples of senders. --scenarios runs and records scenarios; --data reads a
@@ -105,7 +107,7 @@ pub(crate) struct TrainArgs {
     pub(crate) pairs: Option<usize>,
 
     /// Training rounds [default: 19; adpg 1000, aurora 200, swift 60; decc 25, with td3 or ppo 60,
-    /// with --clone 10]
+    /// with --clone 10, with --continue 25]
     #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: Option<u32>,
     /// Batch size [default: 10]
@@ -176,6 +178,24 @@ pub(crate) struct TrainArgs {
         help_heading = "Policies (adpg, aurora, decc, swift)"
     )]
     pub(crate) compress: Option<String>,
+
+    /// Refine a rate law of decc by --experience; `none` searches from nothing
+    #[arg(
+        long = "continue",
+        value_name = "MODEL",
+        help_heading = "Policies (adpg, aurora, decc, swift)",
+        requires = "experience",
+        conflicts_with_all = ["clone", "compress", "algorithm", "from"]
+    )]
+    pub(crate) refine: Option<String>,
+    /// Folder with experience, from `paceline run --upload`
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Policies (adpg, aurora, decc, swift)",
+        requires = "refine"
+    )]
+    pub(crate) experience: Option<PathBuf>,
 
     /// Units of the gradient: as in the thesis, or normalised
     /// [default: seed]
@@ -302,6 +322,9 @@ impl TrainArgs {
         words.extend(self.from.iter().map(|model| format!("--from={model}")));
         words.extend(self.clone.iter().map(|model| format!("--clone={model}")));
         words.extend(self.compress.iter().map(|model| format!("--compress={model}")));
+        words.extend(self.refine.iter().map(|model| format!("--continue={model}")));
+        let experience = self.experience.iter();
+        words.extend(experience.map(|folder| format!("--experience={}", folder.display())));
         shell(&words)
     }
 
@@ -347,6 +370,8 @@ impl TrainArgs {
             ("--algorithm", self.algorithm.is_some()),
             ("--from", self.from.is_some()),
             ("--compress", self.compress.is_some()),
+            ("--continue", self.refine.is_some()),
+            ("--experience", self.experience.is_some()),
         ];
         let of_runs = [("--scenarios", !self.scenarios.is_empty())];
         let given = |options: &[(&'static str, bool)]| {
@@ -368,8 +393,8 @@ impl TrainArgs {
                 let from = (self.from.is_some() && self.searches()).then_some("--from");
                 (
                     wrong.or_else(|| given(&of_runs)).or(from),
-                    "is not about this: `train decc` takes --seed, --quick, --algorithm, --clone and --compress, --rounds but to \
-                     compress, and --from with --algorithm td3 or ppo",
+                    "is not about this: `train decc` takes --seed, --quick, --algorithm, --clone, --compress and --continue, --rounds \
+                     but to compress, and --from with --algorithm td3 or ppo",
                 )
             }
             _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),

@@ -1,0 +1,185 @@
+//! Going on with DECC's rate law in networks that runs met.
+
+use std::time::Instant;
+
+use paceline_learn::experience::Gathered;
+use paceline_learn::page::{self, PolicyPage};
+use paceline_learn::search::{self, Costs, Options, Refined, Start, Step};
+use paceline_learn::{Checkpoints, decc};
+use serde_json::{Value, json};
+
+use super::args::TrainArgs;
+use super::policy::{self, Policy, finish};
+use crate::failure::{Ended, Failure};
+use crate::interrupt;
+
+/// In place of a model: a search from nothing.
+const NONE: &str = "none";
+/// Whose features experience has, if there is no model.
+const LAW: &str = "decc-law";
+
+/// Searches, writes and shows.
+pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+    let kept = interrupt::keep();
+    let options = options(args);
+    let start = start(args)?;
+    if !args.say.quiet {
+        for warning in &start.experience.warnings {
+            say!("warning: {warning}");
+        }
+        say!("{}", met(&start));
+    }
+    let begun = Instant::now();
+    let mut watch = |costs: &Costs, step: Option<&Step>| {
+        if !args.say.quiet {
+            match step {
+                None => say!(
+                    "cost over the oracle's, in trials, at the start: {:.3} in the networks of the experience, {:.3} in the old ones",
+                    costs.experience,
+                    costs.old
+                ),
+                Some(step) => say!("{}", line(step, &options)),
+            }
+        }
+        interrupt::control()
+    };
+    let refined = search::refine(&options, &start, checkpoints, &mut watch)?;
+    let wall_s = begun.elapsed().as_secs_f64();
+    let name = policy::name("decc-refined", options.seed);
+    let done = format!(
+        "{}\n{} generations of {} candidates",
+        refined.summary(),
+        refined.steps.len(),
+        options.candidates
+    );
+    let page = page::refined(
+        &PolicyPage {
+            trained: &refined,
+            command: args.command(),
+            facts: policy::facts([
+                (
+                    "law",
+                    start.law.as_ref().map_or(NONE, |law| &law.name).to_string(),
+                ),
+                ("experience", format!("{} runs", start.experience.each.len())),
+                ("experience, SHA-256", start.experience.sha256.clone()),
+                ("seed", options.seed.to_string()),
+                (
+                    "generations",
+                    format!("{} of {}", refined.steps.len(), options.generations),
+                ),
+                ("candidates", options.candidates.to_string()),
+            ]),
+        },
+        &start,
+    )?;
+    let policy = Policy {
+        scheme: "decc",
+        files: search::refined_model(&name, &refined, &start, &args.command())?,
+        record: record(&refined, &start, (&name, &args.command())),
+        page: Some(page),
+        told: policy::told(&done, (wall_s, refined.stopped), true, args),
+        name,
+        stopped: refined.stopped,
+    };
+    finish(&policy, args, checkpoints, kept)
+}
+
+/// The law to go on with, and the experience.
+fn start(args: &TrainArgs) -> Result<Start, Failure> {
+    let (Some(asked), Some(folder)) = (&args.refine, &args.experience) else {
+        return Err(Failure::arguments("--continue goes with --experience"));
+    };
+    let from_nothing = asked == NONE;
+    let model = decc::base(if from_nothing { LAW } else { asked })?;
+    let law = search::start_of(&model)?;
+    Ok(Start {
+        experience: Gathered::read(folder, &model)?,
+        law: (!from_nothing).then_some(law),
+    })
+}
+
+fn options(args: &TrainArgs) -> Options {
+    let options = Options {
+        seed: args.seed(),
+        threads: args.jobs.count(),
+        ..Options::refining()
+    };
+    let options = if args.quick { options.quick() } else { options };
+    Options {
+        generations: args.rounds.unwrap_or(options.generations),
+        ..options
+    }
+}
+
+/// What was met, in a line.
+fn met(start: &Start) -> String {
+    let each = &start.experience.each;
+    let range = |of: &dyn Fn(&paceline_learn::experience::Met) -> f64| {
+        let values = each.iter().map(|one| of(&one.network));
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        match low == high {
+            true => format!("{low}"),
+            false => format!("{low} to {high}"),
+        }
+    };
+    format!(
+        "experience of {} runs: {} Gbit/s, base round trips of {} us, up to {} flows to a host; a search like it starts {}",
+        each.len(),
+        range(&|met| met.gbps),
+        range(&|met| (100.0 * met.base_rtt_us).round() / 100.0),
+        range(&|met| f64::from(met.flows.max)),
+        match &start.law {
+            Some(law) => format!("at `{}`", law.name),
+            None => "from nothing, in these networks alone".to_string(),
+        }
+    )
+}
+
+/// How far it is.
+fn line(step: &Step, options: &Options) -> String {
+    let mut line = format!(
+        "generation {:>3} of {}: best {:.2}, median {:.2}, step {:.3}",
+        step.generation, options.generations, step.best, step.median, step.sigma
+    );
+    if let Some(trial) = &step.trial {
+        let share = match trial.share < 1.0 {
+            true => format!(" at {} of the way to the middle", trial.share),
+            false => String::new(),
+        };
+        let kept = if trial.kept { "kept" } else { "not kept" };
+        line.push_str(&format!(
+            "; in trials{share} {:.3} in the experience's networks, {:.3} in the old ones: {kept}",
+            trial.costs.experience, trial.costs.old
+        ));
+    }
+    line
+}
+
+/// `training.json`.
+fn record(refined: &Refined, start: &Start, (name, command): (&str, &str)) -> Value {
+    let options = &refined.options;
+    let axes = options.subject.axes().iter().zip(&refined.values);
+    let values: serde_json::Map<String, Value> = axes
+        .map(|(axis, value)| (axis.name.to_string(), json!(value)))
+        .collect();
+    let both = |(before, after): &(Costs, Costs)| json!({ "before": before, "after": after, "forgotten_percent": after.forgotten(before) });
+    json!({
+        "what": name,
+        "command": command,
+        "seed": options.seed,
+        "law": start.law.as_ref().map(|law| &law.name),
+        "law_sha256": start.law.as_ref().map(|law| &law.sha256),
+        "experience": start.experience.each,
+        "experience_sha256": start.experience.sha256,
+        "generations": options.generations,
+        "candidates": options.candidates,
+        "values": values,
+        "trials": both(&refined.trials),
+        "judged": refined.judged.as_ref().map(both),
+        "steps": refined.steps,
+        "partial": refined.stopped,
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}

@@ -1,0 +1,398 @@
+//! Experience: what a run under DECC met, for a search that goes on there ([`crate::search::refine`]).
+//!
+//! A file says in which network its flows decided, in the terms of the search's own ([`Network`]), by which model, and how
+//! that went. It holds no packets and no decisions: the search judges a law by whole runs, which it makes itself.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use paceline_congestion::learned::Model;
+use paceline_congestion::learned::model::sha256;
+use paceline_fabric::spec::FlowControl;
+use paceline_kernel::rng::Rng;
+use paceline_lab::files::{OutputError, write_file};
+use paceline_lab::results::{FlowRows, Summary};
+use paceline_lab::stats::jain;
+use paceline_scenario::Resolved;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::search::{Measured, Network};
+use met::Seen;
+pub use met::{Met, Spread};
+
+mod met;
+
+/// The format of files.
+const FORMAT: u32 = 1;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What such a file is called in errors.
+const EXPECTED: &str = "experience";
+/// The most flows to one host that are drawn: more than the search ever has take too long.
+pub(crate) const MOST_FLOWS: u32 = 8192;
+
+/// What a run met.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experience {
+    /// The format of the file.
+    pub format: u32,
+    /// The program's version.
+    pub version: String,
+    /// The run.
+    pub run: Origin,
+    /// The model that decided.
+    pub model: Decided,
+    /// The network.
+    pub network: Met,
+    /// How it went.
+    pub result: Went,
+}
+
+/// Which run it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The scheme.
+    pub scheme: String,
+    /// The seed.
+    pub seed: u64,
+    /// The digest of its events.
+    pub digest: String,
+}
+
+/// A model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decided {
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of its weights.
+    pub sha256: String,
+    /// What it sees.
+    pub features: Vec<String>,
+}
+
+/// How a run went, all of it: the numbers of the search's cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Went {
+    /// The cost.
+    pub cost: f64,
+    /// Payload delivered, of what receivers' links carry.
+    pub goodput: f64,
+    /// The 99th percentile of one-way latency, in us.
+    pub p99_us: f64,
+    /// Jain's index of the rates of flows while they were under way.
+    pub jain: f64,
+    /// Packets lost, of those that were sent.
+    pub loss: f64,
+}
+
+impl Experience {
+    /// Whether a run can leave some.
+    ///
+    /// # Errors
+    /// What keeps it from that.
+    pub fn check(input: &Resolved) -> Result<(), String> {
+        model_of(input)?;
+        match input.run.switch.flow_control {
+            FlowControl::Credits => Err(format!(
+                "`{}` is a network under credits, and the search for DECC's law has none; expected flow-control = \"none\" or \
+                 \"pfc\"",
+                input.name
+            )),
+            FlowControl::None | FlowControl::Pfc(_) => Ok(()),
+        }
+    }
+
+    /// Of a run that ended.
+    ///
+    /// # Errors
+    /// It leaves none.
+    pub fn of(input: &Resolved, summary: &Summary, flows: &FlowRows) -> Result<Self, String> {
+        Self::check(input)?;
+        let model = model_of(input)?;
+        let end = (summary.simulated_s * 1e12) as u64;
+        let seen = Seen::of(&input.run, flows, end).ok_or_else(|| {
+            format!(
+                "no flow of `{}` sent anything: there is nothing to learn from",
+                input.name
+            )
+        })?;
+        let network = Met {
+            base_rtt_us: summary.base_rtt_us,
+            ..seen.network
+        };
+        let missing = || {
+            format!(
+                "`{}` delivered nothing: there is nothing to learn from",
+                input.name
+            )
+        };
+        let p99_us = summary
+            .latency_us
+            .as_ref()
+            .and_then(|latency| latency.p99)
+            .ok_or_else(missing)?;
+        let lost = summary.drops as f64;
+        let loss = lost / (lost + summary.counters.data_received as f64).max(1.0);
+        let measured = Measured {
+            goodput: summary.goodput_share.map_or(0.0, |share| share.of_links),
+            p99_us,
+            p99: (p99_us / network.network(1).empty_us()).max(1.0),
+            jain: jain(&seen.rates).unwrap_or(0.0),
+            loss,
+            loss_all: loss,
+        };
+        let card = model.card();
+        Ok(Self {
+            format: FORMAT,
+            version: VERSION.into(),
+            run: Origin {
+                scenario: input.name.clone(),
+                scheme: input.scheme.clone(),
+                seed: input.seed,
+                digest: summary.digest.clone(),
+            },
+            model: Decided {
+                name: card.name.clone(),
+                sha256: card.weights_sha256.to_lowercase(),
+                features: card.features.clone(),
+            },
+            network,
+            result: Went {
+                cost: measured.cost(),
+                goodput: measured.goodput,
+                p99_us,
+                jain: measured.jain,
+                loss,
+            },
+        })
+    }
+
+    /// Writes it into a folder, which is made: the same run replaces its own file.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
+        let run = &self.run;
+        let name = format!("{}-{}-{}-{}.json", run.scenario, run.scheme, run.seed, run.digest);
+        let path = folder.join(name);
+        fs::create_dir_all(folder).map_err(|source| OutputError::Io {
+            action: "create",
+            path: folder.to_path_buf(),
+            source,
+        })?;
+        write_file(&path, |out| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            writeln!(out)
+        })?;
+        Ok(path)
+    }
+
+    fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        let wrong = |message: String| Error::Content {
+            path: path.to_path_buf(),
+            expected: EXPECTED,
+            message,
+        };
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(wrong(
+                "it is empty; expected a file as `paceline run --upload` writes it".into(),
+            ));
+        }
+        // Another version may have other keys: it is known by its version first.
+        let value: serde_json::Value =
+            serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        let version = value.get("version").and_then(|version| version.as_str());
+        if let Some(found) = version.filter(|version| *version != VERSION) {
+            return Err(Error::OtherVersion {
+                path: path.to_path_buf(),
+                found: found.into(),
+                sources: value["run"]["scenario"].as_str().unwrap_or("unknown").into(),
+            });
+        }
+        let experience: Self = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        experience.sane().map_err(wrong)?;
+        Ok(experience)
+    }
+
+    /// Whether numbers are where they can be.
+    fn sane(&self) -> Result<(), String> {
+        if self.format != FORMAT {
+            return Err(format!("`format` is {}; expected {FORMAT}", self.format));
+        }
+        let (network, result) = (&self.network, &self.result);
+        let flows = &network.flows;
+        for (name, value, (low, high)) in [
+            ("network.gbps", network.gbps, (0.001, 1e5)),
+            ("network.base_rtt_us", network.base_rtt_us, (0.001, 1e6)),
+            ("network.links", f64::from(network.links), (2.0, 4.0)),
+            ("network.mtu", f64::from(network.mtu), (64.0, 65_536.0)),
+            ("network.buffer", network.buffer as f64, (1.0, 1e12)),
+            ("network.hosts", f64::from(network.hosts), (2.0, 1e9)),
+            (
+                "network.flows.p10",
+                f64::from(flows.p10),
+                (1.0, f64::from(flows.p50)),
+            ),
+            (
+                "network.flows.p50",
+                f64::from(flows.p50),
+                (1.0, f64::from(flows.p90)),
+            ),
+            (
+                "network.flows.p90",
+                f64::from(flows.p90),
+                (1.0, f64::from(flows.max)),
+            ),
+            ("network.late", network.late, (0.0, 1.0)),
+            ("result.cost", result.cost, (0.0, 1e9)),
+            ("result.goodput", result.goodput, (0.0, 1e9)),
+            ("result.p99_us", result.p99_us, (0.0, 1e12)),
+            ("result.jain", result.jain, (0.0, 1.0 + 1e-9)),
+            ("result.loss", result.loss, (0.0, 1.0)),
+        ] {
+            if !(low..=high).contains(&value) {
+                return Err(format!("`{name}` is {value}; expected {low} to {high}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The model that decides in a run under DECC.
+fn model_of(input: &Resolved) -> Result<Arc<Model>, String> {
+    let config = input.run.schemes.first().map(|scheme| &scheme.config);
+    let Some(config) = config.filter(|config| config.name() == "decc") else {
+        return Err(format!(
+            "the scheme of `{}` is `{}`; expected `decc`, whose rate law can be refined: add --scheme decc",
+            input.name, input.scheme
+        ));
+    };
+    let model = config.models().first().and_then(|model| model.model().cloned());
+    model.ok_or_else(|| format!("`{}` names no model", input.name))
+}
+
+/// Experience from a folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gathered {
+    /// Each file's, in the order of their names.
+    pub each: Vec<Experience>,
+    /// SHA-256 of all files.
+    pub sha256: String,
+    /// What to tell about the folder.
+    pub warnings: Vec<String>,
+}
+
+impl Gathered {
+    /// All of a folder; `model` is what is to be refined.
+    ///
+    /// # Errors
+    /// There is none, or a file is damaged, of another version, or of a model with other features.
+    pub fn read(folder: &Path, model: &Model) -> Result<Self, Error> {
+        let failed = |source| Error::Io {
+            action: "read",
+            path: folder.to_path_buf(),
+            source,
+        };
+        let entries = fs::read_dir(folder).map_err(failed)?;
+        let mut paths = entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
+        paths.sort();
+        let is_json = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
+        let (files, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_json);
+        let mut gathered = Self {
+            each: Vec::new(),
+            sha256: String::new(),
+            warnings: Vec::new(),
+        };
+        let card = model.card();
+        for path in &files {
+            let bytes =
+                paceline_scenario::read_bytes(path).map_err(|error| Error::io("read", path, error))?;
+            let one = Experience::parse(path, &bytes)?;
+            if one.model.features != card.features {
+                return Err(Error::Content {
+                    path: path.clone(),
+                    expected: EXPECTED,
+                    message: format!(
+                        "its model `{}` sees {:?}; expected {:?}, which `{}` sees",
+                        one.model.name, one.model.features, card.features, card.name
+                    ),
+                });
+            }
+            if one.network.flows.max > MOST_FLOWS {
+                gathered.warnings.push(format!(
+                    "{} has up to {} flows to a host: at most {MOST_FLOWS} are drawn",
+                    path.display(),
+                    one.network.flows.max
+                ));
+            }
+            gathered.sha256 = sha256(format!("{}{}", gathered.sha256, sha256(&bytes)).as_bytes());
+            gathered.each.push(one);
+        }
+        if gathered.each.is_empty() {
+            return Err(Error::Options(format!(
+                "{} has no experience; expected files (.json) as `paceline run --scheme decc --upload {}` writes them",
+                folder.display(),
+                folder.display()
+            )));
+        }
+        if let Some(first) = others.first() {
+            gathered.warnings.push(format!(
+                "{} is not read: experience is in files that end in .json ({} others in {})",
+                first.display(),
+                others.len() - 1,
+                folder.display()
+            ));
+        }
+        Ok(gathered)
+    }
+
+    /// Networks for a generation, from few flows to many, each like one of those that were met.
+    pub(crate) fn draw(&self, rng: &mut Rng, count: usize, most: u32) -> Vec<Network> {
+        let mut one = |place: usize| {
+            let met = &self.each[rng.below(self.each.len() as u64) as usize].network;
+            let flows = met.flows;
+            let (low, high) = (f64::from(flows.p10.min(most)), f64::from(flows.max.min(most)));
+            // A part of the range for each, so that no generation has few flows only.
+            let share = (place as f64 + rng.next_f64()) / count as f64;
+            met.network((low * libm::pow(high / low, share)).round() as u32)
+        };
+        (0..count).map(&mut one).collect()
+    }
+
+    /// Networks of trials: of each that was met with the number of flows that it had half of the time, then with the
+    /// most and the fewest; so many, each as often as the others, with other seeds.
+    pub(crate) fn trials(&self, count: usize, most: u32) -> Vec<Network> {
+        let numbers: [fn(&Spread) -> u32; 3] = [|flows| flows.p50, |flows| flows.max, |flows| flows.p10];
+        let mut all: Vec<Network> = Vec::new();
+        for number in numbers {
+            for met in self.each.iter().map(|one| &one.network) {
+                let network = met.network(number(&met.flows).min(most));
+                if !all.contains(&network) {
+                    all.push(network);
+                }
+            }
+        }
+        let place = |k: usize| match all.len() > count {
+            true => k * all.len() / count,
+            false => k % all.len(),
+        };
+        let mut networks: Vec<Network> = (0..count).map(|k| all[place(k)].clone()).collect();
+        // Runs are made from the last to the first, the longest first.
+        networks.sort_by_key(Network::flows);
+        networks
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

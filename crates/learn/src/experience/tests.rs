@@ -1,0 +1,194 @@
+use paceline_congestion::learned::shipped;
+use paceline_kernel::rng::Purpose;
+use paceline_lab::run::{Resources, execute_on};
+use paceline_scenario::{Overrides, load_text};
+
+use super::*;
+use crate::search::Shape;
+
+/// 64 flows to one host, with this network in place of the search's own.
+pub(crate) fn ran(change: impl Fn(&mut Network)) -> (Network, Experience) {
+    let mut network = Network::plain(Shape::Star(64));
+    change(&mut network);
+    let overrides = Overrides {
+        scheme: Some("decc".into()),
+        seed: Some(5),
+        ..Overrides::default()
+    };
+    let input = load_text("drawn", &network.scenario(), &overrides).unwrap();
+    let finished = execute_on(&input, Resources::ONE_THREAD, &mut |_| {
+        paceline_lab::run::Control::Continue
+    });
+    let finished = finished.unwrap();
+    let experience = Experience::of(&input, &finished.summary, &finished.flows).unwrap();
+    (network, experience)
+}
+
+/// A run of one of the search's networks is met as that network.
+#[test]
+fn what_was_met_is_the_network_of_the_run() {
+    for change in [
+        (|_: &mut Network| ()) as fn(&mut Network),
+        |network| {
+            (network.gbps, network.delay_us, network.mtu, network.buffer) = (800.0, 5.0, 4000, 3_000_000);
+        },
+        |network| network.late = 0.5,
+        |network| network.shape = Shape::AllToAll(4, 3),
+        |network| (network.shape, network.delay_us) = (Shape::LeafSpine(40), 1.0),
+    ] {
+        let (network, experience) = ran(change);
+        let met = &experience.network;
+        let again = met.network(met.flows.max);
+        assert_eq!(again.shape, network.shape);
+        assert_eq!(
+            (again.gbps, again.mtu, again.buffer, again.pfc),
+            (network.gbps, network.mtu, network.buffer, false)
+        );
+        assert!(
+            (again.delay_us - network.delay_us).abs() < 0.02,
+            "{network:?} {met:?}"
+        );
+        assert!((met.late - network.late).abs() < 0.05, "{met:?}");
+        let went = &experience.result;
+        assert!(
+            went.goodput > 0.5 && went.goodput < 1.01 && went.p99_us > 4.0,
+            "{went:?}"
+        );
+        assert!(went.jain > 0.3 && went.cost > 0.5, "{went:?}");
+    }
+}
+
+#[test]
+fn flows_under_way_are_counted_by_time() {
+    // Two from 0 to 10, one of them until 40; three more from 20 to 30.
+    let one = vec![
+        (0, 1),
+        (10, -1),
+        (0, 1),
+        (40, -1),
+        (20, 1),
+        (30, -1),
+        (20, 1),
+        (30, -1),
+        (20, 1),
+        (30, -1),
+    ];
+    let spread = met::spread_of([one].into_iter());
+    assert_eq!((spread.p10, spread.p50, spread.p90, spread.max), (1, 1, 4, 4));
+    // One that ends when the next starts is one at a time.
+    let spread = met::spread_of([vec![(0, 1), (10, -1), (10, 1), (20, -1)]].into_iter());
+    assert_eq!((spread.p10, spread.max), (1, 1));
+}
+
+#[test]
+fn files_are_read_as_they_were_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deep/er");
+    let (_, experience) = ran(|_| ());
+    let file = experience.write(&path).unwrap();
+    assert_eq!(
+        experience.write(&path).unwrap(),
+        file,
+        "the same run replaces its own"
+    );
+    let law = shipped::find("decc-law").unwrap();
+    let gathered = Gathered::read(&path, &law).unwrap();
+    assert_eq!(gathered.each, [experience.clone()]);
+    assert!(gathered.warnings.is_empty());
+    fs::write(path.join("note.txt"), "x").unwrap();
+    let mut many = experience;
+    many.network.flows.max = 20_000;
+    many.run.seed = 6;
+    many.write(&path).unwrap();
+    let more = Gathered::read(&path, &law).unwrap();
+    assert_ne!(more.sha256, gathered.sha256);
+    assert_eq!(more.each.len(), 2);
+    assert!(more.warnings.iter().any(|text| text.contains("at most 8192")));
+    assert!(
+        more.warnings
+            .iter()
+            .any(|text| text.contains("note.txt is not read"))
+    );
+    let drawn = more.draw(&mut Rng::stream(1, Purpose::Training, 0), 6, MOST_FLOWS);
+    let flows: Vec<u32> = drawn.iter().map(Network::flows).collect();
+    assert!(
+        flows.iter().all(|&flows| (64..=8192).contains(&flows)),
+        "{flows:?}"
+    );
+    let trials = more.trials(18, 32);
+    assert_eq!(trials.len(), 18);
+    assert!(trials.iter().all(|network| network.flows() == 32), "{trials:?}");
+}
+
+/// Networks with pauses have room for what arrives meanwhile, whatever buffer was met.
+#[test]
+fn networks_that_pause_can_be_run() {
+    let (_, mut experience) = ran(|_| ());
+    experience.network.pfc = true;
+    for (gbps, base_rtt_us) in [(10.0, 3.0), (400.0, 8.1), (800.0, 100.0)] {
+        for both_ways in [false, true] {
+            for links in [2, 4] {
+                experience.network = Met {
+                    gbps,
+                    base_rtt_us,
+                    both_ways,
+                    links,
+                    ..experience.network
+                };
+                let network = experience.network.network(70);
+                let run = network.resolve(1).unwrap().run;
+                assert!(matches!(run.switch.flow_control, FlowControl::Pfc(_)));
+                assert!(
+                    paceline_fabric::Simulation::new((*run).clone()).is_ok(),
+                    "{network:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let (_, experience) = ran(|_| ());
+    let text = serde_json::to_string_pretty(&experience).unwrap();
+    let law = shipped::find("decc-law").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let refused = |content: &str| {
+        fs::write(path.join("a.json"), content).unwrap();
+        Gathered::read(path, &law).unwrap_err().to_string()
+    };
+    let cut = &text[..text.len() / 2];
+    for (content, expected) in [
+        (
+            String::new(),
+            "it is empty; expected a file as `paceline run --upload` writes it",
+        ),
+        (cut.to_string(), "EOF while parsing"),
+        ("[1, 2]".to_string(), "expected"),
+        (text.replace("\"gbps\": 400.0", "\"gbps\": NaN"), "line"),
+        (text.replace("\"gbps\": 400.0", "\"gbps\": null"), "expected f64"),
+        (
+            text.replace("\"gbps\": 400.0", "\"gbps\": -1"),
+            "`network.gbps` is -1; expected 0.001 to 100000",
+        ),
+        (
+            text.replace("\"links\": 2", "\"links\": 7"),
+            "`network.links` is 7; expected 2 to 4",
+        ),
+        (
+            text.replace("\"format\": 1", "\"format\": 2"),
+            "`format` is 2; expected 1",
+        ),
+        (text.replace("\"pfc\"", "\"pcf\""), "unknown field `pcf`"),
+        (text.replace(VERSION, "0.0.9"), "was recorded by version 0.0.9"),
+        (
+            text.replace("\"elapsed\"", "\"elapsed time\""),
+            "its model `decc-law` sees",
+        ),
+    ] {
+        let message = refused(&content);
+        assert!(message.contains(expected), "{expected}: {message}");
+        assert!(message.contains("a.json"), "{message}");
+    }
+}
