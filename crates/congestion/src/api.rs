@@ -263,6 +263,10 @@ impl Ctx<'_> {
     pub fn decide(&mut self) {
         self.timers.ask_decision();
     }
+    /// Counts that a decision made a policy, where most only watch: see [`crate::spine`].
+    pub fn count_trigger(&mut self) {
+        self.timers.ask_count();
+    }
     /// What the sender has in common with others ([`CongestionControl::shared`]) has changed: they are told.
     pub fn share(&mut self) {
         self.timers.ask_share();

@@ -227,6 +227,14 @@ impl External {
         }
     }
 
+    /// What holds from now on, with a rate within its bounds.
+    pub(crate) fn limit(&mut self, limits: SendLimits) {
+        self.limits = SendLimits {
+            rate: self.bounds.clamp(limits.rate),
+            window: limits.window,
+        };
+    }
+
     fn count(&mut self, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
         if self.report.asked == 0 && self.tally.acks == 0 {
             // Its packet was the first of the flow.
@@ -375,10 +383,7 @@ impl CongestionControl for External {
 
     fn on_answer(&mut self, _cx: &mut Ctx<'_>, limits: SendLimits) {
         self.waits = false;
-        self.limits = SendLimits {
-            rate: self.bounds.clamp(limits.rate),
-            window: limits.window,
-        };
+        self.limit(limits);
     }
 
     fn report(&self) -> Option<&Observation> {

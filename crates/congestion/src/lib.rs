@@ -59,6 +59,7 @@ pub mod pcn;
 pub mod powertcp;
 pub mod qcn;
 pub mod rrcc;
+pub mod spine;
 pub mod swift;
 pub mod timely;
 

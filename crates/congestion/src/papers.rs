@@ -45,6 +45,7 @@ papers! {
     POWERTCP = "PowerTCP", "Addanki et al., PowerTCP: Pushing the Performance Limits of Datacenter Networks, NSDI 2022";
     QCN = "QCN", "IEEE 802.1Qau; Alizadeh et al., Data Center Transport Mechanisms, Allerton 2008";
     RRCC_MODEL = "RRCC's model", "RRCC's author's packet-level model (Yi-ran/OMNet-, samples/ib_model, tree of October 2020), run on OMNeT++ 5.6.3";
+    SPINE = "SPINE", "Tian et al., Spine: An Efficient DRL-based Congestion Control with Ultra-low Overhead, CoNEXT 2022";
     SWIFT = "Swift", "Kumar et al., Swift: Delay is Simple and Effective for Congestion Control in the Datacenter, SIGCOMM 2020";
     TCD = "TCD", "Zhang et al., Congestion Detection in Lossless Networks, SIGCOMM 2021";
     TCD_THESIS = "TCD thesis", "无丢失网络拥塞管理关键技术研究 (Key techniques of congestion management in lossless networks), doctoral thesis, Tsinghua University, May 2022",

@@ -194,6 +194,7 @@ schemes! {
     External(external),
     Adpg(adpg),
     Aurora(aurora),
+    Spine(spine),
     Decc(decc),
 }
 

@@ -53,6 +53,7 @@ pub struct Requests(u8);
 impl Requests {
     const DECISION: Self = Self(1);
     const SHARE: Self = Self(1 << 1);
+    const COUNT: Self = Self(1 << 2);
 
     /// Whether it has asked for anything.
     pub const fn anything(self) -> bool {
@@ -67,6 +68,11 @@ impl Requests {
     /// That others learn what it shares with them: see [`crate::Ctx::share`].
     pub const fn share(self) -> bool {
         self.0 & Self::SHARE.0 != 0
+    }
+
+    /// That a trigger is counted: see [`crate::Ctx::count_trigger`].
+    pub const fn count(self) -> bool {
+        self.0 & Self::COUNT.0 != 0
     }
 }
 
@@ -184,6 +190,11 @@ impl TimerBank {
     /// Asks that others learn what is shared: see [`crate::Ctx::share`].
     pub fn ask_share(&mut self) {
         self.asked.0 |= Requests::SHARE.0;
+    }
+
+    /// See [`crate::Ctx::count_trigger`].
+    pub fn ask_count(&mut self) {
+        self.asked.0 |= Requests::COUNT.0;
     }
 
     /// See [`crate::Ctx::recompute_pacing`].

@@ -55,6 +55,7 @@ fn kind(card: &Card) -> String {
         }
         Kind::Decc => "policy of two hidden layers of 32 units".to_string(),
         Kind::Aurora => "policy of two hidden layers of 32 and 16 units".to_string(),
+        Kind::Spine => format!("watcher and policy generator over {hidden} recurrent units"),
         Kind::Forest => "boosted oblivious trees".to_string(),
     }
 }

@@ -399,6 +399,8 @@ pub struct TraceEvent {
 pub struct DecisionStats {
     /// Decisions that took effect.
     pub made: u64,
+    /// Those that made a policy, of schemes whose decisions mostly watch ([`paceline_congestion::Ctx::count_trigger`]).
+    pub triggers: u64,
     /// Decisions whose flow had ended before they could.
     pub flow_ended: u64,
     /// Decisions that waited or were worked on when the run ended.

@@ -128,6 +128,20 @@ const DECISIONS_MADE: Metric = Metric {
     cost: |_| None,
 };
 
+/// Decisions that made new parameters.
+fn triggers(summary: &Summary) -> Option<f64> {
+    Some(summary.decisions?.triggers? as f64)
+}
+
+/// What is shown besides where decisions mostly watch.
+const TRIGGERS: &[Metric] = &[Metric {
+    name: "triggers",
+    key: "decisions.triggers",
+    text: |s| whole(triggers(s)),
+    value: triggers,
+    ..DECISIONS_MADE
+}];
+
 /// What is shown besides where runs have one collective; of several there is a table.
 const COLLECTIVES: &[Metric] = metrics! {
     COLLECTIVE_TIME;
@@ -238,6 +252,7 @@ pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
     COLLECTIVES
         .iter()
         .chain(DECISIONS)
+        .chain(TRIGGERS)
         .chain(MARKS)
         .chain(CREDITS)
         .chain(LATENCY)
@@ -256,6 +271,7 @@ pub fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
     for (more, shown) in [
         (COLLECTIVES, runs.iter().any(one_collective)),
         (DECISIONS, decisions),
+        (TRIGGERS, runs.iter().any(|run| triggers(run).is_some())),
         (MARKS, runs.iter().any(|run| run.detection.is_some())),
         (CREDITS, runs.iter().any(|run| run.credits.stalls > 0)),
         (LATENCY, runs.iter().any(|run| run.latency_us.is_some())),

@@ -1,4 +1,4 @@
-//! Whose seeds are whose, and the networks in which Aurora's policy is trained and chosen.
+//! Whose seeds are whose, and the networks in which the policies of Aurora and SPINE are trained and chosen.
 
 use paceline_env::Source;
 use paceline_kernel::rng::Rng;
@@ -22,6 +22,8 @@ pub(crate) struct Drawn {
     set: Vec<String>,
     /// The empty network's round trip, in us.
     pub(crate) base_us: f64,
+    /// What a flow's first rate is worth in packets per empty round trip.
+    pub(crate) first_packets: f64,
 }
 
 /// The scenario that networks are drawn of.
@@ -95,7 +97,11 @@ fn network(plan: &Plan) -> Drawn {
         format!("workload.many-to-one.incast.receiver={}", senders + 1),
         format!("workload.many-to-one.incast.rounds={rounds}"),
     ];
-    Drawn { set, base_us }
+    Drawn {
+        set,
+        base_us,
+        first_packets: plan.first * 1000.0 / 8.0 * base_us / f64::from(plan.mtu + 48),
+    }
 }
 
 /// Networks by which policies are chosen: the same ones each time.

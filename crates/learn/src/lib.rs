@@ -12,10 +12,11 @@
 //!
 //! Each of these trainings keeps where it is on disk ([`Checkpoints`]), and goes on from there.
 //!
-//! [`adpg`], [`aurora`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
+//! [`adpg`], [`aurora`], [`spine`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
 
 pub mod adpg;
 pub mod aurora;
+mod chance;
 mod checkpoint;
 mod course;
 pub mod dataset;
@@ -31,7 +32,9 @@ pub mod pidnn;
 mod policy;
 mod ppo;
 mod rng;
+pub mod rounds;
 pub mod search;
+pub mod spine;
 pub mod train;
 mod write;
 

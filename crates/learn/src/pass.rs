@@ -26,6 +26,12 @@ pub(crate) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
         let mut sums = bias.repeat(rows);
         product((rows, layer.inputs, columns), &now, weights, &mut sums);
         let mut next = vec![0.0; rows * layer.outputs];
+        if layer.units == Units::Gated {
+            let rows = next
+                .chunks_exact_mut(layer.outputs)
+                .zip(now.chunks_exact(layer.inputs));
+            rows.for_each(|(before, row)| before.copy_from_slice(&row[..layer.outputs]));
+        }
         let each = sums
             .chunks_exact(columns)
             .zip(next.chunks_exact_mut(layer.outputs));
@@ -41,19 +47,39 @@ pub(crate) fn forward(network: &Network, rows: usize, input: Vec<f32>) -> Pass {
     }
 }
 
+impl Pass {
+    /// What came out of the first layer.
+    pub(crate) fn memory(&self) -> &[f32] {
+        self.inputs.get(1).unwrap_or(&self.output)
+    }
+}
+
 /// Adds to `slope`, if it is wanted, the derivatives by the network's numbers of what has the derivatives `by_output`;
 /// gives those by the inputs.
 pub(crate) fn backward(
     network: &Network,
     pass: &Pass,
     by_output: Vec<f32>,
+    slope: Option<&mut [f32]>,
+) -> Vec<f32> {
+    backward_through(network, pass, (by_output, &[]), slope)
+}
+
+/// The same, where what came out of the first layer was also remembered: with the derivatives by that, of the first rows.
+pub(crate) fn backward_through(
+    network: &Network,
+    pass: &Pass,
+    (by_output, by_memory): (Vec<f32>, &[f32]),
     mut slope: Option<&mut [f32]>,
 ) -> Vec<f32> {
     let (mut by, mut end, rows) = (by_output, network.values().len(), pass.rows);
     let parts: Vec<_> = network.parts().collect();
     for (place, (layer, _, weights)) in parts.into_iter().enumerate().rev() {
         let columns = layer.columns();
-        let by_sums = by_sums(layer, &pass.sums[place], &by);
+        if place == 0 {
+            by.iter_mut().zip(by_memory).for_each(|(by, more)| *by += more);
+        }
+        let by_sums = by_sums(layer, &pass.sums[place], (&pass.inputs[place], &by));
         let begin = end - layer.size();
         if let Some(slope) = slope.as_deref_mut() {
             let (bias, own) = slope[begin..end].split_at_mut(columns);
@@ -63,17 +89,43 @@ pub(crate) fn backward(
             let input = transposed((rows, layer.inputs), &pass.inputs[place]);
             product((layer.inputs, rows, columns), &input, &by_sums, own);
         }
-        by = vec![0.0; rows * layer.inputs];
+        let by_outputs = std::mem::replace(&mut by, vec![0.0; rows * layer.inputs]);
         let weights = transposed((layer.inputs, columns), weights);
         product((rows, columns, layer.inputs), &by_sums, &weights, &mut by);
+        if layer.units == Units::Gated {
+            let units = layer.outputs;
+            let rows = by
+                .chunks_exact_mut(layer.inputs)
+                .zip(by_outputs.chunks_exact(units));
+            for ((by, by_outputs), sums) in rows.zip(pass.sums[place].chunks_exact(columns)) {
+                let kept = by_outputs.iter().zip(&sums[..units]);
+                by.iter_mut()
+                    .zip(kept)
+                    .for_each(|(by, (out, gate))| *by += out * sigmoid(*gate));
+            }
+        }
         end = begin;
     }
     by
 }
 
-/// Derivatives by the sums of a layer.
-fn by_sums(layer: &Layer, sums: &[f32], by: &[f32]) -> Vec<f32> {
+/// Derivatives by the sums of a layer that read these inputs.
+fn by_sums(layer: &Layer, sums: &[f32], (inputs, by): (&[f32], &[f32])) -> Vec<f32> {
     match layer.units {
+        Units::Gated => {
+            let units = layer.outputs;
+            let mut out = vec![0.0; sums.len()];
+            let rows = out.chunks_exact_mut(2 * units).zip(sums.chunks_exact(2 * units));
+            let rows = rows.zip(inputs.chunks_exact(layer.inputs));
+            for (((out, sums), before), by) in rows.zip(by.chunks_exact(units)) {
+                for unit in 0..units {
+                    let (kept, new) = (sigmoid(sums[unit]), tanh(sums[units + unit]));
+                    out[unit] = by[unit] * (before[unit] - new) * kept * (1.0 - kept);
+                    out[units + unit] = by[unit] * (1.0 - kept) * (1.0 - new * new);
+                }
+            }
+            out
+        }
         Units::Linear => by.to_vec(),
         Units::Rectified => {
             let each = by.iter().zip(sums);

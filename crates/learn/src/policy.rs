@@ -17,7 +17,7 @@ pub(crate) fn card(kind: Kind, name: &str) -> Card {
         format: FORMAT,
         name: name.into(),
         kind,
-        hidden: 0,
+        hidden: kind.hidden(),
         steps: features.len(),
         features: features.iter().map(|name| (*name).into()).collect(),
         output: kind.output().into(),

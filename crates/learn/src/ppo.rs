@@ -1,18 +1,21 @@
 //! Proximal policy optimisation: a policy whose actions are spread about its mean, a critic, and steps that go no
 //! further than what was gone through can tell (with the surrogate that is clipped).
 //!
-//! A policy reads `SEEN` numbers and its critic `KNOWN`, which may be others: in training more is known than a flow sees.
+//! A policy reads `SEEN` numbers, and does `ACTS`; its critic reads `KNOWN`, which may be others: in training more is known
+//! than a flow sees. Where the policy's first layer remembers ([`Units::Gated`]), it learns from [`SPAN`] decisions in a row at
+//! a time, through what it remembered from one to the next; what it knew before the first of them is as it was.
 //!
 //! # References
 //! J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017: equation (7).
 //! J. Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage Estimation", ICLR 2016.
 
-use paceline_congestion::learned::layers::Network;
+use paceline_congestion::learned::layers::{Network, Units};
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::pass::{Adam, Fitted, FittedState, backward, forward};
+pub(crate) use crate::chance::{Chance, FORCED, likelihood};
+use crate::pass::{Adam, Fitted, FittedState, Pass, backward, backward_through, forward};
 
 /// How far ahead advantages look.
 const LAMBDA: f64 = 0.95;
@@ -21,10 +24,14 @@ const CLIP: f64 = 0.2;
 /// Passes over what was gone through, and rows of a step.
 const EPOCHS: usize = 4;
 pub(crate) const BATCH: usize = 512;
+/// Decisions in a row that a policy with a memory learns from at a time.
+const SPAN: usize = 8;
 
 /// What differs from one training to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Manner {
+    /// How actions are drawn.
+    pub(crate) chance: Chance,
     /// What spread is worth.
     pub(crate) entropy: f64,
     /// The optimisers' step at the beginning; it falls to nothing.
@@ -35,13 +42,13 @@ pub(crate) struct Manner {
 
 /// A decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Step<const SEEN: usize, const KNOWN: usize> {
+pub(crate) struct Step<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
     /// What the flow saw.
     pub(crate) seen: [f32; SEEN],
     /// What the critic reads.
     pub(crate) known: [f32; KNOWN],
     /// What it did.
-    pub(crate) action: f32,
+    pub(crate) action: [f32; ACTS],
     /// The logarithm of how likely that was.
     pub(crate) likelihood: f32,
     /// What came of it.
@@ -52,20 +59,14 @@ pub(crate) struct Step<const SEEN: usize, const KNOWN: usize> {
 
 /// Decisions of a flow one after another, and what the critic reads after the last.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Course<const SEEN: usize, const KNOWN: usize> {
-    pub(crate) steps: Vec<Step<SEEN, KNOWN>>,
+pub(crate) struct Course<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
+    pub(crate) steps: Vec<Step<SEEN, KNOWN, ACTS>>,
     pub(crate) after: [f32; KNOWN],
 }
 
-/// The logarithm of the density of a normal distribution, less a constant.
-pub(crate) fn likelihood(action: f64, mean: f64, deviation: f64) -> f64 {
-    let off = (action - mean) / deviation;
-    -0.5 * off * off - libm::log(deviation)
-}
-
 /// What is learned from a decision.
-struct Lesson<const SEEN: usize, const KNOWN: usize> {
-    step: Step<SEEN, KNOWN>,
+struct Lesson<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
+    step: Step<SEEN, KNOWN, ACTS>,
     /// How much better it came than expected, in deviations of that.
     advantage: f64,
     /// What the critic should have said.
@@ -73,7 +74,7 @@ struct Lesson<const SEEN: usize, const KNOWN: usize> {
 }
 
 /// Policy, spread and critic.
-pub(crate) struct Learner<const SEEN: usize, const KNOWN: usize> {
+pub(crate) struct Learner<const SEEN: usize, const KNOWN: usize, const ACTS: usize> {
     manner: Manner,
     actor: Fitted,
     critic: Fitted,
@@ -91,7 +92,7 @@ pub(crate) struct LearnerState {
     spread_adam: Adam,
 }
 
-impl<const SEEN: usize, const KNOWN: usize> Learner<SEEN, KNOWN> {
+impl<const SEEN: usize, const KNOWN: usize, const ACTS: usize> Learner<SEEN, KNOWN, ACTS> {
     /// A policy and its critic; `spread` is the logarithm of the first deviation of actions.
     pub(crate) fn new(manner: Manner, (actor, critic): (Network, Network), spread: f32) -> Self {
         Self {
@@ -125,6 +126,11 @@ impl<const SEEN: usize, const KNOWN: usize> Learner<SEEN, KNOWN> {
         Ok(())
     }
 
+    /// How actions are drawn.
+    pub(crate) fn chance(&self) -> Chance {
+        self.manner.chance
+    }
+
     /// The deviation of actions.
     pub(crate) fn deviation(&self) -> f64 {
         libm::exp(f64::from(self.spread[0]))
@@ -134,29 +140,58 @@ impl<const SEEN: usize, const KNOWN: usize> Learner<SEEN, KNOWN> {
     /// of returns the critic did not know.
     pub(crate) fn learn(
         &mut self,
-        courses: &[Course<SEEN, KNOWN>],
+        courses: &[Course<SEEN, KNOWN, ACTS>],
         (part, moves): (f64, bool),
         rng: &mut Rng,
     ) -> f64 {
         let (lessons, unexplained) = self.lessons(courses);
-        let mut order: Vec<usize> = (0..lessons.len()).collect();
+        let spans = self.spans(courses);
+        let longest = spans.iter().map(std::ops::Range::len).max().unwrap_or(1);
+        let mut order: Vec<usize> = (0..spans.len()).collect();
         for _ in 0..EPOCHS {
             for place in (1..order.len()).rev() {
                 order.swap(place, rng.below(place as u64 + 1) as usize);
             }
-            for rows in order.chunks(BATCH) {
-                let rows: Vec<&Lesson<SEEN, KNOWN>> = rows.iter().map(|&place| &lessons[place]).collect();
+            for rows in order.chunks((BATCH / longest).max(1)) {
+                let mut rows: Vec<&[Lesson<SEEN, KNOWN, ACTS>]> =
+                    rows.iter().map(|&place| &lessons[spans[place].clone()]).collect();
                 if moves {
+                    // Those that go on longest are in front.
+                    rows.sort_by_key(|span| std::cmp::Reverse(span.len()));
                     self.move_policy(&rows, part * self.manner.rate);
                 }
+                let rows: Vec<&Lesson<SEEN, KNOWN, ACTS>> = rows.into_iter().flatten().collect();
                 self.teach_critic(&rows, part * self.manner.rate);
             }
         }
         unexplained
     }
 
+    /// How many of the first numbers that the policy reads are what it remembers.
+    fn memory(&self) -> usize {
+        let first = self.actor.network.layers()[0];
+        if first.units == Units::Gated {
+            first.outputs
+        } else {
+            0
+        }
+    }
+
+    /// The lessons of all courses in a row, cut into those that are learned from at a time.
+    fn spans(&self, courses: &[Course<SEEN, KNOWN, ACTS>]) -> Vec<std::ops::Range<usize>> {
+        let span = if self.memory() > 0 { SPAN } else { 1 };
+        let (mut spans, mut begin) = (Vec::new(), 0);
+        for course in courses {
+            let end = begin + course.steps.len();
+            let cuts = (begin..end).step_by(span);
+            spans.extend(cuts.map(|from| from..end.min(from + span)));
+            begin = end;
+        }
+        spans
+    }
+
     /// Generalised advantages (Schulman et al., 2016), normalised.
-    fn lessons(&self, courses: &[Course<SEEN, KNOWN>]) -> (Vec<Lesson<SEEN, KNOWN>>, f64) {
+    fn lessons(&self, courses: &[Course<SEEN, KNOWN, ACTS>]) -> (Vec<Lesson<SEEN, KNOWN, ACTS>>, f64) {
         let critic = &self.critic.network;
         let mut lessons = Vec::new();
         for course in courses {
@@ -186,27 +221,44 @@ impl<const SEEN: usize, const KNOWN: usize> Learner<SEEN, KNOWN> {
     }
 
     /// A step of policy and spread.
-    fn move_policy(&mut self, rows: &[&Lesson<SEEN, KNOWN>], rate: f64) {
-        let input: Vec<f32> = rows.iter().flat_map(|lesson| lesson.step.seen).collect();
-        let share = 1.0 / rows.len() as f64;
+    fn move_policy(&mut self, spans: &[&[Lesson<SEEN, KNOWN, ACTS>]], rate: f64) {
+        let (memory, network) = (self.memory(), &self.actor.network);
+        let longest = spans.first().map_or(0, |span| span.len());
+        let rows_at = |time: usize| spans.iter().map_while(move |span| span.get(time));
+        let mut passes: Vec<Pass> = Vec::new();
+        for time in 0..longest {
+            let mut input: Vec<f32> = rows_at(time).flat_map(|lesson| lesson.step.seen).collect();
+            if let Some(before) = passes.last().filter(|_| memory > 0) {
+                let rows = input
+                    .chunks_exact_mut(SEEN)
+                    .zip(before.memory().chunks_exact(memory));
+                rows.for_each(|(row, known)| row[..memory].copy_from_slice(known));
+            }
+            passes.push(forward(network, rows_at(time).count(), input));
+        }
+        let share = 1.0 / spans.iter().map(|span| span.len()).sum::<usize>() as f64;
         let deviation = self.deviation();
-        let pass = forward(&self.actor.network, rows.len(), input);
         let mut by_spread = -self.manner.entropy;
-        let by_mean = rows.iter().zip(&pass.output).map(|(lesson, &mean)| {
-            let (by_mean, spread) = surrogate(lesson, f64::from(mean), deviation);
-            by_spread += share * spread;
-            (share * by_mean) as f32
-        });
-        let by_mean: Vec<f32> = by_mean.collect();
-        let mut slope = vec![0.0; self.actor.network.values().len()];
-        backward(&self.actor.network, &pass, by_mean, Some(&mut slope));
+        let mut slope = vec![0.0; network.values().len()];
+        let mut by_memory: Vec<f32> = Vec::new();
+        for (time, pass) in passes.iter().enumerate().rev() {
+            let mut by_said = Vec::with_capacity(pass.output.len());
+            for (lesson, said) in rows_at(time).zip(pass.output.chunks_exact(ACTS)) {
+                let (by, spread) = surrogate(lesson, (self.manner.chance, said), deviation);
+                by_spread += share * spread;
+                by_said.extend(by.map(|by| (share * by) as f32));
+            }
+            let by_seen = backward_through(network, pass, (by_said, &by_memory), Some(&mut slope));
+            by_memory.clear();
+            by_memory.extend(by_seen.chunks_exact(SEEN).flat_map(|row| &row[..memory]));
+        }
         self.actor.step(&slope, rate);
         self.spread_adam
             .step(&mut self.spread, &[by_spread as f32], rate, 1.0);
     }
 
     /// A step of the critic.
-    fn teach_critic(&mut self, rows: &[&Lesson<SEEN, KNOWN>], rate: f64) {
+    fn teach_critic(&mut self, rows: &[&Lesson<SEEN, KNOWN, ACTS>], rate: f64) {
         let share = 1.0 / rows.len() as f64;
         let known: Vec<f32> = rows.iter().flat_map(|lesson| lesson.step.known).collect();
         let pass = forward(&self.critic.network, rows.len(), known);
@@ -219,23 +271,23 @@ impl<const SEEN: usize, const KNOWN: usize> Learner<SEEN, KNOWN> {
     }
 }
 
-/// Derivatives of -min(r A, clip(r) A) by the mean and by the logarithm of the deviation, r being how much more likely the
-/// action is now.
-fn surrogate<const SEEN: usize, const KNOWN: usize>(
-    lesson: &Lesson<SEEN, KNOWN>,
-    mean: f64,
+/// Derivatives of -min(r A, clip(r) A) by what the policy says and by the logarithm of the deviation, r being how much more
+/// likely the action is now.
+fn surrogate<const SEEN: usize, const KNOWN: usize, const ACTS: usize>(
+    lesson: &Lesson<SEEN, KNOWN, ACTS>,
+    (chance, said): (Chance, &[f32]),
     deviation: f64,
-) -> (f64, f64) {
-    let action = f64::from(lesson.step.action);
-    let now = likelihood(action, mean, deviation);
+) -> ([f64; ACTS], f64) {
+    let action = &lesson.step.action;
+    let now = chance.likelihood(action, said, deviation);
     let ratio = libm::exp((now - f64::from(lesson.step.likelihood)).clamp(-20.0, 20.0));
-    let gain = lesson.advantage;
+    let (gain, mut by) = (lesson.advantage, [0.0; ACTS]);
     // Where the clipped one is the smaller it is constant.
     if (gain > 0.0 && ratio > 1.0 + CLIP) || (gain < 0.0 && ratio < 1.0 - CLIP) {
-        return (0.0, 0.0);
+        return (by, 0.0);
     }
-    let off = (action - mean) / deviation;
-    (-gain * ratio * off / deviation, -gain * ratio * (off * off - 1.0))
+    let by_spread = chance.slopes((action, said), deviation, -gain * ratio, &mut by);
+    (by, by_spread)
 }
 
 fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
@@ -246,7 +298,9 @@ fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 }
 
 /// The mean square of what was not expected, over the variance of what came.
-fn unexplained<const SEEN: usize, const KNOWN: usize>(lessons: &[Lesson<SEEN, KNOWN>]) -> f64 {
+fn unexplained<const SEEN: usize, const KNOWN: usize, const ACTS: usize>(
+    lessons: &[Lesson<SEEN, KNOWN, ACTS>],
+) -> f64 {
     let (_, deviation) = moments(lessons.iter().map(|lesson| lesson.worth));
     let squares = lessons.iter().map(|lesson| lesson.advantage * lesson.advantage);
     squares.sum::<f64>() / lessons.len().max(1) as f64 / (deviation * deviation).max(1e-12)
@@ -264,23 +318,24 @@ mod tests {
     const GAMMA: f64 = 0.99;
     const SCALE: f64 = 0.02;
 
-    type One = Step<INPUTS, INPUTS>;
+    type One = Step<INPUTS, INPUTS, 1>;
 
     const STEP: One = Step {
         seen: [0.1; INPUTS],
         known: [0.1; INPUTS],
         discount: GAMMA,
-        action: 0.0,
+        action: [0.0],
         likelihood: 0.0,
         reward: 0.0,
     };
 
-    fn learner(rng: &mut Rng) -> Learner<INPUTS, INPUTS> {
+    fn learner(rng: &mut Rng) -> Learner<INPUTS, INPUTS, 1> {
         let layers = [
             Layer::new(INPUTS, 16, Units::Tanh),
             Layer::new(16, 1, Units::Linear),
         ];
         let manner = Manner {
+            chance: Chance::Spread,
             entropy: 0.01,
             rate: 1e-3,
             scale: SCALE,
@@ -293,10 +348,10 @@ mod tests {
         Rng::stream(1, Purpose::Training, part)
     }
 
-    fn lesson(action: f32, before: f64, advantage: f64) -> Lesson<INPUTS, INPUTS> {
+    fn lesson(action: f32, before: f64, advantage: f64) -> Lesson<INPUTS, INPUTS, 1> {
         Lesson {
             step: Step {
-                action,
+                action: [action],
                 likelihood: before as f32,
                 ..STEP
             },
@@ -305,12 +360,16 @@ mod tests {
         }
     }
 
+    fn slopes(lesson: &Lesson<INPUTS, INPUTS, 1>) -> ([f64; 1], f64) {
+        surrogate(lesson, (Chance::Spread, &[1.0]), 2.0)
+    }
+
     /// By hand, at mean 1 and deviation 2: an action of 2 is half a deviation off.
     #[test]
     fn derivatives_of_the_surrogate() {
         let before = likelihood(2.0, 1.0, 2.0);
         assert!((before - (-0.125 - 2.0f64.ln())).abs() < 1e-12);
-        let (by_mean, by_spread) = surrogate(&lesson(2.0, before, 3.0), 1.0, 2.0);
+        let ([by_mean], by_spread) = slopes(&lesson(2.0, before, 3.0));
         assert!((by_mean + 3.0 * 0.25).abs() < 1e-6, "{by_mean}");
         assert!((by_spread - 3.0 * 0.75).abs() < 1e-6, "{by_spread}");
         // As differences say.
@@ -330,11 +389,11 @@ mod tests {
     fn steps_go_no_further_than_the_clip() {
         let before = likelihood(2.0, 1.0, 2.0);
         let much = before - 0.3;
-        assert_eq!(surrogate(&lesson(2.0, much, 1.0), 1.0, 2.0), (0.0, 0.0));
-        assert_ne!(surrogate(&lesson(2.0, much, -1.0), 1.0, 2.0).0, 0.0);
+        assert_eq!(slopes(&lesson(2.0, much, 1.0)), ([0.0], 0.0));
+        assert_ne!(slopes(&lesson(2.0, much, -1.0)).0, [0.0]);
         let little = before + 0.3;
-        assert_eq!(surrogate(&lesson(2.0, little, -1.0), 1.0, 2.0), (0.0, 0.0));
-        assert_ne!(surrogate(&lesson(2.0, little, 1.0), 1.0, 2.0).0, 0.0);
+        assert_eq!(slopes(&lesson(2.0, little, -1.0)), ([0.0], 0.0));
+        assert_ne!(slopes(&lesson(2.0, little, 1.0)).0, [0.0]);
     }
 
     /// Three decisions and a critic that says nothing: sums of discounted rewards, by hand.
@@ -376,7 +435,7 @@ mod tests {
                 let action = mean + deviation * crate::rng::normal(&mut rng);
                 Course {
                     steps: vec![Step {
-                        action: action as f32,
+                        action: [action as f32],
                         likelihood: likelihood(action, mean, deviation) as f32,
                         reward: action as f32,
                         ..STEP
@@ -384,7 +443,7 @@ mod tests {
                     after: [0.0; INPUTS],
                 }
             });
-            let courses: Vec<Course<INPUTS, INPUTS>> = courses.collect();
+            let courses: Vec<Course<INPUTS, INPUTS, 1>> = courses.collect();
             learner.learn(&courses, (1.0, true), &mut rng);
         }
         use paceline_congestion::learned::layers::Policy as _;

@@ -5,7 +5,7 @@
 pub(super) const COLORS: usize = 8;
 
 /// Colours that schemes have on every page on which nobody else has taken them.
-const PREFERRED: [(&str, usize); 19] = [
+const PREFERRED: [(&str, usize); 20] = [
     ("none", 7),
     ("dcqcn", 1),
     ("hpcc", 0),
@@ -24,6 +24,7 @@ const PREFERRED: [(&str, usize); 19] = [
     ("decc", 0),
     ("adpg", 5),
     ("aurora", 3),
+    ("spine", 2),
     ("dcqcn-win", 5),
 ];
 

@@ -2,7 +2,6 @@
 
 mod adpg;
 mod args;
-mod aurora;
 mod compress;
 mod data;
 mod decc;
@@ -12,6 +11,7 @@ mod on_policy;
 mod policy;
 mod record;
 mod refine;
+mod rounds;
 mod search;
 
 pub(crate) use args::TrainArgs;
@@ -52,7 +52,8 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Ar3 => network::train(args, Network::Ar3, kept),
         Trainee::Pidnn => gains::train(args, kept),
         Trainee::Adpg => adpg::train(args, kept),
-        Trainee::Aurora => aurora::train(args, kept),
+        Trainee::Aurora => rounds::train(rounds::Whose::Aurora, args, kept),
+        Trainee::Spine => rounds::train(rounds::Whose::Spine, args, kept),
         Trainee::Swift => search::search(Subject::Swift, args, kept),
         Trainee::Decc if args.refine.is_some() => refine::refine(args, kept),
         Trainee::Decc if args.searches() => search::search(Subject::Law, args, kept),

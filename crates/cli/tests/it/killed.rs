@@ -108,6 +108,12 @@ fn aurora() {
 
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
+fn spine() {
+    goes_on("train spine --quick");
+}
+
+#[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_search() {
     goes_on("train decc --quick");
 }

@@ -367,6 +367,39 @@ fn a_policy_learns_by_its_own_reward() {
     assert!(refused.contains("--clone is not about policies"), "{refused}");
 }
 
+/// What `--quick` trains of SPINE decides in a run, whose summary counts triggers; its page has what its record has.
+#[test]
+fn an_agent_learns_when_to_make_a_policy() {
+    let folder = folder();
+    let path = folder.path();
+    let training = stdout(path, &["train", "spine", "--quick", "-q", "--json"]);
+    let training: Value = serde_json::from_str(&training).unwrap();
+    let updates = training["updates"].as_array().unwrap();
+    let trials = updates.iter().filter_map(|update| update["trial"].as_f64());
+    let best = trials.fold(f64::NEG_INFINITY, f64::max);
+    assert_eq!(updates.last().unwrap()["best"], best);
+    let triggered = updates[1]["triggered"].as_f64().unwrap();
+    assert!(triggered > 0.6 && triggered < 0.95, "{triggered}");
+    let page = fs::read_to_string(path.join("results/train-spine/report.html")).unwrap();
+    assert!(page.contains(&format!("{best:.3}")), "{best}");
+    let model = "cc.spine.model=results/train-spine/spine";
+    let run = [
+        "run",
+        "tiny.toml",
+        "--scheme",
+        "spine",
+        "--set",
+        model,
+        "-q",
+        "--json",
+    ];
+    let summary: Value = serde_json::from_str(&stdout(path, &run)).unwrap();
+    let decisions = &summary["decisions"];
+    let counts = [&decisions["triggers"], &decisions["made"]].map(|count| count.as_u64().unwrap());
+    // The first interval of each flow triggers, whatever was learned.
+    assert!(counts[0] > 0 && counts[0] <= counts[1], "{decisions}");
+}
+
 /// What is searched for in seconds decides in a run, and its page says what it came to.
 #[test]
 fn a_law_is_searched_for_and_used() {

@@ -45,6 +45,7 @@ const SHORTER: &[(&str, Shorter)] = &[
     ),
     ("train adpg", Shorter::With("--quick")),
     ("train aurora", Shorter::With("--quick")),
+    ("train spine", Shorter::With("--quick")),
     ("train decc", Shorter::With("--quick")),
     ("train swift", Shorter::With("--quick")),
     ("distill ", Shorter::With("--quick --rounds 1")),

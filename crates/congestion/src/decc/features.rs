@@ -19,7 +19,7 @@ pub const NAMES: [&str; INPUTS] = [
 ];
 
 /// How much longer than the empty network's a round trip is: 0.01 base round trips make 0.05, three make 0.82.
-fn queue(rtt: f64) -> f64 {
+pub(crate) fn queue(rtt: f64) -> f64 {
     libm::log2(1.0 + 32.0 * (rtt - 1.0).clamp(0.0, 64.0)) / 8.0
 }
 

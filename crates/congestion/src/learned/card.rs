@@ -47,6 +47,8 @@ pub enum Kind {
     Residual,
     /// Aurora's policy: [`AURORA`].
     Aurora,
+    /// SPINE's watcher and policy generator: [`SPINE`].
+    Spine,
     /// Boosted trees: see [`super::forest`]. They have a file of their own, and no card says that it is one.
     #[serde(skip)]
     Forest,
@@ -66,6 +68,16 @@ pub const AURORA: [Layer; 3] = [
     Layer::new(16, 1, Units::Linear),
 ];
 
+/// SPINE's network, a trunk that remembers and two heads in one layer; how its tensors are called in a file is
+/// [`SPINE_NAMES`].
+pub const SPINE: [Layer; 2] = [
+    Layer::new(crate::spine::INPUTS, crate::spine::HIDDEN, Units::Gated),
+    Layer::new(crate::spine::HIDDEN, crate::spine::OUTPUTS, Units::Linear),
+];
+
+/// The layers of [`SPINE`], as files have them.
+pub const SPINE_NAMES: [&str; 2] = ["trunk", "heads"];
+
 /// The layers of [`AURORA`], as files have them.
 pub const AURORA_NAMES: [&str; 3] = ["first", "second", "last"];
 
@@ -73,8 +85,9 @@ pub const AURORA_NAMES: [&str; 3] = ["first", "second", "last"];
 pub const DECC_NAMES: [&str; 3] = ["first", "second", "last"];
 
 impl Kind {
-    /// Those that decide, each the policy of the scheme of its name; a forest may stand for any of them.
-    pub const POLICIES: [Self; 3] = [Self::Adpg, Self::Decc, Self::Aurora];
+    /// Those that decide, each the policy of the scheme of its name; a forest may stand for any of them but SPINE's, which
+    /// remembers.
+    pub const POLICIES: [Self; 4] = [Self::Adpg, Self::Decc, Self::Aurora, Self::Spine];
 
     /// Its name in a card.
     pub const fn name(self) -> &'static str {
@@ -88,6 +101,7 @@ impl Kind {
             Self::Law => "law",
             Self::Residual => "residual",
             Self::Aurora => "aurora",
+            Self::Spine => "spine",
             Self::Forest => "forest",
         }
     }
@@ -99,6 +113,7 @@ impl Kind {
             Self::Decc | Self::Residual => &crate::decc::features::NAMES,
             Self::Law => &LAW_FEATURES,
             Self::Aurora => &AURORA_FEATURES,
+            Self::Spine => &crate::spine::NAMES,
             Self::Forest => &[],
             _ => &FEATURES,
         }
@@ -109,6 +124,7 @@ impl Kind {
         match self {
             Self::Adpg | Self::Decc | Self::Residual | Self::Aurora => "a[t]",
             Self::Law => "log(w[t] / w[t-1])",
+            Self::Spine => "trigger, alpha, beta, gamma, delta",
             _ => OUTPUT,
         }
     }
@@ -125,7 +141,16 @@ impl Kind {
             | Self::Law
             | Self::Residual
             | Self::Aurora
+            | Self::Spine
             | Self::Forest => 0,
+        }
+    }
+
+    /// Units that remember, of a policy; 0 without any.
+    pub const fn hidden(self) -> usize {
+        match self {
+            Self::Spine => crate::spine::HIDDEN,
+            _ => 0,
         }
     }
 
@@ -134,6 +159,7 @@ impl Kind {
         match self {
             Self::Decc | Self::Residual => Some((&DECC, &DECC_NAMES)),
             Self::Aurora => Some((&AURORA, &AURORA_NAMES)),
+            Self::Spine => Some((&SPINE, &SPINE_NAMES)),
             _ => None,
         }
     }
@@ -155,7 +181,7 @@ impl Kind {
     pub const fn decides(self) -> bool {
         matches!(
             self,
-            Self::Adpg | Self::Decc | Self::Law | Self::Residual | Self::Aurora | Self::Forest
+            Self::Adpg | Self::Decc | Self::Law | Self::Residual | Self::Aurora | Self::Spine | Self::Forest
         )
     }
 }
@@ -342,6 +368,10 @@ impl Card {
         )?;
         fits("normalisation.input", &self.normalisation.input, "none")?;
         fits("normalisation.output", &self.normalisation.output, "none")?;
+        if self.kind == Kind::Spine {
+            let expected = self.kind.hidden().to_string();
+            fits("hidden", &self.hidden.to_string(), &expected)?;
+        }
         let recurrent = self.kind.gates() > 0;
         if recurrent && !(1..=MAX_HIDDEN).contains(&self.hidden) {
             return Err(ModelError::Unknown {

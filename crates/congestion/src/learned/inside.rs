@@ -11,6 +11,27 @@ pub trait Decider: Clone + std::fmt::Debug + Send + 'static {
     /// What the flow may do, by what its sender has counted since the last decision. Allocates nothing; a rate below the
     /// lowest becomes that.
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits;
+
+    /// What the flow may do from now on, where that moves between decisions too. Allocates nothing.
+    fn hear(&mut self, _heard: Heard<'_>, _path: &PathInfo) -> Option<SendLimits> {
+        None
+    }
+
+    /// Whether its last decision made something that costs more than deciding: see [`Ctx::count_trigger`].
+    fn triggered(&self) -> bool {
+        false
+    }
+}
+
+/// What comes back to a sender.
+#[derive(Clone, Copy, Debug)]
+pub enum Heard<'a> {
+    /// An acknowledgement.
+    Ack(&'a AckInfo<'a>),
+    /// That of all there was to send: further messages count their bytes from zero.
+    Last(&'a AckInfo<'a>),
+    /// Nothing, for too long.
+    Timeout,
 }
 
 /// The sender of a flow.
@@ -29,6 +50,18 @@ impl<D: Decider> Inside<D> {
             decider,
         }
     }
+
+    /// The same, with these limits at first.
+    pub(crate) fn beginning(mut self, limits: SendLimits) -> Self {
+        self.asks.limit(limits);
+        self
+    }
+
+    fn hear(&mut self, heard: Heard<'_>, path: &PathInfo) {
+        if let Some(limits) = self.decider.hear(heard, path) {
+            self.asks.limit(limits);
+        }
+    }
 }
 
 impl<D: Decider> CongestionControl for Inside<D> {
@@ -37,6 +70,7 @@ impl<D: Decider> CongestionControl for Inside<D> {
     }
 
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.hear(Heard::Ack(ack), cx.path);
         self.asks.on_ack(cx, ack);
     }
 
@@ -45,6 +79,7 @@ impl<D: Decider> CongestionControl for Inside<D> {
     }
 
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.hear(Heard::Timeout, cx.path);
         self.asks.on_timeout(cx);
     }
 
@@ -60,10 +95,14 @@ impl<D: Decider> CongestionControl for Inside<D> {
         if let Some(report) = self.asks.report() {
             let limits = self.decider.decide(report, cx.path);
             self.asks.on_answer(cx, limits);
+            if self.decider.triggered() {
+                cx.count_trigger();
+            }
         }
     }
 
     fn on_idle(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.hear(Heard::Last(ack), cx.path);
         self.asks.on_idle(cx, ack);
     }
 }

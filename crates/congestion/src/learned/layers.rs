@@ -22,6 +22,9 @@ pub enum Units {
     Tanh,
     /// As they are.
     Linear,
+    /// A gated recurrent unit without a reset gate. The layer's outputs of the step before are the first numbers that it
+    /// reads. Sums are those of its gate and of what is new, and each unit is `s(z) before + (1 - s(z)) tanh(n)`.
+    Gated,
 }
 
 /// A layer.
@@ -49,6 +52,7 @@ impl Layer {
     pub const fn columns(&self) -> usize {
         match self.units {
             Units::Cell => 3 * self.outputs,
+            Units::Gated => 2 * self.outputs,
             _ => self.outputs,
         }
     }
@@ -58,12 +62,19 @@ impl Layer {
         (self.inputs + 1) * self.columns()
     }
 
-    /// The outputs of sums.
+    /// The outputs of sums; of gated units what is there is that of the step before.
     pub fn outputs_of(&self, sums: &[f32], outputs: &mut [f32]) {
         match self.units {
             Units::Rectified => outputs.iter_mut().zip(sums).for_each(|(y, x)| *y = x.max(0.0)),
             Units::Tanh => outputs.iter_mut().zip(sums).for_each(|(y, x)| *y = tanh(*x)),
             Units::Linear => outputs.copy_from_slice(sums),
+            Units::Gated => {
+                let (gate, new) = sums.split_at(self.outputs);
+                for (k, y) in outputs.iter_mut().enumerate() {
+                    let kept = sigmoid(gate[k]);
+                    *y = kept * *y + (1.0 - kept) * tanh(new[k]);
+                }
+            }
             Units::Cell => {
                 let (input, rest) = sums.split_at(self.outputs);
                 let (cell, output) = rest.split_at(self.outputs);
@@ -130,10 +141,9 @@ impl Network {
         });
         parts.collect::<Vec<_>>().into_iter()
     }
-}
 
-impl Policy for Network {
-    fn decide(&self, features: &[f32]) -> f32 {
+    /// Tells what comes out of each layer, one after the other. Allocates nothing.
+    pub fn run(&self, features: &[f32], mut each: impl FnMut(&[f32])) {
         let mut values = self.values.as_slice();
         let (mut sums, mut outputs) = ([0.0f32; WIDEST], [0.0f32; WIDEST]);
         outputs[..features.len()].copy_from_slice(features);
@@ -150,9 +160,17 @@ impl Policy for Network {
             sums[..columns].copy_from_slice(bias);
             add(&active[..count], &outputs, weights, &mut sums[..columns]);
             layer.outputs_of(&sums[..columns], &mut outputs[..layer.outputs]);
+            each(&outputs[..layer.outputs]);
             values = rest;
         }
-        outputs[0]
+    }
+}
+
+impl Policy for Network {
+    fn decide(&self, features: &[f32]) -> f32 {
+        let mut action = 0.0;
+        self.run(features, |outputs| action = outputs[0]);
+        action
     }
 }
 
@@ -231,6 +249,24 @@ mod tests {
         let cell = sigmoid(1.05) * tanh(sigmoid(1.6) * tanh(-1.3));
         let expected = tanh(0.25 + cell * 2.0);
         assert_eq!(network.decide(&[1.0, 0.5]).to_bits(), expected.to_bits());
+    }
+
+    /// Two gated units that keep a half and all of what was, and an output: every number by hand.
+    #[test]
+    fn gated_units_by_hand() {
+        let layers = [Layer::new(3, 2, Units::Gated), Layer::new(2, 1, Units::Linear)];
+        let values = vec![
+            0.0, 50.0, 0.5, 0.0, // biases: gates, what is new
+            0.0, 0.0, 1.0, 0.0, // of the first unit before
+            0.0, 0.0, 0.0, 0.0, // of the second
+            0.0, 0.0, 2.0, 0.0, // of what is read
+            0.0, 1.0, 1.0,
+        ];
+        let network = Network::new(&layers, values);
+        let mut got = Vec::new();
+        network.run(&[0.25, -0.75, 0.125], |outputs| got.push(outputs.to_vec()));
+        let first = 0.5 * 0.25 + 0.5 * tanh(0.5 + 0.25 + 0.25);
+        assert_eq!(got, [vec![first, -0.75], vec![first - 0.75]]);
     }
 
     /// What a decision sums up in blocks is what one sum after the other is.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 pub use super::card::{
     AURORA, Card, DECC, DECC_NAMES, Data, DataSource, FEATURES, FORMAT, Kind, LAW, MAX_HIDDEN, Metrics,
-    Normalisation, OUTPUT, RoundMetrics, Training,
+    Normalisation, OUTPUT, RoundMetrics, SPINE, Training,
 };
 use super::forest::{Forest, ForestError};
 use super::layers::{self, Policy};
@@ -205,7 +205,7 @@ impl Model {
         let tensors = read_tensors(&card, weights)?;
         let network = match card.kind {
             Kind::Adpg => Net::Policy(Box::new(Mlp::of(tensors.iter().flatten().copied()))),
-            Kind::Decc | Kind::Residual | Kind::Aurora => {
+            Kind::Decc | Kind::Residual | Kind::Aurora | Kind::Spine => {
                 let network = of_layers(card.kind, &tensors);
                 let whole = card.quantisation.as_ref().map(|said| Whole::new(&network, said));
                 let whole = whole.transpose().map_err(ModelError::Quantisation)?;
@@ -261,7 +261,7 @@ impl Model {
         }
     }
 
-    /// Its layers, if it is the network of DECC or Aurora.
+    /// Its layers, if it is the network of DECC, Aurora or SPINE.
     pub fn layers(&self) -> Option<&layers::Network> {
         match &self.network {
             Net::Layers(network, _) => Some(network),
@@ -290,17 +290,23 @@ impl Model {
         let card = &self.card;
         let Some(forest) = self.forest() else {
             let (is_law, or_law) = match expected {
-                Kind::Decc => (card.kind.has_law(), ", a rate law"),
-                _ => (false, ""),
+                Kind::Decc => (card.kind.has_law(), ", a rate law, or a forest"),
+                // It remembers, and a forest does not.
+                Kind::Spine => (false, ""),
+                _ => (false, ", or a forest"),
             };
             return match card.kind == expected || is_law {
                 true => Ok(()),
                 false => Err(format!(
-                    "`{}` is of kind {}; expected one of kind {expected}{or_law}, or a forest",
+                    "`{}` is of kind {}; expected one of kind {expected}{or_law}",
                     card.name, card.kind
                 )),
             };
         };
+        if expected == Kind::Spine {
+            let name = &card.name;
+            return Err(format!("`{name}` is a forest; expected one of kind {expected}"));
+        }
         let read = forest
             .reads(expected.features())
             .map_err(|error| error.to_string());

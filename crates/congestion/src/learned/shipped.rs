@@ -34,7 +34,7 @@ macro_rules! shipped {
 
 shipped!(
     networks: "rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3", "adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5",
-        "decc-law", "decc-net", "decc-net-q4", "aurora";
+        "decc-law", "decc-net", "decc-net-q4", "aurora", "spine";
     forests: "adpg-tree-100", "adpg-tree-300", "adpg-tree-1000", "decc-tree-100", "decc-tree-300"
 );
 

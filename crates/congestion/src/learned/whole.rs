@@ -119,7 +119,9 @@ impl Whole {
                 Units::Rectified => f64::from(largest[place]) / f64::from(TOP),
                 Units::Cell => libm::exp2(-f64::from(GATE)),
                 Units::Tanh => libm::exp2(-f64::from(ACTION)),
-                Units::Linear => return Err("a layer without units is not of whole numbers".to_string()),
+                Units::Linear | Units::Gated => {
+                    return Err("layers of linear or gated units are not of whole numbers".to_string());
+                }
             };
             parts.push(Part::new(layer, (bias, weights), (unit, step, out), reach)?);
             (unit, reach) = match layer.units {
@@ -155,7 +157,7 @@ impl Whole {
                     *y = ((gate(sums[2 * units + k]) * activated) >> 23) as i16;
                 }
             }
-            Units::Tanh | Units::Linear => {
+            Units::Tanh | Units::Linear | Units::Gated => {
                 for (y, sum) in outputs.iter_mut().zip(sums) {
                     let at = rescale.of(*sum).clamp(-(1 << 15), (1 << 15) - 1);
                     let (place, rest) = (((at >> 8) + 128) as usize, at & 255);

@@ -47,6 +47,8 @@ pub(super) struct DecisionBank {
     /// How many were asked of them.
     asked_outside: u64,
     made: u64,
+    /// Those that made a policy.
+    triggers: u64,
     ended: u64,
     started: u64,
     waited_ps: u128,
@@ -111,6 +113,7 @@ impl DecisionBank {
             self.nics.exchange(&mut other.nics, nic);
         }
         self.made += other.made;
+        self.triggers += other.triggers;
         self.ended += other.ended;
         self.started += other.started;
         self.waited_ps += other.waited_ps;
@@ -150,6 +153,11 @@ impl Hosts {
             let now = core.now();
             self.begin_decision(core, slot, asked, now);
         }
+    }
+
+    /// A decision made a policy.
+    pub(super) fn count_trigger(&mut self) {
+        self.decisions.triggers += 1;
     }
 
     /// How many decisions were asked of those outside so far.
@@ -318,6 +326,7 @@ impl Hosts {
         let open = self.open_decisions().count();
         let mut stats = DecisionStats {
             made: bank.made,
+            triggers: bank.triggers,
             flow_ended: bank.ended + (bank.open.len() - open) as u64,
             under_way: open as u64,
             started: bank.started,

@@ -28,6 +28,9 @@ impl Hosts {
         if asked.decision() {
             self.decide(core, slot);
         }
+        if asked.count() {
+            self.count_trigger();
+        }
         if asked.share() {
             self.share(world, core, slot);
         }

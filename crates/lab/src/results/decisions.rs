@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct DecisionTimes {
     /// Decisions that took effect.
     pub made: u64,
+    /// Those that made new parameters, of schemes whose decisions mostly watch (SPINE); nothing for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triggers: Option<u64>,
     /// Decisions whose flow had ended before they could.
     pub flow_ended: u64,
     /// How long they waited for a processor of their NIC, in microseconds: the mean.
@@ -23,6 +26,7 @@ impl DecisionTimes {
     pub(super) fn of(stats: &DecisionStats) -> Self {
         Self {
             made: stats.made,
+            triggers: (stats.triggers > 0).then_some(stats.triggers),
             flow_ended: stats.flow_ended,
             wait_us_mean: stats.waited_ps as f64 / stats.started.max(1) as f64 / 1e6,
             wait_us_max: stats.waited_max.as_us_f64(),

@@ -82,7 +82,7 @@ impl Episode {
             seat.last = Some(Step {
                 seen,
                 known: seen,
-                action,
+                action: [action],
                 likelihood,
                 reward: 0.0,
                 discount: GAMMA,
@@ -141,7 +141,7 @@ impl Last {
         Step {
             seen: self.seen,
             known: self.seen,
-            action: self.action,
+            action: [self.action],
             likelihood: self.likelihood,
             reward: 0.0,
             discount: GAMMA,
@@ -159,7 +159,7 @@ impl Driver {
     pub(super) fn state(&self) -> DriverState {
         let last = |step: &Step| Last {
             seen: step.seen,
-            action: step.action,
+            action: step.action[0],
             likelihood: step.likelihood,
         };
         let seats = self.episode.seats.iter();

@@ -7,7 +7,7 @@ fn quick(threads: usize) -> TrainedPolicy {
         threads,
         rounds: 2,
         trial: 1,
-        ..Options::default()
+        ..options()
     };
     train(&options, &Checkpoints::none(), &mut |_| Control::Continue).unwrap()
 }
@@ -42,7 +42,7 @@ fn the_best_in_trials_is_kept() {
 
 #[test]
 fn it_can_be_stopped() {
-    let options = Options::default();
+    let options = options();
     let mut told = 0;
     let trained = train(&options, &Checkpoints::none(), &mut |update| {
         told += 1;

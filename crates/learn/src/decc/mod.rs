@@ -44,7 +44,7 @@ pub use compress::{Asked, Compressed};
 pub(crate) use model::law_of;
 pub use model::{base, clone_of, files, files_of_clone, files_of_compressed};
 use practice::Who;
-pub(crate) use practice::{Manner, episodes, fixed, practise_all};
+pub(crate) use practice::{Manner, delivered, episodes, fixed, practise_all};
 pub(crate) use replay::Transition;
 pub use tune::{Apart, Tuned, Tuning, tuned};
 

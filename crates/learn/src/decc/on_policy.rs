@@ -17,9 +17,9 @@ use crate::ppo::{self, likelihood};
 /// Numbers that the critic reads: all agents, and one agent's features.
 const KNOWN: usize = GLOBAL + INPUTS;
 
-type Step = ppo::Step<INPUTS, KNOWN>;
-pub(super) type Course = ppo::Course<INPUTS, KNOWN>;
-pub(super) type Learner = ppo::Learner<INPUTS, KNOWN>;
+type Step = ppo::Step<INPUTS, KNOWN, 1>;
+pub(super) type Course = ppo::Course<INPUTS, KNOWN, 1>;
+pub(super) type Learner = ppo::Learner<INPUTS, KNOWN, 1>;
 
 const CRITIC: [Layer; 4] = [
     Layer::new(KNOWN, 128, Units::Rectified),
@@ -29,6 +29,7 @@ const CRITIC: [Layer; 4] = [
 ];
 
 const MANNER: ppo::Manner = ppo::Manner {
+    chance: ppo::Chance::Spread,
     entropy: 1e-4,
     rate: 3e-4,
     scale: 0.3,
@@ -72,7 +73,7 @@ fn step(one: &Transition, (policy, deviation): (&Network, f64)) -> Step {
     Step {
         seen: one.seen,
         known: known(&one.all, &one.seen),
-        action: one.tried,
+        action: [one.tried],
         likelihood: likelihood(f64::from(one.tried), mean, deviation) as f32,
         reward: one.reward,
         discount: f64::from(one.discount),

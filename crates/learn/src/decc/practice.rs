@@ -220,7 +220,7 @@ fn reward(rtt: f64, over_fair: f64, load: f64, lost: f64) -> f64 {
 }
 
 /// What a flow was delivered since its last decision, as a share of the payload that its line carries.
-fn delivered(report: &Observation, path: &PathInfo) -> f64 {
+pub(crate) fn delivered(report: &Observation, path: &PathInfo) -> f64 {
     let mtu = path.mtu.get() as f64;
     let line = path.line_rate.as_bps() as f64 / 8.0 * mtu / (mtu + f64::from(HEADER));
     report.tally.acked as f64 / (line * report.span().as_secs_f64()).max(1e-9)

@@ -3,48 +3,25 @@
 use paceline_congestion::adpg::multiplier;
 use paceline_congestion::aurora::{CUT, HISTORY, INPUTS, STEP};
 use paceline_congestion::learned::layers::Policy as _;
-use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
+use paceline_report::{Axis, Chart, Kind, Line, Part, Width};
 
-use super::{PolicyPage, STEPS_MAX, chart, thinned};
+use super::rounds::{Texts, best, page, trials};
+use super::{PolicyPage, chart};
 use crate::Error;
-use crate::aurora::{TrainedPolicy, Update};
+use crate::rounds::TrainedPolicy;
 
 /// Renders the page of a policy.
 ///
 /// # Errors
 /// If the template is at fault.
-pub fn aurora(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
-    let trained = page.trained;
-    let sheet = Sheet {
-        kicker: "Paceline training".into(),
-        title: "Aurora's policy".into(),
-        story: story(trained),
-        warnings: match trained.stopped {
-            true => vec!["It was stopped before its last round.".into()],
-            false => Vec::new(),
-        },
-        tiles: tiles(trained),
-        parts: vec![over_time(trained), answers(trained)],
-        command: page.command.clone(),
-        facts: page.facts.clone(),
+pub fn aurora(of: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
+    let texts = Texts {
+        title: "Aurora's policy",
+        story: story(of.trained),
+        reward: "At least -5 each, what is below counted as that.",
+        action: "An action of 1 changes the rate by 2.5 %.",
     };
-    Ok(render_sheet(&sheet)?)
-}
-
-/// Round and reward of each trial.
-fn trials(trained: &TrainedPolicy) -> Vec<(f64, f64)> {
-    let updates = trained.updates.iter();
-    updates
-        .filter_map(|update| Some((update.round as f64, update.trial?)))
-        .collect()
-}
-
-/// The trial whose policy was kept: the first of the best.
-fn best(trained: &TrainedPolicy) -> (f64, f64) {
-    let trials = trials(trained);
-    trials.into_iter().fold((0.0, f64::NEG_INFINITY), |best, trial| {
-        if trial.1 > best.1 { trial } else { best }
-    })
+    page(of, texts, answers(of.trained))
 }
 
 fn story(trained: &TrainedPolicy) -> String {
@@ -57,81 +34,6 @@ fn story(trained: &TrainedPolicy) -> String {
         trained.updates.len() - 1,
         trained.policy.values().len(),
     )
-}
-
-fn tiles(trained: &TrainedPolicy) -> Vec<Tile> {
-    let (round, reward) = best(trained);
-    let last = trained.updates.last();
-    vec![
-        Tile {
-            name: "reward in trials".into(),
-            value: format!("{reward:.3}"),
-            note: format!(
-                "after round {round:.0}, the best of {} trials",
-                trials(trained).len()
-            ),
-        },
-        Tile {
-            name: "deviation of actions".into(),
-            value: format!("{:.2}", last.map_or(0.0, |update| update.deviation)),
-            note: "at the end; 2 at the beginning".into(),
-        },
-        Tile {
-            name: "decisions".into(),
-            value: trained.decisions().to_string(),
-            note: "that it learned from".into(),
-        },
-    ]
-}
-
-fn over_time(trained: &TrainedPolicy) -> Part {
-    let updates = thinned(&trained.updates[1..], STEPS_MAX);
-    let course = |of: &dyn Fn(&Update) -> f64| -> Vec<(f64, f64)> {
-        let point = |update: &Update| (update.round as f64, of(update));
-        updates.iter().map(point).collect()
-    };
-    let rounds = || Axis::new("round", "");
-    let lines = |title: &str, note: &str, y: Axis, lines: Vec<Line>| Chart {
-        kind: Kind::Lines,
-        width: Width::Full,
-        ..chart(title, note, rounds(), y, lines)
-    };
-    let row = |(round, reward): (f64, f64)| vec![format!("{round:.0}"), format!("{reward:.4}")];
-    Part {
-        title: "Round by round".into(),
-        text: "In a round flows decide by the policy and some chance, in networks that are drawn anew for each episode, so it is \
-               also about those. Trials are without chance, and always in the same six networks, which it never learns in; by \
-               them the policy that is kept was chosen."
-            .into(),
-        charts: vec![
-            lines(
-                "Reward of a decision",
-                "At least -5 each, what is below counted as that.",
-                Axis::new("mean reward", ""),
-                vec![
-                    Line::new("in the round", 7, &course(&|update| update.reward)),
-                    Line::new("in trials", 0, &trials(trained)),
-                ],
-            ),
-            lines(
-                "What the critic does not know",
-                "Its mean square error over the variance of what came: 1 where it says nothing.",
-                Axis::new("share", ""),
-                vec![Line::new("critic", 1, &course(&|update| update.unexplained))],
-            ),
-            lines(
-                "Deviation of actions",
-                "An action of 1 changes the rate by 2.5 %.",
-                Axis::new("deviation", ""),
-                vec![Line::new("actions", 2, &course(&|update| update.deviation))],
-            ),
-        ],
-        tables: vec![Grid {
-            head: ["round", "reward in trials"].map(String::from).to_vec(),
-            rows: trials(trained).into_iter().map(row).collect(),
-            ..Grid::default()
-        }],
-    }
 }
 
 /// By what the rate is multiplied where a flow has seen the same for ten intervals.

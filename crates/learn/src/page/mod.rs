@@ -8,6 +8,8 @@ mod forest;
 mod gains;
 mod law;
 mod network;
+mod rounds;
+mod spine;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +26,7 @@ pub use forest::{Background, Dependence, ForestPage, Weight, dependence, forest,
 pub use gains::{GainsPage, MOVED, gains, last_quarter};
 pub use law::{clone, refined, residual, search};
 pub use network::{COMPARED, Judged, NetworkPage, compared, network, test_pairs};
+pub use spine::spine;
 
 /// Everything on the page of a policy, of a training of this type.
 #[derive(Debug)]

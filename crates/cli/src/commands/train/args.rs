@@ -21,6 +21,7 @@ Examples:
   paceline train pidnn --units norm --start=-0.1,-0.05,0 --target 6us
   paceline train adpg                        retrain the built-in policy
   paceline train aurora                      the same of Aurora, by PPO
+  paceline train spine                       SPINE's watcher and generator, the same way
   paceline train decc                        search for DECC's rate law
   paceline train decc --algorithm td3        train a residual network on top of the law
   paceline train decc --clone decc-law       clone the law into a network
@@ -59,6 +60,8 @@ pub(crate) enum Trainee {
     Adpg,
     /// The policy of Aurora (PCC-RL), each flow for itself
     Aurora,
+    /// The watcher and policy generator of SPINE, the same way
+    Spine,
     /// The policy of DECC: a rate law or a network
     Decc,
     /// The parameters of Swift, as a baseline of learned schemes
@@ -106,7 +109,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub(crate) pairs: Option<usize>,
 
-    /// Training rounds [default: 19; adpg 1000, aurora 200, swift 60; decc 25, with td3 or ppo 60,
+    /// Training rounds [default: 19; adpg 1000, aurora 200, spine 90, swift 60; decc 25, with td3 or ppo 60,
     /// with --clone 10, with --continue 25]
     #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: Option<u32>,
@@ -144,14 +147,14 @@ pub(crate) struct TrainArgs {
     pub(crate) checkpoint_every: Option<Span>,
 
     /// Smoke test: train for a few seconds
-    #[arg(long, help_heading = "Policies (adpg, aurora, decc, swift)")]
+    #[arg(long, help_heading = "Policies (adpg, aurora, spine, decc, swift)")]
     pub(crate) quick: bool,
     /// Learning algorithm of decc [default: cma-es]
     #[arg(
         long,
         value_enum,
         value_name = "NAME",
-        help_heading = "Policies (adpg, aurora, decc, swift)",
+        help_heading = "Policies (adpg, aurora, spine, decc, swift)",
         conflicts_with_all = ["clone", "compress"]
     )]
     pub(crate) algorithm: Option<Learner>,
@@ -159,7 +162,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "MODEL",
-        help_heading = "Policies (adpg, aurora, decc, swift)",
+        help_heading = "Policies (adpg, aurora, spine, decc, swift)",
         conflicts_with_all = ["clone", "compress"]
     )]
     pub(crate) from: Option<String>,
@@ -167,7 +170,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "MODEL",
-        help_heading = "Policies (adpg, aurora, decc, swift)",
+        help_heading = "Policies (adpg, aurora, spine, decc, swift)",
         conflicts_with = "compress"
     )]
     pub(crate) clone: Option<String>,
@@ -175,7 +178,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "MODEL",
-        help_heading = "Policies (adpg, aurora, decc, swift)"
+        help_heading = "Policies (adpg, aurora, spine, decc, swift)"
     )]
     pub(crate) compress: Option<String>,
 
@@ -379,11 +382,11 @@ impl TrainArgs {
             found.map(|&(option, _)| option)
         };
         let (wrong, about) = match self.what {
-            Trainee::Adpg | Trainee::Aurora | Trainee::Swift => (
+            Trainee::Adpg | Trainee::Aurora | Trainee::Spine | Trainee::Swift => (
                 (given(&of_gains).or_else(|| given(&of_decc)))
                     .or_else(|| given(&of_networks.map(|(option, is)| (option, is && option != "--rounds"))))
                     .or_else(|| given(&of_runs)),
-                "is not about policies: `train adpg`, `train aurora` and `train swift` take --seed, --rounds and --quick",
+                "is not about policies: `train adpg`, `train aurora`, `train spine` and `train swift` take --seed, --rounds and --quick",
             ),
             Trainee::Decc => {
                 let rounds = self.compress.is_none().then_some("--rounds");
@@ -400,7 +403,7 @@ impl TrainArgs {
             _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),
             _ if self.quick => (
                 given(&of_policies),
-                "goes with `train adpg`, `train aurora`, `train decc` and `train swift`",
+                "goes with `train adpg`, `train aurora`, `train spine`, `train decc` and `train swift`",
             ),
             Trainee::Pidnn => (
                 given(&of_networks),

@@ -51,6 +51,7 @@ const FACTS: &[(&str, &str, &str)] = &[
     ),
     ("adpg", "RTT", ""),
     ("aurora", "RTT, delivered bytes", ""),
+    ("spine", "RTT, delivered and lost bytes", ""),
     ("decc", "RTT, delivered and lost bytes", ""),
 ];
 

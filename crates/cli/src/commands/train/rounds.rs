@@ -1,10 +1,11 @@
-//! Training Aurora's policy.
+//! Training policies that learn round by round: Aurora's and SPINE's.
 
 use std::time::Instant;
 
 use paceline_learn::Checkpoints;
-use paceline_learn::aurora::{self, Options, TrainedPolicy, Update};
 use paceline_learn::page::{self, PolicyPage};
+use paceline_learn::rounds::{Options, TrainedPolicy, Update};
+use paceline_learn::{aurora, spine};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
@@ -12,10 +13,17 @@ use super::policy::{self, Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
+/// Whose policy.
+#[derive(Clone, Copy)]
+pub(super) enum Whose {
+    Aurora,
+    Spine,
+}
+
 /// Trains, writes and shows.
-pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn train(whose: Whose, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
-    let options = options(args);
+    let options = options(whose, args);
     let begun = Instant::now();
     let mut watch = |update: &Update| {
         if update.trial.is_some() && !args.say.quiet {
@@ -23,12 +31,19 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         }
         interrupt::control()
     };
-    let trained = aurora::train(&options, checkpoints, &mut watch)?;
+    let trained = match whose {
+        Whose::Aurora => aurora::train(&options, checkpoints, &mut watch)?,
+        Whose::Spine => spine::train(&options, checkpoints, &mut watch)?,
+    };
     let wall_s = begun.elapsed().as_secs_f64();
-    let name = policy::name("aurora", options.seed);
+    let scheme = match whose {
+        Whose::Aurora => "aurora",
+        Whose::Spine => "spine",
+    };
+    let (name, command) = (policy::name(scheme, options.seed), args.command());
     let page = PolicyPage {
         trained: &trained,
-        command: args.command(),
+        command: command.clone(),
         facts: facts(&trained),
     };
     let done = format!(
@@ -36,11 +51,15 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         trained.updates.len() - 1,
         trained.decisions()
     );
+    let (files, page) = match whose {
+        Whose::Aurora => (aurora::files(&name, &trained, &command)?, page::aurora(&page)?),
+        Whose::Spine => (spine::files(&name, &trained, &command)?, page::spine(&page)?),
+    };
     let policy = Policy {
-        scheme: "aurora",
-        files: aurora::files(&name, &trained, &args.command())?,
-        record: record(&trained, &name, &args.command()),
-        page: Some(page::aurora(&page)?),
+        scheme,
+        files,
+        record: record(&trained, &name, &command),
+        page: Some(page),
         told: policy::told(&done, (wall_s, trained.stopped), true, args),
         name,
         stopped: trained.stopped,
@@ -48,14 +67,16 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     finish(&policy, args, checkpoints, kept)
 }
 
-fn options(args: &TrainArgs) -> Options {
-    let options = Options {
+fn options(whose: Whose, args: &TrainArgs) -> Options {
+    let options = match (whose, args.quick) {
+        (Whose::Aurora, false) => aurora::options(),
+        (Whose::Aurora, true) => aurora::quick(),
+        (Whose::Spine, false) => spine::options(),
+        (Whose::Spine, true) => spine::quick(),
+    };
+    Options {
         seed: args.seed(),
         threads: args.jobs.count(),
-        ..Options::default()
-    };
-    let options = if args.quick { options.quick() } else { options };
-    Options {
         rounds: args.rounds.map_or(options.rounds, |rounds| rounds as usize),
         ..options
     }
@@ -63,8 +84,11 @@ fn options(args: &TrainArgs) -> Options {
 
 /// How far it is.
 fn line(update: &Update, options: &Options) -> String {
+    let triggered = update.triggered.map_or_else(String::new, |share| {
+        format!(", {:.1} % of intervals trigger", 100.0 * share)
+    });
     format!(
-        "round {:>4} of {}: reward {:>8.3}, in trials {:>8.3}, best {:>8.3}, deviation of actions {:.2}",
+        "round {:>4} of {}: reward {:>8.3}, in trials {:>8.3}, best {:>8.3}, deviation of actions {:.2}{triggered}",
         update.round,
         options.rounds,
         update.reward,
@@ -90,10 +114,14 @@ fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
 /// `training.json`.
 fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
     let update = |update: &Update| {
-        json!({
+        let mut told = json!({
             "round": update.round, "reward": update.reward, "trial": update.trial, "best": update.best,
             "unexplained": update.unexplained, "deviation": update.deviation, "decisions": update.decisions,
-        })
+        });
+        if let Some(share) = update.triggered {
+            told["triggered"] = share.into();
+        }
+        told
     };
     json!({
         "what": name,

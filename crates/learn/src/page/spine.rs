@@ -1,0 +1,113 @@
+//! The page of SPINE's agent.
+
+use paceline_congestion::learned::activation::sigmoid;
+use paceline_congestion::spine::{FIRST, HIDDEN, INPUTS, OUTPUTS, Seen, SubPolicy, run};
+use paceline_report::{Axis, Chart, Kind, Line, Part, Width};
+
+use super::rounds::{Texts, best, page, trials};
+use super::{PolicyPage, chart};
+use crate::Error;
+use crate::rounds::TrainedPolicy;
+
+/// Renders the page of an agent.
+///
+/// # Errors
+/// If the template is at fault.
+pub fn spine(of: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
+    let texts = Texts {
+        title: "SPINE's watcher and generator",
+        story: story(of.trained),
+        reward: "At most 1 each: what flows are delivered of their fair shares, over the delay.",
+        action: "Of what the generator says, on a logistic scale.",
+    };
+    page(of, texts, answers(of.trained))
+}
+
+fn story(trained: &TrainedPolicy) -> String {
+    let first = trials(trained).first().map_or(0.0, |trial| trial.1);
+    let (round, reward) = best(trained);
+    format!(
+        "In {} rounds a network of {} weights learned when a flow needs new parameters for the rule that moves its window, and \
+         which: 1 where all flows have their fair share without a queue, less for less and for delay, up to 1 less for losses, and 0.02 less for \
+         each trigger. In networks that it never learned in it got {first:.3} an interval before, and {reward:.3} after round \
+         {round:.0}, whose policy this is.",
+        trained.updates.len() - 1,
+        trained.policy.values().len(),
+    )
+}
+
+/// Intervals alike, until the network remembers nothing else.
+const SETTLED: usize = 32;
+
+/// What the network says of a flow that has met the same for long: at this round trip over the empty network's, with a
+/// window of such a share of 100 packets, all of which is delivered.
+fn said(trained: &TrainedPolicy, rtt: f64, share: f64) -> [f32; OUTPUTS] {
+    let (mut seen, mut said) = ([0.0; INPUTS], [0.0; OUTPUTS]);
+    let now = Seen {
+        growth: 0.0,
+        rtt,
+        delivered: share / rtt,
+        packets: (100.0 * share, 100.0),
+        loss: 0.0,
+        elapsed: 1.0,
+        policy: FIRST,
+        since: 0,
+    };
+    seen[HIDDEN..].copy_from_slice(&now.numbers());
+    for _ in 0..SETTLED {
+        let memory;
+        (memory, said) = run(&trained.policy, &seen);
+        seen[..HIDDEN].copy_from_slice(&memory);
+    }
+    said
+}
+
+/// The round trip at which the rule with these parameters rests: equation (1) of the scheme at zero.
+fn rest(policy: SubPolicy) -> f64 {
+    1.0 + policy.gamma as f64 / 1024.0 + policy.alpha as f64 / policy.beta as f64
+}
+
+/// When it triggers and what it generates, by the delay and the window.
+fn answers(trained: &TrainedPolicy) -> Part {
+    let of = |share: f64, value: &dyn Fn([f32; OUTPUTS]) -> f64| -> Vec<(f64, f64)> {
+        let point = |k: i32| {
+            let rtt = 1.0 + f64::from(k) / 20.0;
+            (rtt, value(said(trained, rtt, share)))
+        };
+        (0..=80).map(point).collect()
+    };
+    let shown = |title: &str, note: &str, y: Axis, value: &dyn Fn([f32; OUTPUTS]) -> f64| {
+        let shares = [(0.5, "half"), (0.1, "a tenth"), (0.01, "a hundredth")];
+        let lines = shares.into_iter().enumerate();
+        let lines = lines.map(|(color, (share, name))| Line::new(name, color, &of(share, value)));
+        let x = Axis::new("round-trip time, of the empty network's", "");
+        Chart {
+            kind: Kind::Lines,
+            width: Width::Full,
+            ..chart(title, note, x, y, lines.collect())
+        }
+    };
+    let trigger = |said: [f32; OUTPUTS]| f64::from(sigmoid(said[0]));
+    let rests = |[_, policy @ ..]: [f32; OUTPUTS]| rest(SubPolicy::of(policy));
+    Part {
+        title: "What it does".into(),
+        text: "Of a flow that has met the same for long, under the parameters that hold at first; by its window as a share of \
+               the bandwidth-delay product, of 100 packets."
+            .into(),
+        charts: vec![
+            shown(
+                "Probability of a trigger",
+                "In a run it triggers from one half on.",
+                Axis::new("probability", ""),
+                &trigger,
+            ),
+            shown(
+                "Where the rule would rest",
+                "The round trip at which the generated parameters neither add nor take away: 1 + gamma + alpha / beta.",
+                Axis::new("round-trip time, of the empty network's", ""),
+                &rests,
+            ),
+        ],
+        tables: Vec::new(),
+    }
+}
