@@ -96,6 +96,8 @@ fn files_are_read_as_they_were_written() {
     assert_eq!(gathered.each, [experience.clone()]);
     assert!(gathered.warnings.is_empty());
     fs::write(path.join("note.txt"), "x").unwrap();
+    // Starts are spread over 1 ms, so there are fewer for a while.
+    let low = experience.network.flows.p10;
     let mut many = experience;
     many.network.flows.max = 20_000;
     many.run.seed = 6;
@@ -112,12 +114,15 @@ fn files_are_read_as_they_were_written() {
     let drawn = more.draw(&mut Rng::stream(1, Purpose::Training, 0), 6, MOST_FLOWS);
     let flows: Vec<u32> = drawn.iter().map(Network::flows).collect();
     assert!(
-        flows.iter().all(|&flows| (64..=8192).contains(&flows)),
+        flows.iter().all(|&flows| (low..=8192).contains(&flows)),
         "{flows:?}"
     );
     let trials = more.trials(18, 32);
     assert_eq!(trials.len(), 18);
-    assert!(trials.iter().all(|network| network.flows() == 32), "{trials:?}");
+    assert!(
+        trials.iter().all(|network| (low..=32).contains(&network.flows())),
+        "{trials:?}"
+    );
 }
 
 /// Networks with pauses have room for what arrives meanwhile, whatever buffer was met.
