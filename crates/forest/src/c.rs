@@ -223,6 +223,7 @@ mod tests {
     use std::io::Write as _;
     use std::process::{Command, Stdio};
 
+    use paceline_congestion::learned::shipped;
     use paceline_congestion::testkit::forests;
     use paceline_kernel::rng::{Purpose, Rng};
 
@@ -328,6 +329,18 @@ mod tests {
             tree.leaves.iter_mut().for_each(|leaf| *leaf *= 2_000_000);
         }
         compare(parts, None, 10_000);
+    }
+
+    #[test]
+    fn built_in_policies_are_the_same_in_c() {
+        for name in ["decc-tree-100", "decc-tree-300", "adpg-tree-300"] {
+            let model = shipped::find(name).unwrap();
+            let forest = model.forest().unwrap();
+            let mut rng = Rng::stream(11, Purpose::Training, 9);
+            let rows: Vec<Vec<i32>> = (0..100_000).map(|_| positions(&mut rng, forest)).collect();
+            let ours: Vec<i64> = rows.iter().map(|row| forest.sum_at(row)).collect();
+            assert!(compiled(forest, &rows) == ours, "{name}");
+        }
     }
 
     #[test]

@@ -16,6 +16,21 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
+/// What is claimed of DECC's built-in trees is proved, and a claim that is false is refuted.
+#[test]
+fn built_in_trees_are_proved() {
+    let folder = tempfile::tempdir().unwrap();
+    for trees in ["decc-tree-100", "decc-tree-300"] {
+        let proved = stdout(folder.path(), &["forest", "prove", trees]);
+        assert_eq!(proved.matches("  holds  ").count(), 4, "{proved}");
+    }
+    let refuted = run(
+        folder.path(),
+        &["forest", "prove", "decc-tree-300", "--claim", "..-0.1"],
+    );
+    assert_eq!(refuted.status.code(), Some(1));
+}
+
 #[test]
 fn from_catboost_to_c() {
     let folder = folder();
