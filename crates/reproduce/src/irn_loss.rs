@@ -164,6 +164,7 @@ impl Recoveries {
             });
             Panel {
                 told_by_title: true,
+                heat_map: false,
                 ..panel
             }
         };

@@ -151,6 +151,21 @@ struct Shown {
     verdict: &'static str,
     /// Its sign, behind the difference.
     sign: &'static str,
+    /// Its colour in a heat map.
+    heat: Option<&'static str>,
+}
+
+/// Colours of a heat map, from the lowest value to the highest.
+const HEAT: [&str; 9] = [
+    "cold4", "cold3", "cold2", "cold1", "", "hot1", "hot2", "hot3", "hot4",
+];
+
+/// The colour of a value where `most` is the largest, whatever its sign.
+fn heat(value: f64, most: f64) -> &'static str {
+    let share = if most > 0.0 { value / most } else { 0.0 };
+    // Away from zero, so that only zero has no colour.
+    let step = (4.0 * share.abs()).ceil().copysign(share);
+    HEAT[(4.0 + step).clamp(0.0, 8.0) as usize]
 }
 
 #[derive(Serialize)]
@@ -255,6 +270,8 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
     let verdicts = panel.cells.iter().zip(&panel.rows);
     let mut verdicts = verdicts.flat_map(|(cells, row)| cells.iter().map(|cell| cell.verdict(row.decimals)));
     let all_good = verdicts.all(|verdict| verdict == Some(true));
+    let values = panel.cells.iter().flatten().filter_map(|cell| cell.ours);
+    let most = panel.heat_map.then(|| values.map(f64::abs).fold(0.0, f64::max));
     Table {
         title: panel.title.clone(),
         place: if drawn { place } else { String::new() },
@@ -274,7 +291,7 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
             .rows
             .iter()
             .zip(&panel.cells)
-            .map(|(one, cells)| row(one, cells, &parts))
+            .map(|(one, cells)| row(one, cells, &parts, most))
             .collect(),
         criteria: criteria(panel),
         orderings: orderings(panel)
@@ -284,7 +301,7 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
     }
 }
 
-fn row(row: &Row, cells: &[Cell], parts: &[Parts]) -> Lines {
+fn row(row: &Row, cells: &[Cell], parts: &[Parts], most: Option<f64>) -> Lines {
     let cell = |(cell, &parts): (&Cell, &Parts)| Shown {
         parts,
         paper: shown(cell.paper, row.decimals),
@@ -300,6 +317,7 @@ fn row(row: &Row, cells: &[Cell], parts: &[Parts]) -> Lines {
             Some(false) => " ✗",
             None => "",
         },
+        heat: cell.ours.zip(most).map(|(ours, most)| heat(ours, most)),
     };
     Lines {
         name: row.name(),
@@ -411,4 +429,16 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
         width: Width::Full,
         lines,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::heat;
+
+    #[test]
+    fn only_zero_has_no_colour() {
+        let found = [-8.0, -4.1, 0.0, 0.1, 2.0, 2.1, 8.0].map(|value| heat(value, 8.0));
+        assert_eq!(found, ["cold4", "cold3", "", "hot1", "hot1", "hot2", "hot4"]);
+        assert_eq!(heat(0.0, 0.0), "");
+    }
 }

@@ -83,6 +83,8 @@ pub struct Panel {
     pub drawing: Option<Drawing>,
     /// Whether its title tells its rows from those of other panels.
     pub told_by_title: bool,
+    /// Whether its cells are coloured: by their share of the largest value, above and below zero.
+    pub heat_map: bool,
     /// The axis along which its rows have places.
     pub along: Along,
 }
@@ -198,6 +200,7 @@ impl Panel {
             ordered: false,
             drawing: None,
             told_by_title: false,
+            heat_map: false,
             along: Along::SIZES,
         }
     }
@@ -205,6 +208,12 @@ impl Panel {
     /// With rows that have places along another axis than that of sizes.
     pub const fn along(mut self, label: &'static str, unit: &'static str, log: bool) -> Self {
         self.along = Along { label, unit, log };
+        self
+    }
+
+    /// With cells coloured by their values.
+    pub const fn heat_map(mut self) -> Self {
+        self.heat_map = true;
         self
     }
 

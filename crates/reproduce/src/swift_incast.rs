@@ -152,6 +152,7 @@ fn of(done: &Done, flows: u32) -> Panel {
     );
     Panel {
         told_by_title: true,
+        heat_map: false,
         ..panel
     }
 }

@@ -17,6 +17,9 @@ fn main() -> ExitCode {
     let trial = |page: sources::Page| {
         Trial::test(page.name.clone(), move || {
             let reader = shell::Reader::new();
+            for (name, text) in &page.scenarios {
+                std::fs::write(reader.folder().join(name), text).expect("a file");
+            }
             let shown = reader.types(&page.commands);
             if let Some(file) = &page.file {
                 guide::keep(file, &shown, reader.folder());

@@ -39,6 +39,8 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("reproduce decc-law", Shorter::As("reproduce thesis-table6")),
     ("thesis-table8 hpcc-fct", Shorter::As("thesis-table6")),
     ("thesis-table6 hpcc-fct", Shorter::As("thesis-table6")),
+    ("far.toml", Shorter::With("--duration 1ms")),
+    ("--rounds 15", Shorter::As("")),
     (
         "train pidnn",
         Shorter::With("--scenarios my.toml --episodes 2 --settle 1"),

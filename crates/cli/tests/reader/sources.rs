@@ -19,6 +19,8 @@ pub(crate) struct Command {
 pub(crate) struct Page {
     pub(crate) name: String,
     pub(crate) commands: Vec<Command>,
+    /// Scenarios that it shows, each after its name in backticks and a colon.
+    pub(crate) scenarios: Vec<(String, String)>,
     /// Its file, if outputs and figures that it shows are those of its commands.
     pub(crate) file: Option<PathBuf>,
 }
@@ -47,6 +49,23 @@ fn add_markdown(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// Files that a reader has to write: `NAME.toml`, a colon, and the block.
+fn scenarios(text: &str) -> Vec<(String, String)> {
+    let parts = text.split("`:\n\n```toml\n");
+    let pairs = parts.clone().zip(parts.skip(1));
+    let named = pairs.filter_map(|(before, after)| {
+        let name = before.rsplit('`').next()?;
+        let is_name = name.ends_with(".toml") && !name.contains(char::is_whitespace);
+        is_name.then(|| {
+            (
+                name.to_string(),
+                after.split("```").next().unwrap_or_default().to_string(),
+            )
+        })
+    });
+    named.collect()
+}
+
 /// The lines that begin with `$` of all blocks of a terminal.
 fn of_markdown(root: &Path, file: &Path) -> Page {
     let text = fs::read_to_string(file).expect("a page");
@@ -73,6 +92,7 @@ fn of_markdown(root: &Path, file: &Path) -> Page {
     };
     Page {
         commands: terminals.flat_map(of_block).collect(),
+        scenarios: scenarios(&text),
         file: guide.then(|| file.to_path_buf()),
         name,
     }

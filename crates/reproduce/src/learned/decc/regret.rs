@@ -112,7 +112,7 @@ fn panels(done: &Done) -> Vec<Panel> {
     };
     let lines: Vec<Line> = CASES.iter().map(line).collect();
     let ours = columns(&SENDERS).split_off(OURS.start);
-    let regret = panel("Cost above that of the best rule", "network", ours, &lines);
+    let regret = panel("Cost above that of the best rule", "network", ours, &lines).heat_map();
     let shown = [COST, 0, 1, 2, 4].map(|quantity| table(done, &CASES, &SENDERS, quantity));
     [regret].into_iter().chain(shown).collect()
 }
