@@ -2,6 +2,8 @@
 //! what the demo suggests, one after the other in the same folder, as they stand there. That takes
 //! minutes, so they run with `--include-ignored` only.
 
+#![allow(clippy::disallowed_macros, reason = "a test says that it was skipped")]
+
 #[path = "../it/common/mod.rs"]
 mod common;
 mod guide;

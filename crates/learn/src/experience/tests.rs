@@ -93,7 +93,7 @@ fn files_are_read_as_they_were_written() {
     );
     let law = shipped::find("decc-law").unwrap();
     let gathered = Gathered::read(&path, &law).unwrap();
-    assert_eq!(gathered.each, [experience.clone()]);
+    assert_eq!(gathered.each, std::slice::from_ref(&experience));
     assert!(gathered.warnings.is_empty());
     fs::write(path.join("note.txt"), "x").unwrap();
     // Starts are spread over 1 ms, so there are fewer for a while.
