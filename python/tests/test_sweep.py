@@ -65,7 +65,7 @@ def test_shards_are_parts() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ({}, "there is nothing to sweep over"),
+        ({}, "there is nothing to sweep: "),
         ({"over": {"cc.hpcc.eta": [0.9]}, "keep": "some"}, "keep: expected `summary` or `all`, found `some`"),
         ({"over": {"cc.hpcc.eta": [0.9]}, "shard": "3/2"}, "shard: "),
     ],
