@@ -165,6 +165,30 @@ pub struct State {
     pub starts: bool,
 }
 
+/// A decision, taken apart: what is added to the logarithm of w, by what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Equation (2): the round-trip time that counts, in base round trips.
+    pub r: f64,
+    /// Equation (3); nothing if no acknowledgement came.
+    pub target: Option<f64>,
+    /// Equations (4) and (5), by how far r is from the target; after a timeout, what that takes.
+    pub distance: f64,
+    /// By the slope of round-trip times.
+    pub slope: f64,
+    /// By losses.
+    pub losses: f64,
+    /// Whether the flow starts still.
+    pub starts: bool,
+}
+
+impl Step {
+    /// What is added to the logarithm of w.
+    pub fn sum(&self) -> f64 {
+        self.distance - self.slope - self.losses
+    }
+}
+
 /// What a network or trees say of a decision; an action is from -1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said {
@@ -228,11 +252,18 @@ impl Law {
         self.target(&self.coefficients(w, packets), w)
     }
 
-    /// Equations (1) to (6): what is added to the logarithm of w, and r; and whether the flow starts still.
-    pub fn step(&self, state: &State, seen: &Seen, packets: f64) -> (f64, f64, bool) {
+    /// Equations (1) to (6).
+    pub fn step(&self, state: &State, seen: &Seen, packets: f64) -> Step {
         let q = self.coefficients(state.w, packets);
         let Some(mean) = seen.mean else {
-            return (-self.kt, seen.newest, false);
+            return Step {
+                r: seen.newest,
+                target: None,
+                distance: -self.kt,
+                slope: 0.0,
+                losses: 0.0,
+                starts: false,
+            };
         };
         let r = mean + self.last * (seen.newest - mean);
         let target = self.target(&q, state.w);
@@ -245,16 +276,20 @@ impl Law {
             (-q.down * (r - target) / r).max(-q.dmax)
         };
         let slope = state.before.map_or(0.0, |before| q.kd * (r - before));
-        (
-            d - slope.clamp(-MOST_BY_SLOPE, MOST_BY_SLOPE) - self.kl * seen.nacks,
+        Step {
             r,
-            state.starts && r < target && seen.nacks == 0.0,
-        )
+            target: Some(target),
+            distance: d,
+            slope: slope.clamp(-MOST_BY_SLOPE, MOST_BY_SLOPE),
+            losses: self.kl * seen.nacks,
+            starts: state.starts && r < target && seen.nacks == 0.0,
+        }
     }
 
     /// Equations (7) to (11).
     pub fn decide(&self, state: &mut State, seen: &Seen, said: Said, path: &PathInfo) -> SendLimits {
-        let (mut d, r, mut starts) = self.step(state, seen, path.bdp_packets());
+        let step = self.step(state, seen, path.bdp_packets());
+        let (mut d, r, mut starts) = (step.sum(), step.r, step.starts);
         match said {
             Said::Nothing => {}
             Said::Beside(action) => d += RESIDUAL * f64::from(action),
@@ -379,7 +414,7 @@ mod tests {
                 elapsed: 4.0,
                 nacks: 0.0,
             };
-            near(law.step(&sixteenth, &seen, 52.0).0, d);
+            near(law.step(&sixteenth, &seen, 52.0).sum(), d);
         }
         // A flow that starts grows by half until it meets its target, or a loss.
         let starts = State {
@@ -393,7 +428,8 @@ mod tests {
                 elapsed: 1.0,
                 nacks,
             };
-            law.step(&starts, &seen, 52.0)
+            let step = law.step(&starts, &seen, 52.0);
+            (step.sum(), step.r, step.starts)
         };
         assert_eq!(at(1.37, 0.0), (0.5, 1.37, true));
         assert!(!at(1.39, 0.0).2 && at(1.39, 0.0).0 < 0.0);
@@ -406,7 +442,7 @@ mod tests {
             elapsed: 12.0,
             nacks: 0.0,
         };
-        near(law.step(&sixteenth, &silence, 52.0).0, -0.3);
+        near(law.step(&sixteenth, &silence, 52.0).sum(), -0.3);
         // A residual is added; w stays within its bounds.
         let mut state = sixteenth;
         law.decide(&mut state, &silence, Said::Beside(0.5), &path);

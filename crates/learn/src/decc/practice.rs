@@ -239,7 +239,7 @@ impl Decider for Flow {
         let packets = path.bdp_packets();
         let features = observe(&self.state, &seen, packets);
         let act = |policy: &Shared| policy.decide(&features).clamp(-1.0, 1.0);
-        let (d, ..) = manner.law.step(&self.state, &seen, packets);
+        let d = manner.law.step(&self.state, &seen, packets).sum();
         let beside = manner.residual.as_ref().map_or(0.0, act);
         let label = action_of(d + RESIDUAL * f64::from(beside));
         let noise = match manner.noise > 0.0 {

@@ -148,7 +148,7 @@ fn pictures(law: &Law) -> Part {
                 elapsed: (flows / PACKETS).max(r),
                 nacks: 0.0,
             };
-            let (d, ..) = law.step(&state, &seen, PACKETS);
+            let d = law.step(&state, &seen, PACKETS).sum();
             (r, 100.0 * (libm::exp(d) - 1.0))
         };
         (0..=100).map(point).collect()
@@ -167,7 +167,8 @@ fn pictures(law: &Law) -> Part {
     Part {
         title: "The law".into(),
         text: "A line of 400 Gbit/s, a base round trip of 8 us, packets of 1 KB; each flow at its fair share, round trips that \
-               stay as they are, and no losses."
+               stay as they are, and no losses. The table takes other decisions apart: times in base round trips, parts in \
+               hundredths of the rate's logarithm."
             .into(),
         charts: vec![
             wide(
@@ -189,7 +190,68 @@ fn pictures(law: &Law) -> Part {
                 vec![Line::new("target", 0, &targets)],
             ),
         ],
-        tables: Vec::new(),
+        tables: vec![taken_apart(law)],
+    }
+}
+
+/// Decisions of flows at their fair share, part by part.
+fn taken_apart(law: &Law) -> Grid {
+    let decision = |flows: f64, (situation, from, to, nacks): (&str, f64, f64, f64)| {
+        let state = State {
+            w: 1.0 / flows,
+            before: Some(from),
+            starts: false,
+        };
+        let seen = Seen {
+            mean: Some(to),
+            newest: to,
+            elapsed: (flows / PACKETS).max(to),
+            nacks,
+        };
+        let step = law.step(&state, &seen, PACKETS);
+        let share = |d: f64| format!("{:+.1}", 100.0 * d);
+        vec![
+            format!("{flows:.0}"),
+            situation.to_string(),
+            format!("{:.2}", step.r),
+            step.target
+                .map_or_else(String::new, |target| format!("{target:.2}")),
+            share(step.distance),
+            share(-step.slope),
+            share(-step.losses),
+            format!("{:+.1} %", 100.0 * (libm::exp(step.sum()) - 1.0)),
+        ]
+    };
+    let rows = FLOWS.into_iter().flat_map(|flows| {
+        let target = law.rests_at(1.0 / flows, PACKETS);
+        let situations = [
+            ("the queue is empty", 1.0, 1.0, 0.0),
+            ("the queue grows to the target", 1.0, target, 0.0),
+            (
+                "twice the target's delay",
+                2.0 * target - 1.0,
+                2.0 * target - 1.0,
+                0.0,
+            ),
+            ("at the target, 5 % lost", target, target, 0.05),
+        ];
+        situations.map(|situation| decision(flows, situation))
+    });
+    Grid {
+        head: [
+            "flows",
+            "decision",
+            "round trip",
+            "target",
+            "by distance",
+            "by slope",
+            "by losses",
+            "rate",
+        ]
+        .map(String::from)
+        .to_vec(),
+        rows: rows.collect(),
+        ..Grid::default()
     }
 }
 
