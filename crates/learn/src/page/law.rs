@@ -209,7 +209,10 @@ fn taken_apart(law: &Law) -> Grid {
             nacks,
         };
         let step = law.step(&state, &seen, PACKETS);
-        let share = |d: f64| format!("{:+.1}", 100.0 * d);
+        let share = |d: f64| match (1000.0 * d).round() {
+            0.0 => "0".to_string(),
+            tenths => format!("{:+.1}", tenths / 10.0),
+        };
         vec![
             format!("{flows:.0}"),
             situation.to_string(),
