@@ -3,6 +3,8 @@
 /// A publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paper {
+    /// The name of its constant; experiments write it in small letters, `pidnn-thesis`.
+    pub key: &'static str,
     /// What lists and tables call it.
     pub short: &'static str,
     /// Authors, title, where it was published.
@@ -16,12 +18,24 @@ macro_rules! papers {
     ($($name:ident = $short:literal, $citation:literal $(, $note:literal)?;)+) => {
         $(
             #[doc = $citation]
-            pub const $name: Paper = Paper { short: $short, citation: $citation, note: concat!($($note)?) };
+            pub const $name: Paper = Paper { key: stringify!($name), short: $short, citation: $citation, note: concat!($($note)?) };
         )+
 
         /// All publications.
         pub const ALL: &[Paper] = &[$($name),+];
     };
+}
+
+impl Paper {
+    /// What experiments call it.
+    pub fn name(&self) -> String {
+        self.key.to_lowercase().replace('_', "-")
+    }
+}
+
+/// The publication that experiments call so: `pidnn-thesis`.
+pub fn find(key: &str) -> Option<Paper> {
+    ALL.iter().find(|paper| paper.name() == key).copied()
 }
 
 papers! {

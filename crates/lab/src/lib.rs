@@ -19,6 +19,7 @@ pub mod files;
 mod input;
 mod input_warnings;
 pub mod layout;
+pub mod measures;
 pub mod metrics;
 pub mod repeats;
 pub mod results;

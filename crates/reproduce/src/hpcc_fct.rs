@@ -11,6 +11,7 @@ use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-fct",
+    data: None,
     title: "Slowdown by size, 320 hosts at 30 % load with incasts",
     source: Citation::of(
         papers::HPCC,

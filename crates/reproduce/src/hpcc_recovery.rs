@@ -10,6 +10,7 @@ use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-recovery",
+    data: None,
     title: "HPCC and DCQCN with PFC, go-back-N and IRN",
     source: Citation::of(papers::HPCC, "figure 12"),
     setting: "The experiment in small: 16 hosts of a fat tree, Hadoop flows at 50 % load and incasts of 15 flows, arriving \

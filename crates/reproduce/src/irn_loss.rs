@@ -15,6 +15,7 @@ use paceline_lab::results::IdealFct;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "irn-loss",
+    data: None,
     title: "IRN against go-back-N where one packet in a thousand is lost",
     source: Citation::of(
         papers::IRN,

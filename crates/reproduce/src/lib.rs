@@ -7,10 +7,12 @@
 
 mod acc;
 mod bolt;
+mod catalog;
 mod choice;
 mod citation;
 mod count;
 mod criterion;
+mod experiment;
 mod grid;
 mod hpcc;
 mod hpcc_fct;
@@ -53,6 +55,7 @@ pub use choice::Choice;
 pub use citation::Citation;
 pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
+pub use experiment::Experiment;
 pub use ib::step as step_of_ib_omnet;
 pub use mutations::{Mutation, faults, is_of, ticks_of_unfinished, undetected};
 pub use need::{Done, DoneRun, Input, Measure, Metrics, NotRun, Plan, RunRequest, run_each};
@@ -89,6 +92,8 @@ pub struct Reproduction {
     pub steps: &'static [Step],
     /// Its tables: what was published, and ours as far as there is any.
     pub panels: fn(&Done) -> Vec<Panel>,
+    /// The same as data, in place of `needs` and `panels`.
+    pub data: Option<&'static Experiment>,
 }
 
 /// Those that need no more than runs.
@@ -164,8 +169,15 @@ const REGISTRY: &[Reproduction] = &[
     ib::REPRODUCTIONS[17],
 ];
 
-/// Every reproduction: those that need no more than runs, then those that train.
+/// Every reproduction: those that are data, then those that need no more than runs, then those that train.
 pub fn registry() -> impl Iterator<Item = &'static Reproduction> {
+    let data = catalog::experiments();
+    data.iter()
+        .chain(in_code().filter(|one| data.iter().all(|known| known.id != one.id)))
+}
+
+/// Those that are not data yet.
+fn in_code() -> impl Iterator<Item = &'static Reproduction> {
     REGISTRY.iter().chain(learned::REGISTRY)
 }
 
@@ -177,12 +189,18 @@ pub fn find(id: &str) -> Option<&'static Reproduction> {
 impl Reproduction {
     /// The runs that it needs.
     pub fn needs(&self) -> Vec<RunRequest> {
-        (self.needs)()
+        match self.data {
+            Some(data) => data.needs(),
+            None => (self.needs)(),
+        }
     }
 
     /// Its tables: what was published, and ours as far as `done` has it.
     pub fn panels(&self, done: &Done) -> Vec<Panel> {
-        (self.panels)(done)
+        match self.data {
+            Some(data) => data.panels(done),
+            None => (self.panels)(done),
+        }
     }
 
     /// Its values and orderings in a list.

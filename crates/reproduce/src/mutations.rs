@@ -231,7 +231,7 @@ fn scale_run(done: &mut Done, place: usize, only: Option<&str>, factor: f64) {
 }
 
 /// A summary with every number multiplied.
-fn scaled(summary: &Summary, factor: f64) -> Summary {
+pub(crate) fn scaled(summary: &Summary, factor: f64) -> Summary {
     fn multiply(value: &mut Value, factor: f64) {
         match value {
             Value::Number(number) if number.is_f64() => {

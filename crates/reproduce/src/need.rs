@@ -1,6 +1,7 @@
 //! Which runs reproductions need, and what came of them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paceline_fabric::{Outcome, Progress};
@@ -8,14 +9,18 @@ use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
 
 use super::reference::Reference;
 use paceline_lab::files::OutputError;
+pub use paceline_lab::measures::Metrics;
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
+use paceline_lab::sweep::metrics;
 
 /// What a run is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A scenario that ships, with a seed.
     Shipped(&'static str, u64),
+    /// A scenario's file, with a seed.
+    File(&'static str, u64),
     /// A reference run of HPCC's ns-3 simulator: its own configuration and flows.
     Reference(&'static Reference),
 }
@@ -37,6 +42,8 @@ pub struct RunRequest {
     pub settings: Vec<String>,
     /// What is taken of it when it ends, if not the whole.
     pub digest: Option<Measure>,
+    /// What is taken of its summary besides: paths.
+    pub summary: Vec<&'static str>,
     /// Whether its folder is written; otherwise nothing but the digest is kept.
     pub folder: bool,
 }
@@ -54,15 +61,6 @@ impl PartialEq for Measure {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
-}
-
-/// Numbers of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Metrics {
-    /// By name.
-    pub values: BTreeMap<&'static str, f64>,
-    /// Lines of a chart, by name.
-    pub series: BTreeMap<&'static str, Vec<(f64, f64)>>,
 }
 
 impl RunRequest {
@@ -85,6 +83,7 @@ impl RunRequest {
             variant: String::new(),
             settings: Vec::new(),
             digest: None,
+            summary: Vec::new(),
             folder: true,
         }
     }
@@ -93,12 +92,42 @@ impl RunRequest {
     pub fn name(&self) -> String {
         let mut name = match self.input {
             Input::Shipped(name, seed) => format!("{name}-{}-{seed}", self.scheme),
+            Input::File(path, seed) => {
+                let stem = Path::new(path).file_stem().unwrap_or_default();
+                format!("{}-{}-{seed}", stem.to_string_lossy(), self.scheme)
+            }
             Input::Reference(reference) => format!("{}-{}", reference.name, self.scheme),
         };
         if !self.variant.is_empty() {
             name = format!("{name}-{}", self.variant);
         }
         name
+    }
+
+    /// What is wanted of a run that has ended by itself.
+    fn metrics(&self, input: &Resolved, finished: &Finished) -> Option<Metrics> {
+        let ended = finished.summary.status == RunStatus::Completed;
+        let wanted = self.digest.is_some() || !self.summary.is_empty();
+        if !ended || !wanted {
+            return None;
+        }
+        let digest = self.digest.map(|digest| (digest.of)(input, &finished.outcome));
+        let mut metrics = digest.unwrap_or_default();
+        metrics.values.extend(self.of_summary(&finished.summary));
+        Some(metrics)
+    }
+
+    /// What is wanted of a summary.
+    pub(super) fn of_summary(&self, summary: &Summary) -> Vec<(&'static str, f64)> {
+        let all = match self.summary.is_empty() {
+            true => Vec::new(),
+            false => metrics(summary),
+        };
+        let of = |path: &&'static str| {
+            let found = all.iter().find(|(known, _)| known == path)?;
+            Some((*path, found.1))
+        };
+        self.summary.iter().filter_map(of).collect()
     }
 
     /// Whether it is the same run as another, whatever is wanted of it.
@@ -128,6 +157,16 @@ impl RunRequest {
                 };
                 paceline_scenario::load_shipped(name, &overrides)
             }
+            Input::File(path, seed) => {
+                let overrides = Overrides {
+                    scheme: Some(self.scheme.to_string()),
+                    seed: Some(seed),
+                    fidelity: Some(self.fidelity),
+                    set: self.settings.clone(),
+                    ..Overrides::default()
+                };
+                paceline_scenario::load(path, &overrides)
+            }
             Input::Reference(reference) => reference.load(self.scheme, self.fidelity, &self.settings),
         }
     }
@@ -150,6 +189,7 @@ impl Plan {
                 Some(known) => {
                     known.flows_only &= need.flows_only;
                     known.folder |= need.folder;
+                    known.summary.extend(need.summary);
                 }
                 None => unique.push(need),
             }
@@ -192,11 +232,8 @@ impl DoneRun {
     /// Of a run that has ended: keeps what is wanted of it.
     pub fn of(need: RunRequest, input: Resolved, mut finished: Finished) -> Self {
         let status = Some(finished.summary.status);
-        let mut numbers = None;
-        if let Some(digest) = need.digest {
-            if finished.summary.status == RunStatus::Completed {
-                numbers = Some((digest.of)(&input, &finished.outcome));
-            }
+        let numbers = need.metrics(&input, &finished);
+        if need.digest.is_some() {
             finished.outcome.trace = Vec::new();
         }
         Self {

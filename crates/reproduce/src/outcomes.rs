@@ -93,7 +93,10 @@ impl Outcomes {
         let run = |need: &RunRequest| {
             let run = done.ended(need)?;
             // A summary is wanted where no digest is.
-            let summary = run.summary.as_ref().filter(|_| need.digest.is_none());
+            let summary = run
+                .summary
+                .as_ref()
+                .filter(|_| need.digest.is_none() && need.summary.is_empty());
             Some((need.name(), Kept::of(run.numbers.as_ref(), summary)))
         };
         let step = |step: &super::Step| {
@@ -118,7 +121,7 @@ impl Outcomes {
             Some(DoneRun {
                 input: input.clone(),
                 finished: None,
-                numbers: need.digest.map(|_| kept.numbers()),
+                numbers: (need.digest.is_some() || !need.summary.is_empty()).then(|| kept.numbers()),
                 summary: kept.summary(),
                 status: Some(RunStatus::Completed),
                 need,

@@ -71,6 +71,13 @@ pub(super) static FAT_2MS: Reference = Reference {
     ],
 };
 
+/// Every scenario of reference runs.
+pub(super) fn all() -> impl Iterator<Item = &'static Reference> {
+    [&INCAST_20, &FAT_2MS]
+        .into_iter()
+        .chain(crate::tcd_ns3::references())
+}
+
 impl Reference {
     /// The run under one of its schemes; or its network and flows under another, with that scheme's
     /// defaults.

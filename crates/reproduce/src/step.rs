@@ -15,6 +15,17 @@ pub struct Step {
     pub work: fn(&mut Work<'_>) -> Result<Metrics, StepError>,
 }
 
+/// Every step, by name.
+pub(crate) fn all() -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for step in crate::in_code().flat_map(|one| one.steps) {
+        if steps.iter().all(|known| known.name != step.name) {
+            steps.push(*step);
+        }
+    }
+    steps
+}
+
 /// What a step works with.
 pub struct Work<'a> {
     /// The runs.

@@ -14,6 +14,7 @@ use super::panel::{Column, Panel, Row};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "swift-incast",
+    data: None,
     title: "Incasts under Swift, with windows below one packet and without",
     source: Citation::of(papers::SWIFT, "section 3.5 and the incast of its evaluation"),
     setting: "500 to 5000 flows, 200 MB together, from 50 hosts to one at 100 Gbit/s, one packet each to begin with. Goodput: \

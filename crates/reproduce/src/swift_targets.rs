@@ -14,6 +14,7 @@ use paceline_lab::stats::jain;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "swift-target-scaling",
+    data: None,
     title: "Swift's target delay by number of flows",
     source: Citation::of(papers::SWIFT, "section 3.5 on scaling the target"),
     setting: "2 to 64 long flows to one host over 100 Gbit/s at one switch. Round trips and goodput in the second half of \

@@ -79,6 +79,7 @@ fn panel(_: &Done) -> Vec<Panel> {
 
 const SYNTHETIC: Reproduction = Reproduction {
     id: "synthetic",
+    data: None,
     title: "A table",
     source: Citation::ours("Nobody et al., table 1"),
     setting: "Nothing is run.",
@@ -265,7 +266,7 @@ fn every_input_loads() {
         let kind = match need.input {
             Input::Shipped(name, _) if need.fidelity == Fidelity::Ns3Hpcc => name.to_string(),
             Input::Shipped(name, _) => format!("{name} {} {}", need.scheme, need.fidelity.name()),
-            Input::Reference(_) => need.name(),
+            Input::File(..) | Input::Reference(_) => need.name(),
         };
         if loaded.insert(kind) {
             let input = need

@@ -17,6 +17,7 @@ use paceline_lab::stats::{CONFIDENCE, Interval, interval};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-figure19",
+    data: None,
     title: "The controller with and without prediction, 20-to-1 incast",
     source: Citation::of(papers::PIDNN_THESIS, "sections 4.2.3 and 4.3.2, figure 19"),
     setting: "The incast of table 6 with a target of 5 µs, under the controller alone and with the LSTM before it; \

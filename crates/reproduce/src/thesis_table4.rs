@@ -12,6 +12,7 @@ use super::thesis::{self, LSTM_PID, MAX_RTT, MEAN_RTT, P99_RTT, Quantity, RATE, 
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table4",
+    data: None,
     title: "Round-trip times and rates by target, 20-to-1 incast",
     source: Citation::of(papers::PIDNN_THESIS, "section 4.3.2, table 4"),
     setting: "The incast of table 6 under the thesis's scheme with targets of 5, 6 and 7 µs, each flow from 10 Gbit/s. \

@@ -9,6 +9,7 @@ use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table5",
+    data: None,
     title: "Completion times by target, 20-to-1 incast",
     source: Citation::of(papers::PIDNN_THESIS, "section 4.3.2, table 5"),
     setting: "The runs of table 4. Mean completion time over the 20 flows, and the last completion.",

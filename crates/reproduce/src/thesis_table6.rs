@@ -23,6 +23,7 @@ use paceline_lab::table::{self, Published};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table6",
+    data: None,
     title: "Round-trip times and rates, 20-to-1 incast",
     source: Citation::of(papers::PIDNN_THESIS, "section 4.4.1, table 6"),
     setting: "HPCC's ns-3 simulator with its launcher's parameters, flows of 200, 200, 150 MB and seventeen \

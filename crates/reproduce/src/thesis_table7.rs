@@ -13,6 +13,7 @@ use super::thesis::{DRAWS, SEEDS, fat};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table7",
+    data: None,
     title: "Sizes and numbers of flows, 320 hosts at 30 % load",
     source: Citation::of(papers::PIDNN_THESIS, "section 4.4.2, table 7 and text"),
     setting: "The flows that table 8 runs: sizes of Facebook's Hadoop cluster, Poisson arrivals during 10 ms. \

@@ -13,6 +13,7 @@ use paceline_lab::stats::mean;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table8",
+    data: None,
     title: "95th percentile of slowdown by size, 320 hosts at 30 % load with incasts",
     source: Citation::of(papers::PIDNN_THESIS, "section 4.4.2, table 8 and figure 20"),
     setting: "HPCC's fat tree and ns-3 simulator with its launcher's parameters; Hadoop flows at 30 % load and \

@@ -21,6 +21,7 @@ const NOTES: &[&str] = &[
 
 pub(super) const FIGURE_15: Reproduction = Reproduction {
     id: "thesis-figure15",
+    data: None,
     title: "Round-trip times of node 1 under DCTCP, 20-to-1 incast",
     source: SOURCE,
     setting: "The incast of table 6: what the first node collects, one sample per round trip.",
@@ -33,6 +34,7 @@ pub(super) const FIGURE_15: Reproduction = Reproduction {
 
 pub(super) const FIGURE_16: Reproduction = Reproduction {
     id: "thesis-figure16",
+    data: None,
     title: "Round-trip times of node 1 under TIMELY, 20-to-1 incast",
     needs: || vec![need(other("timely"), "")],
     panels: |done| drawn(done, other("timely"), "", &[NODE1_RTT]),
@@ -41,6 +43,7 @@ pub(super) const FIGURE_16: Reproduction = Reproduction {
 
 pub(super) const FIGURE_18: Reproduction = Reproduction {
     id: "thesis-figure18",
+    data: None,
     title: "Round-trip time and rate of node 2 under the controller alone, 20-to-1 incast",
     setting: "The incast of table 6 under the trained controller, the last round trip standing for the next: the second \
               node's first 3 ms.",

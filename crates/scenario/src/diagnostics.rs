@@ -55,7 +55,7 @@ impl Place {
         self.source.text().get(self.span.clone()).unwrap_or_default()
     }
     /// The part `range` of what stands there; of a text in quotes, of what is between them.
-    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+    pub fn part(&self, range: Range<usize>) -> Self {
         let quotes = usize::from(self.text().starts_with(['"', '\'']));
         let start = self.span.start + quotes;
         self.source.at(start + range.start..start + range.end)

@@ -141,6 +141,20 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Stri
     T::deserialize(Reader::from(table)).map_err(|error| error.to_string())
 }
 
+/// Reads a text into types that are no scenario: experiments. Unknown keys are told with the nearest known one.
+///
+/// # Errors
+/// What is wrong in it, and where.
+pub fn read_toml<T: serde::de::DeserializeOwned>(source: &Source) -> Result<T, Diagnostics> {
+    let texts = Texts::of(source.clone());
+    let (table, errors) = DeTable::parse_recoverable(source.text());
+    let problems = errors.iter().map(|error| syntax_problem(error, &texts));
+    if let Some(diagnostics) = Diagnostics::of(problems) {
+        return Err(diagnostics);
+    }
+    T::deserialize(Reader::from(table)).map_err(|error| schema_problem(&error, &texts).into())
+}
+
 const GAP: usize = 16;
 
 /// The value of every setting as a TOML text, behind as many blanks as put it at its place.

@@ -39,6 +39,7 @@ use paceline_kernel::Span;
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use decisions::{Decision, Decisions, EXTERNAL};
 pub use diagnostics::{Diagnostics, Problem};
+pub use document::read_toml;
 pub use models::{find_model, is_model_file, read_model};
 pub use ns3::format::InputFormat;
 pub use resolve::{Collective, Job};

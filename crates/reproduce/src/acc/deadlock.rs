@@ -11,6 +11,7 @@ use super::{
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-deadlock",
+    data: None,
     title: "ACC: a ring of switches that may pause each other for ever",
     source: SOURCE,
     setting: "Four switches in a ring, a flow of 3 MB from each to the one three on, pauses from 100 KB on: what stands still \

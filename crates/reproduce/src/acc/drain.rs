@@ -13,6 +13,7 @@ use super::{
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-drain",
+    data: None,
     title: "ACC: incasts from one instant, and how soon their queue is gone",
     source: SOURCE,
     setting: "2 to 64 hosts around one switch send to another at line rate from one instant, 2.5 ms of its link together, at \

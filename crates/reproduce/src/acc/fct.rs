@@ -5,6 +5,7 @@ use crate::grid::{BY_SIZE, Case, Claim, Grid, Value, case};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-fct",
+    data: None,
     title: "ACC: completion times and pauses compared with seven schemes, 250 hosts",
     source: SOURCE,
     setting: "A fat tree of 250 hosts at 40 Gbit/s with links of 4 us; Hadoop or web search flows at 60 % load, arriving during \

@@ -10,6 +10,7 @@ use super::{
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-join",
+    data: None,
     title: "ACC: a second flow joins at line rate, and leaves",
     source: SOURCE,
     setting: "Two flows to one host over 40 Gbit/s and links of 4 us; the second, of 10 MB, begins 1 ms after the first. Shares \

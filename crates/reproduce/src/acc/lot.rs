@@ -10,6 +10,7 @@ use super::{
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-parking-lot",
+    data: None,
     title: "ACC: a flow over two or three congested links",
     source: SOURCE,
     setting: "A flow over all links of a parking lot at 40 Gbit/s, and one over each link; links of 4 us. Goodput from 2 to 10 \

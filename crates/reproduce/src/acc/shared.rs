@@ -10,6 +10,7 @@ use super::{
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-shared-class",
+    data: None,
     title: "ACC: acknowledgements in the class of the data",
     source: SOURCE,
     setting: "Four flows each way over a link of 40 Gbit/s and 4 us, from one instant; ACKs in a class of their own, before \

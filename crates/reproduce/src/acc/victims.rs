@@ -12,6 +12,7 @@ use crate::panel::{Curve, Drawing};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "acc-victims",
+    data: None,
     title: "ACC: what to do with victims of pauses",
     source: SOURCE,
     setting: "The network of the thesis's figure 3.2 with bursts to one host; F0 and F2 go to another, past the pauses. They \

@@ -15,6 +15,7 @@ use paceline_lab::stats::{CONFIDENCE, mean, paired};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b3",
+    data: None,
     title: "What proactive ramp-up and supply matching are worth where flows end",
     source: Citation::of(
         papers::BOLT,

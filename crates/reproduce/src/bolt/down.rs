@@ -17,6 +17,7 @@ use Tolerance::{AtLeast, Exact, Near, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b4",
+    data: None,
     title: "A flow is cut off: what finds the free capacity when nothing announced it",
     source: Citation::of(
         papers::BOLT,

@@ -16,6 +16,7 @@ use paceline_lab::stats::jain;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b8",
+    data: None,
     title: "Five flows join one link and leave it: whether windows become equal",
     source: Citation::of(
         papers::BOLT,

@@ -17,6 +17,7 @@ use Tolerance::{Exact, Near, Shown, Within};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-fct",
+    data: None,
     title: "Completion times by size, in the star and the fat tree of the authors' simulator",
     source: Citation::of(
         papers::BOLT,

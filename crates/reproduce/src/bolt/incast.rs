@@ -16,6 +16,7 @@ use Tolerance::{Exact, Near, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b6",
+    data: None,
     title: "An incast of 5000 messages: goodput, queue, and what notifications cost",
     source: Citation::of(
         papers::BOLT,

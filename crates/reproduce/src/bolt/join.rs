@@ -16,6 +16,7 @@ use Tolerance::{AtMost, Exact, Near, Shown, Within};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b1",
+    data: None,
     title: "A flow joins another at line rate: the queue that it makes",
     source: Citation::of(
         papers::BOLT,

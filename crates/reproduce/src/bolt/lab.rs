@@ -16,6 +16,7 @@ use Tolerance::{Exact, Near, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b9",
+    data: None,
     title: "Round trips in a network like the paper's laboratory, at 80 % load",
     source: Citation::of(
         papers::BOLT,

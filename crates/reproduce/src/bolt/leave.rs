@@ -17,6 +17,7 @@ use Tolerance::{AtLeast, AtMost, Exact, Near, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b2",
+    data: None,
     title: "A flow ends: what the link loses until the other has it all",
     source: Citation::of(
         papers::BOLT,

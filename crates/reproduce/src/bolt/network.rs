@@ -19,6 +19,7 @@ use paceline_lab::stats::{CONFIDENCE, Interval, interval, paired};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b7",
+    data: None,
     title: "256 hosts at 100 and 400 Gbit/s: the tail of completion times",
     source: Citation::of(papers::BOLT, "abstract and section 6.4"),
     setting: "32 racks of eight hosts, nothing oversubscribed, links of 315 ns, packets of 5000 bytes; Poisson arrivals \

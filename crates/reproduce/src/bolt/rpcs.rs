@@ -15,6 +15,7 @@ use crate::panel::{Column, Row};
 
 pub(super) const FIGURE_1: Reproduction = Reproduction {
     id: "bolt-figure1",
+    data: None,
     title: "How many remote reads fit into one bandwidth-delay product, and into four",
     source: Citation::of(
         papers::BOLT,
@@ -42,6 +43,7 @@ pub(super) const FIGURE_1: Reproduction = Reproduction {
 
 pub(super) const FIGURE_2: Reproduction = Reproduction {
     id: "bolt-figure2",
+    data: None,
     title: "How many messages come or go in a round trip",
     source: Citation::of(papers::BOLT, "section 1 and figure 2"),
     setting: "Messages that start or end on the link to a host, per round trip of 5 µs: from the mean of the \

@@ -15,6 +15,7 @@ use Tolerance::{AtMost, Exact, Shown};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "bolt-b5",
+    data: None,
     title: "Queueing where short messages and a long flow fill a link",
     source: Citation::of(
         papers::BOLT,

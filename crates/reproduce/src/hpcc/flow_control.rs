@@ -9,6 +9,7 @@ use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-figure12",
+    data: None,
     title: "HPCC and DCQCN with PFC, go-back-N and IRN, 320 hosts",
     source: Citation::of(papers::HPCC, "figure 12"),
     setting: "The paper's 320 hosts with buffers of 32 MB: Hadoop flows at 50 % load and incasts of 60 flows of 500 KB at 2 % of \

@@ -15,6 +15,7 @@ const ROWS: &[Quantity] = &[
 
 pub(super) const REACTION: Reproduction = Reproduction {
     id: "hpcc-reaction",
+    data: None,
     title: "HPCC's reaction: per ACK, per round trip, and both",
     source: Citation::of(papers::HPCC, "figure 13, with section 3.2"),
     setting: "Sixteen hosts send 500 KB each to one at 100 Gbit/s, all at once. Per ACK: every acknowledgement moves the rate \
@@ -74,6 +75,7 @@ const REACTIONS: Grid = Grid {
 
 pub(super) const STEP: Reproduction = Reproduction {
     id: "hpcc-step",
+    data: None,
     title: "HPCC's additive step: fairness against queues",
     source: Citation::of(papers::HPCC, "figure 14, with section 3.3"),
     setting: "The same incast under HPCC with additive steps of 10 Mbit/s to 0.8 Gbit/s per round trip: W_AI, the paper's step of \

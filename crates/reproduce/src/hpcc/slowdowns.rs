@@ -8,6 +8,7 @@ use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "hpcc-figure11",
+    data: None,
     title: "Slowdown of short and long Hadoop flows, 320 hosts, two loads, six schemes",
     source: Citation::of(papers::HPCC, "figure 11 and section 5.3"),
     setting: "The paper's 320 hosts: Hadoop flows at 30 % load with incasts of 60 flows of 500 KB at 2 % of the capacity, \

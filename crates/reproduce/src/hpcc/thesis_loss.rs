@@ -10,6 +10,7 @@ use paceline_congestion::papers;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-figure3",
+    data: None,
     title: "RDMA's throughput by rate of loss",
     source: Citation::of(papers::PIDNN_THESIS, "figure 3 and its text"),
     setting: "One flow of 40 MB over two links of 100 Gbit/s, each of which loses that share of all packets; no congestion \

@@ -11,6 +11,7 @@ const NOTES: &str = "The figure prints no numbers; what it shows is told here fr
 
 pub(super) const TIMERS: Reproduction = Reproduction {
     id: "hpcc-figure2",
+    data: None,
     title: "DCQCN's timers: throughput against stability",
     source: Citation::of(papers::HPCC, "figure 2"),
     setting: "Web search flows at 30 % load during 4 ms in a fat tree of 16 hosts, and incasts of 15 flows of 500 KB at 2 % of \
@@ -108,6 +109,7 @@ const TIMER_GRID: Grid = Grid {
 
 pub(super) const THRESHOLDS: Reproduction = Reproduction {
     id: "hpcc-figure3",
+    data: None,
     title: "DCQCN's marking thresholds: bandwidth against delay",
     source: Citation::of(papers::HPCC, "figure 3"),
     setting: "Web search flows at 30 and at 50 % load during 4 ms in a fat tree of 16 hosts at 100 Gbit/s, PFC. Marks from Kmin \

@@ -11,6 +11,7 @@ use crate::need::{Done, Input};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-cables",
+    data: None,
     title: "Credits on 400 Gbit/s Ethernet: buffer and rate over cables of 1 to 100 m",
     source: Citation::ours("the bound of every window, B >= C (RTT + return delay): ours"),
     setting: "Scenario `credits-cable`: 10 MB through a switch, packets of 1048 bytes (17 cells of 64), 5 ns a metre. A credit is back \

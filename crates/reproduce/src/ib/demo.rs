@@ -100,6 +100,7 @@ const VARIANT: &str = "The second variant gives the rows of uplink throughput th
 
 pub(super) const TRACES: Reproduction = Reproduction {
     id: "ib-traces",
+    data: None,
     title: "Every step of nine runs: packets, flow-control packets, credits, marks, arrivals",
     source: Citation::of(papers::RRCC_MODEL, "traces of 0 to 45 us and of 10 to 10.06 ms"),
     setting: SETTING,
@@ -172,6 +173,7 @@ fn drawing(done: &Done) -> Panel {
 
 pub(super) const SWEEP: Reproduction = Reproduction {
     id: "ib-gaps",
+    data: None,
     title: "The shared uplink's throughput by the bursts' gap",
     source: Citation::of(
         papers::RRCC_MODEL,
@@ -222,6 +224,7 @@ pub(super) const SWEEP: Reproduction = Reproduction {
 
 pub(super) const PAYERS: Reproduction = Reproduction {
     id: "ib-who-pays",
+    data: None,
     title: "Throughput during bursts: victim, contributor, bursts",
     source: Citation::of(papers::RRCC_MODEL, "summaries of 24 runs"),
     setting: SETTING,
@@ -260,6 +263,7 @@ pub(super) const PAYERS: Reproduction = Reproduction {
 
 pub(super) const MESSAGES: Reproduction = Reproduction {
     id: "ib-messages",
+    data: None,
     title: "The bursts' messages: their times, marks and notifications",
     source: Citation::of(papers::RRCC_MODEL, "summaries of 24 runs"),
     setting: SETTING,

@@ -20,6 +20,7 @@ use paceline_lab::stats::{mean, percentile};
 
 pub(super) const OF_128: Reproduction = Reproduction {
     id: "ib-fat-tree-128",
+    data: None,
     title: "A fat tree of 128 hosts: files to eight of them, small messages among the rest",
     source: Citation::of(
         papers::RRCC_MODEL,
@@ -53,6 +54,7 @@ pub(super) const OF_128: Reproduction = Reproduction {
 
 pub(super) const OF_1024: Reproduction = Reproduction {
     id: "ib-fat-tree-1024",
+    data: None,
     title: "A fat tree of 1024 hosts: I/O and MPI",
     source: Citation::of(
         papers::RRCC_MODEL,

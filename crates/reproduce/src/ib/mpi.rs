@@ -14,6 +14,7 @@ use crate::grid::{Claim, Grid, Value, case};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-mpi-io",
+    data: None,
     title: "MPI among files on 1024 servers: IBCC by its own marks and by ternary detection",
     source: Citation::of(
         papers::TCD_THESIS,

@@ -14,6 +14,7 @@ use crate::need::{Done, Input};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-osu",
+    data: None,
     title: "OSU's latency, bandwidth and all-to-all under credits, compared with closed forms",
     source: Citation::ours("sums of stages: ours; the tests are those of the OSU micro-benchmarks"),
     setting: "Scenarios `infiniband-osu` (one message over five switches, 32 Gbit/s, 20 m, packets of 2048 bytes) and `infiniband-all-to-all` (sixteen \

@@ -19,6 +19,7 @@ use crate::panel::{Curve, Drawing};
 
 pub(super) const SINGLE: Reproduction = Reproduction {
     id: "ib-tcd-single-point",
+    data: None,
     title: "TCD over credits: one point of congestion, and victims behind it",
     source: Citation::of(
         papers::TCD_THESIS,
@@ -46,6 +47,7 @@ pub(super) const SINGLE: Reproduction = Reproduction {
 
 pub(super) const MULTI: Reproduction = Reproduction {
     id: "ib-tcd-multi-point",
+    data: None,
     title: "TCD over credits: several points of congestion",
     source: Citation::of(
         papers::TCD_THESIS,

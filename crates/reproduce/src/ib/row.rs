@@ -17,6 +17,7 @@ use super::{
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-row",
+    data: None,
     title: "Ten switches in a row: unfairness of credits, and links that send and wait",
     source: Citation::of(
         papers::TCD_THESIS,

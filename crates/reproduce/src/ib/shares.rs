@@ -14,6 +14,7 @@ use paceline_lab::stats::jain;
 
 pub(super) const UNFAIRNESS: Reproduction = Reproduction {
     id: "ib-unfairness",
+    data: None,
     title: "Four flows to one host, two of them over a shared uplink: what credits give each",
     source: Citation::of(papers::TCD_THESIS, "figure 1.1: ideal are C/4 each"),
     setting: "Scenario `infiniband-unfairness`: A and B share an uplink, C and D are next to the receiver. All send from the beginning, 30 ms, \
@@ -57,6 +58,7 @@ pub(super) const UNFAIRNESS: Reproduction = Reproduction {
 
 pub(super) const JOIN: Reproduction = Reproduction {
     id: "ib-join",
+    data: None,
     title: "A third flow joins two that share an uplink",
     source: Citation::of(
         papers::RRCC_MODEL,

@@ -15,6 +15,7 @@ use super::{
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-single-flow",
+    data: None,
     title: "One flow's throughput by buffer and period: full rate from B = C Tc on",
     source: Citation::of(papers::RRCC_MODEL, "one flow from H1 to H3"),
     setting: "Scenario `infiniband-demo` with H1's flow alone, buffers of 1 to 32 packets on every port, four periods: packets that come \

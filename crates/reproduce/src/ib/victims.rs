@@ -30,6 +30,7 @@ const CHOICE: Choice = Choice {
 
 pub(super) const BY_EXIT: Reproduction = Reproduction {
     id: "ib-tcd-victims",
+    data: None,
     title: "TCD over credits: victims by size, and how long ports stay undetermined",
     source: Citation::of(
         papers::TCD_THESIS,
@@ -51,6 +52,7 @@ pub(super) const BY_EXIT: Reproduction = Reproduction {
 
 pub(super) const BY_EVENT: Reproduction = Reproduction {
     id: "ib-tcd-cbfc",
+    data: None,
     title: "Ternary detection with event-driven credits",
     source: Citation::ours("nobody has published it; the experiment is that of `ib-tcd-victims`"),
     setting: "Scenario `tcd-credits-victims` with credits told once in 4.096 us (`ib`) and when room has become free (`cbfc`), both with \

@@ -16,6 +16,7 @@ use paceline_lab::stats::{mean, percentile};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "ib-on-off",
+    data: None,
     title: "Head-of-line victims: how long a port with packets sends, and how long it waits for credits",
     source: Citation::of(
         papers::RRCC_MODEL,

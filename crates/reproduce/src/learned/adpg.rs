@@ -13,6 +13,7 @@ use crate::{Choice, Column, Done, Panel, Reproduction, RunRequest};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "adpg-grid",
+    data: None,
     title: "ADPG (RL-CC) from 2 to 8192 flows, compared with Swift (tuned and not), HPCC and DCQCN",
     source: OWN,
     setting: "RL-CC's test bed: 100 Gbit/s, 4 µs one way, one switch that drops, 10 MB of buffer, packets of 1 KB. Flows \

@@ -8,6 +8,7 @@ use crate::{Choice, Column, Criterion, Done, Panel, Reproduction, RunRequest, So
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "adpg-distilled",
+    data: None,
     title: "ADPG distilled into 100, 300 and 1000 boosted trees, compared with its network",
     source: OWN,
     setting: "RL-CC's test bed, as adpg-grid. The network is `adpg`; the trees were distilled from it in its own five \

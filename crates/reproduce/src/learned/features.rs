@@ -11,6 +11,7 @@ use paceline_learn::dataset::{EDGES, SMOOTHING, STRATA, Source, Trace, UNTUNED};
 
 pub(super) const FIGURE_7: Reproduction = Reproduction {
     id: "thesis-figure7",
+    data: None,
     title: "Round-trip times before and after smoothing",
     source: Citation::of(papers::PIDNN_THESIS, "section 3.3.1, figure 7"),
     setting: "The incast of table 6 under the untuned controller: the first 300 samples of the first node, and \
@@ -24,6 +25,7 @@ pub(super) const FIGURE_7: Reproduction = Reproduction {
 
 pub(super) const FIGURE_8: Reproduction = Reproduction {
     id: "thesis-figure8",
+    data: None,
     title: "How far samples are from the smoothed round-trip time, by scheme",
     source: Citation::of(papers::PIDNN_THESIS, "section 3.3.1, figure 8"),
     setting: "The incast of table 6, all 20 nodes: distribution of |K[t]| = |R[t] - S[t]| / S[t].",

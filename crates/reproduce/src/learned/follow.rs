@@ -13,6 +13,7 @@ use super::{Line, column, panel};
 
 pub(super) const FIGURE_17: Reproduction = Reproduction {
     id: "thesis-figure17",
+    data: None,
     title: "Predicted and measured round-trip times",
     source: Citation::of(papers::PIDNN_THESIS, "section 4.2.2, figure 17"),
     setting: "The incast of table 6 under the thesis's scheme, the shipped model: what nodes 1 and 2 predicted, and what \

@@ -45,6 +45,7 @@ const SCHEDULE: [Choice; 4] = [
 
 pub(super) const FIGURE_13: Reproduction = Reproduction {
     id: "thesis-figure13",
+    data: None,
     title: "The controller's gains while they are trained",
     source: Citation::of(papers::PIDNN_THESIS, "section 3.5.3, figure 13"),
     setting: "On-line in the incast of table 6, run again and again: after each sample a step against the gradient of half \
@@ -72,6 +73,7 @@ pub(super) const FIGURE_13: Reproduction = Reproduction {
 
 pub(super) const RETRAINED: Reproduction = Reproduction {
     id: "retrained-gains",
+    data: None,
     title: "Other derivative gains, and gains trained from none, 20-to-1 incast",
     source: OWN,
     setting: "The incast of table 6 in the manner of HPCC's simulator, target 5 µs, under the controller with and without the \

@@ -8,6 +8,7 @@ use super::{Line, OWN, column, panel};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "decision-latency",
+    data: None,
     title: "What it costs when decisions take time, 20-to-1 incast",
     source: OWN,
     setting: "The incast of table 6 in exact fidelity under the thesis's scheme, with and without prediction, when a \

@@ -17,6 +17,7 @@ const SOURCE: Citation = Citation::of(papers::PIDNN_THESIS, "section 3.4");
 
 pub(super) const TABLE_1: Reproduction = Reproduction {
     id: "thesis-table1",
+    data: None,
     title: "Error of the predicted round-trip time, round by round",
     source: Citation::of(papers::PIDNN_THESIS, "section 3.4.3, table 1"),
     setting: "19 058 pairs from the incast of table 6 under TIMELY and under the untuned controller, as many calm as \
@@ -40,6 +41,7 @@ pub(super) const TABLE_1: Reproduction = Reproduction {
 
 pub(super) const FIGURE_11: Reproduction = Reproduction {
     id: "thesis-figure11",
+    data: None,
     title: "Loss while the predictors learn",
     source: SOURCE,
     setting: "The training of table 1: mean loss of 20 steps.",

@@ -9,6 +9,7 @@ use super::{Line, OWN, column, panel};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "robustness",
+    data: None,
     title: "Other rates, numbers of senders and round trips, without training again",
     source: OWN,
     setting: "Long flows from 16 hosts to one through a switch, 100 Gbit/s and 1 µs per link unless a row says otherwise, \

@@ -17,6 +17,7 @@ use crate::need::{Measure, Metrics};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-epsilon",
+    data: None,
     title: "Epsilon of TCD: victims taken for culprits, and culprits found late",
     source: Citation::of(
         papers::TCD_THESIS,

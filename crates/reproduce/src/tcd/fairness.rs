@@ -15,6 +15,7 @@ use paceline_lab::stats::jain;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-fairness",
+    data: None,
     title: "Fairness of flows that an undetermined port holds, and after it has turned into a root",
     source: Citation::of(papers::TCD_THESIS, "figure 3.20 and the text to it"),
     setting: "Scenario `tcd-fairness`: B0 to B3 begin to send over P2 as the bursts begin that pause it; F1 goes on to the congested port. \

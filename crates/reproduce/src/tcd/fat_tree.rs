@@ -32,6 +32,7 @@ const PARTIAL: &str = "Ten seeds are defined; the row `seeds` says with how many
 
 pub(super) const HADOOP: Reproduction = Reproduction {
     id: "tcd-fat-tree",
+    data: None,
     title: "DCQCN with and without TCD: 250 hosts, 40,000 Hadoop flows",
     source: Citation::of(
         papers::TCD_THESIS,
@@ -50,6 +51,7 @@ pub(super) const HADOOP: Reproduction = Reproduction {
 
 pub(super) const WEBSEARCH: Reproduction = Reproduction {
     id: "tcd-fat-tree-websearch",
+    data: None,
     title: "DCQCN with and without TCD: 250 hosts, 40,000 web search flows",
     source: Citation::of(
         papers::TCD_THESIS,

@@ -14,6 +14,7 @@ use crate::need::{Measure, Metrics};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-deadlock-ring",
+    data: None,
     title: "A deadlock under TCD: proved as without it",
     source: Citation::of(papers::TCD_THESIS, "section 1.1, on what flow control costs"),
     setting: "Scenario `pfc-deadlock`: four switches in a ring, each waits for room in the next. With the curves alone, and with ternary \

@@ -15,6 +15,7 @@ use crate::need::{Measure, Metrics};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-testbed",
+    data: None,
     title: "TCD with late reactions to pauses: epsilon of 0.04 and 0.05, and the jitter that breaks them",
     source: Citation::of(papers::TCD_THESIS, "section 3.5.1, on the test bed"),
     setting: "Scenario `tcd-testbed`: 10 Gbit/s, pauses from 800 to 770 KB, a victim behind a port (P0) that is stopped and started. Every \

@@ -15,6 +15,7 @@ use paceline_lab::stats::mean;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "tcd-timely",
+    data: None,
     title: "TIMELY with and without TCD, and DCQCN: victims, and a fat tree",
     source: Citation::of(papers::TCD_THESIS, "section 3.5.2, figures 3.18 and 3.19"),
     setting: "Scenario `tcd-victims`: Hadoop messages that share links with others, which bursts hold back; completion times of the \

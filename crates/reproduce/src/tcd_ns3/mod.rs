@@ -18,6 +18,23 @@ use reference::{
     SINGLE, VICTIM_64K, VICTIM_256K,
 };
 
+/// The scenarios of reference runs.
+pub(super) fn references() -> [&'static Reference; 11] {
+    [
+        &SINGLE,
+        &MULTI,
+        &MULTI_UNCONTROLLED,
+        &VICTIM_64K,
+        &VICTIM_256K,
+        &BURSTS_4,
+        &BURSTS_15,
+        &ADVERSARIAL,
+        &CONFIG_BURST,
+        &AS_SHIPPED,
+        &MANY_TO_ONE,
+    ]
+}
+
 pub(super) const REPRODUCTIONS: [Reproduction; 4] = [SINGLE_POINT, MULTI_POINT, VICTIMS, BURSTS];
 
 const SOURCE: Citation = Citation::of(
@@ -171,6 +188,7 @@ const SINGLE_TABLES: &[Table] = &[
 
 const SINGLE_POINT: Reproduction = Reproduction {
     id: "tcd-single-point",
+    data: None,
     title: "One congestion point: which flows are marked behind it",
     source: SOURCE,
     setting: "Figure 3.3: F0 and F2 send 5 Gbit/s each to R0, F1 under DCQCN to R1, all by P2; fifteen hosts send bursts of \
@@ -249,6 +267,7 @@ const MULTI_TABLES: &[Table] = &[
 
 const MULTI_POINT: Reproduction = Reproduction {
     id: "tcd-multi-point",
+    data: None,
     title: "Two congestion points: a port that was undetermined turns out to be congested",
     source: SOURCE,
     setting: "As tcd-single-point, with F0 and F2 at 25 Gbit/s each, so that P2 has more than it can send; and the same \
@@ -315,6 +334,7 @@ const VICTIM_TABLES: &[Table] = &[
 
 const VICTIMS: Reproduction = Reproduction {
     id: "tcd-victims",
+    data: None,
     title: "Victims: flows that pass no congested port, behind those that do",
     source: SOURCE,
     setting: "S0 to R0 and S1 to R1, sizes of Facebook's Hadoop, Poisson at 60 % of 20 Gbit/s for 60 ms; fifteen hosts send \
@@ -423,6 +443,7 @@ const BURST_TABLES: &[Table] = &[
 
 const BURSTS: Reproduction = Reproduction {
     id: "tcd-bursts",
+    data: None,
     title: "The authors' own burst files",
     source: SOURCE,
     setting: "The flow files of the repository on its topologies; where a burst is 64 in a unit of old, packets, it is 64 KB.",

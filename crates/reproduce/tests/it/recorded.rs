@@ -61,7 +61,11 @@ fn the_table_has_what_was_recorded() {
     let rows = rows();
     let mut wrong = Vec::new();
     for one in registry() {
-        let file = root().join(format!("validation/reproductions/{}.json", one.id));
+        let file = match one.data {
+            Some(_) => format!("experiments/{}/outcome.json", one.id),
+            None => format!("validation/reproductions/{}.json", one.id),
+        };
+        let file = root().join(file);
         let Ok(text) = fs::read_to_string(file) else {
             continue;
         };

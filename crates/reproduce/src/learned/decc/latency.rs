@@ -9,6 +9,7 @@ use crate::{Done, Panel, Reproduction, Step};
 
 pub(crate) const REPRODUCTION: Reproduction = Reproduction {
     id: "decc-latency",
+    data: None,
     title: "How long a decision may take: DECC's network, compressed network and trees with the paper's latencies",
     source: Citation::ours("Table 6 of the paper on DECC, worked out again"),
     setting: "64 hosts in 4 racks, 400 Gbit/s, links of 1 µs, packets of 1 KB, 1 MB of buffer that drops, selective repeat. 8 flows \

@@ -16,6 +16,7 @@ pub(super) use regret::REPRODUCTION as REGRET;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "decc-law",
+    data: None,
     title: "DECC's rate law, network and trees from 2 to 8192 flows, compared with an oracle, tuned Swift and others",
     source: OWN,
     setting: "The network of the paper on DECC: 4 racks of 16 hosts, 400 Gbit/s, links of 1 µs, packets of 1 KB, 1 MB of buffer \

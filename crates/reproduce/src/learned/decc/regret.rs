@@ -8,6 +8,7 @@ use crate::{Done, Panel, Reproduction, Step};
 
 pub(crate) const REPRODUCTION: Reproduction = Reproduction {
     id: "decc-regret",
+    data: None,
     title: "DECC in networks that it never learned in: its cost above the best rule's",
     source: OWN,
     setting: "64 hosts in 4 racks, 400 Gbit/s, links of 1 µs, packets of 1 KB, 1 MB of buffer that drops, selective repeat, but for \

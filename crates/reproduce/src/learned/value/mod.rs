@@ -24,6 +24,7 @@ use paceline_learn::dataset::Source;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "prediction-value",
+    data: None,
     title: "What prediction is worth: one controller under several predictors",
     source: OWN,
     setting: "The incast of table 6 in exact fidelity under the thesis's controller. Its prediction is from an LSTM, a GRU, a \

@@ -1,0 +1,124 @@
+//! Named measures: what can be said of a run in a number or a curve.
+//!
+//! Sweeps, plots and experiments share them. There are two kinds: the numbers of `summary.json`, each by its path
+//! (`fct_slowdown.p99`), and *sets*, which read more of a run than its summary (a traced port, single flows) and are
+//! computed when the run ends, so that a trace need not be kept.
+
+mod by_size;
+mod summary;
+
+use std::collections::BTreeMap;
+
+use paceline_fabric::Outcome;
+use paceline_scenario::Resolved;
+
+pub use summary::{find_summary, summary_names};
+
+/// Numbers and curves of a run, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metrics {
+    /// Numbers.
+    pub values: BTreeMap<&'static str, f64>,
+    /// Curves: places and values, in order of places.
+    pub series: BTreeMap<&'static str, Vec<(f64, f64)>>,
+}
+
+impl Metrics {
+    /// Those of `values` that are there.
+    pub fn of(values: impl IntoIterator<Item = (&'static str, Option<f64>)>) -> Self {
+        let there = values
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        Self {
+            values: there.collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A number or a curve of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name in expressions.
+    pub name: &'static str,
+    /// What it is, as tables call it.
+    pub what: &'static str,
+    /// Its unit; empty for a count or a share of one.
+    pub unit: &'static str,
+    /// Digits after the point.
+    pub digits: usize,
+}
+
+/// A [`Measure`] by its name, what it is, its unit and its digits.
+pub const fn measure(name: &'static str, what: &'static str, unit: &'static str, digits: usize) -> Measure {
+    Measure {
+        name,
+        what,
+        unit,
+        digits,
+    }
+}
+
+/// Measures that are computed together when a run ends.
+#[derive(Clone, Copy, Debug)]
+pub struct MeasureSet {
+    /// Its name.
+    pub name: &'static str,
+    /// What it reads, in a sentence, with what a run has to record for it.
+    pub about: &'static str,
+    /// The numbers.
+    pub values: &'static [Measure],
+    /// The curves.
+    pub series: &'static [Measure],
+    /// Computes them; what a run does not have is missing.
+    pub of: fn(&Resolved, &Outcome) -> Metrics,
+}
+
+impl MeasureSet {
+    /// The number or curve of this name, and whether it is a curve.
+    pub fn find(&self, name: &str) -> Option<(&'static Measure, bool)> {
+        let of = |all: &'static [Measure]| all.iter().find(|one| one.name == name);
+        let value = of(self.values).map(|one| (one, false));
+        value.or_else(|| of(self.series).map(|one| (one, true)))
+    }
+}
+
+/// Every set.
+pub const SETS: &[MeasureSet] = &[by_size::SET];
+
+/// The set of this name.
+pub fn find_set(name: &str) -> Option<&'static MeasureSet> {
+    SETS.iter().find(|set| set.name == name)
+}
+
+/// Element `floor(n p)` of n ascending values, p in percent: not interpolated.
+pub fn element(ascending: &[f64], percent: usize) -> Option<f64> {
+    ascending.get(ascending.len() * percent / 100).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn elements_are_not_interpolated() {
+        let values: Vec<f64> = (0..300).map(f64::from).collect();
+        // floor(300 * 0.99) = 297
+        assert_eq!(element(&values, 99), Some(297.0));
+        assert_eq!(element(&values[..3], 50), Some(1.0));
+        assert_eq!(element(&[], 50), None);
+    }
+
+    #[test]
+    fn names_are_different() {
+        let sets: BTreeSet<&str> = SETS.iter().map(|set| set.name).collect();
+        assert_eq!(sets.len(), SETS.len());
+        for set in SETS {
+            let all = set.values.iter().chain(set.series);
+            let names: BTreeSet<&str> = all.map(|one| one.name).collect();
+            assert_eq!(names.len(), set.values.len() + set.series.len(), "{}", set.name);
+        }
+    }
+}

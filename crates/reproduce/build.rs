@@ -1,0 +1,41 @@
+//! Lists the built-in experiments with their files.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../experiments");
+    println!("cargo::rerun-if-changed={}", root.display());
+    let order = fs::read_to_string(root.join("order.txt")).expect("experiments/order.txt");
+    let mut text = String::from("const FOLDERS: &[(&str, &[(&str, &str)])] = &[\n");
+    for id in order.split_whitespace() {
+        writeln!(text, "({id:?}, {}),", files(&root.join(id))).expect("a string");
+    }
+    writeln!(text, "];\nconst COMMON: &[(&str, &str)] = {};", files(&root)).expect("a string");
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("experiments.rs"), text).expect("the build's folder");
+}
+
+/// The TOML and CSV files of a folder, as an expression.
+fn files(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "toml" || end == "csv"));
+    paths.sort();
+    let mut text = String::from("&[");
+    for path in paths {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        write!(
+            text,
+            "({name:?}, include_str!({:?})),",
+            path.display().to_string()
+        )
+        .expect("a string");
+    }
+    text + "]"
+}

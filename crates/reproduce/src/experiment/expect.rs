@@ -1,0 +1,159 @@
+//! What ours has to be: which criterion a cell has.
+
+use std::collections::BTreeMap;
+
+use paceline_scenario::Problem;
+use paceline_scenario::diagnostics::{Place, Source};
+use toml::Value;
+
+use super::keep;
+use super::names::{Bound, Names, unknown};
+use super::schema::{Common, Expect, File, Many, NamedOr};
+use crate::criterion::{Criterion, Source as Word, Tolerance};
+
+/// Where a cell is.
+pub(super) struct At<'a> {
+    pub(super) bound: &'a Bound,
+    pub(super) row: &'a str,
+    pub(super) column: &'a str,
+    pub(super) x: Option<f64>,
+}
+
+/// Criteria by name.
+#[derive(Default)]
+pub(super) struct Criteria(BTreeMap<String, Criterion>);
+
+impl Criteria {
+    /// Those of the experiment, then those that experiments share.
+    pub(super) fn of(file: &File, common: &Common, source: &Source) -> Result<Self, Problem> {
+        let mut all = BTreeMap::new();
+        for (name, expect) in &common.expect {
+            all.insert(name.clone(), of(expect, &source.end())?);
+        }
+        for (name, expect) in &file.expect {
+            all.insert(name.clone(), of(expect.get_ref(), &source.at(expect.span()))?);
+        }
+        Ok(Self(all))
+    }
+
+    fn find(&self, name: &str, place: &Place) -> Result<Criterion, Problem> {
+        let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        let unknown = || unknown("criterion", name, &known).at(place);
+        self.0.get(name).copied().ok_or_else(unknown)
+    }
+
+    /// The criterion of a cell: of the first that is for it.
+    pub(super) fn criterion(
+        &self,
+        all: &[NamedOr<Expect>],
+        names: &Names,
+        at: &At<'_>,
+        place: &Place,
+    ) -> Result<Option<Criterion>, Problem> {
+        for one in all {
+            match one {
+                NamedOr::Named(name) => return self.find(name, place).map(Some),
+                NamedOr::Own(expect) if is_for(&expect.at, names, at, place)? => {
+                    return match &expect.named {
+                        Some(name) => self.find(name, place).map(Some),
+                        None => of(expect, place).map(Some),
+                    };
+                }
+                NamedOr::Own(_) => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether everything in `where` is so.
+fn is_for(
+    conditions: &BTreeMap<String, Many<Value>>,
+    names: &Names,
+    at: &At<'_>,
+    place: &Place,
+) -> Result<bool, Problem> {
+    let mut all = true;
+    for (key, values) in conditions {
+        let texts = || values.0.iter().map(|value| value.as_str().unwrap_or_default());
+        all &= match key.as_str() {
+            "row" => texts().any(|text| text == at.row),
+            "column" => texts().any(|text| text == at.column),
+            "x" => {
+                let end = |value: &Value| {
+                    value
+                        .as_float()
+                        .or_else(|| value.as_integer().map(|whole| whole as f64))
+                };
+                let ends: Option<Vec<f64>> = values.0.iter().map(end).collect();
+                let Some(&[from, to]) = ends.as_deref() else {
+                    return Err(Problem::new("`x` has two ends: x = [0, 10000]").at(place));
+                };
+                at.x.is_some_and(|x| (from..=to).contains(&x))
+            }
+            _ => {
+                let axis = names.axis(key, place)?;
+                let Some(&case) = at.bound.get(&axis) else {
+                    return Err(Problem::new(format!("no cell here is of a case of `{key}`")).at(place));
+                };
+                let cases: Result<Vec<usize>, Problem> =
+                    texts().map(|text| names.case(axis, text, place)).collect();
+                cases?.contains(&case)
+            }
+        };
+    }
+    Ok(all)
+}
+
+fn of(one: &Expect, place: &Place) -> Result<Criterion, Problem> {
+    let within = match &one.within {
+        None => None,
+        Some(text) => {
+            let share = text
+                .get_ref()
+                .trim()
+                .strip_suffix('%')
+                .and_then(|share| share.trim().parse::<f64>().ok());
+            let share = share.filter(|share| *share > 0.0);
+            let wrong = || Problem::new("expected a share such as `5%`").at(place);
+            Some(Tolerance::Within(share.ok_or_else(wrong)? / 100.0))
+        }
+    };
+    let ways = [
+        one.exact.then_some(Tolerance::Exact),
+        within,
+        one.near.map(Tolerance::Near),
+        one.at_most.map(Tolerance::AtMost),
+        one.at_least.map(Tolerance::AtLeast),
+        one.between.map(|[least, most]| Tolerance::Between(least, most)),
+        one.shown.then_some(Tolerance::Shown),
+    ];
+    let mut said = ways.into_iter().flatten();
+    let (Some(tolerance), None) = (said.next(), said.next()) else {
+        let text = "say one of `exact`, `within`, `near`, `at-most`, `at-least`, `between` and `shown`";
+        return Err(Problem::new(text).at(place));
+    };
+    let says = match &one.says {
+        None => None,
+        Some(name) => match name.get_ref().as_str() {
+            "paper" => Some(Word::Paper),
+            "authors-simulator" => Some(Word::AuthorsSimulator),
+            "us" => Some(Word::Us),
+            other => {
+                return Err(unknown("source", other, &["paper", "authors-simulator", "us"]).at(place));
+            }
+        },
+    };
+    let because = keep(super::one_line(&one.because));
+    Ok(match tolerance {
+        Tolerance::Shown => Criterion::shown(says.unwrap_or(Word::Paper)),
+        _ if tolerance.is_bound() || one.property => {
+            Criterion::property(tolerance, says.unwrap_or(Word::Us), because)
+        }
+        _ => match says {
+            Some(Word::AuthorsSimulator) => Criterion::simulator(tolerance, because),
+            Some(Word::Us) => Criterion::property(tolerance, Word::Us, because),
+            _ => Criterion::published(tolerance, because),
+        },
+    })
+}

@@ -1,0 +1,280 @@
+//! Axes, grids and measures: what the names in expressions stand for.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
+use paceline_scenario::Problem;
+use paceline_scenario::diagnostics::{Place, among_many};
+
+use super::expr::{Coordinate, Expr, Function, Leaf, Operator, Written, texts};
+
+/// An axis: its cases' names and the schemes whose colours they have.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) name: String,
+    pub(super) cases: Vec<AxisCase>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct AxisCase {
+    pub(super) name: String,
+    pub(super) scheme: Option<String>,
+}
+
+impl Axis {
+    /// The place of a case on it.
+    pub(super) fn find(&self, case: &str) -> Option<usize> {
+        self.cases.iter().position(|known| known.name == case)
+    }
+}
+
+/// A grid of runs.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    pub(super) name: String,
+    /// Places among [`Names::axes`], the outermost first.
+    pub(super) axes: Vec<usize>,
+    /// For each combination of cases, the last axis the fastest, its runs.
+    pub(super) runs: Vec<Option<Range<usize>>>,
+    pub(super) set: Option<&'static MeasureSet>,
+    pub(super) partial: bool,
+    /// The scheme of cases that name none.
+    pub(super) scheme: Option<String>,
+}
+
+/// By axis, the case that something is of.
+pub(super) type Bound = BTreeMap<usize, usize>;
+
+/// What names stand for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    pub(super) axes: Vec<Axis>,
+    pub(super) grids: Vec<Grid>,
+}
+
+impl Names {
+    /// The axis of this name.
+    pub(super) fn axis(&self, name: &str, place: &Place) -> Result<usize, Problem> {
+        let found = self.axes.iter().position(|axis| axis.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
+            unknown("axis", name, &known).at(place)
+        })
+    }
+
+    /// The case of this name on an axis.
+    pub(super) fn case(&self, axis: usize, name: &str, place: &Place) -> Result<usize, Problem> {
+        let axis = &self.axes[axis];
+        axis.find(name).ok_or_else(|| {
+            let known: Vec<&str> = axis.cases.iter().map(|case| case.name.as_str()).collect();
+            unknown(&format!("case of `{}`", axis.name), name, &known).at(place)
+        })
+    }
+
+    /// The grid of this name.
+    pub(super) fn grid(&self, name: &str, place: &Place) -> Result<usize, Problem> {
+        let found = self.grids.iter().position(|grid| grid.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = self.grids.iter().map(|grid| grid.name.as_str()).collect();
+            unknown("grid of runs", name, &known).at(place)
+        })
+    }
+
+    /// Every combination of the cases of some axes, the last the fastest.
+    pub(super) fn combinations(&self, axes: &[usize]) -> Vec<Bound> {
+        let mut all = vec![Bound::new()];
+        for &axis in axes {
+            let with = |bound: &Bound| {
+                let cases = 0..self.axes[axis].cases.len();
+                let mut one = bound.clone();
+                cases
+                    .map(|case| {
+                        one.insert(axis, case);
+                        one.clone()
+                    })
+                    .collect::<Vec<Bound>>()
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        all
+    }
+
+    /// Puts the names of cases into a text: `{axis}`.
+    pub(super) fn fill(&self, text: &str, bound: &Bound) -> String {
+        let mut text = text.to_string();
+        for (&axis, &case) in bound {
+            let axis = &self.axes[axis];
+            text = text.replace(&format!("{{{}}}", axis.name), &axis.cases[case].name);
+        }
+        text
+    }
+
+    /// Looks up the names of an expression whose text is at `place`, where measures are of `grid` and cases are `bound`.
+    pub(super) fn look_up(
+        &self,
+        written: &Written,
+        (grid, bound): (usize, &Bound),
+        place: &Place,
+    ) -> Result<Expr, Problem> {
+        let inner = |one: &Written| self.look_up(one, (grid, bound), place);
+        Ok(match written {
+            Written::Number(number) => Expr::Number(*number),
+            Written::Text(text, span) => {
+                return Err(
+                    Problem::new(format!("`{text}` is a text, not a measure")).at(&place.part(span.clone()))
+                );
+            }
+            Written::Negative(one) => Expr::Negative(Box::new(inner(one)?)),
+            Written::Binary(operator, a, b) => binary(*operator, inner(a)?, inner(b)?, place)?,
+            Written::Call(Function::Step, arguments, span) => {
+                let [step, name] = texts(Function::Step, arguments, &place.part(span.clone()))?;
+                Expr::Step(self.fill(&step, bound), self.fill(&name, bound))
+            }
+            Written::Call(function, arguments, _) => {
+                let arguments: Result<Vec<Expr>, Problem> = arguments.iter().map(inner).collect();
+                Expr::Call(*function, arguments?)
+            }
+            Written::Name { path, cases, span } => {
+                let at = place.part(span.clone());
+                let named = self
+                    .grids
+                    .iter()
+                    .position(|grid| path.len() > 1 && grid.name == path[0]);
+                let (grid, path) = match named {
+                    Some(grid) => (grid, &path[1..]),
+                    None => (grid, &path[..]),
+                };
+                let Some(of) = self.grids.get(grid) else {
+                    return Err(Problem::new("there are no runs whose measures these could be").at(&at));
+                };
+                let measure = path.join(".");
+                if of.measure(&measure).is_none() {
+                    return Err(of.unknown(&measure).at(&at));
+                }
+                Expr::Measure(self.leaf(measure, of, (cases, bound), (&at, place))?)
+            }
+        })
+    }
+
+    /// The runs of a measure: of the cases in brackets, of those that are bound, and where an axis has one alone, of that.
+    fn leaf(
+        &self,
+        measure: String,
+        grid: &Grid,
+        (cases, bound): (&[Coordinate], &Bound),
+        (at, place): (&Place, &Place),
+    ) -> Result<Leaf, Problem> {
+        let mut chosen: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut all = false;
+        for coordinate in cases {
+            let at = place.part(coordinate.span.clone());
+            let axis = match (&coordinate.axis, &coordinate.case) {
+                (Some(axis), _) => {
+                    let axis = self.axis(axis, &at)?;
+                    if !grid.axes.contains(&axis) {
+                        let name = &self.axes[axis].name;
+                        return Err(Problem::new(format!("these runs have no axis `{name}`")).at(&at));
+                    }
+                    axis
+                }
+                (None, Some(case)) => self.axis_of(case, grid, &at)?,
+                (None, None) => {
+                    all = true;
+                    continue;
+                }
+            };
+            let cases = match &coordinate.case {
+                Some(case) => vec![self.case(axis, case, &at)?],
+                None => (0..self.axes[axis].cases.len()).collect(),
+            };
+            chosen.insert(axis, cases);
+        }
+        let list = all || cases.iter().any(|one| one.case.is_none());
+        let mut index = vec![0];
+        for &axis in &grid.axes {
+            let count = self.axes[axis].cases.len();
+            let picked = match (chosen.get(&axis), bound.get(&axis)) {
+                (Some(cases), _) => cases.clone(),
+                (None, Some(case)) => vec![*case],
+                (None, None) if all || count == 1 => (0..count).collect(),
+                (None, None) => {
+                    let name = &self.axes[axis].name;
+                    let one = &self.axes[axis].cases[0].name;
+                    let text = format!("`{measure}` needs a case of `{name}`");
+                    return Err(Problem::new(text)
+                        .at(at)
+                        .help(format!("write `{measure}['{one}']`, or `[*]` for all")));
+                }
+            };
+            index = (index.iter())
+                .flat_map(|before| picked.iter().map(move |case| before * count + case))
+                .collect();
+        }
+        // Of a list those that are run; of a single case that one, be it run or not.
+        let runs = index.into_iter().map(|index| grid.runs[index].clone());
+        Ok(Leaf {
+            measure,
+            runs: runs.filter(|runs| !list || runs.is_some()).collect(),
+            list,
+            partial: grid.partial,
+        })
+    }
+
+    /// The axis of a grid that has a case of this name.
+    fn axis_of(&self, case: &str, grid: &Grid, at: &Place) -> Result<usize, Problem> {
+        let with: Vec<usize> = (grid.axes.iter().copied())
+            .filter(|axis| self.axes[*axis].find(case).is_some())
+            .collect();
+        match with[..] {
+            [axis] => Ok(axis),
+            [] => {
+                let cases = grid.axes.iter().flat_map(|axis| &self.axes[*axis].cases);
+                let known: Vec<&str> = cases.map(|case| case.name.as_str()).collect();
+                Err(unknown("case", case, &known).at(at))
+            }
+            [first, ..] => {
+                let name = &self.axes[first].name;
+                let text = format!("several axes have a case `{case}`");
+                Err(Problem::new(text).at(at).help(format!("write `{name}='{case}'`")))
+            }
+        }
+    }
+}
+
+/// Curves have no arithmetic.
+fn binary(operator: Operator, a: Expr, b: Expr, place: &Place) -> Result<Expr, Problem> {
+    if operator == Operator::Divide && matches!(b, Expr::Number(0.0)) {
+        return Err(Problem::new("divides by zero").at(place));
+    }
+    Ok(Expr::Binary(operator, Box::new(a), Box::new(b)))
+}
+
+impl Grid {
+    /// What a measure of its runs is, if they have it, and whether it is a curve.
+    pub(super) fn measure(&self, name: &str) -> Option<(Measure, bool)> {
+        let of_set = self.set.and_then(|set| set.find(name));
+        of_set
+            .map(|(measure, curve)| (*measure, curve))
+            .or_else(|| find_summary(name).map(|measure| (measure, false)))
+    }
+
+    pub(super) fn unknown(&self, name: &str) -> Problem {
+        let of_set = self
+            .set
+            .into_iter()
+            .flat_map(|set| set.values.iter().chain(set.series));
+        let mut known: Vec<&str> = of_set.map(|measure| measure.name).collect();
+        known.extend(summary_names());
+        unknown("measure", name, &known)
+    }
+}
+
+/// An unknown name, with the nearest known ones.
+pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Problem {
+    let problem = Problem::new(format!("unknown {what} `{name}`"));
+    match known.is_empty() {
+        true => problem.help(format!("there is no {what}")),
+        false => problem.help(among_many(name, known.iter().copied())),
+    }
+}

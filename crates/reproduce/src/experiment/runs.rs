@@ -1,0 +1,268 @@
+//! From axes and grids to the runs that an experiment needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use paceline_lab::measures::{SETS, find_set};
+use paceline_scenario::diagnostics::Source;
+use paceline_scenario::{Diagnostics, Fidelity, Problem};
+
+use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
+use super::schema::{Case, Common, File, Runs, Text};
+use super::{Folder, keep};
+use crate::need::{Input, Measure, RunRequest};
+use crate::reference;
+
+/// The axis of `[[case]]`.
+const CASE: &str = "case";
+
+/// Names, and the runs of all grids.
+pub(super) fn read(
+    file: &File,
+    common: &Common,
+    source: &Source,
+    folder: &dyn Folder,
+) -> Result<(Names, Vec<RunRequest>), Diagnostics> {
+    let own = file.axis.iter().map(|(name, cases)| (name.as_str(), cases));
+    let own: Vec<(&str, &Vec<Case>)> = own
+        .chain((!file.case.is_empty()).then_some((CASE, &file.case)))
+        .collect();
+    let shared = common.axis.iter().map(|(name, cases)| (name.as_str(), cases));
+    let shared = shared.filter(|(name, _)| own.iter().all(|(known, _)| known != name));
+    let all: Vec<(&str, &Vec<Case>)> = own.iter().copied().chain(shared).collect();
+    let mut names = Names::default();
+    for (name, cases) in &all {
+        let of = |case: &Case| AxisCase {
+            name: case.name.clone(),
+            scheme: case.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
+        };
+        let known: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        if known.len() < cases.len() {
+            return Err(Problem::new(format!("two cases of `{name}` have one name")).into());
+        }
+        names.axes.push(Axis {
+            name: (*name).to_string(),
+            cases: cases.iter().map(of).collect(),
+        });
+    }
+    let mut requests = Vec::new();
+    for runs in &file.runs.0 {
+        let grid = Reading {
+            runs,
+            cases: all.iter().map(|(_, cases)| cases.as_slice()).collect(),
+            source,
+            folder,
+        };
+        let grid = grid.grid(&names, &mut requests)?;
+        if names.grids.iter().any(|known| known.name == grid.name) {
+            let what = "several grids of runs need different names: name = \"..\"";
+            return Err(Problem::new(what).at(&source.end()).into());
+        }
+        names.grids.push(grid);
+    }
+    check_names(&requests, source)?;
+    Ok((names, requests))
+}
+
+/// Folders of different runs have different names.
+fn check_names(requests: &[RunRequest], source: &Source) -> Result<(), Problem> {
+    let mut known: BTreeMap<String, &RunRequest> = BTreeMap::new();
+    for request in requests {
+        let name = request.name();
+        match known.get(&name) {
+            Some(other) if *other != request => {
+                let text = format!("different runs have one name, `{name}`");
+                let help = "give the cases different keys, or the grids: key = \"..\"";
+                return Err(Problem::new(text).at(&source.end()).help(help));
+            }
+            _ => drop(known.insert(name, request)),
+        }
+    }
+    Ok(())
+}
+
+/// A grid while it is read.
+struct Reading<'a> {
+    runs: &'a Runs,
+    /// The cases of every axis.
+    cases: Vec<&'a [Case]>,
+    source: &'a Source,
+    folder: &'a dyn Folder,
+}
+
+impl Reading<'_> {
+    fn grid(&self, names: &Names, requests: &mut Vec<RunRequest>) -> Result<Grid, Problem> {
+        let axes = self.axes(names)?;
+        let set = match &self.runs.measures {
+            None => None,
+            Some(name) => Some(find_set(name.get_ref()).ok_or_else(|| {
+                let known: Vec<&str> = SETS.iter().map(|set| set.name).collect();
+                unknown("set of measures", name.get_ref(), &known).at(&self.source.at(name.span()))
+            })?),
+        };
+        let except = self.except(names, &axes)?;
+        let mut runs = Vec::new();
+        for bound in names.combinations(&axes) {
+            let is_in = |excepted: &BTreeMap<usize, Vec<usize>>| {
+                let of = |(axis, cases): (&usize, &Vec<usize>)| cases.contains(&bound[axis]);
+                excepted.iter().all(of)
+            };
+            if except.iter().any(is_in) {
+                runs.push(None);
+                continue;
+            }
+            let first = requests.len();
+            for &seed in &self.runs.seeds.0 {
+                let request = self.request(&axes, &bound, seed)?;
+                requests.push(RunRequest {
+                    digest: set.map(|set| Measure {
+                        name: set.name,
+                        of: set.of,
+                    }),
+                    ..request
+                });
+            }
+            runs.push(Some(first..requests.len()));
+        }
+        Ok(Grid {
+            name: self.runs.name.clone().unwrap_or_default(),
+            axes,
+            runs,
+            set,
+            partial: self.runs.partial,
+            scheme: self.runs.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
+        })
+    }
+
+    fn axes(&self, names: &Names) -> Result<Vec<usize>, Problem> {
+        match &self.runs.axes {
+            Some(axes) => {
+                let one = |axis: &Text| names.axis(axis.get_ref(), &self.source.at(axis.span()));
+                axes.iter().map(one).collect()
+            }
+            None => Ok(names
+                .axes
+                .iter()
+                .position(|axis| axis.name == CASE)
+                .into_iter()
+                .collect()),
+        }
+    }
+
+    /// By axis, the cases of each combination that is not run.
+    fn except(&self, names: &Names, axes: &[usize]) -> Result<Vec<BTreeMap<usize, Vec<usize>>>, Problem> {
+        let end = self.source.end();
+        let one = |excepted: &BTreeMap<String, super::schema::Many<String>>| {
+            let of = |(axis, cases): (&String, &super::schema::Many<String>)| {
+                let axis = names.axis(axis, &end)?;
+                if !axes.contains(&axis) {
+                    let text = format!("these runs have no axis `{}`", names.axes[axis].name);
+                    return Err(Problem::new(text).at(&end));
+                }
+                let cases: Result<Vec<usize>, Problem> =
+                    cases.0.iter().map(|case| names.case(axis, case, &end)).collect();
+                Ok((axis, cases?))
+            };
+            excepted.iter().map(of).collect()
+        };
+        self.runs.except.iter().map(one).collect()
+    }
+
+    /// A run: what the grid says, then what its cases say, the innermost axis last.
+    fn request(&self, axes: &[usize], bound: &Bound, seed: u64) -> Result<RunRequest, Problem> {
+        let cases: Vec<&Case> = axes.iter().map(|axis| &self.cases[*axis][bound[axis]]).collect();
+        let last = |own: &Option<Text>, of: fn(&Case) -> &Option<Text>| {
+            let of_cases = cases.iter().rev().find_map(|case| of(case).clone());
+            of_cases.or_else(|| own.clone())
+        };
+        let scheme = last(&self.runs.scheme, |case| &case.scheme);
+        let fidelity = last(&self.runs.fidelity, |case| &case.fidelity);
+        let scenario = last(&self.runs.scenario, |case| &case.scenario);
+        let reference = last(&self.runs.reference, |case| &case.reference);
+        let end = self.source.end();
+        let scheme = scheme.ok_or_else(|| {
+            Problem::new("a run has no scheme")
+                .at(&end)
+                .help("say `scheme = \"..\"` in [runs] or in the case")
+        })?;
+        self.check_scheme(&scheme)?;
+        let input = match (scenario, reference) {
+            (_, Some(reference)) => self.reference(&reference)?,
+            (Some(scenario), None) => self.scenario(&scenario, seed)?,
+            (None, None) => {
+                let help = "say `scenario = \"..\"` in [runs] or in the case";
+                return Err(Problem::new("a run has no scenario").at(&end).help(help));
+            }
+        };
+        let fidelity = match fidelity {
+            None => Fidelity::Exact,
+            Some(name) => (name.get_ref().parse())
+                .map_err(|text: String| Problem::new(text).at(&self.source.at(name.span())))?,
+        };
+        let settings = (self.runs.set.iter()).chain(cases.iter().flat_map(|case| &case.set));
+        let keys = (self.runs.key.iter().cloned()).chain(cases.iter().map(|case| key(case)));
+        let keys: Vec<String> = keys.filter(|key| !key.is_empty()).collect();
+        Ok(RunRequest {
+            fidelity,
+            variant: keys.join("-"),
+            settings: settings
+                .map(|(key, value)| format!("{key}={}", written(value)))
+                .collect(),
+            flows_only: self.runs.flows_only,
+            folder: self.runs.folders,
+            ..RunRequest::of(input, keep(scheme.get_ref().as_str()))
+        })
+    }
+
+    fn check_scheme(&self, scheme: &Text) -> Result<(), Problem> {
+        let found = paceline_congestion::registry::find(scheme.get_ref());
+        let error = |error: paceline_congestion::registry::UnknownScheme| {
+            unknown("scheme", scheme.get_ref(), &error.names).at(&self.source.at(scheme.span()))
+        };
+        found.map(drop).map_err(error)
+    }
+
+    fn reference(&self, name: &Text) -> Result<Input, Problem> {
+        let found = reference::all().find(|one| one.name == name.get_ref());
+        found.map(Input::Reference).ok_or_else(|| {
+            let known: Vec<&str> = reference::all().map(|one| one.name).collect();
+            unknown("reference run", name.get_ref(), &known).at(&self.source.at(name.span()))
+        })
+    }
+
+    fn scenario(&self, name: &Text, seed: u64) -> Result<Input, Problem> {
+        let built_in = paceline_scenario::scenarios()
+            .iter()
+            .find(|one| one.name == name.get_ref());
+        if let Some(one) = built_in {
+            return Ok(Input::Shipped(one.name, seed));
+        }
+        if let Some(path) = self.folder.scenario(name.get_ref()) {
+            return Ok(Input::File(keep(path), seed));
+        }
+        let known: Vec<&str> = paceline_scenario::scenarios()
+            .iter()
+            .map(|one| one.name)
+            .collect();
+        let place = self.source.at(name.span());
+        Err(unknown("scenario", name.get_ref(), &known).at(&place))
+    }
+}
+
+/// What names a case in folders.
+fn key(case: &Case) -> String {
+    if let Some(key) = &case.key {
+        return key.clone();
+    }
+    let words = case.name.to_lowercase();
+    let words = words.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
+/// A value as `--set` has it: a text without quotes.
+fn written(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,406 @@
+//! What stands in `experiment.toml`, key by key.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use toml::Spanned;
+
+/// A text and where it stands.
+pub(super) type Text = Spanned<String>;
+
+/// `experiment.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct File {
+    pub(super) title: String,
+    pub(super) source: Source,
+    pub(super) about: String,
+    #[serde(default)]
+    pub(super) notes: Vec<Text>,
+    #[serde(default)]
+    pub(super) choices: Vec<Spanned<NamedOr<Choice>>>,
+    /// A file with notes, choices and axes that experiments share.
+    pub(super) common: Option<Text>,
+    #[serde(default)]
+    pub(super) steps: Vec<Text>,
+    /// An axis called `case`.
+    #[serde(default)]
+    pub(super) case: Vec<Case>,
+    #[serde(default)]
+    pub(super) axis: BTreeMap<String, Vec<Case>>,
+    /// Criteria by name.
+    #[serde(default)]
+    pub(super) expect: BTreeMap<String, Spanned<Expect>>,
+    #[serde(default)]
+    pub(super) runs: Many<Runs>,
+    #[serde(default)]
+    pub(super) table: Vec<Table>,
+    /// The title of claims that have none of their own.
+    pub(super) claims_title: Option<String>,
+    #[serde(default)]
+    pub(super) claim: Vec<Claim>,
+    #[serde(default)]
+    pub(super) chart: Vec<Chart>,
+}
+
+/// What several experiments share.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Common {
+    #[serde(default)]
+    pub(super) notes: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) choices: BTreeMap<String, Choice>,
+    #[serde(default)]
+    pub(super) axis: BTreeMap<String, Vec<Case>>,
+    #[serde(default)]
+    pub(super) expect: BTreeMap<String, Expect>,
+}
+
+/// A publication and where in it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Source {
+    /// The name of a known publication.
+    pub(super) paper: Option<Text>,
+    /// Another publication: authors, title, where it was published.
+    pub(super) cite: Option<String>,
+    /// What lists call that one.
+    pub(super) short: Option<String>,
+    #[serde(rename = "where")]
+    pub(super) at: String,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Choice {
+    pub(super) what: String,
+    pub(super) tried: String,
+    pub(super) changed: String,
+}
+
+/// A case of an axis: what is different in its runs.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Case {
+    pub(super) name: String,
+    /// In names of folders; made of the name if left out.
+    pub(super) key: Option<String>,
+    pub(super) scenario: Option<Text>,
+    pub(super) reference: Option<Text>,
+    pub(super) scheme: Option<Text>,
+    pub(super) fidelity: Option<Text>,
+    #[serde(default)]
+    pub(super) set: BTreeMap<String, toml::Value>,
+}
+
+/// A grid of runs: every combination of the cases of its axes, with every seed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Runs {
+    /// Needed where there are several grids.
+    pub(super) name: Option<String>,
+    /// In names of folders, before the cases' keys.
+    pub(super) key: Option<String>,
+    /// Axes, the outermost first; `case` if there are cases.
+    pub(super) axes: Option<Vec<Text>>,
+    /// Combinations that are not run: by axis, cases.
+    #[serde(default)]
+    pub(super) except: Vec<BTreeMap<String, Many<String>>>,
+    #[serde(default)]
+    pub(super) seeds: Seeds,
+    /// A set of measures.
+    pub(super) measures: Option<Text>,
+    /// Whether runs' folders are kept.
+    #[serde(default)]
+    pub(super) folders: bool,
+    /// Whether flows alone are wanted, and nothing is simulated.
+    #[serde(default)]
+    pub(super) flows_only: bool,
+    /// Whether means are of those seeds that there are.
+    #[serde(default)]
+    pub(super) partial: bool,
+    /// A built-in scenario, or a path next to the experiment.
+    pub(super) scenario: Option<Text>,
+    /// Reference runs of another simulator, by their name there.
+    pub(super) reference: Option<Text>,
+    pub(super) scheme: Option<Text>,
+    pub(super) fidelity: Option<Text>,
+    /// Keys of the scenario and their values; those of cases come after these.
+    #[serde(default)]
+    pub(super) set: BTreeMap<String, toml::Value>,
+}
+
+/// A number of seeds from 1 on, or a list.
+#[derive(Clone)]
+pub(super) struct Seeds(pub(super) Vec<u64>);
+
+impl Default for Seeds {
+    fn default() -> Self {
+        Self(vec![1])
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Table {
+    #[serde(default)]
+    pub(super) title: String,
+    /// The head of the column of row names.
+    #[serde(default)]
+    pub(super) head: String,
+    /// The grid that measures are of, where there are several.
+    pub(super) runs: Option<Text>,
+    /// Axes: a table for each combination of their cases.
+    pub(super) each: Option<Spanned<Many<String>>>,
+    pub(super) columns: Spanned<NamedOr<Vec<Column>>>,
+    pub(super) rows: Vec<Spanned<NamedOr<Row>>>,
+    /// A CSV file next to the experiment.
+    pub(super) published: Option<Text>,
+    /// What published values are called.
+    pub(super) published_as: Option<String>,
+    /// Whether the order of the columns in each row is part of what was published.
+    #[serde(default)]
+    pub(super) ordered: bool,
+    #[serde(default)]
+    pub(super) heat_map: bool,
+    pub(super) along: Option<Along>,
+    pub(super) expect: Option<Spanned<Many<NamedOr<Expect>>>>,
+    pub(super) chart: Option<Drawing>,
+}
+
+/// The axis along which rows have places.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Along {
+    pub(super) label: String,
+    #[serde(default)]
+    pub(super) unit: String,
+    #[serde(default)]
+    pub(super) log: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// The scheme whose colour it has.
+    pub(super) scheme: Option<String>,
+    pub(super) published_as: Option<String>,
+    /// What stands in it, where that is not the row's.
+    pub(super) value: Option<Text>,
+    /// By axis, the case that it is of.
+    #[serde(default)]
+    pub(super) at: BTreeMap<String, Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Row {
+    /// An expression.
+    pub(super) value: Option<Text>,
+    /// What it is; of a measure, what that is.
+    pub(super) what: Option<String>,
+    /// What tells it from rows of the same measure: `{axis}` stands for the case, `{what}` for the measure.
+    pub(super) label: Option<String>,
+    pub(super) unit: Option<String>,
+    pub(super) digits: Option<usize>,
+    /// Its place in a chart.
+    pub(super) x: Option<f64>,
+    #[serde(default)]
+    pub(super) at: BTreeMap<String, Text>,
+    /// Axes: a row for each combination of their cases.
+    pub(super) each: Option<Spanned<Many<String>>>,
+    /// What was printed for it, column by column; a text for none.
+    #[serde(default)]
+    pub(super) published: Many<toml::Value>,
+    pub(super) expect: Option<Spanned<Many<NamedOr<Expect>>>>,
+}
+
+/// What ours has to be.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Expect {
+    /// The name of a criterion, in place of one written here.
+    #[serde(rename = "as")]
+    pub(super) named: Option<String>,
+    /// By axis, the cases that it is for; `row` and `column` by their names, `x` by its ends.
+    #[serde(default, rename = "where")]
+    pub(super) at: BTreeMap<String, Many<toml::Value>>,
+    #[serde(default)]
+    pub(super) exact: bool,
+    /// A share: `5%`.
+    pub(super) within: Option<Text>,
+    pub(super) near: Option<f64>,
+    pub(super) at_most: Option<f64>,
+    pub(super) at_least: Option<f64>,
+    pub(super) between: Option<[f64; 2]>,
+    #[serde(default)]
+    pub(super) shown: bool,
+    /// `paper`, `authors-simulator` or `us`.
+    pub(super) says: Option<Text>,
+    /// Whether closeness to what stands there is a property, and no published value.
+    #[serde(default)]
+    pub(super) property: bool,
+    #[serde(default)]
+    pub(super) because: String,
+}
+
+/// A number of ours with a bound.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Claim {
+    pub(super) what: String,
+    pub(super) expr: Text,
+    /// The title of its table; claims of one title that follow each other are in one.
+    pub(super) title: Option<String>,
+    pub(super) runs: Option<Text>,
+    pub(super) each: Option<Spanned<Many<String>>>,
+    pub(super) label: Option<String>,
+    #[serde(default)]
+    pub(super) unit: String,
+    pub(super) digits: Option<usize>,
+    pub(super) published: Option<f64>,
+    pub(super) published_as: Option<String>,
+    pub(super) expect: Option<Spanned<Many<NamedOr<Expect>>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Chart {
+    #[serde(default)]
+    pub(super) title: String,
+    pub(super) runs: Option<Text>,
+    pub(super) each: Option<Spanned<Many<String>>>,
+    pub(super) x: [String; 2],
+    pub(super) y: [String; 2],
+    /// Whether a value holds until the next.
+    #[serde(default)]
+    pub(super) stepped: bool,
+    pub(super) curves: Vec<Curve>,
+}
+
+/// A chart of a table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Drawing {
+    pub(super) x: [String; 2],
+    pub(super) y: [String; 2],
+    #[serde(default)]
+    pub(super) stepped: bool,
+    pub(super) curves: Vec<Curve>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Curve {
+    /// `{axis}` stands for the case.
+    pub(super) name: String,
+    /// An expression that is a curve.
+    pub(super) value: Option<Text>,
+    /// Or a CSV file of places and values, which were published.
+    pub(super) published: Option<Text>,
+    pub(super) scheme: Option<String>,
+    /// Whether it is drawn as what others have is.
+    #[serde(default)]
+    pub(super) dashed: bool,
+    #[serde(default)]
+    pub(super) at: BTreeMap<String, Text>,
+    pub(super) each: Option<Spanned<Many<String>>>,
+}
+
+/// One or several.
+#[derive(Clone)]
+pub(super) struct Many<T>(pub(super) Vec<T>);
+
+impl<T> Default for Many<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+/// A name, or the thing itself.
+#[derive(Clone)]
+pub(super) enum NamedOr<T> {
+    Named(String),
+    Own(T),
+}
+
+/// The ways in which a value may be written, each as a deserializer of its own.
+macro_rules! written {
+    ($name:ident: $one:expr; $list:expr; $expected:literal) => {
+        impl<'de, T: Deserialize<'de>> Deserialize<'de> for $name<T> {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Ways<T>(PhantomData<T>);
+
+                impl<'de, T: Deserialize<'de>> Visitor<'de> for Ways<T> {
+                    type Value = $name<T>;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+
+                    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                        $one(text)
+                    }
+
+                    fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+                        T::deserialize(number.into_deserializer()).map($list)
+                    }
+
+                    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+                        T::deserialize(number.into_deserializer()).map($list)
+                    }
+
+                    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Self::Value, A::Error> {
+                        T::deserialize(MapAccessDeserializer::new(table)).map($list)
+                    }
+
+                    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                        Self::Value::of_list(list)
+                    }
+                }
+                from.deserialize_any(Ways(PhantomData))
+            }
+        }
+    };
+}
+
+written!(Many: |text: &str| T::deserialize(text.into_deserializer()).map(|one| Many(vec![one])); |one| Many(vec![one]); "one or a list");
+written!(NamedOr: |text: &str| Ok(NamedOr::Named(text.to_string())); NamedOr::Own; "a name or the thing itself");
+
+impl<'de, T: Deserialize<'de>> Many<T> {
+    fn of_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+        let mut all = Vec::new();
+        while let Some(one) = list.next_element()? {
+            all.push(one);
+        }
+        Ok(Self(all))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> NamedOr<T> {
+    fn of_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        T::deserialize(SeqAccessDeserializer::new(list)).map(Self::Own)
+    }
+}
+
+impl<'de> Deserialize<'de> for Seeds {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let seed = |value: &toml::Value| value.as_integer().and_then(|seed| u64::try_from(seed).ok());
+        let seeds: Option<Vec<u64>> = match &toml::Value::deserialize(from)? {
+            toml::Value::Array(list) => list.iter().map(seed).collect(),
+            // A longer list is written down.
+            one => seed(one)
+                .filter(|count| *count <= 1000)
+                .map(|count| (1..=count).collect()),
+        };
+        let seeds = seeds.filter(|seeds| !seeds.is_empty());
+        let expected = || D::Error::custom("expected a number of seeds from 1 to 1000, or a list of seeds");
+        seeds.map(Self).ok_or_else(expected)
+    }
+}
