@@ -9,13 +9,19 @@ if ! command -v valgrind >/dev/null 2>&1; then
     exit 1
 fi
 # What is counted is found by its name.
-CARGO_PROFILE_RELEASE_STRIP=none cargo build --quiet --release --package paceline-fabric --example packet_hops
-program=${CARGO_TARGET_DIR:-target}/release/examples/packet_hops
-[ $# -gt 0 ] || set -- $("$program")
+CARGO_PROFILE_RELEASE_STRIP=none cargo build --quiet --release --package paceline-fabric --package paceline-parity \
+    --example packet_hops --example model_hops
+examples=${CARGO_TARGET_DIR:-target}/release/examples
+models=$("$examples/model_hops")
+[ $# -gt 0 ] || set -- $("$examples/packet_hops") $models
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 printf '%-26s %12s %12s %15s %9s %9s\n' workload packet-hops events instructions per-hop per-event
 for workload in "$@"; do
+    program=$examples/packet_hops
+    for model in $models; do
+        [ "$workload" != "$model" ] || program=$examples/model_hops
+    done
     result=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file="$log" \
         --collect-atstart=no --toggle-collect='*workloads*simulate*' "$program" "$workload")
     instructions=$(sed -n 's/.*Collected *: *\([0-9]*\).*/\1/p' "$log")

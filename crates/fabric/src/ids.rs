@@ -7,23 +7,23 @@ use crate::spec::NodeId;
 
 ids! {
     /// One end of a link.
-    pub(crate) PortId: u32;
+    pub PortId: u32;
     /// A link.
     pub(crate) LinkId: u32;
     /// What links of one rate and delay share.
-    pub(crate) ProfileId: u16;
+    pub ProfileId: u16;
     /// A switch.
-    pub(crate) SwitchId: u32;
+    pub SwitchId: u32;
     /// A host's port.
-    pub(crate) NicId: u32;
+    pub NicId: u32;
     /// A switch that packets are spread to (`switch/spread.rs`).
     pub(crate) ColumnId: u32;
     /// A packet: its slot.
-    pub(crate) PacketId: u32;
+    pub PacketId: u32;
     /// A flow: its place in [`crate::spec::RunSpec::flows`].
-    pub(crate) FlowId: u32;
+    pub FlowId: u32;
     /// A queue pair: its slot.
-    pub(crate) QpId: u32;
+    pub QpId: u32;
     /// A flow's receiver: its slot.
     pub(crate) ReceiverId: u32;
     /// A flow of a stream that is not over: where what is known of it stands.

@@ -16,9 +16,9 @@ mod common_lanes;
 
 mod core;
 mod host;
-mod ib;
 mod ids;
 mod lanes;
+pub mod model;
 pub mod outcome;
 mod reference;
 mod run;

@@ -12,6 +12,7 @@ pub mod credits;
 mod deadlock;
 pub mod flow_probe;
 mod flows;
+mod model;
 mod ports;
 mod room;
 mod tcd_ns3;
@@ -19,6 +20,7 @@ mod tcd_ns3;
 pub use binned::{Bin, Binned};
 pub use deadlock::{Deadlock, EndlessPause};
 pub use flows::FlowSeries;
+pub use model::{ModelOutcome, ModelRecord};
 pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
 pub(crate) use room::Room;
 pub use tcd_ns3::{
@@ -488,8 +490,8 @@ pub struct Outcome {
     pub deadlock: Option<Deadlock>,
     /// What decisions that take time came to; `None` if no sender asked for any.
     pub decisions: Option<DecisionStats>,
-    /// Of a network under credits ([`crate::RunSpec::credits`]), what it has alongside the rest.
-    pub credits: Option<Box<credits::CreditOutcome>>,
+    /// Of the network of another simulator ([`crate::RunSpec::model`]), what it has alongside the rest.
+    pub model: Option<ModelOutcome>,
     /// Under credits, with [`crate::spec::RecordSpec::credit_every`]: those of each lane of each port that ever sent
     /// anything.
     pub credit_series: Vec<StateRecord>,

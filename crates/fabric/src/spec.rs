@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 mod arrivals;
 mod balancing;
-mod credits;
 mod lanes;
+mod model;
 mod nic;
 mod quirks;
 mod switch;
@@ -21,8 +21,8 @@ mod tcd_ns3;
 
 pub use arrivals::*;
 pub use balancing::*;
-pub use credits::*;
 pub use lanes::*;
+pub use model::*;
 pub use nic::*;
 pub use quirks::*;
 pub use switch::*;
@@ -368,9 +368,9 @@ pub struct RunSpec {
     pub tcd_ns3: Option<Box<TcdNs3Spec>>,
     /// Deviations from nature.
     pub quirks: Quirks,
-    /// Credit-based flow control, in place of what switches and hosts have otherwise: InfiniBand.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub credits: Option<Box<CreditSpec>>,
+    /// The network of another simulator, in place of what switches and hosts are otherwise.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Model>,
     /// With [`FlowControl::Credits`]: what links and switches are told of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<Box<LaneSpec>>,
@@ -413,6 +413,11 @@ impl RunSpec {
     pub fn first_header(&self) -> u16 {
         let lanes = self.lanes.as_ref();
         lanes.map_or(0, |lanes| lanes.first_header.get() as u16)
+    }
+
+    /// Whether ports wait for credits, where others are paused.
+    pub fn is_under_credits(&self) -> bool {
+        self.lanes.is_some() || self.model.as_ref().is_some_and(|model| model.credit_lanes() > 0)
     }
 
     /// Priority classes of flows.

@@ -117,7 +117,7 @@ pub fn spec() -> RunSpec {
         bolt_ns3: BoltNs3Spec::default(),
         tcd_ns3: None,
         quirks: Quirks::default(),
-        credits: None,
+        model: None,
         lanes: None,
         ties: TieOrder::Structural,
         record: RecordSpec {
@@ -322,7 +322,7 @@ pub fn incast() -> (Resolved, Outcome) {
         flow_probes: Vec::new(),
         deadlock: None,
         decisions: None,
-        credits: None,
+        model: None,
         credit_series: Vec::new(),
         stalls: Default::default(),
         ties: TiedArrivals::default(),

@@ -2,8 +2,6 @@
 
 #[path = "../../tests/it/common/mod.rs"]
 mod common;
-#[path = "../../tests/it/networks/infiniband.rs"]
-mod infiniband;
 #[path = "../../tests/it/networks/lanes.rs"]
 mod lanes;
 
@@ -14,8 +12,8 @@ use paceline_congestion::detect::tcd::Variant;
 use paceline_congestion::registry::WindowMode;
 use paceline_fabric::Simulation;
 use paceline_fabric::spec::{
-    Accounted, Control, Detection, DropPolicy, EcmpHash, FlowControl, FlowSpec, Forwarding, Irn, NodeId,
-    NodeKind, Recovery, Release, RunSpec, Tcd,
+    Accounted, Detection, DropPolicy, EcmpHash, FlowControl, FlowSpec, Forwarding, Irn, NodeId, NodeKind,
+    Recovery, Release, RunSpec, Tcd,
 };
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -26,7 +24,7 @@ const START: u64 = 2_000_000_000;
 type Workload = (&'static str, fn() -> RunSpec);
 
 /// What is measured.
-pub(crate) const WORKLOADS: [Workload; 20] = [
+pub(crate) const WORKLOADS: [Workload; 19] = [
     ("incast-16/ns3-hpcc", || incast(16)),
     ("incast-16/exact", || exact(incast(16))),
     ("permutation-k4/ns3-hpcc", || permutation(4, "hpcc")),
@@ -49,20 +47,10 @@ pub(crate) const WORKLOADS: [Workload; 20] = [
         connections(Recovery::SelectiveRepeat(IRN))
     }),
     ("connections-8190/go-back-n", || connections(Recovery::GoBackN)),
-    ("infiniband-demo/cbfc", infiniband_demo),
     ("permutation-k8/ib", || on_credit(permutation(8, "none"))),
     ("permutation-k8/ibcc", || on_credit(permutation(8, "ibcc"))),
     ("permutation-k16/ib", || on_credit(permutation(16, "none"))),
 ];
-
-/// Two switches under credits: two hosts that send all the time, and bursts of fifteen others.
-fn infiniband_demo() -> RunSpec {
-    let variant = infiniband::Variant::Messages;
-    RunSpec {
-        check: false,
-        ..infiniband::demo(variant, Control::None, Span::from_us(10))
-    }
-}
 
 /// `spec` under InfiniBand's credits, cut through, by destination.
 fn on_credit(spec: RunSpec) -> RunSpec {

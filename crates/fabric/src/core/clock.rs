@@ -17,7 +17,8 @@ const fn mark(at: u64, what: u64) -> u64 {
 /// For the loop.
 impl Core {
     /// When the next event is.
-    pub(crate) fn next_event_at(&self) -> Option<u64> {
+    #[inline]
+    pub fn next_event_at(&self) -> Option<u64> {
         self.agenda.queue.peek_time()
     }
 
@@ -57,13 +58,13 @@ impl Core {
 
     /// The instant, in ps.
     #[inline(always)]
-    pub(crate) fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         self.now
     }
 
     /// The instant, and the place of the running event in it.
     #[inline(always)]
-    pub(crate) fn instant(&self) -> (u64, u64) {
+    pub fn instant(&self) -> (u64, u64) {
         (self.now, self.tie)
     }
 
@@ -116,7 +117,7 @@ impl Core {
     /// Schedules `event` for `at`, in `lane`. Every run stops before the end of time, so what would
     /// come later may as well come there.
     #[inline]
-    pub(crate) fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
+    pub fn schedule(&mut self, lane: LaneId, at: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();
         let tie = self.agenda.ties.next(at, what);
@@ -126,7 +127,8 @@ impl Core {
     /// The same, at a place among the events of its instant that was kept free ([`EventSchedule::reserve`]).
     ///
     /// [`EventSchedule::reserve`]: crate::core::link::EventSchedule::reserve
-    pub(crate) fn schedule_tied(&mut self, at: u64, tie: u64, event: Event) {
+    #[inline]
+    pub fn schedule_tied(&mut self, at: u64, tie: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();
         self.agenda.queue.push(LaneId::WHEEL, Entry { at, tie, what });

@@ -7,7 +7,8 @@ use crate::spec::TieOrder;
 
 /// The closed set of events. One `match` over it is the whole control flow of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+#[allow(missing_docs, reason = "what is said of a variant is said of its fields")]
+pub enum Event {
     /// A link goes down or comes up: index in the list of changes.
     Topology { change: u32 },
     /// Flows of one start time enter; the first of them.
@@ -48,8 +49,8 @@ pub(crate) enum Event {
         class: u8,
         generation: u16,
     },
-    /// Something in a network under credits: what, says [`crate::ib`]. The kind is below 15.
-    Credit { kind: u8, a: u32, b: u32 },
+    /// What only networks of one make have, which say what it is. The kind is below 15.
+    Special { kind: u8, a: u32, b: u32 },
 }
 
 const A_BITS: u32 = 27;
@@ -57,8 +58,8 @@ const A_BITS: u32 = 27;
 const KIND: u32 = A_BITS + 32;
 /// The kind of an arrival.
 const ARRIVE: u64 = 9;
-/// The first of the kinds that only networks under credits have.
-const CREDIT: u64 = 17;
+/// The first of the kinds that only networks of one make have.
+const SPECIAL: u64 = 17;
 const A_MASK: u64 = (1 << A_BITS) - 1;
 
 impl Event {
@@ -98,7 +99,7 @@ impl Event {
                 let whose = u32::from(place) << 20 | u32::from(class) << 16;
                 (16, port.0, whose | u32::from(generation))
             }
-            Self::Credit { kind, a, b } => (CREDIT + kind as u64, a, b),
+            Self::Special { kind, a, b } => (SPECIAL + kind as u64, a, b),
         };
         kind << KIND | u64::from(a) << 32 | u64::from(b)
     }
@@ -155,8 +156,8 @@ impl Event {
                 class: (b >> 16 & 15) as u8,
                 generation: b as u16,
             },
-            kind => Self::Credit {
-                kind: (kind - CREDIT) as u8,
+            kind => Self::Special {
+                kind: (kind - SPECIAL) as u8,
                 a,
                 b,
             },
@@ -265,7 +266,7 @@ mod tests {
                 class: 9,
                 generation: u16::MAX,
             },
-            Event::Credit {
+            Event::Special {
                 kind: 14,
                 a: (1 << 27) - 1,
                 b: u32::MAX,

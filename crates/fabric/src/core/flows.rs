@@ -122,7 +122,8 @@ impl World {
     }
 
     /// A flow that has come to its start and is not over.
-    pub(crate) fn flow(&self, core: &Core, flow: FlowId) -> FlowSpec {
+    #[inline]
+    pub fn flow(&self, core: &Core, flow: FlowId) -> FlowSpec {
         match self.spec.flows.get(flow.index()) {
             Some(listed) => *listed,
             None => *core

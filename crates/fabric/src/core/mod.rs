@@ -33,14 +33,16 @@ use paceline_kernel::ids::{Grid, List};
 
 /// The clock, the packets and the links: what switches and hosts stand on.
 #[derive(Clone)]
-pub(crate) struct Core {
+pub struct Core {
     /// The current instant in ps, and the place of the running event in it.
     now: u64,
     tie: u64,
     pub(crate) agenda: EventSchedule,
     class_count: usize,
-    pub(crate) packets: PacketSlab,
-    pub(crate) ports: Ports,
+    /// All packets.
+    pub packets: PacketSlab,
+    /// All ports.
+    pub ports: Ports,
     /// Queues of all ports, by class.
     pub(crate) queues: Grid<PortId, ClassQueue>,
     link_down_at: List<LinkId, u64>,
@@ -49,7 +51,8 @@ pub(crate) struct Core {
     pauses: Pauses,
     /// Of a network under credits.
     credits: Option<Box<Credits>>,
-    pub(crate) counters: Counters,
+    /// What is counted of a run.
+    pub counters: Counters,
     digest: u64,
     done: bool,
     pub(crate) watch: Watch,

@@ -12,47 +12,49 @@ pub(crate) const WIRE_HOPS: usize = 5;
 /// A packet on its way. An acknowledgement takes over the slot of the data packet that it answers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Packet {
+pub struct Packet {
     /// Next packet of the queue, or of the free list.
-    pub(crate) next: PacketId,
-    pub(crate) flow: FlowId,
+    pub next: PacketId,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
     /// Slot of the flow's queue pair.
-    pub(crate) qp: QpId,
+    pub qp: QpId,
     /// Port through which it entered the switch that holds it.
-    pub(crate) ingress: PortId,
+    pub ingress: PortId,
     /// Its way on, and the way back ([`crate::world::routing`]); of data that is spread, the port that it is
     /// to come to (`switch/spread.rs`).
-    pub(crate) path: u64,
+    pub path: u64,
     /// Data: offset of the payload. ACK, NACK: next expected byte.
-    pub(crate) seq: u64,
+    pub seq: u64,
     /// When the data packet's transmission started, in ps (kept in its ACK).
-    pub(crate) sent_at: u64,
+    pub sent_at: u64,
     /// Bytes on the wire.
-    pub(crate) wire: u16,
+    pub wire: u16,
     /// Payload bytes.
-    pub(crate) payload: u16,
+    pub payload: u16,
     /// HPCC-PINT's digest. In ACKs of schemes that read telemetry: the data packet's way.
-    pub(crate) pint: u16,
+    pub pint: u16,
     /// Generation of the topology that `path` belongs to, or [`crate::world::SPREAD`] and the way so far.
-    pub(crate) epoch: u16,
-    pub(crate) kind: PacketKind,
+    pub epoch: u16,
+    /// What it is.
+    pub kind: PacketKind,
     /// Dense class (see [`crate::world::classes::Classes`]); of a PFC frame: the class that it speaks of.
-    pub(crate) class: u8,
+    pub class: u8,
     /// Congestion mark: of the packet itself in data, the echo in ACKs.
-    pub(crate) mark: Mark,
+    pub mark: Mark,
     /// Telemetry samples so far.
-    pub(crate) hops: u8,
+    pub hops: u8,
     /// See [`Packet::ACK_REQUEST`] and its like.
-    pub(crate) flags: u8,
+    pub flags: u8,
     /// What the scheme wrote into it when it left, and switches may change; kept in its ACK.
-    pub(crate) tag: u8,
+    pub tag: u8,
     /// The link profile of the congested port that `note` speaks of, none where it is about no port.
-    pub(crate) note_port: ProfileId,
+    pub note_port: ProfileId,
     /// What a switch or the receiver has to say to the sender: bytes in a queue, a feedback value, a
     /// rate in Mbit/s, or nanoseconds spent in the receiver's host.
-    pub(crate) note: u32,
+    pub note: u32,
     /// ACK, NACK: number of the data packet that it answers, for selective repeat.
-    pub(crate) answers: u32,
+    pub answers: u32,
 }
 
 impl Packet {
@@ -70,7 +72,7 @@ impl Packet {
     pub(crate) const ENDS_MESSAGE: u8 = 1 << 5;
 
     /// A packet with nothing in it.
-    pub(crate) const EMPTY: Self = Self {
+    pub const EMPTY: Self = Self {
         next: PacketId::NONE,
         flow: FlowId::NONE,
         qp: QpId::NONE,
@@ -152,7 +154,7 @@ const _: () = {
 /// All packets, and alongside them their telemetry, in runs that read it: as many samples for each as
 /// the longest path has switches.
 #[derive(Clone, Debug)]
-pub(crate) struct PacketSlab {
+pub struct PacketSlab {
     packets: List<PacketId, Packet>,
     telemetry: Vec<HopSample>,
     samples: usize,
@@ -187,7 +189,7 @@ impl PacketSlab {
 
     /// Stores `packet`; the slot freed last is used first, while it is warm in the cache.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
         if self.free == PacketId::NONE {
             return self.add_slot(packet);
@@ -207,20 +209,23 @@ impl PacketSlab {
         id
     }
 
+    /// Frees the slot of a packet.
     #[inline]
-    pub(crate) fn remove(&mut self, id: PacketId) {
+    pub fn remove(&mut self, id: PacketId) {
         self.live -= 1;
         self.packets[id].next = self.free;
         self.free = id;
     }
 
+    /// A packet.
     #[inline(always)]
-    pub(crate) fn get(&self, id: PacketId) -> &Packet {
+    pub fn get(&self, id: PacketId) -> &Packet {
         &self.packets[id]
     }
 
+    /// A packet, to be changed.
     #[inline(always)]
-    pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+    pub fn get_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.packets[id]
     }
 

@@ -9,24 +9,26 @@ use paceline_kernel::ids::{Id, List};
 /// One end of a link. The first 64 bytes are all that a hop touches of it, alongside its queues.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Port {
+pub struct Port {
     /// When the current transmission ends, in ps.
-    pub(crate) free_at: u64,
+    pub free_at: u64,
     /// Place of that end among the events of its instant.
     pub(crate) free_tie: u64,
     /// Bytes sent.
-    pub(crate) tx_bytes: u64,
+    pub tx_bytes: u64,
     /// Bytes in all queues.
-    pub(crate) queued: u32,
+    pub queued: u32,
     /// The port at the other end.
-    pub(crate) peer: PortId,
-    pub(crate) node: NodeId,
+    pub peer: PortId,
+    /// The node that it belongs to.
+    pub node: NodeId,
     /// Number of the switch that the port belongs to, or of the NIC that it is.
-    pub(crate) owner: u32,
+    pub owner: u32,
     /// Where the ports of its node begin in the routing's list, and its place among them.
     pub(crate) ways: u32,
     pub(crate) place: u16,
-    pub(crate) profile: ProfileId,
+    /// What it has in common with others.
+    pub profile: ProfileId,
     /// Bit per dense class that has packets.
     pub(crate) ready: u16,
     /// Bit per dense class that the other end has paused.
@@ -35,7 +37,8 @@ pub(crate) struct Port {
     pub(crate) asked: u16,
     /// Dense class served last.
     pub(crate) served: u8,
-    pub(crate) is_host: bool,
+    /// Whether its node is a host.
+    pub is_host: bool,
     pub(crate) link: LinkState,
     /// Whether arrivals are not just handed on: the link can lose them (it has errors, or fails at some time), or
     /// somebody is told of each.
@@ -45,7 +48,7 @@ pub(crate) struct Port {
     /// Whether what it sends goes to another part of the run ([`crate::run::cut`]).
     pub(crate) crosses: bool,
     /// Largest queue that a packet found itself the last of, since the last sample.
-    pub(crate) queue_max: u32,
+    pub queue_max: u32,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
@@ -62,7 +65,7 @@ pub(crate) enum LinkState {
 }
 
 /// All ports of a network.
-pub(crate) type Ports = List<PortId, Port>;
+pub type Ports = List<PortId, Port>;
 
 impl Port {
     /// The switch that it belongs to.

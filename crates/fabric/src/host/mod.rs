@@ -54,7 +54,7 @@ use scheduler::QpScheduler;
 
 /// NICs, queue pairs, receivers.
 #[derive(Clone)]
-pub(crate) struct Hosts {
+pub struct Hosts {
     nics: List<NicId, Nic>,
     /// Whether NICs keep anything of their queue pairs: some have gathered ([`choose`]), or there are [`turns`].
     tracks_qps: bool,

@@ -45,7 +45,7 @@ impl LaneSwitches {
         net.core.packets.get_mut(id).ingress = ingress;
         let (at, a, b) = (net.core.now() + tail, egress.0, id.0);
         net.core
-            .schedule(LaneId::WHEEL, at, Event::Credit { kind: READY, a, b });
+            .schedule(LaneId::WHEEL, at, Event::Special { kind: READY, a, b });
     }
 
     /// So much of a packet has come that it can leave in one go.

@@ -30,7 +30,7 @@ pub struct SenderTime {
 
 impl SenderTime {
     /// No time at all.
-    pub(crate) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         sending: Span::ZERO,
         resending: Span::ZERO,
         window: Span::ZERO,
@@ -159,7 +159,7 @@ pub struct FlowAccount {
 
 impl FlowAccount {
     /// Of a flow that has not completed: the sender's time.
-    pub(crate) fn new(flow: u32, sender: SenderTime) -> Self {
+    pub fn new(flow: u32, sender: SenderTime) -> Self {
         Self {
             flow,
             completed: false,

@@ -25,7 +25,7 @@ use paceline_congestion::registry::AnyParams;
 use crate::core::event::Event;
 use crate::core::port::{Port, Ports};
 use crate::ids::{PacketId, PortId, QpId};
-use crate::reference::Net;
+use crate::model::Net;
 use crate::spec::{DiscPorts, NodeKind, RunSpec};
 
 use disc::Disc;

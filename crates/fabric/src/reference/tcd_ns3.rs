@@ -34,8 +34,8 @@ use paceline_kernel::rng::Ns3Streams;
 use crate::core::event::Event;
 use crate::core::port::Ports;
 use crate::ids::{FlowId, NicId, PacketId, PortId};
+use crate::model::Net;
 use crate::outcome::TcdNs3Record;
-use crate::reference::Net;
 use crate::spec::{RunSpec, TcdNs3Spec};
 use crate::world::classes::Classes;
 

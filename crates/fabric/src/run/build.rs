@@ -7,6 +7,7 @@ use crate::core::packet::{PacketSlab, WIRE_HOPS};
 use crate::core::port::{LinkState, Port, Ports};
 use crate::host::Hosts;
 use crate::ids::{FlowId, LinkId, PortId, ProfileId};
+use crate::model::{Site, Starts};
 use crate::run::check::{BuildError, check};
 use crate::run::kind::Kind;
 use crate::run::profiles::build_profiles;
@@ -63,7 +64,14 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let int = schemes.iter().any(|scheme| scheme.needs().int);
     let packets = packets_of(&spec).min(PacketSlab::SET_ASIDE);
     let watch = Watch::of(&spec, &ports, &profiles, &classes, packets);
-    let kind = Kind::of(&spec, &ports, (&profiles, &classes, &routing), &mut queue);
+    let kind = Kind::of(Site {
+        run: &spec,
+        ports: &ports,
+        profiles: &profiles,
+        classes: &classes,
+        routing: &routing,
+        queue: &mut queue,
+    });
     let foresight = match kind.is_own() {
         true => Foresight::of(&spec, &schemes, &ports, &profiles, &classes),
         false => None,
@@ -191,16 +199,18 @@ impl Simulation {
     fn schedule_first_events(&mut self) {
         let spec = &self.world.spec;
         let mut schedule = |at: Time, event| self.core.schedule(LaneId::WHEEL, at.as_ps(), event);
-        let order = self.kind.order_of_starts(spec);
-        if spec.credits.is_some() {
-            // Its sources bring the messages.
-        } else if let Some(order) = order.filter(|_| spec.dependencies.is_empty()) {
-            // The authors' scripts schedule all messages before the run, ahead of whatever it makes.
-            for flow in order {
-                schedule(spec.flows[flow.0 as usize].start, Event::FlowStart { flow });
+        match self.kind.starts(spec) {
+            Starts::Own => {}
+            Starts::Ahead(order) if spec.dependencies.is_empty() => {
+                for flow in order {
+                    schedule(spec.flows[flow.0 as usize].start, Event::FlowStart { flow });
+                }
             }
-        } else if let Some(first) = spec.first_start() {
-            schedule(first, Event::FlowDue { flow: FlowId(0) });
+            Starts::AsDue | Starts::Ahead(_) => {
+                if let Some(first) = spec.first_start() {
+                    schedule(first, Event::FlowDue { flow: FlowId(0) });
+                }
+            }
         }
         for change in 0..self.world.changes.len() {
             let at = self.world.changes[change].at;
@@ -213,8 +223,8 @@ impl Simulation {
             );
         }
         self.schedule_storms();
-        if let Some((network, mut net)) = self.credits() {
-            network.begin(&mut net);
+        if let (Kind::Foreign(model), mut net) = self.split() {
+            model.begin(&mut net);
         }
         self.arrange_queue_samples();
     }

@@ -100,6 +100,9 @@ pub enum BuildError {
     /// Flow control that cannot work.
     #[error("flow control: {0}")]
     BadFlowControl(String),
+    /// What the simulator does not have whose network it is.
+    #[error("{0}")]
+    BadModel(String),
     /// A next hop that cannot be.
     #[error("route {route}: {why}")]
     BadRoute {
@@ -161,8 +164,8 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
                 return Err(BuildError::NoLink { flow: i, node: end.0 });
             }
         }
-        // Under credits what a host sends to itself goes by way of its switch.
-        if flow.src == flow.dst && spec.credits.is_none() {
+        let loops = spec.model.as_ref().is_some_and(|model| model.has_loopback());
+        if flow.src == flow.dst && !loops {
             return bad(format!("source and destination are both node {}", flow.src.0));
         }
         if !(1..=7).contains(&flow.class) {
@@ -185,8 +188,8 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
     check_tiers(spec)?;
-    if let Some(credits) = &spec.credits {
-        crate::ib::check(spec, credits).map_err(BuildError::BadFlowControl)?;
+    if let Some(model) = &spec.model {
+        model.check(spec).map_err(BuildError::BadModel)?;
     }
     crate::lanes::check(spec, schemes).map_err(BuildError::BadFlowControl)?;
     check_load_balancing(spec, schemes)?;
@@ -247,7 +250,7 @@ fn check_scheduling(spec: &RunSpec) -> Result<(), BuildError> {
     }
     let quirks = &spec.quirks;
     let others = quirks.device_fifo || quirks.lazy_qp_removal || quirks.wakeup_suppression;
-    if others || spec.tcd_ns3.is_some() || spec.credits.is_some() {
+    if others || spec.tcd_ns3.is_some() || spec.model.is_some() {
         return bad(
             "hosts of other simulators have rules of their own for which queue pair goes next".into(),
         );

@@ -158,7 +158,7 @@ impl Simulation {
                 | Event::Timer { .. }
                 | Event::Timeout { .. }
                 | Event::Decided { .. }
-                | Event::Credit { .. }
+                | Event::Special { .. }
                 | Event::FlowDue { .. }
                 | Event::FlowStart { .. }
                 | Event::Topology { .. }

@@ -3,27 +3,22 @@
 //! What happens at ports and hosts goes through here; the loop, links, failures and records are the same for all.
 
 use paceline_kernel::Bytes;
-use paceline_kernel::queue::EventQueue;
+use paceline_kernel::ids::List;
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::core::port::Ports;
-use crate::ib::{self, InfiniBand};
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::lanes::LaneSwitches;
-use crate::outcome::TcdNs3Record;
+use crate::model::{Builder, Net, NetworkModel, Site, Starts};
+use crate::outcome::account::FlowAccount;
 use crate::outcome::credits::Stalls;
-use crate::reference::Net;
+use crate::outcome::{ModelOutcome, PortRef, TcdNs3Record};
 use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
 use crate::reference::tcd_ns3::TcdNs3;
 use crate::run::simulation::Simulation;
 use crate::spec::{PacketFormat, RunSpec};
-use crate::world::classes::Classes;
-use crate::world::links::Profiles;
-use crate::world::routing::Routing;
 
 /// Whose ports and hosts a network has.
-#[derive(Clone)]
 pub(super) enum Kind {
     /// This crate's.
     Own,
@@ -31,17 +26,29 @@ pub(super) enum Kind {
     BoltNs3(Box<BoltNs3>),
     /// Those of the simulator of TCD's authors.
     TcdNs3(Box<TcdNs3>),
-    /// Those of the simulator of RRCC's author, a network under credits.
-    Credits(Box<InfiniBand>),
     /// This crate's, but for switches: those of networks under credits.
     Lanes(Box<LaneSwitches>),
+    /// Those of another simulator.
+    Foreign(Box<dyn NetworkModel>),
+}
+
+impl Clone for Kind {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Own => Self::Own,
+            Self::BoltNs3(bolt) => Self::BoltNs3(bolt.clone()),
+            Self::TcdNs3(tcd) => Self::TcdNs3(tcd.clone()),
+            Self::Lanes(lanes) => Self::Lanes(lanes.clone()),
+            Self::Foreign(model) => Self::Foreign((**model).copy()),
+        }
+    }
 }
 
 impl Kind {
     /// Whether a lane of a port, under credits, has ever let a packet go.
     pub(super) fn has_used(&self, core: &Core, port: PortId, lane: u8) -> bool {
         match self {
-            Self::Credits(network) => network.has_used(port, lane),
+            Self::Foreign(model) => model.has_used(port, lane),
             _ => core.has_used(port, lane),
         }
     }
@@ -49,33 +56,30 @@ impl Kind {
     /// Under credits: how often and how long ports have waited for some.
     pub(super) fn stalls(&self, core: &Core) -> Stalls {
         match self {
-            Self::Credits(network) => network.stalls(core.now()),
+            Self::Foreign(model) => model.stalls(core.now()),
             _ => core.stalls(),
         }
     }
 
-    pub(super) fn of(
-        spec: &RunSpec,
-        ports: &Ports,
-        (profiles, classes, routing): (&Profiles, &Classes, &Routing),
-        queue: &mut EventQueue,
-    ) -> Self {
-        if let Some(own) = &spec.tcd_ns3 {
-            return Self::TcdNs3(Box::new(TcdNs3::new(spec, own, ports, classes)));
+    /// That of a run's description.
+    pub(super) fn of(site: Site<'_>) -> Self {
+        let Site {
+            run, ports, classes, ..
+        } = site;
+        if let Some(model) = &run.model {
+            let builder = model.builder().downcast_ref::<Builder>();
+            let Builder(build) = builder.expect("what a model names as its builder is one");
+            return Self::Foreign(build(site));
         }
-        if let Some(lanes) = &spec.lanes {
-            return Self::Lanes(Box::new(LaneSwitches::new(lanes, ports, classes, routing)));
+        if let Some(own) = &run.tcd_ns3 {
+            return Self::TcdNs3(Box::new(TcdNs3::new(run, own, ports, classes)));
         }
-        match &spec.credits {
-            Some(credits) => Self::Credits(Box::new(InfiniBand::new(
-                (spec, credits),
-                ports,
-                profiles,
-                routing,
-                queue,
-            ))),
-            None if spec.quirks.device_fifo => Self::BoltNs3(Box::new(BoltNs3::new(spec, ports))),
-            None => Self::Own,
+        if let Some(lanes) = &run.lanes {
+            return Self::Lanes(Box::new(LaneSwitches::new(lanes, ports, classes, site.routing)));
+        }
+        match run.quirks.device_fifo {
+            true => Self::BoltNs3(Box::new(BoltNs3::new(run, ports))),
+            false => Self::Own,
         }
     }
 
@@ -95,7 +99,7 @@ impl Kind {
         match self {
             Self::Own | Self::TcdNs3(_) | Self::Lanes(_) => packet.mtu,
             Self::BoltNs3(_) => packet.mtu + packet.data_header + packet.data_header,
-            Self::Credits(_) => packet.mtu,
+            Self::Foreign(model) => model.formula_packet(packet),
         }
     }
 
@@ -108,7 +112,7 @@ impl Kind {
                 tcd.start(net, flow);
                 None
             }
-            Self::Credits(_) => None,
+            Self::Foreign(model) => model.start(net, flow).then(OwnFlow::default),
         }
     }
 
@@ -118,7 +122,7 @@ impl Kind {
             Self::Own | Self::Lanes(_) => net.hosts.join_nic(net.world, net.core, slot),
             Self::BoltNs3(bolt) => bolt.begin(net, slot, own),
             Self::TcdNs3(_) => unreachable!("its flows are no queue pairs"),
-            Self::Credits(_) => {}
+            Self::Foreign(model) => model.open(net, slot),
         }
     }
 
@@ -128,37 +132,72 @@ impl Kind {
             Self::Own => net.receive(port, id),
             Self::BoltNs3(bolt) => bolt.device_receive(net, port, id),
             Self::TcdNs3(tcd) => tcd.receive(net, port, id),
-            Self::Credits(_) => {}
             Self::Lanes(lanes) => net.receive_on_credit(lanes, port, id),
+            Self::Foreign(model) => model.receive(net, port, id),
         }
     }
 
-    /// In what order flows enter that start at one instant; `None`: as they are due.
-    pub(super) fn order_of_starts(&self, spec: &RunSpec) -> Option<Vec<FlowId>> {
+    /// How flows get to their start.
+    pub(super) fn starts(&self, spec: &RunSpec) -> Starts {
         match self {
-            Self::Own | Self::Credits(_) | Self::Lanes(_) => None,
-            Self::BoltNs3(_) => Some((0..spec.flows.len() as u32).map(FlowId).collect()),
-            Self::TcdNs3(_) => Some(TcdNs3::order_of_starts(spec)),
+            Self::Own | Self::Lanes(_) => Starts::AsDue,
+            Self::BoltNs3(_) => Starts::Ahead((0..spec.flows.len() as u32).map(FlowId).collect()),
+            Self::TcdNs3(_) => Starts::Ahead(TcdNs3::order_of_starts(spec)),
+            Self::Foreign(model) => model.starts(spec),
+        }
+    }
+
+    /// Whether samples of queues are events where events of an instant run in the order in which they were scheduled.
+    pub(super) fn samples_are_events(&self) -> bool {
+        match self {
+            Self::Foreign(model) => model.samples_are_events(),
+            _ => true,
         }
     }
 
     /// Whether it draws from streams of the seed for whatever it does.
-    pub(super) const fn draws(&self) -> bool {
-        matches!(self, Self::TcdNs3(_))
+    pub(super) fn draws(&self) -> bool {
+        match self {
+            Self::TcdNs3(_) => true,
+            Self::Foreign(model) => model.draws(),
+            _ => false,
+        }
     }
 
     /// The run is over: what it counted itself.
-    pub(super) fn close(&mut self, net: &mut Net<'_>) -> Option<Box<TcdNs3Record>> {
+    pub(super) fn close_tcd(&mut self, net: &mut Net<'_>) -> Option<Box<TcdNs3Record>> {
         match self {
             Self::TcdNs3(tcd) => Some(Box::new(tcd.close(net))),
             _ => None,
         }
     }
 
+    /// The run is over: what it counted itself.
+    pub(super) fn close(&mut self, net: &mut Net<'_>) -> Option<ModelOutcome> {
+        match self {
+            Self::Foreign(model) => model.close(net),
+            _ => None,
+        }
+    }
+
+    /// The run is over: where the time of flows went, if it accounts for that itself.
+    pub(super) fn accounts(
+        &mut self,
+        net: &Net<'_>,
+        ports: &List<PortId, PortRef>,
+    ) -> Option<Vec<FlowAccount>> {
+        match self {
+            Self::Foreign(model) => model.accounts(net, ports),
+            _ => None,
+        }
+    }
+
     /// The run is over: writes down what a queue pair has sent of what is not acknowledged.
     pub(super) fn record_sent(&self, net: &mut Net<'_>, slot: QpId) {
-        if let Self::BoltNs3(bolt) = self {
-            bolt.record_sent_messages(net, slot);
+        match self {
+            Self::BoltNs3(bolt) => bolt.record_sent_messages(net, slot),
+            Self::Foreign(model) => model.record_sent(net, slot),
+            _ => {}
         }
     }
 }
@@ -199,32 +238,9 @@ impl Simulation {
             (Kind::Own, mut net) => net.handle(event),
             (Kind::BoltNs3(bolt), mut net) => bolt.handle(&mut net, event),
             (Kind::TcdNs3(tcd), mut net) => tcd.handle(&mut net, event),
-            (Kind::Credits(_), _) => {}
             (Kind::Lanes(lanes), mut net) => net.handle_on_credit(lanes, event),
+            (Kind::Foreign(model), mut net) => model.handle(&mut net, event),
         }
-    }
-
-    /// Something happens in a network under credits.
-    #[inline(never)]
-    pub(super) fn notify_credits(&mut self, event: Event) {
-        match self.credits() {
-            Some((network, mut net)) => network.handle(&mut net, event),
-            None => self.notify_kind(event),
-        }
-    }
-
-    /// The network under credits, if it is one, and what it is lent.
-    #[inline(always)]
-    pub(super) fn credits(&mut self) -> Option<(&mut InfiniBand, ib::Net<'_>)> {
-        let Kind::Credits(network) = &mut self.kind else {
-            return None;
-        };
-        let net = ib::Net {
-            world: &self.world,
-            core: &mut self.core,
-            traffic: &mut self.traffic,
-        };
-        Some((network, net))
     }
 
     /// The network's kind, and what it is lent.

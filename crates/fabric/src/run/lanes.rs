@@ -4,8 +4,8 @@ use crate::core::credits::{READY, TELL};
 use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
 use crate::lanes::{self, LaneSwitches};
+use crate::model::Net;
 use crate::outcome::PacketKind;
-use crate::reference::Net;
 use crate::world::classes::STRICT;
 
 impl Net<'_> {
@@ -53,11 +53,11 @@ impl Net<'_> {
                 self.hosts.nic_send(self.world, self.core, port);
             }
             Event::TxDone { port } => self.with_lanes(|net| lanes.sent(net, port)),
-            Event::Credit { kind: TELL, a, b } => {
+            Event::Special { kind: TELL, a, b } => {
                 self.core.notify_credits(PortId(a), b);
                 self.try_send(lanes, PortId(a));
             }
-            Event::Credit { kind: READY, a, b } => {
+            Event::Special { kind: READY, a, b } => {
                 self.with_lanes(|net| lanes.may_leave(net, PortId(a), PacketId(b)));
             }
             _ => self.handle(event),

@@ -15,7 +15,7 @@ impl Simulation {
             return;
         }
         let from = self.world.spec.record.queue_window.0.as_ps();
-        if self.world.spec.ties == TieOrder::Insertion && self.world.spec.credits.is_none() {
+        if self.world.spec.ties == TieOrder::Insertion && self.kind.samples_are_events() {
             self.core.schedule(LaneId::WHEEL, from, Event::Sample);
         } else {
             self.core.watch.recorder.queues_due = from;
@@ -47,7 +47,7 @@ impl Simulation {
         core.sample_queues_until(world, at, all_done);
         match kind {
             Kind::TcdNs3(tcd) => tcd.sample_states(core, at, is_over),
-            Kind::Credits(network) => network.sample_credits(core, at, is_over),
+            Kind::Foreign(model) => model.sample(core, at, is_over),
             _ => {
                 switches.sample_states(core, at, is_over);
                 core.sample_credits(at, is_over);

@@ -245,7 +245,11 @@ impl Simulation {
             Event::Wake { port, generation } => {
                 self.hosts.wake(&self.world, &mut self.core, port, generation)
             }
-            Event::Timer { .. } | Event::Timeout { .. } | Event::Refill { .. } | Event::Recheck { .. } => {
+            Event::Timer { .. }
+            | Event::Timeout { .. }
+            | Event::Refill { .. }
+            | Event::Recheck { .. }
+            | Event::Special { .. } => {
                 self.notify_kind(event);
             }
             Event::FlowDue { flow } => {
@@ -271,7 +275,6 @@ impl Simulation {
                     .host_done(&self.world, &mut self.core, &mut self.traffic, nic);
             }
             Event::Decided { nic } => self.hosts.decided(&self.world, &mut self.core, nic),
-            Event::Credit { .. } => self.notify_credits(event),
         }
     }
 
@@ -318,16 +321,15 @@ impl Simulation {
         }
         self.hosts.record_delivered(&mut self.traffic);
         let (kind, mut net) = self.split();
-        let tcd_ns3 = kind.close(&mut net);
+        let tcd_ns3 = kind.close_tcd(&mut net);
+        let model = kind.close(&mut net);
         self.traffic.end_all(&self.world, &self.core);
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let ties = self.switches.close_ties(&port_refs);
         let flow_probes = self.core.close_looks();
-        let of_messages = self
-            .credits()
-            .and_then(|(network, net)| network.close_accounts(&net, &|port| port_refs[port]));
-        let credits = self.credits().map(|(network, net)| Box::new(network.close(&net)));
+        let (kind, net) = self.split();
+        let of_messages = kind.accounts(&net, &port_refs);
         let decisions = self.hosts.decision_stats(&self.core);
         self.core.notify_all();
         self.core.watch.recorder.finish_queues();
@@ -393,7 +395,7 @@ impl Simulation {
             flow_probes,
             deadlock: self.core.watch.deadlock.found,
             decisions,
-            credits,
+            model,
             credit_series,
             stalls,
             ties,

@@ -11,9 +11,11 @@ impl Simulation {
     /// # Panics
     /// If one is broken: a defect of the simulator, never of its input.
     pub fn verify(&self) {
-        if let Kind::Credits(network) = &self.kind {
-            // Within an instant more is to happen than the queue of events knows.
-            return network.verify(&self.core);
+        if let Kind::Foreign(model) = &self.kind {
+            model.verify(&self.core);
+            if model.keeps_queues() {
+                return;
+            }
         }
         match &self.kind {
             Kind::Lanes(lanes) => lanes.verify(&self.core),

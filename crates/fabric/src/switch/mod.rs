@@ -32,7 +32,7 @@ pub(crate) use spread::Stage;
 
 /// Buffers, and what switches do for congestion control.
 #[derive(Clone)]
-pub(crate) struct Switches {
+pub struct Switches {
     rules: BufferRules,
     buffers: List<SwitchId, SwitchBuffer>,
     spreading: Spreading,

@@ -21,7 +21,7 @@ pub use tasks::find_cycle;
 
 /// Flows: what they wait for and what became of them.
 #[derive(Clone, Default)]
-pub(crate) struct Traffic {
+pub struct Traffic {
     flows: Records,
     dependencies: Dependencies,
     /// Flows of a list that have completed, in that order.
@@ -66,17 +66,19 @@ impl Traffic {
     }
 
     /// What has become of a flow, unless it is one of a stream and over.
-    pub(crate) fn record(&self, flow: FlowId) -> Option<&FlowRecord> {
+    #[inline]
+    pub fn record(&self, flow: FlowId) -> Option<&FlowRecord> {
         self.flows.get(flow)
     }
 
     /// The same of a flow that is not over, to be changed.
-    pub(crate) fn record_mut(&mut self, flow: FlowId) -> &mut FlowRecord {
+    #[inline]
+    pub fn record_mut(&mut self, flow: FlowId) -> &mut FlowRecord {
         &mut self.flows[flow]
     }
 
     /// A flow starts.
-    pub(crate) fn start(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+    pub fn start(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         let record = &mut self.flows[flow];
         record.status = FlowStatus::Unfinished;
         record.start = Time::from_ps(core.now());
@@ -104,7 +106,7 @@ impl Traffic {
     }
 
     /// There is no way for a flow, and will be none.
-    pub(crate) fn give_up(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+    pub fn give_up(&mut self, world: &World, core: &mut Core, flow: FlowId) {
         self.flows[flow].status = FlowStatus::Unreachable;
         self.end(world, core, flow, |_| false);
     }
@@ -115,7 +117,7 @@ impl Traffic {
     }
 
     /// A flow has completed.
-    pub(crate) fn complete(&mut self, flow: FlowId) {
+    pub fn complete(&mut self, flow: FlowId) {
         self.completed += 1;
         if self.stream.is_none() {
             self.completions.push(flow);

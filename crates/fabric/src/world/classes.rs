@@ -7,7 +7,7 @@ pub(crate) const STRICT: u8 = 1;
 
 /// Which priority classes a run uses, numbered densely so that a port holds only those.
 #[derive(Clone, Debug)]
-pub(crate) struct Classes {
+pub struct Classes {
     dense: [u8; 8],
     priority: Vec<u8>,
 }

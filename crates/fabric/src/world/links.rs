@@ -8,12 +8,13 @@ use paceline_kernel::{BitRate, Bytes, Span, ns3};
 use crate::ids::ProfileId;
 
 /// What ports have in common, by their links' rate and delay and by what switches they are of.
-pub(crate) type Profiles = List<ProfileId, LinkProfile>;
+pub type Profiles = List<ProfileId, LinkProfile>;
 
 /// What all ports share whose links have one rate and delay, and whose switches are alike.
 #[derive(Clone, Debug)]
-pub(crate) struct LinkProfile {
-    pub(crate) rate: BitRate,
+pub struct LinkProfile {
+    /// What the link carries.
+    pub rate: BitRate,
     /// Picoseconds that 1024 bytes take, cut to whole ones.
     pub(crate) ps_per_kib: u64,
     /// Propagation delay, in ps.

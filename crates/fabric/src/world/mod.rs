@@ -36,12 +36,14 @@ pub(crate) const fn way(epoch: u16) -> u16 {
 
 /// What does not change while events run, but when the topology does.
 #[derive(Clone)]
-pub(crate) struct World {
-    pub(crate) spec: Arc<RunSpec>,
+pub struct World {
+    /// The run's description.
+    pub spec: Arc<RunSpec>,
     /// What packets ask of it at every hop, here at hand.
     pub(crate) nic: NicSpec,
     pub(crate) quirks: Quirks,
-    pub(crate) packet: PacketFormat,
+    /// Sizes of packets.
+    pub packet: PacketFormat,
     /// What the first packet of a message has alongside other headers.
     pub(crate) first_header: u16,
     /// The schemes that it lists, at work.
@@ -49,7 +51,8 @@ pub(crate) struct World {
     pub(crate) classes: Classes,
     pub(crate) connections: Connections,
     pub(crate) class_count: usize,
-    pub(crate) profiles: Profiles,
+    /// What links have in common.
+    pub profiles: Profiles,
     /// Generation of the topology: one more after every change.
     pub(crate) epoch: u16,
     pub(crate) routing: Routing,

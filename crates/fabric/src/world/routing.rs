@@ -36,7 +36,7 @@ pub(crate) struct LinkEnd {
 
 /// Ports by node, and distances to the destinations asked for so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Routing {
+pub struct Routing {
     ends: List<PortId, LinkEnd>,
     kinds: List<NodeId, NodeKind>,
     /// Ports of each node: `adjacency[first[n]..first[n + 1]]`, in descending order of the
@@ -324,12 +324,12 @@ impl Routing {
     }
 
     /// The next hop that is given from switch `node` to host `dst`.
-    pub(crate) fn given(&self, node: NodeId, dst: NodeId) -> Option<NodeId> {
+    pub fn given(&self, node: NodeId, dst: NodeId) -> Option<NodeId> {
         self.fixed.get(&(node, dst)).copied()
     }
 
     /// Ports of switch `node` by which host `dst` is nearest.
-    pub(crate) fn ways(&self, node: NodeId, dst: NodeId) -> Vec<PortId> {
+    pub fn ways(&self, node: NodeId, dst: NodeId) -> Vec<PortId> {
         let root = self.root(dst);
         if node == root {
             return self.adjacency[self.places_to(node, dst)].to_vec();

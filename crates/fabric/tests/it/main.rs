@@ -23,8 +23,6 @@ mod forks;
 mod golden;
 mod halves;
 mod ideal;
-mod infiniband;
-mod infiniband_records;
 mod invariants;
 mod irn;
 mod latency;

@@ -13,8 +13,12 @@ const MAY_NAME: [(&str, &[&str]); 9] = [
     ("host", &["world", "core", "traffic"]),
     // Its hooks look at the core and at senders; see `no_circle_is_large` for what it has of its own.
     ("watch", &["world", "core", "host"]),
-    ("reference", &["world", "core", "switch", "host", "traffic"]),
-    ("ib", &["world", "core", "traffic"]),
+    // Its surface for models of other simulators, which are crates of their own.
+    ("model", &["world", "core", "switch", "host", "traffic"]),
+    (
+        "reference",
+        &["world", "core", "switch", "host", "traffic", "model"],
+    ),
     ("lanes", &["world", "core", "switch"]),
 ];
 const ALL_MAY_NAME: [&str; 4] = ["ids", "spec", "outcome", "common"];
@@ -56,8 +60,8 @@ const OPEN_FIELDS: [(&str, &[&str], &str); 16] = [
         "what is handed to those outside the run",
     ),
     ("switch::spread::Stage", &[], "an answer"),
-    ("reference::Net", &[], "what is lent"),
-    ("ib::Net", &[], "what is lent"),
+    ("model::net::Net", &[], "what is lent"),
+    ("model::Site", &[], "what is lent"),
     ("lanes::switch::Net", &[], "what is lent"),
     ("watch::Watch", &[], "recorders, which all tell"),
     (
@@ -73,7 +77,7 @@ const OPEN_FIELDS: [(&str, &[&str], &str); 16] = [
     ("world::", &[], "all have the world to read, and nobody to change"),
 ];
 /// Folders whose files nobody else names: what others may know of is named in their `mod.rs`.
-const CLOSED: [&str; 3] = ["host", "switch", "ib"];
+const CLOSED: [&str; 2] = ["host", "switch"];
 
 /// A module's path, and what its file names of the crate.
 type Modules = BTreeMap<Vec<String>, Vec<Vec<String>>>;

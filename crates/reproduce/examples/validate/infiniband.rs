@@ -10,10 +10,10 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use paceline_fabric::outcome::credits::{CreditEvent, CreditStep};
 use paceline_fabric::spec::NodeId;
 use paceline_fabric::{Outcome, RunSpec, Simulation};
 use paceline_kernel::{Span, Time};
+use paceline_parity::ib_omnet::{CreditEvent, CreditOutcome, CreditSpec, CreditStep};
 use paceline_reproduce::step_of_ib_omnet;
 use paceline_scenario::{Overrides, load_shipped};
 
@@ -127,8 +127,9 @@ impl Ran {
         };
         let resolved = load_shipped(name, &overrides).unwrap_or_else(|problem| panic!("{problem}"));
         let mut spec = (*resolved.run).clone();
-        if let (Some(credits), true) = (&mut spec.credits, traced) {
-            credits.trace = vec![(Time::ZERO, spec.stop)];
+        let stop = spec.stop;
+        if let (Some(credits), true) = (CreditSpec::of_mut(&mut spec), traced) {
+            credits.trace = vec![(Time::ZERO, stop)];
         }
         let mut simulation = Simulation::new(spec.clone()).unwrap_or_else(|problem| panic!("{problem}"));
         while !simulation.advance(u64::MAX).done {}
@@ -137,19 +138,12 @@ impl Ran {
     }
 
     fn trace(&self) -> &[CreditEvent] {
-        self.outcome
-            .credits
-            .as_ref()
-            .map_or(&[], |credits| &credits.trace)
+        CreditOutcome::of(&self.outcome).map_or(&[], |credits| &credits.trace)
     }
 
     /// A flow's sender and receiver, counted from 1, and its place among the messages of its sender.
     fn message(&self, flow: u32) -> (u32, u32, u32) {
-        let sources = self
-            .spec
-            .credits
-            .as_ref()
-            .map_or(&[][..], |credits| &credits.sources);
+        let sources = CreditSpec::of(&self.spec).map_or(&[][..], |credits| &credits.sources);
         let source = sources.iter().rfind(|source| source.first <= flow);
         let spec = &self.spec.flows[flow as usize];
         (
@@ -163,11 +157,7 @@ impl Ran {
     /// its number there.
     fn messages(&self) -> BTreeMap<(u32, u32), [u64; 3]> {
         let mut messages = BTreeMap::new();
-        let injected = self
-            .outcome
-            .credits
-            .as_ref()
-            .map_or(&[][..], |credits| &credits.injected);
+        let injected = CreditOutcome::of(&self.outcome).map_or(&[][..], |credits| &credits.injected);
         for (flow, (record, injected)) in (0..).zip(self.outcome.flows.iter().zip(injected)) {
             if let (Some(received), Some(injected)) = (record.received, injected) {
                 let (from, _, number) = self.message(flow);

@@ -2,11 +2,11 @@
 
 use crate::citation::Citation;
 use paceline_congestion::papers;
+use paceline_parity::ib_omnet::{CreditOutcome, CreditSpec};
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
-use paceline_fabric::outcome::credits::CreditOutcome;
 use paceline_fabric::spec::FlowSpec;
 use paceline_kernel::Time;
 use paceline_scenario::Resolved;
@@ -207,7 +207,7 @@ struct Message<'a> {
 }
 
 fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
-    let Some(credits) = &outcome.credits else {
+    let Some(credits) = CreditOutcome::of(outcome) else {
         return Metrics::default();
     };
     let all = input.run.flows.iter().zip(&outcome.flows).zip(&credits.injected);
@@ -241,7 +241,7 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
             "large_time",
         ],
     ];
-    let sum = |of: fn(&paceline_fabric::outcome::credits::SourceTotals) -> u64| {
+    let sum = |of: fn(&paceline_parity::ib_omnet::SourceTotals) -> u64| {
         Some(credits.sources.iter().map(of).sum::<u64>() as f64)
     };
     let mut numbers = numbers([
@@ -309,11 +309,7 @@ fn equal(input: &Resolved, outcome: &Outcome, credits: &CreditOutcome) -> usize 
             theirs.insert((from as u32, message as u32), ps);
         }
     }
-    let sources = input
-        .run
-        .credits
-        .as_ref()
-        .map_or(&[][..], |credits| &credits.sources);
+    let sources = CreditSpec::of(&input.run).map_or(&[][..], |credits| &credits.sources);
     let ours = sources
         .iter()
         .flat_map(|source| (0..source.count).map(move |message| (source.first, message)));

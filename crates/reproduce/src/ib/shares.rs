@@ -3,7 +3,7 @@
 use crate::citation::Citation;
 use paceline_congestion::papers;
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::credits::CreditStep;
+use paceline_parity::ib_omnet::{CreditOutcome, CreditSpec, CreditStep};
 use paceline_scenario::Resolved;
 
 use super::{
@@ -181,12 +181,8 @@ const PHASES: [(u64, u64, [&str; 4], &str, &str); 4] = [
 
 /// What came of each sender in each phase, in Gbit/s; in the first as shares.
 fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
-    let trace = outcome.credits.as_ref().map_or(&[][..], |credits| &credits.trace);
-    let senders = input
-        .run
-        .credits
-        .as_ref()
-        .map_or(0, |credits| credits.sources.len());
+    let trace = CreditOutcome::of(outcome).map_or(&[][..], |credits| &credits.trace);
+    let senders = CreditSpec::of(&input.run).map_or(0, |credits| credits.sources.len());
     let mut numbers = Metrics::default();
     for (phase, (from, until, names, fairness, sum)) in PHASES.into_iter().enumerate() {
         let mut rates = vec![0.0; senders.min(4)];

@@ -3,7 +3,7 @@
 use crate::citation::Citation;
 use paceline_congestion::papers;
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::credits::CreditStep;
+use paceline_parity::ib_omnet::{CreditOutcome, CreditStep};
 use paceline_scenario::Resolved;
 
 use crate::choice::Choice;
@@ -109,7 +109,7 @@ const DIGEST: Measure = Measure {
 };
 
 fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
-    let trace = outcome.credits.as_ref().map_or(&[][..], |credits| &credits.trace);
+    let trace = CreditOutcome::of(outcome).map_or(&[][..], |credits| &credits.trace);
     let window = 500_000_000..2_500_000_000;
     let received = trace.iter().filter(|event| {
         window.contains(&event.at.as_ps()) && matches!(event.what, CreditStep::Received { .. })

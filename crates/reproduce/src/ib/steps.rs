@@ -1,8 +1,8 @@
 //! Steps as the model writes them, line by line.
 
-use paceline_fabric::outcome::credits::{CreditEvent, CreditStep};
 use paceline_fabric::{Outcome, RunSpec};
 use paceline_kernel::Time;
+use paceline_parity::ib_omnet::{CreditEvent, CreditOutcome, CreditSpec, CreditStep};
 
 use super::reference;
 
@@ -14,7 +14,7 @@ const WINDOWS: [(u64, u64); 2] = [(0, 45), (10_000, 10_060)];
 
 /// Which of its sender's messages a flow is.
 fn number(run: &RunSpec, flow: u32) -> u32 {
-    let sources = run.credits.as_ref().map_or(&[][..], |credits| &credits.sources);
+    let sources = CreditSpec::of(run).map_or(&[][..], |credits| &credits.sources);
     let source = sources.iter().rfind(|source| source.first <= flow);
     flow - source.map_or(flow, |source| source.first)
 }
@@ -86,7 +86,7 @@ pub(super) fn equal(name: &str, run: &RunSpec, outcome: &Outcome) -> Option<f64>
         let inside = WINDOWS.iter().any(|&(from, to)| (from..to).contains(&us));
         inside || at == Time::from_ns(last * 1000)
     };
-    let steps = &outcome.credits.as_ref()?.trace;
+    let steps = &CreditOutcome::of(outcome)?.trace;
     let ours = steps.iter().filter(|event| within(event.at));
     let mut ours = ours.filter_map(|event| step(run, event));
     let equal = lines(&trace)

@@ -1,9 +1,9 @@
 //! What is taken of a run of the demo: the columns of the model's summaries.
 
 use paceline_fabric::outcome::FlowStatus;
-use paceline_fabric::outcome::credits::{CreditOutcome, CreditStep};
-use paceline_fabric::spec::{Control, NodeId};
+use paceline_fabric::spec::NodeId;
 use paceline_fabric::{Outcome, RunSpec};
+use paceline_parity::ib_omnet::{Control, CreditOutcome, CreditSpec, CreditStep};
 use paceline_scenario::Resolved;
 
 use super::{Measure, Metrics, numbers, steps};
@@ -64,7 +64,7 @@ fn who(run: &RunSpec, flow: u32) -> usize {
 
 /// The name of the model's run.
 fn name(run: &RunSpec) -> Option<String> {
-    let credits = run.credits.as_ref()?;
+    let credits = CreditSpec::of(run)?;
     let variant = match &credits.notified {
         Some(notified) if notified.len() == 2 => "PUB",
         _ => "N200",
@@ -80,7 +80,7 @@ fn name(run: &RunSpec) -> Option<String> {
 
 fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let run = &input.run;
-    let (Some(credits), Some(name)) = (&outcome.credits, name(run)) else {
+    let (Some(credits), Some(name)) = (CreditOutcome::of(outcome), name(run)) else {
         return Metrics::default();
     };
     let mut all = numbers([("steps", steps::equal(&name, run, outcome))]);
@@ -151,12 +151,11 @@ fn messages(run: &RunSpec, outcome: &Outcome, credits: &CreditOutcome) -> Metric
 /// Marks by port, marks that came and notifications that came, by sender.
 fn counts(run: &RunSpec, credits: &CreditOutcome) -> Metrics {
     let marked = |(node, interface): (NodeId, u16)| {
-        let port = |port: &&paceline_fabric::outcome::credits::PortTotals| {
-            (port.node, port.interface) == (node, interface)
-        };
+        let port =
+            |port: &&paceline_parity::ib_omnet::PortTotals| (port.node, port.interface) == (node, interface);
         credits.ports.iter().find(port).map(|port| port.marked as f64)
     };
-    let sources = run.credits.as_ref().map_or(&[][..], |credits| &credits.sources);
+    let sources = CreditSpec::of(run).map_or(&[][..], |credits| &credits.sources);
     let (mut marks, mut notices) = ([0.0; 3], [0.0; 3]);
     for (source, totals) in sources.iter().zip(&credits.sources) {
         let who = who(run, source.first);

@@ -3,7 +3,7 @@
 use crate::citation::Citation;
 use paceline_congestion::papers;
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::credits::CreditStep;
+use paceline_parity::ib_omnet::{CreditOutcome, CreditStep};
 use paceline_scenario::Resolved;
 
 use super::taken::UPLINK;
@@ -126,7 +126,7 @@ const PACKET: u64 = 512_000;
 const WAIT: u64 = 4_250;
 
 fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
-    let trace = outcome.credits.as_ref().map_or(&[][..], |credits| &credits.trace);
+    let trace = CreditOutcome::of(outcome).map_or(&[][..], |credits| &credits.trace);
     let sent = trace.iter().filter(|event| {
         (event.node, event.interface) == UPLINK && matches!(event.what, CreditStep::Sent { .. })
     });

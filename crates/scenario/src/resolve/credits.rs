@@ -3,10 +3,9 @@
 use std::ops::RangeInclusive;
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
-use paceline_fabric::spec::{
-    Control, CreditSpec, FlowControl, LoadBalancing, NicSpec, Recovery, Source, Stall, SwitchSpec,
-};
+use paceline_fabric::spec::{FlowControl, LoadBalancing, NicSpec, Recovery, SwitchSpec};
 use paceline_kernel::{Span, Time};
+use paceline_parity::ib_omnet::{Control, CreditSpec, Source, Stall};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -69,7 +68,7 @@ pub(super) fn resolve(
     n: &mut schema::Network,
     net: &Net,
     sources: Vec<Source>,
-) -> Result<Option<Box<CreditSpec>>, Problem> {
+) -> Result<Option<CreditSpec>, Problem> {
     if let Some(rrcc) = n
         .ib_omnet
         .as_ref()
@@ -134,7 +133,7 @@ pub(super) fn resolve(
         ))
         .at(&place));
     }
-    Ok(Some(Box::new(CreditSpec {
+    Ok(Some(CreditSpec {
         lanes,
         weights: weights.into_inner(),
         buffer: within(
@@ -187,7 +186,7 @@ pub(super) fn resolve(
             true => vec![(Time::ZERO, cx.stop)],
             false => Vec::new(),
         },
-    })))
+    }))
 }
 
 fn control(cx: &Cx<'_>, table: &mut schema::Credits) -> Result<Control, Problem> {

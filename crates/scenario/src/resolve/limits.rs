@@ -1,7 +1,8 @@
 //! What a network under credits cannot reach, whatever its traffic: with which numbers, and what would do.
 
-use paceline_fabric::spec::{CreditSpec, LinkSpec};
+use paceline_fabric::spec::LinkSpec;
 use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_parity::ib_omnet::CreditSpec;
 
 use crate::diagnostics::Problem;
 use crate::warning::{Warning, WarningKind};

@@ -40,7 +40,7 @@ mod workload;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use paceline_fabric::spec::{Detection, FlowControl, Quirks, RunSpec, SwitchSpec, TieOrder};
+use paceline_fabric::spec::{Detection, FlowControl, Model, Quirks, RunSpec, SwitchSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::{Diagnostics, Place, Problem, Source};
@@ -445,7 +445,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         bolt_ns3,
         tcd_ns3,
         quirks,
-        credits,
+        model: credits.map(Model::new),
         lanes: lanes.map(Box::new),
         ties,
         record,

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Source};
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
 use paceline_fabric::stream::source_port;
 use paceline_kernel::{Bytes, Span, Time};
+use paceline_parity::ib_omnet::Source;
 
 use crate::diagnostics::{Place, Problem};
 use crate::schema;

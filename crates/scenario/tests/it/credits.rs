@@ -1,7 +1,7 @@
 //! Networks under credits: what a scenario says of them, and what is refused.
 
-use paceline_fabric::spec::{Control, Source};
 use paceline_kernel::{Span, Time};
+use paceline_parity::ib_omnet::{Control, CreditSpec, Source};
 use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, load_shipped, load_text};
 
@@ -35,7 +35,7 @@ fn refused(from: &str, to: &str, says: &str) {
 #[test]
 fn each_sender_is_a_source() {
     let resolved = load_text("test.toml", SCENARIO, &Overrides::default()).unwrap();
-    let credits = resolved.run.credits.as_ref().unwrap();
+    let credits = CreditSpec::of(&resolved.run).unwrap();
     let source = |first| Source {
         first,
         count: 5,
@@ -55,7 +55,7 @@ fn a_table_gives_the_sources_of_the_fat_trees() {
         ("infiniband-fat-tree-1024", 576, 77_760, 253),
     ] {
         let resolved = load_shipped(name, &Overrides::default()).unwrap();
-        let credits = resolved.run.credits.as_ref().unwrap();
+        let credits = CreditSpec::of(&resolved.run).unwrap();
         let found = (
             credits.sources.len(),
             resolved.run.flows.len(),
@@ -189,7 +189,7 @@ fn names_of_opensm() {
     let with = "control = \"ibcc\"\ncc_sw_cong_setting_marking_rate = \"7\"\nibcc = { ccti_timer = \"20us\", ccti_limit = 90 }";
     let text = SCENARIO.replace("control = \"rrcc\"", with);
     let resolved = load_text("test.toml", &text, &Overrides::default()).unwrap();
-    let credits = resolved.run.credits.as_ref().unwrap();
+    let credits = CreditSpec::of(&resolved.run).unwrap();
     assert_eq!(credits.marking_rate, 7);
     assert!(
         matches!(credits.control, Control::Ibcc(params) if params.timer == Span::from_us(20) && params.limit == 90)

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-use paceline_fabric::outcome::credits::CreditStep;
 use paceline_fabric::{Outcome, RunSpec, Simulation};
+use paceline_parity::ib_omnet::{CreditOutcome, CreditStep};
 use paceline_scenario::{Overrides, load_shipped};
 use plotters::prelude::*;
 
@@ -41,7 +41,7 @@ fn run(control: &str) -> (RunSpec, Outcome) {
 /// What came of each of the three in each bin, in Gbit/s.
 fn rates(run: &RunSpec, outcome: &Outcome) -> [[f64; BINS]; 3] {
     let mut rates = [[0.0; BINS]; 3];
-    let trace = outcome.credits.as_ref().map_or(&[][..], |credits| &credits.trace);
+    let trace = CreditOutcome::of(outcome).map_or(&[][..], |credits| &credits.trace);
     for event in trace {
         if let CreditStep::Received { flow, .. } = event.what {
             let sender = run.flows[flow as usize].src.0.min(2) as usize;

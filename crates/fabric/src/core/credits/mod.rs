@@ -27,7 +27,7 @@ use crate::spec::{Binding, Forwarding, LaneSpec, Phase};
 use crate::world::classes::STRICT;
 use crate::world::links::Profiles;
 
-/// The kinds of [`Event::Credit`] here: a port is to tell its credits; a packet may leave the switch that it has started
+/// The kinds of [`Event::Special`] here: a port is to tell its credits; a packet may leave the switch that it has started
 /// to enter.
 pub(crate) const TELL: u8 = 0;
 pub(crate) const READY: u8 = 1;
@@ -247,7 +247,7 @@ impl Core {
             Binding::Cbfc { delay, .. } if delay.as_ps() == 0 => self.notify_lane(port, class),
             Binding::Cbfc { delay, .. } => {
                 let at = self.now + delay.as_ps();
-                let what = Event::Credit {
+                let what = Event::Special {
                     kind: TELL,
                     a: port.0,
                     b: u32::from(class),
@@ -265,7 +265,7 @@ impl Core {
             return;
         }
         let at = links.next_look(port, now);
-        let what = Event::Credit {
+        let what = Event::Special {
             kind: TELL,
             a: port.0,
             b: 0,

@@ -7,8 +7,8 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId, ProfileId};
+use crate::model::Net;
 use crate::outcome::{PacketKind, TraceKind};
-use crate::reference::Net;
 use crate::reference::bolt_ns3::BoltNs3;
 use crate::spec::{BoltNs3Spec, PacketFormat};
 use crate::world::classes::STRICT;

@@ -9,8 +9,8 @@ use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
+use crate::model::Net;
 use crate::outcome::TraceKind;
-use crate::reference::Net;
 use crate::reference::bolt_ns3::BoltNs3;
 use crate::world::classes::STRICT;
 

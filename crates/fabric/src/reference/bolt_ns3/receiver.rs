@@ -5,8 +5,8 @@ use paceline_congestion::bolt_ns3::FIN;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::ids::{FlowId, PacketId, QpId};
+use crate::model::Net;
 use crate::outcome::{FlowStatus, PacketKind};
-use crate::reference::Net;
 use crate::reference::bolt_ns3::BoltNs3;
 use crate::spec::Awaited;
 

@@ -15,8 +15,8 @@ use paceline_kernel::{Bytes, Span, ns3};
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::ids::{FlowId, PacketId, QpId};
+use crate::model::Net;
 use crate::outcome::{FlowStatus, PacketKind};
-use crate::reference::Net;
 use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
 
 /// The timer slot that is the transport's and no scheme's.

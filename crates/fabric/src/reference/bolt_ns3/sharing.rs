@@ -11,7 +11,7 @@ use paceline_kernel::Bytes;
 
 use super::sender::Message;
 use crate::ids::{FlowId, QpId};
-use crate::reference::Net;
+use crate::model::Net;
 use crate::reference::bolt_ns3::BoltNs3;
 
 /// What a message gets that has no place in a flow that there is.

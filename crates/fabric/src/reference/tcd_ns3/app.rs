@@ -6,8 +6,8 @@ use paceline_kernel::{Bytes, Span, Time, ns3};
 
 use crate::core::event::Event;
 use crate::ids::FlowId;
+use crate::model::Net;
 use crate::outcome::{self, FlowStatus};
-use crate::reference::Net;
 use crate::reference::tcd_ns3::{PUSH, TcdNs3};
 
 /// Between two pushes at least, in seconds, before it is ns-3's.

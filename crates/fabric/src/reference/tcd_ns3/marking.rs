@@ -7,8 +7,8 @@ use paceline_kernel::{BitRate, Span, Time};
 
 use crate::core::Core;
 use crate::ids::{PacketId, PortId};
+use crate::model::Net;
 use crate::outcome::{Change, PacketKind};
-use crate::reference::Net;
 use crate::reference::tcd_ns3::TcdNs3;
 use crate::reference::tcd_ns3::buffer::CELL;
 use crate::spec::{Detection, RunSpec};

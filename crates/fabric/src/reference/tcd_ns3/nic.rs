@@ -11,8 +11,8 @@ use paceline_kernel::{BitRate, Span, ns3};
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::ids::{FlowId, PacketId, PortId};
+use crate::model::Net;
 use crate::outcome::PacketKind;
-use crate::reference::Net;
 use crate::reference::tcd_ns3::{ALPHA, INCREASE, TcdNs3};
 use crate::world::classes::LINK_CONTROL;
 

@@ -4,8 +4,8 @@ use paceline_congestion::Mark;
 
 use crate::core::packet::Packet;
 use crate::ids::{FlowId, PacketId, PortId};
+use crate::model::Net;
 use crate::outcome::PacketKind;
-use crate::reference::Net;
 use crate::reference::tcd_ns3::flow::Receiver;
 use crate::reference::tcd_ns3::{NOTIFY, TcdNs3};
 use crate::spec::Detection;

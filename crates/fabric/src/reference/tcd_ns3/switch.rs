@@ -6,8 +6,8 @@ use paceline_congestion::detect::tcd::Machine;
 use paceline_kernel::{BitRate, ns3};
 
 use crate::ids::{PacketId, PortId};
+use crate::model::Net;
 use crate::outcome::PacketKind;
-use crate::reference::Net;
 use crate::reference::tcd_ns3::TcdNs3;
 use crate::reference::tcd_ns3::buffer::{Ingress, Occupancy};
 use crate::world::classes::{LINK_CONTROL, STRICT};

@@ -57,9 +57,12 @@ fn check_hosts(spec: &RunSpec) -> Result<(), BuildError> {
             "persistent connections are not for hosts with the quirk {name}, which have a queue pair for each flow"
         )));
     }
-    if spec.credits.is_some() {
-        let why = "persistent connections are not for hosts of networks under credits, which have a queue pair for each flow";
-        return Err(BuildError::BadHost(why.into()));
+    if let Some(model) = &spec.model {
+        let why = format!(
+            "persistent connections are not for hosts of {}, which have none",
+            model.name()
+        );
+        return Err(BuildError::BadHost(why));
     }
     if spec.nic.back_to_chunk.is_some() {
         let why =

@@ -59,8 +59,8 @@ impl ClassRecorder {
 
     /// Of credits: every lane of every port.
     pub(super) fn of_credits(spec: &RunSpec, ports: &Ports) -> Self {
-        let (lanes, first) = match (&spec.credits, &spec.lanes) {
-            (Some(credits), _) => (credits.lanes, 0),
+        let (lanes, first) = match (&spec.model, &spec.lanes) {
+            (Some(model), _) => (model.credit_lanes(), 0),
             (None, Some(lanes)) => (lanes.lanes(), STRICT + 1),
             (None, None) => (0, 0),
         };

@@ -99,7 +99,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         bolt_ns3: BoltNs3Spec::default(),
         tcd_ns3: None,
         quirks: Quirks::ns3_hpcc(),
-        credits: None,
+        model: None,
         lanes: None,
         ties: TieOrder::Insertion,
         record: RecordSpec::default(),

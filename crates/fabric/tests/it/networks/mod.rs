@@ -1,7 +1,6 @@
 //! Random networks with random traffic, pauses, losses, failures, policies.
 #![allow(dead_code, unreachable_pub, reason = "each test uses what it needs")]
 
-pub mod infiniband;
 pub mod known;
 pub mod lanes;
 

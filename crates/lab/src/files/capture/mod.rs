@@ -87,7 +87,8 @@ fn direction(event: &TraceEvent) -> Option<Direction> {
 /// Whether links are InfiniBand's; under credits that are told by events they are Ethernet's.
 fn is_infiniband(spec: &RunSpec) -> bool {
     let told_in_periods = |lanes: &LaneSpec| matches!(lanes.binding, Binding::Ib { .. });
-    spec.credits.is_some() || spec.lanes.as_deref().is_some_and(told_in_periods)
+    let model = spec.model.as_ref();
+    model.is_some_and(|model| model.credit_lanes() > 0) || spec.lanes.as_deref().is_some_and(told_in_periods)
 }
 
 /// A packet as its link type has it, and how long it is on the wire; `None` if its flow is unknown.

@@ -1,7 +1,7 @@
 //! What the demo does in each tenth of a millisecond.
 
-use paceline_fabric::outcome::credits::CreditStep;
 use paceline_fabric::spec::NodeId;
+use paceline_parity::ib_omnet::CreditStep;
 
 use super::{Count, HOSTS, Ran};
 

@@ -13,8 +13,9 @@ mod sizes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Source};
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_parity::ib_omnet::Source;
 use toml::Spanned;
 
 use crate::collective::Algorithm;

@@ -9,7 +9,9 @@ use super::*;
 fn infiniband() -> Vec<u8> {
     let (mut input, mut outcome) = sample::incast();
     let run = input.run_mut();
-    run.credits = Some(Box::new(paceline_fabric::spec::CreditSpec::ib_omnet()));
+    run.model = Some(paceline_fabric::spec::Model::new(
+        paceline_parity::ib_omnet::CreditSpec::ib_omnet(),
+    ));
     run.packet.mtu = Bytes::new(2048);
     run.record.trace_nodes = vec![NodeId(2)];
     run.flows[1].size = Bytes::new(5000);

@@ -4,6 +4,7 @@
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_parity::ib_omnet::*;
 
 use super::common;
 
@@ -76,7 +77,7 @@ pub fn network(hosts: u32, switches: u32, links: &[(u32, u32)], sends: &[Sends],
     spec.nic.ack_class = None;
     spec.packet.mtu = Bytes::new(PACKET);
     spec.packet.data_header = Bytes::ZERO;
-    spec.credits = Some(Box::new(credits));
+    spec.model = Some(Model::new(credits));
     spec.ties = TieOrder::Insertion;
     spec.stop = stop;
     spec.check = true;
@@ -119,7 +120,7 @@ pub fn demo(variant: Variant, control: Control, gap: Span) -> RunSpec {
     };
     sends.extend([4].into_iter().chain(6..=19).map(|from| Sends { from, ..burst }));
     let mut spec = network(19, 2, &links, &sends, Time::from_ns(30_000_000));
-    let credits = spec.credits.as_mut().unwrap();
+    let credits = CreditSpec::of_mut(&mut spec).unwrap();
     credits.control = control;
     credits.controlled = (1..=19).map(host).collect();
     credits.marking_rate = if matches!(control, Control::Ibcc(_)) { 3 } else { 1 };

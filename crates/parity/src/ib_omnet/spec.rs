@@ -1,10 +1,14 @@
-//! Credits: InfiniBand, whose switches buffer packets where they come in.
+//! What the simulator is told.
+
+use std::any::Any;
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::spec::{NodeId, RunSpec};
+use super::check::check;
+use paceline_fabric::model::Builder;
+use paceline_fabric::spec::{ModelSpec, NodeId, RunSpec};
 
 /// A network under credit-based flow control. All of its ports are alike, but for the rates of their links.
 ///
@@ -48,7 +52,7 @@ pub struct CreditSpec {
     pub notified: Option<Vec<NodeId>>,
     /// What hosts send, at most one each.
     pub sources: Vec<Source>,
-    /// When to write down each step ([`crate::outcome::credits::CreditEvent`]).
+    /// When to write down each step ([`crate::ib_omnet::outcome::CreditEvent`]).
     pub trace: Vec<(Time, Time)>,
 }
 
@@ -91,14 +95,37 @@ pub struct Source {
     pub until: Option<Time>,
 }
 
-impl RunSpec {
-    /// Whether ports wait for credits, where others are paused.
-    pub const fn is_under_credits(&self) -> bool {
-        self.credits.is_some() || self.lanes.is_some()
+impl ModelSpec for CreditSpec {
+    fn name(&self) -> &'static str {
+        "ib-omnet"
+    }
+    fn check(&self, run: &RunSpec) -> Result<(), String> {
+        check(run, self)
+    }
+    fn builder(&self) -> &'static dyn Any {
+        static BUILDER: Builder = Builder(super::build::build);
+        &BUILDER
+    }
+    fn credit_lanes(&self) -> u8 {
+        self.lanes
+    }
+    /// What a host sends to itself goes by way of its switch.
+    fn has_loopback(&self) -> bool {
+        true
     }
 }
 
 impl CreditSpec {
+    /// That of a run, if it is of this simulator.
+    pub fn of(run: &RunSpec) -> Option<&Self> {
+        run.model.as_ref()?.get()
+    }
+
+    /// The same, to be changed.
+    pub fn of_mut(run: &mut RunSpec) -> Option<&mut Self> {
+        run.model.as_mut()?.get_mut()
+    }
+
     /// What the published simulator has, without traffic and congestion control.
     pub fn ib_omnet() -> Self {
         Self {

@@ -5,12 +5,13 @@ use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
-use crate::ib::arbiter::{CANDIDATE, left_of};
-use crate::ib::step::Step;
-use crate::ib::{InfiniBand, Net};
-use crate::ids::{PacketId, PortId};
-use crate::outcome::credits::CreditStep;
-use crate::outcome::{PacketKind, TraceKind};
+use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::arbiter::{CANDIDATE, left_of};
+use crate::ib_omnet::outcome::CreditStep;
+use crate::ib_omnet::step::Step;
+use paceline_fabric::model::Net;
+use paceline_fabric::model::{PacketId, PortId};
+use paceline_fabric::outcome::{PacketKind, TraceKind};
 
 impl InfiniBand {
     /// A packet's first bit arrives.

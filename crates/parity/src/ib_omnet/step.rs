@@ -1,6 +1,6 @@
 //! What happens in a network under credits, in 64 bits.
 
-use crate::ids::{NicId, PacketId, PortId};
+use paceline_fabric::model::{NicId, PacketId, PortId};
 
 /// A step. The first ones take time to come, and are events of the run; the others happen at the instant in which they
 /// are handed on.

@@ -3,7 +3,7 @@
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
-use crate::ids::{PacketId, PortId};
+use paceline_fabric::model::{PacketId, PortId};
 
 /// A port: its input, its arbiter, its output.
 #[derive(Clone, Debug)]

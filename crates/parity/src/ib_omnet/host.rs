@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 
-use crate::ids::{FlowId, NicId, PacketId, PortId};
-use crate::outcome::credits::SourceTotals;
-use crate::spec::{Control, NodeId};
+use crate::ib_omnet::outcome::SourceTotals;
+use crate::ib_omnet::spec::Control;
+use paceline_fabric::model::{FlowId, NicId, PacketId, PortId};
+use paceline_fabric::spec::NodeId;
 
 /// A host.
 #[derive(Clone, Debug)]

@@ -2,16 +2,16 @@
 
 use paceline_kernel::ids::Id;
 
-use crate::core::Core;
-use crate::ib::InfiniBand;
-use crate::ids::PacketId;
+use crate::ib_omnet::InfiniBand;
+use paceline_fabric::model::Core;
+use paceline_fabric::model::PacketId;
 
 impl InfiniBand {
     /// Checks what always holds between two instants.
     ///
     /// # Panics
     /// If something does not: a defect of the simulator, never of its input.
-    pub(crate) fn verify(&self, core: &Core) {
+    pub(super) fn check_state(&self, core: &Core) {
         for ((id, number), lane) in self.lanes.numbered() {
             let peer = &self.lanes[(self.ports[id].peer, number)];
             assert!(

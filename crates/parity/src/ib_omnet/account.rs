@@ -4,13 +4,14 @@
 //! comes than when it is let go is how long the packet waited for credits; what else it waited, it waited for others.
 
 use paceline_kernel::Span;
-use paceline_kernel::ids::{Grid, Id};
+use paceline_kernel::ids::{Grid, Id, List};
 
-use crate::ib::{InfiniBand, Net};
-use crate::ids::{FlowId, NicId, PacketId, PortId};
-use crate::outcome::account::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
-use crate::outcome::{FlowStatus, PacketKind, PortRef};
-use crate::spec::{Accounted, RunSpec};
+use crate::ib_omnet::InfiniBand;
+use paceline_fabric::model::Net;
+use paceline_fabric::model::{FlowId, NicId, PacketId, PortId};
+use paceline_fabric::outcome::account::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
+use paceline_fabric::outcome::{FlowStatus, PacketKind, PortRef};
+use paceline_fabric::spec::{Accounted, RunSpec};
 
 /// Accounts; empty where there are none.
 #[derive(Clone, Debug, Default)]
@@ -217,18 +218,18 @@ impl Accounts {
 }
 
 impl Open {
-    fn close(self, completed: bool, port_of: &dyn Fn(PortId) -> PortRef) -> FlowAccount {
+    fn close(self, completed: bool, ports: &List<PortId, PortRef>) -> FlowAccount {
         let span = Span::from_ps;
         let mut account = FlowAccount::new(self.flow.0, self.sender);
         let hop = |hop: Hop| HopTime {
-            port: port_of(hop.port),
+            port: ports[hop.port],
             serialisation: span(hop.fixed),
             propagation: Span::ZERO,
             queueing: span(hop.queueing),
             paused: span(hop.credit),
         };
         let totals = |all: Totals| HopTotals {
-            port: port_of(all.port),
+            port: ports[all.port],
             back: false,
             packets: all.packets,
             queueing: span(all.queueing.0),
@@ -295,10 +296,10 @@ impl InfiniBand {
     }
 
     /// Where the time of flows went; `None` if that is not accounted for.
-    pub(crate) fn close_accounts(
+    pub(super) fn close_accounts(
         &mut self,
         net: &Net<'_>,
-        port_of: &dyn Fn(PortId) -> PortRef,
+        ports: &List<PortId, PortRef>,
     ) -> Option<Vec<FlowAccount>> {
         if !self.accounts.is_on() {
             return None;
@@ -319,7 +320,7 @@ impl InfiniBand {
         let begun = all.into_iter().filter(|open| open.port != PortId::NONE);
         let close = |open: Open| {
             let is_done = completed(open.flow);
-            open.close(is_done, port_of)
+            open.close(is_done, ports)
         };
         Some(begun.map(close).collect())
     }

@@ -7,14 +7,15 @@ use paceline_congestion::rrcc::omnet as rrcc;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::core::packet::Packet;
-use crate::ib::host::Pace;
-use crate::ib::step::Step;
-use crate::ib::{InfiniBand, Net};
-use crate::ids::{FlowId, NicId, PacketId, PortId};
-use crate::outcome::PacketKind;
-use crate::outcome::credits::CreditStep;
-use crate::spec::Control;
+use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::host::Pace;
+use crate::ib_omnet::outcome::CreditStep;
+use crate::ib_omnet::spec::Control;
+use crate::ib_omnet::step::Step;
+use paceline_fabric::model::Net;
+use paceline_fabric::model::Packet;
+use paceline_fabric::model::{FlowId, NicId, PacketId, PortId};
+use paceline_fabric::outcome::PacketKind;
 
 impl InfiniBand {
     /// A source begins: its first message comes after its gap.

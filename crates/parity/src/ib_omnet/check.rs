@@ -3,13 +3,14 @@
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
-use crate::spec::{Control, CreditSpec, NodeKind, RunSpec, TieOrder};
+use crate::ib_omnet::spec::{Control, CreditSpec};
+use paceline_fabric::spec::{NodeKind, RunSpec, TieOrder};
 
 /// Ports that a switch may have: one bit each in an arbiter's mask.
 const MOST_PORTS: usize = 64;
 
 /// What a network under credits must fulfil.
-pub(crate) fn check(spec: &RunSpec, credits: &CreditSpec) -> Result<(), String> {
+pub(super) fn check(spec: &RunSpec, credits: &CreditSpec) -> Result<(), String> {
     let bad = |why: String| Err(why);
     if spec.ties != TieOrder::Insertion {
         return bad("events of one instant have to run in the order in which they were scheduled".into());

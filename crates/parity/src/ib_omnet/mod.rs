@@ -1,11 +1,11 @@
-//! Networks under credits: InfiniBand.
+//! The packet-level OMNeT++ model of RRCC's author: InfiniBand.
 //!
 //! Switches buffer packets where they come in, an input buffer for each lane of a port, and each output's arbiter
 //! takes from them in turn ([`switch`], [`arbiter`]). A packet may go only if the buffer at the other end of its link
 //! has room, which that end tells in flow-control packets, at instants that all ports have in common ([`link`]).
 //! Hosts have a queue, an arbiter and an output like a switch's, and take packets one by one ([`hca`], [`sink`]).
 //!
-//! It is the network of a published simulator, packet by packet (`spec::CreditSpec::ib_omnet`). There modules hand each
+//! It is the network of a published simulator, packet by packet ([`CreditSpec::ib_omnet`]). There modules hand each
 //! other messages, and what is handed on without delay is still an event behind all others of its instant: so it is
 //! here ([`step`]), since which of two packets goes first depends on it. What has no effect there is no event here: ports
 //! that have nothing to tell are not looked at, arbiters that wait for nothing are not woken.
@@ -19,10 +19,12 @@ mod hca;
 mod host;
 mod link;
 mod notify;
+mod outcome;
 mod parts;
 mod record;
 mod routes;
 mod sink;
+mod spec;
 mod step;
 mod switch;
 mod verify;
@@ -32,31 +34,23 @@ use std::collections::VecDeque;
 use paceline_kernel::ids::{Grid, List};
 use paceline_kernel::queue::LaneId;
 
-use crate::core::Core;
-use crate::core::event::Event;
-use crate::ids::{NicId, PortId};
-use crate::outcome::credits::Stalls;
-use crate::spec::CreditSpec;
-use crate::traffic::Traffic;
-use crate::world::World;
+pub use outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals, SourceTotals};
+use paceline_fabric::model::{Core, Event, Net, NetworkModel, NicId, PortId, Starts};
+use paceline_fabric::outcome::account::FlowAccount;
+use paceline_fabric::outcome::credits::Stalls;
+use paceline_fabric::outcome::{ModelOutcome, PortRef};
+use paceline_fabric::spec::RunSpec;
+pub use spec::{Control, CreditSpec, Source, Stall};
 
-pub(crate) use check::check;
 use credits::Lane;
-use host::{Host, Source};
+use host::{Host, Source as Sender};
 use parts::{Lanes, Port, Scan, Slot};
 use record::Record;
 use step::Step;
 
-/// What a run lends to its network.
-pub(crate) struct Net<'a> {
-    pub(crate) world: &'a World,
-    pub(crate) core: &'a mut Core,
-    pub(crate) traffic: &'a mut Traffic,
-}
-
 /// A network under credits.
 #[derive(Clone)]
-pub(crate) struct InfiniBand {
+pub(super) struct InfiniBand {
     spec: CreditSpec,
     ports: List<PortId, Port>,
     lanes: Grid<PortId, Lane>,
@@ -69,7 +63,7 @@ pub(crate) struct InfiniBand {
     stalled: Vec<u64>,
     routes: routes::Routes,
     hosts: List<NicId, Host>,
-    sources: Vec<Source>,
+    sources: Vec<Sender>,
     /// Messages that are not over.
     open: u64,
     /// Whether hosts take no packets now.
@@ -88,10 +82,18 @@ pub(crate) struct InfiniBand {
     accounts: account::Accounts,
 }
 
-impl InfiniBand {
-    /// An event happens.
-    pub(crate) fn handle(&mut self, net: &mut Net<'_>, event: Event) {
-        let Event::Credit { kind, a, b } = event else {
+impl NetworkModel for InfiniBand {
+    /// Sources bring the messages.
+    fn starts(&self, _: &RunSpec) -> Starts {
+        Starts::Own
+    }
+
+    fn begin(&mut self, net: &mut Net<'_>) {
+        self.arrange(net);
+    }
+
+    fn handle(&mut self, net: &mut Net<'_>, event: Event) {
+        let Event::Special { kind, a, b } = event else {
             return;
         };
         self.behind = false;
@@ -105,6 +107,41 @@ impl InfiniBand {
         }
     }
 
+    fn sample(&self, core: &mut Core, at: u64, is_over: bool) {
+        self.sample_credits(core, at, is_over);
+    }
+
+    fn samples_are_events(&self) -> bool {
+        false
+    }
+
+    /// Within an instant more is to happen than the queue of events knows.
+    fn keeps_queues(&self) -> bool {
+        true
+    }
+
+    fn verify(&self, core: &Core) {
+        self.check_state(core);
+    }
+
+    fn stalls(&self, now: u64) -> Stalls {
+        self.stalls_until(now)
+    }
+
+    fn has_used(&self, port: PortId, lane: u8) -> bool {
+        self.lanes[(port, lane)].granted > 0
+    }
+
+    fn accounts(&mut self, net: &Net<'_>, ports: &List<PortId, PortRef>) -> Option<Vec<FlowAccount>> {
+        self.close_accounts(net, ports)
+    }
+
+    fn close(&mut self, net: &mut Net<'_>) -> Option<ModelOutcome> {
+        Some(ModelOutcome::new(self.totals(net)))
+    }
+}
+
+impl InfiniBand {
     #[inline(always)]
     fn step(&mut self, net: &mut Net<'_>, step: Step) {
         match step {
@@ -150,6 +187,6 @@ impl InfiniBand {
     fn after(&mut self, net: &mut Net<'_>, lane: LaneId, delay: u64, step: Step) {
         let (kind, a, b) = step.encode();
         let at = net.core.now() + delay;
-        net.core.schedule(lane, at, Event::Credit { kind, a, b });
+        net.core.schedule(lane, at, Event::Special { kind, a, b });
     }
 }

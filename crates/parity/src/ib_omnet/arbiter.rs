@@ -4,10 +4,11 @@ use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
-use crate::ib::step::Step;
-use crate::ib::{InfiniBand, Net};
-use crate::ids::{NicId, PacketId, PortId};
-use crate::outcome::credits::CreditStep;
+use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::outcome::CreditStep;
+use crate::ib_omnet::step::Step;
+use paceline_fabric::model::Net;
+use paceline_fabric::model::{NicId, PacketId, PortId};
 
 /// A packet that found others waiting, and is marked if its turn comes to be.
 pub(super) const CANDIDATE: u8 = 1 << 4;
@@ -176,7 +177,7 @@ impl InfiniBand {
         packet.mark = Mark::Congested;
         p.marked += 1;
         net.core.counters.marked += 1;
-        net.core.watch.recorder.ports.marked(port);
+        net.record_mark(port);
         if self.record.is_on() {
             let from = self.hosts[NicId(net.core.packets.get(id).note)].node;
             self.write(net, port, CreditStep::Marked { from });

@@ -5,24 +5,38 @@ use std::collections::VecDeque;
 use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 
-use crate::core::event::Event;
-use crate::core::port::Ports;
-use crate::ib::account::Accounts;
-use crate::ib::credits::Lane;
-use crate::ib::host::{Host, Source as Sender};
-use crate::ib::parts::{Lanes, Port, Scan, Slot};
-use crate::ib::record::Record;
-use crate::ib::routes::Routes;
-use crate::ib::step::Step;
-use crate::ib::{InfiniBand, Net};
-use crate::ids::{FlowId, NicId, PacketId, PortId, ProfileId};
-use crate::outcome::credits::Stalls;
-use crate::spec::{Control, CreditSpec, NodeId, NodeKind, RunSpec, Source};
-use crate::world::links::Profiles;
-use crate::world::routing::Routing;
+use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::account::Accounts;
+use crate::ib_omnet::credits::Lane;
+use crate::ib_omnet::host::{Host, Source as Sender};
+use crate::ib_omnet::parts::{Lanes, Port, Scan, Slot};
+use crate::ib_omnet::record::Record;
+use crate::ib_omnet::routes::Routes;
+use crate::ib_omnet::spec::{Control, CreditSpec, Source};
+use crate::ib_omnet::step::Step;
+use paceline_fabric::model::Event;
+use paceline_fabric::model::Ports;
+use paceline_fabric::model::Profiles;
+use paceline_fabric::model::Routing;
+use paceline_fabric::model::{FlowId, NicId, PacketId, PortId, ProfileId};
+use paceline_fabric::model::{Net, NetworkModel, Site};
+use paceline_fabric::outcome::credits::Stalls;
+use paceline_fabric::spec::{NodeId, NodeKind, RunSpec};
+
+/// A network of its description.
+pub(super) fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
+    let credits = CreditSpec::of(site.run).expect("a network is built of its own description");
+    Box::new(InfiniBand::new(
+        (site.run, credits),
+        site.ports,
+        site.profiles,
+        site.routing,
+        site.queue,
+    ))
+}
 
 impl InfiniBand {
-    pub(crate) fn new(
+    fn new(
         (spec, credits): (&RunSpec, &CreditSpec),
         ports: &Ports,
         profiles: &Profiles,
@@ -179,7 +193,7 @@ impl InfiniBand {
     }
 
     /// Arranges for what happens first.
-    pub(crate) fn begin(&mut self, net: &mut Net<'_>) {
+    pub(super) fn arrange(&mut self, net: &mut Net<'_>) {
         if let Some(stall) = self.spec.stall {
             self.after(
                 net,
@@ -209,7 +223,7 @@ impl InfiniBand {
                 let port = self.hosts[self.sources[source as usize].host].port;
                 let (kind, a, b) = Step::Message { source }.encode();
                 let tie = tie + 2 * u64::from(self.ports[port].order);
-                let event = Event::Credit { kind, a, b };
+                let event = Event::Special { kind, a, b };
                 net.core.schedule_tied(gap, tie, event);
             }
         }

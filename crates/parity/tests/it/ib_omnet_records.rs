@@ -1,11 +1,11 @@
 //! What is recorded of networks under credits: credits over time, who waits for them, where messages' time goes.
 
-use crate::networks::infiniband::*;
+use crate::networks_ib::*;
 use paceline_fabric::outcome::FlowStatus;
-use paceline_fabric::outcome::credits::CreditStep;
 use paceline_fabric::spec::*;
 use paceline_fabric::{Outcome, RunSpec, Simulation};
 use paceline_kernel::{Span, Time};
+use paceline_parity::ib_omnet::*;
 
 fn run(spec: RunSpec) -> Outcome {
     let mut simulation = Simulation::new(spec).unwrap();
@@ -18,14 +18,14 @@ fn run(spec: RunSpec) -> Outcome {
 fn credits_are_recorded_as_they_are() {
     let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
     spec.stop = Time::from_ns(10_400_000);
-    spec.credits.as_mut().unwrap().trace = vec![(Time::ZERO, spec.stop)];
+    CreditSpec::of_mut(&mut spec).unwrap().trace = vec![(Time::ZERO, spec.stop)];
     let bare = run(spec.clone());
     spec.record.credit_every = Some(Span::from_us(1));
     spec.record.port_bin = Some(Span::from_us(1));
     let seen = run(spec);
     assert_eq!((bare.digest, &bare.flows), (seen.digest, &seen.flows));
-    let credits = seen.credits.as_ref().unwrap();
-    assert_eq!(bare.credits.unwrap().trace, credits.trace);
+    let credits = CreditOutcome::of(&seen).unwrap();
+    assert_eq!(CreditOutcome::of(&bare).unwrap().trace, credits.trace);
     // The uplink: interface 3 of the switch of two hosts. What an arbiter has changes as it learns of credits and as it
     // lets packets go.
     let uplink = |node: NodeId, interface: u32| (node, interface) == (NodeId(20), 3);

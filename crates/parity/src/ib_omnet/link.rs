@@ -8,14 +8,15 @@
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
-use crate::core::event::Event;
-use crate::ib::hca::CONGESTED;
-use crate::ib::parts::Scan;
-use crate::ib::step::Step;
-use crate::ib::{InfiniBand, Net};
-use crate::ids::{PacketId, PortId};
-use crate::outcome::credits::CreditStep;
-use crate::outcome::{PacketKind, TraceKind};
+use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::hca::CONGESTED;
+use crate::ib_omnet::outcome::CreditStep;
+use crate::ib_omnet::parts::Scan;
+use crate::ib_omnet::step::Step;
+use paceline_fabric::model::Event;
+use paceline_fabric::model::Net;
+use paceline_fabric::model::{PacketId, PortId};
+use paceline_fabric::outcome::{PacketKind, TraceKind};
 
 /// A port whose wire is free looks so long after the scan, in ps.
 const PAUSE: u64 = 1000;
@@ -38,7 +39,7 @@ impl InfiniBand {
         self.scan = Scan {
             count: self.scan.count + 1,
             at: net.core.now(),
-            tie: net.core.agenda.reserve(places),
+            tie: net.core.reserve_ties(places),
         };
         let mut telling = std::mem::take(&mut self.telling);
         telling.retain(|&port| {
@@ -62,7 +63,7 @@ impl InfiniBand {
         (p.sending, p.scanned, p.telling) = (true, self.scan.count, 0);
         let (kind, a, b) = Step::WireFree { port }.encode();
         let (at, tie) = self.place_of_look(port);
-        net.core.schedule_tied(at, tie, Event::Credit { kind, a, b });
+        net.core.schedule_tied(at, tie, Event::Special { kind, a, b });
     }
 
     /// When a port with a free wire looks, and its place among the events of that instant.
@@ -132,7 +133,7 @@ impl InfiniBand {
         let packet = net.core.packets.get(id);
         let (kind, wire, lane) = (packet.kind, packet.wire, packet.class);
         let (from, tag) = (packet.note, packet.tag);
-        net.core.agenda.count(kind, wire);
+        net.core.count_packet(kind, wire);
         let p = &mut net.core.ports[port];
         p.tx_bytes += u64::from(wire);
         p.queued -= u32::from(wire);
@@ -145,7 +146,7 @@ impl InfiniBand {
         self.lanes[(port, lane)].sent += 1;
         if self.record.is_on() {
             let notification = (kind != PacketKind::Data).then_some(tag == CONGESTED);
-            let from = self.hosts[crate::ids::NicId(from)].node;
+            let from = self.hosts[paceline_fabric::model::NicId(from)].node;
             self.write(net, port, CreditStep::Sent { from, notification });
             self.trace(net, port, TraceKind::Dequeue, id);
         }
@@ -201,7 +202,7 @@ impl InfiniBand {
             let news @ (limit, sent) = state.news();
             state.announced = Some(news);
             let wire = self.spec.update.get() as u16;
-            net.core.agenda.count(PacketKind::Resume, wire);
+            net.core.count_packet(PacketKind::Resume, wire);
             net.core.ports[port].tx_bytes += u64::from(wire);
             if self.record.is_on() {
                 self.write(net, port, CreditStep::Update { lane, limit, sent });

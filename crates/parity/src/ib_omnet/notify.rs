@@ -7,11 +7,13 @@ use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Span, Time};
 
-use crate::core::Core;
-use crate::ib::{InfiniBand, Net};
-use crate::ids::{PacketId, PortId};
-use crate::outcome::credits::{CreditEvent, CreditOutcome, CreditStep, PortTotals, Stalls};
-use crate::outcome::{PacketKind, TraceEvent, TraceKind};
+use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals};
+use paceline_fabric::model::Core;
+use paceline_fabric::model::Net;
+use paceline_fabric::model::{PacketId, PortId};
+use paceline_fabric::outcome::credits::Stalls;
+use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 
 impl InfiniBand {
     #[cold]
@@ -49,7 +51,7 @@ impl InfiniBand {
             mark: packet.mark,
             ..self.nothing(net, port, event)
         };
-        keep(net, port, what);
+        net.keep_trace(port, what);
     }
 
     /// The same of a flow-control packet: up to which packet the other end may send, and how many were sent.
@@ -69,7 +71,7 @@ impl InfiniBand {
             class: lane,
             ..self.nothing(net, port, event)
         };
-        keep(net, port, what);
+        net.keep_trace(port, what);
     }
 
     /// An event at a port, now.
@@ -77,7 +79,7 @@ impl InfiniBand {
         TraceEvent {
             at: Time::from_ps(net.core.now()),
             node: net.core.ports[port].node,
-            interface: net.core.watch.recorder.interface(port),
+            interface: net.interface(port),
             event,
             queue_bytes: net.core.ports[port].queued,
             kind: PacketKind::Data,
@@ -92,7 +94,7 @@ impl InfiniBand {
     }
 
     /// What became of each port and source.
-    pub(crate) fn close(&mut self, net: &Net<'_>) -> CreditOutcome {
+    pub(super) fn totals(&mut self, net: &Net<'_>) -> CreditOutcome {
         let totals = |&port: &PortId| {
             let p = &self.ports[port];
             PortTotals {
@@ -131,7 +133,7 @@ impl InfiniBand {
     }
 
     /// How often and how long lanes had packets and no credits until now.
-    pub(crate) fn stalls(&self, now: u64) -> Stalls {
+    pub(super) fn stalls_until(&self, now: u64) -> Stalls {
         let open = self.lanes.numbered();
         let open = open.filter_map(|(_, lane)| lane.stalled_since);
         let open = open.map(|since| now - since.get()).sum();
@@ -141,19 +143,11 @@ impl InfiniBand {
         }
     }
 
-    /// Whether a lane of a port has ever let a packet go.
-    pub(crate) fn has_used(&self, port: PortId, lane: u8) -> bool {
-        self.lanes[(port, lane)].granted > 0
-    }
-
     /// Takes the samples of credits that are due before the event at `at`.
-    pub(crate) fn sample_credits(&self, core: &mut Core, at: u64, is_over: bool) {
-        let credits = &mut core.watch.recorder.credits;
-        while credits.due() <= at {
-            credits.sample(is_over, |port, lane, _| {
-                u64::from(self.lanes[(port, lane)].credits())
-            });
-        }
+    pub(super) fn sample_credits(&self, core: &mut Core, at: u64, is_over: bool) {
+        core.sample_lanes(at, is_over, |port, lane| {
+            u64::from(self.lanes[(port, lane)].credits())
+        });
     }
 
     /// Tells whether a lane of a port has a packet and no credit for it, and behind what that stands at the other end.
@@ -162,17 +156,13 @@ impl InfiniBand {
         self.notify_clocks(net.core.now(), port);
         let mut waiting = self.lanes.row(port).iter();
         let lane = waiting.position(|lane| lane.filled != 0 && lane.credits() == 0);
-        let now = net.core.now();
-        let ports = &mut net.core.watch.recorder.ports;
-        ports.paused(port, lane.is_some(), now);
+        net.record_wait(port, lane.is_some());
         let peer = self.ports[port].peer;
-        let Some(lane) = lane.filter(|_| !self.ports[peer].is_host && ports.asks_why(peer)) else {
+        let Some(lane) = lane.filter(|_| !self.ports[peer].is_host && net.asks_why(peer)) else {
             return;
         };
         if let Some(output) = self.longest_behind(net, peer, lane as u8) {
-            let recorder = &mut net.core.watch.recorder;
-            let interface = recorder.interface(output);
-            recorder.ports.stands_behind(peer, interface);
+            net.record_behind(peer, output);
         }
     }
 
@@ -198,14 +188,5 @@ impl InfiniBand {
             next = net.core.packets.get(next).next;
         }
         packets
-    }
-}
-
-/// Writes an event down, if such at this port and now are to be.
-fn keep(net: &mut Net<'_>, port: PortId, event: TraceEvent) {
-    let now = net.core.now();
-    let recorder = &mut net.core.watch.recorder;
-    if recorder.traces(port, now) {
-        recorder.trace.push(event);
     }
 }

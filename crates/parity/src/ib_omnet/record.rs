@@ -3,8 +3,8 @@
 use paceline_kernel::Time;
 use paceline_kernel::ids::Id;
 
-use crate::ids::FlowId;
-use crate::outcome::credits::CreditEvent;
+use crate::ib_omnet::outcome::CreditEvent;
+use paceline_fabric::model::FlowId;
 
 /// Steps, and when messages were started with.
 #[derive(Clone, Debug, Default)]

@@ -5,14 +5,15 @@ use paceline_congestion::rrcc::omnet as rrcc;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::core::packet::Packet;
-use crate::ib::hca::{CONGESTED, bits_of, full_packet};
-use crate::ib::step::Step;
-use crate::ib::{InfiniBand, Net};
-use crate::ids::{NicId, PacketId, PortId};
-use crate::outcome::credits::CreditStep;
-use crate::outcome::{FlowStatus, PacketKind};
-use crate::spec::Control;
+use crate::ib_omnet::InfiniBand;
+use crate::ib_omnet::hca::{CONGESTED, bits_of, full_packet};
+use crate::ib_omnet::outcome::CreditStep;
+use crate::ib_omnet::spec::Control;
+use crate::ib_omnet::step::Step;
+use paceline_fabric::model::Net;
+use paceline_fabric::model::Packet;
+use paceline_fabric::model::{NicId, PacketId, PortId};
+use paceline_fabric::outcome::{FlowStatus, PacketKind};
 
 /// Hosts go on after a stall so long after it, in ps.
 const RESUME: u64 = 1000;
@@ -64,10 +65,7 @@ impl InfiniBand {
         let now = Time::from_ps(net.core.now());
         if net.world.spec.record.rate_every.is_some() {
             let bytes = net.world.packet.mtu.get();
-            net.core
-                .watch
-                .recorder
-                .record_rate(packet.flow, now.as_ps(), bytes);
+            net.record_rate(packet.flow, bytes);
         }
         let record = net.traffic.record_mut(packet.flow);
         record.delivered = Bytes::new(u64::from(source.come) * net.world.packet.mtu.get()).min(size);

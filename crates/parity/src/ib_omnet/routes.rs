@@ -2,10 +2,10 @@
 
 use paceline_kernel::ids::{Id, List};
 
-use crate::core::port::Ports;
-use crate::ids::PortId;
-use crate::spec::{NodeId, NodeKind};
-use crate::world::routing::Routing;
+use paceline_fabric::model::PortId;
+use paceline_fabric::model::Ports;
+use paceline_fabric::model::Routing;
+use paceline_fabric::spec::{NodeId, NodeKind};
 
 /// The table of each switch.
 #[derive(Clone, Debug, Default)]

@@ -5,13 +5,13 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::networks::infiniband::*;
+use crate::networks_ib::*;
 use paceline_fabric::outcome::FlowStatus;
-use paceline_fabric::outcome::credits::{CreditEvent, CreditStep};
 use paceline_fabric::spec::*;
 use paceline_fabric::{Outcome, RunSpec, Simulation, Until};
 use paceline_kernel::rng::mix;
 use paceline_kernel::{Bytes, Span, Time};
+use paceline_parity::ib_omnet::*;
 use proptest::prelude::*;
 
 fn run(spec: RunSpec) -> Outcome {
@@ -60,7 +60,7 @@ fn line(spec: &RunSpec, event: &CreditEvent) -> Option<String> {
     let host = format!("H_{}", node + 1);
     let flow = |flow: u32| {
         let flow = flow as usize;
-        let sources = &spec.credits.as_ref().unwrap().sources;
+        let sources = &CreditSpec::of(spec).unwrap().sources;
         let source = sources
             .iter()
             .rfind(|source| source.first as usize <= flow)
@@ -123,16 +123,11 @@ fn every_step_is_the_references() {
             }
             let mut spec = demo(variant, control, Span::from_us(gap));
             let ns = |from, to| (Time::from_ns(from), Time::from_ns(to));
-            spec.credits.as_mut().unwrap().trace = vec![ns(0, 45_000), ns(10_000_000, 10_060_000)];
+            CreditSpec::of_mut(&mut spec).unwrap().trace = vec![ns(0, 45_000), ns(10_000_000, 10_060_000)];
             spec.stop = Time::from_ns(10_060_000);
             let outcome = run(spec.clone());
-            let ours: Vec<String> = outcome
-                .credits
-                .unwrap()
-                .trace
-                .iter()
-                .filter_map(|event| line(&spec, event))
-                .collect();
+            let trace = &CreditOutcome::of(&outcome).unwrap().trace;
+            let ours: Vec<String> = trace.iter().filter_map(|event| line(&spec, event)).collect();
             let reference = text(&file);
             // A notification is a step on the wires; what it did to its sender has other numbers there.
             let is_ours = |line: &&str| {
@@ -164,7 +159,7 @@ fn whole_runs_come_out_as_the_references() {
             let gap = Span::from_us(number("gap_us") as u64);
             let spec = demo(variant, control, gap);
             let outcome = run(spec.clone());
-            let credits = outcome.credits.as_ref().unwrap();
+            let credits = CreditOutcome::of(&outcome).unwrap();
             let mut times: Vec<f64> = Vec::new();
             let mut latencies: Vec<f64> = Vec::new();
             for ((flow, record), injected) in spec.flows.iter().zip(&outcome.flows).zip(&credits.injected) {
@@ -189,7 +184,7 @@ fn whole_runs_come_out_as_the_references() {
             close(mean(&latencies), "lat_mean_us");
             close(largest(&latencies), "lat_max_us");
             let marked = |node: u32, interface: u16| {
-                let port = |port: &&paceline_fabric::outcome::credits::PortTotals| {
+                let port = |port: &&paceline_parity::ib_omnet::PortTotals| {
                     (port.node, port.interface) == (NodeId(node), interface)
                 };
                 credits.ports.iter().find(port).unwrap().marked as f64
@@ -198,7 +193,7 @@ fn whole_runs_come_out_as_the_references() {
             close(marked(19, 3), "marks_SW1toH5");
             close(marked(19, 0), "marks_SW1toH3");
             let source = |lid: u32| {
-                let sources = &spec.credits.as_ref().unwrap().sources;
+                let sources = &CreditSpec::of(&spec).unwrap().sources;
                 let of = |source: &Source| spec.flows[source.first as usize].src == host(lid);
                 credits.sources[sources.iter().position(of).unwrap()]
             };
@@ -226,7 +221,7 @@ fn a_single_flow_gets_what_its_credits_carry() {
         };
         let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
         let only = spec.flows[0];
-        let mut credits = spec.credits.take().unwrap();
+        let mut credits = CreditSpec::of(&spec).unwrap().clone();
         credits.period = Span::from_ps((period * 1e6) as u64);
         credits.buffer = buffer as u32;
         credits.sources.truncate(1);
@@ -234,8 +229,9 @@ fn a_single_flow_gets_what_its_credits_carry() {
         let (from, until) = (Time::from_ns(500_000), Time::from_ns(1_500_000));
         spec.stop = until;
         credits.trace = vec![(from, until)];
-        spec.credits = Some(credits);
-        let trace = run(spec).credits.unwrap().trace;
+        spec.model = Some(Model::new(credits));
+        let outcome = run(spec);
+        let trace = &CreditOutcome::of(&outcome).unwrap().trace;
         let is_received = |event: &&CreditEvent| matches!(event.what, CreditStep::Received { .. });
         let received = trace.iter().filter(is_received).count() as f64;
         // Where the reference's millisecond begins is not said: a packet more or less.
@@ -280,11 +276,11 @@ fn a_fat_trees_messages_come_when_the_references_do() {
     let (sends, controlled) = fat_tree_traffic();
     let mut spec = fat_tree(4, &sends, Time::from_ns(60_000_000));
     spec.check = false;
-    spec.credits.as_mut().unwrap().controlled = controlled;
+    CreditSpec::of_mut(&mut spec).unwrap().controlled = controlled;
     let outcome = run(spec.clone());
     let mut ours: BTreeMap<(u32, u32), (u64, u64, u64)> = BTreeMap::new();
-    let injected = outcome.credits.unwrap().injected;
-    for source in &spec.credits.unwrap().sources {
+    let injected = &CreditOutcome::of(&outcome).unwrap().injected;
+    for source in &CreditSpec::of(&spec).unwrap().sources {
         for message in 0..source.count {
             let flow = (source.first + message) as usize;
             let (record, from) = (&outcome.flows[flow], spec.flows[flow].src.0 + 1);
@@ -333,9 +329,9 @@ fn message_of(spec: RunSpec) -> String {
 fn what_cannot_be_is_refused() {
     let refused = |change: &dyn Fn(&mut RunSpec, &mut CreditSpec)| {
         let mut spec = demo(Variant::Messages, Control::None, Span::from_us(10));
-        let mut credits = spec.credits.take().unwrap();
+        let mut credits = CreditSpec::of(&spec).unwrap().clone();
         change(&mut spec, &mut credits);
-        spec.credits = Some(credits);
+        spec.model = Some(Model::new(credits));
         message_of(spec)
     };
     let says = |message: String, what: &str| assert!(message.contains(what), "{message}");
@@ -407,7 +403,7 @@ proptest! {
         };
         let sends: Vec<Sends> = (1..=hosts).map(sends).collect();
         let mut spec = network(hosts, 3, &links, &sends, Time::from_ns(50_000_000));
-        let credits = spec.credits.as_mut().unwrap();
+        let credits = CreditSpec::of_mut(&mut spec).unwrap();
         credits.control = [Control::None, ibcc_demo(), rrcc_default()][scheme];
         credits.controlled = (1..=hosts).map(host).collect();
         (credits.buffer, credits.fifo, credits.lanes) = (buffer, fifo, lanes);
@@ -432,7 +428,7 @@ proptest! {
 #[test]
 fn a_run_ends_when_its_sources_do() {
     let mut spec = demo(Variant::Published, Control::None, Span::from_us(10));
-    let credits = spec.credits.as_mut().unwrap();
+    let credits = CreditSpec::of_mut(&mut spec).unwrap();
     credits.sources.truncate(2);
     credits
         .sources

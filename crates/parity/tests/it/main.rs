@@ -1,0 +1,7 @@
+//! Networks of other simulators against what these print.
+
+#[path = "../../../fabric/tests/it/common/mod.rs"]
+mod common;
+mod ib_omnet;
+mod ib_omnet_records;
+mod networks_ib;
