@@ -20,6 +20,7 @@ mod hpcc_recovery;
 mod ib;
 mod irn_loss;
 mod learned;
+mod markdown;
 mod mutations;
 mod need;
 mod outcomes;
@@ -55,8 +56,9 @@ pub use choice::Choice;
 pub use citation::Citation;
 pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
-pub use experiment::Experiment;
+pub use experiment::{Checked, Experiment, begin, check, read_folder, record, template};
 pub use ib::step as step_of_ib_omnet;
+pub use markdown::markdown;
 pub use mutations::{Mutation, faults, is_of, ticks_of_unfinished, undetected};
 pub use need::{Done, DoneRun, Input, Measure, Metrics, NotRun, Plan, RunRequest, run_each};
 pub use outcomes::{Kept, Outcomes};
@@ -201,6 +203,21 @@ impl Reproduction {
             Some(data) => data.panels(done),
             None => (self.panels)(done),
         }
+    }
+
+    /// Cells of ours that are no finite numbers.
+    pub fn undefined(&self, done: &Done) -> Vec<String> {
+        let panels = self.panels(done);
+        let of = |panel: &Panel| {
+            let rows = panel.rows.iter().zip(&panel.cells);
+            let cells = rows.flat_map(|(row, cells)| {
+                let columns = panel.columns.iter().zip(cells);
+                let bad = columns.filter(|(_, cell)| cell.ours.is_some_and(|ours| !ours.is_finite()));
+                bad.map(|(column, _)| format!("{}, {}", row.name(), column.name))
+            });
+            cells.collect::<Vec<String>>()
+        };
+        panels.iter().flat_map(of).collect()
     }
 
     /// Its values and orderings in a list.

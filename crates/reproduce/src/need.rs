@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use paceline_fabric::{Outcome, Progress};
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
 
+use super::outcomes::Kept;
 use super::reference::Reference;
 use paceline_lab::files::OutputError;
 pub use paceline_lab::measures::Metrics;
@@ -115,6 +116,16 @@ impl RunRequest {
         let mut metrics = digest.unwrap_or_default();
         metrics.values.extend(self.of_summary(&finished.summary));
         Some(metrics)
+    }
+
+    /// What is wanted of what was kept of a run, perhaps for others.
+    pub(super) fn kept(&self, kept: &Kept, summary: &Summary) -> Option<Metrics> {
+        let wanted = self.digest.is_some() || !self.summary.is_empty();
+        wanted.then(|| {
+            let mut metrics = kept.numbers();
+            metrics.values.extend(self.of_summary(summary));
+            metrics
+        })
     }
 
     /// What is wanted of a summary.

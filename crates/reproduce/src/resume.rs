@@ -183,7 +183,7 @@ impl Unfinished {
         Ok(summary.map(|summary| DoneRun {
             input: input.clone(),
             finished: None,
-            numbers: need.digest.map(|_| row.kept.numbers()),
+            numbers: need.kept(&row.kept, &summary),
             summary: Some(summary),
             status: Some(RunStatus::Completed),
             need: need.clone(),

@@ -1,4 +1,4 @@
-//! `paceline reproduce`: published tables and figures, ours alongside them.
+//! `paceline reproduce`: published tables and figures, ours alongside them; built in, or of a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use paceline_scenario::Resolved;
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::progress::{Meter, StepMeter};
-use crate::{interrupt, output, place, text};
+use crate::{input, interrupt, output, place, text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +21,9 @@ Examples:
   paceline reproduce thesis-table6                     seconds
   paceline reproduce thesis-table8 hpcc-fct --jobs 4   minutes
   paceline reproduce all --force --json | jq '.[] | select(.ok == false)'
+  paceline reproduce --new my-paper --from incast-16   an experiment of your own
+  paceline reproduce --check my-paper                  find mistakes before the first run
+  paceline reproduce my-paper --record --markdown      run it, keep the outcome, print tables
 
 Four kinds of evidence are counted separately:
   published          the paper printed the value
@@ -36,36 +39,73 @@ are listed too, with kind `choice`, the fields `case`, `tried` and `changed`.
 Repeat the command to resume an interrupted reproduction. Finished runs are reused if version and
 scenario are unchanged; training between runs and tables is repeated.
 
-Exit status: 0 done, even with differences; 1 a run failed, or with --check a value differs; 2 arguments
+Exit status: 0 done, even with differences; 1 a run failed, or with --strict a value differs; 2 arguments
 are wrong, 130 interrupted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ReproduceArgs {
-    /// Experiments to rerun, or `all` [default: list them]
-    #[arg(value_name = "ID")]
+    /// Experiments to rerun, folders with an experiment.toml, or `all` [default: list them]
+    #[arg(value_name = "ID|FOLDER")]
     ids: Vec<String>,
+    /// Check experiments without running them
+    #[arg(long, conflicts_with_all = ["strict", "record", "markdown"])]
+    check: bool,
     /// Fail if a value or an ordering misses its tolerance
     #[arg(long)]
-    check: bool,
+    strict: bool,
+    /// Write the outcome next to the experiment, in its folder
+    #[arg(long)]
+    record: bool,
+    /// Write a new experiment to start from
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["ids", "check", "strict", "record", "markdown"], help_heading = "New")]
+    new: Option<PathBuf>,
+    /// Scenario of the new experiment
+    #[arg(long, value_name = "INPUT", requires = "new", default_value = "incast-16", help_heading = "New")]
+    from: String,
+    /// Schemes that it compares
+    #[arg(long, value_name = "A,B,..", requires = "new", value_delimiter = ',', default_value = "dcqcn,hpcc", help_heading = "New")]
+    schemes: Vec<String>,
     /// Folder for the page and the runs [default: results/reproduce; a suffix is added if it exists]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
     /// Replace an earlier folder
     #[arg(long, help_heading = "Output")]
     force: bool,
+    /// Print Markdown tables
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    markdown: bool,
     #[command(flatten)]
     say: SayArgs,
     #[command(flatten)]
     jobs: JobArgs,
 }
 
+/// An experiment, and its folder if it is not built in.
+struct Chosen {
+    one: Reproduction,
+    folder: Option<PathBuf>,
+}
+
 /// Runs what the chosen ones need, each run once; prints their tables and writes the page.
 pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
+    if let Some(folder) = &args.new {
+        return new(args, folder);
+    }
     if args.ids.is_empty() {
         return super::list::list_reproductions(args.say.json);
     }
-    let chosen = chosen(&args.ids)?;
+    let all = chosen(&args.ids)?;
+    if args.check {
+        return check(&all, args.say);
+    }
+    if args.record
+        && let Some(one) = all.iter().find(|one| one.folder.is_none())
+    {
+        let text = format!("`{}` is built in: --record is for folders", one.one.id);
+        return Err(Failure::arguments(text));
+    }
+    let chosen: Vec<&Reproduction> = all.iter().map(|chosen| &chosen.one).collect();
     let default = Path::new("results/reproduce");
     let stopped = |folder: &Path| reproduce::is_unfinished(folder, &chosen);
     let folder = place::choose_or_go_on(args.out.as_ref(), default, args.force, stopped);
@@ -86,6 +126,13 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     let whole = done == Done::All && failure.is_none();
     drop(unfinished);
     reproduce::write(&folder, &chosen, &runs, whole)?;
+    print_undefined(&chosen, &runs, args.say);
+    if args.record && whole {
+        for Chosen { one, folder } in &all {
+            let folder = folder.as_deref().unwrap_or(Path::new("."));
+            reproduce::record(one, &runs, folder)?;
+        }
+    }
     show(&chosen, &runs, args, &folder)?;
     if !whole && !args.say.quiet {
         let all = plan(&chosen).iter().filter(|need| !need.flows_only).count();
@@ -94,24 +141,80 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     if let Some(failure) = failure {
         return Err(failure);
     }
-    if args.check && done == Done::All {
-        check(&chosen, &runs)?;
+    if args.strict && done == Done::All {
+        all_are_kept(&chosen, &runs)?;
     }
     Ok(done)
 }
 
-/// The reproductions that were asked for, each once.
-fn chosen(ids: &[String]) -> Result<Vec<&'static Reproduction>, Failure> {
-    let mut chosen: Vec<&Reproduction> = Vec::new();
+/// Writes an experiment to start from.
+fn new(args: &ReproduceArgs, folder: &Path) -> Ended {
+    let schemes = input::schemes(&args.schemes)?;
+    // What cannot be read cannot be run.
+    paceline_lab::load(&args.from, &paceline_scenario::Overrides::default())?;
+    let is_file = Path::new(&args.from).is_file();
+    let scenario = match Path::new(&args.from).file_name() {
+        Some(name) if is_file => name.to_string_lossy().into_owned(),
+        _ => args.from.clone(),
+    };
+    let text = reproduce::template(&scenario, &schemes);
+    reproduce::begin(folder, &args.from, &text).map_err(Failure::arguments)?;
+    if !args.say.quiet {
+        say!(
+            "{} is ready: edit it, then `paceline reproduce {}`",
+            folder.join("experiment.toml").display(),
+            folder.display()
+        );
+    }
+    Ok(Done::All)
+}
+
+/// Checks experiments without running them.
+fn check(all: &[Chosen], say: SayArgs) -> Ended {
+    let mut faults = 0;
+    for Chosen { one, folder } in all {
+        let found = reproduce::check(one, folder.as_deref())?;
+        faults += found.faults.len();
+        let mut text = format!("{}: {}\n", one.id, found.summary);
+        found.faults.iter().for_each(|fault| text.push_str(&format!("  ✗ {fault}\n")));
+        if !say.quiet {
+            found.notes.iter().for_each(|note| text.push_str(&format!("  {note}\n")));
+        }
+        output::print(&text)?;
+    }
+    match faults {
+        0 => Ok(Done::All),
+        _ => Err(Failure::arguments(format!("{faults} criteria judge nothing, or say no reason"))),
+    }
+}
+
+/// The experiments that were asked for, each once.
+fn chosen(ids: &[String]) -> Result<Vec<Chosen>, Failure> {
+    let mut chosen: Vec<Chosen> = Vec::new();
     for id in ids {
-        let found: Vec<&Reproduction> = match (id.as_str(), reproduce::find(id)) {
-            ("all", _) => reproduce::registry().collect(),
-            (_, Some(one)) => vec![one],
-            (_, None) => return Err(unknown(id)),
+        let path = Path::new(id);
+        let is_folder = id.contains(std::path::MAIN_SEPARATOR) || path.join("experiment.toml").exists();
+        let built_in = |one: &Reproduction| Chosen {
+            one: *one,
+            folder: None,
+        };
+        let found: Vec<Chosen> = match (id.as_str(), reproduce::find(id)) {
+            ("all", _) => reproduce::registry().map(built_in).collect(),
+            (_, Some(one)) if !is_folder => vec![built_in(one)],
+            _ if is_folder => vec![Chosen {
+                one: reproduce::read_folder(path)?,
+                folder: Some(path.to_path_buf()),
+            }],
+            _ => return Err(unknown(id)),
         };
         for one in found {
-            if !chosen.iter().any(|known| known.id == one.id) {
-                chosen.push(one);
+            match chosen.iter().find(|known| known.one.id == one.one.id) {
+                Some(known) if known.folder != one.folder => {
+                    let text = format!("two experiments are called `{}`: rename a folder", one.one.id);
+                    return Err(Failure::arguments(text));
+                }
+                Some(_) => {}
+                None => chosen.push(one),
             }
         }
     }
@@ -215,6 +318,9 @@ fn step_all(
 fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs, folder: &Path) -> Result<(), Failure> {
     if args.say.json {
         output::print_json(&reproduce::entries(chosen, runs))?;
+    } else if args.markdown {
+        let texts: Vec<String> = chosen.iter().map(|one| reproduce::markdown(one, runs)).collect();
+        output::print(&texts.join("\n"))?;
     } else {
         let width = output::stdout_width();
         let texts: Vec<String> = chosen
@@ -233,6 +339,14 @@ fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs, folder: &Pa
         );
     }
     Ok(())
+}
+
+/// Says which values are no numbers: those that divide by a measure that is 0.
+fn print_undefined(chosen: &[&Reproduction], runs: &Runs, say: SayArgs) {
+    let undefined = chosen.iter().flat_map(|one| one.undefined(runs).into_iter().map(|cell| (one.id, cell)));
+    for (id, cell) in undefined.filter(|_| !say.quiet) {
+        say!("warning: {id}: {cell} is not a number: it divides by zero");
+    }
 }
 
 /// A line per reproduction: how many values of each kind of evidence keep their criteria; of several, all
@@ -256,7 +370,7 @@ fn counts(chosen: &[&Reproduction], runs: &Runs) -> String {
 }
 
 /// An error if something differs.
-fn check(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
+fn all_are_kept(chosen: &[&Reproduction], runs: &Runs) -> Result<(), Failure> {
     let count = Counts::of(&reproduce::records(chosen, runs)).judged();
     if count.ok == count.judged {
         return Ok(());

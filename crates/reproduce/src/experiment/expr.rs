@@ -433,10 +433,10 @@ impl Expr {
         }
     }
 
-    /// The number that it comes to, if it is there and finite.
+    /// The number that it comes to, if all that it needs is there: not finite where it divides by zero.
     pub(super) fn number(&self, data: &dyn Data) -> Option<f64> {
         match self.value(data, None)? {
-            Value::Number(number) => Some(number).filter(|number| number.is_finite()),
+            Value::Number(number) => Some(number),
             Value::List(_) | Value::Curve(_) => None,
         }
     }

@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod equal;
 mod expect;
+mod folder;
 mod expr;
 mod layout;
 mod names;
@@ -28,6 +29,8 @@ use crate::citation::Citation;
 use crate::need::{Done, RunRequest};
 use crate::panel::Panel;
 use crate::{Choice, Reproduction, Step};
+pub use folder::{Checked, begin, check, read_folder, record, template};
+
 use expect::Criteria;
 use expr::Value;
 use layout::Plan;

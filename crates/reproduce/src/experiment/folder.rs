@@ -1,0 +1,143 @@
+//! Experiments of anybody: read from a folder, begun from a scenario, checked, recorded.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use paceline_lab::files::{OutputError, write_file};
+use paceline_scenario::diagnostics::Source;
+use paceline_scenario::{Diagnostics, Problem};
+use serde::{Deserialize, Serialize};
+
+use super::{Experiment, OnDisk};
+use crate::count::Counts;
+use crate::mutations::{faults, undetected};
+use crate::need::Done;
+use crate::outcomes::Outcomes;
+use crate::{Evidence, Reproduction};
+
+/// The file that makes a folder an experiment.
+const FILE: &str = "experiment.toml";
+const OUTCOME: &str = "outcome.json";
+
+/// Reads the experiment in a folder; its name is the folder's.
+///
+/// # Errors
+/// Everything that is wrong in it, with places.
+pub fn read_folder(folder: &Path) -> Result<Reproduction, Diagnostics> {
+    let path = folder.join(FILE);
+    let text = paceline_scenario::read_text(&path).map_err(|error| {
+        let text = format!("{} is no experiment: {error}", folder.display());
+        Problem::new(text).help(format!("`paceline reproduce --new {}` writes one to start from", folder.display()))
+    })?;
+    let source = Source::new(path.display().to_string(), text);
+    let whole = folder.canonicalize();
+    let name = whole.as_deref().unwrap_or(folder).file_name();
+    let id = name.map_or_else(|| "experiment".into(), |name| name.to_string_lossy().into_owned());
+    let read = Experiment::read(&id, &source, &OnDisk(folder))?;
+    for need in crate::Plan::of(read.needs()).needs {
+        need.load()?;
+    }
+    Ok(read)
+}
+
+/// What a check without a run finds.
+#[derive(Debug)]
+pub struct Checked {
+    /// `4 runs; 12 values: 3 published, 2 properties, 7 shown`.
+    pub summary: String,
+    /// Criteria that cannot fail, or have no reason.
+    pub faults: Vec<String>,
+    /// What is not checked, and why.
+    pub notes: Vec<String>,
+}
+
+/// Checks an experiment without running it: that each criterion can fail, with the recorded outcome if `folder` has one.
+///
+/// # Errors
+/// The recorded outcome cannot be read.
+pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagnostics> {
+    let runs = crate::Plan::of(one.needs()).needs.len();
+    let records = one.records(&Done::default());
+    let of = |kind: Evidence| records.iter().filter(|record| record.kind == kind).count();
+    let kinds: Vec<String> = (Evidence::ALL.iter())
+        .filter(|kind| of(**kind) > 0)
+        .map(|kind| format!("{} {}", of(*kind), kind.name()))
+        .collect();
+    let mut found = Checked {
+        summary: format!("{runs} runs, {} values: {}", records.len(), kinds.join(", ")),
+        faults: faults(one),
+        notes: Vec::new(),
+    };
+    let path = folder.map(|folder| folder.join(OUTCOME)).filter(|path| path.exists());
+    let Some(path) = path else {
+        found.notes.push(format!("no {OUTCOME}: whether every criterion can fail shows after `--record`"));
+        return Ok(found);
+    };
+    let text = paceline_scenario::read_text(&path).map_err(|error| Problem::new(error.to_string()))?;
+    let recorded: Recorded = serde_json::from_str(&text)
+        .map_err(|error| Problem::new(format!("{}: {error}", path.display())))?;
+    let done = recorded.outcomes.done(one)?;
+    let counts = Counts::of(&one.records(&done));
+    found.summary.push_str(&format!("; recorded: {}", counts.text()));
+    let stays = undetected(one, &done, Vec::new()).into_iter();
+    found.faults.extend(stays.map(|tick| format!("{tick} passes whatever is wrong")));
+    Ok(found)
+}
+
+/// `outcome.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Recorded {
+    /// The program's version.
+    #[serde(default)]
+    version: String,
+    #[serde(flatten)]
+    outcomes: Outcomes,
+}
+
+/// Writes what came of an experiment next to it.
+///
+/// # Errors
+/// It cannot be written.
+pub fn record(one: &Reproduction, done: &Done, folder: &Path) -> Result<(), OutputError> {
+    let recorded = Recorded {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        outcomes: Outcomes::of(one, done),
+    };
+    let text = serde_json::to_string_pretty(&recorded).unwrap_or_default();
+    write_file(&folder.join(OUTCOME), |out| writeln!(out, "{text}"))
+}
+
+/// A commented experiment to start from, of a scenario.
+pub fn template(scenario: &str, schemes: &[&str]) -> String {
+    let cases = schemes.iter().map(|scheme| format!("[[case]]\nname = \"{scheme}\"\nscheme = \"{scheme}\"\n\n"));
+    let cases: String = cases.collect();
+    let [first, second] = match schemes {
+        [first, second, ..] => [*first, *second],
+        [one] => [*one, *one],
+        [] => ["", ""],
+    };
+    include_str!("template.toml")
+        .replace("SCENARIO", scenario)
+        .replace("CASES\n", &cases)
+        .replace("FIRST", first)
+        .replace("SECOND", second)
+}
+
+/// Begins an experiment in a new folder: its file, and a copy of the scenario if that is a file.
+///
+/// # Errors
+/// The folder has an experiment already, the scenario cannot be read, or something cannot be written.
+pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
+    let path = folder.join(FILE);
+    if path.exists() {
+        return Err(Problem::new(format!("{} exists", path.display())));
+    }
+    let failed = |what: &Path, error: &dyn std::fmt::Display| Problem::new(format!("{}: {error}", what.display()));
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let file = Path::new(scenario);
+    if let (true, Some(name)) = (file.is_file(), file.file_name()) {
+        fs::copy(file, folder.join(name)).map_err(|error| failed(file, &error))?;
+    }
+    write_file(&path, |out| out.write_all(text.as_bytes())).map_err(|error| Problem::new(error.to_string()))
+}
