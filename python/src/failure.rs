@@ -75,7 +75,9 @@ impl From<OutputError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Build { .. } | RunError::Decisions { .. } => Self::argument(error),
+            RunError::Build { .. } | RunError::Measures(_) | RunError::Decisions { .. } => {
+                Self::argument(error)
+            }
             _ => Self::run(error),
         }
     }

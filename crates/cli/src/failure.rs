@@ -90,7 +90,9 @@ impl From<OutputError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Build { .. } | RunError::Decisions { .. } => Self::arguments(error),
+            RunError::Build { .. } | RunError::Measures(_) | RunError::Decisions { .. } => {
+                Self::arguments(error)
+            }
             RunError::Scratch { .. } | RunError::Broken { .. } => Self::run(error),
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use paceline_congestion::learned::shipped::SHIPPED;
 use paceline_congestion::registry::SCHEMES;
 use paceline_lab::layout;
+use paceline_lab::measures::SETS;
 use paceline_scenario::builtin::{self, Entry};
 
 use crate::page::page;
@@ -59,6 +60,12 @@ fn groups() -> Vec<Group> {
             SHIPPED
                 .iter()
                 .map(|model| (model.name, kind_of_model(model.name).to_string()))
+                .collect(),
+        ),
+        group(
+            "Sets of measures",
+            SETS.iter()
+                .map(|set| (set.name, first_sentence(set.about)))
                 .collect(),
         ),
         group(

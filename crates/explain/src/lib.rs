@@ -5,6 +5,7 @@ mod example;
 mod index;
 mod learning;
 pub mod list;
+mod measures;
 mod mechanisms;
 mod models;
 mod page;

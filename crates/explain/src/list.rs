@@ -114,6 +114,8 @@ pub fn workloads() -> Vec<Item> {
     items
 }
 
+pub use crate::measures::items as measures;
+
 /// The models that ship.
 pub fn models() -> Vec<Item> {
     let item = |model: &Arc<Model>| {

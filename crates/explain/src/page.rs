@@ -5,7 +5,7 @@ use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, Window
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
-use crate::{example, index, learning, mechanisms, models, vendor};
+use crate::{example, index, learning, measures, mechanisms, models, vendor};
 
 /// The page about `name`: something that is built in, or the file of a model.
 ///
@@ -52,6 +52,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
         return Some(shipped.text.to_string());
     }
     mechanisms::page(name, width)
+        .or_else(|| measures::page(name, width))
         .or_else(|| vendor::page(name, width))
         .or_else(|| learning::page(name, width))
         .or_else(|| Some(models::page(name, width)? + &example::shown(&example::model(name))))

@@ -14,6 +14,7 @@ use paceline_fabric::outcome::EndedFlow;
 use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
 
+use crate::measures;
 use crate::results::{FlowRows, Gathering, Machine, RunStatus, Summary, summarise};
 use decided::{Decided, Halt};
 use machine::Cpu;
@@ -84,6 +85,9 @@ pub enum RunError {
         /// What the system said.
         source: io::Error,
     },
+    /// It asks for measures that there are not.
+    #[error("{0}")]
+    Measures(String),
     /// What was decided in it is not of this run.
     #[error("the decisions of scenario `{scenario}` do not fit: {message}")]
     Decisions {
@@ -185,6 +189,9 @@ fn drive<E: Engine>(
     resources: Resources<'_>,
     progress: &mut dyn FnMut(&Progress) -> Control,
 ) -> Result<Finished, RunError> {
+    if let Some(wrong) = measures::unknown(input) {
+        return Err(RunError::Measures(wrong));
+    }
     let wall = Instant::now();
     let cpu = Cpu::now();
     let seen = Cell::new((Time::ZERO, 0));

@@ -251,6 +251,7 @@ pub fn incast() -> (Resolved, Outcome) {
         origin: Origin::Toml,
         input_format: None,
         pcap: false,
+        measures: Vec::new(),
         sweep: None,
     };
     let pfc = |ns, pause| PfcEvent {

@@ -56,7 +56,7 @@ pub use choice::Choice;
 pub use citation::Citation;
 pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
-pub use experiment::{Checked, Experiment, begin, check, read_folder, record, template};
+pub use experiment::{Checked, Experiment, begin, check, read_folder, record, save_experiment, template};
 pub use ib::step as step_of_ib_omnet;
 pub use markdown::markdown;
 pub use mutations::{Mutation, faults, is_of, ticks_of_unfinished, undetected};

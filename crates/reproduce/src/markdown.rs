@@ -9,7 +9,10 @@ use super::{Done, Reproduction};
 
 /// Title, source, tables with verdicts, notes and choices.
 pub fn markdown(one: &Reproduction, done: &Done) -> String {
-    let mut text = format!("## {}: {}\n\n{}\n\n{}\n", one.id, one.title, one.source, one.setting);
+    let mut text = format!(
+        "## {}: {}\n\n{}\n\n{}\n",
+        one.id, one.title, one.source, one.setting
+    );
     for panel in one.panels(done).iter().filter(|panel| !panel.rows.is_empty()) {
         text.push('\n');
         if !panel.title.is_empty() {
@@ -35,7 +38,12 @@ pub fn markdown(one: &Reproduction, done: &Done) -> String {
         let _ = write!(text, "\n{all}");
     }
     let counts = Counts::of(&one.records(done));
-    let _ = writeln!(text, "\n{} (Paceline {})", counts.text(), env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(
+        text,
+        "\n{} (Paceline {})",
+        counts.text(),
+        env!("CARGO_PKG_VERSION")
+    );
     text
 }
 

@@ -140,6 +140,8 @@ pub struct Resolved {
     pub input_format: Option<InputFormat>,
     /// Whether traced packets are to be written as a capture file.
     pub pcap: bool,
+    /// Sets of measures that are computed when the run ends.
+    pub measures: Vec<String>,
     /// What a sweep of it varies, if it says so.
     pub sweep: Option<Grid>,
 }

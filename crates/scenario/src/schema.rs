@@ -401,6 +401,7 @@ tables! {
         rates: Spanned<OrOff<Span>>,
         rtt_samples: bool,
         latency: Spanned<bool>,
+        measures: Vec<String>,
         accounts: Spanned<Accounts>,
         pcap: bool,
         trace: Spanned<Nodes>,

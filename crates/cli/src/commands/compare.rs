@@ -1,6 +1,6 @@
 //! `paceline compare`: the same flows and seed under several schemes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use paceline_lab::InputWarnings;
@@ -13,6 +13,7 @@ use paceline_lab::table;
 use paceline_report::{together, write_compared};
 use paceline_reproduce as reproduce;
 use paceline_scenario::Resolved;
+use paceline_scenario::sweep::{Axis, AxisValue};
 
 use super::report;
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, JobArgs, OutputArgs, SayArgs, ThreadArgs, repeats};
@@ -46,6 +47,9 @@ pub(super) struct CompareArgs {
     /// Show published values next to the results [default: those of the scenario, if any]
     #[arg(long, value_name = "TABLE")]
     published: Option<Table>,
+    /// Write the comparison as an experiment for `reproduce`, without running it
+    #[arg(long, value_name = "FOLDER")]
+    save_experiment: Option<PathBuf>,
     #[command(flatten)]
     changes: ChangeArgs,
     #[command(flatten)]
@@ -72,6 +76,17 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
     let buckets = args.buckets.asked(args.say)?;
     let inputs = inputs(args)?;
     let first = &inputs[0][0];
+    if let Some(folder) = &args.save_experiment {
+        let schemes = inputs
+            .iter()
+            .map(|seeds| AxisValue::Text(seeds[0].scheme.clone()));
+        let axis = Axis {
+            key: "cc.scheme".into(),
+            values: schemes.collect(),
+        };
+        let seeds: Vec<u64> = inputs[0].iter().map(|input| input.seed).collect();
+        return super::reproduce::save(folder, first, &[axis], &seeds, args.say);
+    }
     let default = output::default_folder(&first.name, "compare", first.seed);
     let (asked, force) = (args.output.out.as_ref(), args.output.force);
     let writing = args.output.writing();

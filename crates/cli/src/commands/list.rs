@@ -33,6 +33,8 @@ enum Listed {
     Reproductions,
     /// Built-in trained models
     Models,
+    /// Numbers and curves of runs, for sweeps, plots and experiments
+    Measures,
 }
 
 /// Prints what `paceline reproduce` knows.
@@ -66,6 +68,10 @@ pub(super) fn list(args: &ListArgs) -> Ended {
         Listed::Reproductions => (
             reproductions(),
             "`paceline reproduce ID..` (or `all`) reruns them and compares the results",
+        ),
+        Listed::Measures => (
+            built_in::measures(),
+            "paceline explain SET: what it reads; in a scenario: [record] measures = [\"SET\"]; in an experiment: their names",
         ),
         Listed::Models => (
             built_in::models(),

@@ -9,6 +9,7 @@ use paceline_reproduce::{
     Unfinished,
 };
 use paceline_scenario::Resolved;
+use paceline_scenario::sweep::Axis;
 
 use crate::args::{JobArgs, SayArgs};
 use crate::failure::{Done, Ended, Failure};
@@ -61,10 +62,23 @@ pub(super) struct ReproduceArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["ids", "check", "strict", "record", "markdown"], help_heading = "New")]
     new: Option<PathBuf>,
     /// Scenario of the new experiment
-    #[arg(long, value_name = "INPUT", requires = "new", default_value = "incast-16", help_heading = "New")]
+    #[arg(
+        long,
+        value_name = "INPUT",
+        requires = "new",
+        default_value = "incast-16",
+        help_heading = "New"
+    )]
     from: String,
     /// Schemes that it compares
-    #[arg(long, value_name = "A,B,..", requires = "new", value_delimiter = ',', default_value = "dcqcn,hpcc", help_heading = "New")]
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        requires = "new",
+        value_delimiter = ',',
+        default_value = "dcqcn,hpcc",
+        help_heading = "New"
+    )]
     schemes: Vec<String>,
     /// Folder for the page and the runs [default: results/reproduce; a suffix is added if it exists]
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
@@ -147,6 +161,17 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
     Ok(done)
 }
 
+/// Writes an experiment of these axes over a scenario.
+pub(super) fn save(folder: &Path, input: &Resolved, axes: &[Axis], seeds: &[u64], say: SayArgs) -> Ended {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let command = format!("paceline {}", arguments.join(" "));
+    reproduce::save_experiment(folder, input, axes, seeds, &command)?;
+    if !say.quiet {
+        say!("{0} is an experiment: `paceline reproduce {0}`", folder.display());
+    }
+    Ok(Done::All)
+}
+
 /// Writes an experiment to start from.
 fn new(args: &ReproduceArgs, folder: &Path) -> Ended {
     let schemes = input::schemes(&args.schemes)?;
@@ -176,15 +201,23 @@ fn check(all: &[Chosen], say: SayArgs) -> Ended {
         let found = reproduce::check(one, folder.as_deref())?;
         faults += found.faults.len();
         let mut text = format!("{}: {}\n", one.id, found.summary);
-        found.faults.iter().for_each(|fault| text.push_str(&format!("  ✗ {fault}\n")));
+        found
+            .faults
+            .iter()
+            .for_each(|fault| text.push_str(&format!("  ✗ {fault}\n")));
         if !say.quiet {
-            found.notes.iter().for_each(|note| text.push_str(&format!("  {note}\n")));
+            found
+                .notes
+                .iter()
+                .for_each(|note| text.push_str(&format!("  {note}\n")));
         }
         output::print(&text)?;
     }
     match faults {
         0 => Ok(Done::All),
-        _ => Err(Failure::arguments(format!("{faults} criteria judge nothing, or say no reason"))),
+        _ => Err(Failure::arguments(format!(
+            "{faults} criteria judge nothing, or say no reason"
+        ))),
     }
 }
 
@@ -343,7 +376,9 @@ fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs, folder: &Pa
 
 /// Says which values are no numbers: those that divide by a measure that is 0.
 fn print_undefined(chosen: &[&Reproduction], runs: &Runs, say: SayArgs) {
-    let undefined = chosen.iter().flat_map(|one| one.undefined(runs).into_iter().map(|cell| (one.id, cell)));
+    let undefined = chosen
+        .iter()
+        .flat_map(|one| one.undefined(runs).into_iter().map(|cell| (one.id, cell)));
     for (id, cell) in undefined.filter(|_| !say.quiet) {
         say!("warning: {id}: {cell} is not a number: it divides by zero");
     }

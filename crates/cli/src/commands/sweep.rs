@@ -59,6 +59,9 @@ pub(super) struct SweepArgs {
     /// Files to keep of each run
     #[arg(long, value_enum, default_value_t = Kept::Summary, help_heading = "Output")]
     keep: Kept,
+    /// Write the sweep as an experiment for `reproduce`, without running it
+    #[arg(long, value_name = "FOLDER", help_heading = "Output", conflicts_with_all = ["shard", "print_slurm"])]
+    save_experiment: Option<PathBuf>,
     #[command(flatten)]
     say: SayArgs,
     #[command(flatten)]
@@ -107,6 +110,10 @@ pub(super) fn sweep(args: &SweepArgs) -> Ended {
     let plan = study.plan(args.jobs.count())?;
     if !args.say.quiet {
         output::input_warnings(&plan.input_warnings);
+    }
+    if let Some(folder) = &args.save_experiment {
+        let first = study.load(&plan.points[0].values, Some(plan.seeds[0]))?;
+        return super::reproduce::save(folder, &first, &plan.axes, &plan.seeds, args.say);
     }
     let default = output::default_folder(&plan.scenario, "sweep", plan.seeds[0]);
     // Another grid of the same scenario does not take the place of one whose results are there.

@@ -15,7 +15,7 @@ fn an_incast_and_its_differences() {
         "reproduce",
         "thesis-table6",
         "thesis-table5",
-        "--check",
+        "--strict",
         "--out",
         "here",
         "-q",
@@ -40,7 +40,7 @@ fn an_incast_and_its_differences() {
 #[test]
 fn programs_get_a_list_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["reproduce", "thesis-table7", "--json", "--check"];
+    let args = ["reproduce", "thesis-table7", "--json", "--strict"];
     let records: Vec<Value> = serde_json::from_str(&stdout(folder.path(), &args)).unwrap();
     let of = |kind: &str| records.iter().filter(|record| record["kind"] == kind).count();
     assert_eq!((of("published"), of("shown"), of("choice")), (20, 1, 1));
@@ -56,6 +56,242 @@ fn programs_get_a_list_and_nothing_else() {
     assert_eq!(list.len(), 84);
     assert_eq!(list[2]["cases"][0]["paper"], 4.3223);
     assert!(stdout(folder.path(), &["reproduce"]).contains("hpcc-fct"));
+}
+
+/// An experiment of anybody's: begun, checked, run, recorded, and saved from a comparison and a sweep.
+#[test]
+fn an_experiment_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let new = [
+        "reproduce",
+        "--new",
+        "mine",
+        "--from",
+        "incast-16",
+        "--schemes",
+        "dctcp,hpcc",
+    ];
+    assert!(said(path, &new).contains("mine/experiment.toml is ready"));
+    assert_eq!(run(path, &new).status.code(), Some(2), "it is there already");
+    let check = said(path, &["reproduce", "--check", "mine"]);
+    assert!(
+        check.contains("mine: 6 runs, 9 values: 1 property, 8 shown"),
+        "{check}"
+    );
+    assert!(check.contains("no outcome.json"), "{check}");
+    let text = stdout(path, &["reproduce", "mine", "--record", "--markdown", "--quiet"]);
+    assert!(
+        text.contains("| mean slowdown, × |") && text.contains("### Claims"),
+        "{text}"
+    );
+    let recorded: Value =
+        serde_json::from_str(&fs::read_to_string(path.join("mine/outcome.json")).unwrap()).unwrap();
+    assert_eq!(recorded["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(recorded["runs"].as_object().unwrap().len(), 6);
+    let check = said(path, &["reproduce", "--check", "mine"]);
+    assert!(check.contains("; recorded: properties: "), "{check}");
+
+    let compared = [
+        "compare",
+        "incast-16",
+        "--schemes",
+        "dctcp,hpcc",
+        "--repeats",
+        "2",
+    ];
+    let swept = [
+        "sweep",
+        "incast-16",
+        "--over",
+        "network.buffer=2MB,8MB",
+        "--over",
+        "cc.scheme=dctcp,hpcc",
+    ];
+    stdout(
+        path,
+        &[&compared[..], &["--save-experiment", "compared"]].concat(),
+    );
+    stdout(path, &[&swept[..], &["--save-experiment", "swept"]].concat());
+    let text = stdout(
+        path,
+        &["reproduce", "compared", "--quiet", "--out", "a", "--json"],
+    );
+    let saved: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let direct: Vec<Value> = serde_json::from_str(&stdout(
+        path,
+        &[
+            "compare",
+            "incast-16",
+            "--schemes",
+            "dctcp,hpcc",
+            "--json",
+            "--quiet",
+        ],
+    ))
+    .unwrap();
+    let makespan = |scheme: &str| {
+        let found = saved
+            .iter()
+            .find(|record| record["case"] == scheme && record["metric"] == "makespan");
+        found.unwrap()["ours"].as_f64().unwrap()
+    };
+    assert_eq!(saved.len(), 16);
+    for run in direct {
+        assert_eq!(
+            makespan(run["scheme"].as_str().unwrap()),
+            run["makespan_us"].as_f64().unwrap()
+        );
+    }
+    let check = said(path, &["reproduce", "--check", "swept"]);
+    assert!(check.contains("swept: 4 runs, 32 values"), "{check}");
+}
+
+/// What is wrong in an experiment is said with its place and what was meant.
+#[test]
+fn an_experiment_with_mistakes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    stdout(
+        path,
+        &[
+            "reproduce",
+            "--new",
+            "mine",
+            "--from",
+            "incast-16",
+            "--schemes",
+            "dctcp,hpcc",
+        ],
+    );
+    let file = path.join("mine/experiment.toml");
+    let right = fs::read_to_string(&file).unwrap();
+    fs::write(path.join("mine/wide.csv"), "row,dctcp,hpccc\nmean slowdown,1,2\n").unwrap();
+    fs::write(path.join("mine/stray.csv"), "row,dctcp,hpcc\nmean slowdwn,1,2\n").unwrap();
+    fs::write(
+        path.join("mine/text.csv"),
+        "row,dctcp,hpcc\nmean slowdown,1,fast\n",
+    )
+    .unwrap();
+    let published = |name: &str| format!("columns = \"case\"\npublished = \"{name}\"");
+    let claim = "fct_slowdown.p99['hpcc'] / fct_slowdown.p99['dctcp']";
+    let mistakes = [
+        (
+            "\"pfc.pauses\"",
+            "\"pfc.pause\"".to_string(),
+            "unknown measure `pfc.pause`",
+        ),
+        (claim, "fct_slowdown.p99['hpc'] / 2".into(), "unknown case `hpc`"),
+        (
+            claim,
+            "fct_slowdown.p99".into(),
+            "`fct_slowdown.p99` needs a case of `case`",
+        ),
+        (claim, "fct_slowdown.p99['hpcc'] / 0".into(), "divides by zero"),
+        (claim, "2 / 3".into(), "this is a constant"),
+        (
+            claim,
+            "fct_slowdown.p99['hpcc'] +".into(),
+            "expected a number, a measure or a function, found the end",
+        ),
+        (
+            claim,
+            "maxx(fct_slowdown.p99[*])".into(),
+            "unknown function `maxx`",
+        ),
+        (
+            "cite = \"Authors, Title, Venue Year\", short = \"Name\"",
+            "paper = \"hpc\"".into(),
+            "unknown paper `hpc`",
+        ),
+        (
+            "scheme = \"hpcc\"",
+            "scheme = \"hpc\"".into(),
+            "unknown scheme `hpc`",
+        ),
+        (
+            "scenario = \"incast-16\"",
+            "scenario = \"incast-61\"".into(),
+            "unknown scenario `incast-61`",
+        ),
+        (
+            "columns = \"case\"",
+            "columns = \"cases\"".into(),
+            "unknown axis `cases`",
+        ),
+        (
+            "columns = \"case\"",
+            published("wide.csv"),
+            "unknown column `hpccc`",
+        ),
+        (
+            "columns = \"case\"",
+            published("stray.csv"),
+            "unknown row `mean slowdwn`",
+        ),
+        (
+            "columns = \"case\"",
+            published("text.csv"),
+            "`fast` is not a number",
+        ),
+        (
+            "columns = \"case\"",
+            published("none.csv"),
+            "there is no file `none.csv`",
+        ),
+        (
+            "at-least = 1.0,",
+            "at-least = 1.0, at-most = 2.0,".into(),
+            "say one of `exact`",
+        ),
+        (
+            "at-least = 1.0,",
+            "atleast = 1.0,".into(),
+            "unknown key `atleast`",
+        ),
+        (
+            "seeds = 3",
+            "seeds = 3\nset = { \"network.bufer\" = \"4MB\" }".into(),
+            "`bufer`",
+        ),
+        ("[[table]]", "[[tabel]]".into(), "unknown key `tabel`"),
+    ];
+    for (from, to, expected) in mistakes {
+        assert!(right.contains(from), "{from}");
+        fs::write(&file, right.replace(from, &to)).unwrap();
+        for command in [&["reproduce", "--check", "mine"][..], &["reproduce", "mine"][..]] {
+            let output = run(path, command);
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(
+                (output.status.code(), error.contains(expected)),
+                (Some(2), true),
+                "{to}: {error}"
+            );
+            assert!(!path.join("results").exists(), "{to}: nothing is written");
+        }
+    }
+    // A criterion that judges nothing.
+    fs::write(
+        &file,
+        right
+            .replace(", because = \"the figure's order\"", "")
+            .replace("says = \"paper\"", "says = \"us\""),
+    )
+    .unwrap();
+    let output = run(path, &["reproduce", "--check", "mine"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("has no reason"));
+    // A measure that is 0 is no divisor: the claim is missed, and that is said.
+    fs::write(
+        &file,
+        right.replace("p99['dctcp']", "p99['hpcc'] / pfc.pauses['hpcc']"),
+    )
+    .unwrap();
+    let text = said(path, &["reproduce", "mine"]);
+    assert!(
+        text.contains("is not a number: it divides by zero") && text.contains("inf"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -20,7 +20,9 @@ fn main() -> ExitCode {
         Trial::test(page.name.clone(), move || {
             let reader = shell::Reader::new();
             for (name, text) in &page.scenarios {
-                std::fs::write(reader.folder().join(name), text).expect("a file");
+                let path = reader.folder().join(name);
+                std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+                std::fs::write(path, text).expect("a file");
             }
             let shown = reader.types(&page.commands);
             if let Some(file) = &page.file {

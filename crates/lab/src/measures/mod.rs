@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
+use paceline_scenario::diagnostics::among_many;
 
-pub use summary::{find_summary, summary_names};
+pub use summary::{SUMMARY, find_summary, summary_names};
 
 /// Numbers and curves of a run, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,6 +90,26 @@ pub const SETS: &[MeasureSet] = &[by_size::SET];
 /// The set of this name.
 pub fn find_set(name: &str) -> Option<&'static MeasureSet> {
     SETS.iter().find(|set| set.name == name)
+}
+
+/// The numbers of the sets that a run was asked for.
+pub(crate) fn summarised(input: &Resolved, outcome: &Outcome) -> BTreeMap<String, BTreeMap<String, f64>> {
+    let sets = input.measures.iter().filter_map(|name| find_set(name));
+    let numbers = |set: &MeasureSet| {
+        let values = (set.of)(input, outcome).values.into_iter();
+        let finite = values.filter(|(_, value)| value.is_finite());
+        finite.map(|(name, value)| (name.to_string(), value)).collect()
+    };
+    sets.map(|set| (set.name.to_string(), numbers(set))).collect()
+}
+
+/// What is wrong with the sets that a run was asked for, if anything is.
+pub(crate) fn unknown(input: &Resolved) -> Option<String> {
+    let name = input.measures.iter().find(|name| find_set(name).is_none())?;
+    let help = among_many(name, SETS.iter().map(|set| set.name));
+    Some(format!(
+        "record.measures: unknown set of measures `{name}`: {help}"
+    ))
 }
 
 /// Element `floor(n p)` of n ascending values, p in percent: not interpolated.

@@ -3,7 +3,7 @@
 use super::{Measure, measure};
 
 /// Those that every run has, and what they are.
-const SUMMARY: &[Measure] = &[
+pub const SUMMARY: &[Measure] = &[
     measure("flows.completed", "flows completed", "", 0),
     measure("flows.total", "flows", "", 0),
     measure("flows.given_up", "flows given up", "", 0),
@@ -63,7 +63,8 @@ const SUMMARY: &[Measure] = &[
 ];
 
 /// What depends on the scenario: labels of flows, schemes, counters, and what is recorded on demand.
-const GROUPS: [&str; 12] = [
+const GROUPS: [&str; 13] = [
+    "measures.",
     "labels.",
     "schemes.",
     "counters.",

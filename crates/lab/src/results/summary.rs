@@ -21,6 +21,7 @@ use super::queues::{BusiestPort, QueueBytes, QueueCdf, busiest_port, queue_bytes
 use super::rows::FlowRows;
 use super::sharing::{Convergence, Goodputs, JainOverTime};
 use super::{checks, iterations};
+use crate::measures;
 use crate::stats::{Distribution, RttSummary};
 use paceline_scenario::{InputFormat, Resolved, Warning};
 
@@ -180,6 +181,9 @@ pub struct Summary {
     /// What decisions that take time came to; absent if no sender asked for any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<DecisionTimes>,
+    /// Measures that were asked for, by set; absent where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measures: BTreeMap<String, BTreeMap<String, f64>>,
     /// Everything that was counted.
     pub counters: Totals,
     /// What to know before trusting the run: about its input, then about itself.
@@ -373,6 +377,7 @@ pub fn summarise(
         jobs,
         collectives,
         decisions: outcome.decisions.as_ref().map(DecisionTimes::of),
+        measures: measures::summarised(input, outcome),
         counters: Totals::from(counters),
         warnings,
         digest: format!("{:016x}", outcome.digest),

@@ -100,7 +100,7 @@ impl Study {
     }
 
     /// The scenario at a point, with its own seed or another.
-    pub(super) fn load(&self, point: &[usize], seed: Option<u64>) -> Result<Resolved, Diagnostics> {
+    pub fn load(&self, point: &[usize], seed: Option<u64>) -> Result<Resolved, Diagnostics> {
         let mut overrides = self.overrides.clone();
         overrides.point = point.to_vec();
         overrides.seed = seed.or(overrides.seed);

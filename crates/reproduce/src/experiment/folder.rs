@@ -17,7 +17,7 @@ use crate::outcomes::Outcomes;
 use crate::{Evidence, Reproduction};
 
 /// The file that makes a folder an experiment.
-const FILE: &str = "experiment.toml";
+pub(super) const FILE: &str = "experiment.toml";
 const OUTCOME: &str = "outcome.json";
 
 /// Reads the experiment in a folder; its name is the folder's.
@@ -28,7 +28,10 @@ pub fn read_folder(folder: &Path) -> Result<Reproduction, Diagnostics> {
     let path = folder.join(FILE);
     let text = paceline_scenario::read_text(&path).map_err(|error| {
         let text = format!("{} is no experiment: {error}", folder.display());
-        Problem::new(text).help(format!("`paceline reproduce --new {}` writes one to start from", folder.display()))
+        Problem::new(text).help(format!(
+            "`paceline reproduce --new {}` writes one to start from",
+            folder.display()
+        ))
     })?;
     let source = Source::new(path.display().to_string(), text);
     let whole = folder.canonicalize();
@@ -36,9 +39,26 @@ pub fn read_folder(folder: &Path) -> Result<Reproduction, Diagnostics> {
     let id = name.map_or_else(|| "experiment".into(), |name| name.to_string_lossy().into_owned());
     let read = Experiment::read(&id, &source, &OnDisk(folder))?;
     for need in crate::Plan::of(read.needs()).needs {
-        need.load()?;
+        need.load().map_err(|error| located(error, &source))?;
     }
     Ok(read)
+}
+
+/// What is wrong with a run's scenario, at the place in the experiment that says it, where there is one.
+fn located(error: Diagnostics, source: &Source) -> Diagnostics {
+    let of = |problem: &Problem| {
+        let written = problem
+            .place()
+            .map(|place| place.text().trim_matches(['"', '\'']).to_string());
+        let written = written.filter(|text| !text.is_empty());
+        let found = written.and_then(|text| Some((source.text().find(&text)?, text.len())));
+        found.map(|(at, length)| Problem::new(problem.message()).at(&source.at(at..at + length)))
+    };
+    let problems = error
+        .problems()
+        .iter()
+        .map(|problem| of(problem).unwrap_or_else(|| problem.clone()));
+    Diagnostics::of(problems.collect::<Vec<_>>()).unwrap_or(error)
 }
 
 /// What a check without a run finds.
@@ -69,19 +89,25 @@ pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagn
         faults: faults(one),
         notes: Vec::new(),
     };
-    let path = folder.map(|folder| folder.join(OUTCOME)).filter(|path| path.exists());
+    let path = folder
+        .map(|folder| folder.join(OUTCOME))
+        .filter(|path| path.exists());
     let Some(path) = path else {
-        found.notes.push(format!("no {OUTCOME}: whether every criterion can fail shows after `--record`"));
+        found.notes.push(format!(
+            "no {OUTCOME}: whether every criterion can fail shows after `--record`"
+        ));
         return Ok(found);
     };
     let text = paceline_scenario::read_text(&path).map_err(|error| Problem::new(error.to_string()))?;
-    let recorded: Recorded = serde_json::from_str(&text)
-        .map_err(|error| Problem::new(format!("{}: {error}", path.display())))?;
+    let recorded: Recorded =
+        serde_json::from_str(&text).map_err(|error| Problem::new(format!("{}: {error}", path.display())))?;
     let done = recorded.outcomes.done(one)?;
     let counts = Counts::of(&one.records(&done));
     found.summary.push_str(&format!("; recorded: {}", counts.text()));
     let stays = undetected(one, &done, Vec::new()).into_iter();
-    found.faults.extend(stays.map(|tick| format!("{tick} passes whatever is wrong")));
+    found
+        .faults
+        .extend(stays.map(|tick| format!("{tick} passes whatever is wrong")));
     Ok(found)
 }
 
@@ -110,7 +136,9 @@ pub fn record(one: &Reproduction, done: &Done, folder: &Path) -> Result<(), Outp
 
 /// A commented experiment to start from, of a scenario.
 pub fn template(scenario: &str, schemes: &[&str]) -> String {
-    let cases = schemes.iter().map(|scheme| format!("[[case]]\nname = \"{scheme}\"\nscheme = \"{scheme}\"\n\n"));
+    let cases = schemes
+        .iter()
+        .map(|scheme| format!("[[case]]\nname = \"{scheme}\"\nscheme = \"{scheme}\"\n\n"));
     let cases: String = cases.collect();
     let [first, second] = match schemes {
         [first, second, ..] => [*first, *second],
@@ -133,7 +161,8 @@ pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
     if path.exists() {
         return Err(Problem::new(format!("{} exists", path.display())));
     }
-    let failed = |what: &Path, error: &dyn std::fmt::Display| Problem::new(format!("{}: {error}", what.display()));
+    let failed =
+        |what: &Path, error: &dyn std::fmt::Display| Problem::new(format!("{}: {error}", what.display()));
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let file = Path::new(scenario);
     if let (true, Some(name)) = (file.is_file(), file.file_name()) {

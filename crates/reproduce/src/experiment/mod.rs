@@ -11,12 +11,13 @@
 #[cfg(test)]
 mod equal;
 mod expect;
-mod folder;
 mod expr;
+mod folder;
 mod layout;
 mod names;
 mod published;
 mod runs;
+mod save;
 mod schema;
 
 use std::path::Path;
@@ -30,6 +31,7 @@ use crate::need::{Done, RunRequest};
 use crate::panel::Panel;
 use crate::{Choice, Reproduction, Step};
 pub use folder::{Checked, begin, check, read_folder, record, template};
+pub use save::save as save_experiment;
 
 use expect::Criteria;
 use expr::Value;

@@ -286,6 +286,7 @@ pub fn sections() -> &'static [Entry] {
             "rates", TIME, "off", "goodput per flow, in bins of this width";
             "rtt-samples", "", "false", "keep all RTT samples";
             "latency", "", "false", "one-way latency of data packets, from the start of transmission to complete reception: `latency_us` and `goodput_share` in summary.json (not with bolt-ns3, tcd-ns3, ib-omnet)";
+            "measures", "", "[]", "sets of measures to compute when the run ends: `measures` in summary.json (`paceline list measures`)";
             "accounts", "", "auto", "flows with a breakdown of their completion time: `off`, `all`, a list of flow ids, or `auto`: all of up to 1000 flows; otherwise a sample of 1000 and the slowest 20, for which `run` and `compare` repeat short runs (ns3-hpcc: `off`)";
             "trace", "", "[]", "nodes to trace, including switches, as a set of hosts; `all` for all: trace.parquet (ns3-hpcc: trace.tr)";
             "trace-ports", "", "[]", "ports to trace, in both directions: [[node, neighbour], ..]";

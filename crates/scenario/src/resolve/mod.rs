@@ -217,6 +217,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         fidelity: scenario.fidelity.unwrap_or_default(),
         threads: scenario.threads.map_or(1, |threads| threads.get() as usize),
         pcap: scenario.record.pcap.unwrap_or(false),
+        measures: scenario.record.measures.clone().unwrap_or_default(),
         toml: format!(
             "# Paceline {}: everything in this run has its value here.\n{toml}",
             env!("CARGO_PKG_VERSION")
@@ -239,6 +240,7 @@ fn may_stream(scenario: &Scenario) -> bool {
     let record = &scenario.record;
     let some_nodes = |nodes: &Nodes| !matches!(nodes, Nodes::List(list) if list.is_empty());
     let of_packets = record.pcap == Some(true)
+        || record.measures.as_ref().is_some_and(|sets| !sets.is_empty())
         || record.rtt_samples == Some(true)
         || (record.trace.as_ref()).is_some_and(|nodes| some_nodes(nodes.get_ref()))
         || record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());

@@ -1,0 +1,126 @@
+//! A comparison or a sweep as an experiment.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use paceline_lab::files::{Folder, OutputError};
+use paceline_lab::metrics::METRICS;
+use paceline_scenario::Resolved;
+use paceline_scenario::sweep::{Axis, AxisValue};
+
+use super::folder::FILE;
+
+/// What tables of a comparison show first.
+const ROWS: [&str; 8] = [
+    "fct_slowdown.mean",
+    "fct_slowdown.p99",
+    "fct_us.p99",
+    "makespan_us",
+    "rate_while_active_gbps",
+    "queue_bytes.max",
+    "pfc.pauses",
+    "drops",
+];
+
+/// The key of an axis of schemes.
+const SCHEME: &str = "cc.scheme";
+
+/// Writes an experiment of these axes over a scenario, which is written next to it as the run of `input` had it.
+///
+/// # Errors
+/// The folder has something else in it, or cannot be written.
+pub fn save(
+    folder: &Path,
+    input: &Resolved,
+    axes: &[Axis],
+    seeds: &[u64],
+    command: &str,
+) -> Result<(), OutputError> {
+    debug_assert!(
+        ROWS.iter()
+            .all(|row| METRICS.iter().any(|metric| metric.key == *row))
+    );
+    let folder = Folder::create(folder, false)?;
+    folder.write(Path::new("scenario.toml"), |out| {
+        std::io::Write::write_all(out, input.toml.as_bytes())
+    })?;
+    for (name, content) in &input.files {
+        folder.write(Path::new(name), |out| std::io::Write::write_all(out, content))?;
+    }
+    let text = text(input, axes, seeds, command);
+    folder.write(Path::new(FILE), |out| {
+        std::io::Write::write_all(out, text.as_bytes())
+    })?;
+    folder.commit()
+}
+
+/// A TOML text in quotes.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}
+
+fn value(value: &AxisValue) -> String {
+    match value {
+        AxisValue::Text(text) => quoted(text),
+        AxisValue::Bool(_) | AxisValue::Int(_) | AxisValue::Real(_) => value.to_string(),
+    }
+}
+
+/// The name of an axis in the file: the last parts of its key, so that no two are the same.
+fn name(axis: &Axis, axes: &[Axis]) -> String {
+    let parts: Vec<&str> = axis.key.split('.').collect();
+    let ends = |count: usize| parts[parts.len() - count..].join("-");
+    let is_alone = |count: &usize| {
+        let same = axes.iter().filter(|other| {
+            let others: Vec<&str> = other.key.split('.').collect();
+            others.len() >= *count && others[others.len() - count..].join("-") == ends(*count)
+        });
+        same.count() == 1
+    };
+    ends((1..=parts.len()).find(is_alone).unwrap_or(parts.len()))
+}
+
+fn text(input: &Resolved, axes: &[Axis], seeds: &[u64], command: &str) -> String {
+    let names: Vec<String> = axes.iter().map(|axis| name(axis, axes)).collect();
+    let quote = |names: &[String]| {
+        names
+            .iter()
+            .map(|name| quoted(name))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let mut text = format!("# Saved by: {command}\ntitle = {}\n", quoted(&input.name));
+    let _ = writeln!(text, "source = {{ where = \"nobody has published it\" }}");
+    let _ = writeln!(text, "about = {}\n", quoted(&input.description));
+    let _ = writeln!(text, "[runs]\nscenario = \"scenario.toml\"");
+    if axes.iter().all(|axis| axis.key != SCHEME) {
+        let _ = writeln!(text, "scheme = {}", quoted(&input.scheme));
+    }
+    let _ = writeln!(text, "fidelity = {}", quoted(input.fidelity.name()));
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let _ = writeln!(text, "seeds = [{}]\naxes = [{}]", seeds.join(", "), quote(&names));
+    for (axis, name) in axes.iter().zip(&names) {
+        for one in &axis.values {
+            let _ = writeln!(text, "\n[[axis.{name}]]\nname = {}", quoted(&one.to_string()));
+            let _ = match axis.key.as_str() {
+                SCHEME => writeln!(text, "scheme = {}", quoted(&one.to_string())),
+                key => writeln!(text, "set = {{ {} = {} }}", quoted(key), value(one)),
+            };
+        }
+    }
+    // The first axis in columns, a table for each case of the others.
+    let (columns, each) = names
+        .split_first()
+        .map_or(("", &names[..]), |(first, rest)| (first.as_str(), rest));
+    let _ = writeln!(text, "\n[[table]]");
+    if !each.is_empty() {
+        let _ = writeln!(text, "each = [{}]", quote(each));
+    }
+    let rows = ROWS.map(quoted).join(", ");
+    let _ = writeln!(text, "columns = {}\nrows = [{rows}]", quoted(columns));
+    text.push_str(
+        "\n# What has to hold, with a reason:\n# [[claim]]\n# what = \"..\"\n# expr = \"fct_slowdown.p99['A'] / \
+         fct_slowdown.p99['B']\"\n# expect = { at-most = 1.0, because = \"..\" }\n",
+    );
+    text
+}
