@@ -79,6 +79,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static Reference> {
 }
 
 impl Reference {
+    /// Whether it has a configuration of its own for a scheme.
+    pub(super) fn has(&self, scheme: &str) -> bool {
+        self.configs.iter().any(|(name, _)| *name == scheme)
+    }
+
     /// The run under one of its schemes; or its network and flows under another, with that scheme's
     /// defaults.
     pub(super) fn load(

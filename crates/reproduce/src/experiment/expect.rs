@@ -17,6 +17,7 @@ pub(super) struct At<'a> {
     pub(super) row: &'a str,
     pub(super) column: &'a str,
     pub(super) x: Option<f64>,
+    pub(super) published: bool,
 }
 
 /// Criteria by name.
@@ -77,6 +78,7 @@ fn is_for(
     for (key, values) in conditions {
         let texts = || values.0.iter().map(|value| value.as_str().unwrap_or_default());
         all &= match key.as_str() {
+            "published" => values.0.iter().any(|value| value.as_bool() == Some(at.published)),
             "row" => texts().any(|text| text == at.row),
             "column" => texts().any(|text| text == at.column),
             "x" => {

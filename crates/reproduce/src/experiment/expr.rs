@@ -5,6 +5,10 @@
 //! | `MEASURE['case', axis='case']` | a measure of the runs of these cases, the mean over their seeds |
 //! | `MEASURE[*]`, `MEASURE[axis=*]` | a list, case by case |
 //! | `GRID.MEASURE` | the same of another grid of runs |
+//! | `'a name in quotes'` | a measure; `{axis}` in it is the key of the case that the cell is of |
+//! | `AXIS`, `AXIS[*]` | the number of the case that the cell is of, those of all cases |
+//! | `place(AXIS)` | which of the cases it is, from 0 |
+//! | `each(AXIS, expr)` | a list, case by case of those that have it |
 //! | `step('name', 'value')` | a number of a step |
 //! | `per_seed(expr)` | a list, seed by seed |
 //!
@@ -21,7 +25,6 @@ use paceline_scenario::diagnostics::{Place, nearest};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Written {
     Number(f64),
-    Text(String, Range<usize>),
     Name {
         path: Vec<String>,
         cases: Vec<Coordinate>,
@@ -102,6 +105,10 @@ functions! {
     Between "between" 3 "the part of a curve between two places",
     Sorted "sorted" 1 "a list in ascending order",
     If "if" 3 "the second where the first is not 0, otherwise the third",
+    Where "where" 2 "those of a list for which the second is not 0",
+    Ceil "ceil" 1 "the next whole number",
+    Place "place" 1 "which case of an axis it is, from 0",
+    Each "each" 2 "a list, case by case of an axis, of those that have it",
     PerSeed "per_seed" 1 "a list, seed by seed",
     Step "step" 2 "a number of a step, or a curve",
 }
@@ -221,11 +228,9 @@ impl Reader<'_> {
             return Ok(inner);
         }
         self.blanks();
-        let from = self.at;
         match self.rest().chars().next() {
-            Some('\'') => Ok(Written::Text(self.quoted()?, from..self.at)),
             Some(letter) if letter.is_ascii_digit() || letter == '.' => self.number(),
-            Some(letter) if letter.is_alphabetic() || letter == '_' => self.name(),
+            Some(letter) if letter.is_alphabetic() || ['_', '\''].contains(&letter) => self.name(),
             _ => Err(self.unexpected("a number, a measure or a function")),
         }
     }
@@ -360,6 +365,7 @@ impl Reader<'_> {
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     Number(f64),
+    Numbers(Vec<f64>),
     Measure(Leaf),
     /// A step and one of its numbers or curves.
     Step(String, String),
@@ -411,7 +417,7 @@ impl Expr {
     /// Whether it depends on any run or step.
     pub(super) fn is_constant(&self) -> bool {
         match self {
-            Self::Number(_) => true,
+            Self::Number(_) | Self::Numbers(_) => true,
             Self::Measure(_) | Self::Step(..) => false,
             Self::Negative(inner) => inner.is_constant(),
             Self::Binary(_, a, b) => a.is_constant() && b.is_constant(),
@@ -419,10 +425,26 @@ impl Expr {
         }
     }
 
+    /// The number that it comes to without any run.
+    pub(super) fn constant(&self) -> Option<f64> {
+        struct Nothing;
+
+        impl Data for Nothing {
+            fn measure(&self, _: usize, _: &str) -> Option<Value> {
+                None
+            }
+
+            fn step(&self, _: &str, _: &str) -> Option<Value> {
+                None
+            }
+        }
+        self.number(&Nothing)
+    }
+
     /// Every measure in it.
     pub(super) fn measures(&self, found: &mut dyn FnMut(&Leaf)) {
         match self {
-            Self::Number(_) | Self::Step(..) => {}
+            Self::Number(_) | Self::Numbers(_) | Self::Step(..) => {}
             Self::Measure(leaf) => found(leaf),
             Self::Negative(inner) => inner.measures(found),
             Self::Binary(_, a, b) => {
@@ -452,6 +474,7 @@ impl Expr {
     fn value(&self, data: &dyn Data, seed: Option<usize>) -> Option<Value> {
         match self {
             Self::Number(number) => Some(Value::Number(*number)),
+            Self::Numbers(all) => Some(Value::List(all.clone())),
             Self::Measure(leaf) => leaf.value(data, seed),
             Self::Step(step, name) => data.step(step, name),
             Self::Negative(inner) => each(&[inner.value(data, seed)?], |all| -all[0]),
@@ -476,6 +499,15 @@ impl Expr {
                     true => Some(Value::List(found.into_iter().flatten().collect())),
                     false => found.into_iter().collect::<Option<Vec<f64>>>().map(Value::List),
                 }
+            }
+            Self::Call(Function::Each, all) => {
+                let there = all.iter().filter_map(|one| one.value(data, seed));
+                Some(Value::List(
+                    there
+                        .flat_map(Value::numbers)
+                        .filter(|one| one.is_finite())
+                        .collect(),
+                ))
             }
             Self::Call(function, arguments) => {
                 let values: Option<Vec<Value>> = arguments.iter().map(|one| one.value(data, seed)).collect();
@@ -555,6 +587,14 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
         Function::Abs => return each(&values, |all| all[0].abs()),
         Function::Sqrt => return each(&values, |all| all[0].sqrt()),
         Function::Log => return each(&values, |all| libm::log(all[0])),
+        Function::Ceil => return each(&values, |all| all[0].ceil()),
+        Function::Where => {
+            let [Value::List(all), Value::List(is)] = &values[..] else {
+                return None;
+            };
+            let both = all.iter().zip(is).filter(|(_, is)| **is != 0.0);
+            return (all.len() == is.len()).then(|| Value::List(both.map(|(one, _)| *one).collect()));
+        }
         Function::If => return each(&values, |all| if all[0] == 0.0 { all[2] } else { all[1] }),
         Function::At => {
             let [Value::Curve(points), Value::Number(place)] = &values[..] else {
@@ -607,8 +647,13 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
 
 /// What is wrong with the arguments of a function that takes texts.
 pub(super) fn texts(function: Function, arguments: &[Written], at: &Place) -> Result<[String; 2], Problem> {
-    match arguments {
-        [Written::Text(a, _), Written::Text(b, _)] => Ok([a.clone(), b.clone()]),
+    let text = |one: &Written| match one {
+        Written::Name { path, cases, .. } if cases.is_empty() && path.len() == 1 => Some(path[0].clone()),
+        _ => None,
+    };
+    let found: Option<Vec<String>> = arguments.iter().map(text).collect();
+    match found.as_deref() {
+        Some([a, b]) => Ok([a.clone(), b.clone()]),
         _ => {
             let text = format!(
                 "the arguments of `{}` are texts in single quotes",

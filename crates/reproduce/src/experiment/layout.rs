@@ -173,8 +173,8 @@ impl Layout<'_> {
     fn table(&self, table: &Table) -> Result<Vec<Plan>, Problem> {
         let grid = self.grid(&table.runs)?;
         let each = self.each(&table.each)?;
-        let columns = self.columns(table, grid)?;
-        let published = self.published(table, &columns)?;
+        let all = self.columns(table, grid)?;
+        let published = self.published(table, &all)?;
         let mut plans = Vec::new();
         let mut known: Vec<([String; 2], Bound)> = Vec::new();
         for of in &each {
@@ -186,6 +186,11 @@ impl Layout<'_> {
                 )
             });
             known.extend(names);
+            let is_run = |column: &&ColumnOf<'_>| {
+                let of_axis = matches!(table.columns.get_ref(), NamedOr::Named(_));
+                !of_axis || self.is_run(grid, of, &column.bound)
+            };
+            let columns: Vec<&ColumnOf<'_>> = all.iter().filter(is_run).collect();
             plans.push(self.panel(table, (grid, of), &columns, &rows, published.as_ref())?);
         }
         if let Some(published) = &published {
@@ -196,6 +201,21 @@ impl Layout<'_> {
             published.check(&rows)?;
         }
         Ok(plans)
+    }
+
+    /// Whether a grid has runs of these cases: all that are excepted leave no column.
+    fn is_run(&self, grid: usize, of: &Bound, column: &Bound) -> bool {
+        let Some(grid) = self.names.grids.get(grid) else {
+            return true;
+        };
+        let combinations = self.names.combinations(&grid.axes);
+        let is_of = |one: &Bound| {
+            of.iter()
+                .chain(column)
+                .all(|(axis, case)| one.get(axis).is_none_or(|known| known == case))
+        };
+        let mut runs = combinations.iter().zip(&grid.runs).filter(|(one, _)| is_of(one));
+        runs.any(|(_, runs)| runs.is_some())
     }
 
     fn published(&self, table: &Table, columns: &[ColumnOf<'_>]) -> Result<Option<Published>, Problem> {
@@ -328,12 +348,21 @@ impl Layout<'_> {
                 metric: keep(what),
                 unit: keep(unit),
                 decimals: row.digits.or(measure.map(|measure| measure.digits)).unwrap_or(3),
-                x: row.x,
+                x: row.x.or_else(|| self.number(row, &bound)),
             },
             value,
             bound,
             written: Some(row),
         })
+    }
+
+    /// The number of the only case that a row is of.
+    fn number(&self, row: &schema::Row, bound: &Bound) -> Option<f64> {
+        let [axis] = &row.each.as_ref()?.get_ref().0[..] else {
+            return None;
+        };
+        let axis = self.names.axes.iter().position(|known| known.name == *axis)?;
+        self.names.axes[axis].cases[*bound.get(&axis)?].number
     }
 
     /// What the only measure of an expression is.
@@ -365,7 +394,7 @@ impl Layout<'_> {
         &self,
         table: &Table,
         (grid, of): (usize, &Bound),
-        columns: &[ColumnOf<'_>],
+        columns: &[&ColumnOf<'_>],
         rows: &[RowOf<'_>],
         published: Option<&Published>,
     ) -> Result<Plan, Problem> {
@@ -376,9 +405,13 @@ impl Layout<'_> {
             for (place, column) in columns.iter().enumerate() {
                 let mut bound = row.bound.clone();
                 bound.extend(&column.bound);
-                let own = column
-                    .value
-                    .map(|text| (text.get_ref().clone(), self.source.at(text.span())));
+                let here = |text: &Text| (text.get_ref().clone(), self.source.at(text.span()));
+                let by_column = row.written.and_then(|row| row.by_column.get(column.column.name));
+                let own = by_column.or(column.value).map(here);
+                let own = own.map(|(text, at)| match &row.value {
+                    Some((value, _)) => (text.replace("{value}", value), at),
+                    None => (text, at),
+                });
                 let Some((text, at)) = own.or_else(|| row.value.clone()) else {
                     let at = self.source.at(table.columns.span());
                     return Err(Problem::new(format!(
@@ -457,14 +490,21 @@ impl Layout<'_> {
         });
         let rows = [row.row.label.as_str(), row.row.metric];
         let paper = printed.or_else(|| published?.value(rows, column.column.name, bound));
+        let at = At {
+            bound,
+            row: &name,
+            column: column.column.name,
+            x: row.row.x,
+            published: paper.is_some(),
+        };
         let of_row = match row.written.and_then(|row| row.expect.as_ref()) {
-            Some(expect) => self.expected(expect, (bound, &name, column.column.name, row.row.x))?,
+            Some(expect) => self.expected(expect, &at)?,
             None => None,
         };
         let criterion = match of_row {
             Some(found) => Some(found),
             None => match &table.expect {
-                Some(expect) => self.expected(expect, (bound, &name, column.column.name, row.row.x))?,
+                Some(expect) => self.expected(expect, &at)?,
                 None => None,
             },
         };
@@ -478,17 +518,11 @@ impl Layout<'_> {
     fn expected(
         &self,
         expect: &Spanned<Many<NamedOr<schema::Expect>>>,
-        (bound, row, column, x): (&Bound, &str, &str, Option<f64>),
+        at: &At<'_>,
     ) -> Result<Option<Criterion>, Problem> {
-        let at = At {
-            bound,
-            row,
-            column,
-            x,
-        };
         let place = self.source.at(expect.span());
         self.criteria
-            .criterion(&expect.get_ref().0, self.names, &at, &place)
+            .criterion(&expect.get_ref().0, self.names, at, &place)
     }
 
     /// Claims of one title, one table for each combination of the cases that they are for.
@@ -503,7 +537,16 @@ impl Layout<'_> {
                 let place = self.source.at(claim.expr.span());
                 expressions.push(vec![self.expression(claim.expr.get_ref(), &place, (grid, of))?]);
                 let criterion = match &claim.expect {
-                    Some(expect) => self.expected(expect, (of, &what, OURS, None))?,
+                    Some(expect) => {
+                        let at = At {
+                            bound: of,
+                            row: &what,
+                            column: OURS,
+                            x: None,
+                            published: claim.published.is_some(),
+                        };
+                        self.expected(expect, &at)?
+                    }
                     None => None,
                 };
                 cells.push(vec![Cell {

@@ -7,7 +7,7 @@ use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, among_many};
 
-use super::expr::{Coordinate, Expr, Function, Leaf, Operator, Written, texts};
+use super::expr::{Coordinate, Expr, Function, Leaf, Operator, Written, read, texts};
 
 /// An axis: its cases' names and the schemes whose colours they have.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Axis {
 #[derive(Clone, Debug)]
 pub(super) struct AxisCase {
     pub(super) name: String,
+    pub(super) key: String,
+    pub(super) number: Option<f64>,
     pub(super) scheme: Option<String>,
 }
 
@@ -102,10 +104,14 @@ impl Names {
 
     /// Puts the names of cases into a text: `{axis}`.
     pub(super) fn fill(&self, text: &str, bound: &Bound) -> String {
+        self.fill_with(text, bound, |case| &case.name)
+    }
+
+    fn fill_with(&self, text: &str, bound: &Bound, of: fn(&AxisCase) -> &str) -> String {
         let mut text = text.to_string();
         for (&axis, &case) in bound {
             let axis = &self.axes[axis];
-            text = text.replace(&format!("{{{}}}", axis.name), &axis.cases[case].name);
+            text = text.replace(&format!("{{{}}}", axis.name), of(&axis.cases[case]));
         }
         text
     }
@@ -120,16 +126,47 @@ impl Names {
         let inner = |one: &Written| self.look_up(one, (grid, bound), place);
         Ok(match written {
             Written::Number(number) => Expr::Number(*number),
-            Written::Text(text, span) => {
-                return Err(
-                    Problem::new(format!("`{text}` is a text, not a measure")).at(&place.part(span.clone()))
-                );
-            }
             Written::Negative(one) => Expr::Negative(Box::new(inner(one)?)),
             Written::Binary(operator, a, b) => binary(*operator, inner(a)?, inner(b)?, place)?,
             Written::Call(Function::Step, arguments, span) => {
                 let [step, name] = texts(Function::Step, arguments, &place.part(span.clone()))?;
                 Expr::Step(self.fill(&step, bound), self.fill(&name, bound))
+            }
+            Written::Call(Function::Place, arguments, span) => {
+                let (axis, case) = self.axis_in(&arguments[0], bound, &place.part(span.clone()))?;
+                let case = case.ok_or_else(|| self.unbound(axis, &place.part(span.clone())))?;
+                Expr::Number(case as f64)
+            }
+            Written::Call(Function::Each, arguments, span) => {
+                let (axis, _) = self.axis_in(&arguments[0], bound, &place.part(span.clone()))?;
+                let of = |case: usize| {
+                    let mut bound = bound.clone();
+                    bound.insert(axis, case);
+                    self.look_up(&arguments[1], (grid, &bound), place)
+                };
+                let all: Result<Vec<Expr>, Problem> = (0..self.axes[axis].cases.len()).map(of).collect();
+                Expr::Call(Function::Each, all?)
+            }
+            Written::Name { path, cases, span } if self.is_axis(path, grid) => {
+                let at = place.part(span.clone());
+                let (axis, case) = self.axis_in(written, bound, &at)?;
+                let number = |case: &AxisCase| {
+                    let missing = || {
+                        let text =
+                            format!("case `{}` of `{}` has no number", case.name, self.axes[axis].name);
+                        Problem::new(text).at(&at).help("number = ..")
+                    };
+                    case.number.ok_or_else(missing)
+                };
+                match (cases.is_empty(), case) {
+                    (true, Some(case)) => Expr::Number(number(&self.axes[axis].cases[case])?),
+                    (true, None) => return Err(self.unbound(axis, &at)),
+                    (false, _) => {
+                        let all: Result<Vec<f64>, Problem> =
+                            self.axes[axis].cases.iter().map(number).collect();
+                        Expr::Numbers(all?)
+                    }
+                }
             }
             Written::Call(function, arguments, _) => {
                 let arguments: Result<Vec<Expr>, Problem> = arguments.iter().map(inner).collect();
@@ -148,13 +185,59 @@ impl Names {
                 let Some(of) = self.grids.get(grid) else {
                     return Err(Problem::new("there are no runs whose measures these could be").at(&at));
                 };
-                let measure = path.join(".");
+                let measure = self.fill_with(&path.join("."), bound, |case| &case.key);
                 if of.measure(&measure).is_none() {
                     return Err(of.unknown(&measure).at(&at));
                 }
                 Expr::Measure(self.leaf(measure, of, (cases, bound), (&at, place))?)
             }
         })
+    }
+
+    /// Whether this is an axis, and no measure.
+    fn is_axis(&self, path: &[String], grid: usize) -> bool {
+        let is_measure = |grid: &Grid| grid.measure(&path[0]).is_some();
+        let [name] = path else { return false };
+        self.axes.iter().any(|axis| axis.name == *name) && !self.grids.get(grid).is_some_and(is_measure)
+    }
+
+    /// An axis in an expression, and the case of it that the expression is for.
+    fn axis_in(
+        &self,
+        written: &Written,
+        bound: &Bound,
+        at: &Place,
+    ) -> Result<(usize, Option<usize>), Problem> {
+        match written {
+            Written::Name { path, .. } => {
+                let axis = self.axis(&path.join("."), at)?;
+                Ok((axis, bound.get(&axis).copied()))
+            }
+            _ => Err(Problem::new("expected the name of an axis").at(at)),
+        }
+    }
+
+    fn unbound(&self, axis: usize, at: &Place) -> Problem {
+        let name = &self.axes[axis].name;
+        let problem = Problem::new(format!("this is of no case of `{name}`")).at(at);
+        problem.help(format!(
+            "write `each = \"{name}\"` next to it, or `each({name}, ..)`"
+        ))
+    }
+
+    /// A text with what its expressions in braces come to, for the cases `bound`: `{2 * rate}KB`.
+    pub(super) fn compute(&self, text: &str, bound: &Bound, place: &Place) -> Result<String, Problem> {
+        let Some((before, rest)) = text.split_once('{') else {
+            return Ok(text.to_string());
+        };
+        let Some((inner, after)) = rest.split_once('}') else {
+            return Err(Problem::new(format!("`{text}` has no closing brace")).at(place));
+        };
+        let expression = self.look_up(&read(inner, place)?, (usize::MAX, bound), place)?;
+        let number = expression.constant().ok_or_else(|| {
+            Problem::new(format!("`{inner}` is not a number before anything has run")).at(place)
+        })?;
+        Ok(format!("{before}{number}{}", self.compute(after, bound, place)?))
     }
 
     /// The runs of a measure: of the cases in brackets, of those that are bound, and where an axis has one alone, of that.

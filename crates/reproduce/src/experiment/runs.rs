@@ -10,7 +10,7 @@ use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
 use super::schema::{Case, Common, File, Runs, Text};
 use super::{Folder, keep};
 use crate::need::{Input, Measure, RunRequest};
-use crate::reference;
+use crate::reference::{self, Reference};
 
 /// The axis of `[[case]]`.
 const CASE: &str = "case";
@@ -33,6 +33,8 @@ pub(super) fn read(
     for (name, cases) in &all {
         let of = |case: &Case| AxisCase {
             name: case.name.clone(),
+            key: key(case),
+            number: case.number,
             scheme: case.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
         };
         let known: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
@@ -112,7 +114,7 @@ impl Reading<'_> {
             }
             let first = requests.len();
             for &seed in &self.runs.seeds.0 {
-                let request = self.request(&axes, &bound, seed)?;
+                let request = self.request(names, &axes, &bound, seed)?;
                 requests.push(RunRequest {
                     digest: set.map(|set| Measure {
                         name: set.name,
@@ -168,7 +170,13 @@ impl Reading<'_> {
     }
 
     /// A run: what the grid says, then what its cases say, the innermost axis last.
-    fn request(&self, axes: &[usize], bound: &Bound, seed: u64) -> Result<RunRequest, Problem> {
+    fn request(
+        &self,
+        names: &Names,
+        axes: &[usize],
+        bound: &Bound,
+        seed: u64,
+    ) -> Result<RunRequest, Problem> {
         let cases: Vec<&Case> = axes.iter().map(|axis| &self.cases[*axis][bound[axis]]).collect();
         let last = |own: &Option<Text>, of: fn(&Case) -> &Option<Text>| {
             let of_cases = cases.iter().rev().find_map(|case| of(case).clone());
@@ -184,10 +192,18 @@ impl Reading<'_> {
                 .at(&end)
                 .help("say `scheme = \"..\"` in [runs] or in the case")
         })?;
-        self.check_scheme(&scheme)?;
         let input = match (scenario, reference) {
-            (_, Some(reference)) => self.reference(&reference)?,
-            (Some(scenario), None) => self.scenario(&scenario, seed)?,
+            (_, Some(reference)) => {
+                let found = self.reference(&reference)?;
+                if !found.has(scheme.get_ref()) {
+                    self.check_scheme(&scheme)?;
+                }
+                Input::Reference(found)
+            }
+            (Some(scenario), None) => {
+                self.check_scheme(&scheme)?;
+                self.scenario(&scenario, seed)?
+            }
             (None, None) => {
                 let help = "say `scenario = \"..\"` in [runs] or in the case";
                 return Err(Problem::new("a run has no scenario").at(&end).help(help));
@@ -199,16 +215,22 @@ impl Reading<'_> {
                 .map_err(|text: String| Problem::new(text).at(&self.source.at(name.span())))?,
         };
         let settings = (self.runs.set.iter()).chain(cases.iter().flat_map(|case| &case.set));
+        let settings = settings.map(|(key, value)| {
+            let value = match value {
+                toml::Value::String(text) => names.compute(text, bound, &end)?,
+                other => other.to_string(),
+            };
+            Ok(format!("{key}={value}"))
+        });
+        let folders = cases.iter().rev().find_map(|case| case.folders);
         let keys = (self.runs.key.iter().cloned()).chain(cases.iter().map(|case| key(case)));
         let keys: Vec<String> = keys.filter(|key| !key.is_empty()).collect();
         Ok(RunRequest {
             fidelity,
             variant: keys.join("-"),
-            settings: settings
-                .map(|(key, value)| format!("{key}={}", written(value)))
-                .collect(),
+            settings: settings.collect::<Result<_, Problem>>()?,
             flows_only: self.runs.flows_only,
-            folder: self.runs.folders,
+            folder: folders.unwrap_or(self.runs.folders),
             ..RunRequest::of(input, keep(scheme.get_ref().as_str()))
         })
     }
@@ -221,9 +243,9 @@ impl Reading<'_> {
         found.map(drop).map_err(error)
     }
 
-    fn reference(&self, name: &Text) -> Result<Input, Problem> {
+    fn reference(&self, name: &Text) -> Result<&'static Reference, Problem> {
         let found = reference::all().find(|one| one.name == name.get_ref());
-        found.map(Input::Reference).ok_or_else(|| {
+        found.ok_or_else(|| {
             let known: Vec<&str> = reference::all().map(|one| one.name).collect();
             unknown("reference run", name.get_ref(), &known).at(&self.source.at(name.span()))
         })
@@ -257,12 +279,4 @@ fn key(case: &Case) -> String {
     let words = words.split(|letter: char| !letter.is_ascii_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join("-")
-}
-
-/// A value as `--set` has it: a text without quotes.
-fn written(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }

@@ -90,6 +90,10 @@ pub(super) struct Case {
     pub(super) name: String,
     /// In names of folders; made of the name if left out.
     pub(super) key: Option<String>,
+    /// What the axis's name is in expressions, and where its row is in a chart.
+    pub(super) number: Option<f64>,
+    /// Whether its runs' folders are kept, where that is not the grid's.
+    pub(super) folders: Option<bool>,
     pub(super) scenario: Option<Text>,
     pub(super) reference: Option<Text>,
     pub(super) scheme: Option<Text>,
@@ -191,7 +195,7 @@ pub(super) struct Column {
     /// The scheme whose colour it has.
     pub(super) scheme: Option<String>,
     pub(super) published_as: Option<String>,
-    /// What stands in it, where that is not the row's.
+    /// What stands in it, where that is not the row's; `{value}` is what the row has.
     pub(super) value: Option<Text>,
     /// By axis, the case that it is of.
     #[serde(default)]
@@ -203,6 +207,9 @@ pub(super) struct Column {
 pub(super) struct Row {
     /// An expression.
     pub(super) value: Option<Text>,
+    /// By column, an expression in place of that one.
+    #[serde(default)]
+    pub(super) by_column: BTreeMap<String, Text>,
     /// What it is; of a measure, what that is.
     pub(super) what: Option<String>,
     /// What tells it from rows of the same measure: `{axis}` stands for the case, `{what}` for the measure.
@@ -228,7 +235,8 @@ pub(super) struct Expect {
     /// The name of a criterion, in place of one written here.
     #[serde(rename = "as")]
     pub(super) named: Option<String>,
-    /// By axis, the cases that it is for; `row` and `column` by their names, `x` by its ends.
+    /// By axis, the cases that it is for; `row` and `column` by their names, `x` by its ends, `published` by whether there is
+    /// such a value.
     #[serde(default, rename = "where")]
     pub(super) at: BTreeMap<String, Many<toml::Value>>,
     #[serde(default)]
