@@ -6,6 +6,7 @@
 //! [`text()`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
 
 mod acc;
+mod beside;
 mod bolt;
 mod catalog;
 mod choice;
@@ -30,6 +31,7 @@ mod reference;
 mod resume;
 mod slowdown;
 mod step;
+mod steps;
 mod swift_incast;
 mod swift_targets;
 mod tcd;
@@ -52,6 +54,7 @@ mod wrong_outcomes;
 
 use serde_json::Value;
 
+pub use beside::{beside_thesis_table6, in_thesis_table6};
 pub use choice::Choice;
 pub use citation::Citation;
 pub use count::{Count, Counts};
@@ -68,9 +71,6 @@ pub use resume::{ResumeError, Unfinished, is_unfinished};
 pub use step::{Keeps, Step, StepError, Work, run_steps};
 pub use text::text;
 pub use thesis::{INCAST as THESIS_INCAST, ON_POLICY, TRAINING_MIX, thin};
-pub use thesis_table6::{
-    PRINTED as THESIS_TABLE_6, beside as beside_thesis_table6, covers as in_thesis_table6,
-};
 pub use write::write;
 
 /// A published table or figure, and how we come by its numbers.

@@ -8,9 +8,9 @@ use paceline_lab::results::{FCT_ANALYSIS, FlowRow, flow_rows};
 
 /// The percentiles that are taken, in percent: the series of the groups of the background, and the value of the incasts.
 const TAKEN: [(usize, &str, &str); 3] = [
-    (50, "p50", "p50 of incasts"),
-    (95, "p95", "p95 of incasts"),
-    (99, "p99", "p99 of incasts"),
+    (50, "p50", "incast_p50"),
+    (95, "p95", "incast_p95"),
+    (99, "p99", "incast_p99"),
 ];
 
 const SLOWDOWNS: Measure = Measure {

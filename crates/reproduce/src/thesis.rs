@@ -175,9 +175,9 @@ pub(super) const SERIES: Measure = Measure {
 };
 
 /// Names of the series of [`SERIES`]: round-trip times in µs and rates in Gbit/s over ms.
-pub(super) const NODE1_RTT: &str = "node 1, RTT";
-pub(super) const NODE2_RTT: &str = "node 2, RTT";
-pub(super) const NODE2_RATE: &str = "node 2, rate";
+pub(super) const NODE1_RTT: &str = "node1_rtt";
+pub(super) const NODE2_RTT: &str = "node2_rtt";
+pub(super) const NODE2_RATE: &str = "node2_rate";
 
 /// Times of nodes 1 and 2, which send first and second.
 fn series(input: &Resolved, outcome: &Outcome) -> Metrics {

@@ -19,7 +19,6 @@ use super::thesis::{
 use super::thesis_table4::ties;
 use paceline_lab::results::{Summary, flow_rows};
 use paceline_lab::stats;
-use paceline_lab::table::{self, Published};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
     id: "thesis-table6",
@@ -169,13 +168,10 @@ fn decided_on(input: &Resolved, outcome: &Outcome) -> Metrics {
     let bytes: u64 = done().map(|(bytes, _)| bytes).sum();
     let busy_ps: u64 = done().map(|(_, ps)| ps).sum();
     let found = [
-        (QUANTITIES[0].0, stats::mean(&us)),
-        (
-            QUANTITIES[1].0,
-            (busy_ps > 0).then(|| bytes as f64 * 8e3 / busy_ps as f64),
-        ),
-        (QUANTITIES[2].0, us.get(rank).copied()),
-        (QUANTITIES[3].0, us.last().copied()),
+        ("mean_rtt", stats::mean(&us)),
+        ("rate", (busy_ps > 0).then(|| bytes as f64 * 8e3 / busy_ps as f64)),
+        ("p99_rtt", us.get(rank).copied()),
+        ("max_rtt", us.last().copied()),
     ];
     Metrics {
         values: (found.into_iter())
@@ -188,7 +184,9 @@ fn decided_on(input: &Resolved, outcome: &Outcome) -> Metrics {
 /// What the row of TIMELY is compared with.
 fn timely_value(done: &Done, quantity: usize) -> Option<f64> {
     let decided_on = &done.numbers(&timely_10())?.values;
-    decided_on.get(QUANTITIES[quantity].0).copied()
+    decided_on
+        .get(["mean_rtt", "rate", "p99_rtt", "max_rtt"][quantity])
+        .copied()
 }
 
 /// Who has the shortest tail, each measured as in the thesis.
@@ -218,7 +216,7 @@ fn order(done: &Done) -> Panel {
 }
 
 /// Scheme; mean RTT in µs over all ACKs, mean rate in Gbit/s, 99th percentile and largest RTT in µs.
-pub const PRINTED: [(&str, [f64; 4]); 3] = [
+const PRINTED: [(&str, [f64; 4]); 3] = [
     ("hpcc", [4.3223, 16.3949, 4.56, 90.48]),
     ("timely", [11.9797, 15.6302, 102.673, 165.244]),
     ("dctcp", [14.6578, 17.4700, 28.054, 86.32]),
@@ -281,41 +279,4 @@ fn panel(done: &Done) -> Panel {
         }
     })
     .ordered()
-}
-
-/// Whether a scenario of this name is the one that the table is about.
-pub fn covers(scenario: &str) -> bool {
-    matches!(scenario, "incast-20" | "b_incast20")
-}
-
-/// Our values alongside the published ones, for those of `runs` that have some; empty if none has.
-pub fn beside(runs: &[&Summary]) -> String {
-    let (mut published, mut ours) = (Vec::new(), Vec::new());
-    for run in runs {
-        let Some((_, values)) = PRINTED.iter().find(|(scheme, _)| *scheme == run.scheme) else {
-            continue;
-        };
-        for ((row, quantity), &printed) in quantities().zip(0..).zip(values) {
-            published.push(Published {
-                case: run.scheme.clone(),
-                metric: row.name(),
-                value: printed,
-            });
-            ours.push(value(quantity, run));
-        }
-    }
-    if published.is_empty() {
-        return String::new();
-    }
-    let timely = runs.iter().any(|run| run.scheme == "timely");
-    format!(
-        "\npublished ({}, table 6: the 20-to-1 incast in HPCC's ns-3 simulator):\n{}{}",
-        papers::PIDNN_THESIS.short,
-        table::beside(&published, &ours),
-        if timely {
-            format!("{TIMELY_NOTE}\n")
-        } else {
-            String::new()
-        }
-    )
 }

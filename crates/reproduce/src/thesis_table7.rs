@@ -2,7 +2,6 @@
 
 use crate::citation::Citation;
 use paceline_congestion::papers;
-use paceline_scenario::Resolved;
 
 use super::Reproduction;
 use super::criterion::{Cell, Criterion, Tolerance};
@@ -25,7 +24,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
          4, 8 and 37; this is the first.",
     ],
     choices: &[SEEDS],
-    steps: &[],
+    steps: crate::steps::ALL,
     needs: || {
         let of = |need| RunRequest {
             flows_only: true,
@@ -62,21 +61,6 @@ const PRINTED: [(u64, f64); 19] = [
     (10_000_000, 100.0),
 ];
 
-/// Senders of an incast.
-const FAN_IN: usize = 60;
-
-fn sizes(input: &Resolved, label: &str) -> Vec<u64> {
-    let flows = input.run.flows.iter();
-    let labelled = flows.filter(|flow| {
-        input
-            .run
-            .labels
-            .get(flow.label as usize)
-            .is_some_and(|l| l == label)
-    });
-    labelled.map(|flow| flow.size.get()).collect()
-}
-
 /// Three standard deviations of a share of 100 000 draws, in percentage points: 0.47 in the middle, 0.15 at 97.5 %.
 fn drawn(percent: f64) -> f64 {
     match f64::min(percent, 100.0 - percent) {
@@ -87,8 +71,8 @@ fn drawn(percent: f64) -> f64 {
 }
 
 fn panels(done: &Done) -> Vec<Panel> {
-    let input = done.input(FLOWS, "hpcc");
-    let background = input.map(|input| sizes(input, "background"));
+    let step = done.step("thesis flows");
+    let background: Option<Vec<(f64, f64)>> = step.and_then(|step| step.series.get("share").cloned());
     let columns = || {
         vec![Column {
             name: "flows",
@@ -103,10 +87,10 @@ fn panels(done: &Done) -> Vec<Panel> {
         decimals: 1,
         x: Some(size as f64),
     });
-    // Sizes are drawn between these and cut to whole bytes: one of 300 bytes was drawn above 300.
-    let share = |all: &Vec<u64>, size| {
-        let small = all.iter().filter(|&&flow| flow < size).count();
-        100.0 * small as f64 / all.len().max(1) as f64
+    let share = |all: &Vec<(f64, f64)>, size: u64| {
+        all.iter()
+            .find(|(at, _)| *at == size as f64)
+            .map_or(f64::NAN, |(_, y)| *y)
     };
     let distribution = Panel::of(
         "Share of flows up to a size, %",
@@ -129,11 +113,11 @@ fn panels(done: &Done) -> Vec<Panel> {
         Row::quantity("flows of the background", "", 0),
         Row::quantity("incasts of 60 flows", "", 0),
     ];
-    let incasts = input.map(|input| sizes(input, "incast").len() / FAN_IN);
+    let value = |name| step.and_then(|step| step.values.get(name).copied());
     let numbers = Panel::of("Numbers", "", columns(), counts, |row, _| match row {
         0 => Cell {
             paper: Some(100_000.0),
-            ours: background.as_ref().map(|all| all.len() as f64),
+            ours: value("background"),
             criterion: Criterion::published(
                 Tolerance::Within(0.01),
                 "three standard deviations of a Poisson count",
@@ -141,7 +125,7 @@ fn panels(done: &Done) -> Vec<Panel> {
         },
         _ => Cell {
             paper: Some(34.0),
-            ours: incasts.map(|count| count as f64),
+            ours: value("incasts"),
             // The seed was chosen so that they are as many.
             criterion: Criterion::SHOWN,
         },

@@ -4,8 +4,14 @@
 //! (`fct_slowdown.p99`), and *sets*, which read more of a run than its summary (a traced port, single flows) and are
 //! computed when the run ends, so that a trace need not be kept.
 
+mod acc;
 mod by_size;
+mod slowdowns;
 mod summary;
+mod tcd;
+mod tcd_ns3;
+mod tcd_sizes;
+mod thesis;
 
 use std::collections::BTreeMap;
 
@@ -85,7 +91,25 @@ impl MeasureSet {
 }
 
 /// Every set.
-pub const SETS: &[MeasureSet] = &[by_size::SET];
+pub const SETS: &[MeasureSet] = &[
+    by_size::SET,
+    slowdowns::SET,
+    thesis::NODES,
+    thesis::DECIDED_ON,
+    acc::DRAIN,
+    acc::JOIN,
+    acc::LOT,
+    acc::SHARED,
+    acc::VICTIMS,
+    tcd::EPSILON,
+    tcd::FAIRNESS,
+    tcd::TESTBED,
+    tcd::RING,
+    tcd_sizes::VICTIMS,
+    tcd_sizes::HADOOP,
+    tcd_sizes::WEBSEARCH,
+    tcd_ns3::SET,
+];
 
 /// The set of this name.
 pub fn find_set(name: &str) -> Option<&'static MeasureSet> {

@@ -28,7 +28,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 };
 
 const DIGEST: Measure = Measure {
-    name: "deadlock",
+    name: "by-size",
     of: digest,
 };
 

@@ -28,7 +28,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 };
 
 const DIGEST: Measure = Measure {
-    name: "parking lot",
+    name: "parking-lot",
     of: digest,
 };
 
@@ -64,7 +64,7 @@ fn tables() -> Vec<Table> {
             _ => &[
                 "topology.parking-lot.hops=2",
                 "workload.0.flows.0.dst=4",
-                "workload.1.flows=[{ src = 1, dst = 2, size = \"400MB\" }, { src = 3, dst = 5, size = \"400MB\" }]",
+                "workload.1.flows=[{ dst = 2, size = \"400MB\", src = 1 }, { dst = 5, size = \"400MB\", src = 3 }]",
             ],
         };
         let of = |name, scheme| Case::new(name, format!("{hops}"), scheme, settings);

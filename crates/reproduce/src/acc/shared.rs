@@ -29,7 +29,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 };
 
 const DIGEST: Measure = Measure {
-    name: "shared class",
+    name: "shared-class",
     of: digest,
 };
 

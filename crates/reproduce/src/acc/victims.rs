@@ -41,7 +41,7 @@ pub(super) const REPRODUCTION: Reproduction = Reproduction {
 };
 
 const DIGEST: Measure = Measure {
-    name: "victims",
+    name: "paused-victims",
     of: digest,
 };
 

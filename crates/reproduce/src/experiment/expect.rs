@@ -20,27 +20,31 @@ pub(super) struct At<'a> {
     pub(super) published: bool,
 }
 
+/// What has to be so for a criterion.
+type Conditions = BTreeMap<String, Many<Value>>;
+
 /// Criteria by name.
 #[derive(Default)]
-pub(super) struct Criteria(BTreeMap<String, Criterion>);
+pub(super) struct Criteria(BTreeMap<String, (Criterion, Conditions)>);
 
 impl Criteria {
     /// Those of the experiment, then those that experiments share.
     pub(super) fn of(file: &File, common: &Common, source: &Source) -> Result<Self, Problem> {
         let mut all = BTreeMap::new();
         for (name, expect) in &common.expect {
-            all.insert(name.clone(), of(expect, &source.end())?);
+            all.insert(name.clone(), (of(expect, &source.end())?, expect.at.clone()));
         }
         for (name, expect) in &file.expect {
-            all.insert(name.clone(), of(expect.get_ref(), &source.at(expect.span()))?);
+            let (expect, place) = (expect.get_ref(), source.at(expect.span()));
+            all.insert(name.clone(), (of(expect, &place)?, expect.at.clone()));
         }
         Ok(Self(all))
     }
 
-    fn find(&self, name: &str, place: &Place) -> Result<Criterion, Problem> {
+    fn find(&self, name: &str, place: &Place) -> Result<&(Criterion, Conditions), Problem> {
         let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
         let unknown = || unknown("criterion", name, &known).at(place);
-        self.0.get(name).copied().ok_or_else(unknown)
+        self.0.get(name).ok_or_else(unknown)
     }
 
     /// The criterion of a cell: of the first that is for it.
@@ -53,14 +57,17 @@ impl Criteria {
     ) -> Result<Option<Criterion>, Problem> {
         for one in all {
             match one {
-                NamedOr::Named(name) => return self.find(name, place).map(Some),
-                NamedOr::Own(expect) if is_for(&expect.at, names, at, place)? => {
-                    return match &expect.named {
-                        Some(name) => self.find(name, place).map(Some),
-                        None => of(expect, place).map(Some),
-                    };
+                NamedOr::Own(expect) if !is_for(&expect.at, names, at, place)? => {}
+                NamedOr::Named(name)
+                | NamedOr::Own(Expect {
+                    named: Some(name), ..
+                }) => {
+                    let (criterion, conditions) = self.find(name, place)?;
+                    if is_for(conditions, names, at, place)? {
+                        return Ok(Some(*criterion));
+                    }
                 }
-                NamedOr::Own(_) => {}
+                NamedOr::Own(expect) => return of(expect, place).map(Some),
             }
         }
         Ok(None)
@@ -68,12 +75,7 @@ impl Criteria {
 }
 
 /// Whether everything in `where` is so.
-fn is_for(
-    conditions: &BTreeMap<String, Many<Value>>,
-    names: &Names,
-    at: &At<'_>,
-    place: &Place,
-) -> Result<bool, Problem> {
+fn is_for(conditions: &Conditions, names: &Names, at: &At<'_>, place: &Place) -> Result<bool, Problem> {
     let mut all = true;
     for (key, values) in conditions {
         let texts = || values.0.iter().map(|value| value.as_str().unwrap_or_default());

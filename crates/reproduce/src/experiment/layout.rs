@@ -31,6 +31,23 @@ impl Plan {
         self.cells.iter().flatten().chain(self.curves.iter().flatten())
     }
 
+    /// The rows of the column of a scheme, as the first column has them: what, what was printed, and ours.
+    pub(super) fn beside(&self, scheme: &str, data: &dyn Data) -> Vec<(String, f64, Option<f64>)> {
+        let Some(column) = self
+            .panel
+            .columns
+            .iter()
+            .position(|column| column.scheme == scheme)
+        else {
+            return Vec::new();
+        };
+        let rows = self.panel.rows.iter().zip(&self.panel.cells).zip(&self.cells);
+        rows.filter_map(|((row, cells), expressions)| {
+            Some((row.name(), cells[column].paper?, expressions[0].number(data)))
+        })
+        .collect()
+    }
+
     /// The panel with ours.
     pub(super) fn panel(&self, data: &dyn Data) -> Panel {
         let mut panel = self.panel.clone();
@@ -177,7 +194,11 @@ impl Layout<'_> {
         let published = self.published(table, &all)?;
         let mut plans = Vec::new();
         let mut known: Vec<([String; 2], Bound)> = Vec::new();
-        for of in &each {
+        let at = self.bound(&table.at)?;
+        for titled in &each {
+            let mut of = titled.clone();
+            of.extend(&at);
+            let of = &of;
             let rows = self.rows(table, grid, of)?;
             let names = rows.iter().map(|row| {
                 (
@@ -191,7 +212,10 @@ impl Layout<'_> {
                 !of_axis || self.is_run(grid, of, &column.bound)
             };
             let columns: Vec<&ColumnOf<'_>> = all.iter().filter(is_run).collect();
-            plans.push(self.panel(table, (grid, of), &columns, &rows, published.as_ref())?);
+            let mut plan = self.panel(table, (grid, of), &columns, &rows, published.as_ref())?;
+            plan.panel.title = self.title(&table.title, titled);
+            plan.panel.told_by_title = !plan.panel.title.is_empty();
+            plans.push(plan);
         }
         if let Some(published) = &published {
             let rows: Vec<([&str; 2], &Bound)> = known
@@ -441,10 +465,9 @@ impl Layout<'_> {
             unit: keep(along.unit.as_str()),
             log: along.log,
         });
-        let title = self.title(&table.title, of);
         let panel = Panel {
-            told_by_title: !title.is_empty(),
-            title,
+            told_by_title: false,
+            title: String::new(),
             head: keep(table.head.as_str()),
             columns: columns.iter().map(|column| column.column).collect(),
             rows: rows.iter().map(|row| row.row.clone()).collect(),

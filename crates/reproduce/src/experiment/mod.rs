@@ -23,6 +23,7 @@ mod schema;
 use std::path::Path;
 
 use paceline_congestion::papers;
+use paceline_lab::results::Summary;
 use paceline_scenario::diagnostics::{Place, Source, nearest};
 use paceline_scenario::{Diagnostics, Problem, read_toml};
 
@@ -146,6 +147,14 @@ impl Experiment {
         self.requests.clone()
     }
 
+    /// Of a run's scheme the rows of the first table, as `metric, unit`, with what was printed and what the run has.
+    pub(crate) fn beside(&self, run: &Summary) -> Vec<(String, f64, Option<f64>)> {
+        let all = paceline_lab::sweep::metrics(run);
+        self.plans
+            .first()
+            .map_or_else(Vec::new, |plan| plan.beside(&run.scheme, &Whole(all)))
+    }
+
     /// Its tables, with ours as far as `done` has it.
     pub(crate) fn panels(&self, done: &Done) -> Vec<Panel> {
         let seen = Seen {
@@ -160,6 +169,20 @@ impl Experiment {
 struct Seen<'a> {
     done: &'a Done,
     runs: Vec<Option<&'a crate::Metrics>>,
+}
+
+/// The numbers of a summary, whichever run is meant.
+struct Whole(Vec<(String, f64)>);
+
+impl expr::Data for Whole {
+    fn measure(&self, _: usize, name: &str) -> Option<Value> {
+        let found = self.0.iter().find(|(known, _)| known == name)?;
+        Some(Value::Number(found.1))
+    }
+
+    fn step(&self, _: &str, _: &str) -> Option<Value> {
+        None
+    }
 }
 
 fn value(metrics: &crate::Metrics, name: &str) -> Option<Value> {

@@ -161,6 +161,9 @@ pub(super) struct Table {
     pub(super) runs: Option<Text>,
     /// Axes: a table for each combination of their cases.
     pub(super) each: Option<Spanned<Many<String>>>,
+    /// By axis, the case that all of it is of.
+    #[serde(default)]
+    pub(super) at: BTreeMap<String, Text>,
     pub(super) columns: Spanned<NamedOr<Vec<Column>>>,
     pub(super) rows: Vec<Spanned<NamedOr<Row>>>,
     /// A CSV file next to the experiment.
@@ -358,6 +361,10 @@ macro_rules! written {
 
                     fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
                         T::deserialize(number.into_deserializer()).map($list)
+                    }
+
+                    fn visit_bool<E: Error>(self, is: bool) -> Result<Self::Value, E> {
+                        T::deserialize(is.into_deserializer()).map($list)
                     }
 
                     fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {

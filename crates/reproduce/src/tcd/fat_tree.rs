@@ -84,7 +84,7 @@ const HADOOP_RUNS: Matrix = Matrix {
     settings: &UNRECORDED,
     groups: &HADOOP_SIZES,
     digest: Measure {
-        name: "hadoop sizes",
+        name: "hadoop-sizes",
         of: |input, outcome| digest(input, outcome, &HADOOP_SIZES),
     },
 };
@@ -101,7 +101,7 @@ const WEBSEARCH_RUNS: Matrix = Matrix {
     ],
     groups: &WEBSEARCH_SIZES,
     digest: Measure {
-        name: "websearch sizes",
+        name: "websearch-sizes",
         of: |input, outcome| digest(input, outcome, &WEBSEARCH_SIZES),
     },
 };

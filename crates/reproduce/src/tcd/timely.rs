@@ -52,7 +52,7 @@ const VICTIMS: Grid = Grid {
     scenario: "tcd-victims",
     key: "victims",
     digest: Measure {
-        name: "victims by size",
+        name: "victims-by-size",
         of: digest,
     },
     settings: &["record.trace=[7]"],

@@ -1,0 +1,99 @@
+//! What the thesis of the PID and LSTM controller looks at in its incast of 20 to 1.
+
+use std::collections::BTreeSet;
+
+use paceline_fabric::Outcome;
+use paceline_scenario::Resolved;
+
+use super::{MeasureSet, Metrics, measure};
+use crate::results::flow_rows;
+use crate::stats;
+
+pub(super) const NODES: MeasureSet = MeasureSet {
+    name: "thesis-nodes",
+    about: "Round-trip times and the rate of the nodes that send first and second, over the time since each began; needs \
+            `record.rtt-samples` and `record.flows`.",
+    values: &[],
+    series: &[
+        measure("node1_rtt", "RTT of node 1", "µs", 2),
+        measure("node2_rtt", "RTT of node 2", "µs", 2),
+        measure("node2_rate", "rate of node 2", "Gbit/s", 2),
+    ],
+    of: nodes,
+};
+
+pub(super) const DECIDED_ON: MeasureSet = MeasureSet {
+    name: "decided-on",
+    about: "The round trips on which TIMELY decides: one sample per round trip of a flow, without its first; needs \
+            `record.rtt-samples`.",
+    values: &[
+        measure("mean_rtt", "mean RTT", "µs", 4),
+        measure("rate", "mean rate", "Gbit/s", 4),
+        measure("p99_rtt", "p99 RTT", "µs", 3),
+        measure("max_rtt", "max RTT", "µs", 3),
+    ],
+    series: &[],
+    of: decided_on,
+};
+
+/// Times of nodes 1 and 2, which send first and second.
+fn nodes(input: &Resolved, outcome: &Outcome) -> Metrics {
+    let since = |flow: usize, ps: u64| ps.saturating_sub(input.run.flows[flow].start.as_ps()) as f64 / 1e9;
+    let rtt = |flow: usize| -> Vec<(f64, f64)> {
+        let samples = outcome
+            .rtt_samples
+            .iter()
+            .filter(|sample| sample.flow as usize == flow);
+        samples
+            .map(|sample| (since(flow, sample.at.as_ps()), sample.rtt.as_us_f64()))
+            .collect()
+    };
+    let rate = |flow: usize| -> Vec<(f64, f64)> {
+        let series = outcome
+            .flow_series
+            .iter()
+            .find(|series| series.flow as usize == flow);
+        let bins = series.into_iter().flat_map(|series| series.rate.bins());
+        // Of several samples, the least and the largest.
+        bins.flat_map(|bin| {
+            let at = since(flow, bin.at.as_ps());
+            let largest = (bin.max > bin.min).then_some(bin.max);
+            [Some(bin.min), largest]
+                .into_iter()
+                .flatten()
+                .map(move |bps| (at, bps as f64 / 1e9))
+        })
+        .collect()
+    };
+    let all = [
+        ("node1_rtt", rtt(0)),
+        ("node2_rtt", rtt(1)),
+        ("node2_rate", rate(1)),
+    ];
+    Metrics {
+        series: all.into_iter().collect(),
+        ..Metrics::default()
+    }
+}
+
+/// One sample per round trip of a flow, but for its first, from which no difference can be taken; and the mean rate.
+fn decided_on(input: &Resolved, outcome: &Outcome) -> Metrics {
+    let mut begun = BTreeSet::new();
+    let samples = outcome.rtt_samples.iter();
+    let mut us: Vec<f64> = samples
+        .filter(|sample| !begun.insert(sample.flow))
+        .map(|sample| sample.rtt.as_us_f64())
+        .collect();
+    us.sort_unstable_by(f64::total_cmp);
+    // The nearest rank: a sample, as the thesis prints one.
+    let rank = (us.len() * 99).div_ceil(100).saturating_sub(1);
+    let done = || flow_rows(input, outcome).filter_map(|row| Some((row.size_bytes, row.fct_ps?)));
+    let bytes: u64 = done().map(|(bytes, _)| bytes).sum();
+    let busy_ps: u64 = done().map(|(_, ps)| ps).sum();
+    Metrics::of([
+        ("mean_rtt", stats::mean(&us)),
+        ("rate", (busy_ps > 0).then(|| bytes as f64 * 8e3 / busy_ps as f64)),
+        ("p99_rtt", us.get(rank).copied()),
+        ("max_rtt", us.last().copied()),
+    ])
+}
