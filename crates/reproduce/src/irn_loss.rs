@@ -190,7 +190,8 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
         .collect();
     times.sort_by(f64::total_cmp);
     slowdowns.sort_by(f64::total_cmp);
-    let percentile = |values: &[f64], percent| super::slowdown::element(values, percent).unwrap_or(f64::NAN);
+    let percentile =
+        |values: &[f64], percent| paceline_lab::measures::element(values, percent).unwrap_or(f64::NAN);
     let payload: u64 = input.run.flows.iter().map(|flow| flow.size.get()).sum();
     let values = [
         ("p50", percentile(&times, 50)),

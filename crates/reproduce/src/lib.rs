@@ -5,7 +5,6 @@
 //! what came of them; [`Reproduction::panels`] puts both side by side, judged. Rendered they are by
 //! [`text()`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
 
-mod acc;
 mod beside;
 mod bolt;
 mod catalog;
@@ -16,7 +15,6 @@ mod criterion;
 mod experiment;
 mod grid;
 mod hpcc;
-mod hpcc_fct;
 mod hpcc_recovery;
 mod ib;
 mod irn_loss;
@@ -29,22 +27,12 @@ mod page;
 mod panel;
 mod reference;
 mod resume;
-mod slowdown;
 mod step;
 mod steps;
 mod swift_incast;
 mod swift_targets;
-mod tcd;
-mod tcd_ns3;
 mod text;
 mod thesis;
-mod thesis_figure19;
-mod thesis_table4;
-mod thesis_table5;
-mod thesis_table6;
-mod thesis_table7;
-mod thesis_table8;
-mod thesis_traces;
 mod write;
 
 #[cfg(test)]
@@ -100,16 +88,6 @@ pub struct Reproduction {
 
 /// Those that need no more than runs.
 const REGISTRY: &[Reproduction] = &[
-    thesis_table4::REPRODUCTION,
-    thesis_table5::REPRODUCTION,
-    thesis_table6::REPRODUCTION,
-    thesis_table7::REPRODUCTION,
-    thesis_table8::REPRODUCTION,
-    thesis_traces::FIGURE_15,
-    thesis_traces::FIGURE_16,
-    thesis_traces::FIGURE_18,
-    thesis_figure19::REPRODUCTION,
-    hpcc_fct::REPRODUCTION,
     bolt::REPRODUCTIONS[0],
     bolt::REPRODUCTIONS[1],
     bolt::REPRODUCTIONS[2],
@@ -133,24 +111,6 @@ const REGISTRY: &[Reproduction] = &[
     hpcc::REPRODUCTIONS[6],
     swift_incast::REPRODUCTION,
     swift_targets::REPRODUCTION,
-    tcd_ns3::REPRODUCTIONS[0],
-    tcd_ns3::REPRODUCTIONS[1],
-    tcd_ns3::REPRODUCTIONS[2],
-    tcd_ns3::REPRODUCTIONS[3],
-    acc::REPRODUCTIONS[0],
-    acc::REPRODUCTIONS[1],
-    acc::REPRODUCTIONS[2],
-    acc::REPRODUCTIONS[3],
-    acc::REPRODUCTIONS[4],
-    acc::REPRODUCTIONS[5],
-    acc::REPRODUCTIONS[6],
-    tcd::REPRODUCTIONS[0],
-    tcd::REPRODUCTIONS[1],
-    tcd::REPRODUCTIONS[2],
-    tcd::REPRODUCTIONS[3],
-    tcd::REPRODUCTIONS[4],
-    tcd::REPRODUCTIONS[5],
-    tcd::REPRODUCTIONS[6],
     ib::REPRODUCTIONS[0],
     ib::REPRODUCTIONS[1],
     ib::REPRODUCTIONS[2],

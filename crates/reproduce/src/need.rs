@@ -305,13 +305,6 @@ pub struct Done {
 }
 
 impl Done {
-    /// The plain run of an input under a scheme: variants of it have settings, and are asked for by them.
-    fn find(&self, input: Input, scheme: &str) -> Option<&DoneRun> {
-        let plain =
-            |need: &RunRequest| need.input == input && need.scheme == scheme && need.variant.is_empty();
-        self.runs.iter().find(|run| plain(&run.need))
-    }
-
     /// A run, if it was run and ended by itself: the numbers of others stand for nothing.
     pub(super) fn ended(&self, need: &RunRequest) -> Option<&DoneRun> {
         let run = self.runs.iter().find(|run| run.need.is_run_of(need))?;
@@ -331,17 +324,5 @@ impl Done {
     /// What came of a step.
     pub fn step(&self, name: &str) -> Option<&Metrics> {
         self.steps.get(name)
-    }
-
-    /// The input of a run.
-    pub(super) fn input(&self, input: Input, scheme: &str) -> Option<&Resolved> {
-        self.find(input, scheme).map(|run| &run.input)
-    }
-
-    /// What the plain run of an input under a scheme came to, if it ended by itself.
-    pub(super) fn summary(&self, input: Input, scheme: &str) -> Option<&Summary> {
-        let run = self.find(input, scheme)?;
-        let ended = run.status == Some(RunStatus::Completed);
-        run.summary.as_ref().filter(|_| ended)
     }
 }

@@ -1,5 +1,5 @@
-//! Runs of HPCC's ns-3 simulator that the project carries with it (`validation/hpcc-ns3`), and how runs of that of TCD's
-//! authors are read (`tcd_ns3/reference.rs`).
+//! Runs of HPCC's ns-3 simulator (`validation/hpcc-ns3`) and of that of TCD's authors (`validation/tcd-ns3`) that the project
+//! carries with it.
 
 use std::io::Read as _;
 
@@ -55,7 +55,7 @@ pub(super) static INCAST_20: Reference = Reference {
 };
 
 /// 320 hosts, Hadoop flows and incasts, arriving during 2 ms.
-pub(super) static FAT_2MS: Reference = Reference {
+static FAT_2MS: Reference = Reference {
     name: "e_fat_2ms",
     configs: configs!("e_fat_2ms": "hpcc" "dcqcn" "timely" "dctcp"),
     files: &[
@@ -71,11 +71,65 @@ pub(super) static FAT_2MS: Reference = Reference {
     ],
 };
 
+/// A scenario of the runs of the simulator of TCD's authors.
+macro_rules! reference {
+    ($name:ident: $scenario:literal, $($mode:literal)*) => {
+        static $name: Reference = Reference {
+            name: $scenario,
+            configs: &[$((
+                $mode,
+                include_str!(concat!(
+                    "../../../validation/tcd-ns3/runs/", $scenario, "/", $mode, "/config.txt"
+                )),
+            )),*],
+            files: &[
+                (
+                    concat!("scenarios/", $scenario, "/topology.txt"),
+                    include_bytes!(concat!(
+                        "../../../validation/tcd-ns3/scenarios/", $scenario, "/topology.txt.gz"
+                    )),
+                ),
+                (
+                    concat!("scenarios/", $scenario, "/flow.txt"),
+                    include_bytes!(concat!(
+                        "../../../validation/tcd-ns3/scenarios/", $scenario, "/flow.txt.gz"
+                    )),
+                ),
+            ],
+        };
+    };
+}
+
+reference!(SINGLE: "s1_single", "ecn" "npecn" "tcd" "tcd_T48" "tcd_T20");
+reference!(MULTI: "s2_multi", "ecn" "tcd");
+reference!(MULTI_UNCONTROLLED: "s2_multi_150us", "ecn_nocc" "npecn_nocc" "tcd_nocc");
+reference!(VICTIM_64K: "s3_victim_64k", "ecn" "npecn" "tcd");
+reference!(VICTIM_256K: "s3_victim_256k", "ecn" "npecn");
+reference!(BURSTS_4: "b_burstflow_4x30us", "ecn" "npecn" "tcd");
+reference!(BURSTS_15: "b_burstflow_f_15x150us", "ecn" "npecn" "tcd");
+reference!(ADVERSARIAL: "b_adversarial_64k", "ecn" "tcd");
+reference!(CONFIG_BURST: "b_configburst_64k", "ecn" "tcd");
+reference!(AS_SHIPPED: "b_configburst_as_shipped", "ecn");
+reference!(MANY_TO_ONE: "b_testflow_17to1", "ecn" "tcd");
+
 /// Every scenario of reference runs.
 pub(super) fn all() -> impl Iterator<Item = &'static Reference> {
-    [&INCAST_20, &FAT_2MS]
-        .into_iter()
-        .chain(crate::tcd_ns3::references())
+    let all = [
+        &INCAST_20,
+        &FAT_2MS,
+        &SINGLE,
+        &MULTI,
+        &MULTI_UNCONTROLLED,
+        &VICTIM_64K,
+        &VICTIM_256K,
+        &BURSTS_4,
+        &BURSTS_15,
+        &ADVERSARIAL,
+        &CONFIG_BURST,
+        &AS_SHIPPED,
+        &MANY_TO_ONE,
+    ];
+    all.into_iter()
 }
 
 impl Reference {

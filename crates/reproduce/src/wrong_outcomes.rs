@@ -54,28 +54,6 @@ fn every_tick_can_become_a_cross() {
     );
 }
 
-#[test]
-fn other_flows_are_no_table_7() {
-    let table7 = find("thesis-table7").unwrap();
-    let done = Done {
-        runs: vec![DoneRun::input_of(table7.needs().remove(0)).unwrap()],
-        ..Done::default()
-    };
-    let larger: Mutation = Box::new(|done| {
-        for flow in &mut done.runs[0].input.run_mut().flows {
-            flow.size = paceline_kernel::Bytes::new(flow.size.get() * 2);
-        }
-    });
-    let fewer: Mutation = Box::new(|done| {
-        let flows = &mut done.runs[0].input.run_mut().flows;
-        flows.truncate(flows.len() / 2);
-    });
-    assert_eq!(
-        undetected(table7, &done, vec![larger, fewer]),
-        Vec::<String>::new()
-    );
-}
-
 /// A number of a step under a bound that nothing breaks, one whose row is not of the step at all, and an honest one.
 fn vacuous(done: &Done) -> Vec<Panel> {
     let value = done

@@ -35,7 +35,9 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let mut all = Metrics::default();
     for (place, run) in runs.iter().enumerate() {
         let name = run.need.name();
-        work.done.ended(&run.need).ok_or_else(|| StepError::of(format!("{name} has not ended")))?;
+        work.done
+            .ended(&run.need)
+            .ok_or_else(|| StepError::of(format!("{name} has not ended")))?;
         let gbps = run.input.run.links[0].rate.as_bps() / 1_000_000_000;
         let found = NAMES.iter().find(|(known, _)| *known == gbps);
         let (_, names) = found.ok_or_else(|| StepError::of(format!("{name} is at another rate")))?;
