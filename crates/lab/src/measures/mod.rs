@@ -6,6 +6,8 @@
 
 mod acc;
 mod by_size;
+mod delivered;
+mod second_half;
 mod slowdowns;
 mod summary;
 mod tcd;
@@ -93,6 +95,8 @@ impl MeasureSet {
 /// Every set.
 pub const SETS: &[MeasureSet] = &[
     by_size::SET,
+    delivered::SET,
+    second_half::SET,
     slowdowns::SET,
     thesis::NODES,
     thesis::DECIDED_ON,

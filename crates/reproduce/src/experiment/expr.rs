@@ -94,8 +94,11 @@ functions! {
     Jain "jain" 0 "Jain's index of fairness",
     Low "low" 0 "the lower end of the mean's 95 % interval",
     High "high" 0 "the upper end of it",
+    Half "half" 0 "half of the mean's 95 % interval; of a single number 0",
     GeoLow "geomean_low" 0 "the lower end of the geometric mean's 95 % interval",
     GeoHigh "geomean_high" 0 "the upper end of it",
+    Deviation "deviation" 1 "the standard deviation of a list or curve that is all there is",
+    Given "given" 2 "the first where the second is not 0; otherwise nothing",
     Abs "abs" 1 "without its sign",
     Sqrt "sqrt" 1 "the square root",
     Log "log" 1 "the natural logarithm",
@@ -208,6 +211,7 @@ impl Reader<'_> {
                 (_, true) => Operator::Divide,
                 _ => return Ok(left),
             };
+            self.blanks();
             let from = self.at;
             let right = self.factor()?;
             if operator == Operator::Divide && right == Written::Number(0.0) {
@@ -254,16 +258,23 @@ impl Reader<'_> {
         Ok(Written::Number(number))
     }
 
-    /// A text between single quotes.
+    /// A text between single quotes, in which two stand for one.
     fn quoted(&mut self) -> Result<String, Problem> {
         self.expects("'")?;
-        let Some(end) = self.rest().find('\'') else {
-            self.at = self.text.len();
-            return Err(self.unexpected("a closing `'`"));
-        };
-        let text = self.rest()[..end].to_string();
-        self.at += end + 1;
-        Ok(text)
+        let mut text = String::new();
+        loop {
+            let Some(end) = self.rest().find('\'') else {
+                self.at = self.text.len();
+                return Err(self.unexpected("a closing `'`"));
+            };
+            text.push_str(&self.rest()[..end]);
+            self.at += end + 1;
+            if !self.rest().starts_with('\'') {
+                return Ok(text);
+            }
+            text.push('\'');
+            self.at += 1;
+        }
     }
 
     fn word(&mut self) -> Result<String, Problem> {
@@ -596,6 +607,11 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
             return (all.len() == is.len()).then(|| Value::List(both.map(|(one, _)| *one).collect()));
         }
         Function::If => return each(&values, |all| if all[0] == 0.0 { all[2] } else { all[1] }),
+        Function::Given => {
+            let mut values = values.into_iter();
+            let (value, condition) = (values.next()?, values.next()?);
+            return Some(value).filter(|_| condition != Value::Number(0.0));
+        }
         Function::At => {
             let [Value::Curve(points), Value::Number(place)] = &values[..] else {
                 return None;
@@ -620,10 +636,16 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
         Function::Max => all.iter().copied().reduce(f64::max),
         Function::Mean => mean(&all),
         Function::Jain => jain(&all),
+        Function::Deviation => {
+            let of = mean(&all)?;
+            let squares: Vec<f64> = all.iter().map(|one| (one - of).powi(2)).collect();
+            mean(&squares).map(f64::sqrt)
+        }
         Function::First => all.first().copied(),
         Function::Last => all.last().copied(),
         Function::Low => interval(&all, CONFIDENCE).map(|found| found.lo),
         Function::High => interval(&all, CONFIDENCE).map(|found| found.hi),
+        Function::Half => Some(interval(&all, CONFIDENCE).map_or(0.0, |found| found.half_width())),
         Function::Geomean => mean(&logarithms(&all)?).map(libm::exp),
         Function::GeoLow => interval(&logarithms(&all)?, CONFIDENCE).map(|found| libm::exp(found.lo)),
         Function::GeoHigh => interval(&logarithms(&all)?, CONFIDENCE).map(|found| libm::exp(found.hi)),
@@ -753,6 +775,8 @@ mod tests {
             ("max(between(curve, 1, 2))", 4.0),
             ("median(sorted(curve))", 4.0),
             ("abs(a - b)", 11.0),
+            ("deviation(sorted(curve)) * deviation(sorted(curve))", 26.0 / 3.0),
+            ("given(a, a < b)", 3.0),
             ("step('train', 'four')", 4.0),
         ];
         for (text, expected) in all {
@@ -761,6 +785,7 @@ mod tests {
         let geomean = number("geomean(per_seed(b / a))").unwrap();
         assert!((geomean - (2.0 * 4.0 * 16.0 / 3.0_f64).cbrt()).abs() < 1e-12);
         assert_eq!(number("missing / a"), None);
+        assert_eq!(number("given(a, a > b)"), None);
         assert_eq!(number("a / (b - b)"), Some(f64::INFINITY));
         // A list is no number.
         assert_eq!(number("all"), None);

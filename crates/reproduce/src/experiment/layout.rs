@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::expect::{At, Criteria};
 use super::expr::{Data, Expr, read as read_expression};
-use super::names::{Bound, Names};
+use super::names::{Bound, Names, number};
 use super::published::Published;
 use super::schema::{self, Claim, File, Many, NamedOr, Table, Text};
 use super::{Folder, keep};
@@ -160,7 +160,8 @@ impl Layout<'_> {
     }
 
     fn expression(&self, text: &str, place: &Place, at: (usize, &Bound)) -> Result<Expr, Problem> {
-        let expression = self.names.look_up(&read_expression(text, place)?, at, place)?;
+        let text = self.names.fill_expression(text, at.1);
+        let expression = self.names.look_up(&read_expression(&text, place)?, at, place)?;
         match expression.is_constant() {
             true => Err(Problem::new("this is a constant: no run can change it")
                 .at(place)
@@ -200,12 +201,9 @@ impl Layout<'_> {
             of.extend(&at);
             let of = &of;
             let rows = self.rows(table, grid, of)?;
-            let names = rows.iter().map(|row| {
-                (
-                    [row.row.label.clone(), row.row.metric.to_string()],
-                    row.bound.clone(),
-                )
-            });
+            let names = rows
+                .iter()
+                .map(|row| (names_of(&row.row).map(str::to_string), row.bound.clone()));
             known.extend(names);
             let is_run = |column: &&ColumnOf<'_>| {
                 let of_axis = matches!(table.columns.get_ref(), NamedOr::Named(_));
@@ -318,12 +316,33 @@ impl Layout<'_> {
                     for mut bound in self.each(&row.each)? {
                         bound.extend(of);
                         bound.extend(self.bound(&row.at)?);
-                        rows.push(self.row(row, (grid, &place), bound)?);
+                        if self.is_wanted(row, &bound)? {
+                            rows.push(self.row(row, (grid, &place), bound)?);
+                        }
                     }
                 }
             }
         }
         Ok(rows)
+    }
+
+    /// Whether there is a row for these cases.
+    fn is_wanted(&self, row: &schema::Row, bound: &Bound) -> Result<bool, Problem> {
+        for (axis, cases) in &row.only {
+            let place = self.source.at(cases.span());
+            let axis = self.names.axis(axis, &place)?;
+            let cases: Result<Vec<usize>, Problem> = cases
+                .get_ref()
+                .0
+                .iter()
+                .map(|case| self.names.case(axis, case, &place))
+                .collect();
+            let cases = cases?;
+            if bound.get(&axis).is_none_or(|case| !cases.contains(case)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn row<'a>(
@@ -337,7 +356,9 @@ impl Layout<'_> {
             .as_ref()
             .map(|text| (text.get_ref().clone(), self.source.at(text.span())));
         let measure = match &value {
-            Some((text, place)) => self.only_measure(text, place, grid).ok(),
+            Some((text, place)) => self
+                .only_measure(&self.names.fill(text, &bound), place, grid)
+                .ok(),
             None => None,
         };
         let what = row
@@ -355,6 +376,7 @@ impl Layout<'_> {
             .clone()
             .or(measure.map(|measure| measure.unit.to_string()))
             .unwrap_or_default();
+        let unit = self.names.fill(&unit, &bound);
         let label = match (&row.label, row.each.is_some()) {
             (Some(label), _) => self.names.fill(label, &bound).replace("{what}", &what),
             (None, true) => {
@@ -366,13 +388,15 @@ impl Layout<'_> {
             }
             (None, false) => String::new(),
         };
+        let x = self.constant(&row.x, &bound)?;
+        let digits = self.constant(&row.digits, &bound)?.map(|digits| digits as usize);
         Ok(RowOf {
             row: Row {
                 label,
                 metric: keep(what),
                 unit: keep(unit),
-                decimals: row.digits.or(measure.map(|measure| measure.digits)).unwrap_or(3),
-                x: row.x.or_else(|| self.number(row, &bound)),
+                decimals: digits.or(measure.map(|measure| measure.digits)).unwrap_or(3),
+                x: x.or_else(|| self.number(row, &bound)),
             },
             value,
             bound,
@@ -387,6 +411,23 @@ impl Layout<'_> {
         };
         let axis = self.names.axes.iter().position(|known| known.name == *axis)?;
         self.names.axes[axis].cases[*bound.get(&axis)?].number
+    }
+
+    /// A number, or a constant of the row's case.
+    fn constant(
+        &self,
+        written: &Option<Spanned<toml::Value>>,
+        bound: &Bound,
+    ) -> Result<Option<f64>, Problem> {
+        let Some(written) = written else { return Ok(None) };
+        let known = match written.get_ref() {
+            toml::Value::String(name) => self.names.constant(name, bound),
+            value => number(value),
+        };
+        let wrong = || Problem::new("expected a number, or a constant of the row's case");
+        known
+            .map(Some)
+            .ok_or_else(|| wrong().at(&self.source.at(written.span())))
     }
 
     /// What the only measure of an expression is.
@@ -511,8 +552,7 @@ impl Layout<'_> {
             Some(toml::Value::Integer(value)) => Some(*value as f64),
             _ => None,
         });
-        let rows = [row.row.label.as_str(), row.row.metric];
-        let paper = printed.or_else(|| published?.value(rows, column.column.name, bound));
+        let paper = printed.or_else(|| published?.value(names_of(&row.row), column.column.name, bound));
         let at = At {
             bound,
             row: &name,
@@ -680,6 +720,11 @@ impl Layout<'_> {
             Problem::new(text).at(&place)
         })
     }
+}
+
+/// What lines of printed values may call a row: by its label, or what it is.
+fn names_of(row: &Row) -> [&str; 2] {
+    [&row.label, row.metric]
 }
 
 /// The column of claims.

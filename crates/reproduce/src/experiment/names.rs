@@ -22,6 +22,8 @@ pub(super) struct AxisCase {
     pub(super) key: String,
     pub(super) number: Option<f64>,
     pub(super) scheme: Option<String>,
+    /// Constants of expressions, and texts.
+    pub(super) with: BTreeMap<String, toml::Value>,
 }
 
 impl Axis {
@@ -102,16 +104,35 @@ impl Names {
         all
     }
 
-    /// Puts the names of cases into a text: `{axis}`.
+    /// Puts the names of cases into a text, `{axis}`, their keys, `{axis.key}`, or texts of their own, `{axis.unit}`.
     pub(super) fn fill(&self, text: &str, bound: &Bound) -> String {
         self.fill_with(text, bound, |case| &case.name)
     }
 
     fn fill_with(&self, text: &str, bound: &Bound, of: fn(&AxisCase) -> &str) -> String {
-        let mut text = text.to_string();
+        let mut text = self.fill_dotted(text, bound, str::to_string);
         for (&axis, &case) in bound {
             let axis = &self.axes[axis];
             text = text.replace(&format!("{{{}}}", axis.name), of(&axis.cases[case]));
+        }
+        text
+    }
+
+    /// Keys and texts of cases in an expression, before it is read.
+    pub(super) fn fill_expression(&self, text: &str, bound: &Bound) -> String {
+        self.fill_dotted(text, bound, |name| name.replace('\'', "''"))
+    }
+
+    fn fill_dotted(&self, text: &str, bound: &Bound, written: impl Fn(&str) -> String) -> String {
+        let mut text = text.to_string();
+        for (&axis, &case) in bound {
+            let (axis, case) = (&self.axes[axis].name, &self.axes[axis].cases[case]);
+            text = text.replace(&format!("{{{axis}.key}}"), &written(&case.key));
+            for (name, value) in &case.with {
+                if let Some(value) = value.as_str() {
+                    text = text.replace(&format!("{{{axis}.{name}}}"), &written(value));
+                }
+            }
         }
         text
     }
@@ -174,6 +195,11 @@ impl Names {
             }
             Written::Name { path, cases, span } => {
                 let at = place.part(span.clone());
+                if let ([name], []) = (&path[..], &cases[..])
+                    && let Some(number) = self.constant(name, bound)
+                {
+                    return Ok(Expr::Number(number));
+                }
                 let named = self
                     .grids
                     .iter()
@@ -238,6 +264,12 @@ impl Names {
             Problem::new(format!("`{inner}` is not a number before anything has run")).at(place)
         })?;
         Ok(format!("{before}{number}{}", self.compute(after, bound, place)?))
+    }
+
+    /// A constant of one of the cases.
+    pub(super) fn constant(&self, name: &str, bound: &Bound) -> Option<f64> {
+        let mut cases = bound.iter().map(|(axis, case)| &self.axes[*axis].cases[*case]);
+        cases.find_map(|case| number(case.with.get(name)?))
     }
 
     /// The runs of a measure: of the cases in brackets, of those that are bound, and where an axis has one alone, of that.
@@ -351,6 +383,13 @@ impl Grid {
         known.extend(summary_names());
         unknown("measure", name, &known)
     }
+}
+
+/// A number of a file.
+pub(super) fn number(value: &toml::Value) -> Option<f64> {
+    value
+        .as_float()
+        .or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
 /// An unknown name, with the nearest known ones.

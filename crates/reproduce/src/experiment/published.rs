@@ -65,21 +65,23 @@ impl Published {
     }
 
     /// What was printed in a cell.
-    pub(super) fn value(&self, row: [&str; 2], column: &str, bound: &Bound) -> Option<f64> {
-        let line = self.lines.iter().find(|line| line.is_of(row, bound))?;
+    pub(super) fn value(&self, [label, what]: [&str; 2], column: &str, bound: &Bound) -> Option<f64> {
+        let of = |name: &str| self.lines.iter().find(|line| line.is_of(name, bound));
+        let line = of(label).filter(|_| !label.is_empty()).or_else(|| of(what))?;
         line.values.get(column).copied()
     }
 
     /// The first line that is of none of these rows.
     pub(super) fn check<'a>(&self, rows: &[([&'a str; 2], &Bound)]) -> Result<(), Problem> {
-        let stray = self
-            .lines
-            .iter()
-            .find(|line| !rows.iter().any(|(row, bound)| line.is_of(*row, bound)));
+        let stray = self.lines.iter().find(|line| {
+            !rows
+                .iter()
+                .any(|(names, bound)| names.iter().any(|name| line.is_of(name, bound)))
+        });
         let Some(line) = stray else { return Ok(()) };
         let mut known: Vec<&str> = rows
             .iter()
-            .flat_map(|(row, _)| *row)
+            .flat_map(|(names, _)| *names)
             .filter(|name| !name.is_empty())
             .collect();
         known.dedup();
@@ -124,8 +126,8 @@ impl Line {
         Ok(line)
     }
 
-    fn is_of(&self, row: [&str; 2], bound: &Bound) -> bool {
-        let named = self.row.as_deref().is_none_or(|name| row.contains(&name));
+    fn is_of(&self, row: &str, bound: &Bound) -> bool {
+        let named = self.row.as_deref().is_none_or(|name| row == name);
         named
             && self
                 .bound

@@ -35,6 +35,7 @@ pub(super) fn read(
             name: case.name.clone(),
             key: key(case),
             number: case.number,
+            with: case.with.clone(),
             scheme: case.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
         };
         let known: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();

@@ -94,6 +94,9 @@ pub(super) struct Case {
     pub(super) number: Option<f64>,
     /// Whether its runs' folders are kept, where that is not the grid's.
     pub(super) folders: Option<bool>,
+    /// Numbers that expressions of this case may name, and texts that stand for `{axis.NAME}`.
+    #[serde(default)]
+    pub(super) with: BTreeMap<String, toml::Value>,
     pub(super) scenario: Option<Text>,
     pub(super) reference: Option<Text>,
     pub(super) scheme: Option<Text>,
@@ -218,13 +221,17 @@ pub(super) struct Row {
     /// What tells it from rows of the same measure: `{axis}` stands for the case, `{what}` for the measure.
     pub(super) label: Option<String>,
     pub(super) unit: Option<String>,
-    pub(super) digits: Option<usize>,
-    /// Its place in a chart.
-    pub(super) x: Option<f64>,
+    /// A number, or the name of a constant of its case.
+    pub(super) digits: Option<Spanned<toml::Value>>,
+    /// Its place in a chart: a number, or the name of a constant of its case.
+    pub(super) x: Option<Spanned<toml::Value>>,
     #[serde(default)]
     pub(super) at: BTreeMap<String, Text>,
     /// Axes: a row for each combination of their cases.
     pub(super) each: Option<Spanned<Many<String>>>,
+    /// By axis, the cases of which there is a row; all if left out.
+    #[serde(default)]
+    pub(super) only: BTreeMap<String, Spanned<Many<String>>>,
     /// What was printed for it, column by column; a text for none.
     #[serde(default)]
     pub(super) published: Many<toml::Value>,

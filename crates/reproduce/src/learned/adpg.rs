@@ -2,13 +2,11 @@
 
 mod tuned;
 
-use paceline_fabric::Outcome;
-use paceline_lab::stats::{RttSummary, interval, jain, mean};
+use paceline_lab::stats::{interval, mean};
 use paceline_learn::adpg::SEEDS;
-use paceline_scenario::Resolved;
 
 use super::{Line, OWN, column, panel};
-use crate::need::{Input, Measure, Metrics};
+use crate::need::{Input, Measure};
 use crate::{Choice, Column, Done, Panel, Reproduction, RunRequest};
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {
@@ -202,50 +200,9 @@ fn needs() -> Vec<RunRequest> {
 }
 
 const DELIVERED: Measure = Measure {
-    name: "delivered and delays",
-    of: digest,
+    name: "delivered",
+    of: |input, outcome| (paceline_lab::measures::find_set("delivered").expect("a set").of)(input, outcome),
 };
-
-/// What flows without end came to, and how long short ones took.
-fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
-    let run = &input.run;
-    let is_short = |label: u16| run.labels[usize::from(label)] == "short";
-    let flows = || run.flows.iter().zip(&outcome.flows);
-    let long: Vec<f64> = flows()
-        .filter(|(spec, _)| !is_short(spec.label))
-        .map(|(_, flow)| flow.delivered.get() as f64)
-        .collect();
-    let all: f64 = flows().map(|(_, flow)| flow.delivered.get() as f64).sum();
-    let mut receivers: Vec<_> = run.flows.iter().map(|flow| flow.dst).collect();
-    receivers.sort_unstable();
-    receivers.dedup();
-    // What a link of 100 Gbit/s carries of payload, in bytes.
-    let payload = 1000.0 / 1048.0;
-    let carries = outcome.end.as_secs_f64() * 100e9 / 8.0 * payload * receivers.len() as f64;
-    let mut numbers = Metrics::default();
-    let mut put = |name, value: Option<f64>| {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            numbers.values.insert(name, value);
-        }
-    };
-    put("utilisation", Some(100.0 * all / carries));
-    put("jain", jain(&long));
-    let counters = &outcome.counters;
-    let sent = counters.data_received + counters.buffer_drops;
-    put(
-        "loss",
-        Some(100.0 * counters.buffer_drops as f64 / sent.max(1) as f64),
-    );
-    let short: Vec<f64> = flows()
-        .filter(|(spec, flow)| is_short(spec.label) && flow.fct.as_ps() > 0)
-        .map(|(_, flow)| flow.fct.as_us_f64())
-        .collect();
-    put("short", mean(&short));
-    let rtt = RttSummary::of(&outcome.rtt_per_ack);
-    put("rtt", rtt.mean);
-    put("rtt p99", rtt.p99);
-    numbers
-}
 
 /// Name, unit, digits, and where a run has it.
 pub(super) type Quantity = (
@@ -265,7 +222,7 @@ pub(super) const QUANTITIES: [Quantity; 6] = [
         number(done, need, "jain")
     }),
     (("mean RTT", "µs", 1), |done, need| number(done, need, "rtt")),
-    (("p99 RTT", "µs", 1), |done, need| number(done, need, "rtt p99")),
+    (("p99 RTT", "µs", 1), |done, need| number(done, need, "rtt_p99")),
     (("packets dropped", "%", 3), |done, need| {
         number(done, need, "loss")
     }),

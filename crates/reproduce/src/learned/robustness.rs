@@ -1,9 +1,7 @@
 //! How far the trained scheme carries without training it again.
 
-use crate::{Done, Input, Measure, Metrics, ON_POLICY, Panel, Reproduction, RunRequest};
-use paceline_fabric::Outcome;
-use paceline_lab::stats::{jain, mean, percentile};
-use paceline_scenario::{Fidelity, Resolved};
+use crate::{Done, Input, Measure, ON_POLICY, Panel, Reproduction, RunRequest};
+use paceline_scenario::Fidelity;
 
 use super::{Line, OWN, column, panel};
 
@@ -146,44 +144,14 @@ fn need(case: &Case, scheme: &'static str) -> RunRequest {
 }
 
 const DIGEST: Measure = Measure {
-    name: "second half",
-    of: digest,
+    name: "second-half",
+    of: |input, outcome| (paceline_lab::measures::find_set("second-half").expect("a set").of)(input, outcome),
 };
 
 const RTT: &str = "rtt";
 const P99: &str = "p99";
 const GOODPUT: &str = "goodput";
 const JAIN: &str = "jain";
-
-/// Of the second half: mean and 99th percentile of round trips in ns, goodput in bit/ns, Jain's index.
-fn digest(_: &Resolved, outcome: &Outcome) -> Metrics {
-    let half = outcome.end.as_ps() / 2;
-    let late = outcome
-        .rtt_samples
-        .iter()
-        .filter(|sample| sample.at.as_ps() >= half);
-    let mut rtts: Vec<f64> = late.map(|sample| sample.rtt.as_ps() as f64 / 1e3).collect();
-    rtts.sort_by(f64::total_cmp);
-    let bin = 100_000_000;
-    let first = (half / bin) as usize;
-    let late =
-        |record: &paceline_fabric::outcome::RateRecord| record.bytes.iter().skip(first).sum::<u64>() as f64;
-    let shares: Vec<f64> = outcome.rates.iter().map(late).collect();
-    let time = (outcome.end.as_ps() - half) as f64 / 1e3;
-    let values = [
-        (RTT, mean(&rtts)),
-        (P99, percentile(&rtts, 0.99)),
-        (GOODPUT, Some(8.0 * shares.iter().sum::<f64>() / time)),
-        (JAIN, jain(&shares)),
-    ];
-    Metrics {
-        values: values
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect(),
-        ..Metrics::default()
-    }
-}
 
 fn panels(done: &Done) -> Vec<Panel> {
     let value =
