@@ -141,11 +141,13 @@ fn name(record: &Record) -> String {
     format!("{}: {} ({})", record.case, record.metric, record.tolerance)
 }
 
-/// Runs that differ in a number alone: seeds, orders, patterns. In the order of the first of each.
-fn groups(done: &Done) -> Vec<Vec<usize>> {
+/// Runs that differ in a number alone: seeds, orders, patterns; or, of those of a case, in the seed. In the order of the
+/// first of each.
+fn groups(done: &Done, of_a_case: bool) -> Vec<Vec<usize>> {
     let key = |place: usize| {
         let need = &done.runs[place].need;
-        let variant: String = need.variant.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let counts = |c: &char| of_a_case || !c.is_ascii_digit();
+        let variant: String = need.variant.chars().filter(counts).collect();
         (
             need.name().split('-').next().map(str::to_string),
             need.scheme,
@@ -165,7 +167,8 @@ fn groups(done: &Done) -> Vec<Vec<usize>> {
 
 /// What is done to outcomes.
 fn wrongs(done: &Done) -> Vec<Mutation> {
-    let groups = groups(done);
+    let mut groups = groups(done, false);
+    groups.extend(self::groups(done, true));
     let mut wrongs: Vec<Mutation> = Vec::new();
     for factor in [2.0, 0.5, 0.0] {
         for group in &groups {

@@ -5,6 +5,9 @@
 use std::fs;
 use std::path::Path;
 
+use paceline_congestion::lstm_pid::Gains;
+use paceline_learn::pidnn::{START, THESIS};
+
 use super::*;
 
 /// `None` where nothing was recorded.
@@ -42,7 +45,13 @@ fn every_tick_can_become_a_cross() {
     for one in registry().filter(|one| learned::REGISTRY.iter().all(|known| known.id != one.id)) {
         let Some(done) = recorded(one) else { continue };
         seen.push(one.id);
-        let ticks = undetected(one, &done, Vec::new())
+        let start: Mutation = Box::new(|done| *done = trained(START, START));
+        let own = if one.id == "thesis-figure13" {
+            vec![start]
+        } else {
+            Vec::new()
+        };
+        let ticks = undetected(one, &done, own)
             .into_iter()
             .chain(ticks_of_unfinished(one, &done));
         left.extend(ticks.map(|tick| format!("{}, {tick}", one.id)));
@@ -112,4 +121,40 @@ fn choices_say_what_else_was_tried() {
             "{choice:?}"
         );
     }
+}
+
+/// The outcome of a training that found `gains`, and had `later` after further runs.
+fn trained(gains: Gains, later: Gains) -> Done {
+    let each = |gains: Gains| [gains.p, gains.i, gains.d];
+    let named = |names: [&'static str; 3], gains| names.into_iter().zip(each(gains));
+    let found = named(["K_P", "K_I", "K_D"], gains);
+    let metrics = Metrics {
+        values: found
+            .chain(named(["later K_P", "later K_I", "later K_D"], later))
+            .collect(),
+        ..Metrics::default()
+    };
+    Done {
+        steps: [("train gains", metrics)].into(),
+        ..Done::default()
+    }
+}
+
+/// Gains that never left their start, or run off when the training goes on.
+#[test]
+fn gains_at_their_start_are_no_figure_13() {
+    let one = find("thesis-figure13").unwrap();
+    let done = trained(THESIS, THESIS);
+    let ticks = |done: &Done| {
+        one.records(done)
+            .iter()
+            .filter(|record| record.ok == Some(true))
+            .count()
+    };
+    assert_eq!(ticks(&done), 9, "the thesis's own gains, at rest");
+    let start = trained(START, START);
+    assert_eq!(ticks(&start), 3, "they are at rest, and that is all");
+    let later: Mutation = Box::new(|done| *done = trained(THESIS, START));
+    let start: Mutation = Box::new(|done| *done = trained(START, START));
+    assert_eq!(undetected(one, &done, vec![start, later]), Vec::<String>::new());
 }

@@ -376,7 +376,7 @@ impl Reader<'_> {
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     Number(f64),
-    Metrics(Vec<f64>),
+    Cases(Vec<f64>),
     Measure(Leaf),
     /// A step and one of its numbers or curves.
     Step(String, String),
@@ -428,7 +428,7 @@ impl Expr {
     /// Whether it depends on any run or step.
     pub(super) fn is_constant(&self) -> bool {
         match self {
-            Self::Number(_) | Self::Metrics(_) => true,
+            Self::Number(_) | Self::Cases(_) => true,
             Self::Measure(_) | Self::Step(..) => false,
             Self::Negative(inner) => inner.is_constant(),
             Self::Binary(_, a, b) => a.is_constant() && b.is_constant(),
@@ -455,7 +455,7 @@ impl Expr {
     /// Every measure in it.
     pub(super) fn measures(&self, found: &mut dyn FnMut(&Leaf)) {
         match self {
-            Self::Number(_) | Self::Metrics(_) | Self::Step(..) => {}
+            Self::Number(_) | Self::Cases(_) | Self::Step(..) => {}
             Self::Measure(leaf) => found(leaf),
             Self::Negative(inner) => inner.measures(found),
             Self::Binary(_, a, b) => {
@@ -485,7 +485,7 @@ impl Expr {
     fn value(&self, data: &dyn Data, seed: Option<usize>) -> Option<Value> {
         match self {
             Self::Number(number) => Some(Value::Number(*number)),
-            Self::Metrics(all) => Some(Value::List(all.clone())),
+            Self::Cases(all) => Some(Value::List(all.clone())),
             Self::Measure(leaf) => leaf.value(data, seed),
             Self::Step(step, name) => data.step(step, name),
             Self::Negative(inner) => each(&[inner.value(data, seed)?], |all| -all[0]),

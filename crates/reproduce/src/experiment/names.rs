@@ -185,7 +185,7 @@ impl Names {
                     (false, _) => {
                         let all: Result<Vec<f64>, Problem> =
                             self.axes[axis].cases.iter().map(number).collect();
-                        Expr::Metrics(all?)
+                        Expr::Cases(all?)
                     }
                 }
             }

@@ -1,37 +1,19 @@
 //! Published tables and figures that need training, or the predictor apart from a run; and experiments
 //! of our own with learned control. They join the others in [`crate::registry`].
 
-mod adpg;
 mod decc;
-mod distilled;
-mod features;
-mod follow;
-mod gains;
-mod latency;
-mod networks;
 mod robustness;
 #[cfg(test)]
 mod tests;
 mod value;
-mod watched;
 
 use crate::citation::Citation;
 use crate::{Cell, Column, Criterion, Panel, Reproduction, Row};
 
 /// Those that train.
 pub(crate) const REGISTRY: &[Reproduction] = &[
-    networks::TABLE_1,
-    features::FIGURE_7,
-    features::FIGURE_8,
-    networks::FIGURE_11,
-    gains::FIGURE_13,
-    follow::FIGURE_17,
     value::REPRODUCTION,
     robustness::REPRODUCTION,
-    latency::REPRODUCTION,
-    gains::RETRAINED,
-    adpg::REPRODUCTION,
-    distilled::REPRODUCTION,
     decc::REPRODUCTION,
     decc::REGRET,
     decc::LATENCY,
@@ -79,12 +61,6 @@ impl Line {
     /// With what ours has to be in a column.
     fn wanted(mut self, column: usize, criterion: Criterion) -> Self {
         self.cells[column].2 = criterion;
-        self
-    }
-
-    /// With a place in the chart.
-    fn at(mut self, x: f64) -> Self {
-        self.x = Some(x);
         self
     }
 }

@@ -1,9 +1,24 @@
 //! Work between runs and tables that no measure of a run is.
 
 mod excess;
+mod features;
 mod flows;
+mod follow;
+mod gains;
+mod predictors;
+mod swift_grid;
+pub(crate) mod watched;
 
 use crate::step::Step;
 
 /// Every step that experiments name.
-pub(crate) const ALL: &[Step] = &[excess::STEP, flows::STEP];
+pub(crate) const ALL: &[Step] = &[
+    excess::STEP,
+    flows::STEP,
+    features::STEP,
+    follow::STEP,
+    gains::TRAIN,
+    gains::RETRAIN,
+    predictors::STEP,
+    swift_grid::STEP,
+];

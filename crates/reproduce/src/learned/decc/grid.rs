@@ -13,8 +13,8 @@ use paceline_learn::decc::EVALUATION;
 use paceline_learn::search::{Measured, Network, SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, oracle};
 use paceline_scenario::{Overrides, load_text};
 
-use super::super::watched::in_chunks;
 use super::super::{Line, column, panel};
+use crate::steps::watched::in_chunks;
 use crate::{Column, Done, Metrics, Panel, StepError, Work};
 
 /// A network, how many seeds, and what else is different there.

@@ -3,9 +3,9 @@
 use crate::{Done, Metrics, Panel, Step, StepError, Work};
 use paceline_scenario::Fidelity;
 
-use super::super::watched::in_chunks;
 use super::runs::{AR3, ENTRIES, Entry, LSTM, NONE, Over, Runs, changes, label, points};
 use super::{FINISH, From, Line, P99, QUANTITIES, TEST, Trial, columns, panel};
+use crate::steps::watched::in_chunks;
 use paceline_learn::dataset::Source;
 
 pub(super) const STEP: Step = Step {

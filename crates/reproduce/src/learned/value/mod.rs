@@ -18,8 +18,8 @@ use crate::{Choice, Column, Done, ON_POLICY, Panel, Reproduction, StepError};
 use paceline_lab::results::Summary;
 use paceline_scenario::{Fidelity, Resolved};
 
-use super::watched::{self, Seen};
 use super::{Line, OWN, column, panel};
+use crate::steps::watched::{self, Seen};
 use paceline_learn::dataset::Source;
 
 pub(super) const REPRODUCTION: Reproduction = Reproduction {

@@ -2,9 +2,9 @@
 
 use crate::{Done, Metrics, Panel, Step, StepError, Work};
 
-use super::super::watched::in_chunks;
 use super::runs::{Entry, Over, Runs, changes, label, points};
 use super::{ALL, FINISH, From, Line, P99, QUANTITIES, SEEDS, TEST, Trial, columns, panel};
+use crate::steps::watched::in_chunks;
 
 pub(super) const STEP: Step = Step {
     name: "prediction value",

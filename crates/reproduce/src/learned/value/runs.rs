@@ -3,8 +3,8 @@
 use crate::Done;
 use paceline_lab::stats::{CONFIDENCE, interval, mean};
 
-use super::super::watched::Seen;
 use super::{From, Line, ORDERS, QUANTITIES, Quantity, SEEDS, Values, values};
+use crate::steps::watched::Seen;
 
 /// A column of a table: what it is called, in whose colour, and where its predictions are from.
 #[derive(Clone, Copy)]

@@ -4,8 +4,8 @@ use crate::{Done, Metrics, Step, StepError, Work};
 use paceline_congestion::learned::ModelRef;
 use paceline_lab::run::Control;
 
-use super::super::watched::in_chunks;
 use super::{ROUNDS, SEEDS, TEST, VALIDATION};
+use crate::steps::watched::in_chunks;
 use paceline_learn::dataset::{self, Dataset, Source, Trace, apart_from_orders};
 use paceline_learn::on_policy::{self, OnPolicy};
 use paceline_learn::train::{self, Network, Options, Trained, Weights, flat, shaped};

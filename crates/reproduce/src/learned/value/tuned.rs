@@ -5,11 +5,11 @@ use std::ops::Range;
 use crate::{Done, Metrics, Panel, Step, StepError, Work};
 use paceline_lab::stats::mean;
 
-use super::super::watched::{Seen, in_chunks};
 use super::runs::{AR3, ENTRIES, Entry, LSTM, NONE, Over, Runs, changes, label, points};
 use super::{
     ALL, FINISH, From, Line, P99, QUANTITIES, TEST, Trial, VALIDATION, Values, columns, panel, values,
 };
+use crate::steps::watched::{Seen, in_chunks};
 
 pub(super) const STEP: Step = Step {
     name: "own gains",

@@ -17,18 +17,18 @@ use paceline_scenario::Resolved;
 
 /// What predictions came to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Log {
+pub(crate) struct Log {
     /// Predictions whose round-trip time was measured.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// Sum of their relative errors.
-    pub(super) errors: f64,
+    pub(crate) errors: f64,
     /// Of the first senders: number of the sample, prediction and measurement in µs.
-    pub(super) course: Vec<Vec<(f64, f64)>>,
+    pub(crate) course: Vec<Vec<(f64, f64)>>,
 }
 
 impl Log {
     /// Mean relative error.
-    pub(super) fn mape(&self) -> Option<f64> {
+    pub(crate) fn mape(&self) -> Option<f64> {
         (self.count > 0).then(|| self.errors / self.count as f64)
     }
 }
@@ -99,13 +99,13 @@ impl CongestionControl for Watched {
 }
 
 /// A run that was watched.
-pub(super) struct Seen {
-    pub(super) summary: Summary,
-    pub(super) log: Log,
+pub(crate) struct Seen {
+    pub(crate) summary: Summary,
+    pub(crate) log: Log,
 }
 
 /// Runs `input`, whose scheme is `lstm-pid` or an alias of it, in which decisions take no time.
-pub(super) fn run(input: Resolved) -> Result<Seen, StepError> {
+pub(crate) fn run(input: Resolved) -> Result<Seen, StepError> {
     let log = Arc::new(Mutex::new(Log {
         course: vec![Vec::new(); COURSES],
         ..Log::default()
@@ -142,7 +142,7 @@ pub(super) fn run(input: Resolved) -> Result<Seen, StepError> {
 }
 
 /// Runs `needs`, as many at a time as `work` may; in their order.
-pub(super) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
+pub(crate) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<Seen>, StepError> {
     in_chunks(needs, work, (0.0..1.0, "run"), &|need| {
         run(need.load().map_err(StepError::of)?)
     })
@@ -150,7 +150,7 @@ pub(super) fn run_all(needs: &[RunRequest], work: &mut Work<'_>) -> Result<Vec<S
 
 /// Does `one` with each of `all`, as many at a time as `work` may; in their order. `share` is the part of the step
 /// that this is, with what each is called.
-pub(super) fn in_chunks<T: Sync, R: Send>(
+pub(crate) fn in_chunks<T: Sync, R: Send>(
     all: &[T],
     work: &mut Work<'_>,
     (share, name): (Range<f64>, &str),

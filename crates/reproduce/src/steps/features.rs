@@ -1,0 +1,139 @@
+//! What preprocessing makes of round-trip times: figures 7 and 8.
+
+use paceline_congestion::lstm_pid::Features;
+use paceline_learn::dataset::{EDGES, SMOOTHING, STRATA, Source, Trace, UNTUNED};
+
+use super::predictors::recorded;
+use crate::{Metrics, Step, StepError, Work};
+
+/// A scheme's series and shares.
+struct Names {
+    scheme: &'static str,
+    settings: &'static [&'static str],
+    cdf: &'static str,
+    shares: [&'static str; RANGES.len()],
+}
+
+/// Ranges of |K| whose shares are told.
+const RANGES: [(f64, f64); 3 + STRATA] = [
+    (0.0, 0.04),
+    (0.08, 1.0),
+    (1.0, 2.0),
+    (0.0, EDGES[0] as f64),
+    (EDGES[0] as f64, EDGES[1] as f64),
+    (EDGES[1] as f64, EDGES[2] as f64),
+    (EDGES[2] as f64, f64::INFINITY),
+];
+
+macro_rules! names {
+    ($scheme:literal, $settings:expr, $title:literal) => {
+        Names {
+            scheme: $scheme,
+            settings: $settings,
+            cdf: concat!($title, " cdf"),
+            shares: [
+                concat!($title, " 0"),
+                concat!($title, " 1"),
+                concat!($title, " 2"),
+                concat!($title, " 3"),
+                concat!($title, " 4"),
+                concat!($title, " 5"),
+                concat!($title, " 6"),
+            ],
+        }
+    };
+}
+
+const SCHEMES: [Names; 4] = [
+    names!("hpcc", &[], "hpcc"),
+    names!("timely", &[], "timely"),
+    names!("dctcp", &[], "dctcp"),
+    names!("pidnn", UNTUNED, "pidnn, untuned"),
+];
+
+pub(super) const STEP: Step = Step {
+    name: "features",
+    title: "recording round-trip times",
+    work,
+};
+
+/// Series of figure 7.
+const MEASURED: &str = "measured";
+const SMOOTHED: &str = "smoothed";
+
+/// Samples that are drawn there.
+const SHOWN: usize = 300;
+
+fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
+    let sources = SCHEMES
+        .iter()
+        .map(|names| Source::incast(names.scheme, names.settings));
+    let sources: Vec<Source> = sources.collect();
+    work.inform(0.0, "running the incast under four schemes")?;
+    let traces = recorded(&sources, work)?;
+    let mut numbers = Metrics::default();
+    for (names, trace) in SCHEMES.iter().zip(&traces) {
+        let mut sizes: Vec<f64> = trace
+            .candidates(0)
+            .iter()
+            .map(|pair| f64::from(pair.k[2].abs()))
+            .collect();
+        sizes.sort_by(f64::total_cmp);
+        numbers.series.insert(names.cdf, cdf(&sizes));
+        for (name, range) in names.shares.into_iter().zip(RANGES) {
+            numbers.values.insert(name, share(&sizes, range));
+        }
+    }
+    let [measured, smoothed] = first_node(&traces[3]);
+    numbers.series.insert(MEASURED, measured);
+    numbers.series.insert(SMOOTHED, smoothed);
+    Ok(numbers)
+}
+
+/// Share of ascending values in a range, the upper edge out of it.
+fn share(ascending: &[f64], (from, to): (f64, f64)) -> f64 {
+    let below = |edge: f64| ascending.partition_point(|&value| value < edge);
+    (below(to) - below(from)) as f64 / ascending.len().max(1) as f64
+}
+
+/// The share of values that are not above 0, 0.005, 0.01 and so on up to 1.
+fn cdf(ascending: &[f64]) -> Vec<(f64, f64)> {
+    let at = |step: u32| {
+        let edge = f64::from(step) / 200.0;
+        let count = ascending.partition_point(|&value| value <= edge);
+        (edge, count as f64 / ascending.len().max(1) as f64)
+    };
+    (0..=200).map(at).collect()
+}
+
+/// What the first node measures, by number of the sample: as it is, and smoothed.
+fn first_node(trace: &Trace) -> [Vec<(f64, f64)>; 2] {
+    let samples: Vec<f64> = trace
+        .flows
+        .first()
+        .map_or_else(Vec::new, |flow| flow.rtt_us().take(SHOWN).collect());
+    let mut features = Features::new(SMOOTHING);
+    let smoothed = samples.iter().map(|&rtt| {
+        features.push(rtt);
+        features.smoothed()
+    });
+    let smoothed: Vec<f64> = smoothed.collect();
+    [samples, smoothed].map(|values| (0..).map(f64::from).zip(values).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_curves_of_known_values() {
+        let values = [0.0, 0.01, 0.03, 0.5];
+        assert_eq!(share(&values, (0.0, 0.04)), 0.75);
+        assert_eq!(share(&values, (0.01, 0.5)), 0.5);
+        assert_eq!(share(&values, (0.15, f64::INFINITY)), 0.25);
+        assert_eq!(share(&[], (0.0, 1.0)), 0.0);
+        let curve = cdf(&values);
+        assert_eq!((curve.len(), curve[0], curve[2]), (201, (0.0, 0.25), (0.01, 0.5)));
+        assert_eq!(curve[200], (1.0, 1.0));
+    }
+}
