@@ -2,7 +2,6 @@
 //! of our own with learned control. They join the others in [`crate::registry`].
 
 mod decc;
-mod robustness;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -13,7 +12,6 @@ use crate::{Cell, Column, Criterion, Panel, Reproduction, Row};
 /// Those that train.
 pub(crate) const REGISTRY: &[Reproduction] = &[
     value::REPRODUCTION,
-    robustness::REPRODUCTION,
     decc::REPRODUCTION,
     decc::REGRET,
     decc::LATENCY,
