@@ -6,18 +6,13 @@
 //! [`text()`] for a terminal, [`records`] for programs, and [`write()`] as a page with the runs' folders.
 
 mod beside;
-mod bolt;
 mod catalog;
 mod choice;
 mod citation;
 mod count;
 mod criterion;
 mod experiment;
-mod grid;
-mod hpcc;
-mod hpcc_recovery;
 mod ib;
-mod irn_loss;
 mod learned;
 mod markdown;
 mod mutations;
@@ -29,8 +24,6 @@ mod reference;
 mod resume;
 mod step;
 mod steps;
-mod swift_incast;
-mod swift_targets;
 mod text;
 mod thesis;
 mod write;
@@ -86,52 +79,7 @@ pub struct Reproduction {
     pub data: Option<&'static Experiment>,
 }
 
-/// Those that need no more than runs.
-const REGISTRY: &[Reproduction] = &[
-    bolt::REPRODUCTIONS[0],
-    bolt::REPRODUCTIONS[1],
-    bolt::REPRODUCTIONS[2],
-    bolt::REPRODUCTIONS[3],
-    bolt::REPRODUCTIONS[4],
-    bolt::REPRODUCTIONS[5],
-    bolt::REPRODUCTIONS[6],
-    bolt::REPRODUCTIONS[7],
-    bolt::REPRODUCTIONS[8],
-    bolt::REPRODUCTIONS[9],
-    bolt::REPRODUCTIONS[10],
-    bolt::REPRODUCTIONS[11],
-    irn_loss::REPRODUCTION,
-    hpcc_recovery::REPRODUCTION,
-    hpcc::REPRODUCTIONS[0],
-    hpcc::REPRODUCTIONS[1],
-    hpcc::REPRODUCTIONS[2],
-    hpcc::REPRODUCTIONS[3],
-    hpcc::REPRODUCTIONS[4],
-    hpcc::REPRODUCTIONS[5],
-    hpcc::REPRODUCTIONS[6],
-    swift_incast::REPRODUCTION,
-    swift_targets::REPRODUCTION,
-    ib::REPRODUCTIONS[0],
-    ib::REPRODUCTIONS[1],
-    ib::REPRODUCTIONS[2],
-    ib::REPRODUCTIONS[3],
-    ib::REPRODUCTIONS[4],
-    ib::REPRODUCTIONS[5],
-    ib::REPRODUCTIONS[6],
-    ib::REPRODUCTIONS[7],
-    ib::REPRODUCTIONS[8],
-    ib::REPRODUCTIONS[9],
-    ib::REPRODUCTIONS[10],
-    ib::REPRODUCTIONS[11],
-    ib::REPRODUCTIONS[12],
-    ib::REPRODUCTIONS[13],
-    ib::REPRODUCTIONS[14],
-    ib::REPRODUCTIONS[15],
-    ib::REPRODUCTIONS[16],
-    ib::REPRODUCTIONS[17],
-];
-
-/// Every reproduction: those that are data, then those that need no more than runs, then those that train.
+/// Every reproduction: those that are data, then those that train.
 pub fn registry() -> impl Iterator<Item = &'static Reproduction> {
     let data = catalog::experiments();
     data.iter()
@@ -140,7 +88,7 @@ pub fn registry() -> impl Iterator<Item = &'static Reproduction> {
 
 /// Those that are not data yet.
 fn in_code() -> impl Iterator<Item = &'static Reproduction> {
-    REGISTRY.iter().chain(learned::REGISTRY)
+    learned::REGISTRY.iter()
 }
 
 /// The reproduction of this name.

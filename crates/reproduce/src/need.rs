@@ -11,6 +11,7 @@ use super::outcomes::Kept;
 use super::reference::Reference;
 use paceline_lab::files::OutputError;
 pub use paceline_lab::measures::Metrics;
+use paceline_lab::measures::{MeasureSet, SETS};
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
 use paceline_lab::sweep::metrics;
@@ -56,6 +57,11 @@ pub struct Measure {
     pub name: &'static str,
     /// The numbers of a run.
     pub of: fn(&Resolved, &Outcome) -> Metrics,
+}
+
+/// Every set of measures: those of all runs, and those that compare with reference runs.
+pub(super) fn sets() -> impl Iterator<Item = &'static MeasureSet> {
+    SETS.iter().chain(crate::ib::SETS)
 }
 
 impl PartialEq for Measure {

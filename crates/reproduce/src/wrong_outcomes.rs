@@ -90,11 +90,12 @@ fn what_cannot_fail_is_found() {
         work: |_| Ok(Metrics::default()),
     };
     let one = Reproduction {
+        id: "synthetic",
         steps: &[STEP],
         needs: Vec::new,
         panels: vacuous,
         choices: &[],
-        ..REGISTRY[0]
+        ..learned::REGISTRY[0]
     };
     let mut done = Done::default();
     let gain = Metrics {
@@ -104,7 +105,7 @@ fn what_cannot_fail_is_found() {
     done.steps.insert("step", gain);
     assert_eq!(
         faults(&one),
-        ["thesis-table4, pidnn, wide: a published value stands beside a bound of ours"]
+        ["synthetic, pidnn, wide: a published value stands beside a bound of ours"]
     );
     // What no step moves keeps its tick, whatever is wrong.
     assert_eq!(

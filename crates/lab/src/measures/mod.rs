@@ -5,8 +5,13 @@
 //! computed when the run ends, so that a trace need not be kept.
 
 mod acc;
+mod bolt;
 mod by_size;
+mod completion;
 mod delivered;
+mod infiniband;
+mod long_flows;
+mod port;
 mod second_half;
 mod slowdowns;
 mod summary;
@@ -14,6 +19,7 @@ mod tcd;
 mod tcd_ns3;
 mod tcd_sizes;
 mod thesis;
+mod traced_port;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +27,7 @@ use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 use paceline_scenario::diagnostics::among_many;
 
+pub use port::step_mean;
 pub use summary::{SUMMARY, find_summary, summary_names};
 
 /// Numbers and curves of a run, by name.
@@ -113,6 +120,28 @@ pub const SETS: &[MeasureSet] = &[
     tcd_sizes::HADOOP,
     tcd_sizes::WEBSEARCH,
     tcd_ns3::SET,
+    completion::SET,
+    long_flows::INCAST,
+    long_flows::SETTLED,
+    traced_port::SET,
+    bolt::ALONE,
+    bolt::JOIN,
+    bolt::LEAVE,
+    bolt::ENDS,
+    bolt::SHARES,
+    bolt::SLOWDOWNS,
+    bolt::TIMES,
+    bolt::TAIL,
+    bolt::EVENTS,
+    infiniband::RECEIVED,
+    infiniband::SHARES,
+    infiniband::ON_OFF,
+    infiniband::ROW,
+    infiniband::POINTS,
+    infiniband::MESSAGE,
+    infiniband::ALL_TO_ALL,
+    infiniband::MPI,
+    infiniband::VICTIMS,
 ];
 
 /// The set of this name.

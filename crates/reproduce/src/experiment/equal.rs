@@ -5,13 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_lab::measures::find_set;
 use paceline_lab::results::RunStatus;
 use paceline_scenario::diagnostics::Source;
 
 use super::{Experiment, OnDisk};
 use crate::mutations::scaled;
-use crate::need::{Done, DoneRun, Input, Metrics, RunRequest};
+use crate::need::{Done, DoneRun, Input, Metrics, RunRequest, sets};
 use crate::outcomes::{Kept, Outcomes};
 use crate::{Record, Reproduction, in_code};
 
@@ -127,7 +126,7 @@ fn drawn(code: &Reproduction, data: &Reproduction, seed: u64) -> [Done; 2] {
 /// Every name of a set, with something of each.
 fn names(set: &str) -> Metrics {
     let mut metrics = Metrics::default();
-    if let Some(set) = find_set(set) {
+    if let Some(set) = sets().find(|one| one.name == set) {
         metrics
             .values
             .extend(set.values.iter().map(|one| (one.name, 1.0)));

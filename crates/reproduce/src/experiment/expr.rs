@@ -10,6 +10,7 @@
 //! | `place(AXIS)` | which of the cases it is, from 0 |
 //! | `each(AXIS, expr)` | a list, case by case of those that have it |
 //! | `step('name', 'value')` | a number of a step |
+//! | `file('name.csv')` | a curve of a file next to the experiment: places and values under a line of heads |
 //! | `per_seed(expr)` | a list, seed by seed |
 //!
 //! Arithmetic (`+ - * /`), comparisons (1 or 0) and functions work on numbers and, element by element, on lists. Where
@@ -33,6 +34,40 @@ pub(super) enum Written {
     Negative(Box<Written>),
     Binary(Operator, Box<Written>, Box<Written>),
     Call(Function, Vec<Written>, Range<usize>),
+    /// Of a file.
+    Curve(Vec<(f64, f64)>),
+}
+
+impl Written {
+    /// A text in quotes, which may be the name of something.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Name { path, cases, .. } if cases.is_empty() && path.len() == 1 => Some(&path[0]),
+            _ => None,
+        }
+    }
+
+    /// Puts curves in place of files.
+    pub(super) fn read_files(
+        &mut self,
+        read: &mut dyn FnMut(&str, Range<usize>) -> Result<Vec<(f64, f64)>, Problem>,
+    ) -> Result<(), Problem> {
+        if let Self::Call(Function::File, arguments, span) = self
+            && let Some(path) = arguments[0].text()
+        {
+            *self = Self::Curve(read(path, span.clone())?);
+            return Ok(());
+        }
+        match self {
+            Self::Negative(one) => one.read_files(read),
+            Self::Binary(_, a, b) => {
+                a.read_files(read)?;
+                b.read_files(read)
+            }
+            Self::Call(_, all, _) => all.iter_mut().try_for_each(|one| one.read_files(read)),
+            Self::Number(_) | Self::Name { .. } | Self::Curve(_) => Ok(()),
+        }
+    }
 }
 
 /// A case in brackets.
@@ -113,11 +148,16 @@ functions! {
     Place "place" 1 "which case of an axis it is, from 0",
     Each "each" 2 "a list, case by case of an axis, of those that have it",
     PerSeed "per_seed" 1 "a list, seed by seed",
+    Same "same" 2 "how many values of a curve another has at the same places",
+    File "file" 1 "a curve of a CSV file",
     Step "step" 2 "a number of a step, or a curve",
+    SizeMean "size_mean" 1 "the mean of a distribution of sizes, in bytes",
+    SizeShare "size_share" 2 "the share of a distribution of sizes that is not above so many bytes",
+    SizeDeciles "size_deciles" 1 "the deciles of a distribution of sizes, the smallest and the largest with them",
 }
 
 impl Function {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         let found = FUNCTIONS.iter().find(|(function, ..)| *function == self);
         found.map_or("", |(_, name, ..)| name)
     }
@@ -380,6 +420,8 @@ pub(super) enum Expr {
     Measure(Leaf),
     /// A step and one of its numbers or curves.
     Step(String, String),
+    /// What no run changes.
+    Known(Value),
     Negative(Box<Expr>),
     Binary(Operator, Box<Expr>, Box<Expr>),
     Call(Function, Vec<Expr>),
@@ -429,7 +471,7 @@ impl Expr {
     pub(super) fn is_constant(&self) -> bool {
         match self {
             Self::Number(_) | Self::Cases(_) => true,
-            Self::Measure(_) | Self::Step(..) => false,
+            Self::Measure(_) | Self::Step(..) | Self::Known(_) => false,
             Self::Negative(inner) => inner.is_constant(),
             Self::Binary(_, a, b) => a.is_constant() && b.is_constant(),
             Self::Call(_, all) => all.iter().all(Self::is_constant),
@@ -455,7 +497,7 @@ impl Expr {
     /// Every measure in it.
     pub(super) fn measures(&self, found: &mut dyn FnMut(&Leaf)) {
         match self {
-            Self::Number(_) | Self::Cases(_) | Self::Step(..) => {}
+            Self::Number(_) | Self::Cases(_) | Self::Step(..) | Self::Known(_) => {}
             Self::Measure(leaf) => found(leaf),
             Self::Negative(inner) => inner.measures(found),
             Self::Binary(_, a, b) => {
@@ -488,6 +530,7 @@ impl Expr {
             Self::Cases(all) => Some(Value::List(all.clone())),
             Self::Measure(leaf) => leaf.value(data, seed),
             Self::Step(step, name) => data.step(step, name),
+            Self::Known(value) => Some(value.clone()),
             Self::Negative(inner) => each(&[inner.value(data, seed)?], |all| -all[0]),
             Self::Binary(operator, a, b) => {
                 let both = [a.value(data, seed)?, b.value(data, seed)?];
@@ -619,6 +662,13 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
             let found = points.iter().find(|(x, _)| x == place);
             return found.map(|(_, y)| Value::Number(*y));
         }
+        Function::Same => {
+            let [Value::Curve(ours), Value::Curve(theirs)] = &values[..] else {
+                return None;
+            };
+            let same = ours.iter().filter(|point| theirs.contains(point)).count();
+            return Some(Value::Number(same as f64));
+        }
         Function::Between => {
             let [Value::Curve(points), Value::Number(from), Value::Number(to)] = &values[..] else {
                 return None;
@@ -669,10 +719,7 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
 
 /// What is wrong with the arguments of a function that takes texts.
 pub(super) fn texts(function: Function, arguments: &[Written], at: &Place) -> Result<[String; 2], Problem> {
-    let text = |one: &Written| match one {
-        Written::Name { path, cases, .. } if cases.is_empty() && path.len() == 1 => Some(path[0].clone()),
-        _ => None,
-    };
+    let text = |one: &Written| one.text().map(str::to_string);
     let found: Option<Vec<String>> = arguments.iter().map(text).collect();
     match found.as_deref() {
         Some([a, b]) => Ok([a.clone(), b.clone()]),
@@ -723,6 +770,7 @@ mod tests {
         };
         match written {
             Written::Number(number) => Expr::Number(*number),
+            Written::Curve(points) => Expr::Known(Value::Curve(points.clone())),
             Written::Name { path, .. } => match path[0].as_str() {
                 "a" => leaf("x", vec![0..3], false),
                 "b" => leaf("x", vec![3..6], false),
@@ -772,6 +820,7 @@ mod tests {
             ("at(curve, 2)", 2.0),
             ("min(curve)", 2.0),
             ("last(curve)", 9.0),
+            ("same(curve, between(curve, 1, 2))", 2.0),
             ("max(between(curve, 1, 2))", 4.0),
             ("median(sorted(curve))", 4.0),
             ("abs(a - b)", 11.0),

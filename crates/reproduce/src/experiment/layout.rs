@@ -136,7 +136,8 @@ impl Layout<'_> {
         }
     }
 
-    fn each(&self, each: &Option<Spanned<Many<String>>>) -> Result<Vec<Bound>, Problem> {
+    /// The combinations of the cases of some axes, without those of which a grid has no runs.
+    fn each(&self, each: &Option<Spanned<Many<String>>>, grid: usize) -> Result<Vec<Bound>, Problem> {
         let Some(each) = each else {
             return Ok(vec![Bound::new()]);
         };
@@ -147,7 +148,9 @@ impl Layout<'_> {
             .iter()
             .map(|axis| self.names.axis(axis, &place))
             .collect();
-        Ok(self.names.combinations(&axes?))
+        let mut all = self.names.combinations(&axes?);
+        all.retain(|bound| self.is_run(grid, bound, &Bound::new()));
+        Ok(all)
     }
 
     fn bound(&self, at: &BTreeMap<String, Text>) -> Result<Bound, Problem> {
@@ -161,7 +164,9 @@ impl Layout<'_> {
 
     fn expression(&self, text: &str, place: &Place, at: (usize, &Bound)) -> Result<Expr, Problem> {
         let text = self.names.fill_expression(text, at.1);
-        let expression = self.names.look_up(&read_expression(&text, place)?, at, place)?;
+        let mut written = read_expression(&text, place)?;
+        written.read_files(&mut |path, span| self.points(path, &place.part(span)))?;
+        let expression = self.names.look_up(&written, at, place)?;
         match expression.is_constant() {
             true => Err(Problem::new("this is a constant: no run can change it")
                 .at(place)
@@ -190,7 +195,7 @@ impl Layout<'_> {
 
     fn table(&self, table: &Table) -> Result<Vec<Plan>, Problem> {
         let grid = self.grid(&table.runs)?;
-        let each = self.each(&table.each)?;
+        let each = self.each(&table.each, grid)?;
         let all = self.columns(table, grid)?;
         let published = self.published(table, &all)?;
         let mut plans = Vec::new();
@@ -210,18 +215,16 @@ impl Layout<'_> {
                 !of_axis || self.is_run(grid, of, &column.bound)
             };
             let columns: Vec<&ColumnOf<'_>> = all.iter().filter(is_run).collect();
-            let mut plan = self.panel(table, (grid, of), &columns, &rows, published.as_ref())?;
+            let mut plan = self.panel(table, (grid, of), &columns, &rows, &published)?;
             plan.panel.title = self.title(&table.title, titled);
             plan.panel.told_by_title = !plan.panel.title.is_empty();
             plans.push(plan);
         }
-        if let Some(published) = &published {
-            let rows: Vec<([&str; 2], &Bound)> = known
-                .iter()
-                .map(|([label, what], bound)| ([label.as_str(), what.as_str()], bound))
-                .collect();
-            published.check(&rows)?;
-        }
+        let rows: Vec<([&str; 2], &Bound)> = known
+            .iter()
+            .map(|([label, what], bound)| ([label.as_str(), what.as_str()], bound))
+            .collect();
+        published.iter().try_for_each(|file| file.check(&rows))?;
         Ok(plans)
     }
 
@@ -240,17 +243,20 @@ impl Layout<'_> {
         runs.any(|(_, runs)| runs.is_some())
     }
 
-    fn published(&self, table: &Table, columns: &[ColumnOf<'_>]) -> Result<Option<Published>, Problem> {
-        let Some(path) = &table.published else {
-            return Ok(None);
+    fn published(&self, table: &Table, columns: &[ColumnOf<'_>]) -> Result<Vec<Published>, Problem> {
+        let Some(paths) = &table.published else {
+            return Ok(Vec::new());
         };
-        let missing = || {
-            let text = format!("there is no file `{}`", path.get_ref());
-            Problem::new(text).at(&self.source.at(path.span()))
-        };
-        let file = self.folder.text(path.get_ref()).ok_or_else(missing)?;
+        let place = self.source.at(paths.span());
         let columns: Vec<&str> = columns.iter().map(|column| column.column.name).collect();
-        Published::read(&file, self.names, &columns).map(Some)
+        let read = |path: &String| Published::read(&self.file(path, &place)?, self.names, &columns);
+        paths.get_ref().0.iter().map(read).collect()
+    }
+
+    /// A file next to the experiment.
+    fn file(&self, path: &str, place: &Place) -> Result<Source, Problem> {
+        let missing = || Problem::new(format!("there is no file `{path}`")).at(place);
+        self.folder.text(path).ok_or_else(missing)
     }
 
     fn columns<'a>(&self, table: &'a Table, grid: usize) -> Result<Vec<ColumnOf<'a>>, Problem> {
@@ -268,7 +274,7 @@ impl Layout<'_> {
                         column: Column {
                             name: keep(case.name.as_str()),
                             scheme: self.scheme(grid, &bound),
-                            published: published(&None),
+                            published: published(&case.published_as),
                         },
                         value: None,
                         bound,
@@ -304,7 +310,10 @@ impl Layout<'_> {
             match written.get_ref() {
                 NamedOr::Named(text) => {
                     let measure = self.only_measure(text, &place, grid)?;
-                    let row = Row::quantity(keep(measure.what), keep(measure.unit), measure.digits);
+                    let mut row = Row::quantity(keep(measure.what), keep(measure.unit), measure.digits);
+                    let label = table.label.as_deref().unwrap_or_default();
+                    let label = self.names.fill(label, of).replace("{what}", measure.what);
+                    row.label = label.replace("{quantity}", &row.name());
                     rows.push(RowOf {
                         row,
                         value: Some((text.clone(), place)),
@@ -313,11 +322,11 @@ impl Layout<'_> {
                     });
                 }
                 NamedOr::Own(row) => {
-                    for mut bound in self.each(&row.each)? {
+                    for mut bound in self.each(&row.each, grid)? {
                         bound.extend(of);
                         bound.extend(self.bound(&row.at)?);
                         if self.is_wanted(row, &bound)? {
-                            rows.push(self.row(row, (grid, &place), bound)?);
+                            rows.push(self.row((table, row), (grid, &place), bound)?);
                         }
                     }
                 }
@@ -347,7 +356,7 @@ impl Layout<'_> {
 
     fn row<'a>(
         &self,
-        row: &'a schema::Row,
+        (table, row): (&Table, &'a schema::Row),
         (grid, place): (usize, &Place),
         bound: Bound,
     ) -> Result<RowOf<'a>, Problem> {
@@ -377,8 +386,12 @@ impl Layout<'_> {
             .or(measure.map(|measure| measure.unit.to_string()))
             .unwrap_or_default();
         let unit = self.names.fill(&unit, &bound);
-        let label = match (&row.label, row.each.is_some()) {
-            (Some(label), _) => self.names.fill(label, &bound).replace("{what}", &what),
+        let label = match (row.label.as_ref().or(table.label.as_ref()), row.each.is_some()) {
+            (Some(label), _) => {
+                let name = Row::quantity(keep(what.as_str()), keep(unit.as_str()), 0).name();
+                let label = self.names.fill(label, &bound).replace("{what}", &what);
+                label.replace("{quantity}", &name)
+            }
             (None, true) => {
                 let own = row.each.iter().flat_map(|each| &each.get_ref().0);
                 let names: Vec<String> = own
@@ -461,7 +474,7 @@ impl Layout<'_> {
         (grid, of): (usize, &Bound),
         columns: &[&ColumnOf<'_>],
         rows: &[RowOf<'_>],
-        published: Option<&Published>,
+        published: &[Published],
     ) -> Result<Plan, Problem> {
         let mut expressions = Vec::new();
         let mut cells = Vec::new();
@@ -544,7 +557,7 @@ impl Layout<'_> {
         table: &Table,
         (row, column, place): (&RowOf<'_>, &ColumnOf<'_>, usize),
         bound: &Bound,
-        published: Option<&Published>,
+        published: &[Published],
     ) -> Result<Cell, Problem> {
         let name = row.row.name();
         let printed = row.written.and_then(|row| match row.published.0.get(place) {
@@ -552,7 +565,9 @@ impl Layout<'_> {
             Some(toml::Value::Integer(value)) => Some(*value as f64),
             _ => None,
         });
-        let paper = printed.or_else(|| published?.value(names_of(&row.row), column.column.name, bound));
+        let (rows, mut published) = (names_of(&row.row), published.iter());
+        let paper =
+            printed.or_else(|| published.find_map(|file| file.value(rows, column.column.name, bound)));
         let at = At {
             bound,
             row: &name,
@@ -644,7 +659,8 @@ impl Layout<'_> {
                 curves: Vec::new(),
             })
         };
-        self.each(&claims[0].each)?.iter().map(of_each).collect()
+        let grid = self.grid(&claims[0].runs)?;
+        self.each(&claims[0].each, grid)?.iter().map(of_each).collect()
     }
 
     fn chart(&self, chart: &schema::Chart) -> Result<Vec<Plan>, Problem> {
@@ -658,7 +674,7 @@ impl Layout<'_> {
                 curves,
             })
         };
-        self.each(&chart.each)?.iter().map(of_each).collect()
+        self.each(&chart.each, grid)?.iter().map(of_each).collect()
     }
 
     fn drawing(
@@ -671,11 +687,11 @@ impl Layout<'_> {
         let mut drawn = Vec::new();
         let mut expressions = Vec::new();
         for curve in curves {
-            for mut bound in self.each(&curve.each)? {
+            for mut bound in self.each(&curve.each, grid)? {
                 bound.extend(of);
                 bound.extend(self.bound(&curve.at)?);
                 let points = match &curve.published {
-                    Some(path) => self.points(path)?,
+                    Some(path) => self.points(path.get_ref(), &self.source.at(path.span()))?,
                     None => Vec::new(),
                 };
                 drawn.push(Curve {
@@ -705,10 +721,8 @@ impl Layout<'_> {
     }
 
     /// Places and values of a curve that was published.
-    fn points(&self, path: &Text) -> Result<Vec<(f64, f64)>, Problem> {
-        let place = self.source.at(path.span());
-        let missing = || Problem::new(format!("there is no file `{}`", path.get_ref())).at(&place);
-        let file = self.folder.text(path.get_ref()).ok_or_else(missing)?;
+    fn points(&self, path: &str, place: &Place) -> Result<Vec<(f64, f64)>, Problem> {
+        let file = self.file(path, place)?;
         let point = |line: &str| {
             let (x, y) = line.split_once(',')?;
             Some((x.trim().parse().ok()?, y.trim().parse().ok()?))
@@ -716,8 +730,8 @@ impl Layout<'_> {
         let lines = file.text().lines().skip(1).filter(|line| !line.trim().is_empty());
         let points: Option<Vec<(f64, f64)>> = lines.map(point).collect();
         points.ok_or_else(|| {
-            let text = format!("`{}` has a line that is not a place and a value", path.get_ref());
-            Problem::new(text).at(&place)
+            let text = format!("`{path}` has a line that is not a place and a value");
+            Problem::new(text).at(place)
         })
     }
 }

@@ -19,6 +19,7 @@ mod published;
 mod runs;
 mod save;
 mod schema;
+mod sizes;
 
 use std::path::Path;
 
@@ -113,7 +114,7 @@ impl Experiment {
             id: keep(id),
             title: keep(file.title.as_str()),
             source: citation(&file, source)?,
-            setting: keep(one_line(&file.about)),
+            setting: note(&file.about, &common, source)?,
             notes: Vec::leak(notes(&file, &common, source)?),
             choices: Vec::leak(choices(&file, &common, source)?),
             steps: Vec::leak(steps),
@@ -238,20 +239,19 @@ fn citation(file: &File, source: &Source) -> Result<Citation, Problem> {
     }
 }
 
-fn notes(file: &File, common: &Common, source: &Source) -> Result<Vec<&'static str>, Problem> {
-    let one = |note: &schema::Text| match note.get_ref().strip_prefix('@') {
-        None => Ok(keep(one_line(note.get_ref()))),
-        Some(name) => match common.notes.get(name) {
-            Some(text) => Ok(keep(one_line(text))),
-            None => Err(unshared(
-                "note",
-                name,
-                common.notes.keys(),
-                &source.at(note.span()),
-            )),
-        },
+/// A text, or `@name` for one that experiments share.
+fn note(note: &schema::Text, common: &Common, source: &Source) -> Result<&'static str, Problem> {
+    let Some(name) = note.get_ref().strip_prefix('@') else {
+        return Ok(keep(one_line(note.get_ref())));
     };
-    file.notes.iter().map(one).collect()
+    let place = source.at(note.span());
+    let shared = common.notes.get(name);
+    let shared = shared.ok_or_else(|| unshared("note", name, common.notes.keys(), &place));
+    Ok(keep(one_line(shared?)))
+}
+
+fn notes(file: &File, common: &Common, source: &Source) -> Result<Vec<&'static str>, Problem> {
+    file.notes.iter().map(|one| note(one, common, source)).collect()
 }
 
 fn choices(file: &File, common: &Common, source: &Source) -> Result<Vec<Choice>, Problem> {

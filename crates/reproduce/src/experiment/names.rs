@@ -7,7 +7,8 @@ use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, among_many};
 
-use super::expr::{Coordinate, Expr, Function, Leaf, Operator, Written, read, texts};
+use super::expr::{Coordinate, Expr, Function, Leaf, Operator, Value, Written, read, texts};
+use super::sizes::of_sizes;
 
 /// An axis: its cases' names and the schemes whose colours they have.
 #[derive(Clone, Debug)]
@@ -24,6 +25,7 @@ pub(super) struct AxisCase {
     pub(super) scheme: Option<String>,
     /// Constants of expressions, and texts.
     pub(super) with: BTreeMap<String, toml::Value>,
+    pub(super) published_as: Option<String>,
 }
 
 impl Axis {
@@ -189,6 +191,20 @@ impl Names {
                     }
                 }
             }
+            Written::Call(
+                function @ (Function::SizeMean | Function::SizeShare | Function::SizeDeciles),
+                arguments,
+                span,
+            ) => {
+                let at = place.part(span.clone());
+                let name = arguments[0].text().map(|name| self.fill(name, bound));
+                let bytes = match arguments.get(1) {
+                    Some(bytes) => inner(bytes)?.constant(),
+                    None => None,
+                };
+                Expr::Known(of_sizes(*function, name.as_deref(), bytes, &at)?)
+            }
+            Written::Curve(points) => Expr::Known(Value::Curve(points.clone())),
             Written::Call(function, arguments, _) => {
                 let arguments: Result<Vec<Expr>, Problem> = arguments.iter().map(inner).collect();
                 Expr::Call(*function, arguments?)
@@ -284,7 +300,8 @@ impl Names {
         let mut all = false;
         for coordinate in cases {
             let at = place.part(coordinate.span.clone());
-            let axis = match (&coordinate.axis, &coordinate.case) {
+            let case = coordinate.case.as_ref().map(|case| self.fill(case, bound));
+            let axis = match (&coordinate.axis, &case) {
                 (Some(axis), _) => {
                     let axis = self.axis(axis, &at)?;
                     if !grid.axes.contains(&axis) {
@@ -299,7 +316,7 @@ impl Names {
                     continue;
                 }
             };
-            let cases = match &coordinate.case {
+            let cases = match &case {
                 Some(case) => vec![self.case(axis, case, &at)?],
                 None => (0..self.axes[axis].cases.len()).collect(),
             };

@@ -137,7 +137,7 @@ impl Line {
 }
 
 /// The cells of each line, with their places.
-fn cells(source: &Source) -> Vec<Vec<(String, Place)>> {
+pub(super) fn cells(source: &Source) -> Vec<Vec<(String, Place)>> {
     let mut lines = Vec::new();
     let mut start = 0;
     for line in source.text().split_inclusive('\n') {

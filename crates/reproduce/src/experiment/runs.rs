@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_lab::measures::{SETS, find_set};
-use paceline_scenario::diagnostics::Source;
+use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Fidelity, Problem};
 
 use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
-use super::schema::{Case, Common, File, Runs, Text};
+use super::published::cells;
+use super::schema::{Case, Common, File, Many, NamedOr, Runs, Text};
 use super::{Folder, keep};
-use crate::need::{Input, Measure, RunRequest};
+use crate::need::{Input, Measure, RunRequest, sets};
 use crate::reference::{self, Reference};
 
 /// The axis of `[[case]]`.
@@ -22,13 +22,18 @@ pub(super) fn read(
     source: &Source,
     folder: &dyn Folder,
 ) -> Result<(Names, Vec<RunRequest>), Diagnostics> {
-    let own = file.axis.iter().map(|(name, cases)| (name.as_str(), cases));
-    let own: Vec<(&str, &Vec<Case>)> = own
-        .chain((!file.case.is_empty()).then_some((CASE, &file.case)))
-        .collect();
-    let shared = common.axis.iter().map(|(name, cases)| (name.as_str(), cases));
-    let shared = shared.filter(|(name, _)| own.iter().all(|(known, _)| known != name));
-    let all: Vec<(&str, &Vec<Case>)> = own.iter().copied().chain(shared).collect();
+    let axis = |(name, cases): (&'_ String, &NamedOr<Vec<Case>>)| match cases {
+        NamedOr::Own(cases) => Ok((name.clone(), cases.clone())),
+        NamedOr::Named(path) => Ok((name.clone(), cases_of(path, source, folder)?)),
+    };
+    let own: Result<Vec<(String, Vec<Case>)>, Problem> = file.axis.iter().map(axis).collect();
+    let mut all = own?;
+    if !file.case.is_empty() {
+        all.push((CASE.to_string(), file.case.clone()));
+    }
+    let shared = (common.axis.iter()).filter(|(name, _)| all.iter().all(|(known, _)| known != *name));
+    let shared: Result<Vec<(String, Vec<Case>)>, Problem> = shared.map(axis).collect();
+    all.extend(shared?);
     let mut names = Names::default();
     for (name, cases) in &all {
         let of = |case: &Case| AxisCase {
@@ -37,13 +42,14 @@ pub(super) fn read(
             number: case.number,
             with: case.with.clone(),
             scheme: case.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
+            published_as: case.published_as.clone(),
         };
         let known: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         if known.len() < cases.len() {
             return Err(Problem::new(format!("two cases of `{name}` have one name")).into());
         }
         names.axes.push(Axis {
-            name: (*name).to_string(),
+            name: name.clone(),
             cases: cases.iter().map(of).collect(),
         });
     }
@@ -52,10 +58,11 @@ pub(super) fn read(
         let grid = Reading {
             runs,
             cases: all.iter().map(|(_, cases)| cases.as_slice()).collect(),
+            names: &names,
             source,
             folder,
         };
-        let grid = grid.grid(&names, &mut requests)?;
+        let grid = grid.grid(&mut requests)?;
         if names.grids.iter().any(|known| known.name == grid.name) {
             let what = "several grids of runs need different names: name = \"..\"";
             return Err(Problem::new(what).at(&source.end()).into());
@@ -64,6 +71,32 @@ pub(super) fn read(
     }
     check_names(&requests, source)?;
     Ok((names, requests))
+}
+
+/// The cases of a CSV file: names under `name`, keys of the scenario and their values under those keys.
+fn cases_of(path: &str, source: &Source, folder: &dyn Folder) -> Result<Vec<Case>, Problem> {
+    let missing = || Problem::new(format!("there is no file `{path}`")).at(&source.end());
+    let file = folder.text(path).ok_or_else(missing)?;
+    let mut lines = cells(&file).into_iter();
+    let heads = lines.next().unwrap_or_default();
+    let heads: Vec<String> = heads.into_iter().map(|(text, _)| text).collect();
+    let case = |line: Vec<(String, Place)>| {
+        if heads.first().is_none_or(|head| head != "name") || line.len() != heads.len() {
+            let text =
+                "expected `name` and keys of the scenario in the first line, and as many cells in each";
+            return Err(Problem::new(text).at(&line[0].1));
+        }
+        let name = line[0].0.clone();
+        let set = heads.iter().zip(line).skip(1);
+        let set = set.map(|(head, (text, _))| (head.clone(), toml::Value::String(text)));
+        Ok(Case {
+            number: name.parse().ok(),
+            set: set.collect(),
+            name,
+            ..Case::default()
+        })
+    };
+    lines.map(case).collect()
 }
 
 /// Folders of different runs have different names.
@@ -83,39 +116,42 @@ fn check_names(requests: &[RunRequest], source: &Source) -> Result<(), Problem> 
     Ok(())
 }
 
+/// Cases, by axis.
+type CasesByAxis = BTreeMap<usize, Vec<usize>>;
+
 /// A grid while it is read.
 struct Reading<'a> {
     runs: &'a Runs,
     /// The cases of every axis.
     cases: Vec<&'a [Case]>,
+    names: &'a Names,
     source: &'a Source,
     folder: &'a dyn Folder,
 }
 
 impl Reading<'_> {
-    fn grid(&self, names: &Names, requests: &mut Vec<RunRequest>) -> Result<Grid, Problem> {
-        let axes = self.axes(names)?;
+    fn grid(&self, requests: &mut Vec<RunRequest>) -> Result<Grid, Problem> {
+        let names = self.names;
+        let axes = self.axes()?;
         let set = match &self.runs.measures {
             None => None,
-            Some(name) => Some(find_set(name.get_ref()).ok_or_else(|| {
-                let known: Vec<&str> = SETS.iter().map(|set| set.name).collect();
+            Some(name) => Some(sets().find(|set| set.name == name.get_ref()).ok_or_else(|| {
+                let known: Vec<&str> = sets().map(|set| set.name).collect();
                 unknown("set of measures", name.get_ref(), &known).at(&self.source.at(name.span()))
             })?),
         };
-        let except = self.except(names, &axes)?;
+        let only = self.cases_by_axis(&self.runs.only, &axes)?;
+        let except = self.except(&axes)?;
         let mut runs = Vec::new();
         for bound in names.combinations(&axes) {
-            let is_in = |excepted: &BTreeMap<usize, Vec<usize>>| {
-                let of = |(axis, cases): (&usize, &Vec<usize>)| cases.contains(&bound[axis]);
-                excepted.iter().all(of)
-            };
-            if except.iter().any(is_in) {
+            let is_in = |cases: &CasesByAxis| cases.iter().all(|(axis, cases)| cases.contains(&bound[axis]));
+            if !is_in(&only) || except.iter().any(is_in) {
                 runs.push(None);
                 continue;
             }
             let first = requests.len();
             for &seed in &self.runs.seeds.0 {
-                let request = self.request(names, &axes, &bound, seed)?;
+                let request = self.request(&axes, &bound, seed)?;
                 requests.push(RunRequest {
                     digest: set.map(|set| Measure {
                         name: set.name,
@@ -136,7 +172,8 @@ impl Reading<'_> {
         })
     }
 
-    fn axes(&self, names: &Names) -> Result<Vec<usize>, Problem> {
+    fn axes(&self) -> Result<Vec<usize>, Problem> {
+        let names = self.names;
         match &self.runs.axes {
             Some(axes) => {
                 let one = |axis: &Text| names.axis(axis.get_ref(), &self.source.at(axis.span()));
@@ -151,33 +188,42 @@ impl Reading<'_> {
         }
     }
 
-    /// By axis, the cases of each combination that is not run.
-    fn except(&self, names: &Names, axes: &[usize]) -> Result<Vec<BTreeMap<usize, Vec<usize>>>, Problem> {
-        let end = self.source.end();
-        let one = |excepted: &BTreeMap<String, super::schema::Many<String>>| {
-            let of = |(axis, cases): (&String, &super::schema::Many<String>)| {
-                let axis = names.axis(axis, &end)?;
-                if !axes.contains(&axis) {
-                    let text = format!("these runs have no axis `{}`", names.axes[axis].name);
-                    return Err(Problem::new(text).at(&end));
+    /// By axis, the cases of each combination that is not run: of the grid, and of single cases.
+    fn except(&self, axes: &[usize]) -> Result<Vec<CasesByAxis>, Problem> {
+        let of_grid = self.runs.except.iter().map(|one| self.cases_by_axis(one, axes));
+        let mut all: Vec<CasesByAxis> = of_grid.collect::<Result<_, Problem>>()?;
+        for &axis in axes {
+            for (place, case) in self.cases[axis].iter().enumerate() {
+                if !case.except.is_empty() {
+                    let mut one = self.cases_by_axis(&case.except, axes)?;
+                    one.insert(axis, vec![place]);
+                    all.push(one);
                 }
-                let cases: Result<Vec<usize>, Problem> =
-                    cases.0.iter().map(|case| names.case(axis, case, &end)).collect();
-                Ok((axis, cases?))
-            };
-            excepted.iter().map(of).collect()
+            }
+        }
+        Ok(all)
+    }
+
+    fn cases_by_axis(
+        &self,
+        written: &BTreeMap<String, Many<String>>,
+        axes: &[usize],
+    ) -> Result<CasesByAxis, Problem> {
+        let end = self.source.end();
+        let of = |(axis, cases): (&String, &Many<String>)| {
+            let axis = self.names.axis(axis, &end)?;
+            if !axes.contains(&axis) {
+                let text = format!("these runs have no axis `{}`", self.names.axes[axis].name);
+                return Err(Problem::new(text).at(&end));
+            }
+            let cases = cases.0.iter().map(|case| self.names.case(axis, case, &end));
+            Ok((axis, cases.collect::<Result<Vec<usize>, Problem>>()?))
         };
-        self.runs.except.iter().map(one).collect()
+        written.iter().map(of).collect()
     }
 
     /// A run: what the grid says, then what its cases say, the innermost axis last.
-    fn request(
-        &self,
-        names: &Names,
-        axes: &[usize],
-        bound: &Bound,
-        seed: u64,
-    ) -> Result<RunRequest, Problem> {
+    fn request(&self, axes: &[usize], bound: &Bound, seed: u64) -> Result<RunRequest, Problem> {
         let cases: Vec<&Case> = axes.iter().map(|axis| &self.cases[*axis][bound[axis]]).collect();
         let last = |own: &Option<Text>, of: fn(&Case) -> &Option<Text>| {
             let of_cases = cases.iter().rev().find_map(|case| of(case).clone());
@@ -218,7 +264,7 @@ impl Reading<'_> {
         let settings = (self.runs.set.iter()).chain(cases.iter().flat_map(|case| &case.set));
         let settings = settings.map(|(key, value)| {
             let value = match value {
-                toml::Value::String(text) => names.compute(text, bound, &end)?,
+                toml::Value::String(text) => self.names.compute(text, bound, &end)?,
                 other => other.to_string(),
             };
             Ok(format!("{key}={value}"))

@@ -18,7 +18,7 @@ pub(super) type Text = Spanned<String>;
 pub(super) struct File {
     pub(super) title: String,
     pub(super) source: Source,
-    pub(super) about: String,
+    pub(super) about: Text,
     #[serde(default)]
     pub(super) notes: Vec<Text>,
     #[serde(default)]
@@ -30,8 +30,9 @@ pub(super) struct File {
     /// An axis called `case`.
     #[serde(default)]
     pub(super) case: Vec<Case>,
+    /// Axes: their cases, or a CSV file of them.
     #[serde(default)]
-    pub(super) axis: BTreeMap<String, Vec<Case>>,
+    pub(super) axis: BTreeMap<String, NamedOr<Vec<Case>>>,
     /// Criteria by name.
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Spanned<Expect>>,
@@ -56,7 +57,7 @@ pub(super) struct Common {
     #[serde(default)]
     pub(super) choices: BTreeMap<String, Choice>,
     #[serde(default)]
-    pub(super) axis: BTreeMap<String, Vec<Case>>,
+    pub(super) axis: BTreeMap<String, NamedOr<Vec<Case>>>,
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Expect>,
 }
@@ -84,7 +85,7 @@ pub(super) struct Choice {
 }
 
 /// A case of an axis: what is different in its runs.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Case {
     pub(super) name: String,
@@ -101,6 +102,11 @@ pub(super) struct Case {
     pub(super) reference: Option<Text>,
     pub(super) scheme: Option<Text>,
     pub(super) fidelity: Option<Text>,
+    /// By axis, cases with which it is not run.
+    #[serde(default)]
+    pub(super) except: BTreeMap<String, Many<String>>,
+    /// What published values are called where it is a column.
+    pub(super) published_as: Option<String>,
     #[serde(default)]
     pub(super) set: BTreeMap<String, toml::Value>,
 }
@@ -115,6 +121,9 @@ pub(super) struct Runs {
     pub(super) key: Option<String>,
     /// Axes, the outermost first; `case` if there are cases.
     pub(super) axes: Option<Vec<Text>>,
+    /// By axis, the cases that are run, where not all are.
+    #[serde(default)]
+    pub(super) only: BTreeMap<String, Many<String>>,
     /// Combinations that are not run: by axis, cases.
     #[serde(default)]
     pub(super) except: Vec<BTreeMap<String, Many<String>>>,
@@ -169,8 +178,10 @@ pub(super) struct Table {
     pub(super) at: BTreeMap<String, Text>,
     pub(super) columns: Spanned<NamedOr<Vec<Column>>>,
     pub(super) rows: Vec<Spanned<NamedOr<Row>>>,
-    /// A CSV file next to the experiment.
-    pub(super) published: Option<Text>,
+    /// What tells rows from others of the same measure, where they say nothing else.
+    pub(super) label: Option<String>,
+    /// CSV files next to the experiment.
+    pub(super) published: Option<Spanned<Many<String>>>,
     /// What published values are called.
     pub(super) published_as: Option<String>,
     /// Whether the order of the columns in each row is part of what was published.
@@ -218,7 +229,8 @@ pub(super) struct Row {
     pub(super) by_column: BTreeMap<String, Text>,
     /// What it is; of a measure, what that is.
     pub(super) what: Option<String>,
-    /// What tells it from rows of the same measure: `{axis}` stands for the case, `{what}` for the measure.
+    /// What tells it from rows of the same measure: `{axis}` stands for the case, `{what}` for the measure,
+    /// `{quantity}` for that with its unit.
     pub(super) label: Option<String>,
     pub(super) unit: Option<String>,
     /// A number, or the name of a constant of its case.

@@ -1,307 +1,216 @@
-//! The demo: a victim and a culprit share an uplink, while bursts fill the culprit's receiver.
+//! What is taken of a run of the demo: the columns of the model's summaries.
 
-use super::taken::DEMO;
-use super::{
-    CONTROLS, Claim, Criterion, Done, EQUAL, Panel, Quantity, Reproduction, Row, RunRequest, Source,
-    Tolerance, beside, claims, controls, need, of, reference, steps,
+use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::spec::NodeId;
+use paceline_fabric::{Outcome, RunSpec};
+use paceline_parity::ib_omnet::{Control, CreditOutcome, CreditSpec, CreditStep};
+use paceline_scenario::Resolved;
+
+use paceline_lab::measures::{MeasureSet, Metrics, measure};
+
+use super::{numbers, steps};
+use paceline_lab::stats::{mean, percentile};
+
+pub(super) const SET: MeasureSet = MeasureSet {
+    name: "ib-demo",
+    about: "`infiniband-demo` with `network.ib-omnet.log`: how much of it is the model's step by step, rates in bins of 0.1 ms, the \
+            bursts' messages, marks and notifications.",
+    values: &[
+        measure("steps", "steps that are equal", "", 0),
+        measure("up_10_12", "uplink", "Gbit/s", 3),
+        measure("pre_H1", "H1 from 5 to 10 ms", "Gbit/s", 3),
+        measure("pre_H2", "H2 from 5 to 10 ms", "Gbit/s", 3),
+        measure("H1_10p1_10p9", "H1 from 10.1 to 10.9 ms", "Gbit/s", 3),
+        measure("H2_10p1_10p9", "H2 from 10.1 to 10.9 ms", "Gbit/s", 3),
+        measure("burst_10p1_10p9", "bursts from 10.1 to 10.9 ms", "Gbit/s", 3),
+        measure("H1_burst", "H1 while bursts last", "Gbit/s", 3),
+        measure("H2_burst", "H2 while bursts last", "Gbit/s", 3),
+        measure("burst_burst", "bursts while they last", "Gbit/s", 3),
+        measure("H1_25_30", "H1 from 25 to 29.9 ms", "Gbit/s", 3),
+        measure("H2_25_30", "H2 from 25 to 29.9 ms", "Gbit/s", 3),
+        measure("n_msg", "messages that came", "", 0),
+        measure("burst_end_ms", "end of the bursts", "ms", 3),
+        measure("fct_mean_us", "time, mean", "us", 3),
+        measure("fct_p50_us", "time, p50", "us", 3),
+        measure("fct_p99_us", "time, p99", "us", 3),
+        measure("fct_max_us", "time, largest", "us", 3),
+        measure("lat_mean_us", "latency, mean", "us", 3),
+        measure("lat_p50_us", "latency, p50", "us", 3),
+        measure("lat_p99_us", "latency, p99", "us", 3),
+        measure("lat_max_us", "latency, largest", "us", 3),
+        measure("marks_SW2up", "marks at the uplink", "", 0),
+        measure("marks_SW1toH5", "marks at H5's port", "", 0),
+        measure("marks_SW1toH3", "marks at H3's port", "", 0),
+        measure("FECN_rx_H1", "marked packets of H1", "", 0),
+        measure("FECN_rx_H2", "marked packets of H2", "", 0),
+        measure("FECN_rx_burst", "marked packets of the bursts", "", 0),
+        measure("BECN_rx_H1", "notifications to H1", "", 0),
+        measure("BECN_rx_H2", "notifications to H2", "", 0),
+        measure("BECN_rx_burst", "notifications to the bursts", "", 0),
+        measure("H1_10_12", "H1 from 10 to 12 ms", "Gbit/s", 3),
+        measure("H2_10_12", "H2 from 10 to 12 ms", "Gbit/s", 3),
+    ],
+    series: &[measure("uplink", "uplink", "Gbit/s", 3)],
+    of: digest,
 };
-use crate::citation::Citation;
-use crate::panel::{Curve, Drawing};
-use paceline_congestion::papers;
 
-/// Pauses between messages of the bursts, in us.
-const GAPS: [u64; 4] = [5, 10, 20, 50];
-/// Two rules by which bursts stop and who is notified: the model's name, and what it is.
-const VARIANTS: [(&str, &str); 2] = [
-    ("N200", "200 messages a host, all are notified"),
-    ("PUB", "bursts until 11 ms, H1 and H2 are notified"),
-];
+/// The uplink, and the port to the host of the bursts and to that of the victim: node and interface.
+const UPLINK: (NodeId, u16) = (NodeId(20), 2);
+const CROWDED: (NodeId, u16) = (NodeId(19), 3);
+const IDLE: (NodeId, u16) = (NodeId(19), 0);
 
-/// The run of a variant under a control with a gap.
-fn run(variant: &str, control: usize, gap: u64) -> RunRequest {
-    let (control, scheme, _) = CONTROLS[control];
-    let mut settings = vec![
-        format!("workload.0.messages.gap={gap}us"),
-        format!("workload.2.messages.gap={gap}us"),
-        format!("network.ib-omnet.control={control}"),
-        "network.ib-omnet.log=true".to_string(),
-    ];
-    if variant == "PUB" {
-        let published = [
-            "workload.2.messages.messages=1000",
-            "workload.2.messages.until=11ms",
-            "network.ib-omnet.notified=[0, 1]",
-        ];
-        settings.extend(published.map(str::to_string));
+/// The width of a bin in ps; a packet in it, in Gbit/s.
+const BIN: u64 = 100_000_000;
+const PACKET: f64 = 0.163_84;
+const BINS: usize = 300;
+
+/// Packets of host 1, host 2 and the bursts that came, and packets of the uplink, in each bin.
+struct Bins([[u32; 4]; BINS]);
+
+impl Bins {
+    fn of(run: &RunSpec, credits: &CreditOutcome) -> Self {
+        let mut bins = [[0; 4]; BINS];
+        for event in &credits.trace {
+            let Some(bin) = bins.get_mut((event.at.as_ps() / BIN) as usize) else {
+                break;
+            };
+            match event.what {
+                CreditStep::Received { flow, .. } => bin[who(run, flow)] += 1,
+                CreditStep::Sent { .. } if (event.node, event.interface) == UPLINK => bin[3] += 1,
+                _ => {}
+            }
+        }
+        Self(bins)
     }
-    let key = format!("{}-{scheme}-{gap}", variant.to_lowercase());
-    need("infiniband-demo", key, settings, DEMO)
-}
 
-/// The name of that run among the model's.
-fn name(variant: &str, control: usize, gap: u64) -> String {
-    format!("{variant}_{}_g{gap:02}", CONTROLS[control].1)
-}
-
-fn needs() -> Vec<RunRequest> {
-    let of = |variant: &'static str| {
-        let gaps = |control| GAPS.map(move |gap| run(variant, control, gap));
-        (0..CONTROLS.len()).flat_map(gaps).collect::<Vec<_>>()
-    };
-    VARIANTS.iter().flat_map(|(variant, _)| of(variant)).collect()
-}
-
-/// Quantities of a variant by gap.
-fn table(done: &Done, (variant, rule): (&'static str, &str), title: &str, of_run: &[Quantity]) -> Panel {
-    let rows: Vec<(Quantity, u64)> = of_run
-        .iter()
-        .flat_map(|&quantity| GAPS.map(|gap| (quantity, gap)))
-        .collect();
-    let row = |&((_, metric, unit, decimals), gap): &(Quantity, u64)| Row {
-        label: match of_run.len() {
-            1 => format!("{gap} us"),
-            _ => format!("{metric}, {gap} us"),
-        },
-        x: (of_run.len() == 1).then_some(gap as f64),
-        ..Row::quantity(metric, unit, decimals)
-    };
-    let title = format!("{title} ({rule})");
-    let panel = Panel::of(
-        title,
-        "gap",
-        controls(),
-        rows.iter().map(row).collect(),
-        |row, column| {
-            let ((metric, ..), gap) = rows[row];
-            beside(
-                reference::demo(&name(variant, column, gap), metric),
-                of(done, &run(variant, column, gap), metric),
-            )
-        },
-    );
-    panel.along("gap between messages", "us", false).told_by_title()
-}
-
-/// Tables of both variants.
-fn tables(done: &Done, title: &str, quantities: &[Quantity]) -> Vec<Panel> {
-    VARIANTS
-        .iter()
-        .map(|&variant| table(done, variant, title, quantities))
-        .collect()
-}
-
-const SETTING: &str = "Scenario `infiniband-demo`: H1 sends to H3 and H2 to H5 all the time over one uplink; fifteen hosts send messages of \
-                       4 KB to H5 from 10 ms on, the next a gap after the last packet of the one before. Links of 32 Gbit/s, buffers \
-                       of 32 packets, Tc = 4.096 us. 24 runs of 30 ms in two variants, some seconds in all.";
-
-/// How the variant of the author's published rows was found.
-const VARIANT: &str = "The second variant gives the rows of uplink throughput that the author published (11 of 15 files, row by row); \
-                       it is an inference from them, and stands nowhere.";
-
-pub(super) const TRACES: Reproduction = Reproduction {
-    id: "ib-traces",
-    data: None,
-    title: "Every step of nine runs: packets, flow-control packets, credits, marks, arrivals",
-    source: Citation::of(papers::RRCC_MODEL, "traces of 0 to 45 us and of 10 to 10.06 ms"),
-    setting: SETTING,
-    notes: &[
-        "A step counts if it is at its place in the order, with its time to the picosecond, its port and its numbers. Steps of \
-         ours that the model has not are taken off.",
-        EQUAL,
-    ],
-    choices: &[],
-    steps: &[],
-    needs: || {
-        TRACED
-            .iter()
-            .map(|&(variant, control, gap)| run(variant, control, gap))
+    /// The uplink over time: ms, Gbit/s.
+    fn uplink(&self) -> Vec<(f64, f64)> {
+        let bins = self.0.iter().enumerate();
+        bins.map(|(bin, packets)| (bin as f64 * 0.1, f64::from(packets[3]) * PACKET))
             .collect()
-    },
-    panels: |done| {
-        let rows = [("N200", 10), ("N200", 20), ("PUB", 20)];
-        let row = |(variant, gap): (&str, u64)| Row {
-            label: format!("{variant}, gap {gap} us"),
-            ..Row::quantity("steps that are equal", "", 0)
-        };
-        let panel = Panel::of("", "run", controls(), rows.map(row).to_vec(), |row, column| {
-            let (variant, gap) = rows[row];
-            beside(
-                steps::count(&name(variant, column, gap)),
-                of(done, &run(variant, column, gap), "steps"),
-            )
-        });
-        vec![panel]
-    },
-};
+    }
 
-/// Runs of which the model has traces: variant, place of the control, gap.
-const TRACED: [(&str, usize, u64); 9] = [
-    ("N200", 0, 10),
-    ("N200", 0, 20),
-    ("N200", 1, 10),
-    ("N200", 1, 20),
-    ("N200", 2, 10),
-    ("N200", 2, 20),
-    ("PUB", 0, 20),
-    ("PUB", 1, 20),
-    ("PUB", 2, 20),
-];
-
-/// The uplink over time with a gap of 10 us.
-fn drawing(done: &Done) -> Panel {
-    let curve = |control: usize| {
-        let points = done
-            .numbers(&run("PUB", control, 10))?
-            .series
-            .get("uplink")?
-            .clone();
-        Some(Curve {
-            name: CONTROLS[control].2.to_string(),
-            scheme: ["none", "dcqcn", "hpcc"][control],
-            published: false,
-            points,
-        })
-    };
-    let drawing = Drawing {
-        x: ("time", "ms"),
-        y: ("uplink", "Gbit/s"),
-        curves: (0..CONTROLS.len()).filter_map(curve).collect(),
-        stepped: true,
-    };
-    Panel::drawn("The uplink over time, gap 10 us (bursts until 11 ms)", drawing)
+    /// The mean of one of the four between two bins, in Gbit/s.
+    fn mean(&self, what: usize, from: usize, to: usize) -> Option<f64> {
+        let packets: u32 = self.0.get(from..to)?.iter().map(|bin| bin[what]).sum();
+        Some(f64::from(packets) * PACKET / (to - from) as f64)
+    }
 }
 
-pub(super) const SWEEP: Reproduction = Reproduction {
-    id: "ib-gaps",
-    data: None,
-    title: "The shared uplink's throughput by the bursts' gap",
-    source: Citation::of(
-        papers::RRCC_MODEL,
-        "in its second variant equal to rows that the author published",
-    ),
-    setting: SETTING,
-    notes: &[
-        VARIANT,
-        "Under credits alone the uplink falls to 4 of 32 Gbit/s while bursts last and the gap is 15 us or less: its two flows have \
-         one of the sixteen inputs of H5's port. IBCC cannot mend that with a timer of 30 us, and holds its senders back \
-         beyond the burst. With a gap of 50 us nothing is congested: credits alone are best, and both controls cost 4 %.",
-        EQUAL,
-    ],
-    choices: &[],
-    steps: &[],
-    needs,
-    panels: |done| {
-        let mut panels = tables(
-            done,
-            "Uplink, mean of 10 to 12 ms, Gbit/s",
-            &[("up_10_12", "uplink", "Gbit/s", 3)],
-        );
-        panels.push(drawing(done));
-        let up = |control, gap| of(done, &run("PUB", control, gap), "up_10_12");
-        let over = |a: (usize, u64), b: (usize, u64)| Some(up(a.0, a.1)? / up(b.0, b.1)?);
-        let property = |tolerance| Criterion::property(tolerance, Source::AuthorsSimulator, "");
-        let said: [Claim; 3] = [
-            (
-                "gap 10 us: RRCC's uplink over that of credits alone",
-                over((2, 10), (0, 10)),
-                property(Tolerance::AtLeast(2.0)),
-            ),
-            (
-                "gap 10 us: IBCC's uplink over that of credits alone",
-                over((1, 10), (0, 10)),
-                property(Tolerance::AtMost(1.0)),
-            ),
-            (
-                "gap 50 us: RRCC's uplink over that of credits alone",
-                over((2, 50), (0, 50)),
-                property(Tolerance::AtMost(1.0)),
-            ),
-        ];
-        panels.push(claims("What follows (bursts until 11 ms)", &said));
-        panels
-    },
-};
+/// The sender of a flow: host 1, host 2, one of the bursts.
+fn who(run: &RunSpec, flow: u32) -> usize {
+    (run.flows[flow as usize].src.0 as usize).min(2)
+}
 
-pub(super) const PAYERS: Reproduction = Reproduction {
-    id: "ib-who-pays",
-    data: None,
-    title: "Throughput during bursts: victim, contributor, bursts",
-    source: Citation::of(papers::RRCC_MODEL, "summaries of 24 runs"),
-    setting: SETTING,
-    notes: &[
-        "RRCC spares the victim H1 and slows H2, whose packets are all marked. Where bursts heed notifications, too (the \
-         first variant), they slow down for both: H1 has less than with bursts that do not.",
-        VARIANT,
-        EQUAL,
-    ],
-    choices: &[],
-    steps: &[],
-    needs,
-    panels: |done| {
-        let before = [
-            ("pre_H1", "H1 from 5 to 10 ms", "Gbit/s", 3),
-            ("pre_H2", "H2 from 5 to 10 ms", "Gbit/s", 3),
-        ];
-        let within = [
-            ("H1_10p1_10p9", "H1 from 10.1 to 10.9 ms", "Gbit/s", 3),
-            ("H2_10p1_10p9", "H2 from 10.1 to 10.9 ms", "Gbit/s", 3),
-            ("burst_10p1_10p9", "bursts from 10.1 to 10.9 ms", "Gbit/s", 3),
-            ("H1_burst", "H1 while bursts last", "Gbit/s", 3),
-            ("H2_burst", "H2 while bursts last", "Gbit/s", 3),
-            ("burst_burst", "bursts while they last", "Gbit/s", 3),
-        ];
-        let after = [
-            ("H1_25_30", "H1 from 25 to 29.9 ms", "Gbit/s", 3),
-            ("H2_25_30", "H2 from 25 to 29.9 ms", "Gbit/s", 3),
-        ];
-        let all = [("Before", &before[..]), ("During", &within), ("After", &after)];
-        all.iter()
-            .flat_map(|(title, rows)| tables(done, title, rows))
-            .collect()
-    },
-};
+/// The name of the model's run.
+fn name(run: &RunSpec) -> Option<String> {
+    let credits = CreditSpec::of(run)?;
+    let variant = match &credits.notified {
+        Some(notified) if notified.len() == 2 => "PUB",
+        _ => "N200",
+    };
+    let scheme = match credits.control {
+        Control::None => "cbfc",
+        Control::Ibcc(_) => "ibcc",
+        Control::Rrcc(_) => "rrcc",
+    };
+    let gap = credits.sources.last()?.gap.as_ps() / 1_000_000;
+    Some(format!("{variant}_{scheme}_g{gap:02}"))
+}
 
-pub(super) const MESSAGES: Reproduction = Reproduction {
-    id: "ib-messages",
-    data: None,
-    title: "The bursts' messages: their times, marks and notifications",
-    source: Citation::of(papers::RRCC_MODEL, "summaries of 24 runs"),
-    setting: SETTING,
-    notes: &[
-        "A message's time begins when it comes to its host, its latency when its first packet goes; both end with the first bit of \
-         its last packet at the receiver. Percentiles lie between the two nearest messages.",
-        VARIANT,
-        EQUAL,
-    ],
-    choices: &[],
-    steps: &[],
-    needs,
-    panels: |done| {
-        let messages = [
-            ("n_msg", "messages that came", "", 0),
-            ("burst_end_ms", "end of the bursts", "ms", 3),
-            ("fct_mean_us", "time, mean", "us", 3),
-            ("fct_p50_us", "time, p50", "us", 3),
-            ("fct_p99_us", "time, p99", "us", 3),
-            ("fct_max_us", "time, largest", "us", 3),
-            ("lat_mean_us", "latency, mean", "us", 3),
-            ("lat_p50_us", "latency, p50", "us", 3),
-            ("lat_p99_us", "latency, p99", "us", 3),
-            ("lat_max_us", "latency, largest", "us", 3),
-        ];
-        let marks = [
-            ("marks_SW2up", "marks at the uplink", "", 0),
-            ("marks_SW1toH5", "marks at H5's port", "", 0),
-            ("marks_SW1toH3", "marks at H3's port", "", 0),
-            ("FECN_rx_H1", "marked packets of H1", "", 0),
-            ("FECN_rx_H2", "marked packets of H2", "", 0),
-            ("FECN_rx_burst", "marked packets of the bursts", "", 0),
-            ("BECN_rx_H1", "notifications to H1", "", 0),
-            ("BECN_rx_H2", "notifications to H2", "", 0),
-            ("BECN_rx_burst", "notifications to the bursts", "", 0),
-        ];
-        let mut panels = tables(done, "Messages", &messages);
-        panels.extend(tables(done, "Marks and notifications", &marks));
-        panels
-    },
-};
+fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
+    let run = &input.run;
+    let (Some(credits), Some(name)) = (CreditOutcome::of(outcome), name(run)) else {
+        return Metrics::default();
+    };
+    let mut all = numbers([("steps", steps::equal(&name, run, outcome))]);
+    let bins = Bins::of(run, credits);
+    let messages = messages(run, outcome, credits);
+    for part in [rates(&bins, &messages), counts(run, credits), messages] {
+        all.values.extend(part.values);
+    }
+    if DRAWN.contains(&name.as_str()) {
+        all.series.insert("uplink", bins.uplink());
+    }
+    all
+}
+
+/// Runs whose uplink is drawn.
+const DRAWN: [&str; 3] = ["PUB_cbfc_g10", "PUB_ibcc_g10", "PUB_rrcc_g10"];
+
+/// Means of rates; the burst lasts until its last message has come.
+fn rates(bins: &Bins, messages: &Metrics) -> Metrics {
+    let end = messages.values.get("burst_end_ms").map_or(0.0, |end| end * 10.0) as usize;
+    numbers([
+        ("pre_H1", bins.mean(0, 50, 100)),
+        ("pre_H2", bins.mean(1, 50, 100)),
+        ("up_10_12", bins.mean(3, 100, 120)),
+        ("H1_10_12", bins.mean(0, 100, 120)),
+        ("H2_10_12", bins.mean(1, 100, 120)),
+        ("H1_10p1_10p9", bins.mean(0, 101, 109)),
+        ("H2_10p1_10p9", bins.mean(1, 101, 109)),
+        ("burst_10p1_10p9", bins.mean(2, 101, 109)),
+        ("H1_burst", bins.mean(0, 101, end)),
+        ("H2_burst", bins.mean(1, 101, end)),
+        ("burst_burst", bins.mean(2, 101, end)),
+        ("H1_25_30", bins.mean(0, 250, 299)),
+        ("H2_25_30", bins.mean(1, 250, 299)),
+    ])
+}
+
+/// Messages of the bursts: from their coming to their host, and from their first packet's going, to the first bit of
+/// their last packet; in us.
+fn messages(run: &RunSpec, outcome: &Outcome, credits: &CreditOutcome) -> Metrics {
+    let (mut times, mut latencies, mut end) = (Vec::new(), Vec::new(), 0.0_f64);
+    let all = run.flows.iter().zip(&outcome.flows).zip(&credits.injected);
+    for ((flow, record), injected) in all {
+        if let (2.., FlowStatus::Completed, Some(received), Some(injected)) =
+            (flow.src.0, record.status, record.received, injected)
+        {
+            times.push(record.fct.as_us_f64());
+            latencies.push(received.saturating_since(*injected).as_us_f64());
+            end = end.max(received.as_ps() as f64 / 1e9);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    latencies.sort_by(f64::total_cmp);
+    numbers([
+        ("burst_end_ms", Some(end)),
+        ("n_msg", Some(times.len() as f64)),
+        ("fct_mean_us", mean(&times)),
+        ("fct_p50_us", percentile(&times, 0.5)),
+        ("fct_p99_us", percentile(&times, 0.99)),
+        ("fct_max_us", times.last().copied()),
+        ("lat_mean_us", mean(&latencies)),
+        ("lat_p50_us", percentile(&latencies, 0.5)),
+        ("lat_p99_us", percentile(&latencies, 0.99)),
+        ("lat_max_us", latencies.last().copied()),
+    ])
+}
+
+/// Marks by port, marks that came and notifications that came, by sender.
+fn counts(run: &RunSpec, credits: &CreditOutcome) -> Metrics {
+    let marked = |(node, interface): (NodeId, u16)| {
+        let port =
+            |port: &&paceline_parity::ib_omnet::PortTotals| (port.node, port.interface) == (node, interface);
+        credits.ports.iter().find(port).map(|port| port.marked as f64)
+    };
+    let sources = CreditSpec::of(run).map_or(&[][..], |credits| &credits.sources);
+    let (mut marks, mut notices) = ([0.0; 3], [0.0; 3]);
+    for (source, totals) in sources.iter().zip(&credits.sources) {
+        let who = who(run, source.first);
+        marks[who] += totals.marked as f64;
+        notices[who] += totals.notified as f64;
+    }
+    numbers([
+        ("marks_SW2up", marked(UPLINK)),
+        ("marks_SW1toH5", marked(CROWDED)),
+        ("marks_SW1toH3", marked(IDLE)),
+        ("FECN_rx_H1", Some(marks[0])),
+        ("FECN_rx_H2", Some(marks[1])),
+        ("FECN_rx_burst", Some(marks[2])),
+        ("BECN_rx_H1", Some(notices[0])),
+        ("BECN_rx_H2", Some(notices[1])),
+        ("BECN_rx_burst", Some(notices[2])),
+    ])
+}

@@ -72,11 +72,6 @@ fn lines(trace: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Steps of the model's trace of a run; `None` where it has none.
-pub(super) fn count(name: &str) -> Option<f64> {
-    Some(lines(&reference::trace(name)?).count() as f64)
-}
-
 /// Steps of ours that are the model's, each in its place, less those that it has not.
 pub(super) fn equal(name: &str, run: &RunSpec, outcome: &Outcome) -> Option<f64> {
     let trace = reference::trace(name)?;
