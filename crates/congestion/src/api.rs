@@ -42,24 +42,6 @@ pub struct PathInfo {
     pub hop_rates: Vec<BitRate>,
     /// How telemetry fields wrap.
     pub int: IntFormat,
-    /// What a reference simulator's senders do and the papers do not.
-    pub quirks: SenderQuirks,
-}
-
-/// What the senders of a reference simulator do and the papers do not: see the switches of the same
-/// names in the fabric's `Quirks`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderQuirks {
-    /// Bolt, Swift: the whole sender is that of the Bolt authors ([`crate::bolt_ns3`]).
-    pub bolt_ns3_sender: bool,
-    /// Bolt: what a switch reports is a time in whole nanoseconds, from which the sender computes bytes.
-    pub drain_time: bool,
-    /// Bolt: a window of at most one packet is halved by every report.
-    pub ungated_halving: bool,
-    /// Swift: flow scaling adds what it should subtract.
-    pub swift_beta_sign: bool,
-    /// Swift: an acknowledgement with Bolt's DEC counts twice.
-    pub swift_double_update: bool,
 }
 
 /// How the fields of in-band telemetry wrap: differences are taken modulo these.

@@ -180,10 +180,6 @@ impl Definition for Params {
         source: include_str!("bolt.rs"),
     };
 
-    fn in_bolt_ns3(&self) -> bool {
-        true
-    }
-
     fn check(&self) -> Result<(), ParamError> {
         let given = |window| match window {
             Auto::Is(bytes) => Some(bytes),
@@ -256,24 +252,7 @@ impl Definition for Params {
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        if path.quirks.bolt_ns3_sender {
-            return Box::new(crate::bolt_ns3::Bolt::new(self.ns3_settings(path), path));
-        }
         Box::new(Bolt::new(self, path))
-    }
-}
-
-impl Params {
-    /// As the sender of the authors' simulator takes them.
-    fn ns3_settings(&self, path: &PathInfo) -> crate::bolt_ns3::Settings {
-        let bytes = |value: Auto<Bytes>, auto: Bytes| u32::try_from(value.or(auto).get()).unwrap_or(u32::MAX);
-        crate::bolt_ns3::Settings {
-            initial_window: bytes(self.initial_window, path.bdp),
-            min_window: bytes(self.min_window, Bytes::new(15)),
-            max_window: bytes(self.max_window, path.bdp),
-            ai: self.ai,
-            max_md: self.max_md,
-        }
     }
 }
 

@@ -217,20 +217,28 @@ params! {
 
 /// Parameters with every default filled in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub(crate) cnp_interval: Span,
-    pub(crate) g: f64,
-    pub(crate) alpha_interval: Span,
-    pub(crate) increase_timer: Span,
-    pub(crate) stages: u32,
-    pub(crate) rate_ai: BitRate,
-    pub(crate) rate_hai: BitRate,
-    pub(crate) min_rate: BitRate,
+pub struct Settings {
+    /// Between two CNPs of a flow.
+    pub cnp_interval: Span,
+    /// Weight of a CNP in alpha.
+    pub g: f64,
+    /// Between two steps of alpha.
+    pub alpha_interval: Span,
+    /// Between two increases by time.
+    pub increase_timer: Span,
+    /// Increases in fast recovery.
+    pub stages: u32,
+    /// A step of active increase.
+    pub rate_ai: BitRate,
+    /// A step of hyper increase.
+    pub rate_hai: BitRate,
+    /// The lowest rate.
+    pub min_rate: BitRate,
 }
 
 impl Params {
     /// On a line of this rate.
-    pub(crate) fn settings(&self, line: BitRate) -> Settings {
+    pub fn settings(&self, line: BitRate) -> Settings {
         let by_flavour = self.flavour.defaults();
         let steps = self.flavour.steps();
         Settings {

@@ -28,7 +28,6 @@ pub mod registry;
 pub mod switch;
 pub mod testkit;
 
-pub mod bolt_ns3;
 mod copies;
 pub mod fecn;
 pub mod learned;
@@ -37,7 +36,6 @@ mod observation;
 pub mod pint;
 mod rate;
 pub mod switch_ack;
-pub mod tcd_ns3;
 mod timers;
 
 pub mod acc;
@@ -68,8 +66,8 @@ pub mod example;
 
 pub use api::{
     AckInfo, Cnp, CongestedPort, CongestionControl, Counters, Ctx, Decisions, Expiry, HopSample, IntFormat,
-    Observation, Outgoing, PathInfo, Requests, Requirements, SendLimits, SenderQuirks, SentInfo, Shared,
-    SwitchSignal, TimerBank, TimerEvent, TimerSlot,
+    Observation, Outgoing, PathInfo, Requests, Requirements, SendLimits, SentInfo, Shared, SwitchSignal,
+    TimerBank, TimerEvent, TimerSlot,
 };
 pub use mark::Mark;
 pub use observation::Answers;

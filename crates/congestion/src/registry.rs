@@ -381,11 +381,6 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.incompatible(network))
     }
 
-    /// Whether the simulator of Bolt's authors has the scheme.
-    pub fn in_bolt_ns3(&self) -> bool {
-        with_params!(&self.params, params => params.in_bolt_ns3())
-    }
-
     /// Whether its senders react to what happens to their packets.
     pub fn is_adaptive(&self) -> bool {
         with_params!(&self.params, params => params.is_adaptive())

@@ -115,10 +115,6 @@ impl Definition for Params {
         source: include_str!("swift.rs"),
     };
 
-    fn in_bolt_ns3(&self) -> bool {
-        true
-    }
-
     fn check(&self) -> Result<(), ParamError> {
         let above = |name, value: f64, than, limit: f64| {
             if value > limit {
@@ -165,46 +161,7 @@ impl Definition for Params {
     }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        if path.quirks.bolt_ns3_sender {
-            let (settings, target) = self.ns3_settings(path);
-            return Box::new(crate::bolt_ns3::Swift::new(settings, target, path));
-        }
         Box::new(Swift::new(self, path))
-    }
-}
-
-impl Params {
-    /// As the sender of the Bolt authors' simulator takes them: windows in whole bytes.
-    fn ns3_settings(&self, path: &PathInfo) -> (crate::bolt_ns3::Settings, crate::bolt_ns3::Target) {
-        let bdp = path.bdp.get() as f64;
-        let bytes = |packets: f64, auto: f64| {
-            let bytes = if packets > 0.0 {
-                packets * path.mtu.get() as f64
-            } else {
-                auto
-            };
-            bytes.round().clamp(1.0, f64::from(u32::MAX)) as u32
-        };
-        let settings = crate::bolt_ns3::Settings {
-            initial_window: bytes(self.initial_window, bdp),
-            min_window: bytes(self.min_window, 0.0),
-            max_window: bytes(self.max_window, bdp),
-            ai: self.ai,
-            max_md: self.max_mdf,
-        };
-        let target = crate::bolt_ns3::Target {
-            base_ns: self.base_delay.as_ns(),
-            per_hop_ns: self.hop_delay.as_ns(),
-            range_ns: if self.flow_scaling {
-                self.fs_range.as_ns_f64()
-            } else {
-                0.0
-            },
-            min_packets: self.fs_min,
-            max_packets: self.fs_max,
-            md: self.beta,
-        };
-        (settings, target)
     }
 }
 

@@ -27,8 +27,8 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, Cnp, CongestionControl, Ctx, Expiry, IntFormat, Mark, Outgoing, PathInfo, SendLimits,
-    SenderQuirks, SentInfo, Shared, SwitchSignal, TimerBank, TimerEvent, TimerSlot,
+    AckInfo, Cnp, CongestionControl, Ctx, Expiry, IntFormat, Mark, Outgoing, PathInfo, SendLimits, SentInfo,
+    Shared, SwitchSignal, TimerBank, TimerEvent, TimerSlot,
 };
 
 use crate::switch::{Egress, EgressPort, PacketView, PayloadKind, Red};
@@ -46,7 +46,6 @@ pub fn star_path() -> PathInfo {
         full_packet: Bytes::new(1048),
         hop_rates: vec![BitRate::from_gbps(100)],
         int: IntFormat::EXACT,
-        quirks: SenderQuirks::default(),
     }
 }
 

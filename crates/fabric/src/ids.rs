@@ -9,7 +9,7 @@ ids! {
     /// One end of a link.
     pub PortId: u32;
     /// A link.
-    pub(crate) LinkId: u32;
+    pub LinkId: u32;
     /// What links of one rate and delay share.
     pub ProfileId: u16;
     /// A switch.
@@ -53,7 +53,7 @@ impl PortId {
 
     /// The link of a port: its ends are ports `2i` and `2i + 1`.
     #[inline]
-    pub(crate) const fn link(self) -> LinkId {
+    pub const fn link(self) -> LinkId {
         LinkId(self.0 / 2)
     }
 }

@@ -20,7 +20,6 @@ mod ids;
 mod lanes;
 pub mod model;
 pub mod outcome;
-mod reference;
 mod run;
 pub mod spec;
 mod switch;

@@ -15,7 +15,6 @@ mod flows;
 mod model;
 mod ports;
 mod room;
-mod tcd_ns3;
 
 pub use binned::{Bin, Binned};
 pub use deadlock::{Deadlock, EndlessPause};
@@ -23,9 +22,6 @@ pub use flows::FlowSeries;
 pub use model::{ModelOutcome, ModelRecord};
 pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
 pub(crate) use room::Room;
-pub use tcd_ns3::{
-    Change, FlowMarks, Marks, PortChange, PortEnds, PortMarks, RateChange, TcdNs3Record, alone,
-};
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +34,7 @@ pub enum FlowStatus {
     NotStarted,
     /// There is no path between its hosts (a failed link).
     Unreachable,
-    /// Its sender gave up after too many timeouts in a row (see `BoltNs3::strikes`).
+    /// Its sender gave up after too many timeouts in a row.
     GivenUp,
 }
 
@@ -504,6 +500,4 @@ pub struct Outcome {
     pub hangs_on_seed: bool,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
-    /// What a network of the simulator of TCD's authors counts alongside this.
-    pub tcd_ns3: Option<Box<TcdNs3Record>>,
 }

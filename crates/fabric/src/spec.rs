@@ -17,7 +17,6 @@ mod model;
 mod nic;
 mod quirks;
 mod switch;
-mod tcd_ns3;
 
 pub use arrivals::*;
 pub use balancing::*;
@@ -26,7 +25,6 @@ pub use model::*;
 pub use nic::*;
 pub use quirks::*;
 pub use switch::*;
-pub use tcd_ns3::*;
 
 /// A node of the network: its index in [`RunSpec::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -163,7 +161,7 @@ impl PacketFormat {
         headers.max(self.ack_min.get() as u16)
     }
     /// A scheme's ACKs on the wire.
-    pub(crate) fn ack_wire(&self, needs: &Requirements) -> u16 {
+    pub fn ack_wire(&self, needs: &Requirements) -> u16 {
         (self.ack_header.get() + self.added_header(needs)).max(self.ack_min.get()) as u16
     }
 }
@@ -361,11 +359,6 @@ pub struct RunSpec {
     pub stop: Time,
     /// Seed of every random stream.
     pub seed: u64,
-    /// What the Bolt authors' simulator has alongside its quirks.
-    pub bolt_ns3: BoltNs3Spec,
-    /// What that of TCD's authors is told, if the network is one of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcd_ns3: Option<Box<TcdNs3Spec>>,
     /// Deviations from nature.
     pub quirks: Quirks,
     /// The network of another simulator, in place of what switches and hosts are otherwise.

@@ -114,8 +114,6 @@ pub fn spec() -> RunSpec {
         dependencies: Vec::new(),
         stop: at(100_000),
         seed: 7,
-        bolt_ns3: BoltNs3Spec::default(),
-        tcd_ns3: None,
         quirks: Quirks::default(),
         model: None,
         lanes: None,
@@ -328,7 +326,6 @@ pub fn incast() -> (Resolved, Outcome) {
         stalls: Default::default(),
         ties: TiedArrivals::default(),
         hangs_on_seed: false,
-        tcd_ns3: None,
         digest: 0x0123_4567_89ab_cdef,
     };
     (input, outcome)

@@ -2,4 +2,6 @@
 //!
 //! Each is a [`paceline_fabric::model::NetworkModel`], with files of its own.
 
+pub mod bolt_ns3;
 pub mod ib_omnet;
+pub mod tcd_ns3;

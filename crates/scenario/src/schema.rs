@@ -21,8 +21,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use paceline_congestion::registry::WindowMode;
-use paceline_fabric::spec::{DiscPorts, EcmpHash};
+use paceline_fabric::spec::EcmpHash;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_parity::bolt_ns3::DiscPorts;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
@@ -263,6 +264,13 @@ tables! {
         src_factor: Spanned<u32>,
         share_flows: bool,
         strikes: Spanned<u32>,
+        window_pause: bool,
+        sm_drift: bool,
+        inc_kept_by_hosts: bool,
+        src_drain_time: bool,
+        ungated_halving: bool,
+        swift_beta_sign: bool,
+        swift_double_update: bool,
     }
     /// `[network.tcd-ns3]`: what that simulator is told alongside all else.
     struct TcdNs3 {

@@ -63,11 +63,6 @@ pub trait Definition: Parameters + Default + Clone {
         Vec::new()
     }
 
-    /// Whether the simulator of Bolt's authors has the scheme.
-    fn in_bolt_ns3(&self) -> bool {
-        false
-    }
-
     /// Parameters that name a model, with their keys: whoever reads files attaches those.
     fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
         Vec::new()

@@ -2,7 +2,7 @@
 
 use paceline_congestion::registry::{SCHEMES, SchemeConfig, SchemeParams};
 use paceline_congestion::testkit::Pair;
-use paceline_congestion::{AckInfo, Cnp, HopSample, IntFormat, Mark, PathInfo, SenderQuirks, TimerBank};
+use paceline_congestion::{AckInfo, Cnp, HopSample, IntFormat, Mark, PathInfo, TimerBank};
 use paceline_kernel::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
@@ -75,7 +75,6 @@ fn path() -> impl Strategy<Value = PathInfo> {
                 room: 5,
             }
         },
-        quirks: SenderQuirks::default(),
     })
 }
 

@@ -35,21 +35,11 @@ pub enum Event {
     ReceiverTimer { flow: FlowId },
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
-    /// A port's device has room for a packet ([`crate::reference::bolt_ns3`]).
-    Refill { port: PortId },
     /// A host has brought the first packet that it holds to who answers.
     HostDone { nic: NicId },
     /// A NIC has computed a decision (`host/decisions.rs`).
     Decided { nic: NicId },
-    /// An egress port looks again at what came in through a port of its switch: its place, and one of its classes
-    /// ([`crate::reference::tcd_ns3`]).
-    Recheck {
-        port: PortId,
-        place: u16,
-        class: u8,
-        generation: u16,
-    },
-    /// What only networks of one make have, which say what it is. The kind is below 15.
+    /// What only networks of one make have, which say what it is. The kind is 14, or 16 to 31.
     Special { kind: u8, a: u32, b: u32 },
 }
 
@@ -58,8 +48,6 @@ const A_BITS: u32 = 27;
 const KIND: u32 = A_BITS + 32;
 /// The kind of an arrival.
 const ARRIVE: u64 = 9;
-/// The first of the kinds that only networks of one make have.
-const SPECIAL: u64 = 17;
 const A_MASK: u64 = (1 << A_BITS) - 1;
 
 impl Event {
@@ -86,20 +74,10 @@ impl Event {
             Self::Arrive { port, packet } => (ARRIVE, port.0, packet.0),
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
-            Self::Refill { port } => (14, port.0, 0),
             Self::ReceiverTimer { flow } => (13, flow.0, 0),
             Self::HostDone { nic } => (12, nic.0, 0),
             Self::Decided { nic } => (15, nic.0, 0),
-            Self::Recheck {
-                port,
-                place,
-                class,
-                generation,
-            } => {
-                let whose = u32::from(place) << 20 | u32::from(class) << 16;
-                (16, port.0, whose | u32::from(generation))
-            }
-            Self::Special { kind, a, b } => (SPECIAL + kind as u64, a, b),
+            Self::Special { kind, a, b } => (u64::from(kind), a, b),
         };
         kind << KIND | u64::from(a) << 32 | u64::from(b)
     }
@@ -144,20 +122,13 @@ impl Event {
             10 => Self::Sample,
             13 => Self::ReceiverTimer { flow: FlowId(a) },
             12 => Self::HostDone { nic: NicId(a) },
-            14 => Self::Refill { port: PortId(a) },
             11 => Self::Storm {
                 storm: b,
                 ends: a != 0,
             },
             15 => Self::Decided { nic: NicId(a) },
-            16 => Self::Recheck {
-                port: PortId(a),
-                place: (b >> 20) as u16,
-                class: (b >> 16 & 15) as u8,
-                generation: b as u16,
-            },
             kind => Self::Special {
-                kind: (kind - SPECIAL) as u8,
+                kind: kind as u8,
                 a,
                 b,
             },
@@ -257,17 +228,11 @@ mod tests {
             Event::Sample,
             Event::ReceiverTimer { flow: FlowId(6) },
             Event::Storm { storm: 3, ends: true },
-            Event::Refill { port: PortId(6) },
             Event::HostDone { nic: NicId(1 << 26) },
             Event::Decided { nic: NicId(1 << 26) },
-            Event::Recheck {
-                port: PortId(1 << 26),
-                place: (1 << 12) - 1,
-                class: 9,
-                generation: u16::MAX,
-            },
+            Event::Special { kind: 14, a: 6, b: 0 },
             Event::Special {
-                kind: 14,
+                kind: 31,
                 a: (1 << 27) - 1,
                 b: u32::MAX,
             },

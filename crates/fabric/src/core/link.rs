@@ -194,7 +194,7 @@ impl EventSchedule {
 impl Core {
     /// Whether the port is sending, up to the place of the running event within this instant.
     #[inline]
-    pub(crate) fn is_busy(&self, port: PortId) -> bool {
+    pub fn is_busy(&self, port: PortId) -> bool {
         self.ports[port].is_busy(self.now, self.tie)
     }
 
@@ -206,7 +206,7 @@ impl Core {
 
     /// Makes the end of the current transmission an event, now that something waits for it.
     #[inline]
-    pub(crate) fn await_transmission(&mut self, port: PortId) {
+    pub fn await_transmission(&mut self, port: PortId) {
         let p = &mut self.ports[port];
         if !p.done_pending {
             p.done_pending = true;
@@ -223,7 +223,7 @@ impl Core {
     /// Puts a packet on the wire that did not wait in this queue. The end of its transmission is an event only if
     /// `more` waits.
     #[inline(always)]
-    pub(crate) fn start_transmission(&mut self, world: &World, port: PortId, id: PacketId, more: bool) {
+    pub fn start_transmission(&mut self, world: &World, port: PortId, id: PacketId, more: bool) {
         self.transmit(world, port, id, more, Packet::TRACED);
     }
 
@@ -346,7 +346,7 @@ impl Core {
 
     /// Appends a packet to a port's queue.
     #[inline(always)]
-    pub(crate) fn push(&mut self, world: &World, port: PortId, class: u8, id: PacketId) {
+    pub fn push(&mut self, world: &World, port: PortId, class: u8, id: PacketId) {
         let queue = &mut self.queues[(port, class)];
         queue.push(&mut self.packets, id);
         let bytes = queue.bytes;

@@ -179,7 +179,7 @@ impl Core {
     }
 
     /// The node at the other end of a port's link.
-    pub(crate) fn peer_node(&self, port: PortId) -> NodeId {
+    pub fn peer_node(&self, port: PortId) -> NodeId {
         self.ports[self.ports[port].peer].node
     }
 

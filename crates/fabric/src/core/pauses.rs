@@ -84,7 +84,7 @@ impl Core {
     }
 
     /// The other end has paused a class; whether it was not before.
-    pub(crate) fn pause(&mut self, port: PortId, class: u8) -> bool {
+    pub fn pause(&mut self, port: PortId, class: u8) -> bool {
         let p = &mut self.ports[port];
         let begins = p.paused & 1 << class == 0;
         if begins {
@@ -127,13 +127,13 @@ impl Core {
     }
 
     /// The pause of a class lasts until then at the longest.
-    pub(crate) fn pause_until(&mut self, port: PortId, class: u8, until: u64) {
+    pub fn pause_until(&mut self, port: PortId, class: u8, until: u64) {
         self.pauses.until[(port, class)] = until;
         self.schedule(LaneId::WHEEL, until, Event::PauseEnd { port, class });
     }
 
     /// A class is paused no more.
-    pub(crate) fn resume(&mut self, port: PortId, class: u8) {
+    pub fn resume(&mut self, port: PortId, class: u8) {
         let p = &mut self.ports[port];
         p.paused &= !(1 << class);
         let still = p.paused != 0;
@@ -159,7 +159,7 @@ impl Core {
     }
 
     /// Whether a timed pause is over: a later frame may have moved its end.
-    pub(crate) fn is_pause_over(&self, port: PortId, class: u8) -> bool {
+    pub fn is_pause_over(&self, port: PortId, class: u8) -> bool {
         self.now >= self.pauses.until[(port, class)]
     }
 
@@ -170,7 +170,7 @@ impl Core {
     }
 
     /// When a class was paused that still is.
-    pub(crate) fn paused_since(&self, port: PortId, class: u8) -> u64 {
+    pub fn paused_since(&self, port: PortId, class: u8) -> u64 {
         self.pauses.since[(port, class)]
     }
 

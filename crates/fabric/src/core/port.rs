@@ -25,14 +25,15 @@ pub struct Port {
     /// Number of the switch that the port belongs to, or of the NIC that it is.
     pub owner: u32,
     /// Where the ports of its node begin in the routing's list, and its place among them.
-    pub(crate) ways: u32,
-    pub(crate) place: u16,
+    pub ways: u32,
+    /// Its place among the ports of its node.
+    pub place: u16,
     /// What it has in common with others.
     pub profile: ProfileId,
     /// Bit per dense class that has packets.
-    pub(crate) ready: u16,
+    pub ready: u16,
     /// Bit per dense class that the other end has paused.
-    pub(crate) paused: u16,
+    pub paused: u16,
     /// Bit per dense class that this end has asked the other to pause.
     pub(crate) asked: u16,
     /// Dense class served last.
@@ -70,14 +71,14 @@ pub type Ports = List<PortId, Port>;
 impl Port {
     /// The switch that it belongs to.
     #[inline(always)]
-    pub(crate) fn switch(&self) -> SwitchId {
+    pub fn switch(&self) -> SwitchId {
         debug_assert!(!self.is_host);
         SwitchId(self.owner)
     }
 
     /// The NIC that it is.
     #[inline(always)]
-    pub(crate) fn nic(&self) -> NicId {
+    pub fn nic(&self) -> NicId {
         debug_assert!(self.is_host);
         NicId(self.owner)
     }
@@ -96,7 +97,7 @@ impl Port {
 
     /// Whether its link has not failed.
     #[inline(always)]
-    pub(crate) fn is_up(&self) -> bool {
+    pub fn is_up(&self) -> bool {
         self.link != LinkState::Down
     }
 
@@ -127,7 +128,7 @@ impl Port {
 /// Takes `bytes` from an account that must hold them, in every build: no result is better than that of a network
 /// in which a queue has less than nothing.
 #[inline(always)]
-pub(crate) fn debit(account: &mut u32, bytes: u32) {
+pub fn debit(account: &mut u32, bytes: u32) {
     assert!(*account >= bytes, "an account of bytes fell below zero");
     *account -= bytes;
 }

@@ -1,4 +1,4 @@
-//! Queue pairs and receivers of a transport that is of another make ([`crate::reference`]): it decides when what is
+//! Queue pairs and receivers of a transport that is of another make ([`crate::model`]): it decides when what is
 //! sent, and what is kept is kept here.
 
 use paceline_congestion::Outgoing;
@@ -14,32 +14,32 @@ use crate::world::World;
 
 impl Qp {
     /// All that its flow is to carry.
-    pub(crate) fn size(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         self.size
     }
     /// The next byte to be sent.
-    pub(crate) fn snd_nxt(&self) -> u64 {
+    pub fn snd_nxt(&self) -> u64 {
         self.snd_nxt
     }
     /// The first byte that is not acknowledged.
-    pub(crate) fn snd_una(&self) -> u64 {
+    pub fn snd_una(&self) -> u64 {
         self.snd_una
     }
     /// The byte after the last that was ever sent.
-    pub(crate) fn max_sent(&self) -> u64 {
+    pub fn max_sent(&self) -> u64 {
         self.max_sent
     }
     /// Payload of the next packet: zero if nothing is left.
-    pub(crate) fn next_payload(&self, mtu: u64) -> u64 {
+    pub fn next_payload(&self, mtu: u64) -> u64 {
         mtu.min(self.size - self.snd_nxt.min(self.size))
     }
     /// Bytes for which the window has room.
-    pub(crate) fn room(&self) -> u64 {
+    pub fn room(&self) -> u64 {
         (self.snd_una + self.window).saturating_sub(self.snd_nxt)
     }
 
     /// The next packet as its scheme sees it.
-    pub(crate) fn outgoing(&self, payload: u64) -> Outgoing {
+    pub fn outgoing(&self, payload: u64) -> Outgoing {
         Outgoing {
             seq: self.snd_nxt,
             payload,
@@ -49,7 +49,7 @@ impl Qp {
     }
 
     /// The next packet; `slot` is this queue pair's.
-    pub(crate) fn data_packet(&self, slot: QpId, payload: u64, now: u64) -> Packet {
+    pub fn data_packet(&self, slot: QpId, payload: u64, now: u64) -> Packet {
         Packet {
             flow: self.flow,
             qp: slot,
@@ -66,7 +66,7 @@ impl Qp {
     }
 
     /// The next packet has been sent: how many of its bytes were sent before.
-    pub(crate) fn advance(&mut self, payload: u64) -> u64 {
+    pub fn advance(&mut self, payload: u64) -> u64 {
         self.snd_nxt += payload;
         if self.snd_nxt > self.max_sent {
             self.max_sent = self.snd_nxt;
@@ -77,7 +77,7 @@ impl Qp {
     }
 
     /// All before byte `seq` is acknowledged, or, by a NACK, no more than that. Returns what was before.
-    pub(crate) fn acknowledge(&mut self, seq: u64, nack: bool) -> u64 {
+    pub fn acknowledge(&mut self, seq: u64, nack: bool) -> u64 {
         self.on_feedback();
         let before = self.snd_una;
         self.snd_una = if nack { seq } else { before.max(seq) };
@@ -85,24 +85,24 @@ impl Qp {
     }
 
     /// What follows byte `seq` is to be sent again.
-    pub(crate) fn go_back_to(&mut self, seq: u64) {
+    pub fn go_back_to(&mut self, seq: u64) {
         self.snd_nxt = seq;
     }
 
     /// The flow is to carry so many bytes more; returns where they end.
-    pub(crate) fn extend(&mut self, size: u64) -> u64 {
+    pub fn extend(&mut self, size: u64) -> u64 {
         self.size += size;
         self.end_seq = self.size;
         self.size
     }
 
     /// Bytes that were sent again since this was asked.
-    pub(crate) fn take_retransmitted(&mut self) -> u64 {
+    pub fn take_retransmitted(&mut self) -> u64 {
         std::mem::take(&mut self.retransmitted)
     }
 
     /// All is acknowledged or given up, and what comes next begins at byte zero.
-    pub(crate) fn begin_anew(&mut self) {
+    pub fn begin_anew(&mut self) {
         (self.size, self.end_seq) = (0, 0);
         (self.snd_una, self.snd_nxt, self.max_sent) = (0, 0, 0);
         (self.sample_after, self.sent_unscheduled) = (0, 0);
@@ -111,18 +111,18 @@ impl Qp {
 
 impl Hosts {
     /// Data will come for a flow.
-    pub(crate) fn begin_receiver(&mut self, world: &World, core: &Core, slot: QpId) {
+    pub fn begin_receiver(&mut self, world: &World, core: &Core, slot: QpId) {
         self.receivers.begin(world, core, self.qps[slot].flow, slot);
     }
 
     /// How many of a flow's bytes have arrived in order, if it has a receiver.
-    pub(crate) fn arrived_of(&self, flow: FlowId) -> Option<u64> {
+    pub fn arrived_of(&self, flow: FlowId) -> Option<u64> {
         self.receivers.arrived_of(flow)
     }
 
     /// The answer to a data packet, and the port by which it leaves: an ACK of all that has come if it is the expected
     /// one, else a NACK. Its tag, note and time stamp stay. `None` if the flow has no receiver.
-    pub(crate) fn answer_in_order(&mut self, packet: &Packet) -> Option<(PortId, Packet)> {
+    pub fn answer_in_order(&mut self, packet: &Packet) -> Option<(PortId, Packet)> {
         let receiver = self.receivers.of(packet.flow)?;
         let kind = match packet.seq == receiver.expected {
             true => PacketKind::Ack,
@@ -144,14 +144,14 @@ impl Hosts {
     }
 
     /// What comes next of a flow begins at byte zero.
-    pub(crate) fn receive_anew(&mut self, flow: FlowId) {
+    pub fn receive_anew(&mut self, flow: FlowId) {
         if let Some(receiver) = self.receivers.of(flow) {
             receiver.expected = 0;
         }
     }
 
     /// The flow of a queue pair is over.
-    pub(crate) fn end_message_flow(&mut self, slot: QpId) {
+    pub fn end_message_flow(&mut self, slot: QpId) {
         let qp = &mut self.qps[slot];
         qp.done = true;
         self.senders.take(qp.flow);

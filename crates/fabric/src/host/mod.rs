@@ -48,7 +48,8 @@ pub use decisions::Question;
 use engine::Endpoints;
 use hash_order::HashOrder;
 use port::Nic;
-pub(crate) use qp::{Held, Qp, Way};
+pub use qp::Qp;
+pub(crate) use qp::{Held, Way};
 use receivers::Receivers;
 use scheduler::QpScheduler;
 
@@ -141,14 +142,14 @@ impl Hosts {
     }
 
     /// Whether the packet's flow still holds its queue pair.
-    pub(crate) fn is_current(&self, core: &Core, id: PacketId) -> bool {
+    pub fn is_current(&self, core: &Core, id: PacketId) -> bool {
         let packet = core.packets.get(id);
         self.qps[packet.qp].is_of(packet.flow)
     }
 
     /// The queue pair of a flow that is under way.
     #[inline]
-    pub(crate) fn sender_of(&self, flow: FlowId) -> Option<QpId> {
+    pub fn sender_of(&self, flow: FlowId) -> Option<QpId> {
         self.senders.get(flow)
     }
 
@@ -184,12 +185,12 @@ impl Hosts {
 
     /// A queue pair.
     #[inline]
-    pub(crate) fn qp(&self, slot: QpId) -> &Qp {
+    pub fn qp(&self, slot: QpId) -> &Qp {
         &self.qps[slot]
     }
 
     /// The same, to be changed.
-    pub(crate) fn qp_mut(&mut self, slot: QpId) -> &mut Qp {
+    pub fn qp_mut(&mut self, slot: QpId) -> &mut Qp {
         &mut self.qps[slot]
     }
 

@@ -40,7 +40,7 @@ fn gap_after(wire: u16, rate: BitRate, truncate_to_ns: bool) -> u64 {
 impl Hosts {
     /// Calls the scheme of a queue pair, starts the timers that it set, and takes over its limits.
     #[inline]
-    pub(crate) fn call_scheme(
+    pub fn call_scheme(
         &mut self,
         world: &World,
         core: &mut Core,
@@ -120,14 +120,8 @@ impl Hosts {
         core.schedule(LaneId::WHEEL, timer.at.as_ps(), event);
     }
 
-    pub(crate) fn scheme_timer(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        flow: FlowId,
-        timer: u8,
-        generation: u8,
-    ) {
+    /// A timer of a flow's scheme has expired.
+    pub fn scheme_timer(&mut self, world: &World, core: &mut Core, flow: FlowId, timer: u8, generation: u8) {
         let Some(slot) = self.sender_of(flow) else {
             return;
         };
@@ -176,10 +170,10 @@ impl Hosts {
         self.nic_send(world, core, port);
     }
 
-    /// Something has changed for a host's senders. (Those of [`crate::reference::bolt_ns3`] look for themselves.)
+    /// Something has changed for a host's senders. (Those of a model look for themselves.)
     #[inline]
     pub(crate) fn try_send(&mut self, world: &World, core: &mut Core, port: PortId) {
-        if !world.quirks.device_fifo {
+        if !world.hosts_are_foreign {
             self.nic_send(world, core, port);
         }
     }

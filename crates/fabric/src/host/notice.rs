@@ -15,7 +15,7 @@ use crate::world::World;
 impl World {
     /// The port that a packet's note speaks of, if it does of one.
     #[inline]
-    pub(crate) fn congested_port(&self, packet: &Packet) -> Option<CongestedPort> {
+    pub fn congested_port(&self, packet: &Packet) -> Option<CongestedPort> {
         (packet.note_port != ProfileId::NONE).then(|| CongestedPort {
             queue: Bytes::new(u64::from(packet.note)),
             rate: self.profiles[packet.note_port].rate,
@@ -48,7 +48,7 @@ impl World {
 
 impl Hosts {
     /// A switch's notice arrived at the sender.
-    pub(crate) fn receive_notice(&mut self, world: &World, core: &mut Core, id: PacketId) {
+    pub fn receive_notice(&mut self, world: &World, core: &mut Core, id: PacketId) {
         let packet = *core.packets.get(id);
         let slot = packet.qp;
         if self.is_current(core, id)

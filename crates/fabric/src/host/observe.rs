@@ -43,7 +43,7 @@ impl Hosts {
     }
 
     /// A sender is about to learn something.
-    pub(crate) fn trace_answer(&self, world: &World, core: &mut Core, id: PacketId) {
+    pub fn trace_answer(&self, world: &World, core: &mut Core, id: PacketId) {
         let packet = core.packets.get(id);
         let answers = matches!(
             packet.kind,

@@ -16,7 +16,7 @@ pub(super) const NO_RATE: BitRate = BitRate::from_bps(0);
 
 /// A queue pair's sender: one flow, or a persistent connection.
 #[derive(Clone)]
-pub(crate) struct Qp {
+pub struct Qp {
     /// Of a connection: the first flow that it carries.
     pub(super) flow: FlowId,
     pub(super) port: PortId,
@@ -149,12 +149,14 @@ impl Qp {
 
 /// What others may ask: recorders, and transports of other makes ([`super::messages`]).
 impl Qp {
+    /// The flow that it goes by.
     #[inline]
-    pub(crate) fn flow(&self) -> FlowId {
+    pub fn flow(&self) -> FlowId {
         self.flow
     }
+    /// The port that it sends by.
     #[inline]
-    pub(crate) fn port(&self) -> PortId {
+    pub fn port(&self) -> PortId {
         self.port
     }
     /// Dense class of its data.
@@ -169,7 +171,7 @@ impl Qp {
     }
     /// Payload bytes that may be in flight; `u64::MAX` for any number.
     #[inline]
-    pub(crate) fn window(&self) -> u64 {
+    pub fn window(&self) -> u64 {
         self.window
     }
     #[inline]
@@ -182,14 +184,15 @@ impl Qp {
         self.next_avail
     }
     /// Headers of its data packets.
-    pub(crate) fn data_header(&self) -> u16 {
+    pub fn data_header(&self) -> u16 {
         self.data_header
     }
     /// What its scheme sees of its path.
-    pub(crate) fn path(&self) -> &PathInfo {
+    pub fn path(&self) -> &PathInfo {
         &self.path
     }
-    pub(crate) fn needs(&self) -> &Requirements {
+    /// What its scheme needs.
+    pub fn needs(&self) -> &Requirements {
         &self.needs
     }
     /// Whether echoes of marks in acknowledgements are notifications.
@@ -330,7 +333,7 @@ impl Qp {
         self.repairs || self.snd_nxt < self.size
     }
     /// Of the bytes from `start` to `end`: those that were sent, and those before the sender heard anything.
-    pub(crate) fn sent_within(&self, start: u64, end: u64) -> (Bytes, Bytes) {
+    pub fn sent_within(&self, start: u64, end: u64) -> (Bytes, Bytes) {
         let within = |sent: u64| Bytes::new(sent.clamp(start, end) - start);
         (
             within(self.max_sent),
@@ -367,7 +370,7 @@ impl Qp {
 
     /// Whether its flow is over, or a message of its connection.
     #[inline]
-    pub(crate) fn is_finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.snd_una >= self.end_seq
     }
 

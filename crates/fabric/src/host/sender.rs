@@ -122,8 +122,9 @@ impl Hosts {
         }
     }
 
+    /// Writes a round-trip time down.
     #[inline(always)]
-    pub(crate) fn record_rtt(
+    pub fn record_rtt(
         &mut self,
         world: &World,
         core: &mut Core,

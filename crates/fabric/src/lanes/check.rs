@@ -128,7 +128,7 @@ fn check_ports(spec: &RunSpec) -> Result<(), String> {
 /// What is not simulated with them.
 fn check_rest(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     let bad = |why: &str| Err(why.into());
-    if spec.quirks != Quirks::default() || spec.model.is_some() || spec.tcd_ns3.is_some() {
+    if spec.quirks != Quirks::default() || spec.model.is_some() {
         return bad("no other simulator that Paceline is like has credits in this form");
     }
     if spec.nic.ack_class == Some(0) {

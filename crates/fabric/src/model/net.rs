@@ -110,6 +110,40 @@ impl Core {
         self.agenda.reserve(places)
     }
 
+    /// Whether packets are traced.
+    #[inline]
+    pub fn is_tracing(&self) -> bool {
+        self.watch.recorder.tracing
+    }
+
+    /// Whether accounts, and no traces, are to be told what senders are about to learn.
+    #[inline]
+    pub fn accounts_alone(&self) -> bool {
+        self.watch.accounts_alone()
+    }
+
+    /// Bytes in a queue.
+    #[inline]
+    pub fn queue_bytes(&self, port: PortId, class: u8) -> u32 {
+        self.queues[(port, class)].bytes
+    }
+
+    /// Appends a packet to a queue of which nobody writes down what comes into it.
+    pub fn append(&mut self, port: PortId, class: u8, id: PacketId) {
+        self.queues[(port, class)].push(&mut self.packets, id);
+        let p = &mut self.ports[port];
+        p.ready |= 1 << class;
+        p.queued += u32::from(self.packets.get(id).wire);
+    }
+
+    /// Takes the samples of what detectors find ports to be that are due before the event at `at`.
+    pub fn sample_classes(&mut self, at: u64, is_over: bool, state: impl Fn(PortId, u8) -> u64) {
+        let recorder = &mut self.watch.recorder.states;
+        while recorder.due() <= at {
+            recorder.sample(is_over, |port, class, _| state(port, class));
+        }
+    }
+
     /// Takes the samples of lanes' credits that are due before the event at `at`.
     pub fn sample_lanes(&mut self, at: u64, is_over: bool, credits: impl Fn(PortId, u8) -> u64) {
         let recorder = &mut self.watch.recorder.credits;

@@ -35,9 +35,12 @@ pub type Factories = BTreeMap<u16, SchemeFactory>;
 
 /// The schemes of a run, with what was given in place of some.
 fn at_work(spec: &RunSpec, mut factories: Factories) -> Vec<ActiveScheme> {
+    let senders = spec.model.as_ref().map(|model| model.senders(spec));
+    let mut senders = senders.unwrap_or_default();
+    let mut given = |place| factories.remove(&place).or_else(|| senders.remove(&place));
     let schemes = (0..).zip(&spec.schemes);
     schemes
-        .map(|(place, scheme)| ActiveScheme::new(scheme.config.clone(), factories.remove(&place)))
+        .map(|(place, scheme)| ActiveScheme::new(scheme.config.clone(), given(place)))
         .collect()
 }
 
@@ -97,6 +100,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let world = World {
         nic: spec.nic,
         quirks: spec.quirks,
+        hosts_are_foreign: spec.model.is_some(),
         packet: spec.packet,
         first_header: spec.first_header(),
         class_count,

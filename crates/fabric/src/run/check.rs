@@ -118,11 +118,6 @@ pub enum BuildError {
 
 /// Everything that would make the run fail or lie later.
 pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
-    if spec.quirks.device_fifo != spec.quirks.bolt_ns3_sender {
-        let why =
-            "the quirks device-fifo and bolt-ns3-sender go together: senders leave their pace to those hosts";
-        return Err(BuildError::BadHost(why.into()));
-    }
     let nodes = spec.nodes.len();
     let exists = |what: &dyn Fn() -> String, node: NodeId| {
         if (node.0 as usize) < nodes {
@@ -249,8 +244,8 @@ fn check_scheduling(spec: &RunSpec) -> Result<(), BuildError> {
         return Ok(());
     }
     let quirks = &spec.quirks;
-    let others = quirks.device_fifo || quirks.lazy_qp_removal || quirks.wakeup_suppression;
-    if others || spec.tcd_ns3.is_some() || spec.model.is_some() {
+    let others = quirks.lazy_qp_removal || quirks.wakeup_suppression;
+    if others || spec.model.is_some() {
         return bad(
             "hosts of other simulators have rules of their own for which queue pair goes next".into(),
         );

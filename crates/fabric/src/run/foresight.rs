@@ -163,9 +163,7 @@ impl Simulation {
                 | Event::FlowStart { .. }
                 | Event::Topology { .. }
                 | Event::Storm { .. }
-                | Event::Sample
-                | Event::Refill { .. }
-                | Event::Recheck { .. } => {}
+                | Event::Sample => {}
             }
             if !probe.sent {
                 self.send_probe(&mut probe);

@@ -12,9 +12,7 @@ use crate::lanes::LaneSwitches;
 use crate::model::{Builder, Net, NetworkModel, Site, Starts};
 use crate::outcome::account::FlowAccount;
 use crate::outcome::credits::Stalls;
-use crate::outcome::{ModelOutcome, PortRef, TcdNs3Record};
-use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
-use crate::reference::tcd_ns3::TcdNs3;
+use crate::outcome::{ModelOutcome, PortRef};
 use crate::run::simulation::Simulation;
 use crate::spec::{PacketFormat, RunSpec};
 
@@ -22,10 +20,6 @@ use crate::spec::{PacketFormat, RunSpec};
 pub(super) enum Kind {
     /// This crate's.
     Own,
-    /// Those of the Bolt authors' simulator.
-    BoltNs3(Box<BoltNs3>),
-    /// Those of the simulator of TCD's authors.
-    TcdNs3(Box<TcdNs3>),
     /// This crate's, but for switches: those of networks under credits.
     Lanes(Box<LaneSwitches>),
     /// Those of another simulator.
@@ -36,8 +30,6 @@ impl Clone for Kind {
     fn clone(&self) -> Self {
         match self {
             Self::Own => Self::Own,
-            Self::BoltNs3(bolt) => Self::BoltNs3(bolt.clone()),
-            Self::TcdNs3(tcd) => Self::TcdNs3(tcd.clone()),
             Self::Lanes(lanes) => Self::Lanes(lanes.clone()),
             Self::Foreign(model) => Self::Foreign((**model).copy()),
         }
@@ -71,15 +63,9 @@ impl Kind {
             let Builder(build) = builder.expect("what a model names as its builder is one");
             return Self::Foreign(build(site));
         }
-        if let Some(own) = &run.tcd_ns3 {
-            return Self::TcdNs3(Box::new(TcdNs3::new(run, own, ports, classes)));
-        }
-        if let Some(lanes) = &run.lanes {
-            return Self::Lanes(Box::new(LaneSwitches::new(lanes, ports, classes, site.routing)));
-        }
-        match run.quirks.device_fifo {
-            true => Self::BoltNs3(Box::new(BoltNs3::new(run, ports))),
-            false => Self::Own,
+        match &run.lanes {
+            Some(lanes) => Self::Lanes(Box::new(LaneSwitches::new(lanes, ports, classes, site.routing))),
+            None => Self::Own,
         }
     }
 
@@ -97,31 +83,23 @@ impl Kind {
     /// What [`crate::spec::Quirks::ideal_by_formula`] counts for each link of a path.
     pub(super) fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
         match self {
-            Self::Own | Self::TcdNs3(_) | Self::Lanes(_) => packet.mtu,
-            Self::BoltNs3(_) => packet.mtu + packet.data_header + packet.data_header,
+            Self::Own | Self::Lanes(_) => packet.mtu,
             Self::Foreign(model) => model.formula_packet(packet),
         }
     }
 
-    /// A flow is about to start: what it gets, if it is a queue pair of its own.
-    pub(super) fn share(&mut self, net: &mut Net<'_>, flow: FlowId) -> Option<OwnFlow> {
+    /// A flow starts. Returns whether it is to have a queue pair.
+    pub(super) fn start(&mut self, net: &mut Net<'_>, flow: FlowId) -> bool {
         match self {
-            Self::Own | Self::Lanes(_) => Some(OwnFlow::default()),
-            Self::BoltNs3(bolt) => bolt.share(net, flow),
-            Self::TcdNs3(tcd) => {
-                tcd.start(net, flow);
-                None
-            }
-            Self::Foreign(model) => model.start(net, flow).then(OwnFlow::default),
+            Self::Own | Self::Lanes(_) => true,
+            Self::Foreign(model) => model.start(net, flow),
         }
     }
 
     /// A queue pair may send from here on.
-    pub(super) fn begin(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
+    pub(super) fn begin(&mut self, net: &mut Net<'_>, slot: QpId) {
         match self {
             Self::Own | Self::Lanes(_) => net.hosts.join_nic(net.world, net.core, slot),
-            Self::BoltNs3(bolt) => bolt.begin(net, slot, own),
-            Self::TcdNs3(_) => unreachable!("its flows are no queue pairs"),
             Self::Foreign(model) => model.open(net, slot),
         }
     }
@@ -130,8 +108,6 @@ impl Kind {
     pub(super) fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         match self {
             Self::Own => net.receive(port, id),
-            Self::BoltNs3(bolt) => bolt.device_receive(net, port, id),
-            Self::TcdNs3(tcd) => tcd.receive(net, port, id),
             Self::Lanes(lanes) => net.receive_on_credit(lanes, port, id),
             Self::Foreign(model) => model.receive(net, port, id),
         }
@@ -141,8 +117,6 @@ impl Kind {
     pub(super) fn starts(&self, spec: &RunSpec) -> Starts {
         match self {
             Self::Own | Self::Lanes(_) => Starts::AsDue,
-            Self::BoltNs3(_) => Starts::Ahead((0..spec.flows.len() as u32).map(FlowId).collect()),
-            Self::TcdNs3(_) => Starts::Ahead(TcdNs3::order_of_starts(spec)),
             Self::Foreign(model) => model.starts(spec),
         }
     }
@@ -158,17 +132,8 @@ impl Kind {
     /// Whether it draws from streams of the seed for whatever it does.
     pub(super) fn draws(&self) -> bool {
         match self {
-            Self::TcdNs3(_) => true,
             Self::Foreign(model) => model.draws(),
             _ => false,
-        }
-    }
-
-    /// The run is over: what it counted itself.
-    pub(super) fn close_tcd(&mut self, net: &mut Net<'_>) -> Option<Box<TcdNs3Record>> {
-        match self {
-            Self::TcdNs3(tcd) => Some(Box::new(tcd.close(net))),
-            _ => None,
         }
     }
 
@@ -194,10 +159,8 @@ impl Kind {
 
     /// The run is over: writes down what a queue pair has sent of what is not acknowledged.
     pub(super) fn record_sent(&self, net: &mut Net<'_>, slot: QpId) {
-        match self {
-            Self::BoltNs3(bolt) => bolt.record_sent_messages(net, slot),
-            Self::Foreign(model) => model.record_sent(net, slot),
-            _ => {}
+        if let Self::Foreign(model) = self {
+            model.record_sent(net, slot);
         }
     }
 }
@@ -236,8 +199,6 @@ impl Simulation {
     pub(super) fn notify_kind(&mut self, event: Event) {
         match self.split() {
             (Kind::Own, mut net) => net.handle(event),
-            (Kind::BoltNs3(bolt), mut net) => bolt.handle(&mut net, event),
-            (Kind::TcdNs3(tcd), mut net) => tcd.handle(&mut net, event),
             (Kind::Lanes(lanes), mut net) => net.handle_on_credit(lanes, event),
             (Kind::Foreign(model), mut net) => model.handle(&mut net, event),
         }

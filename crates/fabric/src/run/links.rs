@@ -106,8 +106,8 @@ impl Simulation {
         let packet = *self.core.packets.get(id);
         self.core.packets.remove(id);
         let pause = packet.kind == PacketKind::Pause;
-        if let (Kind::TcdNs3(tcd), mut net) = self.split() {
-            return tcd.receive_frame(&mut net, port, packet.class, pause);
+        if let (Kind::Foreign(model), mut net) = self.split() {
+            return model.receive_frame(&mut net, port, packet.class, pause);
         }
         if !pause {
             return self.unpause(port, packet.class);
@@ -151,7 +151,7 @@ impl Simulation {
     }
 
     pub(super) fn pause_end(&mut self, port: PortId, class: u8) {
-        if matches!(self.kind, Kind::TcdNs3(_)) {
+        if matches!(self.kind, Kind::Foreign(_)) {
             return self.notify_kind(Event::PauseEnd { port, class });
         }
         if self.core.is_pause_over(port, class) {

@@ -46,7 +46,6 @@ impl Simulation {
         hosts.sample(core, at);
         core.sample_queues_until(world, at, all_done);
         match kind {
-            Kind::TcdNs3(tcd) => tcd.sample_states(core, at, is_over),
             Kind::Foreign(model) => model.sample(core, at, is_over),
             _ => {
                 switches.sample_states(core, at, is_over);

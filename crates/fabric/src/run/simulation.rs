@@ -245,11 +245,7 @@ impl Simulation {
             Event::Wake { port, generation } => {
                 self.hosts.wake(&self.world, &mut self.core, port, generation)
             }
-            Event::Timer { .. }
-            | Event::Timeout { .. }
-            | Event::Refill { .. }
-            | Event::Recheck { .. }
-            | Event::Special { .. } => {
+            Event::Timer { .. } | Event::Timeout { .. } | Event::Special { .. } => {
                 self.notify_kind(event);
             }
             Event::FlowDue { flow } => {
@@ -321,7 +317,6 @@ impl Simulation {
         }
         self.hosts.record_delivered(&mut self.traffic);
         let (kind, mut net) = self.split();
-        let tcd_ns3 = kind.close_tcd(&mut net);
         let model = kind.close(&mut net);
         self.traffic.end_all(&self.world, &self.core);
         self.last_samples();
@@ -400,7 +395,6 @@ impl Simulation {
             stalls,
             ties,
             hangs_on_seed,
-            tcd_ns3,
             digest,
         }
     }

@@ -1,6 +1,6 @@
 //! The start of a flow: its paths, its queue pair, its first packet.
 
-use paceline_congestion::{PathInfo, SenderQuirks};
+use paceline_congestion::PathInfo;
 use paceline_kernel::{Bytes, Span};
 
 use crate::core::paths::Paths;
@@ -33,13 +33,6 @@ impl Simulation {
             full_packet: mtu + Bytes::new(u64::from(data_header)),
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
             int: self.switches.int_format(),
-            quirks: SenderQuirks {
-                bolt_ns3_sender: self.world.quirks.bolt_ns3_sender,
-                drain_time: self.world.quirks.src_drain_time,
-                ungated_halving: self.world.quirks.ungated_halving,
-                swift_beta_sign: self.world.quirks.swift_beta_sign,
-                swift_double_update: self.world.quirks.swift_double_update,
-            },
         }
     }
 
@@ -63,9 +56,9 @@ impl Simulation {
     pub(super) fn flow_start(&mut self, flow: FlowId) {
         self.traffic.start(&self.world, &mut self.core, flow);
         let (kind, mut net) = self.split();
-        let Some(own) = kind.share(&mut net, flow) else {
+        if !kind.start(&mut net, flow) {
             return;
-        };
+        }
         let connection = self.world.connection_of(flow);
         if let Some(slot) = connection.and_then(|first| self.hosts.sender_of(first)) {
             self.post(slot, flow);
@@ -78,7 +71,7 @@ impl Simulation {
             self.post(slot, flow);
         }
         let (kind, mut net) = self.split();
-        kind.begin(&mut net, slot, own);
+        kind.begin(&mut net, slot);
     }
 
     /// Posts a message to its connection.

@@ -1,9 +1,11 @@
 //! A network of another simulator: what it is told.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
+use paceline_congestion::registry::SchemeFactory;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
 
@@ -22,6 +24,11 @@ pub trait ModelSpec: Settings {
 
     /// What builds it: a `Builder` of this crate's `model`. (Descriptions name nothing that moves.)
     fn builder(&self) -> &'static dyn Any;
+
+    /// What makes senders in place of schemes' own, by place in [`RunSpec::schemes`].
+    fn senders(&self, _run: &RunSpec) -> BTreeMap<u16, SchemeFactory> {
+        BTreeMap::new()
+    }
 
     /// Virtual lanes of each port whose credits can be recorded; none where ports do not wait for credits.
     fn credit_lanes(&self) -> u8 {

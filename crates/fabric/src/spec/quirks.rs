@@ -1,6 +1,5 @@
 //! What other simulators do and nature does not.
 
-use paceline_kernel::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// What the reference simulator does and nature does not, one switch each; all off by default.
@@ -75,31 +74,9 @@ pub struct Quirks {
     pub shift_rounds_up: bool,
     /// Every duration is cut to whole nanoseconds; unlike with `truncate_to_ns` what is whole stays what it is.
     pub floor_to_ns: bool,
-    /// Ports and hosts are those of the Bolt authors' simulator: behind the queues of a port a FIFO for one
-    /// packet, which belongs neither to the queue nor to the wire; messages that each send on a clock of
-    /// their own into the queue of their host's port; a NACK for every packet that is not the expected one.
-    pub device_fifo: bool,
-    /// With `device_fifo`: a window with room for part of a packet makes its flow pause for a packet's share
-    /// of the round-trip time, and then sends one whatever the window says.
-    pub window_pause: bool,
-    /// With `device_fifo`: Bolt's SM token takes each packet for one byte smaller than it is.
-    pub sm_drift: bool,
-    /// With `device_fifo`: without SM, a host's port leaves the flag INC on a packet for which it has no token.
-    pub inc_kept_by_hosts: bool,
-    /// With `device_fifo`: a link that goes down still delivers what it carries and what its ports hold,
+    /// A link that goes down still delivers what it carries and what its ports hold,
     /// and nobody looks for another way.
     pub gentle_failures: bool,
-    /// With `device_fifo`: Bolt's and Swift's senders are the authors' (whole bytes, increase by a flag
-    /// that one packet at a time carries, one time of the last decrease for all reasons).
-    pub bolt_ns3_sender: bool,
-    /// With `bolt_ns3_sender`: SRC carries the time in whole nanoseconds that the queue takes, not its bytes.
-    pub src_drain_time: bool,
-    /// With `bolt_ns3_sender`: each SRC halves a window of at most one packet, however soon after the last.
-    pub ungated_halving: bool,
-    /// With `bolt_ns3_sender`: Swift's flow scaling adds what it should subtract, 4 us in all.
-    pub swift_beta_sign: bool,
-    /// With `bolt_ns3_sender`: Swift counts an acknowledgement twice that switches marked for Bolt.
-    pub swift_double_update: bool,
     /// ECMP hashes the hosts alone, not ports: all flows of two hosts take one path.
     pub hash_hosts_only: bool,
 }
@@ -133,16 +110,7 @@ impl Quirks {
             hash_ordered_qps: true,
             shift_rounds_up: true,
             floor_to_ns: false,
-            device_fifo: false,
-            window_pause: false,
-            sm_drift: false,
-            inc_kept_by_hosts: false,
             gentle_failures: false,
-            bolt_ns3_sender: false,
-            src_drain_time: false,
-            ungated_halving: false,
-            swift_beta_sign: false,
-            swift_double_update: false,
             hash_hosts_only: false,
         }
     }
@@ -161,60 +129,9 @@ impl Quirks {
         Self {
             floor_to_ns: true,
             ideal_by_formula: true,
-            device_fifo: true,
-            window_pause: true,
-            sm_drift: true,
-            inc_kept_by_hosts: true,
             gentle_failures: true,
-            bolt_ns3_sender: true,
-            src_drain_time: true,
-            ungated_halving: true,
-            swift_beta_sign: true,
-            swift_double_update: true,
             hash_hosts_only: true,
             ..Self::default()
-        }
-    }
-}
-
-/// What is chosen in the Bolt authors' simulator alongside its quirks; read with [`Quirks::device_fifo`] only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BoltNs3Spec {
-    /// Which ports have Bolt's queues.
-    pub ports: DiscPorts,
-    /// The threshold of these queues where no scheme sets one (Swift); `None`: a full packet.
-    pub threshold: Option<Bytes>,
-    /// Packets that a port's queues hold; only congested ports look.
-    pub buffer_packets: u32,
-    /// One SRC for so many that are due; but only those are counted that are sent, so any number above
-    /// one means a single SRC per port and run.
-    pub src_factor: u32,
-    /// Whether messages of the same hosts share flows.
-    pub share_flows: bool,
-    /// Expiries of the retransmission timer in a row after which a flow is given up.
-    pub strikes: u32,
-}
-
-/// Ports with Bolt's queues; the others have one FIFO each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DiscPorts {
-    /// All, those of hosts too.
-    All,
-    /// Ports of switches that lead to other switches.
-    BetweenSwitches,
-}
-
-impl Default for BoltNs3Spec {
-    fn default() -> Self {
-        Self {
-            ports: DiscPorts::All,
-            threshold: None,
-            buffer_packets: 1000,
-            src_factor: 1,
-            share_flows: false,
-            strikes: 5,
         }
     }
 }

@@ -130,7 +130,7 @@ impl Assists {
         classes: &Classes,
     ) -> Self {
         let mut assists = Self::default();
-        if spec.quirks.device_fifo || spec.tcd_ns3.is_some() {
+        if spec.model.is_some() {
             // Ports are of another make there, their part of schemes too.
             return assists;
         }

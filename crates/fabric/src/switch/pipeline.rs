@@ -16,7 +16,7 @@ use paceline_kernel::ids::Id;
 impl Core {
     /// A port marks a data packet, unless its mark is as strong.
     #[inline]
-    pub(crate) fn mark(&mut self, egress: PortId, id: PacketId, mark: Mark) {
+    pub fn mark(&mut self, egress: PortId, id: PacketId, mark: Mark) {
         let packet = self.packets.get_mut(id);
         if mark <= packet.mark {
             return;
@@ -140,13 +140,7 @@ impl Switches {
     /// The egress port: read off the packet's path, chosen here if switches choose, or looked up if the
     /// topology has changed since.
     #[inline(always)]
-    pub(crate) fn route(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        ingress: PortId,
-        id: PacketId,
-    ) -> Option<PortId> {
+    pub fn route(&mut self, world: &World, core: &mut Core, ingress: PortId, id: PacketId) -> Option<PortId> {
         let entry = &core.ports[ingress];
         let packet = core.packets.get_mut(id);
         packet.ingress = ingress;

@@ -95,7 +95,7 @@ impl Traffic {
     }
 
     /// A data packet of a flow has come with a mark; what comes after all of the flow has been there does not count.
-    pub(crate) fn came_marked(&mut self, flow: FlowId, mark: Mark) {
+    pub fn came_marked(&mut self, flow: FlowId, mark: Mark) {
         let record = self.flows.get_mut(flow);
         if let Some(record) = record.filter(|record| record.received.is_none()) {
             match mark {

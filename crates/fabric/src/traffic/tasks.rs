@@ -176,7 +176,7 @@ impl Traffic {
 
     /// Something happened to `flow` that others may wait for: those for which it was the last
     /// thing start, each after its delay.
-    pub(crate) fn release(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
+    pub fn release(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
         if self.dependencies.first.is_empty() {
             return;
         }

@@ -1,9 +1,9 @@
 //! Priority classes.
 
 /// The dense class of link-level frames (PFC): first in every port, never paused.
-pub(crate) const LINK_CONTROL: u8 = 0;
+pub const LINK_CONTROL: u8 = 0;
 /// The dense class of priority 0: strict, exempt from buffer accounting and flow control.
-pub(crate) const STRICT: u8 = 1;
+pub const STRICT: u8 = 1;
 
 /// Which priority classes a run uses, numbered densely so that a port holds only those.
 #[derive(Clone, Debug)]
@@ -43,10 +43,12 @@ impl Classes {
                 .collect(),
         }
     }
-    pub(crate) fn dense(&self, priority: u8) -> u8 {
+    /// The dense class of a priority.
+    pub fn dense(&self, priority: u8) -> u8 {
         self.dense[usize::from(priority)]
     }
-    pub(crate) fn priority(&self, dense: u8) -> u8 {
+    /// The priority of a dense class.
+    pub fn priority(&self, dense: u8) -> u8 {
         self.priority[usize::from(dense)]
     }
     /// The dense classes of some priorities, a bit each; neither priority 0 nor one that is not used has a queue of its
@@ -58,7 +60,8 @@ impl Classes {
             .filter(|&class| class > STRICT);
         own.fold(0, |mask, class| mask | 1 << class)
     }
-    pub(crate) fn count(&self) -> usize {
+    /// How many dense classes there are.
+    pub fn count(&self) -> usize {
         self.priority.len()
     }
 }

@@ -39,23 +39,28 @@ pub(crate) const fn way(epoch: u16) -> u16 {
 pub struct World {
     /// The run's description.
     pub spec: Arc<RunSpec>,
-    /// What packets ask of it at every hop, here at hand.
-    pub(crate) nic: NicSpec,
+    /// What packets ask of it at every hop, here at hand: what hosts are told.
+    pub nic: NicSpec,
     pub(crate) quirks: Quirks,
+    /// Whether hosts are a model's, which look for themselves whether they may send.
+    pub(crate) hosts_are_foreign: bool,
     /// Sizes of packets.
     pub packet: PacketFormat,
     /// What the first packet of a message has alongside other headers.
     pub(crate) first_header: u16,
     /// The schemes that it lists, at work.
     pub(crate) schemes: Vec<ActiveScheme>,
-    pub(crate) classes: Classes,
+    /// Classes of packets.
+    pub classes: Classes,
     pub(crate) connections: Connections,
-    pub(crate) class_count: usize,
+    /// How many classes there are, those without accounts among them.
+    pub class_count: usize,
     /// What links have in common.
     pub profiles: Profiles,
     /// Generation of the topology: one more after every change.
-    pub(crate) epoch: u16,
-    pub(crate) routing: Routing,
+    pub epoch: u16,
+    /// Paths.
+    pub routing: Routing,
     pub(crate) first_paths: crate::world::routing::FirstPaths,
     pub(crate) changes: Vec<Change>,
     pub(crate) base_rtt: Span,

@@ -9,7 +9,7 @@ use crate::common;
 use crate::common::{add_flow, link, natural, run, scheme_with, star, traced};
 use paceline_congestion::registry::WindowMode;
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::{FlowStatus, PacketKind, TraceKind};
+use paceline_fabric::outcome::{PacketKind, TraceKind};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -165,40 +165,4 @@ fn a_flow_that_vanishes_is_replaced_by_supply() {
     assert!(matched <= 35.0, "{matched}");
     // An additive step per round trip: 30 packets and more.
     assert!(probing >= 25.0 * RTT_US, "{probing}");
-}
-
-/// In the authors' simulator a sender gives up after five timeouts in a row: the flow says so, what came
-/// in time counts as delivered, and a flow that is served is not touched.
-#[test]
-fn a_flow_without_answers_is_given_up() {
-    let ends = |cut: bool| {
-        let mut spec = natural(star(3, scheme_with("bolt", WindowMode::Off, &[])));
-        spec.quirks = Quirks::bolt_ns3();
-        spec.switch.flow_control = FlowControl::None;
-        spec.switch.ecn.clear();
-        add_flow(&mut spec, 1, 3, 2_000_000, 0);
-        add_flow(&mut spec, 2, 3, 100_000, 0);
-        if cut {
-            spec.failures.push(LinkFailure {
-                link: 0,
-                at: Time::from_ns(50_000),
-                until: None,
-            });
-        }
-        run(spec)
-    };
-    let whole = ends(false);
-    assert!(
-        whole
-            .flows
-            .iter()
-            .all(|flow| flow.status == FlowStatus::Completed)
-    );
-    let cut = ends(true);
-    let (gone, other) = (&cut.flows[0], &cut.flows[1]);
-    assert_eq!(gone.status, FlowStatus::GivenUp);
-    assert_eq!((gone.fct, gone.received), (Span::ZERO, None));
-    assert!(gone.delivered > Bytes::ZERO && gone.delivered < Bytes::new(2_000_000));
-    assert_eq!(cut.counters.timeouts, u64::from(BoltNs3Spec::default().strikes));
-    assert_eq!(other.status, FlowStatus::Completed);
 }

@@ -2,11 +2,11 @@
 
 use crate::networks;
 
-use crate::common::{add_flow, natural, run, scheme, scheme_with, star};
+use crate::common::{add_flow, assert_forks, natural, run, scheme, scheme_with, star, to_the_end};
 use crate::networks::{build, case, known::known, schemes};
 use paceline_congestion::registry::WindowMode;
+use paceline_fabric::Simulation;
 use paceline_fabric::spec::*;
-use paceline_fabric::{Outcome, Simulation};
 use paceline_kernel::Span;
 use proptest::prelude::*;
 
@@ -14,32 +14,6 @@ use proptest::prelude::*;
 fn record(spec: &mut RunSpec) {
     networks::record(spec);
     spec.record.flow_probes = (0..spec.flows.len() as u32).step_by(3).collect();
-}
-
-fn to_the_end(mut simulation: Simulation) -> Outcome {
-    while !simulation.advance(1 << 20).done {}
-    simulation.finish()
-}
-
-/// Runs `spec` and forks it after each of these numbers of events. Forks are run to their ends between steps of
-/// the run that they left, and every one that is copied, the copy of a copy included, ends as the run that never
-/// forked.
-fn assert_forks(spec: &RunSpec, steps: &[u64]) -> Outcome {
-    let alone = run(spec.clone());
-    let mut simulation = Simulation::new(spec.clone()).unwrap();
-    let mut waits = simulation.clone();
-    for &events in steps {
-        simulation.advance(events);
-        let mut fork = simulation.clone();
-        waits = fork.clone();
-        assert_eq!(fork.progress(), simulation.progress());
-        fork.advance(events / 2);
-        assert_eq!(to_the_end(fork.clone()), alone);
-        assert_eq!(to_the_end(fork), alone);
-    }
-    assert_eq!(to_the_end(simulation), alone);
-    assert_eq!(to_the_end(waits), alone);
-    alone
 }
 
 proptest! {
@@ -78,19 +52,13 @@ fn incast(scheme: SchemeSpec) -> RunSpec {
     spec
 }
 
-/// The simulators that are reproduced have generators, clocks and orders of their own.
+/// The simulator that is reproduced has generators, clocks and orders of its own.
 #[test]
 fn runs_of_reference_fidelity_fork() {
     for name in ["dcqcn", "hpcc", "timely", "dctcp"] {
         let mut spec = incast(scheme(name));
         record(&mut spec);
         spec.links[2].error_rate = 0.001;
-        spec.nic.rto = Some(Span::from_us(200));
-        assert_forks(&spec, &[700, 2000, 1]);
-    }
-    for name in ["bolt", "swift"] {
-        let mut spec = incast(scheme(name));
-        spec.quirks = Quirks::bolt_ns3();
         spec.nic.rto = Some(Span::from_us(200));
         assert_forks(&spec, &[700, 2000, 1]);
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each folder, and those that it may name alongside itself and what all may (descriptions, results, numbers).
-const MAY_NAME: [(&str, &[&str]); 9] = [
+const MAY_NAME: [(&str, &[&str]); 8] = [
     ("world", &[]),
     ("core", &["world", "watch"]),
     ("switch", &["world", "core"]),
@@ -15,10 +15,6 @@ const MAY_NAME: [(&str, &[&str]); 9] = [
     ("watch", &["world", "core", "host"]),
     // Its surface for models of other simulators, which are crates of their own.
     ("model", &["world", "core", "switch", "host", "traffic"]),
-    (
-        "reference",
-        &["world", "core", "switch", "host", "traffic", "model"],
-    ),
     ("lanes", &["world", "core", "switch"]),
 ];
 const ALL_MAY_NAME: [&str; 4] = ["ids", "spec", "outcome", "common"];

@@ -40,6 +40,7 @@ use std::time::Instant;
 
 use crate::results::{FlowRows, Summary, fct_table};
 use crate::run::Finished;
+use paceline_parity::tcd_ns3::TcdNs3Record;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
@@ -203,7 +204,7 @@ pub fn write_run_into(
         Fidelity::TcdNs3 => tcd_ns3::fct(out, spec, &finished.flows),
         _ => ns3::fct(out, &finished.flows),
     })?;
-    if let Some(record) = &outcome.tcd_ns3 {
+    if let Some(record) = TcdNs3Record::of(outcome) {
         tcd_ns3::write(folder, sub, spec, record)?;
     }
     if !spec.record.omit_pfc {

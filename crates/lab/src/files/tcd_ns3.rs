@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use paceline_congestion::detect::PortState;
-use paceline_fabric::outcome::{self, Change, PortChange, RateChange, TcdNs3Record};
 use paceline_fabric::spec::{NodeKind, RunSpec};
 use paceline_kernel::ns3;
+use paceline_parity::tcd_ns3::{Change, PortChange, RateChange, TcdNs3Record, TcdNs3Spec, alone};
 
 use super::{Folder, OutputError};
 use crate::results::FlowRows;
@@ -39,7 +39,7 @@ pub fn fct(out: &mut impl Write, run: &RunSpec, flows: &FlowRows) -> io::Result<
             heard,
             seconds(flow.start_ps),
             seconds(flow.fct_ps.unwrap_or(0)),
-            outcome::alone(flow.src, flow.dst, heard)
+            alone(flow.src, flow.dst, heard)
         )?;
     }
     flows.check()
@@ -54,7 +54,7 @@ pub(super) fn write(
 ) -> Result<(), OutputError> {
     folder.write(&sub.join("flow_marks.tsv"), |out| flow_marks(out, run, record))?;
     folder.write(&sub.join("port_marks.tsv"), |out| port_marks(out, run, record))?;
-    if run.tcd_ns3.as_ref().is_some_and(|own| own.log) {
+    if TcdNs3Spec::of(run).is_some_and(|own| own.log) {
         folder.write(&sub.join("port_changes.tsv"), |out| changes(out, &record.changes))?;
         folder.write(&sub.join("rates.tsv"), |out| rates(out, run, &record.rates))?;
     }

@@ -3,9 +3,10 @@
 
 use paceline_congestion::detect::PortState::{Checking, Congested, Undetermined};
 use paceline_fabric::Outcome;
-use paceline_fabric::outcome::{Change, FlowStatus, Marks, TcdNs3Record};
+use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::RunSpec;
 use paceline_kernel::{Bytes, Time};
+use paceline_parity::tcd_ns3::{Change, Marks, TcdNs3Record};
 use paceline_scenario::Resolved;
 
 use super::{MeasureSet, Metrics, measure};
@@ -163,7 +164,7 @@ const PORTS: [([&str; 5], u32, u32); 4] = [
 /// All of it.
 fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let mut numbers = Metrics::default();
-    if let Some(record) = &outcome.tcd_ns3 {
+    if let Some(record) = TcdNs3Record::of(outcome) {
         long_flows(&mut numbers, &input.run, record);
         ports(&mut numbers, record);
         victims(&mut numbers, &input.run, outcome, record);

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::RunSpec;
+use paceline_parity::bolt_ns3::BoltNs3Spec;
+use paceline_parity::tcd_ns3::TcdNs3Spec;
 use serde::{Deserialize, Serialize};
 
 /// How a flow ended, in files.
@@ -158,15 +160,12 @@ pub enum IdealFct {
 
 impl IdealFct {
     /// Of such a run.
-    pub const fn of(run: &RunSpec) -> Self {
-        if run.tcd_ns3.is_some() {
-            return Self::TcdFormula;
-        }
-        let quirks = &run.quirks;
-        match (quirks.ideal_by_formula, quirks.device_fifo) {
-            (false, _) => Self::StoreAndForward,
-            (true, false) => Self::HpccFormula,
-            (true, true) => Self::BoltFormula,
+    pub fn of(run: &RunSpec) -> Self {
+        match run.quirks.ideal_by_formula {
+            _ if TcdNs3Spec::of(run).is_some() => Self::TcdFormula,
+            false => Self::StoreAndForward,
+            true if BoltNs3Spec::of(run).is_some() => Self::BoltFormula,
+            true => Self::HpccFormula,
         }
     }
 

@@ -3,15 +3,14 @@
 //! A port's lane has a clock that runs while it has a packet and no credit for it. What that clock shows less when a packet
 //! comes than when it is let go is how long the packet waited for credits; what else it waited, it waited for others.
 
+use paceline_fabric::model::{FlowId, Net, NicId, PacketId, PortId};
+use paceline_fabric::outcome::account::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
+use paceline_fabric::outcome::{FlowStatus, PacketKind, PortRef};
+use paceline_fabric::spec::{Accounted, RunSpec};
 use paceline_kernel::Span;
 use paceline_kernel::ids::{Grid, Id, List};
 
 use crate::ib_omnet::InfiniBand;
-use paceline_fabric::model::Net;
-use paceline_fabric::model::{FlowId, NicId, PacketId, PortId};
-use paceline_fabric::outcome::account::{FlowAccount, HopTime, HopTotals, HostTime, SenderTime};
-use paceline_fabric::outcome::{FlowStatus, PacketKind, PortRef};
-use paceline_fabric::spec::{Accounted, RunSpec};
 
 /// Accounts; empty where there are none.
 #[derive(Clone, Debug, Default)]

@@ -1,14 +1,13 @@
 //! An output's arbiter: which input's packet goes next, and which of them it marks.
 
 use paceline_congestion::Mark;
+use paceline_fabric::model::{Net, NicId, PacketId, PortId};
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
 use crate::ib_omnet::InfiniBand;
 use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::step::Step;
-use paceline_fabric::model::Net;
-use paceline_fabric::model::{NicId, PacketId, PortId};
 
 /// A packet that found others waiting, and is marked if its turn comes to be.
 pub(super) const CANDIDATE: u8 = 1 << 4;

@@ -2,6 +2,11 @@
 
 use std::collections::VecDeque;
 
+use paceline_fabric::model::{
+    FlowId, Net, NetworkModel, NicId, PacketId, PortId, Ports, ProfileId, Profiles, Routing, Site,
+};
+use paceline_fabric::outcome::credits::Stalls;
+use paceline_fabric::spec::{NodeId, NodeKind, RunSpec};
 use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 
@@ -14,14 +19,6 @@ use crate::ib_omnet::record::Record;
 use crate::ib_omnet::routes::Routes;
 use crate::ib_omnet::spec::{Control, CreditSpec, Source};
 use crate::ib_omnet::step::Step;
-use paceline_fabric::model::Event;
-use paceline_fabric::model::Ports;
-use paceline_fabric::model::Profiles;
-use paceline_fabric::model::Routing;
-use paceline_fabric::model::{FlowId, NicId, PacketId, PortId, ProfileId};
-use paceline_fabric::model::{Net, NetworkModel, Site};
-use paceline_fabric::outcome::credits::Stalls;
-use paceline_fabric::spec::{NodeId, NodeKind, RunSpec};
 
 /// A network of its description.
 pub(super) fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
@@ -221,9 +218,8 @@ impl InfiniBand {
                 self.made(net, source);
             } else if described.start.as_ps() == 0 {
                 let port = self.hosts[self.sources[source as usize].host].port;
-                let (kind, a, b) = Step::Message { source }.encode();
                 let tie = tie + 2 * u64::from(self.ports[port].order);
-                let event = Event::Special { kind, a, b };
+                let event = Step::Message { source }.event();
                 net.core.schedule_tied(gap, tie, event);
             }
         }

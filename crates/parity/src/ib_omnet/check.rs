@@ -1,10 +1,10 @@
 //! What a network under credits must fulfil.
 
+use paceline_fabric::spec::{NodeKind, RunSpec, TieOrder};
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
 use crate::ib_omnet::spec::{Control, CreditSpec};
-use paceline_fabric::spec::{NodeKind, RunSpec, TieOrder};
 
 /// Ports that a switch may have: one bit each in an arbiter's mask.
 const MOST_PORTS: usize = 64;

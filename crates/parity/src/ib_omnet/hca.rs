@@ -4,6 +4,8 @@
 //! make or no room is lost.
 
 use paceline_congestion::rrcc::omnet as rrcc;
+use paceline_fabric::model::{FlowId, Net, NicId, Packet, PacketId, PortId};
+use paceline_fabric::outcome::PacketKind;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -12,10 +14,6 @@ use crate::ib_omnet::host::Pace;
 use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::spec::Control;
 use crate::ib_omnet::step::Step;
-use paceline_fabric::model::Net;
-use paceline_fabric::model::Packet;
-use paceline_fabric::model::{FlowId, NicId, PacketId, PortId};
-use paceline_fabric::outcome::PacketKind;
 
 impl InfiniBand {
     /// A source begins: its first message comes after its gap.

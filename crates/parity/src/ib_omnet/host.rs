@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
+use paceline_fabric::model::{FlowId, NicId, PacketId, PortId};
+use paceline_fabric::spec::NodeId;
 
 use crate::ib_omnet::outcome::SourceTotals;
 use crate::ib_omnet::spec::Control;
-use paceline_fabric::model::{FlowId, NicId, PacketId, PortId};
-use paceline_fabric::spec::NodeId;
 
 /// A host.
 #[derive(Clone, Debug)]

@@ -5,6 +5,8 @@
 //! so only those are looked at that have ([`InfiniBand::telling`]); but what comes to one of the others within that
 //! nanosecond finds it about to look, and then it does ([`InfiniBand::catch_up`]).
 
+use paceline_fabric::model::{Net, PacketId, PortId};
+use paceline_fabric::outcome::{PacketKind, TraceKind};
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
@@ -13,10 +15,6 @@ use crate::ib_omnet::hca::CONGESTED;
 use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::parts::Scan;
 use crate::ib_omnet::step::Step;
-use paceline_fabric::model::Event;
-use paceline_fabric::model::Net;
-use paceline_fabric::model::{PacketId, PortId};
-use paceline_fabric::outcome::{PacketKind, TraceKind};
 
 /// A port whose wire is free looks so long after the scan, in ps.
 const PAUSE: u64 = 1000;
@@ -61,9 +59,8 @@ impl InfiniBand {
     fn look_soon(&mut self, net: &mut Net<'_>, port: PortId) {
         let p = &mut self.ports[port];
         (p.sending, p.scanned, p.telling) = (true, self.scan.count, 0);
-        let (kind, a, b) = Step::WireFree { port }.encode();
         let (at, tie) = self.place_of_look(port);
-        net.core.schedule_tied(at, tie, Event::Special { kind, a, b });
+        net.core.schedule_tied(at, tie, Step::WireFree { port }.event());
     }
 
     /// When a port with a free wire looks, and its place among the events of that instant.

@@ -31,22 +31,21 @@ mod verify;
 
 use std::collections::VecDeque;
 
-use paceline_kernel::ids::{Grid, List};
-use paceline_kernel::queue::LaneId;
-
-pub use outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals, SourceTotals};
+use credits::Lane;
+use host::{Host, Source as Sender};
 use paceline_fabric::model::{Core, Event, Net, NetworkModel, NicId, PortId, Starts};
 use paceline_fabric::outcome::account::FlowAccount;
 use paceline_fabric::outcome::credits::Stalls;
 use paceline_fabric::outcome::{ModelOutcome, PortRef};
 use paceline_fabric::spec::RunSpec;
-pub use spec::{Control, CreditSpec, Source, Stall};
-
-use credits::Lane;
-use host::{Host, Source as Sender};
+use paceline_kernel::ids::{Grid, List};
+use paceline_kernel::queue::LaneId;
 use parts::{Lanes, Port, Scan, Slot};
 use record::Record;
 use step::Step;
+
+pub use outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals, SourceTotals};
+pub use spec::{Control, CreditSpec, Source, Stall};
 
 /// A network under credits.
 #[derive(Clone)]
@@ -93,11 +92,11 @@ impl NetworkModel for InfiniBand {
     }
 
     fn handle(&mut self, net: &mut Net<'_>, event: Event) {
-        let Event::Special { kind, a, b } = event else {
+        let Some(first) = Step::of(event) else {
             return;
         };
         self.behind = false;
-        self.step(net, Step::decode(kind, a, b));
+        self.step(net, first);
         if net.core.next_event_at() != Some(net.core.now()) {
             self.behind = true;
             while let Some(word) = self.now.pop_front() {
@@ -185,8 +184,7 @@ impl InfiniBand {
     /// Something is to happen so much later.
     #[inline(always)]
     fn after(&mut self, net: &mut Net<'_>, lane: LaneId, delay: u64, step: Step) {
-        let (kind, a, b) = step.encode();
         let at = net.core.now() + delay;
-        net.core.schedule(lane, at, Event::Special { kind, a, b });
+        net.core.schedule(lane, at, step.event());
     }
 }

@@ -4,16 +4,14 @@ use std::cmp::Reverse;
 use std::num::NonZeroU64;
 
 use paceline_congestion::Mark;
+use paceline_fabric::model::{Core, Net, PacketId, PortId};
+use paceline_fabric::outcome::credits::Stalls;
+use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Span, Time};
 
 use crate::ib_omnet::InfiniBand;
 use crate::ib_omnet::outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals};
-use paceline_fabric::model::Core;
-use paceline_fabric::model::Net;
-use paceline_fabric::model::{PacketId, PortId};
-use paceline_fabric::outcome::credits::Stalls;
-use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 
 impl InfiniBand {
     #[cold]

@@ -1,10 +1,9 @@
 //! What a network under credits leaves behind alongside the rest.
 
-use paceline_kernel::Time;
-
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::ModelOutcome;
 use paceline_fabric::spec::NodeId;
+use paceline_kernel::Time;
 
 /// What a network under credits leaves behind.
 #[derive(Clone, Debug, Default, PartialEq)]

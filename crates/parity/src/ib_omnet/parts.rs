@@ -1,9 +1,8 @@
 //! What the parts of a network under credits know: ports, slots at arbiters, and what all have in common.
 
+use paceline_fabric::model::{PacketId, PortId};
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
-
-use paceline_fabric::model::{PacketId, PortId};
 
 /// A port: its input, its arbiter, its output.
 #[derive(Clone, Debug)]

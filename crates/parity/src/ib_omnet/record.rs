@@ -1,10 +1,10 @@
 //! What is written down: totals always, single steps while they are traced.
 
+use paceline_fabric::model::FlowId;
 use paceline_kernel::Time;
 use paceline_kernel::ids::Id;
 
 use crate::ib_omnet::outcome::CreditEvent;
-use paceline_fabric::model::FlowId;
 
 /// Steps, and when messages were started with.
 #[derive(Clone, Debug, Default)]

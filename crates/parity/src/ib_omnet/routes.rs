@@ -1,11 +1,8 @@
 //! Forwarding tables: the output of each switch for each host.
 
-use paceline_kernel::ids::{Id, List};
-
-use paceline_fabric::model::PortId;
-use paceline_fabric::model::Ports;
-use paceline_fabric::model::Routing;
+use paceline_fabric::model::{PortId, Ports, Routing};
 use paceline_fabric::spec::{NodeId, NodeKind};
+use paceline_kernel::ids::{Id, List};
 
 /// The table of each switch.
 #[derive(Clone, Debug, Default)]

@@ -2,6 +2,8 @@
 
 use paceline_congestion::Mark;
 use paceline_congestion::rrcc::omnet as rrcc;
+use paceline_fabric::model::{Net, NicId, Packet, PacketId, PortId};
+use paceline_fabric::outcome::{FlowStatus, PacketKind};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -10,10 +12,6 @@ use crate::ib_omnet::hca::{CONGESTED, bits_of, full_packet};
 use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::spec::Control;
 use crate::ib_omnet::step::Step;
-use paceline_fabric::model::Net;
-use paceline_fabric::model::Packet;
-use paceline_fabric::model::{NicId, PacketId, PortId};
-use paceline_fabric::outcome::{FlowStatus, PacketKind};
 
 /// Hosts go on after a stall so long after it, in ps.
 const RESUME: u64 = 1000;

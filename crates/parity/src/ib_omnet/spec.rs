@@ -3,12 +3,12 @@
 use std::any::Any;
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
+use paceline_fabric::model::Builder;
+use paceline_fabric::spec::{ModelSpec, NodeId, RunSpec};
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use super::check::check;
-use paceline_fabric::model::Builder;
-use paceline_fabric::spec::{ModelSpec, NodeId, RunSpec};
 
 /// A network under credit-based flow control. All of its ports are alike, but for the rates of their links.
 ///

@@ -1,6 +1,6 @@
 //! What happens in a network under credits, in 64 bits.
 
-use paceline_fabric::model::{NicId, PacketId, PortId};
+use paceline_fabric::model::{Event, NicId, PacketId, PortId};
 
 /// A step. The first ones take time to come, and are events of the run; the others happen at the instant in which they
 /// are handed on.
@@ -128,6 +128,31 @@ impl Step {
             25 => Self::Notified { host, packet },
             26 => Self::Made { source: b },
             _ => Self::HostGone { host },
+        }
+    }
+}
+
+/// The kind of event of the first step.
+const FIRST: u8 = 17;
+
+impl Step {
+    /// The event of a step that takes time to come.
+    #[inline(always)]
+    pub(super) const fn event(self) -> Event {
+        let (kind, a, b) = self.encode();
+        Event::Special {
+            kind: FIRST + kind,
+            a,
+            b,
+        }
+    }
+
+    /// The step of an event.
+    #[inline(always)]
+    pub(super) const fn of(event: Event) -> Option<Self> {
+        match event {
+            Event::Special { kind, a, b } => Some(Self::decode(kind - FIRST, a, b)),
+            _ => None,
         }
     }
 }

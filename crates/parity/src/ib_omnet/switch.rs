@@ -2,6 +2,8 @@
 //! behind those for another.
 
 use paceline_congestion::Mark;
+use paceline_fabric::model::{Net, PacketId, PortId};
+use paceline_fabric::outcome::{PacketKind, TraceKind};
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
@@ -9,9 +11,6 @@ use crate::ib_omnet::InfiniBand;
 use crate::ib_omnet::arbiter::{CANDIDATE, left_of};
 use crate::ib_omnet::outcome::CreditStep;
 use crate::ib_omnet::step::Step;
-use paceline_fabric::model::Net;
-use paceline_fabric::model::{PacketId, PortId};
-use paceline_fabric::outcome::{PacketKind, TraceKind};
 
 impl InfiniBand {
     /// A packet's first bit arrives.

@@ -1,10 +1,9 @@
 //! What always holds.
 
+use paceline_fabric::model::{Core, PacketId};
 use paceline_kernel::ids::Id;
 
 use crate::ib_omnet::InfiniBand;
-use paceline_fabric::model::Core;
-use paceline_fabric::model::PacketId;
 
 impl InfiniBand {
     /// Checks what always holds between two instants.

@@ -1,5 +1,6 @@
 //! Networks of other simulators against what these print.
 
+mod bolt_ns3;
 #[path = "../../../fabric/tests/it/common/mod.rs"]
 mod common;
 mod ib_omnet;

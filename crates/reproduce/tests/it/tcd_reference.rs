@@ -1,8 +1,8 @@
 //! Flows, completion times, marks, pauses and states of ports of the simulator of TCD's authors, each exactly.
 
 use crate::command::tcd::{RECORDED, TcdRun, digest, ours, shipped};
-use paceline_fabric::outcome::Change;
 use paceline_lab::run::{Control, execute};
+use paceline_parity::tcd_ns3::{Change, TcdNs3Record};
 
 #[track_caller]
 fn assert_same(name: &str) {
@@ -33,7 +33,7 @@ fn states_are_sampled() {
         TcdRun::new(&shipped(), "s1_single/tcd").load(&["network.tcd-ns3.log=true", "record.states=10us"]);
     let input = input.unwrap();
     let outcome = execute(&input, &mut |_| Control::Continue).unwrap().outcome;
-    let log = outcome.tcd_ns3.as_ref().unwrap();
+    let log = TcdNs3Record::of(&outcome).unwrap();
     let mut seen = [0; 4];
     for record in &outcome.states {
         let ends = (record.port.node, record.port.peer, record.priority);

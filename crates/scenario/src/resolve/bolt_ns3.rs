@@ -1,9 +1,10 @@
 //! `[network.bolt-ns3]`, and what that simulator does not have.
 
-use paceline_congestion::registry::{SCHEMES, Scheme, SchemeConfig, SchemeParams};
+use paceline_congestion::registry::{SCHEMES, Scheme, SchemeConfig};
 use paceline_fabric::spec::{
-    Accounted, BoltNs3Spec, DiscPorts, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, SwitchSpec,
+    Accounted, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, SwitchSpec,
 };
+use paceline_parity::bolt_ns3::{BoltNs3Spec, DiscPorts, has_scheme};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -13,9 +14,9 @@ use super::Cx;
 use super::fill::{fill, fill_at};
 
 /// What the simulator is told; in other fidelities the table is left alone.
-pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<BoltNs3Spec, Problem> {
+pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option<BoltNs3Spec>, Problem> {
     if cx.fidelity != Fidelity::BoltNs3 {
-        return Ok(BoltNs3Spec::default());
+        return Ok(None);
     }
     let default = BoltNs3Spec::default();
     let table = n
@@ -32,14 +33,21 @@ pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<BoltNs
             _ => Ok(value.into_inner()),
         }
     };
-    Ok(BoltNs3Spec {
+    Ok(Some(BoltNs3Spec {
         ports: fill(&mut table.ports, DiscPorts::All),
         threshold: fill(&mut table.threshold, OrAuto(None)).0,
         buffer_packets: above_zero(&mut table.buffer_packets, default.buffer_packets, "the buffer")?,
         src_factor: above_zero(&mut table.src_factor, default.src_factor, "the factor of SRCs")?,
         share_flows: fill(&mut table.share_flows, default.share_flows),
         strikes: above_zero(&mut table.strikes, default.strikes, "the number of strikes")?,
-    })
+        window_pause: fill(&mut table.window_pause, default.window_pause),
+        sm_drift: fill(&mut table.sm_drift, default.sm_drift),
+        inc_kept_by_hosts: fill(&mut table.inc_kept_by_hosts, default.inc_kept_by_hosts),
+        src_drain_time: fill(&mut table.src_drain_time, default.src_drain_time),
+        ungated_halving: fill(&mut table.ungated_halving, default.ungated_halving),
+        swift_beta_sign: fill(&mut table.swift_beta_sign, default.swift_beta_sign),
+        swift_double_update: fill(&mut table.swift_double_update, default.swift_double_update),
+    }))
 }
 
 /// What the simulator has is a few schemes over queues that drop, go-back-N, and one path for two hosts.
@@ -58,7 +66,7 @@ pub(super) fn check<'a>(
         let message = format!("{what} in bolt-ns3 fidelity: that simulator has none");
         Err(Problem::new(message).help(format!("write `{help}`, or `fidelity = \"exact\"`")))
     };
-    if let Some(scheme) = schemes.into_iter().find(|scheme| !scheme.in_bolt_ns3()) {
+    if let Some(scheme) = schemes.into_iter().find(|scheme| !has_scheme(scheme.name())) {
         let has: Vec<String> = its_schemes().map(|scheme| format!("`{}`", scheme.name)).collect();
         let message = format!(
             "`{}` in bolt-ns3 fidelity: that simulator has {} only",
@@ -93,9 +101,5 @@ pub(super) fn check<'a>(
 
 /// The schemes that the simulator has.
 fn its_schemes() -> impl Iterator<Item = &'static Scheme> {
-    let has = |scheme: &&Scheme| {
-        let config = SchemeParams::default().configure(scheme.name);
-        config.is_ok_and(|config| config.in_bolt_ns3())
-    };
-    SCHEMES.iter().filter(has)
+    SCHEMES.iter().filter(|scheme| has_scheme(scheme.name))
 }

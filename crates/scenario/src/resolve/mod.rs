@@ -276,7 +276,6 @@ fn decisions(
 fn keeps_connections(scenario: &Scenario) -> bool {
     let quirks = &scenario.quirks;
     let of_others = [
-        quirks.device_fifo,
         quirks.lazy_qp_removal,
         quirks.wakeup_suppression,
         quirks.receiver_forgets,
@@ -425,6 +424,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
     let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.network, &net, &links, &mut traffic)?;
     let ecmp_hash = tcd_ns3::ecmp_hash(cx, &mut scenario.network)?;
+    let model = credits.map(Model::new);
+    let model = model.or(bolt_ns3.map(Model::new)).or(tcd_ns3.map(Model::new));
     let mut run = RunSpec {
         nodes: net.topology.nodes,
         links,
@@ -444,10 +445,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         dependencies: traffic.dependencies,
         stop: cx.stop,
         seed: cx.seed,
-        bolt_ns3,
-        tcd_ns3,
         quirks,
-        model: credits.map(Model::new),
+        model,
         lanes: lanes.map(Box::new),
         ties,
         record,

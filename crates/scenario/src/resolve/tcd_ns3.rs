@@ -3,10 +3,11 @@
 use paceline_congestion::registry::AnyParams;
 use paceline_fabric::spec::{
     Accounted, EcmpHash, FlowControl, FlowSpec, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, Recovery,
-    RunSpec, TcdNs3Spec,
+    RunSpec,
 };
 use paceline_kernel::rng::Ns3Streams;
 use paceline_kernel::{Bytes, Span, Time};
+use paceline_parity::tcd_ns3::TcdNs3Spec;
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -84,7 +85,7 @@ pub(super) fn resolve(
     net: &Net,
     links: &[LinkSpec],
     traffic: &mut Traffic,
-) -> Result<Option<Box<TcdNs3Spec>>, Problem> {
+) -> Result<Option<TcdNs3Spec>, Problem> {
     if cx.fidelity != Fidelity::TcdNs3 {
         return Ok(None);
     }
@@ -108,7 +109,7 @@ pub(super) fn resolve(
     let fixed = fill(&mut table.fixed_rate, Vec::new());
     let end = cx.stop;
     let placed = |order: &[u32], stops: &[Time]| order.iter().map(|&i| stops[i as usize]).collect();
-    Ok(Some(Box::new(TcdNs3Spec {
+    Ok(Some(TcdNs3Spec {
         dynamic_pfc: fill(&mut table.dynamic_pfc, false),
         flow_ecmp: fill(&mut table.flow_ecmp, true),
         clamp_after_timer: fill(&mut table.clamp_after_timer, false),
@@ -131,7 +132,7 @@ pub(super) fn resolve(
             "the number of slots for flows",
         )?,
         log: fill(&mut table.log, false),
-    })))
+    }))
 }
 
 fn fixed_rate(

@@ -2,6 +2,7 @@
 
 use paceline_fabric::spec::{Detection, EcmpHash, FlowControl, NodeId, PfcMode, PfcThreshold};
 use paceline_kernel::{Bytes, Span, Time};
+use paceline_parity::tcd_ns3::TcdNs3Spec;
 use paceline_scenario::{Fidelity, Overrides, Resolved, load_config_text, load_text};
 
 const TOPOLOGY: &str = "4 1 3\n3\n0 3 40Gbps 0.004ms 0\n1 3 40Gbps 0.004ms 0\n2 3 40Gbps 0.004ms 0\n";
@@ -53,7 +54,7 @@ fn a_configuration_is_known_by_its_keys() {
 #[test]
 fn flows_have_the_ports_of_the_original() {
     let run = load(CONFIG, FLOWS).unwrap().run;
-    let own = run.tcd_ns3.as_ref().unwrap();
+    let own = TcdNs3Spec::of(&run).unwrap();
     let sports: Vec<u16> = run.flows.iter().map(|flow| flow.sport).collect();
     assert_eq!(sports, [49_153, 49_154, 49_153]);
     assert_eq!((run.flows[1].dst, run.flows[2].src), (NodeId(1), NodeId(1)));
@@ -69,7 +70,7 @@ fn keys_of_ours() {
     let run = load(&format!("{CONFIG}X_NOQCN 0,2\nX_APP 0:4\nX_SLOTS 2048\n"), FLOWS)
         .unwrap()
         .run;
-    let own = run.tcd_ns3.as_ref().unwrap();
+    let own = TcdNs3Spec::of(&run).unwrap();
     assert_eq!(own.unmanaged, [NodeId(0), NodeId(2)]);
     assert_eq!(
         (own.fixed_rate.as_slice(), own.flow_slots),
@@ -116,7 +117,7 @@ fn a_scenario_in_that_fidelity() {
                         delay = \"4us\"\n[[workload]]\nincast = { fan-in = 2, receiver = 3, size = \"64KB\" }\n[cc]\n\
                         scheme = \"dcqcn-tcd\"\n[network.detection]\nkind = \"tcd\"\nvariant = \"as-coded\"\n";
     let run = load_text("mine.toml", TEXT, &Overrides::default()).unwrap().run;
-    assert!(run.tcd_ns3.is_some());
+    assert!(TcdNs3Spec::of(&run).is_some());
     assert_eq!(run.ecmp_hash, EcmpHash::Shared);
     for (setting, why) in [
         ("cc.scheme=hpcc", "`dcqcn-paper`, `dcqcn-tcd` and `none` only"),

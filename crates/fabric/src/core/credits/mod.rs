@@ -29,8 +29,8 @@ use crate::world::links::Profiles;
 
 /// The kinds of [`Event::Special`] here: a port is to tell its credits; a packet may leave the switch that it has started
 /// to enter.
-pub(crate) const TELL: u8 = 0;
-pub(crate) const READY: u8 = 1;
+pub(crate) const TELL: u8 = 17;
+pub(crate) const READY: u8 = 18;
 
 /// A lane of a port: its sender's counters and its receiver's.
 #[derive(Clone, Copy, Debug, Default)]

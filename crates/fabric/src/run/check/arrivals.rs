@@ -17,7 +17,7 @@ pub(super) fn check_arrivals(
     if !spec.flows.is_empty() || !spec.dependencies.is_empty() {
         return bad("there is a list of flows, too: they come either from one or from the other");
     }
-    if spec.quirks.receiver_forgets || spec.quirks.device_fifo {
+    if spec.quirks.receiver_forgets || spec.model.is_some() {
         return bad("in the simulators of others, hosts keep flows that are over: those come from a list");
     }
     if schemes.iter().any(|scheme| scheme.needs().foresight) {

@@ -43,7 +43,6 @@ pub(super) fn check_connections(spec: &RunSpec) -> Result<(), BuildError> {
 fn check_hosts(spec: &RunSpec) -> Result<(), BuildError> {
     let quirks = &spec.quirks;
     let others = [
-        ("device-fifo", quirks.device_fifo),
         ("lazy-qp-removal", quirks.lazy_qp_removal),
         ("wakeup-suppression", quirks.wakeup_suppression),
         ("receiver-forgets", quirks.receiver_forgets),

@@ -51,13 +51,13 @@ impl Routing {
 
     /// The port at a place among those of a node, which begin at `ways`.
     #[inline(always)]
-    pub(crate) fn port_at(&self, ways: u32, place: usize) -> PortId {
+    pub fn port_at(&self, ways: u32, place: usize) -> PortId {
         self.adjacency[ways as usize + place]
     }
 
     /// The way of a packet that leaves a switch by the port by which one came in that has its way on from there
     /// in `way`.
-    pub(crate) fn turn_back(&self, way: u64) -> u64 {
+    pub fn turn_back(&self, way: u64) -> u64 {
         // The topmost group is the port by which it leaves.
         let (mut rest, mut back, mut shift) = (way << self.bits, 0, 0);
         while rest != 0 && shift < u64::BITS {

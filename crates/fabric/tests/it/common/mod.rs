@@ -96,8 +96,6 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         dependencies: Vec::new(),
         stop: Time::from_ns(4_000_000_000),
         seed: 1,
-        bolt_ns3: BoltNs3Spec::default(),
-        tcd_ns3: None,
         quirks: Quirks::ns3_hpcc(),
         model: None,
         lanes: None,
@@ -228,4 +226,30 @@ pub fn assert_complete(spec: &RunSpec, outcome: &Outcome) {
         );
         assert_eq!(flow.delivered, asked.size, "flow {i}");
     }
+}
+
+pub fn to_the_end(mut simulation: Simulation) -> Outcome {
+    while !simulation.advance(1 << 20).done {}
+    simulation.finish()
+}
+
+/// Runs `spec` and forks it after each of these numbers of events. Forks are run to their ends between steps of
+/// the run that they left, and every one that is copied, the copy of a copy included, ends as the run that never
+/// forked.
+pub fn assert_forks(spec: &RunSpec, steps: &[u64]) -> Outcome {
+    let alone = run(spec.clone());
+    let mut simulation = Simulation::new(spec.clone()).unwrap();
+    let mut waits = simulation.clone();
+    for &events in steps {
+        simulation.advance(events);
+        let mut fork = simulation.clone();
+        waits = fork.clone();
+        assert_eq!(fork.progress(), simulation.progress());
+        fork.advance(events / 2);
+        assert_eq!(to_the_end(fork.clone()), alone);
+        assert_eq!(to_the_end(fork), alone);
+    }
+    assert_eq!(to_the_end(simulation), alone);
+    assert_eq!(to_the_end(waits), alone);
+    alone
 }

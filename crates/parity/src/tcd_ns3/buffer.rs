@@ -1,11 +1,9 @@
 //! What a switch's memory holds, and for whom: as that program counts, from a packet's arrival to the start of its
 //! transmission.
 
+use paceline_fabric::model::{PortId, Ports, SwitchId, debit};
+use paceline_fabric::spec::{NodeKind, RunSpec};
 use paceline_kernel::ids::List;
-
-use crate::core::port::{Ports, debit};
-use crate::ids::{PortId, SwitchId};
-use crate::spec::{NodeKind, RunSpec};
 
 /// What that program calls a cell: a full packet of an older version.
 pub(super) const CELL: u32 = 1030;

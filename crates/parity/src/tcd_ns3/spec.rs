@@ -1,9 +1,11 @@
 //! What the simulator of TCD's authors is told alongside what all networks are.
 
+use std::any::Any;
+
+use paceline_fabric::model::Builder;
+use paceline_fabric::spec::{ModelSpec, NodeId, RunSpec};
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
-
-use super::NodeId;
 
 /// A network of that simulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,7 +38,27 @@ pub struct TcdNs3Spec {
     pub log: bool,
 }
 
+impl ModelSpec for TcdNs3Spec {
+    fn name(&self) -> &'static str {
+        "tcd-ns3"
+    }
+
+    fn check(&self, _: &RunSpec) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn builder(&self) -> &'static dyn Any {
+        static BUILDER: Builder = Builder(super::build);
+        &BUILDER
+    }
+}
+
 impl TcdNs3Spec {
+    /// That of a run, if it is of this simulator.
+    pub fn of(run: &RunSpec) -> Option<&Self> {
+        run.model.as_ref()?.get()
+    }
+
     /// When the sender of a flow stops.
     pub fn stop_of(&self, flow: usize) -> Time {
         self.stops.get(flow).copied().unwrap_or(Time::MAX)

@@ -3,50 +3,53 @@
 //! Windows are whole bytes of payload in 32 bits, times whole nanoseconds. Both senders share one time
 //! of the last decrease with the handling of losses, and nothing is smoothed: the round-trip time is that of
 //! the last acknowledgement. What the schemes' own files say is the papers'; where this differs, a
-//! switch of [`SenderQuirks`](crate::api::SenderQuirks) says so, or the comment alongside it.
+//! setting of [`BoltNs3Spec`] says so, or the comment alongside it.
 
+use paceline_congestion::bolt::{DEC, FIRST, INC, LAST};
+use paceline_congestion::params::Auto;
+use paceline_congestion::registry::{AnyParams, SchemeFactory};
+use paceline_congestion::{
+    AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, SendLimits, SwitchSignal, bolt, swift,
+};
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::api::{
-    AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, SendLimits, SwitchSignal,
-};
-use crate::bolt::{DEC, FIRST, INC, LAST};
+use crate::bolt_ns3::BoltNs3Spec;
 
 /// Tag: the acknowledgement of this packet increases the window, and has the next one flagged.
-pub const AI: u8 = 1 << 4;
+pub(super) const AI: u8 = 1 << 4;
 /// Tag: the last packet of all that the flow has to send so far.
-pub const FIN: u8 = 1 << 5;
+pub(super) const FIN: u8 = 1 << 5;
 
 /// Numbers that both senders need.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+struct Settings {
     /// The first window, in bytes.
-    pub initial_window: u32,
+    initial_window: u32,
     /// The least window, in bytes.
-    pub min_window: u32,
+    min_window: u32,
     /// The largest window, in bytes.
-    pub max_window: u32,
+    max_window: u32,
     /// Additive increase, in packets.
-    pub ai: f64,
+    ai: f64,
     /// The largest multiplicative decrease: that of losses, too.
-    pub max_md: f64,
+    max_md: f64,
 }
 
 /// Swift's numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+struct Target {
     /// Base delay in ns.
-    pub base_ns: u64,
+    base_ns: u64,
     /// What each link adds, in ns.
-    pub per_hop_ns: u64,
+    per_hop_ns: u64,
     /// Largest flow scaling, in ns.
-    pub range_ns: f64,
+    range_ns: f64,
     /// Window in packets at which flow scaling reaches its largest value.
-    pub min_packets: f64,
+    min_packets: f64,
     /// Window in packets at which it vanishes.
-    pub max_packets: f64,
+    max_packets: f64,
     /// Multiplicative decrease.
-    pub md: f64,
+    md: f64,
 }
 
 /// What both have in common.
@@ -154,16 +157,16 @@ trait Rules: Clone + Send + 'static {
 
 /// A sender with rules of its own.
 #[derive(Clone, Debug)]
-pub struct Flow<R> {
+pub(super) struct Flow<R> {
     sender: Sender,
     line: BitRate,
     rules: R,
 }
 
 /// Bolt's sender.
-pub type Bolt = Flow<BoltRules>;
+pub(super) type Bolt = Flow<BoltRules>;
 /// Swift's sender.
-pub type Swift = Flow<SwiftRules>;
+pub(super) type Swift = Flow<SwiftRules>;
 
 impl<R: Rules> CongestionControl for Flow<R> {
     fn limits(&self) -> SendLimits {
@@ -205,31 +208,37 @@ impl<R: Rules> CongestionControl for Flow<R> {
 
 /// Bolt's rules.
 #[derive(Clone, Copy, Debug)]
-pub struct BoltRules;
+pub(super) struct BoltRules {
+    drain_time: bool,
+    ungated_halving: bool,
+}
 
 impl Bolt {
     /// A sender whose first window is the path's bandwidth-delay product.
-    pub fn new(settings: Settings, path: &PathInfo) -> Self {
+    fn new(settings: Settings, path: &PathInfo, own: &BoltNs3Spec) -> Self {
         Self {
             sender: Sender::new(settings),
             line: path.line_rate,
-            rules: BoltRules,
+            rules: BoltRules {
+                drain_time: own.src_drain_time,
+                ungated_halving: own.ungated_halving,
+            },
         }
     }
 }
 
 impl BoltRules {
     /// A port on the way is congested; `rtt_ns` is how old the report is.
-    fn congested(sender: &mut Sender, cx: &Ctx<'_>, port: &CongestedPort, rtt_ns: u64) {
+    fn congested(self, sender: &mut Sender, cx: &Ctx<'_>, port: &CongestedPort, rtt_ns: u64) {
         let now = cx.now.as_ns();
         let packet = cx.path.mtu.get() as u32;
-        let gated = sender.window > packet || !cx.path.quirks.ungated_halving;
+        let gated = sender.window > packet || !self.ungated_halving;
         let share = if sender.rtt_ns > 0 {
             f64::from(sender.window) * 8.0 / sender.rtt_ns as f64
         } else {
             cx.path.line_rate.as_bps() as f64 * 1e-9
         } / (port.rate.as_bps() as f64 * 1e-9);
-        let bits = if cx.path.quirks.drain_time {
+        let bits = if self.drain_time {
             drain_ns(port) as f64 * (port.rate.as_bps() / 1_000_000_000) as f64
         } else {
             port.queue.get() as f64 * 8.0
@@ -257,7 +266,7 @@ impl Rules for BoltRules {
             && ack.tag & DEC != 0
             && let Some(port) = ack.congested
         {
-            Self::congested(sender, cx, &port, sender.rtt_ns);
+            self.congested(sender, cx, &port, sender.rtt_ns);
         }
     }
 
@@ -275,15 +284,16 @@ impl Rules for BoltRules {
     fn on_notice(&mut self, sender: &mut Sender, cx: &Ctx<'_>, notice: &SwitchSignal) {
         if let SwitchSignal::Congested { port, rtt } = notice {
             sender.src_seen = true;
-            Self::congested(sender, cx, port, rtt.as_ns());
+            self.congested(sender, cx, port, rtt.as_ns());
         }
     }
 }
 
 /// Swift's rules.
 #[derive(Clone, Debug)]
-pub struct SwiftRules {
+pub(super) struct SwiftRules {
     target: Target,
+    double_update: bool,
     /// Flow scaling's factor and what is taken off, in ns.
     alpha: f64,
     beta: f64,
@@ -291,7 +301,7 @@ pub struct SwiftRules {
 
 impl Swift {
     /// A sender whose first window is the path's bandwidth-delay product.
-    pub fn new(settings: Settings, target: Target, path: &PathInfo) -> Self {
+    fn new(settings: Settings, target: Target, path: &PathInfo, own: &BoltNs3Spec) -> Self {
         let root = |packets: f64| 1.0 / libm::sqrt(packets);
         let alpha = target.range_ns / (root(target.min_packets) - root(target.max_packets));
         let beta = -alpha / libm::sqrt(target.max_packets);
@@ -300,8 +310,9 @@ impl Swift {
             line: path.line_rate,
             rules: SwiftRules {
                 target,
+                double_update: own.swift_double_update,
                 alpha,
-                beta: if path.quirks.swift_beta_sign { -beta } else { beta },
+                beta: if own.swift_beta_sign { -beta } else { beta },
             },
         }
     }
@@ -335,7 +346,7 @@ impl SwiftRules {
 
 impl Rules for SwiftRules {
     fn apply(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
-        if cx.path.quirks.swift_double_update && !sender.src_seen && ack.tag & DEC != 0 {
+        if self.double_update && !sender.src_seen && ack.tag & DEC != 0 {
             self.by_delay(sender, cx, cx.path.full_packet.get());
         }
     }
@@ -343,4 +354,70 @@ impl Rules for SwiftRules {
     fn update(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>) {
         self.by_delay(sender, cx, ack.newly_acked);
     }
+}
+
+/// What makes the senders of a scheme, if the simulator has it.
+pub(super) fn factory(params: &AnyParams, own: &BoltNs3Spec) -> Option<SchemeFactory> {
+    let own = *own;
+    match params {
+        AnyParams::Bolt(params) => {
+            let params = params.clone();
+            Some(SchemeFactory::new(move |path| {
+                Box::new(Bolt::new(bolt_settings(&params, path), path, &own))
+            }))
+        }
+        AnyParams::Swift(params) => {
+            let params = params.clone();
+            Some(SchemeFactory::new(move |path| {
+                let (settings, target) = swift_settings(&params, path);
+                Box::new(Swift::new(settings, target, path, &own))
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// Bolt's parameters as its sender takes them.
+fn bolt_settings(params: &bolt::Params, path: &PathInfo) -> Settings {
+    let bytes = |value: Auto<Bytes>, auto: Bytes| u32::try_from(value.or(auto).get()).unwrap_or(u32::MAX);
+    Settings {
+        initial_window: bytes(params.initial_window, path.bdp),
+        min_window: bytes(params.min_window, Bytes::new(15)),
+        max_window: bytes(params.max_window, path.bdp),
+        ai: params.ai,
+        max_md: params.max_md,
+    }
+}
+
+/// Swift's: windows in whole bytes.
+fn swift_settings(params: &swift::Params, path: &PathInfo) -> (Settings, Target) {
+    let bdp = path.bdp.get() as f64;
+    let bytes = |packets: f64, auto: f64| {
+        let bytes = if packets > 0.0 {
+            packets * path.mtu.get() as f64
+        } else {
+            auto
+        };
+        bytes.round().clamp(1.0, f64::from(u32::MAX)) as u32
+    };
+    let settings = Settings {
+        initial_window: bytes(params.initial_window, bdp),
+        min_window: bytes(params.min_window, 0.0),
+        max_window: bytes(params.max_window, bdp),
+        ai: params.ai,
+        max_md: params.max_mdf,
+    };
+    let target = Target {
+        base_ns: params.base_delay.as_ns(),
+        per_hop_ns: params.hop_delay.as_ns(),
+        range_ns: if params.flow_scaling {
+            params.fs_range.as_ns_f64()
+        } else {
+            0.0
+        },
+        min_packets: params.fs_min,
+        max_packets: params.fs_max,
+        md: params.beta,
+    };
+    (settings, target)
 }

@@ -1,14 +1,13 @@
 //! The transport of a receiving host: every packet is answered, the expected one by an ACK, any other by a
 //! NACK.
 
-use paceline_congestion::bolt_ns3::FIN;
+use paceline_fabric::model::{FlowId, Net, PacketId, QpId};
+use paceline_fabric::outcome::{FlowStatus, PacketKind};
+use paceline_fabric::spec::Awaited;
 use paceline_kernel::{Bytes, Span, Time};
 
-use crate::ids::{FlowId, PacketId, QpId};
-use crate::model::Net;
-use crate::outcome::{FlowStatus, PacketKind};
-use crate::reference::bolt_ns3::BoltNs3;
-use crate::spec::Awaited;
+use crate::bolt_ns3::BoltNs3;
+use crate::bolt_ns3::schemes::FIN;
 
 impl BoltNs3 {
     /// A packet arrived at a host.
@@ -62,18 +61,16 @@ impl BoltNs3 {
     }
 }
 
-impl Net<'_> {
-    /// A message is acknowledged.
-    pub(super) fn complete_message(&mut self, slot: QpId, flow: FlowId, size: Bytes) {
-        let now = self.core.now();
-        let retransmitted = self.hosts.qp_mut(slot).take_retransmitted();
-        let record = self.traffic.record_mut(flow);
-        record.status = FlowStatus::Completed;
-        record.fct = Span::from_ps(now - record.start.as_ps());
-        record.retransmitted = Bytes::new(retransmitted);
-        record.delivered = size;
-        self.traffic.complete(flow);
-        self.traffic
-            .release(self.world, self.core, flow, Awaited::Acknowledged);
-    }
+/// A message is acknowledged.
+pub(super) fn complete_message(net: &mut Net<'_>, slot: QpId, flow: FlowId, size: Bytes) {
+    let now = net.core.now();
+    let retransmitted = net.hosts.qp_mut(slot).take_retransmitted();
+    let record = net.traffic.record_mut(flow);
+    record.status = FlowStatus::Completed;
+    record.fct = Span::from_ps(now - record.start.as_ps());
+    record.retransmitted = Bytes::new(retransmitted);
+    record.delivered = size;
+    net.traffic.complete(flow);
+    net.traffic
+        .release(net.world, net.core, flow, Awaited::Acknowledged);
 }

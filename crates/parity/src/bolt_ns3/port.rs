@@ -4,21 +4,18 @@
 //! own at the same instant, after what was already due then. Ports without Bolt's queues have one FIFO
 //! for everything, of which nothing is taken out before its turn.
 
+use paceline_fabric::model::{Net, PacketId, PortId, STRICT};
+use paceline_fabric::outcome::TraceKind;
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
 
-use crate::core::event::Event;
-use crate::ids::{PacketId, PortId};
-use crate::model::Net;
-use crate::outcome::TraceKind;
-use crate::reference::bolt_ns3::BoltNs3;
-use crate::world::classes::STRICT;
+use crate::bolt_ns3::{BoltNs3, refill_of};
 
 impl BoltNs3 {
     /// A packet arrived at a port, of a host or of a switch.
-    pub(crate) fn device_receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
+    pub(super) fn device_receive(&mut self, net: &mut Net<'_>, ingress: PortId, id: PacketId) {
         if net.core.ports[ingress].is_host {
-            if net.core.watch.accounts_alone() {
+            if net.core.accounts_alone() {
                 net.hosts.trace_answer(net.world, net.core, id);
             }
             return self.message_receive(net, id);
@@ -37,13 +34,13 @@ impl BoltNs3 {
             return self.disc_enqueue(net, port, id);
         }
         if !net.core.ports[port].is_up() {
-            return net.drop_at_device(port, id);
+            return drop_at_device(net, port, id);
         }
-        if net.core.watch.recorder.tracing {
+        if net.core.is_tracing() {
             net.trace(port, TraceKind::Enqueue, id, 0);
         }
         if net.core.is_busy(port) || net.core.ports[port].ready != 0 {
-            net.hold(port, STRICT, id);
+            hold(net, port, STRICT, id);
             return net.core.await_transmission(port);
         }
         net.core.start_transmission(net.world, port, id, false);
@@ -52,16 +49,16 @@ impl BoltNs3 {
     /// Moves packets from the queues into the device as far as it takes them.
     pub(super) fn refill(&mut self, net: &mut Net<'_>, port: PortId) {
         while net.core.ports[port].ready != 0 && self.slots[port] == PacketId::NONE {
-            let id = net.take(port);
+            let id = take(net, port);
             if let Some(disc) = &mut self.discs[port] {
                 disc.packets -= 1;
             }
-            if net.core.watch.recorder.tracing {
+            if net.core.is_tracing() {
                 let left = net.core.ports[port].queued;
                 net.trace(port, TraceKind::Dequeue, id, left);
             }
             if !net.core.ports[port].is_up() {
-                net.drop_at_device(port, id);
+                drop_at_device(net, port, id);
             } else if net.core.is_busy(port) {
                 self.slots[port] = id;
                 net.core.await_transmission(port);
@@ -76,7 +73,7 @@ impl BoltNs3 {
     pub(super) fn device_done(&mut self, net: &mut Net<'_>, port: PortId) {
         if self.discs[port].is_none() {
             if net.core.ports[port].ready != 0 {
-                let id = net.take(port);
+                let id = take(net, port);
                 let more = net.core.ports[port].ready != 0;
                 net.core.start_transmission(net.world, port, id, more);
             }
@@ -85,8 +82,7 @@ impl BoltNs3 {
         let id = std::mem::replace(&mut self.slots[port], PacketId::NONE);
         let waiting = net.core.ports[port].ready != 0;
         if waiting {
-            net.core
-                .schedule(LaneId::WHEEL, net.core.now(), Event::Refill { port });
+            net.core.schedule(LaneId::WHEEL, net.core.now(), refill_of(port));
         }
         if id != PacketId::NONE {
             net.core.start_transmission(net.world, port, id, waiting);
@@ -94,30 +90,24 @@ impl BoltNs3 {
     }
 }
 
-/// Queues of ports.
-impl Net<'_> {
-    /// Appends a packet to one of a port's queues.
-    pub(super) fn hold(&mut self, port: PortId, class: u8, id: PacketId) {
-        self.core.queues[(port, class)].push(&mut self.core.packets, id);
-        let wire = u32::from(self.core.packets.get(id).wire);
-        let p = &mut self.core.ports[port];
-        p.ready |= 1 << class;
-        p.queued += wire;
-        if !p.is_host {
-            p.queue_max = p.queue_max.max(p.queued);
-        }
+/// Appends a packet to one of a port's queues.
+pub(super) fn hold(net: &mut Net<'_>, port: PortId, class: u8, id: PacketId) {
+    net.core.append(port, class, id);
+    let p = &mut net.core.ports[port];
+    if !p.is_host {
+        p.queue_max = p.queue_max.max(p.queued);
     }
+}
 
-    /// Takes the first packet of the first queue that has one.
-    fn take(&mut self, port: PortId) -> PacketId {
-        let class = self.core.ports[port].ready.trailing_zeros() as u8;
-        self.take_from(port, class)
-    }
+/// Takes the first packet of the first queue that has one.
+fn take(net: &mut Net<'_>, port: PortId) -> PacketId {
+    let class = net.core.ports[port].ready.trailing_zeros() as u8;
+    net.take_from(port, class)
+}
 
-    /// The device of a link that is down takes nothing.
-    #[cold]
-    fn drop_at_device(&mut self, port: PortId, id: PacketId) {
-        self.core.counters.link_drops += 1;
-        self.discard(port, id);
-    }
+/// The device of a link that is down takes nothing.
+#[cold]
+fn drop_at_device(net: &mut Net<'_>, port: PortId, id: PacketId) {
+    net.core.counters.link_drops += 1;
+    net.discard(port, id);
 }

@@ -7,17 +7,16 @@
 
 use std::collections::VecDeque;
 
-use paceline_congestion::bolt_ns3::FIN;
 use paceline_congestion::{AckInfo, Mark};
+use paceline_fabric::model::{Event, FlowId, Net, Packet, PacketId, QpId};
+use paceline_fabric::outcome::{FlowStatus, PacketKind};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, ns3};
 
-use crate::core::event::Event;
-use crate::core::packet::Packet;
-use crate::ids::{FlowId, PacketId, QpId};
-use crate::model::Net;
-use crate::outcome::{FlowStatus, PacketKind};
-use crate::reference::bolt_ns3::{BoltNs3, OwnFlow};
+use crate::bolt_ns3::receiver::complete_message;
+use crate::bolt_ns3::schemes::FIN;
+use crate::bolt_ns3::sharing::inherit_window;
+use crate::bolt_ns3::{BoltNs3, OwnFlow};
 
 /// The timer slot that is the transport's and no scheme's.
 pub(super) const CLOCK: u8 = u8::MAX;
@@ -65,7 +64,7 @@ pub(super) struct Message {
 
 impl BoltNs3 {
     /// A flow begins: its first window leaves, paced.
-    pub(crate) fn begin(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
+    pub(super) fn begin_messages(&mut self, net: &mut Net<'_>, slot: QpId, own: OwnFlow) {
         net.hosts.begin_receiver(net.world, net.core, slot);
         let qp = net.hosts.qp(slot);
         let message = Message {
@@ -89,7 +88,7 @@ impl BoltNs3 {
         self.senders[slot].known = true;
         self.arm_timeout(net, slot, net.hosts.qp(slot).window());
         if let Some(found) = own.found {
-            net.inherit_window(slot, found);
+            inherit_window(net, slot, found);
         }
     }
 
@@ -102,7 +101,7 @@ impl BoltNs3 {
         if net.core.now() < sender.resume_at {
             return self.set_clock(net, slot, sender.resume_at);
         }
-        let (mtu, pauses) = (net.world.packet.mtu.get(), net.world.quirks.window_pause);
+        let (mtu, pauses) = (net.world.packet.mtu.get(), self.spec.window_pause);
         let qp = net.hosts.qp(slot);
         let (payload, room) = (qp.next_payload(mtu), qp.room());
         if payload == 0 || room == 0 {
@@ -258,7 +257,7 @@ impl BoltNs3 {
                 .call_scheme(net.world, net.core, slot, |scheme, cx| scheme.on_timeout(cx));
             self.send_down(net, slot);
         }
-        if self.senders[slot].strikes < net.world.spec.bolt_ns3.strikes {
+        if self.senders[slot].strikes < self.spec.strikes {
             return self.arm_timeout(net, slot, net.hosts.qp(slot).max_sent());
         }
         self.give_up(net, slot);
@@ -296,12 +295,12 @@ impl BoltNs3 {
             let (sent, unheard) = net.hosts.qp(slot).sent_within(start, message.end);
             let record = net.traffic.record_mut(message.flow);
             (record.sent, record.sent_unscheduled) = (sent, unheard);
-            net.complete_message(slot, message.flow, Bytes::new(message.end - start));
+            complete_message(net, slot, message.flow, Bytes::new(message.end - start));
         }
     }
 
     /// What was sent of messages that are not acknowledged when the run ends.
-    pub(crate) fn record_sent_messages(&self, net: &mut Net<'_>, slot: QpId) {
+    pub(super) fn record_sent_messages(&self, net: &mut Net<'_>, slot: QpId) {
         let Some(sender) = self.senders.get(slot) else {
             return;
         };

@@ -1,7 +1,7 @@
 //! The network of the simulator of TCD's authors (ns-3.17, of the family of `ns3-rdma`): switches with a queue for each
 //! priority, pauses that expire, hosts whose applications push packets into their NIC.
 //!
-//! Nothing of it is like elsewhere in this crate but links and the order of events, so it has files of its own:
+//! Nothing of it is like the engine but links and the order of events:
 //!
 //! * [`app`]: a flow is an application that pushes packets as its NIC's backlog allows, with jitter;
 //! * [`nic`]: per-flow queues, round robin with credits for rates, or queues by priority where there is no DCQCN;
@@ -20,31 +20,36 @@ mod flow;
 mod log;
 mod marking;
 mod nic;
+mod outcome;
 mod pfc;
+mod reaction_point;
 mod receiver;
+mod spec;
 mod switch;
 mod ways;
-
-use paceline_congestion::dcqcn;
-use paceline_congestion::registry::AnyParams;
-use paceline_congestion::tcd_ns3::Settings;
-use paceline_kernel::ids::{Grid, Id, List};
-use paceline_kernel::rng::Ns3Streams;
-
-use crate::core::event::Event;
-use crate::core::port::Ports;
-use crate::ids::{FlowId, NicId, PacketId, PortId};
-use crate::model::Net;
-use crate::outcome::TcdNs3Record;
-use crate::spec::{RunSpec, TcdNs3Spec};
-use crate::world::classes::Classes;
 
 use buffer::Buffers;
 use flow::Flow;
 use log::Log;
 use nic::Nic;
+use paceline_congestion::dcqcn;
+use paceline_congestion::registry::AnyParams;
+use paceline_fabric::model::{
+    Classes, Core, Event, FlowId, Net, NetworkModel, NicId, PacketId, PortId, Ports, Site, Starts,
+};
+use paceline_fabric::outcome::ModelOutcome;
+use paceline_fabric::spec::RunSpec;
+use paceline_kernel::ids::{Grid, Id, List};
+use paceline_kernel::rng::Ns3Streams;
 use switch::Queue;
 use ways::Ways;
+
+use crate::tcd_ns3::reaction_point::Settings;
+
+pub use outcome::{
+    Change, FlowMarks, Marks, PortChange, PortEnds, PortMarks, RateChange, TcdNs3Record, alone,
+};
+pub use spec::TcdNs3Spec;
 
 /// A flow's clocks.
 const PUSH: u8 = 0;
@@ -54,7 +59,7 @@ const INCREASE: u8 = 3;
 
 /// State alongside ports and their queues.
 #[derive(Clone)]
-pub(crate) struct TcdNs3 {
+pub(super) struct TcdNs3 {
     spec: TcdNs3Spec,
     rules: marking::Rules,
     pauses: pfc::Rules,
@@ -72,8 +77,36 @@ pub(crate) struct TcdNs3 {
     log: Log,
 }
 
+/// The events of its own: a NIC may send; an egress port looks again at what came in through a port of its switch.
+const WAKE: u8 = 14;
+const RECHECK: u8 = 16;
+
+/// A NIC may send.
+fn wake_of(port: PortId) -> Event {
+    Event::Special {
+        kind: WAKE,
+        a: port.0,
+        b: 0,
+    }
+}
+
+/// An egress port looks again at what came in through a port of its switch: its place, and one of its classes.
+fn recheck_of(port: PortId, place: u16, class: u8, generation: u16) -> Event {
+    Event::Special {
+        kind: RECHECK,
+        a: port.0,
+        b: u32::from(place) << 20 | u32::from(class) << 16 | u32::from(generation),
+    }
+}
+
+/// A network of its description.
+fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
+    let spec = TcdNs3Spec::of(site.run).expect("a network is built of its own description");
+    Box::new(TcdNs3::new(site.run, spec, site.ports, site.classes))
+}
+
 impl TcdNs3 {
-    pub(crate) fn new(spec: &RunSpec, own: &TcdNs3Spec, ports: &Ports, classes: &Classes) -> Self {
+    fn new(spec: &RunSpec, own: &TcdNs3Spec, ports: &Ports, classes: &Classes) -> Self {
         let params = dcqcn(spec);
         let mut nics: List<NicId, Nic> = List::new();
         for (id, port) in ports.numbered().filter(|(_, port)| port.is_host) {
@@ -89,7 +122,7 @@ impl TcdNs3 {
             rules: marking::Rules::of(spec),
             pauses: pfc::Rules::of(spec, own),
             queues: Grid::of(ports.len(), classes.count(), Queue::NEW),
-            served: List::of(ports.len(), crate::world::classes::STRICT),
+            served: List::of(ports.len(), paceline_fabric::model::STRICT),
             buffers: Buffers::new(spec, ports),
             rechecks: pfc::Rechecks::new(ports, classes.count()),
             nics,
@@ -103,24 +136,44 @@ impl TcdNs3 {
 
     /// In what order flows enter that start at one instant: that program starts the applications of one node after the
     /// other.
-    pub(crate) fn order_of_starts(spec: &RunSpec) -> Vec<FlowId> {
+    fn order_of_starts(spec: &RunSpec) -> Vec<FlowId> {
         let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
         order.sort_by_key(|&flow| spec.flows[flow as usize].src);
         order.into_iter().map(FlowId).collect()
     }
+}
 
-    /// A timer has expired, or a port may send.
-    pub(crate) fn handle(&mut self, net: &mut Net<'_>, event: Event) {
+impl NetworkModel for TcdNs3 {
+    fn starts(&self, run: &RunSpec) -> Starts {
+        Starts::Ahead(Self::order_of_starts(run))
+    }
+
+    fn start(&mut self, net: &mut Net<'_>, flow: FlowId) -> bool {
+        self.start_flow(net, flow);
+        false
+    }
+
+    fn receive_frame(&mut self, net: &mut Net<'_>, port: PortId, class: u8, pause: bool) {
+        self.frame_takes_effect(net, port, class, pause);
+    }
+
+    fn sample(&self, core: &mut Core, at: u64, is_over: bool) {
+        self.sample_ports(core, at, is_over);
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn handle(&mut self, net: &mut Net<'_>, event: Event) {
         match event {
             Event::TxDone { port } => self.send(net, port),
-            Event::Refill { port } => self.wake(net, port),
+            Event::Special { kind: WAKE, a, .. } => self.wake(net, PortId(a)),
             Event::PauseEnd { port, class } => self.pause_expires(net, port, class),
-            Event::Recheck {
-                port,
-                place,
-                class,
-                generation,
-            } => self.recheck(net, port, place, class, generation),
+            Event::Special { kind: RECHECK, a, b } => {
+                let (place, class) = ((b >> 20) as u16, (b >> 16 & 15) as u8);
+                self.recheck(net, PortId(a), place, class, b as u16);
+            }
             Event::Timer {
                 flow,
                 slot,
@@ -135,8 +188,7 @@ impl TcdNs3 {
         }
     }
 
-    /// A packet has arrived that is no pause.
-    pub(crate) fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+    fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         if net.core.ports[port].is_host {
             self.host_receive(net, port, id);
         } else {
@@ -144,6 +196,15 @@ impl TcdNs3 {
         }
     }
 
+    fn close(&mut self, net: &mut Net<'_>) -> Option<ModelOutcome> {
+        for (id, flow) in self.flows.numbered() {
+            flow.write(net.traffic, id);
+        }
+        Some(ModelOutcome::new(self.log.close(net.core)))
+    }
+}
+
+impl TcdNs3 {
     /// Sends the next packet of a port, if one may go.
     fn send(&mut self, net: &mut Net<'_>, port: PortId) {
         if net.core.ports[port].is_host {
@@ -151,14 +212,6 @@ impl TcdNs3 {
         } else {
             self.switch_send(net, port);
         }
-    }
-
-    /// The run is over: what became of flows that are not complete, and all that was counted.
-    pub(crate) fn close(&mut self, net: &mut Net<'_>) -> TcdNs3Record {
-        for (id, flow) in self.flows.numbered() {
-            flow.write(net.traffic, id);
-        }
-        self.log.close(net.core)
     }
 }
 

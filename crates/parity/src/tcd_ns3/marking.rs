@@ -3,15 +3,14 @@
 use paceline_congestion::Mark;
 use paceline_congestion::detect::PortState;
 use paceline_congestion::detect::tcd::{Rule, Verdict};
+use paceline_fabric::model::{Core, Net, PacketId, PortId};
+use paceline_fabric::outcome::PacketKind;
+use paceline_fabric::spec::{Detection, RunSpec};
 use paceline_kernel::{BitRate, Span, Time};
 
-use crate::core::Core;
-use crate::ids::{PacketId, PortId};
-use crate::model::Net;
-use crate::outcome::{Change, PacketKind};
-use crate::reference::tcd_ns3::TcdNs3;
-use crate::reference::tcd_ns3::buffer::CELL;
-use crate::spec::{Detection, RunSpec};
+use crate::tcd_ns3::TcdNs3;
+use crate::tcd_ns3::buffer::CELL;
+use crate::tcd_ns3::outcome::Change;
 
 /// Acknowledgements are marked, of which nobody takes note, by a curve of their own without a limit to its ramp.
 const OF_ACKS: Curve = Curve {
@@ -101,7 +100,7 @@ impl TcdNs3 {
         }
         let verdict = self.judge(net, port, class, red);
         self.log
-            .departed(port, net.core.queues[(port, class)].bytes, before, verdict);
+            .departed(port, net.core.queue_bytes(port, class), before, verdict);
         net.core.mark(port, id, verdict);
     }
 
@@ -138,17 +137,14 @@ impl TcdNs3 {
     }
 
     /// Takes the samples of what ports are, as the last packet left them, that are due before the event at `at`.
-    pub(crate) fn sample_states(&self, core: &mut Core, at: u64, is_over: bool) {
-        let states = &mut core.watch.recorder.states;
-        while states.due() <= at {
-            states.sample(is_over, |port, class, _| self.queues[(port, class)].state as u64);
-        }
+    pub(super) fn sample_ports(&self, core: &mut Core, at: u64, is_over: bool) {
+        core.sample_classes(at, is_over, |port, class| self.queues[(port, class)].state as u64);
     }
 
     /// Writes down that something changes about a port's class.
     pub(super) fn log_change(&mut self, net: &Net<'_>, port: PortId, class: u8, what: Change) {
         let place = (net.core.now(), port, net.world.classes.priority(class));
-        let queue = net.core.queues[(port, class)].bytes;
+        let queue = net.core.queue_bytes(port, class);
         self.log.changed(place, queue, what);
     }
 }

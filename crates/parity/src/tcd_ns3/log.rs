@@ -1,15 +1,15 @@
 //! What is counted, and written down where that is asked for.
 
 use paceline_congestion::Mark;
-use paceline_congestion::tcd_ns3::ReactionPoint;
+use paceline_fabric::model::{Core, FlowId, PortId, Ports};
+use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_kernel::ids::List;
 use paceline_kernel::{Span, Time};
 
-use crate::core::Core;
-use crate::core::port::Ports;
-use crate::ids::{FlowId, PortId};
-use crate::outcome::{Change, FlowMarks, Marks, PortChange, PortEnds, PortMarks, RateChange, TcdNs3Record};
-use crate::spec::{NodeId, RunSpec};
+use crate::tcd_ns3::outcome::{
+    Change, FlowMarks, Marks, PortChange, PortEnds, PortMarks, RateChange, TcdNs3Record,
+};
+use crate::tcd_ns3::reaction_point::ReactionPoint;
 
 /// Width of the bins of what arrives, in ps.
 const BIN: u64 = 100_000_000;

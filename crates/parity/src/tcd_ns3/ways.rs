@@ -1,10 +1,10 @@
 //! Routes: shortest paths, and among equal ones the hash of that program's global routing, the same at every switch.
 
+use paceline_fabric::model::{PortId, Ports};
+use paceline_fabric::spec::{FlowSpec, NodeId, NodeKind, RunSpec};
 use paceline_kernel::ids::{Id, List};
 
-use crate::core::port::Ports;
-use crate::ids::PortId;
-use crate::spec::{FlowSpec, NodeId, NodeKind, RunSpec, TcdNs3Spec};
+use crate::tcd_ns3::spec::TcdNs3Spec;
 
 /// IP protocols: data, acknowledgements, negative ones, notifications.
 const UDP: u32 = 17;

@@ -1,14 +1,12 @@
 //! A flow is an application: it pushes packets into its NIC as long as the backlog there is small, after waits with
 //! jitter.
 
+use paceline_fabric::model::{Event, FlowId, Net};
+use paceline_fabric::outcome::FlowStatus;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time, ns3};
 
-use crate::core::event::Event;
-use crate::ids::FlowId;
-use crate::model::Net;
-use crate::outcome::{self, FlowStatus};
-use crate::reference::tcd_ns3::{PUSH, TcdNs3};
+use crate::tcd_ns3::{PUSH, TcdNs3};
 
 /// Between two pushes at least, in seconds, before it is ns-3's.
 const INTERVAL: f64 = 0.000_000_5 / 2.0;
@@ -32,7 +30,7 @@ fn wait_for(backlog: u32) -> f64 {
 
 impl TcdNs3 {
     /// A flow starts.
-    pub(crate) fn start(&mut self, net: &mut Net<'_>, id: FlowId) {
+    pub(super) fn start_flow(&mut self, net: &mut Net<'_>, id: FlowId) {
         let spec = net.world.flow(net.core, id);
         let Some(ways) = self.ways.of_flow(&spec) else {
             return net.traffic.give_up(net.world, net.core, id);
@@ -41,7 +39,7 @@ impl TcdNs3 {
         let flow = &mut self.flows[id];
         flow.class = net.world.classes.dense(spec.class);
         flow.ways = ways;
-        let base = outcome::alone(spec.src.0, spec.dst.0, flow.heard_bytes());
+        let base = crate::tcd_ns3::outcome::alone(spec.src.0, spec.dst.0, flow.heard_bytes());
         net.traffic.record_mut(id).ideal = Span::from_ps((base * 1e12).round() as u64);
         self.clock(net, id, PUSH, net.core.now());
     }

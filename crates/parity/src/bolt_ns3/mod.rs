@@ -1,7 +1,6 @@
 //! The network of the Bolt authors' simulator (ns-3): its ports, its queues, its hosts' transport.
 //!
-//! Three things there are of another make than elsewhere in this crate, so they have files of their own;
-//! which of the two a network has is its `Kind` ([`crate::run`]):
+//! Three things there are of another make than in the engine:
 //!
 //! * [`port`]: behind the queues of a port stands a FIFO of the device for one packet. A packet goes into it
 //!   as soon as it is empty and from then on belongs neither to the queue nor to the wire.
@@ -14,28 +13,30 @@
 mod disc;
 mod port;
 mod receiver;
+mod schemes;
 mod sender;
 mod sharing;
+mod spec;
 
-use paceline_kernel::ids::{Id, List};
 use std::collections::BTreeMap;
 
-use paceline_congestion::registry::AnyParams;
-
-use crate::core::event::Event;
-use crate::core::port::{Port, Ports};
-use crate::ids::{PacketId, PortId, QpId};
-use crate::model::Net;
-use crate::spec::{DiscPorts, NodeKind, RunSpec};
-
 use disc::Disc;
+use paceline_congestion::registry::AnyParams;
+use paceline_fabric::model::{
+    Event, FlowId, Net, NetworkModel, PacketId, Port, PortId, Ports, QpId, Site, Starts,
+};
+use paceline_fabric::spec::{NodeKind, PacketFormat, RunSpec};
+use paceline_kernel::Bytes;
+use paceline_kernel::ids::{Id, List};
 use sender::Sender;
-use sharing::HashOrder;
-pub(crate) use sharing::OwnFlow;
+use sharing::{HashOrder, OwnFlow};
+
+pub use spec::{BoltNs3Spec, DiscPorts, has_scheme};
 
 /// State alongside ports and queue pairs.
 #[derive(Clone, Debug)]
-pub(crate) struct BoltNs3 {
+pub(super) struct BoltNs3 {
+    spec: BoltNs3Spec,
     /// The packet in each port's device FIFO.
     slots: List<PortId, PacketId>,
     /// Queues with Bolt's algorithm, by port; `None`: one FIFO without limit.
@@ -44,10 +45,30 @@ pub(crate) struct BoltNs3 {
     senders: List<QpId, Sender>,
     /// Flows of each host, in the authors' order.
     tables: BTreeMap<u32, HashOrder>,
+    /// What the flow gets that is about to have a queue pair.
+    own: OwnFlow,
+}
+
+/// The event by which a device has room for a packet.
+fn refill_of(port: PortId) -> Event {
+    Event::Special {
+        kind: REFILL,
+        a: port.0,
+        b: 0,
+    }
+}
+
+/// Its kind.
+const REFILL: u8 = 14;
+
+/// A network of its description.
+fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
+    let spec = BoltNs3Spec::of(site.run).expect("a network is built of its own description");
+    Box::new(BoltNs3::new(site.run, spec, site.ports))
 }
 
 impl BoltNs3 {
-    pub(crate) fn new(spec: &RunSpec, ports: &Ports) -> Self {
+    fn new(spec: &RunSpec, own: &BoltNs3Spec, ports: &Ports) -> Self {
         let bolt = spec.schemes.iter().find_map(|scheme| {
             let AnyParams::Bolt(params) = scheme.config.params() else {
                 return None;
@@ -57,22 +78,54 @@ impl BoltNs3 {
         let is_switch = |port: &Port| spec.nodes[port.node.index()] == NodeKind::Switch;
         let disc = |port: &Port| {
             let peer = &ports[port.peer];
-            let has = spec.bolt_ns3.ports == DiscPorts::All || is_switch(port) && is_switch(peer);
-            has.then(|| Disc::new(&spec.bolt_ns3, bolt, &spec.packet))
+            let has = own.ports == DiscPorts::All || is_switch(port) && is_switch(peer);
+            has.then(|| Disc::new(own, bolt, &spec.packet))
         };
         Self {
+            spec: *own,
+            own: OwnFlow::default(),
             slots: List::of(ports.len(), PacketId::NONE),
             discs: ports.iter().map(disc).collect(),
             senders: List::new(),
             tables: BTreeMap::new(),
         }
     }
+}
 
-    /// A timer has expired, or a port may send.
-    pub(crate) fn handle(&mut self, net: &mut Net<'_>, event: Event) {
+impl NetworkModel for BoltNs3 {
+    /// The authors' scripts schedule all messages before the run.
+    fn starts(&self, run: &RunSpec) -> Starts {
+        Starts::Ahead((0..run.flows.len() as u32).map(FlowId).collect())
+    }
+
+    fn start(&mut self, net: &mut Net<'_>, flow: FlowId) -> bool {
+        let own = self.share(net, flow);
+        self.own = own.unwrap_or_default();
+        own.is_some()
+    }
+
+    fn open(&mut self, net: &mut Net<'_>, slot: QpId) {
+        let own = self.own;
+        self.begin_messages(net, slot, own);
+    }
+
+    fn receive(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
+        self.device_receive(net, port, id);
+    }
+
+    /// A full packet, and its headers once more.
+    fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
+        packet.mtu + packet.data_header + packet.data_header
+    }
+
+    fn record_sent(&self, net: &mut Net<'_>, slot: QpId) {
+        self.record_sent_messages(net, slot);
+    }
+
+    fn handle(&mut self, net: &mut Net<'_>, event: Event) {
         match event {
             Event::TxDone { port } => self.device_done(net, port),
-            Event::Refill { port } => self.refill(net, port),
+            Event::Special { kind: REFILL, a, .. } => self.refill(net, PortId(a)),
             Event::Timeout { flow } => self.message_timeout(net, flow),
             Event::Timer {
                 flow,

@@ -1,17 +1,15 @@
 //! DCQCN's reaction point as the simulator of TCD's authors has it: rates are whole bits per second, cut, and times
 //! whole microseconds.
 //!
-//! Where it differs from [`crate::dcqcn`]: alpha begins at 0.5, and a target far above the rate after the first stage
+//! Where it differs from [`dcqcn`]: alpha begins at 0.5, and a target far above the rate after the first stage
 //! is divided by eight in place of an increase. Targets have no limit.
 
+use paceline_congestion::{Mark, dcqcn};
 use paceline_kernel::{BitRate, Span};
-
-use crate::dcqcn;
-use crate::mark::Mark;
 
 /// What all flows of a host have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub(super) struct Settings {
     /// The host's link, in bit/s.
     pub line: u64,
     /// The lowest rate, in bit/s.
@@ -38,7 +36,7 @@ pub struct Settings {
 
 impl Settings {
     /// Of DCQCN with these parameters at a host with such a link.
-    pub fn of(params: &dcqcn::Params, line: BitRate, clamp_after_timer: bool) -> Self {
+    pub(super) fn of(params: &dcqcn::Params, line: BitRate, clamp_after_timer: bool) -> Self {
         let all = params.settings(line);
         let us = |span: Span| span.as_ps() as f64 / 1e6;
         Self {
@@ -57,12 +55,12 @@ impl Settings {
     }
 
     /// Between two notifications of a flow.
-    pub fn notification_interval(&self) -> Span {
+    pub(super) fn notification_interval(&self) -> Span {
         whole_us(self.notify)
     }
 
     /// Between two steps of alpha.
-    pub fn alpha_interval(&self) -> Span {
+    pub(super) fn alpha_interval(&self) -> Span {
         whole_us(self.intervals[0])
     }
 }
@@ -85,7 +83,7 @@ enum Phase {
 
 /// A flow's reaction point.
 #[derive(Clone, Copy, Debug)]
-pub struct ReactionPoint {
+pub(super) struct ReactionPoint {
     phase: Phase,
     rate: u64,
     target: u64,
@@ -101,7 +99,7 @@ const ALPHA: f64 = 0.5;
 
 impl ReactionPoint {
     /// A flow's that begins: at the line's rate.
-    pub fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         Self {
             phase: Phase::Unheard,
             rate: settings.line,
@@ -114,23 +112,23 @@ impl ReactionPoint {
     }
 
     /// In bit/s.
-    pub fn rate(&self) -> u64 {
+    pub(super) fn rate(&self) -> u64 {
         self.rate
     }
 
     /// In bit/s.
-    pub fn target(&self) -> u64 {
+    pub(super) fn target(&self) -> u64 {
         self.target
     }
 
     /// The estimate of congestion.
-    pub fn alpha(&self) -> f64 {
+    pub(super) fn alpha(&self) -> f64 {
         self.alpha
     }
 
     /// A notification of such marks. If it counts, how long it is until the next increase; the next step of alpha is
     /// [`Settings::alpha_interval`] away.
-    pub fn on_notification(&mut self, settings: &Settings, mark: Mark) -> Option<Span> {
+    pub(super) fn on_notification(&mut self, settings: &Settings, mark: Mark) -> Option<Span> {
         let counts = mark == Mark::Congested || mark == Mark::Undetermined && settings.holds;
         if !counts {
             return None;
@@ -151,12 +149,12 @@ impl ReactionPoint {
     }
 
     /// Time for a step of alpha; the next is as far away.
-    pub fn on_alpha(&mut self, settings: &Settings) {
+    pub(super) fn on_alpha(&mut self, settings: &Settings) {
         self.alpha *= 1.0 - settings.g;
     }
 
     /// Time for an increase; says how long it is until the next.
-    pub fn on_timer(&mut self, settings: &Settings) -> Span {
+    pub(super) fn on_timer(&mut self, settings: &Settings) -> Span {
         self.time_stage += 1;
         let interval = settings.intervals[1];
         let was_hyper = self.phase == Phase::Hyper;
@@ -166,7 +164,7 @@ impl ReactionPoint {
     }
 
     /// So many bytes are on their way. Says whether that increased the rate.
-    pub fn on_sent(&mut self, settings: &Settings, bytes: u32) -> bool {
+    pub(super) fn on_sent(&mut self, settings: &Settings, bytes: u32) -> bool {
         if self.phase == Phase::Unheard {
             self.bytes = settings.byte_counter.into();
             return false;

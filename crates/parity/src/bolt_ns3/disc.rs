@@ -2,16 +2,15 @@
 
 use paceline_congestion::bolt::{DEC, FIRST, INC, LAST, Params, Threshold};
 use paceline_congestion::{CongestedPort, SwitchSignal};
+use paceline_fabric::model::{Net, Packet, PacketId, PortId, ProfileId, STRICT};
+use paceline_fabric::outcome::{PacketKind, TraceKind};
+use paceline_fabric::spec::PacketFormat;
 use paceline_kernel::ids::Id;
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::core::packet::Packet;
-use crate::ids::{PacketId, PortId, ProfileId};
-use crate::model::Net;
-use crate::outcome::{PacketKind, TraceKind};
-use crate::reference::bolt_ns3::BoltNs3;
-use crate::spec::{BoltNs3Spec, PacketFormat};
-use crate::world::classes::STRICT;
+use crate::bolt_ns3::BoltNs3;
+use crate::bolt_ns3::port::hold;
+use crate::bolt_ns3::spec::BoltNs3Spec;
 
 /// One port's queues: what they are told, and their tokens.
 #[derive(Clone, Debug)]
@@ -144,7 +143,7 @@ impl BoltNs3 {
             rate: rate_of(p.profile),
             profile: p.profile,
             noted: rate_of(p.profile),
-            keeps: p.is_host && net.world.quirks.inc_kept_by_hosts,
+            keeps: p.is_host && self.spec.inc_kept_by_hosts,
         };
         if packet.note_port != ProfileId::NONE {
             at.noted = rate_of(packet.note_port);
@@ -152,7 +151,7 @@ impl BoltNs3 {
         let Some(disc) = &mut self.discs[port] else {
             return;
         };
-        disc.supply(now / 1000, at.rate, packet.wire, net.world.quirks.sm_drift);
+        disc.supply(now / 1000, at.rate, packet.wire, self.spec.sm_drift);
         let mut class = STRICT;
         if packet.kind == PacketKind::Data {
             class = packet.class;
@@ -165,11 +164,11 @@ impl BoltNs3 {
                 return net.discard(port, id);
             }
         }
-        net.hold(port, class, id);
+        hold(net, port, class, id);
         if let Some(disc) = &mut self.discs[port] {
             disc.packets += 1;
         }
-        if net.core.watch.recorder.tracing {
+        if net.core.is_tracing() {
             let queued = net.core.ports[port].queued;
             net.trace(port, TraceKind::Enqueue, id, queued);
         }

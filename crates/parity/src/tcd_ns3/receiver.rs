@@ -1,16 +1,13 @@
 //! Hosts that receive: acknowledgements, and notifications by a clock that each flow has from its first packet on.
 
 use paceline_congestion::Mark;
-
-use crate::core::packet::Packet;
-use crate::ids::{FlowId, PacketId, PortId};
-use crate::model::Net;
-use crate::outcome::PacketKind;
-use crate::reference::tcd_ns3::flow::Receiver;
-use crate::reference::tcd_ns3::{NOTIFY, TcdNs3};
-use crate::spec::Detection;
-use crate::world::classes::LINK_CONTROL;
+use paceline_fabric::model::{FlowId, LINK_CONTROL, Net, Packet, PacketId, PortId};
+use paceline_fabric::outcome::PacketKind;
+use paceline_fabric::spec::Detection;
 use paceline_kernel::Time;
+
+use crate::tcd_ns3::flow::Receiver;
+use crate::tcd_ns3::{NOTIFY, TcdNs3};
 
 /// With NP-ECN a flow is notified if so much of it was marked.
 const MARKED: f64 = 0.95;

@@ -3,19 +3,16 @@
 //!
 //! Who looks again is the port by which the packet leaves, so several of a switch's ports may look after one ingress.
 
+use paceline_fabric::model::{LINK_CONTROL, Net, Packet, PortId, Ports, STRICT};
+use paceline_fabric::outcome::PacketKind;
+use paceline_fabric::spec::{FlowControl, PfcMode, PfcThreshold, RunSpec};
 use paceline_kernel::ids::List;
 use paceline_kernel::queue::LaneId;
 
-use crate::core::event::Event;
-use crate::core::packet::Packet;
-use crate::core::port::Ports;
-use crate::ids::PortId;
-use crate::model::Net;
-use crate::outcome::{Change, PacketKind};
-use crate::reference::tcd_ns3::TcdNs3;
-use crate::reference::tcd_ns3::buffer::{CELL, GUARANTEED, POOL};
-use crate::spec::{FlowControl, PfcMode, PfcThreshold, RunSpec, TcdNs3Spec};
-use crate::world::classes::{LINK_CONTROL, STRICT};
+use crate::tcd_ns3::buffer::{CELL, GUARANTEED, POOL};
+use crate::tcd_ns3::outcome::Change;
+use crate::tcd_ns3::spec::TcdNs3Spec;
+use crate::tcd_ns3::{TcdNs3, recheck_of};
 
 /// Bytes of a whole port above which all of its classes are paused, and below which they may go on.
 const PORT_LIMITS: (u32, u32) = (2 * 4800 * CELL, 2 * 4700 * CELL);
@@ -148,12 +145,7 @@ impl TcdNs3 {
         let place = net.core.ports[ingress].place;
         let setting = self.rechecks.setting(egress, place, class);
         *setting = setting.wrapping_add(1);
-        let event = Event::Recheck {
-            port: egress,
-            place,
-            class,
-            generation: *setting,
-        };
+        let event = recheck_of(egress, place, class, *setting);
         let at = net.core.now() + self.pauses.again;
         net.core.schedule(LaneId::WHEEL, at, event);
     }
@@ -175,7 +167,7 @@ impl TcdNs3 {
     }
 
     /// A frame about a class has come to a port.
-    pub(crate) fn receive_frame(&mut self, net: &mut Net<'_>, port: PortId, class: u8, pause: bool) {
+    pub(super) fn frame_takes_effect(&mut self, net: &mut Net<'_>, port: PortId, class: u8, pause: bool) {
         self.log.frame(port, pause);
         let paused = net.core.ports[port].paused & 1 << class != 0;
         if !pause {

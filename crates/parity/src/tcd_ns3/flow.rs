@@ -1,14 +1,13 @@
 //! A flow: what its application has pushed, what its NIC has sent, what its receiver knows.
 
-use paceline_congestion::tcd_ns3::{ReactionPoint, Settings};
+use paceline_fabric::model::{FlowId, Traffic};
+use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::spec::{FlowSpec, RunSpec};
 use paceline_kernel::Bytes;
 use paceline_kernel::rng::Mrg32k3a;
 
-use crate::ids::FlowId;
-use crate::outcome::FlowStatus;
-use crate::reference::tcd_ns3::ways::FlowWays;
-use crate::spec::{FlowSpec, RunSpec};
-use crate::traffic::Traffic;
+use crate::tcd_ns3::reaction_point::{ReactionPoint, Settings};
+use crate::tcd_ns3::ways::FlowWays;
 
 /// Payload bytes that a flow file means by a packet.
 const PACKET: u64 = 1000;

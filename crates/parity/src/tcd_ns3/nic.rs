@@ -4,17 +4,13 @@
 use std::collections::VecDeque;
 
 use paceline_congestion::Mark;
-use paceline_congestion::tcd_ns3::{ReactionPoint, Settings};
+use paceline_fabric::model::{Event, FlowId, LINK_CONTROL, Net, Packet, PacketId, PortId};
+use paceline_fabric::outcome::PacketKind;
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Span, ns3};
 
-use crate::core::event::Event;
-use crate::core::packet::Packet;
-use crate::ids::{FlowId, PacketId, PortId};
-use crate::model::Net;
-use crate::outcome::PacketKind;
-use crate::reference::tcd_ns3::{ALPHA, INCREASE, TcdNs3};
-use crate::world::classes::LINK_CONTROL;
+use crate::tcd_ns3::reaction_point::{ReactionPoint, Settings};
+use crate::tcd_ns3::{ALPHA, INCREASE, TcdNs3, wake_of};
 
 /// A NIC.
 #[derive(Clone)]
@@ -270,7 +266,7 @@ impl TcdNs3 {
             && at > net.core.now()
         {
             nic.wakes = true;
-            net.core.schedule(LaneId::WHEEL, at, Event::Refill { port });
+            net.core.schedule(LaneId::WHEEL, at, wake_of(port));
         }
     }
 

@@ -1,10 +1,11 @@
-//! What is counted in networks of the simulator of TCD's authors ([`crate::spec::TcdNs3Spec`]), as its reference runs
+//! What is counted in networks of the simulator of TCD's authors ([`paceline_fabric::spec::TcdNs3Spec`]), as its reference runs
 //! count it.
 
 use paceline_congestion::detect::PortState;
+use paceline_fabric::Outcome;
+use paceline_fabric::outcome::ModelOutcome;
+use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Span, Time};
-
-use crate::spec::NodeId;
 
 /// What the authors take for the completion time of a flow alone, in seconds: what the application hears at 40 Gbit/s,
 /// and the way, by the numbers of its hosts: 25 in each pod, 5 in each rack.
@@ -24,10 +25,17 @@ pub struct TcdNs3Record {
     pub flows: Vec<FlowMarks>,
     /// Of every port, those of hosts too.
     pub ports: Vec<PortMarks>,
-    /// Changes of ports, if they are logged ([`crate::spec::TcdNs3Spec::log`]), in order.
+    /// Changes of ports, if they are logged ([`paceline_fabric::spec::TcdNs3Spec::log`]), in order.
     pub changes: Vec<PortChange>,
     /// Changes of rates, likewise.
     pub rates: Vec<RateChange>,
+}
+
+impl TcdNs3Record {
+    /// That of a run, if it is of this simulator.
+    pub fn of(outcome: &Outcome) -> Option<&Self> {
+        outcome.model.as_ref().and_then(ModelOutcome::get)
+    }
 }
 
 /// Packets, and how many of them were marked.

@@ -7,16 +7,15 @@
 //! is idle: it goes on being found, with a window of long ago. Which of several flows is found depends on the
 //! order of the authors' table, [`HashOrder`].
 
+use paceline_fabric::model::{FlowId, Net, QpId};
 use paceline_kernel::Bytes;
 
 use super::sender::Message;
-use crate::ids::{FlowId, QpId};
-use crate::model::Net;
-use crate::reference::bolt_ns3::BoltNs3;
+use crate::bolt_ns3::BoltNs3;
 
 /// What a message gets that has no place in a flow that there is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OwnFlow {
+pub(super) struct OwnFlow {
     /// Whether its flow stays for others.
     pub(super) keep: bool,
     /// The flow that it was found to share with.
@@ -25,8 +24,8 @@ pub(crate) struct OwnFlow {
 
 impl BoltNs3 {
     /// Finds out what message `flow` gets; if it is a place in a flow that there is, it takes it.
-    pub(crate) fn share(&mut self, net: &mut Net<'_>, flow: FlowId) -> Option<OwnFlow> {
-        let keep = net.world.spec.bolt_ns3.share_flows;
+    pub(super) fn share(&mut self, net: &mut Net<'_>, flow: FlowId) -> Option<OwnFlow> {
+        let keep = self.spec.share_flows;
         let found = if keep { self.find_flow(net, flow) } else { None };
         let Some(slot) = found else {
             return Some(OwnFlow { keep, found });
@@ -79,19 +78,17 @@ impl BoltNs3 {
     }
 }
 
-impl Net<'_> {
-    /// A new flow takes over the window of the one that its message had been to share.
-    pub(super) fn inherit_window(&mut self, slot: QpId, found: QpId) {
-        let window = Bytes::new(self.hosts.qp(found).window());
-        self.hosts
-            .call_scheme(self.world, self.core, slot, |scheme, _| scheme.inherit(window));
-    }
+/// A new flow takes over the window of the one that its message had been to share.
+pub(super) fn inherit_window(net: &mut Net<'_>, slot: QpId, found: QpId) {
+    let window = Bytes::new(net.hosts.qp(found).window());
+    net.hosts
+        .call_scheme(net.world, net.core, slot, |scheme, _| scheme.inherit(window));
 }
 
 /// Queue pairs by a running 16-bit key, in the order of libstdc++'s `unordered_map`: the hash is the key
 /// itself, an entry goes to the front of its bucket or, if that is empty, of the whole list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HashOrder {
+pub(super) struct HashOrder {
     next_key: u16,
     buckets: usize,
     /// Keys and queue pairs, in the order of the list; each bucket's are together.

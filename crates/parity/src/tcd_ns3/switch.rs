@@ -3,14 +3,12 @@
 
 use paceline_congestion::detect::PortState;
 use paceline_congestion::detect::tcd::Machine;
+use paceline_fabric::model::{LINK_CONTROL, Net, PacketId, PortId, STRICT};
+use paceline_fabric::outcome::PacketKind;
 use paceline_kernel::{BitRate, ns3};
 
-use crate::ids::{PacketId, PortId};
-use crate::model::Net;
-use crate::outcome::PacketKind;
-use crate::reference::tcd_ns3::TcdNs3;
-use crate::reference::tcd_ns3::buffer::{Ingress, Occupancy};
-use crate::world::classes::{LINK_CONTROL, STRICT};
+use crate::tcd_ns3::TcdNs3;
+use crate::tcd_ns3::buffer::{Ingress, Occupancy};
 
 /// The priority of acknowledgements.
 const ACKS: u8 = 1;
