@@ -35,22 +35,18 @@ const MECHANISMS: &[Mechanism] = &[
     },
     Mechanism {
         name: "credits",
-        also: &["cbfc", "infiniband", "virtual-lanes"],
+        also: &["credit", "cbfc", "infiniband", "virtual-lanes"],
         about: "Credit-based flow control (InfiniBand, CBFC). A port sends a packet only if it has credits for \
                 it. The other end of the link sends credits per lane, in flow-control packets. Nothing is lost, \
                 and no port is paused. Switches queue packets at their inputs. A port without credits is not \
                 congested itself: the congested port is further downstream, and packets to other destinations \
-                wait behind. network.flow-control = \"credits\" selects it. In fidelity `ib-omnet`, the network \
-                is the published model of RRCC's author, and network.ib-omnet.control selects how hosts react to \
-                marks: `ibcc` is InfiniBand's congestion control, with rates from a table; with `rrcc`, \
-                receivers send rates to their senders.",
-        example: "paceline run infiniband-osu --set network.credit.binding=cbfc",
-        keys: &[
-            ("network.credit", &[]),
-            ("network.ib-omnet", &[]),
-            ("network.ib-omnet.ibcc", &[]),
-            ("network.ib-omnet.rrcc", &[]),
-        ],
+                wait behind. To use it, write flow-control = \"credits\" in [network]; nothing else is needed. \
+                [network.credit] then sets whose \
+                credits they are (binding: \"ib\" for InfiniBand, \"cbfc\" for Ethernet), the lanes and their buffers. Schemes \
+                by marks, delay or telemetry run as they are; `ibcc` and `rrcc` are made for \
+                them. The published model of RRCC's author is a fidelity of its own: see `parity.ib-omnet`.",
+        example: "paceline run incast-16 --set network.flow-control=credits --set network.credit.buffer=64KB",
+        keys: &[("network", &["flow-control"]), ("network.credit", &[])],
     },
     Mechanism {
         name: "ecn",
@@ -178,8 +174,8 @@ const MECHANISMS: &[Mechanism] = &[
         about: "How exactly a run follows a reference simulator. `exact`: time in picoseconds, headers and \
                 thresholds as written. `ns3-hpcc`: bug-for-bug like HPCC's ns-3 simulator, to reproduce \
                 published numbers; the default for a config.txt. `bolt-ns3` and `tcd-ns3`: the same for the \
-                simulators of Bolt's and TCD's authors. `ib-omnet`: the InfiniBand model of RRCC's author (see \
-                `credits`). The scenario.toml in the folder of a run lists all quirks as switches in [quirks].",
+                simulators of Bolt's and TCD's authors. `ib-omnet`: the InfiniBand model of RRCC's author. Settings \
+                of a simulator are in [parity.NAME]. The scenario.toml in the folder of a run lists all quirks as switches in [quirks].",
         example: "paceline run incast-16 --fidelity ns3-hpcc",
         keys: &[
             (
@@ -193,8 +189,10 @@ const MECHANISMS: &[Mechanism] = &[
                     "quirks",
                 ],
             ),
-            ("network.bolt-ns3", &[]),
-            ("network.tcd-ns3", &[]),
+            ("parity", &[]),
+            ("parity.bolt-ns3", &[]),
+            ("parity.tcd-ns3", &[]),
+            ("parity.ib-omnet", &[]),
         ],
     },
 ];
@@ -215,14 +213,15 @@ fn example_of_section(name: &str) -> &'static str {
         }
         "job" | "job.step" => "paceline run ai-cluster",
         "network.detection" => "paceline run incast-16 --scheme dcqcn --set network.detection.kind=tcd",
-        "network.bolt-ns3" => "paceline run bolt-join100 --set network.bolt-ns3.buffer-packets=500",
-        "network.tcd-ns3" => {
-            "paceline run incast-16 --fidelity tcd-ns3 --scheme dcqcn-tcd --set network.tcd-ns3.log=true"
+        "parity.bolt-ns3" => "paceline run bolt-join100 --set parity.bolt-ns3.buffer-packets=500",
+        "parity.tcd-ns3" => {
+            "paceline run incast-16 --fidelity tcd-ns3 --scheme dcqcn-tcd --set parity.tcd-ns3.log=true"
         }
-        "network.ib-omnet" | "network.ib-omnet.rrcc" => {
-            "paceline run infiniband-demo --set network.ib-omnet.control=rrcc"
+        "parity.ib-omnet" | "parity.ib-omnet.rrcc" => {
+            "paceline run infiniband-demo --set parity.ib-omnet.control=rrcc"
         }
-        "network.ib-omnet.ibcc" => "paceline run infiniband-demo --set network.ib-omnet.control=ibcc",
+        "parity.ib-omnet.ibcc" => "paceline run infiniband-demo --set parity.ib-omnet.control=ibcc",
+        "network.credit" => "paceline run infiniband-osu --set network.credit.binding=cbfc",
         "network.endpoint" => "paceline run incast-16 --set network.endpoint.delay=5us",
         "network.flowlet" => {
             "paceline run load-balancing --set network.load-balancing=flowlet --set network.flowlet.gap=50us"

@@ -140,7 +140,7 @@ topology.star = { hosts = 4, rate = "32Gbps", delay = "0s" }
 [[workload]]
 label = "one"
 messages = { file = "messages.csv" }
-[network.ib-omnet]
+[parity.ib-omnet]
 control = "rrcc"
 [cc]
 scheme = "none"

@@ -5,9 +5,9 @@
 //! nothing is absent.
 
 mod accounts;
-mod credits;
 mod detection;
 mod fidelity;
+mod ib_omnet;
 mod job;
 mod lanes;
 mod nodes;
@@ -33,9 +33,9 @@ use crate::ns3::format::InputFormat;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
-pub(crate) use credits::*;
 pub(crate) use detection::{DetectionKind, TcdKind};
 pub use fidelity::Fidelity;
+pub(crate) use ib_omnet::*;
 pub(crate) use job::*;
 pub(crate) use lanes::*;
 pub(crate) use nodes::{NodeItem, Nodes};
@@ -102,6 +102,8 @@ pub(crate) struct Scenario {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) job: Vec<Spanned<Job>>,
     pub(crate) network: Network,
+    #[serde(skip_serializing_if = "Parity::is_empty")]
+    pub(crate) parity: Parity,
     pub(crate) cc: Cc,
     /// The `[cc.<scheme>]` and `[cc.<alias>]` blocks; in the file they stand in `[cc]`.
     #[serde(skip_serializing)]
@@ -111,6 +113,18 @@ pub(crate) struct Scenario {
     /// Read apart from the rest, since its keys are paths.
     #[serde(skip_serializing)]
     pub(crate) sweep: Option<Grid>,
+}
+
+impl Parity {
+    /// Whether nothing is told.
+    fn is_empty(&self) -> bool {
+        let Self {
+            bolt_ns3,
+            tcd_ns3,
+            ib_omnet,
+        } = self;
+        bolt_ns3.is_none() && tcd_ns3.is_none() && ib_omnet.is_none()
+    }
 }
 
 /// Order of simultaneous events.
@@ -243,9 +257,6 @@ tables! {
         pfc: Pfc,
         ecn: Spanned<Ecn>,
         detection: Spanned<Detection>,
-        bolt_ns3: Spanned<BoltNs3>,
-        tcd_ns3: Spanned<TcdNs3>,
-        ib_omnet: Spanned<Credits>,
         credit: Spanned<Lanes>,
         load_balancing: Spanned<Balancing>,
         ecmp_hash: Spanned<EcmpHash>,
@@ -256,7 +267,13 @@ tables! {
         route: Vec<Spanned<Route>>,
         tier: BTreeMap<String, Spanned<Tier>>,
     }
-    /// `[network.bolt-ns3]`: what that simulator is told alongside its quirks.
+    /// `[parity]`: what simulators of others are told, each by its own fidelity.
+    struct Parity {
+        bolt_ns3: Spanned<BoltNs3>,
+        tcd_ns3: Spanned<TcdNs3>,
+        ib_omnet: Spanned<IbOmnet>,
+    }
+    /// `[parity.bolt-ns3]`: what that simulator is told alongside its quirks.
     struct BoltNs3 {
         ports: DiscPorts,
         threshold: OrAuto<Bytes>,
@@ -272,7 +289,7 @@ tables! {
         swift_beta_sign: bool,
         swift_double_update: bool,
     }
-    /// `[network.tcd-ns3]`: what that simulator is told alongside all else.
+    /// `[parity.tcd-ns3]`: what that simulator is told alongside all else.
     struct TcdNs3 {
         dynamic_pfc: bool,
         flow_ecmp: bool,

@@ -11,7 +11,7 @@ impl Draft {
                 self.line("[network]\nflow-control = \"none\"");
                 return self.perhaps(
                     chance,
-                    &["[network.bolt-ns3]\nports = \"between-switches\"\nstrikes = 3"],
+                    &["[parity.bolt-ns3]\nports = \"between-switches\"\nstrikes = 3"],
                 );
             }
             Family::TcdNs3 => {
@@ -22,7 +22,7 @@ impl Draft {
                 );
                 return self.perhaps(
                     chance,
-                    &["[network.tcd-ns3]\nack-interval = 64\nlisten-until = \"90us\""],
+                    &["[parity.tcd-ns3]\nack-interval = 64\nlisten-until = \"90us\""],
                 );
             }
             Family::Lossy => self.line("[network]\nflow-control = \"none\""),
@@ -252,7 +252,7 @@ impl Draft {
     }
 
     fn omnet(&mut self, chance: &mut Mutator) {
-        self.line("[network.ib-omnet]");
+        self.line("[parity.ib-omnet]");
         self.perhaps(
             chance,
             &[
@@ -276,8 +276,8 @@ impl Draft {
             &[
                 "control = \"ibcc\"",
                 "control = \"rrcc\"",
-                "control = \"ibcc\"\n[network.ib-omnet.ibcc]\nlimit = 50\ntimer = \"10us\"",
-                "control = \"rrcc\"\n[network.ib-omnet.rrcc]\nwindow = \"4us\"\nthreshold = 0.5\nafter = 2",
+                "control = \"ibcc\"\n[parity.ib-omnet.ibcc]\nlimit = 50\ntimer = \"10us\"",
+                "control = \"rrcc\"\n[parity.ib-omnet.rrcc]\nwindow = \"4us\"\nthreshold = 0.5\nafter = 2",
                 &format!("control = \"rrcc\"\ncontrolled = \"all except {host}\"\nnotified = \"all\""),
             ],
         );

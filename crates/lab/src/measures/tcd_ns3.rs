@@ -13,7 +13,7 @@ use super::{MeasureSet, Metrics, measure};
 
 pub(super) const SET: MeasureSet = MeasureSet {
     name: "tcd",
-    about: "Packets and marks of the long flows F0 to F2 since the bursts began, states of P0 to P3 in ns since then, flows of host 20 (victims); needs fidelity `tcd-ns3` and `network.tcd-ns3.log`.",
+    about: "Packets and marks of the long flows F0 to F2 since the bursts began, states of P0 to P3 in ns since then, flows of host 20 (victims); needs fidelity `tcd-ns3` and `parity.tcd-ns3.log`.",
     values: &[
         measure("f0_packets", "F0: packets", "", 0),
         measure("f0_ce", "F0: congested", "", 0),

@@ -207,7 +207,7 @@ impl BoltRun {
             "name = \"{}\"\nfidelity = \"bolt-ns3\"\nduration = \"{stop}us\"\n{}\
              [[workload]]\ntrace = {{ file = \"flows.csv\" }}\n\
              [network]\nmtu = \"{payload}B\"\nrto = \"{rto}\"\nfailure = [{failures}]\n\
-             [network.bolt-ns3]\nports = \"{}\"\nbuffer-packets = {}\nshare-flows = {}\nsrc-factor = {}\n{}\
+             [parity.bolt-ns3]\nports = \"{}\"\nbuffer-packets = {}\nshare-flows = {}\nsrc-factor = {}\n{}\
              [record]\nports = \"off\"\n",
             self.name,
             self.topology(),

@@ -174,13 +174,13 @@ fn demo(variant: &str, scheme: &str, gap: u64) -> Ran {
     let mut set = vec![
         format!("workload.0.messages.gap={gap}us"),
         format!("workload.2.messages.gap={gap}us"),
-        format!("network.ib-omnet.control={}", control(scheme)),
+        format!("parity.ib-omnet.control={}", control(scheme)),
     ];
     if variant == "PUB" {
         let published = [
             "workload.2.messages.messages=1000",
             "workload.2.messages.until=11ms",
-            "network.ib-omnet.notified=[0, 1]",
+            "parity.ib-omnet.notified=[0, 1]",
         ];
         set.extend(published.map(str::to_string));
     }
@@ -234,7 +234,7 @@ pub(crate) fn section(root: &Path) -> Verdict {
     for scheme in SCHEMES {
         let file = format!("fattree128/msg_{scheme}.csv.gz");
         if let Some(text) = all.open(&file) {
-            let set = vec![format!("network.ib-omnet.control={}", control(scheme))];
+            let set = vec![format!("parity.ib-omnet.control={}", control(scheme))];
             let ran = Ran::of("infiniband-fat-tree-128", set, false);
             all.add("messages", &file, &fat_tree(&ran, &text));
         }
@@ -316,8 +316,8 @@ fn throughputs(reference: &str) -> Count {
     for line in reference.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
         let set = [
-            format!("network.ib-omnet.period={}us", fields[0]),
-            format!("network.ib-omnet.buffer={}", fields[1]),
+            format!("parity.ib-omnet.period={}us", fields[0]),
+            format!("parity.ib-omnet.buffer={}", fields[1]),
             "workload.1.messages.start=1s".to_string(),
             "workload.2.messages.start=1s".to_string(),
             "duration=1500us".to_string(),

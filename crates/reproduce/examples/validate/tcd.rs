@@ -132,7 +132,7 @@ impl TcdRun {
     /// # Errors
     /// As [`Self::load`].
     pub(crate) fn run(&self) -> Result<(Resolved, Finished), String> {
-        let input = self.load(&["network.tcd-ns3.log=true"])?;
+        let input = self.load(&["parity.tcd-ns3.log=true"])?;
         let finished = execute(&input, &mut |_| Control::Continue)
             .map_err(|error| format!("runs/{}: {error}", self.name))?;
         Ok((input, finished))

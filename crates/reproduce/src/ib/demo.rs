@@ -13,7 +13,7 @@ use paceline_lab::stats::{mean, percentile};
 
 pub(super) const SET: MeasureSet = MeasureSet {
     name: "ib-demo",
-    about: "`infiniband-demo` with `network.ib-omnet.log`: how much of it is the model's step by step, rates in bins of 0.1 ms, the \
+    about: "`infiniband-demo` with `parity.ib-omnet.log`: how much of it is the model's step by step, rates in bins of 0.1 ms, the \
             bursts' messages, marks and notifications.",
     values: &[
         measure("steps", "steps that are equal", "", 0),

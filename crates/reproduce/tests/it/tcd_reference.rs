@@ -30,7 +30,7 @@ fn a_single_congestion_point() {
 #[test]
 fn states_are_sampled() {
     let input =
-        TcdRun::new(&shipped(), "s1_single/tcd").load(&["network.tcd-ns3.log=true", "record.states=10us"]);
+        TcdRun::new(&shipped(), "s1_single/tcd").load(&["parity.tcd-ns3.log=true", "record.states=10us"]);
     let input = input.unwrap();
     let outcome = execute(&input, &mut |_| Control::Continue).unwrap().outcome;
     let log = TcdNs3Record::of(&outcome).unwrap();

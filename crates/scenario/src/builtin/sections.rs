@@ -25,6 +25,7 @@ pub fn sections() -> &'static [Entry] {
             "network", "", "", "packets, NICs, switches, failures";
             "cc", "", "", "congestion control";
             "record", "", "", "data to record";
+            "parity", "", "", "settings of other simulators: `bolt-ns3`, `tcd-ns3`, `ib-omnet`, one table per simulator";
             "quirks", "", "", "behaviour of the reference simulator that real networks do not have, one switch per quirk";
             "sweep", "", "", "the grid of a sweep";
         }
@@ -96,9 +97,6 @@ pub fn sections() -> &'static [Entry] {
             "pfc", "", "", "priority flow control";
             "ecn", "", "", "ECN marking";
             "detection", "", "", "how ports distinguish congestion from the effects of pauses; default: `ecn` alone (ACC: `tcd`)";
-            "bolt-ns3", "", "", "settings of the simulator of Bolt's authors; ignored by other fidelities";
-            "tcd-ns3", "", "", "settings of the simulator of TCD's authors; ignored by other fidelities";
-            "ib-omnet", "", "", "settings of the InfiniBand simulator; ignored by other fidelities";
             "credit", "", "", "with `flow-control = \"credits\"`: virtual lanes, their buffers and credits";
             "endpoint", "", "", "delay of receiving hosts before they answer; default: none";
             "load-balancing", "", "ecmp", "how switches select among equal-cost next hops: `ecmp` (by flow hash), `flowlet` (at random after a gap), `spray` (at random per packet) or `adaptive` (the least loaded port)";
@@ -158,15 +156,27 @@ pub fn sections() -> &'static [Entry] {
             "class", "", "", "list of classes with a different detector, each with `priority` and the keys above";
             "priority", "", "", "in `class` only: the class";
         }
-        "network.bolt-ns3": "Settings of the simulator of Bolt's authors, next to its quirks; used with `fidelity = \"bolt-ns3\"` only." {
+        "parity": "Settings of simulators whose networks Paceline reproduces event by event. The fidelity of that name uses a table; other fidelities ignore it, so that one scenario serves several." {
+            "bolt-ns3", "", "", "settings of the simulator of Bolt's authors";
+            "tcd-ns3", "", "", "settings of the simulator of TCD's authors";
+            "ib-omnet", "", "", "settings of the InfiniBand simulator of RRCC's author";
+        }
+        "parity.bolt-ns3": "Settings of the simulator of Bolt's authors, including deviations from its paper; used with `fidelity = \"bolt-ns3\"` only." {
             "ports", "", "all", "ports with Bolt's queues: `all`, including hosts, or `between-switches`; others have a single FIFO";
             "threshold", SIZE, "auto", "marking threshold of schemes without one (Swift); `auto`: a full packet";
             "buffer-packets", "", "1000", "buffer of a port in packets; checked by congested ports only";
             "src-factor", "", "1", "send one SRC per this many; counts SRCs sent, so any value above 1 means one per port and run";
             "share-flows", "", "false", "messages between the same hosts share flows (the authors' aggregation)";
             "strikes", "", "5", "give up a flow after this many consecutive retransmission timeouts";
+            "window-pause", "", "true", "a window with room for part of a packet pauses its flow for a packet's share of the round-trip time, then sends one packet";
+            "sm-drift", "", "true", "Bolt's SM token counts each packet one byte too small";
+            "inc-kept-by-hosts", "", "true", "without SM, ports of hosts leave INC on packets without a token";
+            "src-drain-time", "", "true", "SRC carries the time to drain the queue in whole nanoseconds, instead of its bytes";
+            "ungated-halving", "", "true", "each SRC halves a window of at most one packet, however soon after the last one";
+            "swift-beta-sign", "", "true", "Swift's flow scaling adds what it should subtract: the target is 4us too high";
+            "swift-double-update", "", "true", "an ACK of a packet that a switch marked for Bolt updates Swift's window twice";
         }
-        "network.tcd-ns3": "Settings of the simulator of TCD's authors; used with `fidelity = \"tcd-ns3\"` only." {
+        "parity.tcd-ns3": "Settings of the simulator of TCD's authors; used with `fidelity = \"tcd-ns3\"` only." {
             "dynamic-pfc", "", "false", "pause by the free buffer instead of `network.pfc.static`";
             "flow-ecmp", "", "true", "spread flows over equal-cost paths by hash; otherwise all take the first";
             "clamp-after-timer", "", "false", "if DCQCN's target is not clamped: a notification still sets it after an increase by time";
@@ -196,7 +206,7 @@ pub fn sections() -> &'static [Entry] {
             "low", "", "[[0, 64], ...]", "low-priority arbitration table";
             "limit", "", "255", "bytes, in units of 4096, that the high table may send while the low one waits; 255 is unlimited";
         }
-        "network.ib-omnet": "InfiniBand, with `fidelity = \"ib-omnet\"` only: hosts, and switches with input buffers. A credit is a packet of the MTU. Links have no delay (`delay = \"0s\"`)." {
+        "parity.ib-omnet": "InfiniBand, with `fidelity = \"ib-omnet\"` only: hosts, and switches with input buffers. A credit is a packet of the MTU. Links have no delay (`delay = \"0s\"`)." {
             "lanes", "", "2", "number of virtual lanes; packets use the first";
             "weights", "", "[1, 20]", "packets per turn of each lane, a list";
             "buffer", "", "32", "input buffer per lane, in packets";
@@ -219,13 +229,13 @@ pub fn sections() -> &'static [Entry] {
             "ibcc", "", "", "parameters of IBCC";
             "rrcc", "", "", "parameters of RRCC";
         }
-        "network.ib-omnet.ibcc": "IBCC. Each notification raises an index into a table, and a timer lowers it. The gap between packets grows with the square of the index." {
+        "parity.ib-omnet.ibcc": "IBCC. Each notification raises an index into a table, and a timer lowers it. The gap between packets grows with the square of the index." {
             "limit", "", "127", "maximum index";
             "timer", TIME, "30us", "interval at which the index is lowered";
             "delay", TIME, "3300ns", "extra gap between packets at the index `at`";
             "at", "", "83", "see `delay`";
         }
-        "network.ib-omnet.rrcc": "RRCC. A receiver observes the packets of each sender in windows. If nearly all were marked, it sends the sender their arrival rate." {
+        "parity.ib-omnet.rrcc": "RRCC. A receiver observes the packets of each sender in windows. If nearly all were marked, it sends the sender their arrival rate." {
             "window", TIME, "8.192us", "observation window of a receiver";
             "threshold", "", "0.9", "share of marked packets that means congestion";
             "undershoot", "", "1.07", "factor by which a sender goes below the received rate";

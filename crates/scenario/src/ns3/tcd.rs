@@ -132,6 +132,10 @@ impl Reader<'_> {
             seed: Some(config.int("SEED_NUMBER", 6)),
             duration: self.at("SIMULATOR_STOP_TIME", self.seconds("SIMULATOR_STOP_TIME", "2.01")),
             fidelity: Some(Fidelity::TcdNs3),
+            parity: schema::Parity {
+                tcd_ns3: self.at("L2_CHUNK_SIZE", self.own()?),
+                ..schema::Parity::default()
+            },
             topology: self.at("TOPOLOGY_FILE", topology),
             workload: vec![Spanned::new(config.span("FLOW_FILE"), workload)],
             network: self.network()?,
@@ -163,7 +167,6 @@ impl Reader<'_> {
             error_rate: self.at("ERROR_RATE_PER_LINK", config.real("ERROR_RATE_PER_LINK", 0.0)),
             ecn: Some(self.ecn()?),
             detection: self.at("ENABLE_ROOTECN", self.detection()),
-            tcd_ns3: self.at("L2_CHUNK_SIZE", self.own()?),
             ..schema::Network::default()
         })
     }

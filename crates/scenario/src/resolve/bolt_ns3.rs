@@ -1,4 +1,4 @@
-//! `[network.bolt-ns3]`, and what that simulator does not have.
+//! `[parity.bolt-ns3]`, and what that simulator does not have.
 
 use paceline_congestion::registry::{SCHEMES, Scheme, SchemeConfig};
 use paceline_fabric::spec::{
@@ -14,12 +14,12 @@ use super::Cx;
 use super::fill::{fill, fill_at};
 
 /// What the simulator is told; in other fidelities the table is left alone.
-pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option<BoltNs3Spec>, Problem> {
+pub(super) fn resolve(cx: &mut Cx<'_>, parity: &mut schema::Parity) -> Result<Option<BoltNs3Spec>, Problem> {
     if cx.fidelity != Fidelity::BoltNs3 {
         return Ok(None);
     }
     let default = BoltNs3Spec::default();
-    let table = n
+    let table = parity
         .bolt_ns3
         .get_or_insert_with(|| Spanned::new(0..0, schema::BoltNs3::default()))
         .get_mut();

@@ -14,8 +14,8 @@ use crate::schema::{self, BindingKind, Fidelity, FlowControlKind, ForwardingKind
 use crate::warning::WarningKind;
 
 use super::Cx;
-use super::credits::within;
 use super::fill::{fill_at, fill_value};
+use super::ib_omnet::within;
 use super::network::above_zero;
 
 /// What a flow-control packet and a credit may have.

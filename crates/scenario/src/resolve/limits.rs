@@ -31,7 +31,7 @@ pub(super) fn check(
         let enough = packets_of(fastest, period, mtu);
         warn(format!(
             "a buffer of {buffer} packets of {mtu} with an update every {period} limits a lane to {reached:.3} \
-             Gbit/s, on links of {fastest}; {enough} packets are enough (network.ib-omnet.buffer), or a period of {} (network.ib-omnet.period)",
+             Gbit/s, on links of {fastest}; {enough} packets are enough (parity.ib-omnet.buffer), or a period of {} (parity.ib-omnet.period)",
             fastest.time_to_send(Bytes::new(u64::from(buffer) * mtu.get()))
         ));
     }
@@ -40,7 +40,7 @@ pub(super) fn check(
         warn(format!(
             "a host creates a packet of {mtu} in {}, which limits it to {made:.3} Gbit/s, on links of {fastest}; {} \
              is enough \
-             (network.ib-omnet.host-packet)",
+             (parity.ib-omnet.host-packet)",
             credits.host_packet,
             fastest.time_to_send(mtu)
         ));
@@ -53,7 +53,7 @@ pub(super) fn check(
             credits.lanes,
             slowest.time_to_send(got)
         );
-        return Err(Problem::new(message).help("a longer `network.ib-omnet.period`, or a shorter `update`"));
+        return Err(Problem::new(message).help("a longer `parity.ib-omnet.period`, or a shorter `update`"));
     }
     if share > UPDATES {
         warn(format!(

@@ -7,7 +7,6 @@
 mod assist;
 mod balancing;
 mod bolt_ns3;
-mod credits;
 mod delay;
 mod detection;
 mod ecn;
@@ -15,6 +14,7 @@ mod endpoint;
 mod failures;
 mod fill;
 mod hosts;
+mod ib_omnet;
 mod idle;
 mod inherited;
 mod inputs;
@@ -350,7 +350,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let lanes = lanes::resolve(cx, written)?;
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written, &packet)?;
-    let bolt_ns3 = bolt_ns3::resolve(cx, written)?;
+    let bolt_ns3 = bolt_ns3::resolve(cx, &mut scenario.parity)?;
     let mut switch = network::switch(cx, written, &net, &packet, schemes.first())?;
     let failures = failures::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
@@ -415,14 +415,14 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let configs = schemes.iter().map(|scheme| &scheme.config);
     let first = schemes[0].config.name();
-    credits::check(cx, (&switch, &nic), load_balancing, first)?;
+    ib_omnet::check(cx, (&switch, &nic), load_balancing, first)?;
     let sources = std::mem::take(&mut traffic.sources);
-    let credits = credits::resolve(cx, &mut scenario.network, &net, sources)?;
+    let credits = ib_omnet::resolve(cx, &mut scenario.parity, &net, sources)?;
     if let Some(credits) = &credits {
         limits::check(credits, packet.mtu, &links, &mut cx.warnings)?;
     }
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
-    let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.network, &net, &links, &mut traffic)?;
+    let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.parity, &net, &links, &mut traffic)?;
     let ecmp_hash = tcd_ns3::ecmp_hash(cx, &mut scenario.network)?;
     let model = credits.map(Model::new);
     let model = model.or(bolt_ns3.map(Model::new)).or(tcd_ns3.map(Model::new));

@@ -258,7 +258,7 @@ fn flow_control(
         Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => FlowControlKind::Pfc,
     };
     let kind = fill(&mut n.flow_control, default);
-    super::credits::check_kind(cx, kind)?;
+    super::ib_omnet::check_kind(cx, kind)?;
     match kind {
         FlowControlKind::Pfc => {}
         FlowControlKind::Credits if cx.fidelity == Fidelity::Exact => return Ok(FlowControl::Credits),

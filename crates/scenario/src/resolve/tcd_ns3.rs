@@ -1,4 +1,4 @@
-//! `[network.tcd-ns3]`, what networks of that simulator begin with, and what they do not have.
+//! `[parity.tcd-ns3]`, what networks of that simulator begin with, and what they do not have.
 
 use paceline_congestion::registry::AnyParams;
 use paceline_fabric::spec::{
@@ -81,7 +81,7 @@ pub(super) fn ecmp_hash(cx: &Cx<'_>, n: &mut schema::Network) -> Result<EcmpHash
 /// What the simulator is told; in other fidelities the table is left alone. Flows get their ports.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
-    n: &mut schema::Network,
+    parity: &mut schema::Parity,
     net: &Net,
     links: &[LinkSpec],
     traffic: &mut Traffic,
@@ -90,7 +90,7 @@ pub(super) fn resolve(
         return Ok(None);
     }
     let setup_streams = give_ports(cx, net, links, traffic)?;
-    let table = n
+    let table = parity
         .tcd_ns3
         .get_or_insert_with(|| Spanned::new(0..0, schema::TcdNs3::default()))
         .get_mut();

@@ -12,7 +12,7 @@ topology.star = { hosts = 4, rate = "32Gbps", delay = "0s" }
 [[workload]]
 label = "one"
 messages = { senders = "1..3", receivers = 4, messages = 5, size = "4096B", gap = "2us", start = "10us" }
-[network.ib-omnet]
+[parity.ib-omnet]
 control = "rrcc"
 [cc]
 scheme = "none"
@@ -68,8 +68,8 @@ fn a_table_gives_the_sources_of_the_fat_trees() {
 #[test]
 fn what_it_does_not_have_is_refused_at_its_place() {
     refused(
-        "[network.ib-omnet]",
-        "[network]\nflow-control = \"pfc\"\n[network.ib-omnet]",
+        "[parity.ib-omnet]",
+        "[network]\nflow-control = \"pfc\"\n[parity.ib-omnet]",
         "has nothing else",
     );
     refused("\"ib-omnet\"", "\"exact\"", "under credits only");
@@ -97,13 +97,13 @@ fn what_it_does_not_have_is_refused_at_its_place() {
     refused("control = \"rrcc\"", "control = \"hpcc\"", "hpcc");
     refused("receivers = 4", "receivers = [3, 4]", "2 receivers for 3 senders");
     refused(
-        "[network.ib-omnet]",
-        "[[workload]]\nmessages = { senders = 2, receivers = 1 }\n[network.ib-omnet]",
+        "[parity.ib-omnet]",
+        "[[workload]]\nmessages = { senders = 2, receivers = 1 }\n[parity.ib-omnet]",
         "host 2 sends messages of two workloads",
     );
     refused(
-        "[network.ib-omnet]",
-        "[[workload]]\nincast = { fan-in = 2, receiver = 3 }\n[network.ib-omnet]",
+        "[parity.ib-omnet]",
+        "[[workload]]\nincast = { fan-in = 2, receiver = 3 }\n[parity.ib-omnet]",
         "hosts send `messages`",
     );
 }
@@ -165,7 +165,7 @@ fn a_rate_that_cannot_be_reached_is_told() {
         "period = \"13us\"\nbuffer = 4",
         &[
             "a buffer of 4 packets of 2KiB with an update every 13us limits a lane to 5.041 Gbit/s",
-            "26 packets are enough (network.ib-omnet.buffer), or a period of 2.048us",
+            "26 packets are enough (parity.ib-omnet.buffer), or a period of 2.048us",
         ],
     );
     // C Tc is enough.

@@ -31,7 +31,7 @@ fn section(name: &str) -> Place {
         "network.failure" => "[[network.failure]]\nlink = 0\nat = \"1us\"\n",
         "network.pause-storm" => "[[network.pause-storm]]\nnode = 1\nat = \"1us\"\n",
         "network.route" => "[[network.route]]\nnode = 0\nto = [1]\nvia = 1\n",
-        "network.bolt-ns3" => "[network.bolt-ns3]\n",
+        "parity.bolt-ns3" => "[parity.bolt-ns3]\n",
         _ => "",
     };
     let text = scenario(TOPOLOGY, WORKLOAD, rest);
@@ -42,7 +42,7 @@ fn section(name: &str) -> Place {
         name => format!("{name}."),
     };
     match name {
-        "network.bolt-ns3" => Place {
+        "parity.bolt-ns3" => Place {
             text: format!(
                 "fidelity = \"bolt-ns3\"\n{}",
                 text.replace("\"dcqcn\"", "\"bolt\"")

@@ -57,6 +57,57 @@ fn a_warning_has_its_place() {
     );
 }
 
+/// What only another simulator reads has a table of its own.
+#[test]
+fn tables_of_other_simulators_have_moved() {
+    let read = |text: &str, set: &[&str]| {
+        let overrides = Overrides {
+            set: set.iter().map(ToString::to_string).collect(),
+            ..Overrides::default()
+        };
+        let resolved = load_text("test.toml", text, &overrides).map_err(|problem| problem.to_string())?;
+        Ok::<_, String>((lines(&resolved.warnings), resolved.toml))
+    };
+    let bolt = format!("fidelity = 'bolt-ns3'\n{}", SCENARIO.replace("'hpcc'", "'bolt'"));
+    let of = |tables: &str| read(&format!("{bolt}{tables}"), &[]);
+    let (none, expected) = of("[parity.bolt-ns3]\nstrikes = 3\nwindow-pause = false\n").unwrap();
+    assert_eq!(none, [""; 0]);
+    for tables in [
+        "[network.bolt-ns3]\nstrikes = 3\n[quirks]\nwindow-pause = false\n",
+        "[parity.bolt-ns3]\nstrikes = 3\n[quirks]\nwindow-pause = false\n",
+        "[quirks]\nwindow-pause = false\ndevice-fifo = true\n[network.bolt-ns3]\nstrikes = 3\n",
+    ] {
+        let (warnings, toml) = of(tables).unwrap();
+        assert_eq!(toml, expected, "{tables}");
+        assert!(!warnings.is_empty(), "{tables}");
+    }
+    let (warnings, toml) = read(
+        &bolt,
+        &["network.bolt-ns3.strikes=3", "quirks.window-pause=false"],
+    )
+    .unwrap();
+    assert_eq!(toml, expected);
+    let place = "--set:1:9: `network.bolt-ns3` is now called `parity.bolt-ns3`";
+    assert!(
+        warnings.iter().any(|line| line.starts_with(place)),
+        "{warnings:?}"
+    );
+    // Runs of earlier versions wrote all quirks down.
+    let written =
+        "[quirks]\ndevice-fifo = false\nbolt-ns3-sender = false\nwindow-pause = false\nsm-drift = false\n";
+    let (warnings, toml) = read(&format!("{SCENARIO}{written}"), &[]).unwrap();
+    assert_eq!(toml, read(SCENARIO, &[]).unwrap().1);
+    assert!(
+        matches!(&warnings[..], [one] if one.contains("device-fifo, bolt-ns3-sender, window-pause, sm-drift")),
+        "{warnings:?}"
+    );
+    let refused = read(&format!("{SCENARIO}[quirks]\ndevice-fifo = true\n"), &[]).unwrap_err();
+    assert!(
+        refused.contains("`device-fifo` is what the fidelity `bolt-ns3` is"),
+        "{refused}"
+    );
+}
+
 /// A setting replaces what a file says under the other name.
 #[test]
 fn settings_and_files_may_differ_in_the_name() {

@@ -24,8 +24,8 @@ const LINES: [(&str, RGBColor); 3] = [
 
 fn run(control: &str) -> (RunSpec, Outcome) {
     let set = [
-        format!("network.ib-omnet.control={control}"),
-        "network.ib-omnet.log=true".into(),
+        format!("parity.ib-omnet.control={control}"),
+        "parity.ib-omnet.log=true".into(),
         "duration=16ms".into(),
     ];
     let overrides = Overrides {

@@ -1,4 +1,4 @@
-//! Rates in runs of the model of RRCC's author; `network.ib-omnet.log` has to be on.
+//! Rates in runs of the model of RRCC's author; `parity.ib-omnet.log` has to be on.
 
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::NodeId;

@@ -188,7 +188,7 @@ fn a_quirk_alone_leaves_the_others_as_the_fidelity_has_them() {
     };
     assert_eq!(with, expected);
     // Written in the file it is the same.
-    let text = "fidelity = 'bolt-ns3'\n[topology.star]\n[cc]\nscheme = 'bolt'\n[network.bolt-ns3]\nwindow-pause = false\n";
+    let text = "fidelity = 'bolt-ns3'\n[topology.star]\n[cc]\nscheme = 'bolt'\n[parity.bolt-ns3]\nwindow-pause = false\n";
     let resolved = load_text("one", text, &Overrides::default()).unwrap();
     assert_eq!(resolved.run.quirks, Quirks::bolt_ns3());
     let expected = BoltNs3Spec {

@@ -1,4 +1,4 @@
-//! `[network.ib-omnet]`: InfiniBand, and what such a network does not have.
+//! `[parity.ib-omnet]`: InfiniBand, and what such a network does not have.
 
 use std::ops::RangeInclusive;
 
@@ -65,11 +65,11 @@ fn check_fractions(cx: &Cx<'_>, table: &schema::Rrcc) -> Result<(), Problem> {
 /// What a network under credits is told; elsewhere the table is left alone.
 pub(super) fn resolve(
     cx: &Cx<'_>,
-    n: &mut schema::Network,
+    parity: &mut schema::Parity,
     net: &Net,
     sources: Vec<Source>,
 ) -> Result<Option<CreditSpec>, Problem> {
-    if let Some(rrcc) = n
+    if let Some(rrcc) = parity
         .ib_omnet
         .as_ref()
         .and_then(|credits| credits.get_ref().rrcc.as_ref())
@@ -79,9 +79,9 @@ pub(super) fn resolve(
     if cx.fidelity != Fidelity::IbOmnet {
         return Ok(None);
     }
-    let table = n
+    let table = parity
         .ib_omnet
-        .get_or_insert_with(|| Spanned::new(0..0, schema::Credits::default()));
+        .get_or_insert_with(|| Spanned::new(0..0, schema::IbOmnet::default()));
     let place = cx.texts.of_value(table);
     let table = table.get_mut();
     let span = |slot: &mut Option<Spanned<Span>>, default: Span, what: &str| {
@@ -189,7 +189,7 @@ pub(super) fn resolve(
     }))
 }
 
-fn control(cx: &Cx<'_>, table: &mut schema::Credits) -> Result<Control, Problem> {
+fn control(cx: &Cx<'_>, table: &mut schema::IbOmnet) -> Result<Control, Problem> {
     Ok(match fill_value(&mut table.control, ControlKind::None) {
         ControlKind::None => Control::None,
         ControlKind::Ibcc => {
@@ -263,7 +263,7 @@ pub(super) fn check(
         let what = format!("`{scheme}`");
         return refuse(
             &what,
-            "`cc.scheme = \"none\"`, and `network.ib-omnet.control = \"ibcc\"` or `\"rrcc\"`",
+            "`cc.scheme = \"none\"`, and `parity.ib-omnet.control = \"ibcc\"` or `\"rrcc\"`",
         );
     }
     if nic.recovery != Recovery::GoBackN || nic.endpoint.is_some() {

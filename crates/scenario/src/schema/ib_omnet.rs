@@ -1,4 +1,4 @@
-//! `[network.ib-omnet]`: InfiniBand. Some keys have OpenSM's names, too.
+//! `[parity.ib-omnet]`: InfiniBand. Some keys have OpenSM's names, too.
 
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ pub(crate) enum ControlKind {
 }
 
 tables! {
-    /// `[network.ib-omnet]`.
-    struct Credits {
+    /// `[parity.ib-omnet]`.
+    struct IbOmnet {
         lanes: Spanned<u8>,
         weights: Spanned<Vec<u16>>,
         buffer: Spanned<u32>,
@@ -41,7 +41,7 @@ tables! {
         ibcc: Ibcc,
         rrcc: Rrcc,
     }
-    /// `[network.ib-omnet.ibcc]`.
+    /// `[parity.ib-omnet.ibcc]`.
     struct Ibcc {
         #[serde(alias = "ccti_limit", alias = "ccti-limit")]
         limit: Spanned<u16>,
@@ -50,7 +50,7 @@ tables! {
         delay: Spanned<Span>,
         at: Spanned<u16>,
     }
-    /// `[network.ib-omnet.rrcc]`.
+    /// `[parity.ib-omnet.rrcc]`.
     struct Rrcc {
         window: Spanned<Span>,
         threshold: Spanned<f64>,
