@@ -141,6 +141,7 @@ functions! {
     Last "last" 1 "the last",
     At "at" 2 "the value of a curve at a place",
     Between "between" 3 "the part of a curve between two places",
+    List "list" 1 "the values of a curve",
     Sorted "sorted" 1 "a list in ascending order",
     If "if" 3 "the second where the first is not 0, otherwise the third",
     Where "where" 2 "those of a list for which the second is not 0",
@@ -695,6 +696,7 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
         Function::Last => all.last().copied(),
         Function::Low => interval(&all, CONFIDENCE).map(|found| found.lo),
         Function::High => interval(&all, CONFIDENCE).map(|found| found.hi),
+        Function::Half if all.is_empty() => None,
         Function::Half => Some(interval(&all, CONFIDENCE).map_or(0.0, |found| found.half_width())),
         Function::Geomean => mean(&logarithms(&all)?).map(libm::exp),
         Function::GeoLow => interval(&logarithms(&all)?, CONFIDENCE).map(|found| libm::exp(found.lo)),
@@ -708,6 +710,7 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
                 _ => Some((all[middle - 1] + all[middle]) / 2.0),
             }
         }
+        Function::List => return Some(Value::List(all)),
         Function::Sorted => {
             all.sort_by(f64::total_cmp);
             return Some(Value::List(all));

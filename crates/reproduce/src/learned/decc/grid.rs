@@ -178,19 +178,24 @@ fn run(case: &Case, who: Who, seed: u64) -> Result<Measured, StepError> {
 
 /// All runs of a case: sender by sender, seed by seed.
 pub(super) fn work(work: &mut Work<'_>, case: &Case, senders: &[Sender]) -> Result<Metrics, StepError> {
+    // A run's place is that of its sender and seed, be the others run here or not.
     let mut all = Vec::new();
-    for &(.., who) in senders.iter().filter(|(.., who)| case.compares(*who)) {
-        all.extend((0..case.seeds).map(|seed| (who, seed)));
+    for (&(.., who), place) in senders
+        .iter()
+        .zip(0..)
+        .filter(|((.., who), _)| case.compares(*who))
+    {
+        all.extend((0..case.seeds).map(|seed| (who, seed, place * case.seeds + seed)));
     }
-    let seen = in_chunks(&all, work, (0.0..1.0, "run"), &|&(who, seed)| {
+    let seen = in_chunks(&all, work, (0.0..1.0, "run"), &|&(who, seed, _)| {
         run(case, who, seed)
     })?;
     let mut numbers = Metrics::default();
     for ((name, ..), of) in QUANTITIES {
         let points = seen
             .iter()
-            .zip(0..)
-            .map(|(run, number)| (f64::from(number), of(run)));
+            .zip(&all)
+            .map(|(run, (.., place))| (*place as f64, of(run)));
         numbers.series.insert(name, points.collect());
     }
     Ok(numbers)
@@ -205,11 +210,13 @@ pub(super) fn values(
 ) -> Option<Vec<f64>> {
     let ((name, ..), _) = QUANTITIES[quantity];
     let series = done.step(case.label)?.series.get(name)?;
-    let is_run = |&(.., who): &Sender| case.compares(who);
-    let before = senders[..sender].iter().filter(|sender| is_run(sender)).count();
-    let from = is_run(&senders[sender]).then_some(before * case.seeds as usize)?;
-    let own = series.get(from..from + case.seeds as usize)?;
-    Some(own.iter().map(|point| point.1).collect())
+    case.compares(senders[sender].2).then_some(())?;
+    let from = sender as u64 * case.seeds;
+    let own = series
+        .iter()
+        .filter(|(place, _)| (from..from + case.seeds).contains(&(*place as u64)));
+    let own: Vec<f64> = own.map(|point| point.1).collect();
+    (own.len() == case.seeds as usize).then_some(own)
 }
 
 pub(super) fn mean(done: &Done, case: (&Case, &[Sender]), quantity: usize, sender: usize) -> Option<f64> {
