@@ -1,7 +1,6 @@
 //! Published tables and figures that need training, or the predictor apart from a run; and experiments
 //! of our own with learned control. They join the others in [`crate::registry`].
 
-mod decc;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -10,12 +9,7 @@ use crate::citation::Citation;
 use crate::{Cell, Column, Criterion, Panel, Reproduction, Row};
 
 /// Those that train.
-pub(crate) const REGISTRY: &[Reproduction] = &[
-    value::REPRODUCTION,
-    decc::REPRODUCTION,
-    decc::REGRET,
-    decc::LATENCY,
-];
+pub(crate) const REGISTRY: &[Reproduction] = &[value::REPRODUCTION];
 
 /// Where what the thesis does not have is from.
 const OWN: Citation =
@@ -48,18 +42,6 @@ impl Line {
             cells: cells.collect(),
             x: None,
         }
-    }
-
-    /// With what was printed for a column.
-    fn printed(mut self, column: usize, value: f64) -> Self {
-        self.cells[column].1 = Some(value);
-        self
-    }
-
-    /// With what ours has to be in a column.
-    fn wanted(mut self, column: usize, criterion: Criterion) -> Self {
-        self.cells[column].2 = criterion;
-        self
     }
 }
 

@@ -1,5 +1,6 @@
 //! Work between runs and tables that no measure of a run is.
 
+mod decc;
 mod excess;
 mod features;
 mod flows;
@@ -12,13 +13,16 @@ pub(crate) mod watched;
 use crate::step::Step;
 
 /// Every step that experiments name.
-pub(crate) const ALL: &[Step] = &[
-    excess::STEP,
-    flows::STEP,
-    features::STEP,
-    follow::STEP,
-    gains::TRAIN,
-    gains::RETRAIN,
-    predictors::STEP,
-    swift_grid::STEP,
-];
+pub(crate) fn all() -> impl Iterator<Item = Step> {
+    const OTHERS: [Step; 8] = [
+        excess::STEP,
+        flows::STEP,
+        features::STEP,
+        follow::STEP,
+        gains::TRAIN,
+        gains::RETRAIN,
+        predictors::STEP,
+        swift_grid::STEP,
+    ];
+    OTHERS.into_iter().chain(decc::STEPS)
+}
