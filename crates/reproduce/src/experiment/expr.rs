@@ -829,6 +829,8 @@ mod tests {
             ("abs(a - b)", 11.0),
             ("deviation(sorted(curve)) * deviation(sorted(curve))", 26.0 / 3.0),
             ("given(a, a < b)", 3.0),
+            ("sum(where(all, all > 5))", 14.0),
+            ("ceil(b / a)", 5.0),
             ("step('train', 'four')", 4.0),
         ];
         for (text, expected) in all {

@@ -417,3 +417,60 @@ pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Problem {
         false => problem.help(among_many(name, known.iter().copied())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use paceline_scenario::diagnostics::Source;
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_cases() {
+        let case = |name: &str, number| AxisCase {
+            name: name.to_string(),
+            key: name.to_lowercase(),
+            number,
+            scheme: None,
+        };
+        let names = Names {
+            axes: vec![Axis {
+                name: "rate".to_string(),
+                cases: vec![
+                    case("Slow", Some(40.0)),
+                    case("Fast", Some(100.0)),
+                    case("Odd", None),
+                ],
+            }],
+            grids: Vec::new(),
+        };
+        let place = Source::new("here", "").end();
+        let computed = |text: &str, bound: &[(usize, usize)]| {
+            let bound = bound.iter().copied().collect();
+            let found = names.compute(text, &bound, &place);
+            found.map_err(|problem| problem.message().to_string())
+        };
+        let of_fast = [(0, 1)];
+        assert_eq!(computed("{rate}Gbps", &of_fast).unwrap(), "100Gbps");
+        assert_eq!(
+            computed("{ceil(rate / 3)} of {place(rate)}", &of_fast).unwrap(),
+            "34 of 1"
+        );
+        assert_eq!(
+            computed("{sum(each(place, 1))}", &of_fast).unwrap_err(),
+            "unknown axis `place`"
+        );
+        assert_eq!(computed("{sum(each(rate, place(rate)))}", &[]).unwrap(), "3");
+        assert_eq!(
+            computed("{rate}", &[]).unwrap_err(),
+            "this is of no case of `rate`"
+        );
+        assert_eq!(
+            computed("{rate}", &[(0, 2)]).unwrap_err(),
+            "case `Odd` of `rate` has no number"
+        );
+        assert_eq!(
+            computed("{rate", &of_fast).unwrap_err(),
+            "`{rate` has no closing brace"
+        );
+    }
+}
