@@ -430,6 +430,7 @@ mod tests {
             name: name.to_string(),
             key: name.to_lowercase(),
             number,
+            with: BTreeMap::new(),
             scheme: None,
         };
         let names = Names {
