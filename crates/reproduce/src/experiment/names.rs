@@ -17,7 +17,7 @@ pub(super) struct Axis {
     pub(super) cases: Vec<AxisCase>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct AxisCase {
     pub(super) name: String,
     pub(super) key: String,
@@ -430,8 +430,7 @@ mod tests {
             name: name.to_string(),
             key: name.to_lowercase(),
             number,
-            with: BTreeMap::new(),
-            scheme: None,
+            ..AxisCase::default()
         };
         let names = Names {
             axes: vec![Axis {
