@@ -9,7 +9,7 @@ use super::{Measure, MeasureSet, Metrics, measure};
 use crate::stats::{jain, mean};
 
 pub(super) const INCAST: MeasureSet = MeasureSet {
-    name: "incast",
+    name: "whole-incast",
     about: "An incast as a whole: payload over the time to the last acknowledgement, round trips, queue, losses.",
     values: INCAST_VALUES,
     series: &[],
