@@ -20,6 +20,7 @@ mod runs;
 mod save;
 mod schema;
 mod sizes;
+mod value;
 
 use std::path::Path;
 
@@ -36,10 +37,10 @@ pub use folder::{Checked, begin, check, read_folder, record, template};
 pub use save::save as save_experiment;
 
 use expect::Criteria;
-use expr::Value;
 use layout::Plan;
 use names::Names;
 use schema::{Common, File, NamedOr};
+use value::Value;
 
 /// What an experiment runs, and its tables.
 #[derive(Debug)]
@@ -175,7 +176,7 @@ struct Seen<'a> {
 /// The numbers of a summary, whichever run is meant.
 struct Whole(Vec<(String, f64)>);
 
-impl expr::Data for Whole {
+impl value::Data for Whole {
     fn measure(&self, _: usize, name: &str) -> Option<Value> {
         let found = self.0.iter().find(|(known, _)| known == name)?;
         Some(Value::Number(found.1))
@@ -196,7 +197,7 @@ fn value(metrics: &crate::Metrics, name: &str) -> Option<Value> {
     })
 }
 
-impl expr::Data for Seen<'_> {
+impl value::Data for Seen<'_> {
     fn measure(&self, run: usize, name: &str) -> Option<Value> {
         value(self.runs[run]?, name)
     }

@@ -7,8 +7,9 @@ use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, among_many};
 
-use super::expr::{Coordinate, Expr, Function, Leaf, Operator, Value, Written, read, texts};
+use super::expr::{Coordinate, Function, Operator, Written, read, texts};
 use super::sizes::of_sizes;
+use super::value::{Expr, Leaf, Value};
 
 /// An axis: its cases' names and the schemes whose colours they have.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, nearest};
 use paceline_scenario::traffic::{DISTRIBUTIONS, SizeDistribution};
 
-use super::expr::{Function, Value};
+use super::expr::Function;
+use super::value::Value;
 
 /// Of the distribution of sizes `name`.
 pub(super) fn of_sizes(

@@ -1,0 +1,228 @@
+//! Columns and rows of a table.
+
+use paceline_lab::measures::Measure;
+use paceline_scenario::Problem;
+use paceline_scenario::diagnostics::Place;
+use toml::Spanned;
+
+use super::super::expr::{Written, read as read_expression};
+use super::super::keep;
+use super::super::names::{AxisCase, Bound, number};
+use super::super::schema::{self, NamedOr, Table};
+use super::{ColumnOf, Layout, RowOf};
+use crate::panel::{Column, Row};
+
+impl Layout<'_> {
+    pub(super) fn columns<'a>(&self, table: &'a Table, grid: usize) -> Result<Vec<ColumnOf<'a>>, Problem> {
+        let published = |own: &Option<String>| {
+            let said = own.as_ref().or(table.published_as.as_ref());
+            keep(said.map_or("paper", String::as_str))
+        };
+        match table.columns.get_ref() {
+            NamedOr::Named(axis) => {
+                let axis = self.names.axis(axis, &self.source.at(table.columns.span()))?;
+                let cases = self.names.axes[axis].cases.iter().enumerate();
+                let one = |(place, case): (usize, &AxisCase)| {
+                    let bound = Bound::from([(axis, place)]);
+                    ColumnOf {
+                        column: Column {
+                            name: keep(case.name.as_str()),
+                            scheme: self.scheme(grid, &bound),
+                            published: published(&case.published_as),
+                        },
+                        value: None,
+                        bound,
+                    }
+                };
+                Ok(cases.map(one).collect())
+            }
+            NamedOr::Own(columns) => {
+                let one = |column: &'a schema::Column| {
+                    let bound = self.bound(&column.at)?;
+                    Ok(ColumnOf {
+                        column: Column {
+                            name: keep(column.name.as_str()),
+                            scheme: match &column.scheme {
+                                Some(scheme) => keep(scheme.as_str()),
+                                None => self.scheme(grid, &bound),
+                            },
+                            published: published(&column.published_as),
+                        },
+                        value: column.value.as_ref(),
+                        bound,
+                    })
+                };
+                columns.iter().map(one).collect()
+            }
+        }
+    }
+
+    pub(super) fn rows<'a>(
+        &self,
+        table: &'a Table,
+        grid: usize,
+        of: &Bound,
+    ) -> Result<Vec<RowOf<'a>>, Problem> {
+        let mut rows = Vec::new();
+        for written in &table.rows {
+            let place = self.source.at(written.span());
+            match written.get_ref() {
+                NamedOr::Named(text) => {
+                    let measure = self.only_measure(text, &place, grid)?;
+                    let mut row = Row::quantity(keep(measure.what), keep(measure.unit), measure.digits);
+                    let label = table.label.as_deref().unwrap_or_default();
+                    let label = self.names.fill(label, of).replace("{what}", measure.what);
+                    row.label = label.replace("{quantity}", &row.name());
+                    rows.push(RowOf {
+                        row,
+                        value: Some((text.clone(), place)),
+                        bound: of.clone(),
+                        written: None,
+                    });
+                }
+                NamedOr::Own(row) => {
+                    for mut bound in self.each(&row.each, grid)? {
+                        bound.extend(of);
+                        bound.extend(self.bound(&row.at)?);
+                        if self.is_wanted(row, &bound)? {
+                            rows.push(self.row((table, row), (grid, &place), bound)?);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Whether there is a row for these cases.
+    pub(super) fn is_wanted(&self, row: &schema::Row, bound: &Bound) -> Result<bool, Problem> {
+        for (axis, cases) in &row.only {
+            let place = self.source.at(cases.span());
+            let axis = self.names.axis(axis, &place)?;
+            let cases: Result<Vec<usize>, Problem> = cases
+                .get_ref()
+                .0
+                .iter()
+                .map(|case| self.names.case(axis, case, &place))
+                .collect();
+            let cases = cases?;
+            if bound.get(&axis).is_none_or(|case| !cases.contains(case)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn row<'a>(
+        &self,
+        (table, row): (&Table, &'a schema::Row),
+        (grid, place): (usize, &Place),
+        bound: Bound,
+    ) -> Result<RowOf<'a>, Problem> {
+        let value = row
+            .value
+            .as_ref()
+            .map(|text| (text.get_ref().clone(), self.source.at(text.span())));
+        let measure = match &value {
+            Some((text, place)) => self
+                .only_measure(&self.names.fill(text, &bound), place, grid)
+                .ok(),
+            None => None,
+        };
+        let what = row
+            .what
+            .clone()
+            .or(measure.map(|measure| measure.what.to_string()));
+        let what = what.ok_or_else(|| {
+            Problem::new("the row has no name")
+                .at(place)
+                .help("say what it is: what = \"..\"")
+        })?;
+        let what = self.names.fill(&what, &bound);
+        let unit = row
+            .unit
+            .clone()
+            .or(measure.map(|measure| measure.unit.to_string()))
+            .unwrap_or_default();
+        let unit = self.names.fill(&unit, &bound);
+        let label = match (row.label.as_ref().or(table.label.as_ref()), row.each.is_some()) {
+            (Some(label), _) => {
+                let name = Row::quantity(keep(what.as_str()), keep(unit.as_str()), 0).name();
+                let label = self.names.fill(label, &bound).replace("{what}", &what);
+                label.replace("{quantity}", &name)
+            }
+            (None, true) => {
+                let own = row.each.iter().flat_map(|each| &each.get_ref().0);
+                let names: Vec<String> = own
+                    .map(|axis| self.names.fill(&format!("{{{axis}}}"), &bound))
+                    .collect();
+                names.join(", ")
+            }
+            (None, false) => String::new(),
+        };
+        let x = self.constant(&row.x, &bound)?;
+        let digits = self.constant(&row.digits, &bound)?.map(|digits| digits as usize);
+        Ok(RowOf {
+            row: Row {
+                label,
+                metric: keep(what),
+                unit: keep(unit),
+                decimals: digits.or(measure.map(|measure| measure.digits)).unwrap_or(3),
+                x: x.or_else(|| self.number(row, &bound)),
+            },
+            value,
+            bound,
+            written: Some(row),
+        })
+    }
+
+    /// The number of the only case that a row is of.
+    pub(super) fn number(&self, row: &schema::Row, bound: &Bound) -> Option<f64> {
+        let [axis] = &row.each.as_ref()?.get_ref().0[..] else {
+            return None;
+        };
+        let axis = self.names.axes.iter().position(|known| known.name == *axis)?;
+        self.names.axes[axis].cases[*bound.get(&axis)?].number
+    }
+
+    /// A number, or a constant of the row's case.
+    pub(super) fn constant(
+        &self,
+        written: &Option<Spanned<toml::Value>>,
+        bound: &Bound,
+    ) -> Result<Option<f64>, Problem> {
+        let Some(written) = written else { return Ok(None) };
+        let known = match written.get_ref() {
+            toml::Value::String(name) => self.names.constant(name, bound),
+            value => number(value),
+        };
+        let wrong = || Problem::new("expected a number, or a constant of the row's case");
+        known
+            .map(Some)
+            .ok_or_else(|| wrong().at(&self.source.at(written.span())))
+    }
+
+    /// What the only measure of an expression is.
+    pub(super) fn only_measure(&self, text: &str, place: &Place, grid: usize) -> Result<Measure, Problem> {
+        let written = read_expression(text, place)?;
+        let Written::Name { path, .. } = &written else {
+            return Err(Problem::new("the row has no name").at(place).help(
+                "an expression needs a name: { value = \"..\", what = \"..\", unit = \"..\", digits = 2 }",
+            ));
+        };
+        let named = self
+            .names
+            .grids
+            .iter()
+            .find(|grid| path.len() > 1 && grid.name == path[0]);
+        let (grid, name) = match named {
+            Some(grid) => (Some(grid), path[1..].join(".")),
+            None => (self.names.grids.get(grid), path.join(".")),
+        };
+        let found = grid.and_then(|grid| grid.measure(&name));
+        found.map(|(measure, _)| measure).ok_or_else(|| match grid {
+            Some(grid) => grid.unknown(&name).at(place),
+            None => Problem::new("there are no runs").at(place),
+        })
+    }
+}
