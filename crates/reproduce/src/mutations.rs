@@ -165,6 +165,9 @@ fn groups(done: &Done, of_a_case: bool) -> Vec<Vec<usize>> {
     groups
 }
 
+/// In how many parts a list of a step is made wrong.
+const PARTS: usize = 16;
+
 /// What is done to outcomes.
 fn wrongs(done: &Done) -> Vec<Mutation> {
     let mut groups = groups(done, false);
@@ -188,6 +191,24 @@ fn wrongs(done: &Done) -> Vec<Mutation> {
                     if let Some(numbers) = done.steps.get_mut(step) {
                         scale(numbers, Some(only), factor);
                     }
+                }));
+            }
+        }
+    }
+    // A list of a step may hold runs of several: those of one are wrong.
+    for (&step, numbers) in &done.steps {
+        for (&list, points) in &numbers.series {
+            let part = points.len().div_ceil(PARTS).max(1);
+            for (first, factor) in (0..points.len())
+                .step_by(part)
+                .flat_map(|first| [(first, 1e6), (first, 1e-6)])
+            {
+                wrongs.push(Box::new(move |done| {
+                    let numbers = done.steps.get_mut(step);
+                    let points = numbers.and_then(|numbers| numbers.series.get_mut(list));
+                    let wrong = points.into_iter().flatten().skip(first).take(part);
+                    wrong
+                        .for_each(|(_, value)| *value = if *value == 0.0 { factor } else { *value * factor });
                 }));
             }
         }

@@ -215,7 +215,8 @@ fn the_registry_is_whole() {
             .notes
             .iter()
             .any(|note| note.contains("no numbers") || note.contains("Nothing is judged"));
-        assert!(said || records.iter().any(judged), "{}", one.id);
+        let own = one.source.short() == "ours";
+        assert!(said || own || records.iter().any(judged), "{}", one.id);
         // Without its runs there is nothing of ours to judge; what is computed needs none.
         let nothing = |record: &Record| {
             record.ok.is_none() && (record.ours.is_null() || record.kind == Evidence::Shown)
