@@ -1,10 +1,6 @@
 //! The numbers of a network's things.
 
 use paceline_kernel::ids;
-use paceline_kernel::ids::Id;
-
-use crate::spec::NodeId;
-
 ids! {
     /// One end of a link.
     pub PortId: u32;
@@ -20,7 +16,7 @@ ids! {
     pub(crate) ColumnId: u32;
     /// A packet: its slot.
     pub PacketId: u32;
-    /// A flow: its place in [`crate::spec::RunSpec::flows`].
+    /// A flow: its place in [`paceline_run::spec::RunSpec::flows`].
     pub FlowId: u32;
     /// A queue pair: its slot.
     pub QpId: u32;
@@ -30,18 +26,6 @@ ids! {
     pub(crate) HeldId: u32;
     /// A flow's account.
     pub(crate) AccountId: u32;
-}
-
-impl Id for NodeId {
-    const NONE: Self = Self(u32::MAX);
-    #[inline(always)]
-    fn new(index: usize) -> Self {
-        Self(index as u32)
-    }
-    #[inline(always)]
-    fn index(self) -> usize {
-        self.0 as usize
-    }
 }
 
 impl PortId {

@@ -35,6 +35,7 @@ use crate::sweep::Grid;
 pub(crate) use accounts::Accounts;
 pub(crate) use detection::{DetectionKind, TcdKind};
 pub use fidelity::Fidelity;
+pub(crate) use fidelity::{Profile, Simulator, TCD_ACKS};
 pub(crate) use ib_omnet::*;
 pub(crate) use job::*;
 pub(crate) use lanes::*;

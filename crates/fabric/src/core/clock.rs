@@ -4,7 +4,7 @@ use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::outcome::Counters;
+use paceline_run::outcome::Counters;
 
 /// What an event adds to a run's digest: it depends on its time, its kind and whose it is. The digest is the sum, so
 /// it does not depend on the order of events of the same instant in different places.

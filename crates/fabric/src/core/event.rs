@@ -3,7 +3,7 @@
 use paceline_kernel::rng::mix;
 
 use crate::ids::{FlowId, NicId, PacketId, PortId};
-use crate::spec::TieOrder;
+use paceline_run::spec::TieOrder;
 
 /// The closed set of events. One `match` over it is the whole control flow of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

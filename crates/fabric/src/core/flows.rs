@@ -6,9 +6,9 @@ use crate::core::Core;
 use crate::core::flow_table::FlowTable;
 use crate::core::packet::PacketSlab;
 use crate::ids::{FlowId, HeldId};
-use crate::spec::FlowSpec;
 use crate::world::World;
 use paceline_kernel::ids::{Id, List};
+use paceline_run::spec::FlowSpec;
 
 /// Something of each flow that is under way, found by the flow's number.
 #[derive(Clone, Debug)]

@@ -5,12 +5,12 @@ use crate::core::event::{Event, Ties};
 use crate::core::packet::Packet;
 use crate::core::port::{LinkState, Port};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::{Counters, PacketKind, TraceKind};
-use crate::spec::{FlowControl, PfcMode};
 use crate::world::World;
 use crate::world::links::LinkProfile;
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
+use paceline_run::outcome::{Counters, PacketKind, TraceKind};
+use paceline_run::spec::{FlowControl, PfcMode};
 
 /// Transmissions and bytes of each kind of packet.
 #[derive(Clone, Copy, Debug, Default)]

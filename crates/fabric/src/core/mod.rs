@@ -26,10 +26,10 @@ use crate::core::pauses::Pauses;
 use crate::core::port::{ClassQueue, Ports};
 use crate::core::random::{LinkErrors, SharedRandom};
 use crate::ids::{FlowId, LinkId, PortId};
-use crate::outcome::Counters;
-use crate::spec::{FlowSpec, NodeId, RunSpec};
 use crate::watch::Watch;
 use paceline_kernel::ids::{Grid, List};
+use paceline_run::outcome::Counters;
+use paceline_run::spec::{FlowSpec, NodeId, RunSpec};
 
 /// The clock, the packets and the links: what switches and hosts stand on.
 #[derive(Clone)]

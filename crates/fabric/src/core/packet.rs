@@ -1,10 +1,10 @@
 //! Packets: one cache line each, in a slab, linked into queues through their own `next`.
 
 use crate::ids::{FlowId, PacketId, PortId, ProfileId, QpId};
-use crate::outcome::PacketKind;
 use paceline_congestion::{HopSample, Mark};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::prefetch::prefetch;
+use paceline_run::outcome::PacketKind;
 
 /// Hops that the reference's header has room for.
 pub(crate) const WIRE_HOPS: usize = 5;

@@ -13,9 +13,9 @@ use crate::core::port::ClassQueue;
 use crate::core::random::LinkErrors;
 use crate::core::{Core, Share};
 use crate::ids::{PacketId, PortId};
-use crate::spec::NodeId;
 use crate::watch::account::{Head, Step};
 use crate::world::World;
+use paceline_run::spec::NodeId;
 
 /// Packets on their way to another part, a list for each thing that is to be known of them.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 
 use crate::core::Core;
 use crate::ids::{FlowId, PortId};
-use crate::spec::FlowSpec;
 use crate::world::World;
 use crate::world::routing::FlowKey;
+use paceline_run::spec::FlowSpec;
 
 /// A flow's two paths through the network.
 #[derive(Clone)]

@@ -4,11 +4,11 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::random::have_moved;
 use crate::ids::{PacketId, PortId};
-use crate::spec::{FlowControl, PfcResponse, RunSpec};
 use paceline_kernel::Span;
 use paceline_kernel::ids::{Grid, Id, List};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
+use paceline_run::spec::{FlowControl, PfcResponse, RunSpec};
 
 /// Times of pauses by (port, class), in ps.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use crate::core::packet::{Packet, PacketSlab};
 use crate::ids::{NicId, PacketId, PortId, ProfileId, SwitchId};
-use crate::spec::NodeId;
 use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_kernel::ids::{Id, List};
+use paceline_run::spec::NodeId;
 
 /// One end of a link. The first 64 bytes are all that a hop touches of it, alongside its queues.
 #[derive(Clone, Copy, Debug)]

@@ -4,9 +4,9 @@ use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 
 use crate::ids::{LinkId, PortId};
-use crate::spec::RunSpec;
+use paceline_run::spec::RunSpec;
 
-/// The reference's shared generators; absent unless [`crate::spec::Quirks::ns3_random`].
+/// The reference's shared generators; absent unless [`paceline_run::spec::Quirks::ns3_random`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedRandom {
     /// A new stream of ns-3's generator for every draw.

@@ -164,8 +164,8 @@ impl Hosts {
 mod tests {
     use crate::common::{add_flow, assert_complete, natural, scheme, star};
     use crate::run::simulation::Simulation;
-    use crate::spec::{FlowControl, Irn, LinkFailure, PfcThreshold, Recovery};
     use paceline_kernel::{Bytes, Span, Time};
+    use paceline_run::spec::{FlowControl, Irn, LinkFailure, PfcThreshold, Recovery};
 
     const IRN: Irn = Irn {
         rto_low: Span::from_us(100),

@@ -15,8 +15,8 @@ use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::host::qp::{Part, Qp};
 use crate::ids::FlowId;
-use crate::outcome::FlowRecord;
 use crate::world::World;
+use paceline_run::outcome::FlowRecord;
 
 /// What a queue pair's sender keeps of the messages that it carries.
 #[derive(Clone, Debug)]

@@ -5,10 +5,10 @@ use crate::core::packet::Packet;
 use crate::core::port::{Port, debit};
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId};
-use crate::outcome::TraceKind;
 use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_kernel::ids::Id;
+use paceline_run::outcome::TraceKind;
 
 impl World {
     /// The queue of ACKs to serve now: those of a host wait by class, so that a pause holds back its

@@ -23,9 +23,9 @@ use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::host::qp::Qp;
 use crate::ids::{FlowId, NicId, QpId};
-use crate::outcome::DecisionStats;
 use crate::world::World;
 use paceline_kernel::ids::List;
+use paceline_run::outcome::DecisionStats;
 
 /// A sender that waits for a decision that is made outside the run.
 #[derive(Clone, Copy, Debug)]
@@ -288,7 +288,7 @@ impl Hosts {
             self.decisions.made += 1;
             if core.watch.is_traced() {
                 core.settle(&self.qps[slot]);
-                core.observe_timer(&self.qps[slot], crate::outcome::flow_probe::Cause::Delay);
+                core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Delay);
             }
             self.call_scheme(world, core, slot, |scheme, cx| match answer {
                 Some(limits) => scheme.on_answer(cx, limits),

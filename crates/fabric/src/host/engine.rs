@@ -1,13 +1,13 @@
-//! What a receiver's host takes before it answers: the model of [`crate::spec::Endpoint`].
+//! What a receiver's host takes before it answers: the model of [`paceline_run::spec::Endpoint`].
 //!
 //! Data packets that arrive at a host port enter its receive engine, which serves one after another;
 //! then each takes the fixed delay and its share of the jitter, without overtaking. At the end of
 //! that it is data: the receiver looks at it and answers. Acknowledgements and notices end in the NIC.
 
+use paceline_kernel::Span;
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
-use paceline_kernel::{Bytes, Span};
 
 use crate::core::Core;
 use crate::core::event::Event;
@@ -15,9 +15,9 @@ use crate::core::packet::{Packet, PacketSlab};
 use crate::core::port::ClassQueue;
 use crate::host::Hosts;
 use crate::ids::{NicId, PacketId, PortId, ProfileId};
-use crate::spec::{Endpoint, RunSpec};
 use crate::traffic::Traffic;
 use crate::world::World;
+use paceline_run::spec::{Endpoint, RunSpec};
 
 /// The receiving half of the hosts, by NIC.
 #[derive(Clone, Debug)]
@@ -40,16 +40,6 @@ struct Host {
 pub(super) struct Line {
     free_at: u64,
     data_at: u64,
-}
-
-impl Endpoint {
-    /// How long the receive engine serves a packet of so many bytes, in ps.
-    #[inline]
-    pub(crate) fn service(&self, wire: u16) -> u64 {
-        let bytes = Bytes::new(u64::from(wire));
-        let reading = self.rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
-        (self.per_packet + reading).as_ps()
-    }
 }
 
 impl Line {

@@ -4,9 +4,9 @@
 use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::ids::{FlowId, PortId, QpId};
-use crate::outcome::PacketKind;
 use crate::world::World;
 use paceline_kernel::ids::Id;
+use paceline_run::outcome::PacketKind;
 
 /// A flow as its receiver knows it.
 #[derive(Clone, Copy, Debug)]

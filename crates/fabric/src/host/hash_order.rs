@@ -1,5 +1,5 @@
 //! The order in which the reference puts a host's queue pairs after a failure
-//! ([`crate::spec::Quirks::hash_ordered_qps`]): that of the C++ library's `unordered_map`.
+//! ([`paceline_run::spec::Quirks::hash_ordered_qps`]): that of the C++ library's `unordered_map`.
 //!
 //! It is one list. An entry comes before the others of its bucket (its key modulo the number of buckets), or
 //! if there are none to the front of all. When there are more entries than buckets there are about twice as
@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::ids::QpId;
-use crate::spec::{FlowSpec, RunSpec};
 use crate::world::routing::address;
+use paceline_run::spec::{FlowSpec, RunSpec};
 
 /// Numbers of buckets, as libstdc++ (GCC 12) lets a table grow.
 const SIZES: [u64; 15] = [

@@ -9,8 +9,8 @@ use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::host::qp::Qp;
 use crate::ids::{FlowId, PortId, QpId};
-use crate::outcome::PacketKind;
 use crate::world::World;
+use paceline_run::outcome::PacketKind;
 
 impl Qp {
     /// All that its flow is to carry.

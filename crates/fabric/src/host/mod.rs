@@ -36,11 +36,11 @@ use paceline_kernel::Bytes;
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
 use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
-use crate::outcome::{FlowStatus, PacketKind};
-use crate::spec::RunSpec;
 use crate::traffic::Traffic;
 use crate::world::World;
 use paceline_kernel::ids::List;
+use paceline_run::outcome::{FlowStatus, PacketKind};
+use paceline_run::spec::RunSpec;
 
 pub(crate) use cnp::read_cnp;
 use decisions::DecisionBank;

@@ -13,9 +13,9 @@ use crate::host::pacing_tree::NEVER;
 use crate::host::port::FEW_QPS;
 use crate::host::qp::{NO_RATE, Part, Qp};
 use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
-use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
 use crate::world::links::time_to_send;
+use paceline_run::outcome::{PacketKind, TraceKind};
 
 /// Which queue pair a NIC may send from.
 pub(super) enum Choice {
@@ -139,7 +139,7 @@ impl Hosts {
         let stood = qp.stands();
         if core.watch.is_traced() {
             core.settle(&self.qps[slot]);
-            core.observe_timer(&self.qps[slot], crate::outcome::flow_probe::Cause::Itself);
+            core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Itself);
         }
         self.call_scheme(world, core, slot, |scheme, cx| {
             scheme.on_timer(cx, TimerSlot(timer))

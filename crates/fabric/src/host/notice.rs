@@ -9,8 +9,8 @@ use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::ids::{PacketId, ProfileId};
-use crate::outcome::PacketKind;
 use crate::world::World;
+use paceline_run::outcome::PacketKind;
 
 impl World {
     /// The port that a packet's note speaks of, if it does of one.

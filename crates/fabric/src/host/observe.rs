@@ -4,8 +4,8 @@
 use crate::core::Core;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
-use crate::outcome::{PacketKind, TraceKind};
 use crate::world::World;
+use paceline_run::outcome::{PacketKind, TraceKind};
 
 impl Hosts {
     /// Takes the sample of flows that is due before the event at `at`.

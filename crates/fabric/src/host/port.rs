@@ -156,7 +156,7 @@ mod tests {
     use crate::host::Hosts;
     use crate::ids::FlowId;
     use crate::run::simulation::Simulation;
-    use crate::spec::{Arbitration, NodeId, RunSpec};
+    use paceline_run::spec::{Arbitration, NodeId, RunSpec};
 
     /// A list that closes up at every queue pair that goes, and whose turn it was: of the NIC, or of each lane.
     #[derive(Default)]

@@ -5,10 +5,10 @@ use paceline_kernel::{Bytes, Span};
 use crate::core::Core;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, QpId};
-use crate::outcome::FlowStatus;
-use crate::spec::{Awaited, Recovery};
 use crate::traffic::Traffic;
 use crate::world::World;
+use paceline_run::outcome::FlowStatus;
+use paceline_run::spec::{Awaited, Recovery};
 
 impl Hosts {
     /// The least completion time of a message of this size over a connection, if it is known.

@@ -4,12 +4,12 @@ use crate::core::Core;
 use crate::host::connection::Connection;
 use crate::host::pacing_tree::NEVER;
 use crate::ids::{AccountId, FlowId, PortId};
-use crate::spec::TieOrder;
 use crate::world::World;
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::{CongestionControl, PathInfo, Requirements, SendLimits, TimerBank};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_run::spec::TieOrder;
 
 /// A rate at which nothing may be sent, until it changes.
 pub(super) const NO_RATE: BitRate = BitRate::from_bps(0);

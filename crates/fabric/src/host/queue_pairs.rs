@@ -6,10 +6,10 @@ use super::Hosts;
 use super::qp::{Qp, Way};
 use crate::core::Core;
 use crate::ids::{FlowId, PortId, QpId};
-use crate::spec::Recovery;
 use crate::world::World;
 use paceline_congestion::PathInfo;
 use paceline_kernel::Bytes;
+use paceline_run::spec::Recovery;
 
 impl Hosts {
     /// A flow gets a queue pair.

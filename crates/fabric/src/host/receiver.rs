@@ -9,11 +9,11 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::recovery::Answer;
 use crate::ids::{PacketId, PortId, ReceiverId};
-use crate::outcome::PacketKind;
 use crate::traffic::Traffic;
 use crate::world::World;
 use crate::world::classes::STRICT;
 use crate::world::way;
+use paceline_run::outcome::PacketKind;
 
 impl Hosts {
     #[inline(always)]
@@ -97,7 +97,7 @@ impl Hosts {
     }
 
     /// All of a flow is here: what comes once more is answered without anything being known of it, but in the
-    /// reference, where the end of the sender counts ([`crate::spec::Quirks::receiver_forgets`]).
+    /// reference, where the end of the sender counts ([`paceline_run::spec::Quirks::receiver_forgets`]).
     #[cold]
     pub(super) fn forget_receiver(&mut self, world: &World, place: ReceiverId) {
         let receiver = &self.receivers.list[place];

@@ -93,7 +93,7 @@ pub(super) struct Receivers {
     pub(super) arrived: List<ReceiverId, Bits>,
     /// Places of flows that are over.
     free: Vec<ReceiverId>,
-    /// Receivers that begin again: see [`crate::spec::Quirks::receiver_forgets`]; by flow.
+    /// Receivers that begin again: see [`paceline_run::spec::Quirks::receiver_forgets`]; by flow.
     pub(super) late: BTreeMap<FlowId, Receiver>,
 }
 

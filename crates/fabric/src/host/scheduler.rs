@@ -17,7 +17,7 @@
 use paceline_kernel::ids::{Id, List};
 
 use crate::ids::{NicId, QpId};
-use crate::spec::Scheduling;
+use paceline_run::spec::Scheduling;
 
 /// Whose turn it is at each NIC.
 #[derive(Clone, Debug)]

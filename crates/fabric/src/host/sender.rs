@@ -11,10 +11,10 @@ use super::recovery::Acknowledged;
 use crate::core::Core;
 use crate::core::packet::WIRE_HOPS;
 use crate::ids::{PacketId, ProfileId, QpId};
-use crate::outcome::{FlowStatus, RttSample};
-use crate::spec::Awaited;
 use crate::traffic::Traffic;
 use crate::world::World;
+use paceline_run::outcome::{FlowStatus, RttSample};
+use paceline_run::spec::Awaited;
 
 impl Hosts {
     pub(super) fn receive_cnp(&mut self, world: &World, core: &mut Core, id: PacketId) {

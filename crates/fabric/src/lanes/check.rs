@@ -2,7 +2,7 @@
 
 use paceline_congestion::registry::ActiveScheme;
 
-use crate::spec::{Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec};
+use paceline_run::spec::{Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec};
 
 /// Inputs that a switch has at most: a bit each in an output's mask.
 pub(super) const MOST_PORTS: usize = 64;

@@ -1,4 +1,4 @@
-//! Switches of networks under credits ([`crate::spec::LaneSpec`]): packets wait where they came in.
+//! Switches of networks under credits ([`paceline_run::spec::LaneSpec`]): packets wait where they came in.
 //!
 //! Each port has an input buffer for each lane, which credits account for ([`crate::core::credits`]), and each output
 //! has a queue of its own for every input and lane (virtual output queues), so that a packet waits for its output only.
@@ -23,9 +23,9 @@ use crate::core::Core;
 use crate::core::port::Ports;
 use crate::ids::{PacketId, PortId};
 use crate::lanes::queues::{Output, Waiting};
-use crate::spec::{LaneSpec, Release};
 use crate::world::classes::Classes;
 use crate::world::routing::Routing;
+use paceline_run::spec::{LaneSpec, Release};
 
 /// The switches of a network under credits.
 #[derive(Clone, Debug)]

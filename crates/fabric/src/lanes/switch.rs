@@ -7,13 +7,13 @@ use crate::core::packet::Packet;
 use crate::core::port::debit;
 use crate::ids::{PacketId, PortId};
 use crate::lanes::LaneSwitches;
-use crate::outcome::TraceKind;
-use crate::spec::Release;
 use crate::switch::Switches;
 use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
 use paceline_kernel::ids::Id;
 use paceline_kernel::queue::LaneId;
+use paceline_run::outcome::TraceKind;
+use paceline_run::spec::Release;
 
 /// What a run lends to these switches.
 pub(crate) struct Net<'a> {

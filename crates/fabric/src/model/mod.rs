@@ -1,9 +1,9 @@
 //! Networks of another make: what another simulator's network has to offer to be run here, and what it is lent.
 //!
 //! A model is what the ports and hosts of a network are, where they are not this crate's. It is told what it is in
-//! [`RunSpec::model`](crate::RunSpec::model) by a [`ModelSpec`](crate::spec::ModelSpec), whose [`Builder`] makes a
+//! [`RunSpec::model`](paceline_run::RunSpec::model) by a [`ModelSpec`](paceline_run::spec::ModelSpec), whose [`Builder`] makes a
 //! [`NetworkModel`]. The loop, the clock, links, flows and records are the same for all; the rest happens in the model,
-//! which leaves behind what it likes in [`Outcome::model`](crate::Outcome::model).
+//! which leaves behind what it likes in [`Outcome::model`](paceline_run::Outcome::model).
 
 mod net;
 
@@ -17,10 +17,6 @@ pub use crate::core::packet::{Packet, PacketSlab};
 pub use crate::core::port::{Port, Ports, debit};
 pub use crate::host::{Hosts, Qp};
 pub use crate::ids::{FlowId, LinkId, NicId, PacketId, PortId, ProfileId, QpId, SwitchId};
-use crate::outcome::account::FlowAccount;
-use crate::outcome::credits::Stalls;
-use crate::outcome::{ModelOutcome, PortRef};
-use crate::spec::{PacketFormat, RunSpec};
 pub use crate::switch::Switches;
 pub use crate::traffic::Traffic;
 pub use crate::world::World;
@@ -28,6 +24,10 @@ pub use crate::world::classes::{Classes, LINK_CONTROL, STRICT};
 pub use crate::world::links::{LinkProfile, Profiles};
 pub use crate::world::routing::Routing;
 pub use net::Net;
+use paceline_run::outcome::account::FlowAccount;
+use paceline_run::outcome::credits::Stalls;
+use paceline_run::outcome::{ModelOutcome, PortRef};
+use paceline_run::spec::{PacketFormat, RunSpec};
 
 /// Where a model is built.
 pub struct Site<'a> {
@@ -121,7 +121,7 @@ pub trait NetworkModel: CopyModel {
         false
     }
 
-    /// What [`crate::spec::Quirks::ideal_by_formula`] counts for each link of a path.
+    /// What [`paceline_run::spec::Quirks::ideal_by_formula`] counts for each link of a path.
     fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
         packet.mtu
     }

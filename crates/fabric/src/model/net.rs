@@ -6,10 +6,10 @@ use crate::core::Core;
 use crate::core::port::debit;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, PortId};
-use crate::outcome::{PacketKind, TraceEvent, TraceKind};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::world::World;
+use paceline_run::outcome::{PacketKind, TraceEvent, TraceKind};
 
 /// What a run lends to its network: what happens at ports and hosts needs no more.
 pub struct Net<'a> {

@@ -13,7 +13,6 @@ use crate::run::kind::Kind;
 use crate::run::profiles::build_profiles;
 use crate::run::simulation::Foresight;
 use crate::run::simulation::Simulation;
-use crate::spec::{NodeId, NodeKind, RunSpec, TieOrder};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
@@ -27,6 +26,7 @@ use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
+use paceline_run::spec::{NodeId, NodeKind, RunSpec, TieOrder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ pub fn check_credits(spec: &RunSpec) -> Result<(), String> {
     crate::lanes::check(spec, &at_work(spec, Factories::new()))
 }
 
-/// What an empty network's round trip takes on a path, as [`crate::Outcome::base_rtt`] counts it, and the
+/// What an empty network's round trip takes on a path, as [`paceline_run::Outcome::base_rtt`] counts it, and the
 /// path's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {

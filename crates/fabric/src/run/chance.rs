@@ -6,7 +6,7 @@
 //! rare may not have happened in either.
 
 use crate::run::simulation::Simulation;
-use crate::spec::TieOrder;
+use paceline_run::spec::TieOrder;
 
 impl Simulation {
     /// Whether something was drawn from a stream of the seed, a switch chose a path by its hash, or the seed gives the order
@@ -27,9 +27,9 @@ mod tests {
     use paceline_kernel::{Bytes, Span};
 
     use crate::common::{add_flow, natural, scheme, scheme_with, star};
-    use crate::outcome::Outcome;
     use crate::run::simulation::Simulation;
-    use crate::spec::*;
+    use paceline_run::outcome::Outcome;
+    use paceline_run::spec::*;
 
     fn run(mut spec: RunSpec, seed: u64) -> Outcome {
         spec.seed = seed;

@@ -9,11 +9,11 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use std::collections::BTreeSet;
 
 use crate::core::event::Event;
-use crate::spec::{
+use crate::traffic::find_cycle;
+use paceline_run::spec::{
     DropPolicy, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery,
     RunSpec, Scheduling,
 };
-use crate::traffic::find_cycle;
 
 /// The largest table of flowlets of a switch.
 const MAX_FLOWLETS: u32 = 1 << 20;

@@ -17,9 +17,9 @@ use crate::ids::PortId;
 use crate::run::partition::{Partition, partition};
 use crate::run::simulation::{OtherPart, Parts, Simulation};
 use crate::run::windows::{WindowCounts, Windows};
-use crate::spec::NodeId;
 use crate::world::World;
 use paceline_kernel::ids::List;
+use paceline_run::spec::NodeId;
 
 impl Simulation {
     /// Cuts a run that has not started into at most so many parts, which then run at the same time. Results do not hang

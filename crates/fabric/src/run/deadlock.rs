@@ -18,12 +18,12 @@ use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
-use crate::outcome::{Deadlock, EndlessPause, PortRef};
 use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
-use crate::spec::NodeId;
 use crate::watch::deadlock::LONG;
 use crate::world::classes::STRICT;
+use paceline_run::outcome::{Deadlock, EndlessPause, PortRef};
+use paceline_run::spec::NodeId;
 
 impl Simulation {
     /// A NIC begins to pause for ever, or ends.
@@ -307,7 +307,7 @@ fn cycles(pauses: &[EndlessPause]) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
     use crate::common;
-    use crate::spec::NodeKind;
+    use paceline_run::spec::NodeKind;
     use proptest::prelude::*;
 
     fn pause(waits_for: &[usize]) -> EndlessPause {

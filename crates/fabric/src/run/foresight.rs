@@ -29,14 +29,14 @@ use crate::core::packet::Packet;
 use crate::core::port::Ports;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
-use crate::outcome::PacketKind;
 use crate::run::simulation::{Foresight, Simulation};
-use crate::spec::{RecordSpec, RunSpec};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
 use crate::world::classes::Classes;
 use crate::world::links::Profiles;
+use paceline_run::outcome::PacketKind;
+use paceline_run::spec::{RecordSpec, RunSpec};
 
 /// What a fork has of its own, and the run has while the fork goes on.
 #[derive(Clone)]

@@ -39,8 +39,8 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, PortId};
 use crate::run::simulation::Simulation;
-use crate::spec::{AckPolicy, Forwarding};
 use crate::switch::Stage;
+use paceline_run::spec::{AckPolicy, Forwarding};
 
 /// Packets of a flow at some place: a longer one where there is one, full ones, and behind them the last.
 #[derive(Clone, Debug, Default)]

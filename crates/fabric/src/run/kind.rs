@@ -10,11 +10,11 @@ use crate::core::event::Event;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::lanes::LaneSwitches;
 use crate::model::{Builder, Net, NetworkModel, Site, Starts};
-use crate::outcome::account::FlowAccount;
-use crate::outcome::credits::Stalls;
-use crate::outcome::{ModelOutcome, PortRef};
 use crate::run::simulation::Simulation;
-use crate::spec::{PacketFormat, RunSpec};
+use paceline_run::outcome::account::FlowAccount;
+use paceline_run::outcome::credits::Stalls;
+use paceline_run::outcome::{ModelOutcome, PortRef};
+use paceline_run::spec::{PacketFormat, RunSpec};
 
 /// Whose ports and hosts a network has.
 pub(super) enum Kind {
@@ -80,7 +80,7 @@ impl Kind {
         matches!(self, Self::Own | Self::Lanes(_))
     }
 
-    /// What [`crate::spec::Quirks::ideal_by_formula`] counts for each link of a path.
+    /// What [`paceline_run::spec::Quirks::ideal_by_formula`] counts for each link of a path.
     pub(super) fn formula_packet(&self, packet: &PacketFormat) -> Bytes {
         match self {
             Self::Own | Self::Lanes(_) => packet.mtu,

@@ -5,8 +5,8 @@ use crate::core::event::Event;
 use crate::ids::{PacketId, PortId};
 use crate::lanes::{self, LaneSwitches};
 use crate::model::Net;
-use crate::outcome::PacketKind;
 use crate::world::classes::STRICT;
+use paceline_run::outcome::PacketKind;
 
 impl Net<'_> {
     /// Lends switches what they need.

@@ -3,13 +3,13 @@
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId};
-use crate::outcome::{PacketKind, PfcEvent, TraceKind};
 use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
-use crate::spec::{FlowControl, PfcMode, PfcResponse};
 use crate::world::classes::LINK_CONTROL;
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
+use paceline_run::outcome::{PacketKind, PfcEvent, TraceKind};
+use paceline_run::spec::{FlowControl, PfcMode, PfcResponse};
 
 impl Simulation {
     #[inline(always)]

@@ -11,8 +11,8 @@ use refine::{Cut, Graph};
 
 use crate::core::Core;
 use crate::ids::PortId;
-use crate::spec::{Awaited, NodeId, NodeKind};
 use crate::world::World;
+use paceline_run::spec::{Awaited, NodeId, NodeKind};
 
 /// A cut.
 #[derive(Debug)]

@@ -2,9 +2,6 @@
 
 use crate::ids::{PortId, ProfileId};
 use crate::run::check::BuildError;
-use crate::spec::{
-    EcnCurve, FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec, SwitchTier,
-};
 use crate::switch::doublings_begun;
 use crate::world::links::{CommonSize, LinkProfile, Profiles};
 use paceline_congestion::Red;
@@ -12,6 +9,9 @@ use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Bytes;
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
+use paceline_run::spec::{
+    EcnCurve, FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec, SwitchTier,
+};
 use std::collections::BTreeMap;
 
 /// Sizes that occur all the time: full data packets and acknowledgements of every scheme.

@@ -3,8 +3,8 @@
 use crate::core::event::Event;
 use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
-use crate::spec::TieOrder;
 use paceline_kernel::queue::LaneId;
+use paceline_run::spec::TieOrder;
 
 impl Simulation {
     /// The first sample of the queues is arranged for. Where events of one instant run in the order in which

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
-use crate::outcome::{EndedFlow, Outcome};
 use crate::run::kind::Kind;
 use crate::run::windows::{WindowCounts, Windows};
 use crate::switch::Switches;
@@ -15,6 +14,7 @@ use crate::watch::Watch;
 use crate::watch::record::{Recorder, RoundTrips};
 use crate::world::World;
 use paceline_kernel::{Span, Time};
+use paceline_run::outcome::{EndedFlow, Outcome};
 
 pub use crate::run::check::BuildError;
 

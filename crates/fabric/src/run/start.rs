@@ -7,8 +7,8 @@ use crate::core::paths::Paths;
 use crate::host::Way;
 use crate::ids::{FlowId, PortId, QpId};
 use crate::run::simulation::Simulation;
-use crate::spec::NodeId;
 use crate::world::routing::bdp;
+use paceline_run::spec::NodeId;
 
 impl Simulation {
     /// The path as the scheme sees it.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::run::simulation::Simulation;
-use crate::spec::NodeId;
 use crate::world::World;
+use paceline_run::spec::NodeId;
 
 impl Simulation {
     /// Finds what [`crate::world::routing::FirstPaths`] knows of the ways to host `dst`.

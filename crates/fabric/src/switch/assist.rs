@@ -17,12 +17,12 @@ use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::PacketKind;
-use crate::spec::{AssistPorts, RunSpec};
 use crate::switch::Switches;
 use crate::world::World;
 use crate::world::classes::{Classes, STRICT};
 use crate::world::links::{LinkProfile, Profiles};
+use paceline_run::outcome::PacketKind;
+use paceline_run::spec::{AssistPorts, RunSpec};
 
 mod telling;
 

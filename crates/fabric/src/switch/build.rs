@@ -7,7 +7,6 @@ use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::port::Ports;
 use crate::ids::SwitchId;
-use crate::spec::{FlowControl, NodeId, NodeKind, RunSpec};
 use crate::switch::Switches;
 use crate::switch::assist::Assists;
 use crate::switch::pint::PintPorts;
@@ -17,6 +16,7 @@ use crate::switch::telemetry::Telemetry;
 use crate::switch::ties::TieWatch;
 use crate::world::classes::{Classes, STRICT};
 use crate::world::links::Profiles;
+use paceline_run::spec::{FlowControl, NodeId, NodeKind, RunSpec};
 
 impl Switches {
     /// Of a run that was checked, in a network with this longest round trip; `told` says whether somebody is told of

@@ -37,7 +37,7 @@ impl Switches {
     ) -> Option<PortId> {
         let packet = core.packets.get(id);
         let flow = world.flow(core, packet.flow);
-        let to_receiver = matches!(packet.kind, crate::outcome::PacketKind::Data);
+        let to_receiver = matches!(packet.kind, paceline_run::outcome::PacketKind::Data);
         let key = FlowKey::of(&flow);
         let (dst, key) = if to_receiver {
             (flow.dst, key)

@@ -18,13 +18,13 @@ use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::random::have_moved;
 use crate::ids::{PortId, SwitchId};
-use crate::outcome::{PortRef, TiedArrivals};
 use crate::switch::assist::Assists;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
 use crate::switch::ties::TieWatch;
 use paceline_kernel::ids::List;
+use paceline_run::outcome::{PortRef, TiedArrivals};
 
 pub(crate) use assist::check;
 pub(crate) use shared_buffer::doublings_begun;

@@ -6,10 +6,10 @@ use paceline_kernel::rng::{Purpose, Rng};
 
 use crate::core::Core;
 use crate::ids::{PacketId, PortId};
-use crate::outcome::PacketKind;
 use crate::switch::Switches;
 use crate::world::World;
 use paceline_kernel::ids::List;
+use paceline_run::outcome::PacketKind;
 
 /// Utilisation estimate of every port, and the code of its digest.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct PintPorts {
     ports: List<PortId, PintPort>,
     /// The span that the estimate looks back, in ns: the largest round-trip time.
     window_ns: f64,
-    /// See [`crate::spec::Quirks::pint_approximate_logs`].
+    /// See [`paceline_run::spec::Quirks::pint_approximate_logs`].
     approximate: bool,
     /// The bits of a power that a packet keeps.
     kept: u16,

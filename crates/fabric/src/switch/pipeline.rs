@@ -4,7 +4,6 @@ use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::core::port::debit;
 use crate::ids::{PacketId, PortId};
-use crate::outcome::{PacketKind, TraceKind};
 use crate::switch::Switches;
 use crate::world::SPREAD;
 use crate::world::World;
@@ -12,6 +11,7 @@ use crate::world::classes::{LINK_CONTROL, STRICT};
 use crate::world::links::LinkProfile;
 use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
+use paceline_run::outcome::{PacketKind, TraceKind};
 
 impl Core {
     /// A port marks a data packet, unless its mark is as strong.

@@ -6,8 +6,8 @@
 //! egress queue reaches a bound.
 
 use crate::core::port::{ClassQueue, debit};
-use crate::spec::{DropPolicy, FlowControl, PfcThreshold, SwitchSpec};
 use crate::world::classes::{Classes, STRICT};
+use paceline_run::spec::{DropPolicy, FlowControl, PfcThreshold, SwitchSpec};
 
 /// What all switches of a run share.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct BufferRules {
     /// Bytes of class 0 up to which headers of trimmed packets are let into an egress port; `None` for
     /// no trimming.
     pub(super) trim: Option<u32>,
-    /// See [`crate::spec::Quirks::wrapping_threshold`].
+    /// See [`paceline_run::spec::Quirks::wrapping_threshold`].
     wrapping: bool,
 }
 
@@ -283,8 +283,8 @@ mod tests {
         );
         assert_eq!([count(100, 40), count(25, 10)], [2, 2]);
     }
-    use crate::spec::{Detection, Headroom, LossSpec, Pfc, PfcMode, PfcResponse};
     use paceline_kernel::{BitRate, Bytes};
+    use paceline_run::spec::{Detection, Headroom, LossSpec, Pfc, PfcMode, PfcResponse};
 
     /// Of priority 3, the only one.
     const CLASS: u8 = STRICT + 1;

@@ -7,11 +7,11 @@
 
 use crate::core::Core;
 use crate::ids::{ColumnId, FlowId, PacketId, PortId, SwitchId};
-use crate::spec::{Flowlets, LoadBalancing, NodeId, NodeKind, RunSpec};
 use crate::switch::Switches;
 use crate::world::{SPREAD, World};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
+use paceline_run::spec::{Flowlets, LoadBalancing, NodeId, NodeKind, RunSpec};
 
 /// Next hops of one switch to another: a stretch of [`Spreading::hops`].
 #[derive(Clone, Copy, Debug)]

@@ -105,9 +105,9 @@ mod tests {
     use super::*;
     use crate::common::{add_flow, natural, scheme, star};
     use crate::core::packet::Packet;
-    use crate::outcome::{PacketKind, TraceKind};
     use crate::run::simulation::Simulation;
-    use crate::spec::{NodeId, Quirks, RunSpec};
+    use paceline_run::outcome::{PacketKind, TraceKind};
+    use paceline_run::spec::{NodeId, Quirks, RunSpec};
 
     /// ACKs with their telemetry, by (flow, acknowledged byte).
     type Acks = BTreeMap<(u32, u64), (Packet, Vec<HopSample>)>;

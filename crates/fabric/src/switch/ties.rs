@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use paceline_kernel::ids::List;
 
 use crate::ids::PortId;
-use crate::outcome::{PortRef, TiedArrivals};
+use paceline_run::outcome::{PortRef, TiedArrivals};
 
 /// Arrivals in lossy classes, and which of them are dropped.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl TieWatch {
         let ports: Vec<PortId> = self.latest.ids().collect();
         ports.into_iter().for_each(|egress| self.settle(egress));
         let side = |(&(egress, ingress), &(taken, dropped)): (&(PortId, PortId), &(u64, u64))| {
-            crate::outcome::Side {
+            paceline_run::outcome::Side {
                 egress: port_refs[egress],
                 ingress: port_refs[ingress],
                 taken,

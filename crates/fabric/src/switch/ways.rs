@@ -5,10 +5,10 @@ use paceline_kernel::ids::Id;
 use crate::core::Core;
 use crate::core::port::Port;
 use crate::ids::{ColumnId, PortId};
-use crate::spec::{LoadBalancing, NodeId};
 use crate::switch::Switches;
 use crate::switch::spread::Stage;
 use crate::world::{SPREAD, World};
+use paceline_run::spec::{LoadBalancing, NodeId};
 
 impl Switches {
     /// What data packets of a flow with path `forward` to host `dst` carry: their way and the generation that

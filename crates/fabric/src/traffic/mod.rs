@@ -2,20 +2,19 @@
 
 mod parts;
 mod records;
-pub mod stream;
 mod tasks;
 
 use crate::core::Core;
 use crate::core::flows::Underway;
 use crate::ids::FlowId;
-use crate::outcome::{EndedFlow, FlowRecord, FlowStatus};
-use crate::spec::{Awaited, RunSpec};
 use crate::world::World;
 use paceline_congestion::Mark;
 use paceline_kernel::{Bytes, Time};
+use paceline_run::outcome::{EndedFlow, FlowRecord, FlowStatus};
+use paceline_run::spec::{Awaited, RunSpec};
 
+use paceline_run::stream::FlowStream;
 use records::Records;
-use stream::FlowStream;
 use tasks::Dependencies;
 pub use tasks::find_cycle;
 

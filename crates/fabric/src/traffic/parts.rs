@@ -1,9 +1,9 @@
 //! How the flows of the parts of a run become one again ([`crate::run::cut`]).
 
 use crate::core::Core;
-use crate::outcome::FlowRecord;
 use crate::traffic::Traffic;
 use crate::world::World;
+use paceline_run::outcome::FlowRecord;
 
 impl Traffic {
     /// Takes over what another part knows of flows: of those that its hosts send, and what has come of those that

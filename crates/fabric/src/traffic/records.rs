@@ -4,8 +4,8 @@ use std::ops::{Index, IndexMut};
 
 use crate::core::flows::Underway;
 use crate::ids::FlowId;
-use crate::outcome::FlowRecord;
 use paceline_kernel::ids::List;
+use paceline_run::outcome::FlowRecord;
 
 /// Records by flow.
 #[derive(Clone, Debug)]

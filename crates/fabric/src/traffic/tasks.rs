@@ -10,10 +10,10 @@ use paceline_kernel::{Bytes, Time};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::ids::FlowId;
-use crate::outcome::{FlowRecord, FlowStatus};
-use crate::spec::{Awaited, Dependency, RunSpec};
 use crate::traffic::Traffic;
 use crate::world::World;
+use paceline_run::outcome::{FlowRecord, FlowStatus};
+use paceline_run::spec::{Awaited, Dependency, RunSpec};
 
 /// What waits for whom.
 #[derive(Clone, Debug, Default)]

@@ -9,17 +9,17 @@
 //! allows (the window, then pacing) before what others do to it (a pause, then a busy NIC). So "paused"
 //! is the time for which a pause held back what the scheme would have sent.
 //!
-//! [`SenderTime`]: crate::outcome::account::SenderTime
-//! [`HopTime`]: crate::outcome::account::HopTime
+//! [`SenderTime`]: paceline_run::outcome::account::SenderTime
+//! [`HopTime`]: paceline_run::outcome::account::HopTime
 
 use std::num::NonZeroU32;
 
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
-use crate::outcome::account::{FlowAccount, HostTime, SenderTime};
-use crate::outcome::{PacketKind, PortRef};
-use crate::spec::{Accounted, RunSpec};
 use hop_log::{HopLogs, key_of};
 use paceline_kernel::ids::{Grid, Id, List};
+use paceline_run::outcome::account::{FlowAccount, HostTime, SenderTime};
+use paceline_run::outcome::{PacketKind, PortRef};
+use paceline_run::spec::{Accounted, RunSpec};
 use sender::Sender;
 use totals::Totals;
 

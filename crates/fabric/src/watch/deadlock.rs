@@ -1,7 +1,7 @@
 //! What the search for endless pauses ([`crate::run::deadlock`]) has seen so far.
 
-use crate::outcome::Deadlock;
-use crate::spec::RunSpec;
+use paceline_run::outcome::Deadlock;
+use paceline_run::spec::RunSpec;
 
 /// Pauses that have lasted for less, in ps, are not looked at before the end: 1 ms.
 pub(crate) const LONG: u64 = 1_000_000_000;

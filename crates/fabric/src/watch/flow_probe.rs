@@ -2,7 +2,7 @@
 //! its way there, who was behind the pauses that held it back.
 //!
 //! The account of a flow's time ([`crate::watch::account`]) says that its sender waited for pacing; this says why
-//! pacing was slow. It is asked for flow by flow ([`crate::spec::RecordSpec::flow_probes`]) and costs only runs that
+//! pacing was slow. It is asked for flow by flow ([`paceline_run::spec::RecordSpec::flow_probes`]) and costs only runs that
 //! ask: a run that has ended is run again for it, which gives the same run.
 //!
 //! Everything is taken from events as they happen. A sender's limits are looked at before each thing that may
@@ -21,7 +21,7 @@ mod hooks;
 mod waits;
 mod watched;
 
-use crate::outcome::flow_probe::{
+use paceline_run::outcome::flow_probe::{
     Cause, Cut, CutTotals, FlowProbe, Limits, Marks, Neighbour, Pauses, Shared,
 };
 

@@ -6,12 +6,12 @@ pub(crate) mod flow_probe;
 pub(crate) mod record;
 
 use crate::core::port::Ports;
-use crate::spec::RunSpec;
 use crate::watch::account::Accounts;
 use crate::watch::flow_probe::FlowProbes;
 use crate::watch::record::Recorder;
 use crate::world::classes::Classes;
 use crate::world::links::Profiles;
+use paceline_run::spec::RunSpec;
 
 /// What is written down of a run.
 #[derive(Clone)]

@@ -3,15 +3,15 @@
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
 use crate::ids::{FlowId, PortId};
-use crate::outcome::{
-    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
-};
-use crate::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 use crate::world::classes::{Classes, STRICT};
 use crate::world::links::Profiles;
 use flows::FlowRecorder;
 use paceline_kernel::ids::List;
 use paceline_kernel::{Bytes, Span, Time};
+use paceline_run::outcome::{
+    Binned, PacketKind, PfcEvent, PortRef, QueueDump, QueueRecord, Room, RttSample, TraceEvent, TraceKind,
+};
+use paceline_run::spec::{FlowControl, NodeId, PfcMode, RecordSpec, RunSpec};
 use ports::PortRecorder;
 use rates::Rates;
 pub(crate) use round_trips::RoundTrips;

@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use crate::ids::FlowId;
-use crate::spec::RunSpec;
 use crate::world::World;
 use paceline_kernel::ids::Id;
+use paceline_run::spec::RunSpec;
 
 /// The connections of a run, by number.
 #[derive(Clone, Debug, Default)]

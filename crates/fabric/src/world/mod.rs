@@ -12,11 +12,11 @@ use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
 use crate::ids::LinkId;
-use crate::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, RunSpec};
 use crate::world::classes::Classes;
 use crate::world::connections::Connections;
 use crate::world::links::Profiles;
 use crate::world::routing::Routing;
+use paceline_run::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, RunSpec};
 
 /// A link goes down, or comes up.
 #[derive(Clone, Copy, Debug)]

@@ -9,11 +9,11 @@ mod ranks;
 mod source_route;
 
 use crate::ids::{LinkId, PortId, ProfileId};
-use crate::spec::{EcmpHash, NodeId, NodeKind, Quirks, StaticRoute};
 use crate::world::links::{LinkProfile, Profiles};
 pub use flow_key::{FlowKey, address};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::{Bytes, Span};
+use paceline_run::spec::{EcmpHash, NodeId, NodeKind, Quirks, StaticRoute};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -55,7 +55,7 @@ pub struct Routing {
     /// With [`EcmpHash::DModK`]: the number of each host among hosts, and how far switches are above them.
     ranks: List<NodeId, u32>,
     last_parallel_only: bool,
-    /// [`crate::spec::Quirks::next_hops_as_found`].
+    /// [`paceline_run::spec::Quirks::next_hops_as_found`].
     as_found: bool,
     /// Set once a switch had several next hops to choose from.
     chose: OnceLock<()>,
@@ -475,7 +475,7 @@ impl Routing {
 /// Round-trip time, slowest rate (bit/s) and links of a path.
 type Reached = (Span, u64, usize);
 
-/// What the reference knows of pairs of hosts ([`crate::spec::Quirks::first_path_found`]), by destination and
+/// What the reference knows of pairs of hosts ([`paceline_run::spec::Quirks::first_path_found`]), by destination and
 /// node; empty without that.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstPaths {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each folder, and those that it may name alongside itself and what all may (descriptions, results, numbers).
+/// Each folder, and those that it may name alongside itself and what all may (numbers; descriptions and results are a crate of their own).
 const MAY_NAME: [(&str, &[&str]); 8] = [
     ("world", &[]),
     ("core", &["world", "watch"]),
@@ -17,7 +17,7 @@ const MAY_NAME: [(&str, &[&str]); 8] = [
     ("model", &["world", "core", "switch", "host", "traffic"]),
     ("lanes", &["world", "core", "switch"]),
 ];
-const ALL_MAY_NAME: [&str; 4] = ["ids", "spec", "outcome", "common"];
+const ALL_MAY_NAME: [&str; 2] = ["ids", "common"];
 /// As many files may name each other in a circle.
 const LARGEST_CIRCLE: usize = 5;
 

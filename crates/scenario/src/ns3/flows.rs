@@ -5,6 +5,7 @@ use std::ops::Range;
 use paceline_kernel::{Bytes, Time};
 
 use crate::diagnostics::{Diagnostics, Problem, Problems, Source};
+use crate::ns3::format::InputFormat;
 use crate::schema::Fidelity;
 use crate::trace::SIZE_MAX;
 use crate::warning::{Warning, WarningKind};
@@ -45,9 +46,9 @@ impl Columns {
     pub(crate) fn of(source: &Source, fidelity: Fidelity) -> Self {
         let mut tokens = Tokens::new(source);
         let _count = tokens.next();
-        match (fidelity, tokens.words_of_next_line()) {
-            (Fidelity::TcdNs3, _) => Self::WithStop,
-            (_, 5) => Self::Five,
+        match tokens.words_of_next_line() {
+            _ if fidelity == InputFormat::TcdNs3.fidelity() => Self::WithStop,
+            5 => Self::Five,
             _ => Self::WithPort,
         }
     }

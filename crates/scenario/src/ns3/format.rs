@@ -69,11 +69,7 @@ impl InputFormat {
     /// The default fidelity of its runs. Programs that are not reproduced quirk by quirk have `exact`: the same
     /// experiment in Paceline's own model.
     pub const fn fidelity(self) -> Fidelity {
-        match self {
-            Self::Ns3Hpcc => Fidelity::Ns3Hpcc,
-            Self::TcdNs3 => Fidelity::TcdNs3,
-            _ => Fidelity::Exact,
-        }
+        Fidelity::of_input(self)
     }
 }
 

@@ -51,7 +51,7 @@ impl Reader<'_> {
     }
 
     fn ns3(&self) -> bool {
-        self.fidelity == Fidelity::Ns3Hpcc
+        self.fidelity.profile().script_defaults
     }
 
     fn scenario(

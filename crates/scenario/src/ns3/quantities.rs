@@ -83,12 +83,12 @@ fn parse_span(text: &str, fidelity: Fidelity) -> Option<Span> {
     if value * unit_ns.max(1) as f64 > Time::LATEST.as_ps() as f64 / 1e3 {
         return None;
     }
-    match (fidelity, unit_ns) {
-        (Fidelity::Exact | Fidelity::BoltNs3 | Fidelity::IbOmnet, _) => exact(number, unit),
+    match (fidelity.profile().whole_ns, unit_ns) {
+        (false, _) => exact(number, unit),
         // ns-3's clock has no part of a nanosecond.
-        (Fidelity::Ns3Hpcc | Fidelity::TcdNs3, 0) => exact(number, unit).map(Span::floor_ns),
-        (Fidelity::Ns3Hpcc | Fidelity::TcdNs3, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
-        (Fidelity::Ns3Hpcc | Fidelity::TcdNs3, _) => {
+        (true, 0) => exact(number, unit).map(Span::floor_ns),
+        (true, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
+        (true, _) => {
             let fraction = ((value - value.floor()) * 18_446_744_073_709_551_616.0) as u64;
             let cut = ((fraction as u128 * unit_ns as u128) >> 64) as u64;
             Some(Span::from_ns(value.floor() as u64 * unit_ns + cut))
@@ -136,9 +136,9 @@ pub(crate) fn seconds(text: &str, fidelity: Fidelity, example: &str) -> Result<S
     if value > SECONDS_MAX as f64 {
         return Err(Unreadable::OutOfRange(format!("at most {SECONDS_MAX} seconds")));
     }
-    match fidelity {
-        Fidelity::Exact | Fidelity::BoltNs3 | Fidelity::IbOmnet => exact(number, "s").ok_or_else(malformed),
-        Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => Ok(ns3::span_of_seconds(value)),
+    match fidelity.profile().whole_ns {
+        false => exact(number, "s").ok_or_else(malformed),
+        true => Ok(ns3::span_of_seconds(value)),
     }
 }
 

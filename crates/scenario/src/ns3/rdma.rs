@@ -39,7 +39,10 @@ pub(super) fn scenario(
     changes: Changes<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<(Scenario, Places), Diagnostics> {
-    if let Some(other) = changes.fidelity.filter(|fidelity| *fidelity != Fidelity::Exact) {
+    if let Some(other) = changes
+        .fidelity
+        .filter(|fidelity| *fidelity != Fidelity::default())
+    {
         let message = format!(
             "this configuration is of {}, which has no {} fidelity",
             config.format().program(),
@@ -102,7 +105,7 @@ pub(super) fn scenario(
             "SIMULATOR_STOP_TIME",
             reader.seconds("SIMULATOR_STOP_TIME", "3.01"),
         ),
-        fidelity: Some(Fidelity::Exact),
+        fidelity: Some(Fidelity::default()),
         topology: reader.at("TOPOLOGY_FILE", topology),
         workload: vec![Spanned::new(config.span("FLOW_FILE"), workload)],
         network,

@@ -5,9 +5,9 @@ use toml::{Spanned, Table, Value};
 
 use crate::diagnostics::{Diagnostics, Problem, Problems};
 use crate::files::Files;
+use crate::ns3::format::InputFormat;
 use crate::schema::{
-    self, AckClass, DetectionKind, Fidelity, FlowControlKind, OrAuto, PfcModeKind, Scenario, TcdKind,
-    Workload,
+    self, AckClass, DetectionKind, FlowControlKind, OrAuto, PfcModeKind, Scenario, TcdKind, Workload,
 };
 use crate::warning::{Warning, WarningKind};
 
@@ -35,7 +35,10 @@ pub(super) fn scenario(
     changes: Changes<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<(Scenario, Places), Diagnostics> {
-    if let Some(other) = changes.fidelity.filter(|fidelity| *fidelity != Fidelity::TcdNs3) {
+    if let Some(other) = changes
+        .fidelity
+        .filter(|fidelity| *fidelity != InputFormat::TcdNs3.fidelity())
+    {
         let message = format!(
             "this configuration is of the simulator of TCD's authors, and its flow file has other columns than in {} \
              fidelity",
@@ -90,7 +93,7 @@ impl Reader<'_> {
     /// Seconds, as ns-3 has them.
     pub(super) fn seconds(&self, key: &str, default: &str) -> Span {
         let text = self.config.text(key).unwrap_or(default);
-        quantities::seconds(text, Fidelity::TcdNs3, "2.5").unwrap_or(Span::ZERO)
+        quantities::seconds(text, InputFormat::TcdNs3.fidelity(), "2.5").unwrap_or(Span::ZERO)
     }
 
     fn scenario(
@@ -131,7 +134,7 @@ impl Reader<'_> {
         let scenario = Scenario {
             seed: Some(config.int("SEED_NUMBER", 6)),
             duration: self.at("SIMULATOR_STOP_TIME", self.seconds("SIMULATOR_STOP_TIME", "2.01")),
-            fidelity: Some(Fidelity::TcdNs3),
+            fidelity: Some(InputFormat::TcdNs3.fidelity()),
             parity: schema::Parity {
                 tcd_ns3: self.at("L2_CHUNK_SIZE", self.own()?),
                 ..schema::Parity::default()
@@ -178,7 +181,8 @@ impl Reader<'_> {
         let path = config.text("TOPOLOGY_FILE").unwrap_or_default();
         let source = self.files.read(path, "the topology file", &place)?;
         // What is wrong with it is told where the network is read.
-        let net = topology::read(&source, Fidelity::TcdNs3, &mut Vec::new()).unwrap_or_default();
+        let net =
+            topology::read(&source, InputFormat::TcdNs3.fidelity(), &mut Vec::new()).unwrap_or_default();
         let mut rates: Vec<BitRate> = net.topology.links.iter().map(|link| link.rate).collect();
         rates.sort_unstable();
         rates.dedup();

@@ -8,14 +8,14 @@ use paceline_parity::bolt_ns3::{BoltNs3Spec, DiscPorts, has_scheme};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Fidelity, OrAuto};
+use crate::schema::{self, OrAuto, Simulator};
 
 use super::Cx;
 use super::fill::{fill, fill_at};
 
 /// What the simulator is told; in other fidelities the table is left alone.
 pub(super) fn resolve(cx: &mut Cx<'_>, parity: &mut schema::Parity) -> Result<Option<BoltNs3Spec>, Problem> {
-    if cx.fidelity != Fidelity::BoltNs3 {
+    if !cx.is_of(Simulator::BoltNs3) {
         return Ok(None);
     }
     let default = BoltNs3Spec::default();
@@ -59,7 +59,7 @@ pub(super) fn check<'a>(
     record: &RecordSpec,
     schemes: impl IntoIterator<Item = &'a SchemeConfig>,
 ) -> Result<(), Problem> {
-    if cx.fidelity != Fidelity::BoltNs3 {
+    if !cx.is_of(Simulator::BoltNs3) {
         return Ok(());
     }
     let refuse = |what: &str, help: &str| {

@@ -10,7 +10,7 @@ use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
-use crate::schema::{self, DetectionKind, ExitKind, Fidelity, OrAuto, TcdKind};
+use crate::schema::{self, DetectionKind, ExitKind, OrAuto, TcdKind};
 use crate::topology::Net;
 
 use super::Cx;
@@ -35,7 +35,7 @@ pub(super) fn by_default(
     flow_control: FlowControl,
     scheme: &SchemeConfig,
 ) {
-    let possible = flow_control != FlowControl::None && cx.fidelity != Fidelity::BoltNs3;
+    let possible = flow_control != FlowControl::None && cx.profile().has_detectors;
     if n.detection.is_none() && possible && scheme.ternary_detection() {
         let section = schema::Detection {
             kind: Some(Spanned::new(0..0, DetectionKind::Tcd)),
@@ -91,7 +91,7 @@ fn of_section(
     if kind == DetectionKind::Red {
         return Ok(Detection::Red);
     }
-    if cx.fidelity == Fidelity::BoltNs3 {
+    if !cx.profile().has_detectors {
         let message = "the simulator of Bolt's authors has no detectors, only thresholds";
         return Err(Problem::new(message).at(&at));
     }

@@ -6,7 +6,7 @@ use paceline_kernel::{BitRate, Bytes};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Fidelity};
+use crate::schema;
 use crate::topology::Net;
 use crate::warning::{Warning, WarningKind};
 
@@ -251,7 +251,7 @@ pub(super) fn unmarked<'a>(
     let schemes: Vec<&SchemeConfig> = schemes.collect();
     let others_mark =
         schemes.iter().any(|scheme| scheme.switch_part().is_some()) || !switch.detectors().is_empty();
-    if !switch.ecn.is_empty() || others_mark || cx.fidelity == Fidelity::TcdNs3 {
+    if !switch.ecn.is_empty() || others_mark || cx.profile().marks_anyway {
         return None;
     }
     let scheme = schemes.into_iter().find(|scheme| scheme.needs().ecn)?;

@@ -9,7 +9,7 @@ use paceline_parity::ib_omnet::{Control, CreditSpec, Source, Stall};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, ControlKind, Fidelity, FlowControlKind, Nodes, OrAuto, OrOff};
+use crate::schema::{self, ControlKind, FlowControlKind, Nodes, OrAuto, OrOff, Simulator};
 use crate::topology::Net;
 
 use super::Cx;
@@ -76,7 +76,7 @@ pub(super) fn resolve(
     {
         check_fractions(cx, rrcc)?;
     }
-    if cx.fidelity != Fidelity::IbOmnet {
+    if !cx.is_of(Simulator::IbOmnet) {
         return Ok(None);
     }
     let table = parity
@@ -225,13 +225,13 @@ fn control(cx: &Cx<'_>, table: &mut schema::IbOmnet) -> Result<Control, Problem>
 
 /// Flow control that fits the fidelity.
 pub(super) fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Problem> {
-    match (cx.fidelity == Fidelity::IbOmnet, kind) {
+    match (cx.is_of(Simulator::IbOmnet), kind) {
         (true, FlowControlKind::Credits) => Ok(()),
         (true, _) => Err(
             Problem::new("ib-omnet fidelity is a network under credits, and has nothing else")
                 .help("leave out `flow-control`, or write `flow-control = \"credits\"`"),
         ),
-        (false, FlowControlKind::Credits) if cx.fidelity != Fidelity::Exact => {
+        (false, FlowControlKind::Credits) if !cx.profile().is_exact => {
             let message = format!(
                 "credits in {} fidelity: that simulator has none",
                 cx.fidelity.name()
@@ -249,7 +249,7 @@ pub(super) fn check(
     load_balancing: LoadBalancing,
     scheme: &str,
 ) -> Result<(), Problem> {
-    if cx.fidelity != Fidelity::IbOmnet {
+    if !cx.is_of(Simulator::IbOmnet) {
         return Ok(());
     }
     debug_assert_eq!(switch.flow_control, FlowControl::None);

@@ -6,8 +6,7 @@ use paceline_fabric::spec::Quirks;
 use toml::Spanned;
 
 use crate::schema::{
-    self, AdaptivePer, Balancing, DropKind, Fidelity, FlowControlKind, PfcModeKind, RecoveryKind,
-    SchedulingKind,
+    self, AdaptivePer, Balancing, DropKind, FlowControlKind, PfcModeKind, RecoveryKind, SchedulingKind,
 };
 use crate::warning::WarningKind;
 
@@ -25,11 +24,7 @@ pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network, quirks: &Quirks) {
     recovery(cx, n);
     scheduling(cx, n);
     balancing(cx, n);
-    let default = match cx.fidelity {
-        Fidelity::BoltNs3 => FlowControlKind::None,
-        Fidelity::IbOmnet => FlowControlKind::Credits,
-        Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => FlowControlKind::Pfc,
-    };
+    let default = cx.profile().flow_control;
     let without_pfc = n.flow_control.unwrap_or(default) != FlowControlKind::Pfc;
     pfc(cx, n, without_pfc);
     drops(cx, n, without_pfc);

@@ -10,7 +10,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, BindingKind, Fidelity, FlowControlKind, ForwardingKind, OrAuto};
+use crate::schema::{self, BindingKind, FlowControlKind, ForwardingKind, OrAuto};
 use crate::warning::WarningKind;
 
 use super::Cx;
@@ -23,7 +23,7 @@ const SIZES: RangeInclusive<u64> = 1..=65_000;
 
 /// The binding of a network whose links are under credits, as far as it has been read.
 pub(super) fn binding(cx: &Cx<'_>, n: &schema::Network) -> Option<BindingKind> {
-    let credits = cx.fidelity == Fidelity::Exact && n.flow_control == Some(FlowControlKind::Credits);
+    let credits = cx.profile().is_exact && n.flow_control == Some(FlowControlKind::Credits);
     let written = n
         .credit
         .as_ref()

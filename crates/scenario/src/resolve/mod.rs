@@ -40,14 +40,14 @@ mod workload;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use paceline_fabric::spec::{Detection, FlowControl, Model, Quirks, RunSpec, SwitchSpec, TieOrder};
+use paceline_fabric::spec::{Detection, FlowControl, Model, RunSpec, SwitchSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
 use crate::diagnostics::{Diagnostics, Place, Problem, Source};
 use crate::document::Texts;
 use crate::files::Files;
 use crate::ns3::flows::Columns;
-use crate::schema::{Fidelity, Nodes, Scenario, Ties};
+use crate::schema::{Fidelity, Nodes, Profile, Scenario, Simulator, Ties};
 use crate::warning::{Warning, WarningKind};
 use crate::{Decisions, EXTERNAL, Origin, Resolved};
 
@@ -96,6 +96,16 @@ struct Cx<'a> {
 }
 
 impl Cx<'_> {
+    /// What the fidelity decides.
+    fn profile(&self) -> &'static Profile {
+        self.fidelity.profile()
+    }
+
+    /// Whether the network is this simulator's.
+    fn is_of(&self, simulator: Simulator) -> bool {
+        self.profile().simulator == Some(simulator)
+    }
+
     /// Warns of something at `place`, where it has one.
     fn warn<'a>(&mut self, kind: WarningKind, place: impl Into<Option<&'a Place>>, text: impl Into<String>) {
         self.warnings.push(Warning::new(kind, text).at(place));
@@ -182,7 +192,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         texts: &texts,
         files: &files,
         parameters: &parameters,
-        fidelity: fill(&mut scenario.fidelity, Fidelity::Exact),
+        fidelity: fill(&mut scenario.fidelity, Fidelity::default()),
         seed,
         stop: Time::from_ps(duration.get_ref().as_ps()),
         streams: streams && may_stream(&scenario),
@@ -245,8 +255,8 @@ fn may_stream(scenario: &Scenario) -> bool {
         || (record.trace.as_ref()).is_some_and(|nodes| some_nodes(nodes.get_ref()))
         || record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
     let alone = scenario.threads.is_none_or(|threads| threads.get() == 1);
-    let exact = scenario.fidelity.unwrap_or_default() == Fidelity::Exact;
-    exact && alone && !of_packets && scenario.decisions.is_none()
+    let own = scenario.fidelity.unwrap_or_default().profile();
+    own.is_exact && alone && !of_packets && scenario.decisions.is_none()
 }
 
 /// The decisions that the scenario names, if a flow asks for any.
@@ -285,7 +295,7 @@ fn keeps_connections(scenario: &Scenario) -> bool {
         quirks.hpcc_divides_by_window,
     ];
     let chunk = scenario.network.back_to_chunk.as_ref();
-    scenario.fidelity.unwrap_or_default() == Fidelity::Exact
+    scenario.fidelity.unwrap_or_default().profile().is_exact
         && chunk.is_none_or(|chunk| chunk.get_ref().0.is_none())
         && !of_others.contains(&Some(true))
 }
@@ -324,13 +334,7 @@ const INT_MULTI_MAX: u32 = 1_000_000;
 
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
-    let quirks = scenario.quirks.fill(match cx.fidelity {
-        Fidelity::Exact => Quirks::default(),
-        Fidelity::Ns3Hpcc => Quirks::ns3_hpcc(),
-        Fidelity::BoltNs3 => Quirks::bolt_ns3(),
-        Fidelity::TcdNs3 => Quirks::tcd_ns3(),
-        Fidelity::IbOmnet => Quirks::default(),
-    });
+    let quirks = scenario.quirks.fill((cx.profile().quirks)());
     idle::tell(cx, &scenario.network, &quirks);
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
     hosts::name(cx, scenario, &mut net)?;
@@ -355,10 +359,10 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let failures = failures::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     switch.loss = loss::loss(cx, written, &packet, &traffic.classes())?;
-    let ties = match cx.fidelity {
-        Fidelity::Exact if loses(&switch, &traffic.classes()) => Ties::Drawn,
-        Fidelity::Exact => Ties::Structural,
-        _ => Ties::Insertion,
+    let ties = match cx.profile().by_insertion {
+        true => Ties::Insertion,
+        false if loses(&switch, &traffic.classes()) => Ties::Drawn,
+        false => Ties::Structural,
     };
     let ties = match (fill(&mut scenario.ties, ties), scenario.shuffle_ties) {
         (_, Some(seed)) => TieOrder::Shuffled(seed),
@@ -399,11 +403,11 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         link.error_rate = error_rate;
     }
     // Under NP-ECN the ports of that simulator have no states.
-    let detects = match cx.fidelity {
-        Fidelity::TcdNs3 => matches!(switch.detection, Detection::Tcd(_)),
-        _ => !switch.detectors().is_empty(),
+    let detects = match cx.is_of(Simulator::TcdNs3) {
+        true => matches!(switch.detection, Detection::Tcd(_)),
+        false => !switch.detectors().is_empty(),
     };
-    let under_credits = cx.fidelity == Fidelity::IbOmnet || switch.flow_control == FlowControl::Credits;
+    let under_credits = cx.is_of(Simulator::IbOmnet) || switch.flow_control == FlowControl::Credits;
     let got = (detects, under_credits);
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), got)?;
     scenario.record.pcap = Some(pcap);

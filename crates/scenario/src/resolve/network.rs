@@ -9,7 +9,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Ack, AckClass, BindingKind, Fidelity, FlowControlKind, OrOff, PfcModeKind};
+use crate::schema::{self, Ack, AckClass, BindingKind, FlowControlKind, OrOff, PfcModeKind};
 use crate::topology::Net;
 
 use super::fill::{fill, fill_at, fill_value};
@@ -45,30 +45,15 @@ pub(super) fn above_zero<T: Copy + PartialEq + Default>(
 
 /// Sizes of packets.
 pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketFormat, Problem> {
-    let bolt = cx.fidelity == Fidelity::BoltNs3;
+    let own = cx.profile();
     let infiniband = super::lanes::binding(cx, n) == Some(BindingKind::Ib);
-    let mtu = match cx.fidelity {
-        Fidelity::BoltNs3 => 1459,
-        Fidelity::IbOmnet => 2048,
-        Fidelity::Exact if infiniband => 2048,
-        Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => 1000,
-    };
+    let mtu = if infiniband { 2048 } else { own.mtu };
     let mtu = fill_at(&mut n.mtu, Bytes::new(mtu));
     above_zero(cx, &mtu, "the MTU")?;
-    let frame = match cx.fidelity {
-        Fidelity::Ns3Hpcc => 43,
-        Fidelity::TcdNs3 => 31,
-        Fidelity::Exact | Fidelity::BoltNs3 | Fidelity::IbOmnet => 64,
-    };
-    let tcd = cx.fidelity == Fidelity::TcdNs3;
-    let (data_header, ack_header, ack_min) = match cx.fidelity {
-        Fidelity::BoltNs3 => (41, 41, 0),
-        Fidelity::TcdNs3 => (20, 30, 0),
-        // A packet is its payload there.
-        Fidelity::IbOmnet => (0, 0, 0),
+    let (data_header, ack_header, ack_min) = match infiniband {
         // LRH, BTH, ICRC and VCRC; an acknowledgement has an AETH.
-        Fidelity::Exact if infiniband => (26, 30, 0),
-        Fidelity::Exact | Fidelity::Ns3Hpcc => (48, 46, 60),
+        true => (26, 30, 0),
+        false => own.headers,
     };
     let size = |slot: &mut Option<Spanned<Bytes>>, default: u64| {
         let size = fill_at(slot, Bytes::new(default));
@@ -84,36 +69,23 @@ pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketForma
         data_header: size(&mut n.data_header, data_header)?,
         ack_header: size(&mut n.ack_header, ack_header)?,
         ack_min: size(&mut n.ack_min, ack_min)?,
-        pfc_frame: size(&mut n.pfc_frame, frame)?,
-        cnp: size(&mut n.cnp, if tcd { 30 } else { 64 })?,
+        pfc_frame: size(&mut n.pfc_frame, own.pfc_frame)?,
+        cnp: size(&mut n.cnp, own.cnp)?,
         int_header: size(&mut n.int_header, 42)?,
         pint_header: size(&mut n.pint_header, 2)?,
         timestamp_header: size(&mut n.timestamp_header, 8)?,
-        scheme_headers: fill(&mut n.scheme_headers, !bolt && !tcd),
-        framing: size(&mut n.framing, if bolt { 2 } else { 0 })?,
+        scheme_headers: fill(&mut n.scheme_headers, own.scheme_headers),
+        framing: size(&mut n.framing, own.framing)?,
     })
 }
 
 /// Hosts.
 pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -> Result<NicSpec, Problem> {
-    let ns3 = cx.fidelity == Fidelity::Ns3Hpcc;
-    let ack = if ns3 {
-        Ack::EveryBytes(Bytes::new(1))
-    } else {
-        Ack::EveryPackets(std::num::NonZeroU32::MIN)
-    };
-    let class = match cx.fidelity {
-        Fidelity::TcdNs3 => AckClass(Some(super::tcd_ns3::ACKS)),
+    let own = cx.profile();
+    let class = match super::lanes::binding(cx, n) {
         // Nothing goes without credit.
-        _ if super::lanes::binding(cx, n).is_some() => AckClass(None),
-        _ => AckClass((!ns3).then_some(0)),
-    };
-    let rto = match cx.fidelity {
-        Fidelity::Exact => Some(Span::from_us(4000)),
-        Fidelity::Ns3Hpcc => None,
-        Fidelity::BoltNs3 => Some(Span::from_us(10_000)),
-        Fidelity::TcdNs3 => None,
-        Fidelity::IbOmnet => None,
+        Some(_) => AckClass(None),
+        None => own.ack_class,
     };
     let chunk = fill_at(&mut n.ack_chunk, super::idle::ACK_CHUNK);
     let back_to_chunk = fill_at(&mut n.back_to_chunk, OrOff(None));
@@ -121,7 +93,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         return Err(Problem::new("a chunk of zero bytes").at(&cx.texts.of_value(&back_to_chunk)));
     }
     Ok(NicSpec {
-        ack: match fill_value(&mut n.ack, ack) {
+        ack: match fill_value(&mut n.ack, own.ack) {
             Ack::EveryPackets(n) => AckPolicy::EveryPackets(n.get()),
             Ack::EveryBytes(bytes) => AckPolicy::EveryBytes(bytes),
         },
@@ -130,7 +102,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         endpoint: super::endpoint::resolve(cx, n)?,
         nack_interval: fill(&mut n.nack_interval, Span::from_us(500)),
         back_to_chunk: back_to_chunk.get_ref().0,
-        rto: match fill_at(&mut n.rto, OrOff(rto)) {
+        rto: match fill_at(&mut n.rto, OrOff(own.rto)) {
             zero if zero.get_ref().0 == Some(Span::ZERO) => {
                 let problem =
                     Problem::new("the retransmission timeout is zero").at(&cx.texts.of_value(&zero));
@@ -162,10 +134,10 @@ pub(super) fn switch(
     let reserve = fill_value(&mut n.port_reserve, Bytes::new(4096));
     // What had started on either side when the pause was sent and when it arrived.
     let packets = 2 * (packet.mtu + packet.data_header + packet.int_header).get();
-    let extra = if cx.fidelity == Fidelity::Ns3Hpcc {
-        0
-    } else {
+    let extra = if cx.profile().headroom_of_packets {
         packets
+    } else {
+        0
     };
     let per_link = schema::PerLink {
         factor: 3.0,
@@ -252,16 +224,11 @@ fn flow_control(
     net: &Net,
     buffer: &Spanned<Bytes>,
 ) -> Result<FlowControl, Problem> {
-    let default = match cx.fidelity {
-        Fidelity::BoltNs3 => FlowControlKind::None,
-        Fidelity::IbOmnet => FlowControlKind::Credits,
-        Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::TcdNs3 => FlowControlKind::Pfc,
-    };
-    let kind = fill(&mut n.flow_control, default);
+    let kind = fill(&mut n.flow_control, cx.profile().flow_control);
     super::ib_omnet::check_kind(cx, kind)?;
     match kind {
         FlowControlKind::Pfc => {}
-        FlowControlKind::Credits if cx.fidelity == Fidelity::Exact => return Ok(FlowControl::Credits),
+        FlowControlKind::Credits if cx.profile().is_exact => return Ok(FlowControl::Credits),
         FlowControlKind::Credits | FlowControlKind::None => return Ok(FlowControl::None),
     }
     let pfc = n.pfc.get_or_insert_default();

@@ -7,7 +7,7 @@ use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Accounts, Fidelity, Nodes, OrOff, PortBins};
+use crate::schema::{self, Accounts, Nodes, OrOff, PortBins};
 use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
@@ -110,18 +110,15 @@ fn port_bin(
     slot: &mut Option<Spanned<PortBins>>,
     ports: usize,
 ) -> Result<Option<Span>, Problem> {
-    let default = match cx.fidelity {
-        Fidelity::Exact if !cx.ns3_source => PortBins::Auto,
-        Fidelity::IbOmnet if ports <= PORTS_OF_CREDITS => PortBins::Auto,
-        _ => PortBins::Off,
+    let default = match ports <= cx.profile().port_bins_up_to && !cx.ns3_source {
+        true => PortBins::Auto,
+        false => PortBins::Off,
     };
     let bins = fill_at(slot, default);
     width(cx, &bins, ("ports", "bin width"))
 }
 
-/// Up to so many ports a network under credits has bins of ports unless told otherwise; and up to so many, samples of its
-/// credits.
-const PORTS_OF_CREDITS: usize = 1024;
+/// Up to so many ports a network under credits has samples of its credits unless told otherwise.
 const PORTS_SAMPLED: usize = 64;
 
 /// How often credits are sampled where there are any.
@@ -147,7 +144,7 @@ fn credit_every(
 /// Whether latencies are recorded: by hosts of this make.
 fn latency(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
     let written = fill_at(&mut record.latency, false);
-    if !written.get_ref() || matches!(cx.fidelity, Fidelity::Exact | Fidelity::Ns3Hpcc) {
+    if !written.get_ref() || cx.profile().latency {
         return Ok(*written.get_ref());
     }
     let message = format!("`latency` with `fidelity = \"{}\"`", cx.fidelity.name());
@@ -184,9 +181,9 @@ fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Resu
 
 /// Whose time to account for, of `flows` flows.
 fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Accounted, Problem> {
-    let default = match cx.fidelity {
-        Fidelity::Exact | Fidelity::IbOmnet => Accounts::Auto,
-        Fidelity::Ns3Hpcc | Fidelity::BoltNs3 | Fidelity::TcdNs3 => Accounts::Off,
+    let default = match cx.profile().accounts_by_default {
+        true => Accounts::Auto,
+        false => Accounts::Off,
     };
     let written = fill_at(&mut record.accounts, default);
     if let Accounts::List(list) = written.get_ref()

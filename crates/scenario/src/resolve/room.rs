@@ -5,7 +5,7 @@ use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Fidelity};
+use crate::schema;
 use crate::topology::Net;
 use crate::warning::WarningKind;
 
@@ -68,7 +68,7 @@ pub(super) fn check_buffer(
         .into_iter()
         .find(|span| !span.is_empty());
     let place = written.map_or(cx.texts.main().end(), |span| cx.texts.at(span));
-    if cx.fidelity == Fidelity::Ns3Hpcc {
+    if cx.profile().thresholds_wrap {
         let text = format!("{message}: thresholds wrap, as in the original simulator");
         cx.warn(WarningKind::BufferSplit, &place, text);
         return Ok(());

@@ -4,7 +4,7 @@ use paceline_fabric::spec::{PacketFormat, Scheduling};
 use paceline_kernel::Bytes;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Fidelity, FlowControlKind, SchedulingKind};
+use crate::schema::{self, FlowControlKind, SchedulingKind};
 
 use super::Cx;
 use super::fill::fill_at;
@@ -27,7 +27,7 @@ pub(super) fn scheduling(
             .at(&cx.texts.of_value(&kind))
             .label("expected `round-robin`"))
     };
-    if cx.fidelity != Fidelity::Exact {
+    if !cx.profile().is_exact {
         let fidelity = cx.fidelity.name();
         return refuse(format!(
             "in the fidelity `{fidelity}` queue pairs go as in that simulator"

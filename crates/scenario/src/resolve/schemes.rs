@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use crate::cc::{self, Blocks};
 use crate::diagnostics::{Place, Problem};
-use crate::schema::{self, Fidelity};
+use crate::schema;
 use crate::warning::WarningKind;
 
 use super::Cx;
@@ -92,7 +92,7 @@ impl<'a> Schemes<'a> {
 
     fn add(&mut self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
         let mut config = self.configured(cx, name, place)?;
-        if cx.fidelity == Fidelity::Ns3Hpcc || cx.ns3_source {
+        if cx.profile().script_defaults || cx.ns3_source {
             config = config.hpcc_script_defaults();
         }
         let window = self.windows.get(name).copied().or(self.window);

@@ -11,7 +11,7 @@ use paceline_parity::tcd_ns3::TcdNs3Spec;
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Fidelity, PfcModeKind};
+use crate::schema::{self, PfcModeKind, Simulator, TCD_ACKS as ACKS};
 use crate::topology::Net;
 
 use super::Cx;
@@ -19,8 +19,7 @@ use super::fill::{fill, fill_at};
 use super::network::above_zero;
 use super::workload::Traffic;
 
-/// The priority of acknowledgements, and that of notifications and pauses: no flow's.
-pub(super) const ACKS: u8 = 1;
+/// The priority of notifications and pauses: no flow's.
 const NOTIFICATIONS: u8 = 7;
 /// What that program calls a cell.
 const CELL: u64 = 1030;
@@ -40,7 +39,7 @@ const MOST_PORTS: usize = 1 << 12;
 
 /// Buffer and pauses of its switches, where the scenario says nothing.
 pub(super) fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
-    if cx.fidelity != Fidelity::TcdNs3 {
+    if !cx.is_of(Simulator::TcdNs3) {
         return;
     }
     let unplaced = |bytes: u64| Spanned::new(0..0, Bytes::new(bytes));
@@ -63,12 +62,9 @@ pub(super) fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
 
 /// What flows are hashed with: at the switches of that simulator all the same; elsewhere `default`.
 pub(super) fn ecmp_hash(cx: &Cx<'_>, n: &mut schema::Network) -> Result<EcmpHash, Problem> {
-    let own = match cx.fidelity {
-        Fidelity::TcdNs3 => EcmpHash::Shared,
-        _ => EcmpHash::PerSwitch,
-    };
+    let own = cx.profile().ecmp_hash;
     let written = fill_at(&mut n.ecmp_hash, own);
-    if cx.fidelity == Fidelity::TcdNs3 && *written.get_ref() != own {
+    if cx.is_of(Simulator::TcdNs3) && *written.get_ref() != own {
         let message = "another ecmp-hash than `shared` in tcd-ns3 fidelity: that simulator hashes alike at all switches, and has no salt";
         return Err(Problem::new(message)
             .at(&cx.texts.of_value(&written))
@@ -86,7 +82,7 @@ pub(super) fn resolve(
     links: &[LinkSpec],
     traffic: &mut Traffic,
 ) -> Result<Option<TcdNs3Spec>, Problem> {
-    if cx.fidelity != Fidelity::TcdNs3 {
+    if !cx.is_of(Simulator::TcdNs3) {
         return Ok(None);
     }
     let setup_streams = give_ports(cx, net, links, traffic)?;
@@ -213,7 +209,7 @@ fn give_ports(cx: &Cx<'_>, net: &Net, links: &[LinkSpec], traffic: &mut Traffic)
 
 /// What the simulator has not is refused.
 pub(super) fn check(cx: &Cx<'_>, run: &RunSpec) -> Result<(), Problem> {
-    if cx.fidelity != Fidelity::TcdNs3 {
+    if !cx.is_of(Simulator::TcdNs3) {
         return Ok(());
     }
     let refuse = |what: &str, help: &str| {

@@ -8,7 +8,6 @@ use paceline_fabric::spec::{
 use paceline_kernel::{BitRate, Bytes};
 
 use crate::diagnostics::Place;
-use crate::schema::Fidelity;
 use crate::warning::WarningKind;
 
 use super::Cx;
@@ -35,7 +34,7 @@ enum Bound {
 
 /// Warns of each kind of such a threshold once, of the worst case; `ecn` is where marking thresholds are written.
 pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, ecn: Option<&Place>) {
-    if !matches!(cx.fidelity, Fidelity::Exact | Fidelity::Ns3Hpcc) || run.is_under_credits() {
+    if !cx.profile().judges_thresholds || run.is_under_credits() {
         return;
     }
     let switches = switches(run);

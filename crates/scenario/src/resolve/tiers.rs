@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem, suggestion};
 use crate::groups;
-use crate::schema::{self, Fidelity, Headroom};
+use crate::schema::{self, Headroom};
 use crate::topology::Net;
 
 use super::fill::fill;
@@ -39,7 +39,7 @@ pub(super) fn resolve(
     let mut tiers = Vec::new();
     for (name, spanned) in written {
         let place = cx.texts.of_value(spanned);
-        if matches!(cx.fidelity, Fidelity::BoltNs3 | Fidelity::TcdNs3) {
+        if !cx.profile().has_tiers {
             let message = format!("with fidelity `{}` all switches are alike", cx.fidelity.name());
             return Err(Problem::new(message).at(&place));
         }

@@ -248,7 +248,7 @@ fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem
             });
         }
         if cx.ns3_source {
-            let what = if cx.fidelity == schema::Fidelity::Exact {
+            let what = if cx.profile().is_exact {
                 "both are used; the original simulator uses the last only"
             } else {
                 "only the last is used, as in the original simulator"

@@ -5,8 +5,8 @@
 //! that is used up goes whole. The high table goes first, until it has sent as much as its limit allows while something
 //! of the low table waited; then one packet of that goes.
 
-use crate::spec::Arbitration;
 use crate::world::classes::STRICT;
+use paceline_run::spec::Arbitration;
 
 /// What weights count.
 const WEIGHT: u32 = 64;

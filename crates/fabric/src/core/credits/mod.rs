@@ -23,9 +23,9 @@ use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::{LinkState, Ports};
 use crate::ids::{PacketId, PortId, ProfileId};
-use crate::spec::{Binding, Forwarding, LaneSpec, Phase};
 use crate::world::classes::STRICT;
 use crate::world::links::Profiles;
+use paceline_run::spec::{Binding, Forwarding, LaneSpec, Phase};
 
 /// The kinds of [`Event::Special`] here: a port is to tell its credits; a packet may leave the switch that it has started
 /// to enter.

@@ -4,7 +4,7 @@ use paceline_kernel::Span;
 
 use crate::core::Core;
 use crate::ids::PortId;
-use crate::outcome::credits::Stalls;
+use paceline_run::outcome::credits::Stalls;
 
 impl Core {
     /// Takes the samples of credits that are due before the event at `at`.

@@ -6,10 +6,10 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId};
-use crate::outcome::PacketKind;
-use crate::spec::Binding;
 use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
+use paceline_run::outcome::PacketKind;
+use paceline_run::spec::Binding;
 
 impl Core {
     /// A flow-control packet of a lane joins its port's queue; what it says is written when it leaves.

@@ -6,8 +6,8 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};
-use crate::outcome::PacketKind;
 use crate::world::World;
+use paceline_run::outcome::PacketKind;
 
 impl Receivers {
     /// In-order data is delivered, a gap is reported, old data is ignored.
@@ -160,8 +160,8 @@ mod tests {
     use crate::common::{add_flow, scheme_with, star};
     use crate::core::packet::Packet;
     use crate::ids::QpId;
-    use crate::outcome::PacketKind;
     use crate::run::simulation::Simulation;
+    use paceline_run::outcome::PacketKind;
 
     /// A NACK sends the sender back to byte 5000, an ACK then says that 8000 have arrived: up to where it may
     /// send now, and from where.

@@ -28,9 +28,9 @@ use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
 use crate::ids::{PacketId, QpId, ReceiverId};
-use crate::outcome::PacketKind;
-use crate::spec::{Irn, Recovery};
 use crate::world::World;
+use paceline_run::outcome::PacketKind;
+use paceline_run::spec::{Irn, Recovery};
 
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,9 @@ use crate::host::Hosts;
 use crate::host::flow_path::FlowPath;
 use crate::host::receivers::{Receiver, Receivers};
 use crate::ids::{PacketId, PortId};
-use crate::outcome::PacketKind;
 use crate::world::World;
 use paceline_kernel::ids::Id;
+use paceline_run::outcome::PacketKind;
 
 impl Hosts {
     /// Data packet `id` of a flow that is complete. Its sender will not know what the answer is about, but it
@@ -43,7 +43,7 @@ impl Hosts {
 
 impl Receivers {
     /// What the receiver answers, and the byte that it expects: the one behind the last, unless it has forgotten
-    /// the flow and begins again ([`crate::spec::Quirks::receiver_forgets`]).
+    /// the flow and begins again ([`paceline_run::spec::Quirks::receiver_forgets`]).
     fn take_late(&mut self, world: &World, core: &Core, id: PacketId) -> (Answer, u64) {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.nic, &world.quirks);

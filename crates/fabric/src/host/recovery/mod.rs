@@ -13,8 +13,8 @@ use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::host::receivers::{Receiver, Receivers};
 use crate::ids::{FlowId, PacketId, QpId, ReceiverId};
-use crate::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 use crate::world::World;
+use paceline_run::spec::{AckPolicy, NicSpec, Quirks, Recovery};
 
 /// What the receiver answers to a data packet.
 pub(in crate::host) enum Answer {
@@ -33,23 +33,6 @@ pub(in crate::host) struct Acknowledged {
     pub(in crate::host) delivered: u64,
     /// Whether it tells of a loss.
     pub(in crate::host) loss: bool,
-}
-
-impl Recovery {
-    /// The shortest time without progress after which a sender does something; `None`: it never does.
-    pub(in crate::host) fn shortest_timeout(&self, nic: &NicSpec) -> Option<u64> {
-        match self {
-            Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
-            Self::SelectiveRepeat(irn) => Some(irn.rto_low.as_ps()),
-        }
-    }
-    /// The longest.
-    pub(crate) fn longest_timeout(&self, nic: &NicSpec) -> Option<u64> {
-        match self {
-            Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
-            Self::SelectiveRepeat(irn) => Some(irn.rto_high.as_ps()),
-        }
-    }
 }
 
 impl Receiver {
@@ -173,7 +156,7 @@ impl Hosts {
         if core.watch.is_traced() {
             core.settle(&self.qps[slot]);
             core.account_timeout(&self.qps[slot]);
-            core.observe_timer(&self.qps[slot], crate::outcome::flow_probe::Cause::Timeout);
+            core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Timeout);
         }
         self.qps[slot].last_progress = core.now();
         match world.nic.recovery {

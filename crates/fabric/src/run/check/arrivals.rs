@@ -4,7 +4,7 @@ use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Bytes;
 
 use super::BuildError;
-use crate::spec::{ArrivalPattern, ArrivalSource, Arrivals, NodeKind, RunSpec};
+use paceline_run::spec::{ArrivalPattern, ArrivalSource, Arrivals, NodeKind, RunSpec};
 
 /// Everything that would make the run fail or lie later; `degree` is how many links each node has.
 pub(super) fn check_arrivals(

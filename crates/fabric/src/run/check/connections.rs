@@ -1,7 +1,7 @@
 //! What persistent connections must fulfil.
 
 use crate::run::check::BuildError;
-use crate::spec::{FlowSpec, Recovery, RunSpec};
+use paceline_run::spec::{FlowSpec, Recovery, RunSpec};
 
 /// Flows of a connection have in common what their packets say of it, and its sender numbers their packets.
 pub(super) fn check_connections(spec: &RunSpec) -> Result<(), BuildError> {

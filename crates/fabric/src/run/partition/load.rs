@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use paceline_kernel::ids::Id;
 
 use crate::core::Core;
-use crate::spec::{FlowSpec, LoadBalancing, NodeId, RunSpec};
 use crate::world::World;
+use paceline_run::spec::{FlowSpec, LoadBalancing, NodeId, RunSpec};
 
 /// Flows whose paths are followed, at most: the largest half as many, and as many of all others, which stand for
 /// those that are left out.

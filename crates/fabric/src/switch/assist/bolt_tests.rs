@@ -8,10 +8,10 @@ use super::*;
 use crate::Simulation;
 use crate::common::{G100, add_flow, assert_complete, link, natural, run, scheme, scheme_with, star};
 use crate::ids::ProfileId;
-use crate::outcome::{Outcome, TraceKind};
-use crate::spec::{FlowControl, NodeId, NodeKind, SchemeSpec};
 use paceline_congestion::registry::WindowMode;
 use paceline_kernel::Bytes;
+use paceline_run::outcome::{Outcome, TraceKind};
+use paceline_run::spec::{FlowControl, NodeId, NodeKind, SchemeSpec};
 
 fn bolt(settings: &[(&str, &str)]) -> SchemeSpec {
     scheme_with("bolt", WindowMode::Off, settings)
@@ -258,7 +258,7 @@ fn two_sets_of_rules_are_refused() {
 #[test]
 fn reports_survive_a_change_of_topology() {
     let mut spec = crossing(bolt(&[]), 2_000_000, 1000);
-    spec.failures = vec![crate::spec::LinkFailure {
+    spec.failures = vec![paceline_run::spec::LinkFailure {
         link: 1,
         at: paceline_kernel::Time::from_ns(60_000),
         until: Some(paceline_kernel::Time::from_ns(90_000)),

@@ -7,9 +7,9 @@ use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::core::port::Port;
 use crate::ids::{PacketId, PortId, ProfileId};
-use crate::outcome::PacketKind;
 use crate::world::World;
 use crate::world::classes::STRICT;
+use paceline_run::outcome::PacketKind;
 
 /// A packet to the sender of data packet `id`.
 fn to_sender(core: &Core, id: PacketId, kind: PacketKind) -> Packet {

@@ -10,13 +10,13 @@ use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
 use crate::host::{Held, Qp};
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
-use crate::outcome::account::{FlowAccount, HopTime, SenderTime};
-use crate::outcome::{PacketKind, PortRef};
 use crate::watch::record::Recorder;
 use crate::world::World;
 use crate::world::classes::STRICT;
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
+use paceline_run::outcome::account::{FlowAccount, HopTime, SenderTime};
+use paceline_run::outcome::{PacketKind, PortRef};
 
 impl Sender {
     /// Accounts for the time until now: the whole time since the last call has one reason, but for pacing, which

@@ -4,8 +4,8 @@
 //! slot of one is used again, and at the end of the run: sums and largest values, which do not depend on the order.
 
 use crate::ids::{AccountId, PacketId, PortId};
-use crate::outcome::account::SenderTime;
 use paceline_kernel::ids::{Id, List};
+use paceline_run::outcome::account::SenderTime;
 
 /// Keys that are no ports: how long the packet's class was paused while it waited for what the next step says,
 /// how long it was in the receiver's host, and when the step before ended, where its key is [`LONG`].

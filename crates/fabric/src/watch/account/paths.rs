@@ -9,7 +9,7 @@ use super::Accounts;
 use super::hop_log::{ARRIVED, LONG, PAUSED, Step, port_of};
 use super::totals::Totals;
 use crate::ids::PacketId;
-use crate::spec::{Forwarding, LoadBalancing, RunSpec};
+use paceline_run::spec::{Forwarding, LoadBalancing, RunSpec};
 
 /// A port of a flow's way.
 #[derive(Clone, Copy, Debug)]

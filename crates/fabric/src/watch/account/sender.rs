@@ -4,7 +4,7 @@ use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
 use crate::ids::{AccountId, FlowId};
-use crate::outcome::account::SenderTime;
+use paceline_run::outcome::account::SenderTime;
 
 /// The account of a sender.
 #[derive(Clone, Debug)]

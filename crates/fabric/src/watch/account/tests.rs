@@ -2,11 +2,11 @@ use super::hop_log::{INSIDE, PAUSED};
 use super::*;
 use crate::common::{add_flow, scheme, star};
 use crate::ids::{AccountId, FlowId, PacketId, PortId};
-use crate::outcome::account::HopTotals;
-use crate::spec::NodeId;
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 use paceline_kernel::rng::{Purpose, Rng};
+use paceline_run::outcome::account::HopTotals;
+use paceline_run::spec::NodeId;
 
 const FLOWS: u32 = 3;
 

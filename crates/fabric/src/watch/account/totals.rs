@@ -5,8 +5,8 @@ use paceline_kernel::Span;
 use super::hop_log::{Head, INSIDE, Step, for_each_wait, port_of};
 use super::paths::Hop;
 use crate::ids::PortId;
-use crate::outcome::PortRef;
-use crate::outcome::account::{HopTotals, HostTime};
+use paceline_run::outcome::PortRef;
+use paceline_run::outcome::account::{HopTotals, HostTime};
 
 /// What a flow's packets met at ports and in the receiver's host.
 #[derive(Clone, Debug, Default)]

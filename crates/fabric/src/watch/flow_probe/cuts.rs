@@ -5,11 +5,11 @@ use crate::core::Core;
 use crate::host::Qp;
 use crate::host::read_cnp;
 use crate::ids::{PacketId, PortId, ProfileId};
-use crate::outcome::PacketKind;
 use crate::world::World;
 use paceline_congestion::PathInfo;
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span, Time};
+use paceline_run::outcome::PacketKind;
 
 impl Core {
     /// Before something changes that a sender's limits may follow: what has changed since the last time is the

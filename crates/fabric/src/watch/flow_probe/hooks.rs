@@ -6,12 +6,12 @@ use super::{Look, Seen};
 use crate::core::Core;
 use crate::host::Qp;
 use crate::ids::{FlowId, PacketId, PortId, QpId};
-use crate::outcome::flow_probe::{CutTotals, FlowProbe, Marks};
-use crate::outcome::{PacketKind, PortRef, TraceKind};
 use crate::world::classes::STRICT;
 use paceline_congestion::Mark;
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Time};
+use paceline_run::outcome::flow_probe::{CutTotals, FlowProbe, Marks};
+use paceline_run::outcome::{PacketKind, PortRef, TraceKind};
 
 impl Core {
     /// A port as results name it.

@@ -6,7 +6,7 @@ use paceline_kernel::{Span, Time};
 
 use super::{Neighbour, Shared};
 use crate::ids::{FlowId, PortId};
-use crate::outcome::PortRef;
+use paceline_run::outcome::PortRef;
 
 /// An egress port where the flow's packets queue.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@
 mod senders;
 
 use crate::ids::{FlowId, QpId};
-use crate::outcome::{Binned, FlowSeries, Room};
-use crate::spec::RunSpec;
 use paceline_kernel::ids::{Id, List};
+use paceline_run::outcome::{Binned, FlowSeries, Room};
+use paceline_run::spec::RunSpec;
 
 /// Bins of all flows' series together, at most: 10 MB.
 const BINS_MAX: usize = 1 << 18;

@@ -5,9 +5,9 @@ use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
 use crate::ids::{FlowId, PacketId, PortId};
-use crate::outcome::{PortRef, QueueDump, TraceKind};
 use crate::world::World;
 use crate::world::classes::STRICT;
+use paceline_run::outcome::{PortRef, QueueDump, TraceKind};
 
 impl Core {
     /// A data packet is at its receiver; one that was trimmed is not.

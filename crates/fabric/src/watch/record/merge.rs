@@ -70,9 +70,9 @@ mod tests {
     use crate::core::event::Event;
     use crate::ids::{FlowId, PortId};
     use crate::run::simulation::Simulation;
-    use crate::spec::{Accounted, NodeId, NodeKind, RunSpec};
     use paceline_kernel::queue::LaneId;
     use paceline_kernel::{Bytes, Span, Time};
+    use paceline_run::spec::{Accounted, NodeId, NodeKind, RunSpec};
 
     /// Two networks without a link between them: in each, hosts send more to one than PFC lets through, and a
     /// flow that would start after the end keeps all of it recorded to the end.

@@ -9,11 +9,11 @@
 
 use crate::core::port::{Port, Ports};
 use crate::ids::{PortId, SwitchId};
-use crate::outcome::{PortBin, PortRef, PortSeries};
-use crate::spec::{NodeId, NodeKind, RunSpec};
 use crate::world::links::Profiles;
 use paceline_kernel::Span;
 use paceline_kernel::ids::{Id, List};
+use paceline_run::outcome::{PortBin, PortRef, PortSeries};
+use paceline_run::spec::{NodeId, NodeKind, RunSpec};
 
 /// Bins of all ports together, at most: 64 MB.
 const CELLS_MAX: usize = 1 << 22;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use paceline_kernel::Span;
 
 use crate::ids::FlowId;
-use crate::outcome::RateRecord;
+use paceline_run::outcome::RateRecord;
 
 /// Bins of all flows together, at most (8 MB); or so many for each flow.
 const BINS_MAX: usize = 1 << 20;

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::outcome::RttStats;
+use paceline_run::outcome::RttStats;
 
 /// Times below this, in ns, are counted one by one.
 const SHORT: usize = 1 << 15;

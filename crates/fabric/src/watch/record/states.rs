@@ -9,9 +9,9 @@ use paceline_kernel::ids::List;
 
 use crate::core::port::Ports;
 use crate::ids::PortId;
-use crate::outcome::{Binned, PortRef, Room, StateRecord};
-use crate::spec::RunSpec;
 use crate::world::classes::{Classes, STRICT};
+use paceline_run::outcome::{Binned, PortRef, Room, StateRecord};
+use paceline_run::spec::RunSpec;
 
 /// Bins of all series together, at most: 20 MB.
 const BINS_MAX: usize = 1 << 19;

@@ -1,6 +1,6 @@
 //! What ECMP hashes of a flow.
 
-use crate::spec::FlowSpec;
+use paceline_run::spec::FlowSpec;
 
 /// What ECMP hashes, packed as the reference packs it: addresses, then ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Next hops by the destination's number (d mod k), as the forwarding tables of InfiniBand's fat trees have them.
 
 use super::Routing;
-use crate::spec::{NodeId, NodeKind};
 use paceline_kernel::ids::List;
+use paceline_run::spec::{NodeId, NodeKind};
 
 impl Routing {
     /// Numbers hosts, and tells switches how far above them they are.

@@ -17,7 +17,7 @@ impl Routing {
         for node in self.kinds.ids() {
             let ways = self.first[node];
             let list = &self.adjacency[self.first[node] as usize..self.first[node.plus(1)] as usize];
-            if self.kinds[node] == crate::spec::NodeKind::Switch {
+            if self.kinds[node] == paceline_run::spec::NodeKind::Switch {
                 most = most.max(list.len().saturating_sub(1));
             }
             for (place, &port) in list.iter().enumerate() {
@@ -78,7 +78,7 @@ mod tests {
     use crate::core::port::Port;
     use crate::ids::{FlowId, PortId};
     use crate::run::simulation::Simulation;
-    use crate::spec::{LinkSpec, NodeId, NodeKind};
+    use paceline_run::spec::{LinkSpec, NodeId, NodeKind};
 
     /// A row of `n` switches behind host 1, with host 2 at its end, and a host at each for more ports.
     fn row(n: u32) -> Simulation {

@@ -11,7 +11,8 @@ use crate::diagnostics::{Problem, Source};
 use crate::resolve::fill::{fill, fill_at};
 use crate::resolve::hosts::{self, Holds};
 use crate::resolve::unresolved::{Block, Connections, Paced, UnresolvedFlows};
-use crate::schema::{self, Fidelity, Nodes, OrOff};
+use crate::schema::Simulator;
+use crate::schema::{self, Nodes, OrOff};
 use crate::traffic::Message;
 
 use super::Maker;
@@ -35,7 +36,7 @@ impl Maker<'_, '_> {
         written: &mut schema::Workload,
         unresolved: &mut UnresolvedFlows,
     ) -> Result<(), Problem> {
-        if self.cx.fidelity != Fidelity::IbOmnet {
+        if !self.cx.is_of(Simulator::IbOmnet) {
             let message = "messages that hosts send one after the other are simulated under credits only";
             return Err(Problem::new(message)
                 .at(&self.place)

@@ -20,7 +20,8 @@ use toml::Spanned;
 
 use crate::collective::Algorithm;
 use crate::diagnostics::{Place, Problem};
-use crate::schema::{self, Fidelity};
+use crate::schema;
+use crate::schema::Simulator;
 use crate::topology::Net;
 use crate::traffic::{self, Message, Seeds};
 use crate::warning::WarningKind;
@@ -129,14 +130,14 @@ pub(super) fn resolve(
         unresolved.list_sources(cx.seed);
     }
     unresolved.check(cx, net)?;
-    let written = match cx.fidelity {
-        Fidelity::TcdNs3 => unresolved.order_of_starts(),
-        _ => Vec::new(),
+    let written = match cx.is_of(Simulator::TcdNs3) {
+        true => unresolved.order_of_starts(),
+        false => Vec::new(),
     };
     unresolved.sort();
-    let sources = match cx.fidelity {
-        Fidelity::IbOmnet => unresolved.paced()?,
-        _ => Vec::new(),
+    let sources = match cx.is_of(Simulator::IbOmnet) {
+        true => unresolved.paced()?,
+        false => Vec::new(),
     };
     Ok(Traffic {
         written,

@@ -2,7 +2,7 @@
 
 use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill, fill_at};
-use crate::schema::{self, Fidelity};
+use crate::schema;
 use crate::traffic::{self, ClosedLoop, Looped, Place, SizeDistribution};
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -87,7 +87,7 @@ impl Maker<'_, '_> {
 
     /// Persistent connections are of this project's own hosts.
     pub(super) fn check_connections(&self, stays: schema::Connections) -> Result<(), Problem> {
-        if stays == schema::Connections::PerMessage || self.cx.fidelity == Fidelity::Exact {
+        if stays == schema::Connections::PerMessage || self.cx.profile().is_exact {
             return Ok(());
         }
         let name = self.cx.fidelity.name();

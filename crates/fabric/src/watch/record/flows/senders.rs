@@ -3,8 +3,8 @@
 use super::{FlowRecorder, Watched};
 use crate::host::Qp;
 use crate::ids::QpId;
-use crate::outcome::{Binned, Room};
 use paceline_kernel::ids::List;
+use paceline_run::outcome::{Binned, Room};
 
 impl FlowRecorder {
     /// A flow begins, in queue pair `slot`.

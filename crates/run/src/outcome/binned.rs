@@ -65,7 +65,7 @@ impl Binned {
 
     /// Samples that will be taken at `origin` ps and every `period` ps after, the first of them,
     /// number `first`, at `first_at` ps.
-    pub(crate) const fn new(origin: u64, period: u64, first: u64, first_at: u64) -> Self {
+    pub const fn new(origin: u64, period: u64, first: u64, first_at: u64) -> Self {
         Self {
             origin,
             period,
@@ -93,7 +93,7 @@ impl Binned {
     }
 
     /// Room for so many bins.
-    pub(crate) fn reserve(&mut self, bins: usize) {
+    pub fn reserve(&mut self, bins: usize) {
         self.cells.reserve_exact(bins);
     }
 
@@ -167,12 +167,12 @@ impl Binned {
     }
 
     /// Says that sample `end` was not taken, and none after.
-    pub(crate) const fn finish(&mut self, end: u64) {
+    pub const fn finish(&mut self, end: u64) {
         self.end = if end > self.since { end } else { self.since + 1 };
     }
 
     /// Makes one bin of every two.
-    pub(crate) fn widen(&mut self) {
+    pub fn widen(&mut self) {
         let width = 1u64 << self.level;
         let (mut kept, mut at, mut held) = (0, 0, 0);
         while at < self.cells.len() {

@@ -60,7 +60,7 @@ impl SenderTime {
     }
 
     /// What came to it since it was as it was before.
-    pub(crate) fn since(&self, before: &Self) -> Self {
+    pub fn since(&self, before: &Self) -> Self {
         Self {
             sending: self.sending - before.sending,
             resending: self.resending - before.resending,

@@ -79,12 +79,12 @@ pub struct Tcd {
 
 impl SwitchSpec {
     /// The tier of a number: from 1.
-    pub(crate) fn tier(&self, number: u16) -> Option<&SwitchTier> {
+    pub fn tier(&self, number: u16) -> Option<&SwitchTier> {
         self.tiers.get(usize::from(number.checked_sub(1)?))
     }
 
     /// By node, the number of the tier that it is of; 0 for all others.
-    pub(crate) fn tier_of(&self, nodes: usize) -> Vec<u16> {
+    pub fn tier_of(&self, nodes: usize) -> Vec<u16> {
         let mut tier_of = vec![0; nodes];
         for (tier, number) in self.tiers.iter().zip(1..) {
             for node in &tier.switches {

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 
 use paceline_congestion::Requirements;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
+use paceline_kernel::ids::Id;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,18 @@ pub use switch::*;
 /// A node of the network: its index in [`RunSpec::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
+
+impl Id for NodeId {
+    const NONE: Self = Self(u32::MAX);
+    #[inline(always)]
+    fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+    #[inline(always)]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -157,7 +170,7 @@ impl PacketFormat {
         self.mtu + Bytes::new(u64::from(headers.unwrap_or(0))) + first
     }
     /// A data packet with so many bytes of headers that a switch turns back: without its payload.
-    pub(crate) fn turned_back(&self, headers: u16) -> u16 {
+    pub fn turned_back(&self, headers: u16) -> u16 {
         headers.max(self.ack_min.get() as u16)
     }
     /// A scheme's ACKs on the wire.
@@ -183,7 +196,7 @@ pub enum TieOrder {
 
 impl TieOrder {
     /// Whether it depends on instants and entities alone, so that a run that is cut into parts has it too.
-    pub(crate) fn is_by_entity(self) -> bool {
+    pub fn is_by_entity(self) -> bool {
         matches!(self, Self::Structural | Self::Drawn)
     }
 }

@@ -17,11 +17,11 @@ pub struct PortSeries {
     /// Every switch.
     pub switches: Vec<NodeId>,
     /// A row per bin with a value per port.
-    pub(crate) cells: Vec<PortBin>,
+    pub cells: Vec<PortBin>,
     /// A row per bin with a value per switch.
-    pub(crate) buffers: Vec<u32>,
+    pub buffers: Vec<u32>,
     /// A row per bin with a value per port; empty without detectors.
-    pub(crate) paused_for: Vec<u16>,
+    pub paused_for: Vec<u16>,
 }
 
 /// A port in a bin.
@@ -40,7 +40,7 @@ pub struct PortBin {
 
 impl PortBin {
     /// Two bins of one width as one.
-    pub(crate) fn merged(self, next: Self) -> Self {
+    pub fn merged(self, next: Self) -> Self {
         Self {
             utilisation: (self.utilisation + next.utilisation) / 2.0,
             paused: (self.paused + next.paused) / 2.0,

@@ -21,7 +21,7 @@ pub use deadlock::{Deadlock, EndlessPause};
 pub use flows::FlowSeries;
 pub use model::{ModelOutcome, ModelRecord};
 pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
-pub(crate) use room::Room;
+pub use room::Room;
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct FlowRecord {
 
 impl FlowRecord {
     /// Of a flow that has not started.
-    pub(crate) const fn not_started(flow: &FlowSpec) -> Self {
+    pub const fn not_started(flow: &FlowSpec) -> Self {
         Self {
             status: FlowStatus::NotStarted,
             start: flow.start,
@@ -86,7 +86,7 @@ impl FlowRecord {
     }
 }
 
-/// A flow of a stream that is over: see [`crate::Simulation::take_ended`].
+/// A flow of a stream that is over: see `Simulation::take_ended`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EndedFlow {
     /// Its number in the order of starts.
@@ -172,7 +172,7 @@ pub struct Counters {
 
 impl Counters {
     /// Adds what was counted in another part of the network.
-    pub(crate) const fn merge(&mut self, other: &Self) {
+    pub const fn merge(&mut self, other: &Self) {
         let &Self {
             events,
             data_hops,
@@ -350,11 +350,11 @@ pub enum PacketKind {
 
 impl PacketKind {
     /// How many there are.
-    pub(crate) const COUNT: usize = 10;
+    pub const COUNT: usize = 10;
 
     /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
     #[inline(always)]
-    pub(crate) const fn is_pfc(self) -> bool {
+    pub const fn is_pfc(self) -> bool {
         matches!(self, Self::Pause | Self::Resume)
     }
 }
@@ -435,7 +435,7 @@ pub struct Outcome {
     pub end: Time,
     /// Flows, in the order of the specification; none where they come as a stream.
     pub flows: Vec<FlowRecord>,
-    /// Of a stream of flows: those that are over and were not taken ([`crate::Simulation::take_ended`]), in the
+    /// Of a stream of flows: those that are over and were not taken (`Simulation::take_ended`), in the
     /// order of their ends, then those that are not, in the order of their starts.
     pub ended: Vec<EndedFlow>,
     /// How many flows of the stream have come to their start.

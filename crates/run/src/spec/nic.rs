@@ -111,3 +111,30 @@ pub enum AckPolicy {
     /// Whenever so many new bytes have arrived.
     EveryBytes(Bytes),
 }
+
+impl Endpoint {
+    /// How long the receive engine serves a packet of so many bytes, in ps.
+    #[inline]
+    pub fn service(&self, wire: u16) -> u64 {
+        let bytes = Bytes::new(u64::from(wire));
+        let reading = self.rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
+        (self.per_packet + reading).as_ps()
+    }
+}
+
+impl Recovery {
+    /// The shortest time without progress after which a sender does something; `None`: it never does.
+    pub fn shortest_timeout(&self, nic: &NicSpec) -> Option<u64> {
+        match self {
+            Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
+            Self::SelectiveRepeat(irn) => Some(irn.rto_low.as_ps()),
+        }
+    }
+    /// The longest.
+    pub fn longest_timeout(&self, nic: &NicSpec) -> Option<u64> {
+        match self {
+            Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
+            Self::SelectiveRepeat(irn) => Some(irn.rto_high.as_ps()),
+        }
+    }
+}

@@ -134,7 +134,7 @@ impl Lane {
 
 /// Flows as they are drawn.
 #[derive(Clone, Debug)]
-pub(super) struct FlowStream {
+pub struct FlowStream {
     lanes: Vec<Lane>,
     /// The next flow of each lane that has one.
     heads: BinaryHeap<Reverse<(Time, usize)>>,
@@ -144,7 +144,8 @@ pub(super) struct FlowStream {
 }
 
 impl FlowStream {
-    pub(super) fn new(arrivals: &Arrivals, seed: u64) -> Self {
+    /// Of what has not been drawn from.
+    pub fn new(arrivals: &Arrivals, seed: u64) -> Self {
         let sources = (0..).zip(&arrivals.sources);
         let mut lanes: Vec<Lane> = sources.flat_map(|(i, of)| Lane::all(i, of, seed)).collect();
         let draw = |lane: &mut Lane| lane.draw(&arrivals.sources[lane.source as usize]);
@@ -160,12 +161,12 @@ impl FlowStream {
     }
 
     /// When the next flow starts.
-    pub(super) fn next_start(&self) -> Option<Time> {
+    pub fn next_start(&self) -> Option<Time> {
         self.heads.peek().map(|&Reverse((start, _))| start)
     }
 
     /// The next flow.
-    pub(super) fn draw(&mut self, arrivals: &Arrivals) -> Option<FlowSpec> {
+    pub fn draw(&mut self, arrivals: &Arrivals) -> Option<FlowSpec> {
         let Reverse((_, lane)) = self.heads.pop()?;
         let source = &arrivals.sources[self.lanes[lane].source as usize];
         let message = self.next[lane].take()?;

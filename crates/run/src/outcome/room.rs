@@ -6,7 +6,7 @@ use super::Binned;
 /// those that have more get wider ones. So how wide they are in the end depends on what was sampled, and not on
 /// the order in which, or on who was asked to make room when.
 #[derive(Clone, Debug)]
-pub(crate) struct Room {
+pub struct Room {
     /// Bins of all together, and of each, at most.
     most: usize,
     each: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Room {
 
 impl Room {
     /// Room for `most` bins in so many series, or sixteen for each.
-    pub(crate) fn new(most: usize, series: usize) -> Self {
+    pub fn new(most: usize, series: usize) -> Self {
         Self {
             most: most.max(16 * series),
             each: Binned::BINS_MAX,
@@ -26,7 +26,7 @@ impl Room {
 
     /// Takes a sample: see [`Binned::sample`].
     #[inline]
-    pub(crate) fn sample(&mut self, series: &mut Binned, number: u64, value: u64) {
+    pub fn sample(&mut self, series: &mut Binned, number: u64, value: u64) {
         if value != series.value() {
             let before = series.len();
             series.sample(number, value, self.each);
@@ -36,13 +36,13 @@ impl Room {
 
     /// Whether there are too many bins.
     #[inline]
-    pub(crate) fn is_exceeded(&self) -> bool {
+    pub fn is_exceeded(&self) -> bool {
         self.used > self.most
     }
 
     /// Halves what each of all series may have, until they have not too many.
     #[cold]
-    pub(crate) fn thin(&mut self, mut all: Vec<&mut Binned>) {
+    pub fn thin(&mut self, mut all: Vec<&mut Binned>) {
         self.narrow(&mut all);
         while self.is_exceeded() {
             self.each /= 2;
@@ -61,7 +61,7 @@ impl Room {
     }
 
     /// The room of another part's series: `all` are those of both.
-    pub(crate) fn merge(&mut self, other: &Self, all: Vec<&mut Binned>) {
+    pub fn merge(&mut self, other: &Self, all: Vec<&mut Binned>) {
         self.each = self.each.min(other.each);
         self.thin(all);
     }
