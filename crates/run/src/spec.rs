@@ -149,6 +149,7 @@ impl PacketFormat {
             + u64::from(needs.header)
     }
     /// All headers of the data packets of a scheme with these needs, in bytes.
+    #[inline]
     pub fn data_headers(&self, needs: &Requirements) -> u16 {
         (self.data_header.get() + self.added_header(needs)) as u16
     }
@@ -170,10 +171,12 @@ impl PacketFormat {
         self.mtu + Bytes::new(u64::from(headers.unwrap_or(0))) + first
     }
     /// A data packet with so many bytes of headers that a switch turns back: without its payload.
+    #[inline]
     pub fn turned_back(&self, headers: u16) -> u16 {
         headers.max(self.ack_min.get() as u16)
     }
     /// A scheme's ACKs on the wire.
+    #[inline]
     pub fn ack_wire(&self, needs: &Requirements) -> u16 {
         (self.ack_header.get() + self.added_header(needs)).max(self.ack_min.get()) as u16
     }
@@ -196,6 +199,7 @@ pub enum TieOrder {
 
 impl TieOrder {
     /// Whether it depends on instants and entities alone, so that a run that is cut into parts has it too.
+    #[inline]
     pub fn is_by_entity(self) -> bool {
         matches!(self, Self::Structural | Self::Drawn)
     }

@@ -60,6 +60,7 @@ impl SenderTime {
     }
 
     /// What came to it since it was as it was before.
+    #[inline]
     pub fn since(&self, before: &Self) -> Self {
         Self {
             sending: self.sending - before.sending,

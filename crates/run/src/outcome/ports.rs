@@ -40,6 +40,7 @@ pub struct PortBin {
 
 impl PortBin {
     /// Two bins of one width as one.
+    #[inline]
     pub fn merged(self, next: Self) -> Self {
         Self {
             utilisation: (self.utilisation + next.utilisation) / 2.0,
