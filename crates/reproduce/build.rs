@@ -1,5 +1,10 @@
 //! Lists the built-in experiments with their files.
 
+#![expect(
+    clippy::disallowed_macros,
+    reason = "a build script speaks to cargo by printing"
+)]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};

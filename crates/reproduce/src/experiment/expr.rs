@@ -30,12 +30,15 @@ pub(super) enum Written {
         cases: Vec<Coordinate>,
         span: Range<usize>,
     },
-    Negative(Box<Written>),
-    Binary(Operator, Box<Written>, Box<Written>),
-    Call(Function, Vec<Written>, Range<usize>),
+    Negative(Box<Self>),
+    Binary(Operator, Box<Self>, Box<Self>),
+    Call(Function, Vec<Self>, Range<usize>),
     /// Of a file.
     Curve(Vec<(f64, f64)>),
 }
+
+/// Reads a curve from the file of this name, which stands at this place.
+pub(super) type ReadCurve<'a> = dyn FnMut(&str, Range<usize>) -> Result<Vec<(f64, f64)>, Problem> + 'a;
 
 impl Written {
     /// A text in quotes, which may be the name of something.
@@ -47,10 +50,7 @@ impl Written {
     }
 
     /// Puts curves in place of files.
-    pub(super) fn read_files(
-        &mut self,
-        read: &mut dyn FnMut(&str, Range<usize>) -> Result<Vec<(f64, f64)>, Problem>,
-    ) -> Result<(), Problem> {
+    pub(super) fn read_files(&mut self, read: &mut ReadCurve<'_>) -> Result<(), Problem> {
         if let Self::Call(Function::File, arguments, span) = self
             && let Some(path) = arguments[0].text()
         {

@@ -72,7 +72,7 @@ impl Published {
     }
 
     /// The first line that is of none of these rows.
-    pub(super) fn check<'a>(&self, rows: &[([&'a str; 2], &Bound)]) -> Result<(), Problem> {
+    pub(super) fn check(&self, rows: &[([&str; 2], &Bound)]) -> Result<(), Problem> {
         let stray = self.lines.iter().find(|line| {
             !rows
                 .iter()

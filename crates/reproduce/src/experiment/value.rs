@@ -16,9 +16,9 @@ pub(super) enum Expr {
     Step(String, String),
     /// What no run changes.
     Known(Value),
-    Negative(Box<Expr>),
-    Binary(Operator, Box<Expr>, Box<Expr>),
-    Call(Function, Vec<Expr>),
+    Negative(Box<Self>),
+    Binary(Operator, Box<Self>, Box<Self>),
+    Call(Function, Vec<Self>),
 }
 
 /// A measure of some runs.

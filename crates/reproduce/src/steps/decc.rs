@@ -100,7 +100,9 @@ enum Who {
 }
 
 /// What is kept of a run: its name, and how it is found.
-const QUANTITIES: [(&str, fn(&Measured) -> f64); 6] = [
+type Quantity = (&'static str, fn(&Measured) -> f64);
+
+const QUANTITIES: [Quantity; 6] = [
     ("goodput, of what the links carry", |run| 100.0 * run.goodput),
     ("p99 of one-way latency", |run| run.p99_us),
     ("Jain's index", |run| run.jain),

@@ -18,16 +18,16 @@ impl Data for Fixed {
     }
 
     fn step(&self, step: &str, name: &str) -> Option<Value> {
-        (step == "train").then(|| Value::Number(name.len() as f64))
+        (step == "train").then_some(Value::Number(name.len() as f64))
     }
 }
 
 /// Names are cases here: `a` and `b`, both in `all`.
 fn looked_up(written: &Written) -> Expr {
-    let leaf = |measure: &str, runs: Vec<Range<usize>>, list| {
+    let leaf = |measure: &str, runs: &[Range<usize>], list| {
         Expr::Measure(Leaf {
             measure: measure.to_string(),
-            runs: runs.into_iter().map(Some).collect(),
+            runs: runs.iter().cloned().map(Some).collect(),
             list,
             partial: false,
         })
@@ -36,10 +36,10 @@ fn looked_up(written: &Written) -> Expr {
         Written::Number(number) => Expr::Number(*number),
         Written::Curve(points) => Expr::Known(Value::Curve(points.clone())),
         Written::Name { path, .. } => match path[0].as_str() {
-            "a" => leaf("x", vec![0..3], false),
-            "b" => leaf("x", vec![3..6], false),
-            "all" => leaf("x", vec![0..3, 3..6], true),
-            other => leaf(other, vec![0..1], false),
+            "a" => leaf("x", &[0..3], false),
+            "b" => leaf("x", &[3..6], false),
+            "all" => leaf("x", &[0..3, 3..6], true),
+            other => leaf(other, &[0..1], false),
         },
         Written::Negative(one) => Expr::Negative(Box::new(looked_up(one))),
         Written::Binary(operator, a, b) => {
