@@ -50,7 +50,7 @@ pub struct FlowRecord {
     /// Start to the last acknowledgement's arrival at the sender; zero unless completed.
     pub fct: Span,
     /// The completion time of the same flow alone in the network under scheme `none`, see
-    /// [`crate::run::ideal`]; with [`crate::spec::Quirks::ideal_by_formula`] what the reference takes for it.
+    /// `run/ideal.rs` of the engine; with [`crate::spec::Quirks::ideal_by_formula`] what the reference takes for it.
     pub ideal: Span,
     /// Payload bytes sent more than once.
     pub retransmitted: Bytes,

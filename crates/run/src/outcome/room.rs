@@ -24,7 +24,7 @@ impl Room {
         }
     }
 
-    /// Takes a sample: see [`Binned::sample`].
+    /// Takes a sample: see `Binned::sample`.
     #[inline]
     pub fn sample(&mut self, series: &mut Binned, number: u64, value: u64) {
         if value != series.value() {

@@ -115,7 +115,7 @@ impl Quirks {
         }
     }
 
-    /// Of that of TCD's authors, whose networks are of another make ([`crate::spec::TcdNs3Spec`]): its clock.
+    /// Of that of TCD's authors, whose networks are of another make (`parity/tcd_ns3`): its clock.
     pub fn tcd_ns3() -> Self {
         Self {
             truncate_to_ns: true,

@@ -22,6 +22,11 @@ impl Data for Fixed {
     }
 }
 
+/// The runs of a case.
+fn from(first: usize, end: usize) -> Range<usize> {
+    first..end
+}
+
 /// Names are cases here: `a` and `b`, both in `all`.
 fn looked_up(written: &Written) -> Expr {
     let leaf = |measure: &str, runs: &[Range<usize>], list| {
@@ -36,10 +41,10 @@ fn looked_up(written: &Written) -> Expr {
         Written::Number(number) => Expr::Number(*number),
         Written::Curve(points) => Expr::Known(Value::Curve(points.clone())),
         Written::Name { path, .. } => match path[0].as_str() {
-            "a" => leaf("x", &[0..3], false),
-            "b" => leaf("x", &[3..6], false),
+            "a" => leaf("x", &[from(0, 3)], false),
+            "b" => leaf("x", &[from(3, 6)], false),
             "all" => leaf("x", &[0..3, 3..6], true),
-            other => leaf(other, &[0..1], false),
+            other => leaf(other, &[from(0, 1)], false),
         },
         Written::Negative(one) => Expr::Negative(Box::new(looked_up(one))),
         Written::Binary(operator, a, b) => {
