@@ -34,7 +34,7 @@ pub struct Packet {
     pub payload: u16,
     /// HPCC-PINT's digest. In ACKs of schemes that read telemetry: the data packet's way.
     pub pint: u16,
-    /// Generation of the topology that `path` belongs to, or [`crate::world::SPREAD`] and the way so far.
+    /// Generation of the topology that `path` belongs to, or `crate::world::SPREAD` and the way so far.
     pub epoch: u16,
     /// What it is.
     pub kind: PacketKind,
@@ -44,7 +44,7 @@ pub struct Packet {
     pub mark: Mark,
     /// Telemetry samples so far.
     pub hops: u8,
-    /// See [`Packet::ACK_REQUEST`] and its like.
+    /// See `Packet::ACK_REQUEST` and its like.
     pub flags: u8,
     /// What the scheme wrote into it when it left, and switches may change; kept in its ACK.
     pub tag: u8,

@@ -147,7 +147,7 @@ impl Qp {
     }
 }
 
-/// What others may ask: recorders, and transports of other makes ([`super::messages`]).
+/// What others may ask: recorders, and transports of other makes (`super::messages`).
 impl Qp {
     /// The flow that it goes by.
     #[inline]

@@ -2,13 +2,13 @@
 //!
 //! Three things there are of another make than in the engine:
 //!
-//! * [`port`]: behind the queues of a port stands a FIFO of the device for one packet. A packet goes into it
+//! * `port`: behind the queues of a port stands a FIFO of the device for one packet. A packet goes into it
 //!   as soon as it is empty and from then on belongs neither to the queue nor to the wire.
-//! * [`disc`]: the queues with Bolt's ingress algorithm, at switches and, where the scenario says so, in hosts.
-//! * [`sender`], [`receiver`]: each message has its own clock; what it sends goes into the queue of the host's
+//! * `disc`: the queues with Bolt's ingress algorithm, at switches and, where the scenario says so, in hosts.
+//! * `sender`, `receiver`: each message has its own clock; what it sends goes into the queue of the host's
 //!   port, and is never chosen among others.
 //!
-//! What the transport does between two messages of the same pair of hosts is in [`sharing`].
+//! What the transport does between two messages of the same pair of hosts is in `sharing`.
 
 mod disc;
 mod port;

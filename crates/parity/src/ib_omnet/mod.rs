@@ -1,13 +1,13 @@
 //! The packet-level OMNeT++ model of RRCC's author: InfiniBand.
 //!
 //! Switches buffer packets where they come in, an input buffer for each lane of a port, and each output's arbiter
-//! takes from them in turn ([`switch`], [`arbiter`]). A packet may go only if the buffer at the other end of its link
-//! has room, which that end tells in flow-control packets, at instants that all ports have in common ([`link`]).
-//! Hosts have a queue, an arbiter and an output like a switch's, and take packets one by one ([`hca`], [`sink`]).
+//! takes from them in turn (`switch`, `arbiter`). A packet may go only if the buffer at the other end of its link
+//! has room, which that end tells in flow-control packets, at instants that all ports have in common (`link`).
+//! Hosts have a queue, an arbiter and an output like a switch's, and take packets one by one (`hca`, `sink`).
 //!
 //! It is the network of a published simulator, packet by packet ([`CreditSpec::ib_omnet`]). There modules hand each
 //! other messages, and what is handed on without delay is still an event behind all others of its instant: so it is
-//! here ([`step`]), since which of two packets goes first depends on it. What has no effect there is no event here: ports
+//! here (`step`), since which of two packets goes first depends on it. What has no effect there is no event here: ports
 //! that have nothing to tell are not looked at, arbiters that wait for nothing are not woken.
 
 mod account;

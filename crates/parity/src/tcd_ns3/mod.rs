@@ -3,13 +3,13 @@
 //!
 //! Nothing of it is like the engine but links and the order of events:
 //!
-//! * [`app`]: a flow is an application that pushes packets as its NIC's backlog allows, with jitter;
-//! * [`nic`]: per-flow queues, round robin with credits for rates, or queues by priority where there is no DCQCN;
-//! * [`receiver`]: acknowledgements, and a clock for each flow by which notifications leave;
-//! * [`switch`], [`buffer`]: queues, who is served, what is counted where;
-//! * [`pfc`]: pauses, which are asked for again and again;
-//! * [`marking`]: RED, NP-ECN, TCD;
-//! * [`ways`]: routes, and the hash that chooses among equal ones.
+//! * `app`: a flow is an application that pushes packets as its NIC's backlog allows, with jitter;
+//! * `nic`: per-flow queues, round robin with credits for rates, or queues by priority where there is no DCQCN;
+//! * `receiver`: acknowledgements, and a clock for each flow by which notifications leave;
+//! * `switch`, `buffer`: queues, who is served, what is counted where;
+//! * `pfc`: pauses, which are asked for again and again;
+//! * `marking`: RED, NP-ECN, TCD;
+//! * `ways`: routes, and the hash that chooses among equal ones.
 //!
 //! Random numbers are ns-3's, in the order in which that program draws them: a new stream for each coin of RED and for
 //! each identification of a packet that hosts and switches make; the same stream for the jitter of each flow.

@@ -25,7 +25,7 @@ pub struct TcdNs3Record {
     pub flows: Vec<FlowMarks>,
     /// Of every port, those of hosts too.
     pub ports: Vec<PortMarks>,
-    /// Changes of ports, if they are logged ([`paceline_fabric::spec::TcdNs3Spec::log`]), in order.
+    /// Changes of ports, if they are logged (`paceline_fabric::spec::TcdNs3Spec::log`), in order.
     pub changes: Vec<PortChange>,
     /// Changes of rates, likewise.
     pub rates: Vec<RateChange>,
