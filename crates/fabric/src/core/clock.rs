@@ -125,8 +125,6 @@ impl Core {
     }
 
     /// The same, at a place among the events of its instant that was kept free (`EventSchedule::reserve`).
-    ///
-    /// `EventSchedule::reserve`: crate::core::link::EventSchedule::reserve
     #[inline]
     pub fn schedule_tied(&mut self, at: u64, tie: u64, event: Event) {
         let at = at.min(EventQueue::END_OF_TIME - 1);
