@@ -212,7 +212,9 @@ mod tests {
     #[test]
     fn parts_of_names_and_keys_have_pages() {
         let of = |name: &str| crate::explain(name, 100).unwrap();
-        assert_eq!(of("credit"), of("network.credit"));
+        // The mechanism, whose page names the section's keys.
+        assert_eq!(of("credit"), of("credits"));
+        assert!(of("credit").contains("network.credit.buffer"));
         assert_eq!(of("tier"), of("network.tier"));
         let buffer = of("buffer");
         assert!(
