@@ -292,11 +292,13 @@ fn victims(input: &Resolved, outcome: &Outcome) -> Metrics {
         mean(&bins)
     };
     let of = |flow: u32| goodput(outcome, flow, FROM, TO);
-    let demand =
-        |flow: u32, link: usize| of(flow) / (input.run.links[link].rate.as_bps() as f64 / 1e9 * payload);
+    let demand = |flow: u32, link: usize| {
+        let link = input.run.links.get(link)?;
+        Some(of(flow) / (link.rate.as_bps() as f64 / 1e9 * payload))
+    };
     let mut all = numbers([
-        ("demand_0", Some(demand(0, 3))),
-        ("demand_2", Some(demand(1, 5))),
+        ("demand_0", demand(0, 3)),
+        ("demand_2", demand(1, 5)),
         ("goodput_0", Some(of(0))),
         ("goodput_2", Some(of(1))),
         ("goodput_1", Some(of(2))),
