@@ -6,6 +6,7 @@ use paceline_fabric::outcome::{PacketKind, PfcEvent, PortRef, TraceEvent, TraceK
 use paceline_fabric::spec::NodeId;
 use paceline_scenario::Resolved;
 
+use super::port::step_mean;
 use super::{MeasureSet, Metrics, measure};
 use crate::stats::mean;
 
@@ -322,18 +323,6 @@ fn victims(input: &Resolved, outcome: &Outcome) -> Metrics {
         all.series.insert(name, points);
     }
     all
-}
-
-/// Mean over time of a value that holds until the next.
-fn step_mean(points: &[(f64, f64)], from: f64, to: f64) -> f64 {
-    let first = points.partition_point(|&(at, _)| at <= from);
-    let mut value = first.checked_sub(1).map_or(0.0, |before| points[before].1);
-    let (mut last, mut sum) = (from, 0.0);
-    for &(at, next) in points[first..].iter().take_while(|&&(at, _)| at < to) {
-        sum += value * (at - last);
-        (last, value) = (at, next);
-    }
-    (sum + value * (to - last)) / (to - from)
 }
 
 /// Those that are numbers at all.

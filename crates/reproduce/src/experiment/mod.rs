@@ -98,7 +98,7 @@ impl Experiment {
                 read_toml(&folder.text(path.get_ref()).ok_or_else(missing)?)?
             }
         };
-        let (mut names, requests) = runs::read(&file, &common, source, folder)?;
+        let (names, requests) = runs::read(&file, &common, source, folder)?;
         let mut experiment = Self {
             requests,
             plans: Vec::new(),
@@ -109,7 +109,7 @@ impl Experiment {
             &Criteria::of(&file, &common, source)?,
             (source, folder),
         )?;
-        experiment.take_measures(&mut names);
+        experiment.take_measures(&names);
         let steps = steps(&file, source)?;
         Ok(Reproduction {
             id: keep(id),
@@ -126,7 +126,7 @@ impl Experiment {
     }
 
     /// Has the runs take what the tables want of their summaries.
-    fn take_measures(&mut self, names: &mut Names) {
+    fn take_measures(&mut self, names: &Names) {
         let grids = &names.grids;
         let requests = &mut self.requests;
         for expression in self.plans.iter().flat_map(Plan::expressions) {
