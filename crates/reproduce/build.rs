@@ -13,11 +13,12 @@ fn main() {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../experiments");
     println!("cargo::rerun-if-changed={}", root.display());
     let order = fs::read_to_string(root.join("order.txt")).expect("experiments/order.txt");
-    let mut text = String::from("const FOLDERS: &[(&str, &[(&str, &str)])] = &[\n");
+    let count = order.split_whitespace().count();
+    let mut text = format!("static FOLDERS: [BuiltIn; {count}] = [\n");
     for id in order.split_whitespace() {
-        writeln!(text, "({id:?}, {}),", files(&root.join(id))).expect("a string");
+        writeln!(text, "BuiltIn::new({id:?}, {}),", files(&root.join(id))).expect("a string");
     }
-    writeln!(text, "];\nconst COMMON: &[(&str, &str)] = {};", files(&root)).expect("a string");
+    writeln!(text, "];\nconst COMMON: Files = {};", files(&root)).expect("a string");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("experiments.rs"), text).expect("the build's folder");
 }

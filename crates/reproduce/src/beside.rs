@@ -10,13 +10,12 @@ pub fn in_thesis_table6(scenario: &str) -> bool {
 
 /// Values of `runs` alongside those of the thesis's table 6, for the schemes that it has; empty if it has none of them.
 pub fn beside_thesis_table6(runs: &[&Summary]) -> String {
-    let found = crate::find("thesis-table6").and_then(|one| Some((one, one.data?)));
-    let Some((reproduction, experiment)) = found else {
+    let Some(reproduction) = crate::find("thesis-table6") else {
         return String::new();
     };
     let (mut published, mut ours) = (Vec::new(), Vec::new());
     for run in runs {
-        for (metric, printed, value) in experiment.beside(run) {
+        for (metric, printed, value) in reproduction.beside(run) {
             published.push(Published {
                 case: run.scheme.clone(),
                 metric,
@@ -37,7 +36,7 @@ pub fn beside_thesis_table6(runs: &[&Summary]) -> String {
     let notes: String = notes.map(|note| format!("{note}\n")).collect();
     format!(
         "\npublished ({}, table 6: the 20-to-1 incast in HPCC's ns-3 simulator):\n{}{notes}",
-        reproduction.source.short(),
+        reproduction.source.short,
         table::beside(&published, &ours),
     )
 }

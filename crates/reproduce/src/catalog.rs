@@ -5,23 +5,46 @@ use std::sync::OnceLock;
 use paceline_scenario::diagnostics::Source;
 
 use crate::Reproduction;
-use crate::experiment::{Experiment, Folder};
+use crate::experiment::{Folder, read};
 
-// `FOLDERS`: name, and its files with their texts; `COMMON`: files next to the folders.
+// `FOLDERS`, and `COMMON`: files next to the folders.
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 
-/// A built-in folder.
-struct BuiltIn(&'static str, &'static [(&'static str, &'static str)]);
+/// Names of files, with their texts.
+type Files = &'static [(&'static str, &'static str)];
+
+/// A built-in folder, and the experiment in it once it was asked for.
+pub(crate) struct BuiltIn {
+    pub(crate) id: &'static str,
+    files: Files,
+    read: OnceLock<Reproduction>,
+}
+
+impl BuiltIn {
+    const fn new(id: &'static str, files: Files) -> Self {
+        let read = OnceLock::new();
+        Self { id, files, read }
+    }
+
+    /// The experiment.
+    pub(crate) fn experiment(&'static self) -> &'static Reproduction {
+        self.read.get_or_init(|| {
+            let source = self.text("experiment.toml");
+            let source = source.unwrap_or_else(|| Source::new(self.id, ""));
+            // Tests read all of them.
+            read(self.id, &source, self).unwrap_or_else(|error| panic!("{error}"))
+        })
+    }
+}
 
 impl Folder for BuiltIn {
     fn text(&self, path: &str) -> Option<Source> {
-        let Self(id, files) = self;
         let (files, name) = match path.strip_prefix("../") {
             Some(name) => (COMMON, name),
-            None => (*files, path),
+            None => (self.files, path),
         };
         let (_, text) = files.iter().find(|(known, _)| *known == name)?;
-        Some(Source::new(format!("experiments/{id}/{path}"), *text))
+        Some(Source::new(format!("experiments/{}/{path}", self.id), *text))
     }
 
     fn scenario(&self, _: &str) -> Option<String> {
@@ -29,18 +52,7 @@ impl Folder for BuiltIn {
     }
 }
 
-/// All of them, read once.
-pub(crate) fn experiments() -> &'static [Reproduction] {
-    static ALL: OnceLock<Vec<Reproduction>> = OnceLock::new();
-    ALL.get_or_init(|| {
-        let read = |(id, files): &(&'static str, &'static [(&'static str, &'static str)])| {
-            let folder = BuiltIn(id, files);
-            let source = folder
-                .text("experiment.toml")
-                .unwrap_or_else(|| Source::new(*id, ""));
-            // Tests read all of them.
-            Experiment::read(id, &source, &folder).unwrap_or_else(|error| panic!("{error}"))
-        };
-        FOLDERS.iter().map(read).collect()
-    })
+/// All of them.
+pub(crate) fn all() -> impl Iterator<Item = &'static BuiltIn> {
+    FOLDERS.iter()
 }

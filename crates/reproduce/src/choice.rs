@@ -1,17 +1,19 @@
 //! What was chosen after results had been seen.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Something that nobody had published, chosen by us with results before our eyes: what agrees with a paper
 /// after that agrees a little less by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Choice {
     /// What was chosen.
-    pub what: &'static str,
+    pub what: String,
     /// What else was tried; or that nothing else was.
-    pub tried: &'static str,
+    pub tried: String,
     /// What it changed.
-    pub changed: &'static str,
+    pub changed: String,
 }
 
 impl Choice {

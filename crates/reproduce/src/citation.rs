@@ -2,44 +2,22 @@
 
 use std::fmt;
 
-use paceline_congestion::papers::Paper;
-
 /// A publication and where in it, or what stands in for one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
-    paper: Option<Paper>,
-    at: &'static str,
+    /// The short name of the publication: `ours` of an experiment that nobody has published.
+    pub short: String,
+    /// The whole citation; empty where there is no publication.
+    pub whole: String,
+    /// Where in it.
+    pub at: String,
 }
 
-impl Citation {
-    /// A place in a publication.
-    pub const fn of(paper: Paper, at: &'static str) -> Self {
-        Self {
-            paper: Some(paper),
-            at,
-        }
-    }
-
-    /// An experiment that nobody has published.
-    pub const fn ours(at: &'static str) -> Self {
-        Self { paper: None, at }
-    }
-
-    /// The short name of the publication.
-    pub const fn short(&self) -> &'static str {
-        match self.paper {
-            Some(paper) => paper.short,
-            None => "ours",
-        }
-    }
-}
-
-/// The whole citation.
 impl fmt::Display for Citation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.paper {
-            Some(paper) => write!(f, "{}; {}", paper.citation, self.at),
-            None => f.write_str(self.at),
+        match self.whole.as_str() {
+            "" => f.write_str(&self.at),
+            whole => write!(f, "{whole}; {}", self.at),
         }
     }
 }

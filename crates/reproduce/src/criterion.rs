@@ -111,93 +111,34 @@ impl Source {
 }
 
 /// What ours has to be, by whose word, and why just so close.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Criterion {
-    kind: Evidence,
-    source: Source,
-    tolerance: Tolerance,
-    because: &'static str,
+    /// What kind of evidence it is to keep it.
+    pub kind: Evidence,
+    /// By whose word.
+    pub source: Source,
+    /// How close.
+    pub tolerance: Tolerance,
+    /// Why just that close: empty for [`Tolerance::Exact`].
+    pub because: String,
+}
+
+/// Nothing is asked for. What stands alongside ours, if anything, is the paper's.
+impl Default for Criterion {
+    fn default() -> Self {
+        Self {
+            kind: Evidence::Shown,
+            source: Source::Paper,
+            tolerance: Tolerance::Shown,
+            because: String::new(),
+        }
+    }
 }
 
 impl Criterion {
-    /// Nothing is asked for. What stands alongside ours, if anything, is the paper's.
-    pub const SHOWN: Self = Self::shown(Source::Paper);
-
-    /// Nothing is asked for; what stands alongside ours is of `source`.
-    pub const fn shown(source: Source) -> Self {
-        Self {
-            kind: Evidence::Shown,
-            source,
-            tolerance: Tolerance::Shown,
-            because: "",
-        }
-    }
-
-    /// Close to the value that the paper printed; `because` says why that close (empty for [`Tolerance::Exact`]).
-    ///
-    /// # Panics
-    /// If it is a bound: a bound that holds says nothing of the printed value, and is a
-    /// [`Criterion::property`].
-    pub const fn published(tolerance: Tolerance, because: &'static str) -> Self {
-        assert!(!tolerance.is_bound(), "a bound is a property");
-        Self::of(Evidence::Published, Source::Paper, tolerance, because)
-    }
-
-    /// Close to what the authors' simulator gave.
-    ///
-    /// # Panics
-    /// If it is a bound.
-    pub const fn simulator(tolerance: Tolerance, because: &'static str) -> Self {
-        assert!(!tolerance.is_bound(), "a bound is a property");
-        Self::of(
-            Evidence::AuthorsSimulator,
-            Source::AuthorsSimulator,
-            tolerance,
-            because,
-        )
-    }
-
-    /// A bound or a direction that `source` claims, or closeness to a value that follows from what it claims.
-    pub const fn property(tolerance: Tolerance, source: Source, because: &'static str) -> Self {
-        Self::of(Evidence::Property, source, tolerance, because)
-    }
-
-    /// What is shown only is [`Evidence::Shown`], whoever gave it.
-    const fn of(kind: Evidence, source: Source, tolerance: Tolerance, because: &'static str) -> Self {
-        if matches!(tolerance, Tolerance::Shown) {
-            return Self::shown(source);
-        }
-        Self {
-            kind,
-            source,
-            tolerance,
-            because,
-        }
-    }
-
-    /// What kind of evidence it is to keep it.
-    pub const fn kind(&self) -> Evidence {
-        self.kind
-    }
-
-    /// By whose word.
-    pub const fn source(&self) -> Source {
-        self.source
-    }
-
-    /// How close.
-    pub const fn tolerance(&self) -> Tolerance {
-        self.tolerance
-    }
-
-    /// Why just that close.
-    pub const fn because(&self) -> &'static str {
-        self.because
-    }
-
     /// In a line: `as published, within 3 % (ten orders of simultaneous events)`.
     pub(super) fn text(&self) -> String {
-        let (tolerance, because) = (self.tolerance.text(), self.because);
+        let tolerance = self.tolerance.text();
         let what = match (self.kind, self.source) {
             (Evidence::Shown, _) => return Evidence::Shown.title().to_string(),
             (Evidence::Property, Source::Paper) => format!("property that the paper claims, {tolerance}"),
@@ -207,7 +148,7 @@ impl Criterion {
             (Evidence::Property, Source::Us) => format!("property that we ask for, {tolerance}"),
             (kind, _) => format!("{}, {tolerance}", kind.title()),
         };
-        match because {
+        match self.because.as_str() {
             "" => what,
             because => format!("{what} ({because})"),
         }
@@ -215,7 +156,7 @@ impl Criterion {
 }
 
 /// A published value and ours.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// What stands alongside ours: printed, or given by the authors' simulator; `None` where nothing does.
     pub paper: Option<f64>,
@@ -250,7 +191,7 @@ impl Cell {
     }
 
     /// Whether there is something to compare ours with.
-    pub(super) const fn is_compared(&self) -> bool {
+    pub(super) fn is_compared(&self) -> bool {
         self.ours.is_some() && (self.paper.is_some() || self.criterion.tolerance.is_bound())
     }
 

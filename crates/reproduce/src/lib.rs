@@ -12,8 +12,6 @@ mod citation;
 mod count;
 mod criterion;
 mod experiment;
-mod ib;
-mod learned;
 mod markdown;
 mod mutations;
 mod need;
@@ -25,13 +23,7 @@ mod resume;
 mod step;
 mod steps;
 mod text;
-mod thesis;
 mod write;
-
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-mod wrong_outcomes;
 
 use serde_json::Value;
 
@@ -40,8 +32,7 @@ pub use choice::Choice;
 pub use citation::Citation;
 pub use count::{Count, Counts};
 pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
-pub use experiment::{Checked, Experiment, begin, check, read_folder, record, save_experiment, template};
-pub use ib::step as step_of_ib_omnet;
+pub use experiment::{Checked, begin, check, read_folder, record, save_experiment, template};
 pub use markdown::markdown;
 pub use mutations::{Mutation, faults, is_of, ticks_of_unfinished, undetected};
 pub use need::{Done, DoneRun, Input, Measure, Metrics, NotRun, Plan, RunRequest, run_each};
@@ -51,66 +42,49 @@ pub use reference::Reference;
 pub use resume::{ResumeError, Unfinished, is_unfinished};
 pub use step::{Keeps, Step, StepError, Work, run_steps};
 pub use text::text;
-pub use thesis::{INCAST as THESIS_INCAST, ON_POLICY, TRAINING_MIX, thin};
 pub use write::write;
 
-/// A published table or figure, and how we come by its numbers.
-#[derive(Clone, Copy, Debug)]
+/// A published table or figure, and how we come by its numbers: an experiment.
+#[derive(Clone, Debug)]
 pub struct Reproduction {
     /// Its name on the command line.
-    pub id: &'static str,
+    pub id: String,
     /// What it shows.
-    pub title: &'static str,
+    pub title: String,
     /// The publication, and where in it.
     pub source: Citation,
     /// What is run and how it is measured.
-    pub setting: &'static str,
+    pub setting: String,
     /// Where ours is known to differ, and why.
-    pub notes: &'static [&'static str],
+    pub notes: Vec<String>,
     /// What was chosen after results had been seen: everything, wherever in the program it is. Empty where nothing was.
-    pub choices: &'static [Choice],
-    /// The runs that it needs.
-    pub needs: fn() -> Vec<RunRequest>,
-    /// What is done with them before there are numbers.
-    pub steps: &'static [Step],
-    /// Its tables: what was published, and ours as far as there is any.
-    pub panels: fn(&Done) -> Vec<Panel>,
-    /// The same as data, in place of `needs` and `panels`.
-    pub data: Option<&'static Experiment>,
+    pub choices: Vec<Choice>,
+    /// What is done with runs before there are numbers.
+    pub steps: Vec<Step>,
+    needs: Vec<RunRequest>,
+    plans: Vec<experiment::Plan>,
 }
 
-/// Every reproduction: those that are data, then those that train.
+/// The experiments that ship.
 pub fn registry() -> impl Iterator<Item = &'static Reproduction> {
-    let data = catalog::experiments();
-    data.iter()
-        .chain(in_code().filter(|one| data.iter().all(|known| known.id != one.id)))
+    catalog::all().map(catalog::BuiltIn::experiment)
 }
 
-/// Those that are not data yet.
-fn in_code() -> impl Iterator<Item = &'static Reproduction> {
-    learned::REGISTRY.iter()
+/// The names of those that ship.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    catalog::all().map(|one| one.id)
 }
 
-/// The reproduction of this name.
+/// The one of this name; no other is read.
 pub fn find(id: &str) -> Option<&'static Reproduction> {
-    registry().find(|reproduction| reproduction.id == id)
+    let found = catalog::all().find(|one| one.id == id);
+    found.map(catalog::BuiltIn::experiment)
 }
 
 impl Reproduction {
     /// The runs that it needs.
-    pub fn needs(&self) -> Vec<RunRequest> {
-        match self.data {
-            Some(data) => data.needs(),
-            None => (self.needs)(),
-        }
-    }
-
-    /// Its tables: what was published, and ours as far as `done` has it.
-    pub fn panels(&self, done: &Done) -> Vec<Panel> {
-        match self.data {
-            Some(data) => data.panels(done),
-            None => (self.panels)(done),
-        }
+    pub fn needs(&self) -> &[RunRequest] {
+        &self.needs
     }
 
     /// Cells of ours that are no finite numbers.
@@ -131,7 +105,7 @@ impl Reproduction {
     /// Its values and orderings in a list.
     pub fn records(&self, done: &Done) -> Vec<Record> {
         let panels = self.panels(done);
-        panels.iter().flat_map(|panel| panel.records(self.id)).collect()
+        panels.iter().flat_map(|panel| panel.records(&self.id)).collect()
     }
 }
 
@@ -140,7 +114,7 @@ pub fn entries(chosen: &[&Reproduction], done: &Done) -> Vec<Value> {
     let of = |one: &&Reproduction| {
         let records = one.records(done).into_iter();
         let records = records.map(|record| serde_json::to_value(record).unwrap_or_default());
-        let choices = one.choices.iter().map(|choice| choice.entry(one.id));
+        let choices = one.choices.iter().map(|choice| choice.entry(&one.id));
         records.chain(choices).collect::<Vec<Value>>()
     };
     chosen.iter().flat_map(of).collect()

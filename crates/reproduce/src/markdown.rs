@@ -30,7 +30,7 @@ pub fn markdown(one: &Reproduction, done: &Done) -> String {
     let notes = one.notes.iter().map(|note| format!("* {note}\n"));
     let choices = one.choices.iter();
     let choices = choices.map(|choice| {
-        let (what, tried, changed) = (choice.what, choice.tried, choice.changed);
+        let (what, tried, changed) = (&choice.what, &choice.tried, &choice.changed);
         format!("* Chosen after seeing results: {what} Tried: {tried} Changed: {changed}\n")
     });
     let all: String = notes.chain(choices).collect();
@@ -48,12 +48,12 @@ pub fn markdown(one: &Reproduction, done: &Done) -> String {
 }
 
 fn table(panel: &Panel) -> String {
-    let mut head = vec![panel.head.to_string()];
+    let mut head = vec![panel.head.clone()];
     for (place, column) in panel.columns.iter().enumerate() {
         if panel.has_published(place) {
             head.push(format!("{}, {}", column.name, column.published));
         }
-        head.push(column.name.to_string());
+        head.push(column.name.clone());
         if panel.has_differences(place) {
             head.push(String::new());
         }

@@ -32,17 +32,17 @@ pub fn faults(reproduction: &Reproduction) -> Vec<String> {
 
 /// What is wrong with a criterion by itself.
 fn fault(cell: &Cell, decimals: usize) -> Option<String> {
-    let criterion = cell.criterion;
-    let tolerance = criterion.tolerance();
-    if criterion.kind() == Evidence::Shown {
+    let criterion = &cell.criterion;
+    let tolerance = criterion.tolerance;
+    if criterion.kind == Evidence::Shown {
         return None;
     }
     let needs_reason =
-        tolerance != Tolerance::Exact && (!tolerance.is_bound() || criterion.source() == Source::Us);
-    if needs_reason && criterion.because().is_empty() {
+        tolerance != Tolerance::Exact && (!tolerance.is_bound() || criterion.source == Source::Us);
+    if needs_reason && criterion.because.is_empty() {
         return Some(format!("{} has no reason", tolerance.text()));
     }
-    if criterion.source() == Source::Us && cell.paper.is_some() {
+    if criterion.source == Source::Us && cell.paper.is_some() {
         return Some("a published value stands beside a bound of ours".to_string());
     }
     let right = match tolerance {
@@ -55,11 +55,9 @@ fn fault(cell: &Cell, decimals: usize) -> Option<String> {
         },
     };
     let verdict = |ours: f64| {
-        Cell {
-            ours: Some(ours),
-            ..*cell
-        }
-        .verdict(decimals)
+        let mut cell = cell.clone();
+        cell.ours = Some(ours);
+        cell.verdict(decimals)
     };
     if verdict(right) != Some(true) {
         return Some(format!("{right} is refused"));
@@ -150,7 +148,7 @@ fn groups(done: &Done, of_a_case: bool) -> Vec<Vec<usize>> {
         let variant: String = need.variant.chars().filter(counts).collect();
         (
             need.name().split('-').next().map(str::to_string),
-            need.scheme,
+            need.scheme.clone(),
             need.fidelity.name(),
             variant,
         )
@@ -175,12 +173,12 @@ fn wrongs(done: &Done) -> Vec<Mutation> {
     let mut wrongs: Vec<Mutation> = Vec::new();
     for factor in [2.0, 0.5, 0.0] {
         for group in &groups {
-            let names: Vec<&'static str> = names(done.runs[group[0]].numbers.as_ref());
+            let names = names(done.runs[group[0]].numbers.as_ref());
             for only in std::iter::once(None).chain(names.into_iter().map(Some)) {
                 let group = group.clone();
                 wrongs.push(Box::new(move |done| {
                     for &place in &group {
-                        scale_run(done, place, only, factor);
+                        scale_run(done, place, only.as_deref(), factor);
                     }
                 }));
             }
@@ -189,7 +187,7 @@ fn wrongs(done: &Done) -> Vec<Mutation> {
             for only in names(Some(numbers)) {
                 wrongs.push(Box::new(move |done| {
                     if let Some(numbers) = done.steps.get_mut(step) {
-                        scale(numbers, Some(only), factor);
+                        scale(numbers, Some(&only), factor);
                     }
                 }));
             }
@@ -197,15 +195,16 @@ fn wrongs(done: &Done) -> Vec<Mutation> {
     }
     // A list of a step may hold runs of several: those of one are wrong.
     for (&step, numbers) in &done.steps {
-        for (&list, points) in &numbers.series {
+        for (list, points) in &numbers.series {
             let part = points.len().div_ceil(PARTS).max(1);
             for (first, factor) in (0..points.len())
                 .step_by(part)
                 .flat_map(|first| [(first, 1e6), (first, 1e-6)])
             {
+                let list = list.clone();
                 wrongs.push(Box::new(move |done| {
                     let numbers = done.steps.get_mut(step);
-                    let points = numbers.and_then(|numbers| numbers.series.get_mut(list));
+                    let points = numbers.and_then(|numbers| numbers.series.get_mut(&list));
                     let wrong = points.into_iter().flatten().skip(first).take(part);
                     wrong
                         .for_each(|(_, value)| *value = if *value == 0.0 { factor } else { *value * factor });
@@ -224,8 +223,8 @@ fn wrongs(done: &Done) -> Vec<Mutation> {
     wrongs
 }
 
-fn names(numbers: Option<&Metrics>) -> Vec<&'static str> {
-    let all = numbers.map(|numbers| numbers.values.keys().chain(numbers.series.keys()).copied());
+fn names(numbers: Option<&Metrics>) -> Vec<String> {
+    let all = numbers.map(|numbers| numbers.values.keys().chain(numbers.series.keys()).cloned());
     all.into_iter().flatten().collect()
 }
 

@@ -11,18 +11,17 @@ use super::outcomes::Kept;
 use super::reference::Reference;
 use paceline_lab::files::OutputError;
 pub use paceline_lab::measures::Metrics;
-use paceline_lab::measures::{MeasureSet, SETS};
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
 use paceline_lab::sweep::metrics;
 
 /// What a run is made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A scenario that ships, with a seed.
     Shipped(&'static str, u64),
     /// A scenario's file, with a seed.
-    File(&'static str, u64),
+    File(String, u64),
     /// A reference run of HPCC's ns-3 simulator: its own configuration and flows.
     Reference(&'static Reference),
 }
@@ -33,7 +32,7 @@ pub struct RunRequest {
     /// What it is made from.
     pub input: Input,
     /// Under which scheme.
-    pub scheme: &'static str,
+    pub scheme: String,
     /// Whether its flows will do, without running it.
     pub flows_only: bool,
     /// Whose behaviour it has.
@@ -45,7 +44,7 @@ pub struct RunRequest {
     /// What is taken of it when it ends, if not the whole.
     pub digest: Option<Measure>,
     /// What is taken of its summary besides: paths.
-    pub summary: Vec<&'static str>,
+    pub summary: Vec<String>,
     /// Whether its folder is written; otherwise nothing but the digest is kept.
     pub folder: bool,
 }
@@ -59,11 +58,6 @@ pub struct Measure {
     pub of: fn(&Resolved, &Outcome) -> Metrics,
 }
 
-/// Every set of measures: those of all runs, and those that compare with reference runs.
-pub(super) fn sets() -> impl Iterator<Item = &'static MeasureSet> {
-    SETS.iter().chain(crate::ib::SETS)
-}
-
 impl PartialEq for Measure {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -71,20 +65,11 @@ impl PartialEq for Measure {
 }
 
 impl RunRequest {
-    /// A run of `input` under each of `schemes`, in the manner of HPCC's simulator.
-    pub fn each(input: Input, schemes: &[&'static str]) -> Vec<Self> {
-        let one = |&scheme: &&'static str| Self {
-            fidelity: Fidelity::Ns3Hpcc,
-            ..Self::of(input, scheme)
-        };
-        schemes.iter().map(one).collect()
-    }
-
     /// A run of `input` under `scheme` as it stands there.
-    pub fn of(input: Input, scheme: &'static str) -> Self {
+    pub fn of(input: Input, scheme: impl Into<String>) -> Self {
         Self {
             input,
-            scheme,
+            scheme: scheme.into(),
             flows_only: false,
             fidelity: Fidelity::Exact,
             variant: String::new(),
@@ -97,7 +82,7 @@ impl RunRequest {
 
     /// A name that a folder can have; different for different runs.
     pub fn name(&self) -> String {
-        let mut name = match self.input {
+        let mut name = match &self.input {
             Input::Shipped(name, seed) => format!("{name}-{}-{seed}", self.scheme),
             Input::File(path, seed) => {
                 let stem = Path::new(path).file_stem().unwrap_or_default();
@@ -120,7 +105,7 @@ impl RunRequest {
         }
         let digest = self.digest.map(|digest| (digest.of)(input, &finished.outcome));
         let mut metrics = digest.unwrap_or_default();
-        metrics.values.extend(self.of_summary(&finished.summary));
+        metrics.extend(self.of_summary(&finished.summary));
         Some(metrics)
     }
 
@@ -129,27 +114,24 @@ impl RunRequest {
         let wanted = self.digest.is_some() || !self.summary.is_empty();
         wanted.then(|| {
             let mut metrics = kept.numbers();
-            metrics.values.extend(self.of_summary(summary));
+            metrics.extend(self.of_summary(summary));
             metrics
         })
     }
 
     /// What is wanted of a summary.
-    pub(super) fn of_summary(&self, summary: &Summary) -> Vec<(&'static str, f64)> {
-        let all = match self.summary.is_empty() {
-            true => Vec::new(),
-            false => metrics(summary),
-        };
-        let of = |path: &&'static str| {
-            let found = all.iter().find(|(known, _)| known == path)?;
-            Some((*path, found.1))
-        };
-        self.summary.iter().filter_map(of).collect()
+    fn of_summary(&self, summary: &Summary) -> Vec<(String, f64)> {
+        if self.summary.is_empty() {
+            return Vec::new();
+        }
+        let mut all = metrics(summary);
+        all.retain(|(path, _)| self.summary.contains(path));
+        all
     }
 
     /// Whether it is the same run as another, whatever is wanted of it.
     fn is_run_of(&self, other: &Self) -> bool {
-        (self.input, self.scheme, self.fidelity) == (other.input, other.scheme, other.fidelity)
+        (&self.input, &self.scheme, self.fidelity) == (&other.input, &other.scheme, other.fidelity)
             && (&self.settings, &self.digest) == (&other.settings, &other.digest)
     }
 
@@ -158,33 +140,24 @@ impl RunRequest {
     /// # Errors
     /// What is wrong with it: a fault of the program.
     pub fn load(&self) -> Result<Resolved, Diagnostics> {
-        match self.input {
+        let overrides = |seed: u64, set: Vec<String>| Overrides {
+            scheme: Some(self.scheme.clone()),
+            seed: Some(seed),
+            fidelity: Some(self.fidelity),
+            set,
+            ..Overrides::default()
+        };
+        let mut set = self.settings.clone();
+        match &self.input {
             Input::Shipped(name, seed) => {
-                let mut set = self.settings.clone();
                 if self.fidelity == Fidelity::Exact {
                     // The order with which outcomes were recorded, also of what loses packets.
                     set.push("ties=structural".to_string());
                 }
-                let overrides = Overrides {
-                    scheme: Some(self.scheme.to_string()),
-                    seed: Some(seed),
-                    fidelity: Some(self.fidelity),
-                    set,
-                    ..Overrides::default()
-                };
-                paceline_scenario::load_shipped(name, &overrides)
+                paceline_scenario::load_shipped(name, &overrides(*seed, set))
             }
-            Input::File(path, seed) => {
-                let overrides = Overrides {
-                    scheme: Some(self.scheme.to_string()),
-                    seed: Some(seed),
-                    fidelity: Some(self.fidelity),
-                    set: self.settings.clone(),
-                    ..Overrides::default()
-                };
-                paceline_scenario::load(path, &overrides)
-            }
-            Input::Reference(reference) => reference.load(self.scheme, self.fidelity, &self.settings),
+            Input::File(path, seed) => paceline_scenario::load(path, &overrides(*seed, set)),
+            Input::Reference(reference) => reference.load(&self.scheme, self.fidelity, &set),
         }
     }
 }
@@ -198,17 +171,17 @@ pub struct Plan {
 
 impl Plan {
     /// Of `needs`, with repetitions.
-    pub fn of(needs: impl IntoIterator<Item = RunRequest>) -> Self {
+    pub fn of<'a>(needs: impl IntoIterator<Item = &'a RunRequest>) -> Self {
         let mut unique: Vec<RunRequest> = Vec::new();
         for need in needs {
-            match unique.iter_mut().find(|known| known.is_run_of(&need)) {
+            match unique.iter_mut().find(|known| known.is_run_of(need)) {
                 // What one needs run, others need not load again.
                 Some(known) => {
                     known.flows_only &= need.flows_only;
                     known.folder |= need.folder;
-                    known.summary.extend(need.summary);
+                    known.summary.extend_from_slice(&need.summary);
                 }
-                None => unique.push(need),
+                None => unique.push(need.clone()),
             }
         }
         Self { needs: unique }

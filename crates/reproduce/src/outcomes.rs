@@ -44,22 +44,12 @@ impl Kept {
 
     /// With every list.
     pub(crate) fn whole(numbers: Option<&Metrics>, summary: Option<&Summary>) -> Self {
-        let empty = Metrics::default();
-        let numbers = numbers.unwrap_or(&empty);
+        let Metrics { values, series } = numbers.cloned().unwrap_or_default();
+        let summary = summary.and_then(|summary| serde_json::to_value(summary).ok());
         Self {
-            values: numbers
-                .values
-                .iter()
-                .map(|(name, value)| ((*name).to_string(), *value))
-                .collect(),
-            series: numbers
-                .series
-                .iter()
-                .map(|(name, list)| ((*name).to_string(), list.clone()))
-                .collect(),
-            summary: summary
-                .and_then(|summary| serde_json::to_value(summary).ok())
-                .unwrap_or_default(),
+            values,
+            series,
+            summary: summary.unwrap_or_default(),
         }
     }
 
@@ -68,20 +58,11 @@ impl Kept {
         serde_json::from_value(self.summary.clone()).ok()
     }
 
-    /// The numbers. Their names live as long as the program: there are some dozens.
+    /// The numbers.
     pub(crate) fn numbers(&self) -> Metrics {
-        let name = |name: &String| -> &'static str { Box::leak(name.clone().into_boxed_str()) };
         Metrics {
-            values: self
-                .values
-                .iter()
-                .map(|(key, value)| (name(key), *value))
-                .collect(),
-            series: self
-                .series
-                .iter()
-                .map(|(key, list)| (name(key), list.clone()))
-                .collect(),
+            values: self.values.clone(),
+            series: self.series.clone(),
         }
     }
 }
@@ -89,7 +70,6 @@ impl Kept {
 impl Outcomes {
     /// What `reproduction` has of `done`: runs that ended by themselves.
     pub fn of(reproduction: &Reproduction, done: &Done) -> Self {
-        let needs = reproduction.needs();
         let run = |need: &RunRequest| {
             let run = done.ended(need)?;
             // A summary is wanted where no digest is.
@@ -104,7 +84,7 @@ impl Outcomes {
             Some((step.name.to_string(), Kept::of(Some(numbers), None)))
         };
         Self {
-            runs: needs.iter().filter_map(run).collect(),
+            runs: reproduction.needs().iter().filter_map(run).collect(),
             steps: reproduction.steps.iter().filter_map(step).collect(),
         }
     }
@@ -116,7 +96,7 @@ impl Outcomes {
     pub fn done(&self, reproduction: &Reproduction) -> Result<Done, paceline_scenario::Diagnostics> {
         // Tables are of numbers: any input will do.
         let input = RunRequest::of(Input::Shipped("incast-16", 1), "hpcc").load()?;
-        let run = |need: RunRequest| {
+        let run = |need: &RunRequest| {
             let kept = self.runs.get(&need.name())?;
             Some(DoneRun {
                 input: input.clone(),
@@ -124,12 +104,12 @@ impl Outcomes {
                 numbers: (need.digest.is_some() || !need.summary.is_empty()).then(|| kept.numbers()),
                 summary: kept.summary(),
                 status: Some(RunStatus::Completed),
-                need,
+                need: need.clone(),
             })
         };
         let step = |step: &super::Step| Some((step.name, self.steps.get(step.name)?.numbers()));
         Ok(Done {
-            runs: reproduction.needs().into_iter().filter_map(run).collect(),
+            runs: reproduction.needs().iter().filter_map(run).collect(),
             steps: reproduction.steps.iter().filter_map(step).collect(),
         })
     }

@@ -22,7 +22,7 @@ const DASHED: usize = 1;
 /// Renders the page about `chosen`, in their order.
 pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, RenderError> {
     let mut charts = Vec::new();
-    let mut sections: Vec<Section> = (chosen.iter())
+    let mut sections: Vec<Section<'_>> = (chosen.iter())
         .map(|one| section(one, done, &mut charts))
         .collect();
     // Kinds of evidence that nothing has are not told of.
@@ -48,10 +48,10 @@ pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, Re
 
 /// What the template gets. `charts`, `look` and `style` go into it as they are.
 #[derive(Serialize)]
-struct Page {
+struct Page<'a> {
     /// Kinds of evidence that there are.
     kinds: Vec<&'static str>,
-    sections: Vec<Section>,
+    sections: Vec<Section<'a>>,
     charts: String,
     version: &'static str,
     look: Look,
@@ -59,25 +59,18 @@ struct Page {
 }
 
 #[derive(Serialize)]
-struct Section {
-    id: &'static str,
-    title: &'static str,
+struct Section<'a> {
+    id: &'a str,
+    title: &'a str,
     source: String,
-    setting: &'static str,
-    notes: &'static [&'static str],
+    setting: &'a str,
+    notes: &'a [String],
     /// What was chosen after results had been seen.
-    choices: Vec<Chosen>,
+    choices: &'a [Choice],
     /// How many values of each kind of evidence there are, in the order of [`Evidence::ALL`].
     counts: [Standing; 4],
     panels: Vec<Table>,
     runs: Vec<Run>,
-}
-
-#[derive(Serialize)]
-struct Chosen {
-    what: &'static str,
-    tried: &'static str,
-    changed: &'static str,
 }
 
 /// The count of a kind of evidence.
@@ -99,7 +92,7 @@ struct Table {
     place: String,
     /// Whether the table is shown without asking.
     open: bool,
-    head: &'static str,
+    head: String,
     columns: Vec<Head>,
     rows: Vec<Lines>,
     criteria: Vec<String>,
@@ -108,8 +101,8 @@ struct Table {
 
 #[derive(Serialize)]
 struct Head {
-    name: &'static str,
-    published: &'static str,
+    name: String,
+    published: String,
     color: usize,
     parts: Parts,
 }
@@ -191,7 +184,7 @@ struct Placed {
     chart: Chart,
 }
 
-fn section(reproduction: &Reproduction, done: &Done, charts: &mut Vec<Placed>) -> Section {
+fn section<'a>(reproduction: &'a Reproduction, done: &Done, charts: &mut Vec<Placed>) -> Section<'a> {
     let panels = reproduction.panels(done);
     let counts = Counts::of(&reproduction.records(done));
     let table =
@@ -216,23 +209,15 @@ fn section(reproduction: &Reproduction, done: &Done, charts: &mut Vec<Placed>) -
             })
         });
     Section {
-        id: reproduction.id,
-        title: reproduction.title,
+        id: &reproduction.id,
+        title: &reproduction.title,
         source: reproduction.source.to_string(),
-        setting: reproduction.setting,
-        notes: reproduction.notes,
-        choices: reproduction.choices.iter().map(chosen).collect(),
+        setting: &reproduction.setting,
+        notes: &reproduction.notes,
+        choices: &reproduction.choices,
         counts: Evidence::ALL.map(|kind| standing(counts, kind)),
         runs: runs.collect(),
         panels: panels.iter().enumerate().map(table).collect(),
-    }
-}
-
-fn chosen(choice: &Choice) -> Chosen {
-    Chosen {
-        what: choice.what,
-        tried: choice.tried,
-        changed: choice.changed,
     }
 }
 
@@ -251,7 +236,11 @@ fn standing(counts: Counts, kind: Evidence) -> Standing {
 }
 
 fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
-    let schemes: Vec<&str> = panel.columns.iter().map(|column| column.scheme).collect();
+    let schemes: Vec<&str> = panel
+        .columns
+        .iter()
+        .map(|column| column.scheme.as_str())
+        .collect();
     let colors: Vec<usize> = palette::assign(&schemes)
         .into_iter()
         .map(|(color, _)| color)
@@ -277,12 +266,12 @@ fn table(panel: &Panel, place: String, charts: &mut Vec<Placed>) -> Table {
         place: if drawn { place } else { String::new() },
         // A table in which nothing differs says no more than its chart; one of no rows, nothing.
         open: !(drawn && all_good) || panel.rows.is_empty(),
-        head: panel.head,
+        head: panel.head.clone(),
         columns: heads
             .zip(&parts)
             .map(|((column, &color), &parts)| Head {
-                name: column.name,
-                published: column.published,
+                name: column.name.clone(),
+                published: column.published.clone(),
                 color,
                 parts,
             })
@@ -327,7 +316,7 @@ fn row(row: &Row, cells: &[Cell], parts: &[Parts], most: Option<f64>) -> Lines {
 
 /// The curves of a drawing; `None` where there are none.
 fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
-    let schemes: Vec<&str> = drawing.curves.iter().map(|curve| curve.scheme).collect();
+    let schemes: Vec<&str> = drawing.curves.iter().map(|curve| curve.scheme.as_str()).collect();
     let mut known: Vec<&str> = Vec::new();
     for &scheme in &schemes {
         if !known.contains(&scheme) {
@@ -342,10 +331,10 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
     // Samples over time are tracks, which the page shows as closely as they are looked at.
     let is_long = |curve: &Curve| curve.points.len() > POINTS_MAX;
     let over_time = (drawing.curves.iter().any(is_long))
-        .then(|| clock_ps(drawing.x.1))
+        .then(|| clock_ps(&drawing.x[1]))
         .flatten();
     let line = |curve: &Curve| {
-        let (name, color) = (curve.name.clone(), color(curve.scheme));
+        let (name, color) = (curve.name.clone(), color(&curve.scheme));
         Line {
             dash: if curve.published { DASHED } else { 0 },
             ..match over_time {
@@ -359,8 +348,8 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
     (!lines.is_empty()).then(|| Chart {
         title: panel.title.clone(),
         note: "Ours solid, published dashed.".to_string(),
-        x: Axis::new(drawing.x.0, drawing.x.1),
-        y: Axis::new(drawing.y.0, drawing.y.1),
+        x: axis(&drawing.x),
+        y: axis(&drawing.y),
         kind: match (over_time, drawing.stepped) {
             (Some(_), _) => Kind::Track,
             (None, true) => Kind::Step,
@@ -369,6 +358,10 @@ fn drawn(panel: &Panel, drawing: &Drawing) -> Option<Chart> {
         width: Width::Full,
         lines,
     })
+}
+
+fn axis([label, unit]: &[String; 2]) -> Axis {
+    Axis::new(label, unit)
 }
 
 /// A unit of time in ps.
@@ -393,7 +386,7 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
             .zip(values)
             .filter_map(|(&x, y)| Some((x, y?)))
             .collect();
-        let head = panel.columns[column].name;
+        let head = &panel.columns[column].name;
         let line = Line {
             dash,
             ..Line::new(format!("{head}, {name}"), colors[column], &points)
@@ -412,18 +405,18 @@ fn chart(panel: &Panel, colors: &[usize]) -> Option<Chart> {
     let values: Vec<f64> = lines.iter().flat_map(|line| line.y.iter().copied()).collect();
     Some(Chart {
         title: if panel.title.is_empty() {
-            first.metric.to_string()
+            first.metric.clone()
         } else {
             panel.title.clone()
         },
         note: "Ours solid, published dashed.".to_string(),
         x: Axis {
             log: panel.along.log,
-            ..Axis::new(panel.along.label, panel.along.unit)
+            ..Axis::new(&panel.along.label, &panel.along.unit)
         },
-        y: match first.unit {
-            "%" => Axis::new(first.metric, first.unit),
-            _ => Axis::new(first.metric, first.unit).log_if_wide(values.iter().copied()),
+        y: match first.unit.as_str() {
+            "%" => Axis::new(&first.metric, "%"),
+            unit => Axis::new(&first.metric, unit).log_if_wide(values.iter().copied()),
         },
         kind: Kind::Points,
         width: Width::Full,

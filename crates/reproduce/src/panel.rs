@@ -1,30 +1,19 @@
 //! A table of published values with ours alongside, and what to think of it.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::criterion::{Cell, Evidence, Source};
 
 /// A column: a scheme, usually.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// What it is called.
-    pub name: &'static str,
+    pub name: String,
     /// The scheme whose colour it has in charts.
-    pub scheme: &'static str,
+    pub scheme: String,
     /// What the published values alongside it are called.
-    pub published: &'static str,
-}
-
-impl Column {
-    /// A scheme of its own name.
-    pub const fn scheme(name: &'static str) -> Self {
-        Self {
-            name,
-            scheme: name,
-            published: "paper",
-        }
-    }
+    pub published: String,
 }
 
 /// A row: a quantity, or a size.
@@ -33,9 +22,9 @@ pub struct Row {
     /// What tells it from rows of the same metric; empty where there is none.
     pub label: String,
     /// Which quantity.
-    pub metric: &'static str,
+    pub metric: String,
     /// Its unit.
-    pub unit: &'static str,
+    pub unit: String,
     /// Digits after the point, as printed.
     pub decimals: usize,
     /// Its place in a chart.
@@ -43,21 +32,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// A quantity.
-    pub fn quantity(metric: &'static str, unit: &'static str, decimals: usize) -> Self {
-        Self {
-            label: String::new(),
-            metric,
-            unit,
-            decimals,
-            x: None,
-        }
-    }
-
     /// What it is called in a table.
     pub fn name(&self) -> String {
-        match (self.label.as_str(), self.unit) {
-            ("", "") => self.metric.to_string(),
+        match (self.label.as_str(), self.unit.as_str()) {
+            ("", "") => self.metric.clone(),
             ("", unit) => format!("{}, {unit}", self.metric),
             (label, _) => label.to_string(),
         }
@@ -65,12 +43,12 @@ impl Row {
 }
 
 /// A table, and how it is drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
     /// What it shows.
     pub title: String,
     /// The head of the column of row names.
-    pub head: &'static str,
+    pub head: String,
     /// The columns.
     pub columns: Vec<Column>,
     /// The rows.
@@ -90,32 +68,37 @@ pub struct Panel {
 }
 
 /// The axis along which rows have places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Along {
     /// Label.
-    pub label: &'static str,
+    pub label: String,
     /// Unit.
-    pub unit: &'static str,
+    #[serde(default)]
+    pub unit: String,
     /// Whether it is logarithmic.
+    #[serde(default)]
     pub log: bool,
 }
 
-impl Along {
-    /// Sizes of flows.
-    pub const SIZES: Self = Self {
-        label: "flow size",
-        unit: "B",
-        log: true,
-    };
+/// Sizes of flows.
+impl Default for Along {
+    fn default() -> Self {
+        Self {
+            label: "flow size".to_string(),
+            unit: "B".to_string(),
+            log: true,
+        }
+    }
 }
 
 /// A chart of curves that no table has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Label and unit of the axis of places.
-    pub x: (&'static str, &'static str),
+    pub x: [String; 2],
     /// Label and unit of the axis of values.
-    pub y: (&'static str, &'static str),
+    pub y: [String; 2],
     /// What is drawn.
     pub curves: Vec<Curve>,
     /// Whether a value holds until the next; otherwise straight lines join the points.
@@ -128,7 +111,7 @@ pub struct Curve {
     /// What it shows.
     pub name: String,
     /// The scheme whose colour it has.
-    pub scheme: &'static str,
+    pub scheme: String,
     /// Whether it was published, and is dashed.
     pub published: bool,
     /// Places and values.
@@ -152,13 +135,13 @@ pub struct Ordering {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record {
     /// The reproduction.
-    pub id: &'static str,
+    pub id: String,
     /// Column, and row where that is not the metric.
     pub case: String,
     /// Which quantity.
-    pub metric: &'static str,
+    pub metric: String,
     /// Its unit.
-    pub unit: &'static str,
+    pub unit: String,
     /// As printed: a number, null, or for an ordering the order as text.
     pub paper: Value,
     /// Ours.
@@ -173,8 +156,8 @@ pub struct Record {
     /// By whose word; null where nobody says anything.
     pub source: Option<&'static str>,
     /// Why the tolerance is what it is.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub because: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub because: String,
 }
 
 fn kind_name<S: Serializer>(kind: &Evidence, to: S) -> Result<S::Ok, S::Error> {
@@ -182,63 +165,6 @@ fn kind_name<S: Serializer>(kind: &Evidence, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Panel {
-    /// A table of `value(row, column)`.
-    pub fn of(
-        title: impl Into<String>,
-        head: &'static str,
-        columns: Vec<Column>,
-        rows: Vec<Row>,
-        value: impl Fn(usize, usize) -> Cell,
-    ) -> Self {
-        let line = |row| (0..columns.len()).map(|column| value(row, column)).collect();
-        Self {
-            title: title.into(),
-            head,
-            cells: (0..rows.len()).map(line).collect(),
-            columns,
-            rows,
-            ordered: false,
-            drawing: None,
-            told_by_title: false,
-            heat_map: false,
-            along: Along::SIZES,
-        }
-    }
-
-    /// With rows that have places along another axis than that of sizes.
-    pub const fn along(mut self, label: &'static str, unit: &'static str, log: bool) -> Self {
-        self.along = Along { label, unit, log };
-        self
-    }
-
-    /// With cells coloured by their values.
-    pub const fn heat_map(mut self) -> Self {
-        self.heat_map = true;
-        self
-    }
-
-    /// With rows that its title tells from those of other panels.
-    pub const fn told_by_title(mut self) -> Self {
-        self.told_by_title = true;
-        self
-    }
-
-    /// A panel that is a chart alone.
-    pub fn drawn(title: impl Into<String>, drawing: Drawing) -> Self {
-        Self {
-            drawing: Some(drawing),
-            ..Self::of(title, "", Vec::new(), Vec::new(), |_, _| {
-                unreachable!("there are no cells")
-            })
-        }
-    }
-
-    /// With the order of its columns as part of what was published.
-    pub fn ordered(mut self) -> Self {
-        self.ordered = true;
-        self
-    }
-
     /// Whether anything was published of a column.
     pub fn has_published(&self, column: usize) -> bool {
         self.cells.iter().any(|cells| cells[column].paper.is_some())
@@ -250,7 +176,7 @@ impl Panel {
         cells.any(|(cells, row)| {
             let cell = &cells[column];
             cell.verdict(row.decimals).is_some()
-                || cell.criterion.tolerance().is_bound()
+                || cell.criterion.tolerance.is_bound()
                 || cell.ratio().is_some()
         })
     }
@@ -270,7 +196,7 @@ impl Panel {
             .columns
             .iter()
             .zip(cells)
-            .filter_map(|(column, cell)| Some((column.name, cell.paper?, cell.ours)))
+            .filter_map(|(column, cell)| Some((column.name.as_str(), cell.paper?, cell.ours)))
             .collect();
         if printed.len() < 2 {
             return None;
@@ -295,7 +221,7 @@ impl Panel {
     }
 
     /// Its values and orderings in a list.
-    pub fn records(&self, id: &'static str) -> Vec<Record> {
+    pub(crate) fn records(&self, id: &str) -> Vec<Record> {
         let mut records = Vec::new();
         for (row, cells) in self.rows.iter().zip(&self.cells) {
             let case = |name: &str| {
@@ -309,32 +235,32 @@ impl Panel {
             };
             for (column, cell) in self.columns.iter().zip(cells) {
                 records.push(Record {
-                    id,
-                    case: case(column.name),
-                    metric: row.metric,
-                    unit: row.unit,
+                    id: id.to_string(),
+                    case: case(&column.name),
+                    metric: row.metric.clone(),
+                    unit: row.unit.clone(),
                     paper: json!(cell.paper),
                     ours: json!(cell.ours),
-                    tolerance: cell.criterion.tolerance().text(),
+                    tolerance: cell.criterion.tolerance.text(),
                     ok: cell.verdict(row.decimals),
-                    kind: cell.criterion.kind(),
+                    kind: cell.criterion.kind,
                     source: cell.source().map(Source::name),
-                    because: cell.criterion.because(),
+                    because: cell.criterion.because.clone(),
                 });
             }
             if let Some(ordering) = self.ordered.then(|| self.ordering(row, cells)).flatten() {
                 records.push(Record {
-                    id,
+                    id: id.to_string(),
                     case: case("ordering"),
-                    metric: row.metric,
-                    unit: "",
+                    metric: row.metric.clone(),
+                    unit: String::new(),
                     paper: json!(ordering.paper),
                     ours: json!(ordering.ours),
                     tolerance: "ordering".to_string(),
                     ok: ordering.ok,
                     kind: Evidence::Property,
                     source: Some(Source::Paper.name()),
-                    because: "",
+                    because: String::new(),
                 });
             }
         }

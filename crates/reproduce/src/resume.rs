@@ -307,8 +307,8 @@ mod tests {
         let take = || Keeps::take(&unfinished, &STEP);
         assert_eq!(take(), None);
         let mut numbers = Metrics::default();
-        numbers.values.insert("value", 0.1);
-        numbers.series.insert("list", vec![(0.0, 1.5); 600]);
+        numbers.set("value", 0.1);
+        numbers.draw("list", vec![(0.0, 1.5); 600]);
         Keeps::keep(&unfinished, &STEP, &numbers).unwrap();
         assert_eq!(take(), Some(numbers));
         let file = unfinished.step_file(&STEP);

@@ -15,17 +15,6 @@ pub struct Step {
     pub work: fn(&mut Work<'_>) -> Result<Metrics, StepError>,
 }
 
-/// Every step, by name.
-pub(crate) fn all() -> Vec<Step> {
-    let mut steps = crate::steps::all().collect::<Vec<Step>>();
-    for step in crate::in_code().flat_map(|one| one.steps) {
-        if steps.iter().all(|known| known.name != step.name) {
-            steps.push(*step);
-        }
-    }
-    steps
-}
-
 /// What a step works with.
 pub struct Work<'a> {
     /// The runs.
@@ -137,10 +126,7 @@ mod tests {
     use super::*;
 
     fn numbers(value: f64) -> Metrics {
-        Metrics {
-            values: [("value", value)].into(),
-            ..Metrics::default()
-        }
+        Metrics::of([("value", Some(value))])
     }
 
     const ONE: Step = Step {

@@ -13,7 +13,7 @@ pub(super) fn shown(value: Option<f64>, decimals: usize) -> String {
 
 /// By how much ours differs, in percent; what rounds to nothing has no sign. Where ours has bounds, these.
 pub(super) fn difference(cell: &Cell) -> String {
-    let bound = match cell.criterion.tolerance() {
+    let bound = match cell.criterion.tolerance {
         Tolerance::AtMost(most) => Some(format!("≤ {}", plain(most))),
         Tolerance::AtLeast(least) => Some(format!("≥ {}", plain(least))),
         Tolerance::Between(least, most) => Some(format!("{}…{}", plain(least), plain(most))),
@@ -40,15 +40,15 @@ pub(super) fn criteria(panel: &Panel) -> Vec<String> {
             let verdict = cell.verdict(row.decimals);
             let is_same = |known: &Criterion| {
                 *known == cell.criterion
-                    || (known.kind(), cell.criterion.kind()) == (Evidence::Shown, Evidence::Shown)
+                    || (known.kind, cell.criterion.kind) == (Evidence::Shown, Evidence::Shown)
             };
             match kinds.iter_mut().find(|(known, _)| is_same(known)) {
                 Some((_, verdicts)) => verdicts.push(verdict),
-                None => kinds.push((cell.criterion, vec![verdict])),
+                None => kinds.push((cell.criterion.clone(), vec![verdict])),
             }
         }
     }
-    let text = |(criterion, verdicts): (Criterion, Vec<Option<bool>>)| match criterion.kind() {
+    let text = |(criterion, verdicts): (Criterion, Vec<Option<bool>>)| match criterion.kind {
         Evidence::Shown => format!(
             "{} next to reference values: {}",
             criterion.text(),
@@ -111,7 +111,7 @@ fn mark(verdict: Option<bool>) -> &'static str {
 /// column.
 fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
     let names = panel.rows.iter().map(super::panel::Row::name).collect();
-    let mut columns = vec![Column::left("", panel.head, names)];
+    let mut columns = vec![Column::left("", &panel.head, names)];
     let mut text = table::render(&columns);
     let mut next = first;
     while next < panel.columns.len() {
@@ -121,11 +121,11 @@ fn part(panel: &Panel, first: usize, width: usize) -> (String, usize) {
                 .map(|(cells, row)| cell(&cells[next], row.decimals))
                 .collect()
         };
-        let group = panel.columns[next].name;
+        let group = &panel.columns[next].name;
         if panel.has_published(next) {
             columns.push(Column::right(
                 group,
-                panel.columns[next].published,
+                &panel.columns[next].published,
                 column(&|cell, d| shown(cell.paper, d)),
             ));
         }
@@ -155,7 +155,7 @@ pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
     let panels = reproduction.panels(done);
     let mut text = format!("{}: {}\n", reproduction.id, reproduction.title);
     text.push_str(&paragraph(&reproduction.source.to_string(), width, ""));
-    text.push_str(&paragraph(reproduction.setting, width, ""));
+    text.push_str(&paragraph(&reproduction.setting, width, ""));
     for panel in panels.iter().filter(|panel| !panel.rows.is_empty()) {
         text.push('\n');
         if !panel.title.is_empty() {
@@ -176,10 +176,10 @@ pub fn text(reproduction: &Reproduction, done: &Done, width: usize) -> String {
             text.push_str(&paragraph(&format!("{mark} ordering {sentence}"), width, "  "));
         }
     }
-    for note in reproduction.notes {
+    for note in &reproduction.notes {
         text.push_str(&paragraph(&format!("* {note}"), width, "  "));
     }
-    for choice in reproduction.choices {
+    for choice in &reproduction.choices {
         let short = format!("* chosen after seeing results: {}", choice.what);
         text.push_str(&paragraph(&short, width, "  "));
     }

@@ -137,7 +137,7 @@ fn time_of(packet_hops: u64) -> String {
 
 fn reproductions() -> Vec<Item> {
     let item = |one: &Reproduction| {
-        let mut item = Item::new(one.id, format!("{} ({})", one.title, one.source.short()));
+        let mut item = Item::new(&one.id, format!("{} ({})", one.title, one.source.short));
         item.more.extend(details(one));
         item
     };

@@ -228,7 +228,7 @@ fn chosen(ids: &[String]) -> Result<Vec<Chosen>, Failure> {
         let path = Path::new(id);
         let is_folder = id.contains(std::path::MAIN_SEPARATOR) || path.join("experiment.toml").exists();
         let built_in = |one: &Reproduction| Chosen {
-            one: *one,
+            one: one.clone(),
             folder: None,
         };
         let found: Vec<Chosen> = match (id.as_str(), reproduce::find(id)) {
@@ -255,7 +255,7 @@ fn chosen(ids: &[String]) -> Result<Vec<Chosen>, Failure> {
 }
 
 fn unknown(id: &str) -> Failure {
-    let names: Vec<&str> = reproduce::registry().map(|one| one.id).collect();
+    let names: Vec<&str> = reproduce::names().collect();
     let hint = text::among_many(id, names.iter().copied());
     Failure::arguments(format!(
         "no reproduction is called `{id}`: {hint} `paceline list reproductions` has all {}",
@@ -376,9 +376,11 @@ fn show(chosen: &[&Reproduction], runs: &Runs, args: &ReproduceArgs, folder: &Pa
 
 /// Says which values are no numbers: those that divide by a measure that is 0.
 fn print_undefined(chosen: &[&Reproduction], runs: &Runs, say: SayArgs) {
-    let undefined = chosen
-        .iter()
-        .flat_map(|one| one.undefined(runs).into_iter().map(|cell| (one.id, cell)));
+    let undefined = chosen.iter().flat_map(|one| {
+        one.undefined(runs)
+            .into_iter()
+            .map(|cell| (one.id.as_str(), cell))
+    });
     for (id, cell) in undefined.filter(|_| !say.quiet) {
         say!("warning: {id}: {cell} is not a number: it divides by zero");
     }
@@ -396,7 +398,7 @@ fn counts(chosen: &[&Reproduction], runs: &Runs) -> String {
         };
         vec![format!("{mark} {name}"), counts.text()]
     };
-    let one = |one: &&Reproduction| line(one.id, Counts::of(&one.records(runs)));
+    let one = |one: &&Reproduction| line(&one.id, Counts::of(&one.records(runs)));
     let mut rows: Vec<Vec<String>> = chosen.iter().map(one).collect();
     if chosen.len() > 1 {
         rows.push(line("all", Counts::of(&reproduce::records(chosen, runs))));

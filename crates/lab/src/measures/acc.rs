@@ -147,7 +147,7 @@ fn drain(input: &Resolved, outcome: &Outcome) -> Metrics {
     };
     let sent: f64 = since.iter().map(|event| f64::from(event.wire)).sum();
     let late = |event: &&PfcEvent| event.pause && event.at.as_ps() as f64 / 1e6 > first + 2.0 * t0;
-    numbers([
+    Metrics::finite([
         ("drained", drained.map(|us| us / t0)),
         ("over", drained.map(|us| us * bytes_per_us / f64::from(largest))),
         ("busy", Some(100.0 * sent / bytes_per_us / (at(last) - first))),
@@ -200,7 +200,7 @@ fn join(input: &Resolved, outcome: &Outcome) -> Metrics {
         .map(|(_, bytes)| bytes / 1e3)
         .collect();
     let carried: f64 = (0..2).map(|flow| goodput(outcome, flow, both.0, both.1)).sum();
-    numbers([
+    Metrics::finite([
         ("peak", peak.map(|(_, bytes)| bytes / bdp)),
         ("drained", peak.as_ref().and_then(low).map(|us| us / t0)),
         ("fair", fair.map(|at| (at - JOIN_AT) / t0)),
@@ -217,7 +217,7 @@ fn lot(input: &Resolved, outcome: &Outcome) -> Metrics {
     let of = |flow: usize| goodput(outcome, flow as u32, 2000.0, 10_000.0);
     let long = of(0);
     let cross = (1..outcome.flows.len()).map(of).reduce(f64::min);
-    numbers([
+    Metrics::finite([
         ("share", Some(long / (0.5 * most))),
         ("long", Some(long)),
         ("cross", cross),
@@ -248,7 +248,7 @@ fn shared(input: &Resolved, outcome: &Outcome) -> Metrics {
         let gbps: f64 = flows.map(|flow| goodput(outcome, flow, 2000.0, 10_000.0)).sum();
         100.0 * gbps * 1e9 / (4.0 * share * packet.mtu.get() as f64 / data)
     };
-    numbers([
+    Metrics::finite([
         ("error", errors.get(errors.len() / 2).copied()),
         ("worst", errors.last().copied()),
         ("right", Some(carried(0..4))),
@@ -297,7 +297,7 @@ fn victims(input: &Resolved, outcome: &Outcome) -> Metrics {
         let link = input.run.links.get(link)?;
         Some(of(flow) / (link.rate.as_bps() as f64 / 1e9 * payload))
     };
-    let mut all = numbers([
+    let mut all = Metrics::finite([
         ("demand_0", demand(0, 3)),
         ("demand_2", demand(1, 5)),
         ("goodput_0", Some(of(0))),
@@ -320,14 +320,9 @@ fn victims(input: &Resolved, outcome: &Outcome) -> Metrics {
                 points.push((at / 1e3, kb));
             }
         }
-        all.series.insert(name, points);
+        all.draw(*name, points);
     }
     all
-}
-
-/// Those that are numbers at all.
-fn numbers<const N: usize>(values: [(&'static str, Option<f64>); N]) -> Metrics {
-    Metrics::of(values.map(|(name, value)| (name, value.filter(|value| value.is_finite()))))
 }
 
 /// Gbit/s that a flow got between two times in us, of recorded rates.

@@ -43,7 +43,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
     let mut numbers = Metrics::default();
     let mut put = |name, value: Option<f64>| {
         if let Some(value) = value.filter(|value| value.is_finite()) {
-            numbers.values.insert(name, value);
+            numbers.set(name, value);
         }
     };
     put("utilisation", Some(100.0 * all / carries));

@@ -34,21 +34,41 @@ pub use summary::{SUMMARY, find_summary, summary_names};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metrics {
     /// Numbers.
-    pub values: BTreeMap<&'static str, f64>,
+    pub values: BTreeMap<String, f64>,
     /// Curves: places and values, in order of places.
-    pub series: BTreeMap<&'static str, Vec<(f64, f64)>>,
+    pub series: BTreeMap<String, Vec<(f64, f64)>>,
 }
 
 impl Metrics {
     /// Those of `values` that are there.
-    pub fn of(values: impl IntoIterator<Item = (&'static str, Option<f64>)>) -> Self {
-        let there = values
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
-        Self {
-            values: there.collect(),
-            ..Self::default()
-        }
+    pub fn of<N: Into<String>>(values: impl IntoIterator<Item = (N, Option<f64>)>) -> Self {
+        let there = values.into_iter();
+        let mut metrics = Self::default();
+        metrics.extend(there.filter_map(|(name, value)| Some((name, value?))));
+        metrics
+    }
+
+    /// Those of `values` that are there and finite.
+    pub fn finite<N: Into<String>>(values: impl IntoIterator<Item = (N, Option<f64>)>) -> Self {
+        let finite = values.into_iter();
+        Self::of(finite.map(|(name, value)| (name, value.filter(|value| value.is_finite()))))
+    }
+
+    /// Adds a number.
+    pub fn set(&mut self, name: impl Into<String>, value: f64) {
+        self.values.insert(name.into(), value);
+    }
+
+    /// Adds a curve.
+    pub fn draw(&mut self, name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) {
+        self.series.insert(name.into(), points.into_iter().collect());
+    }
+}
+
+impl<N: Into<String>> Extend<(N, f64)> for Metrics {
+    fn extend<T: IntoIterator<Item = (N, f64)>>(&mut self, values: T) {
+        self.values
+            .extend(values.into_iter().map(|(name, value)| (name.into(), value)));
     }
 }
 
@@ -142,6 +162,8 @@ pub const SETS: &[MeasureSet] = &[
     infiniband::ALL_TO_ALL,
     infiniband::MPI,
     infiniband::VICTIMS,
+    infiniband::DEMO,
+    infiniband::FAT_TREE,
 ];
 
 /// The set of this name.
@@ -154,8 +176,7 @@ pub(crate) fn summarised(input: &Resolved, outcome: &Outcome) -> BTreeMap<String
     let sets = input.measures.iter().filter_map(|name| find_set(name));
     let numbers = |set: &MeasureSet| {
         let values = (set.of)(input, outcome).values.into_iter();
-        let finite = values.filter(|(_, value)| value.is_finite());
-        finite.map(|(name, value)| (name.to_string(), value)).collect()
+        values.filter(|(_, value)| value.is_finite()).collect()
     };
     sets.map(|set| (set.name.to_string(), numbers(set))).collect()
 }

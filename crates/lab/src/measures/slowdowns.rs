@@ -48,9 +48,9 @@ fn slowdowns(input: &Resolved, outcome: &Outcome) -> Metrics {
             };
             Some((place as f64, value?))
         });
-        numbers.series.insert(of_groups, points.collect());
+        numbers.draw(of_groups, points);
         if let Some(value) = element(&incasts, percent) {
-            numbers.values.insert(of_incasts, value);
+            numbers.set(of_incasts, value);
         }
     }
     numbers

@@ -182,10 +182,7 @@ fn testbed(_: &Resolved, outcome: &Outcome) -> Metrics {
         .filter(|frame| frame.1)
         .map(|frame| frame.0)
         .collect();
-    let mut numbers = Metrics {
-        values: [("pauses", pauses.len() as f64)].into(),
-        ..Metrics::default()
-    };
+    let mut numbers = Metrics::of([("pauses", Some(pauses.len() as f64))]);
     let ends = frames.iter().filter(|frame| !frame.1).map(|frame| frame.0);
     // From the first end of a pause: before, P0 sent on as it heeded the first.
     let (Some(first), Some(&last)) = (ends.clone().min(), pauses.last()) else {
@@ -200,7 +197,7 @@ fn testbed(_: &Resolved, outcome: &Outcome) -> Metrics {
     });
     let marks: Vec<Mark> = left.map(|event| event.mark).collect();
     let count = |is: &dyn Fn(Mark) -> bool| marks.iter().filter(|&&mark| is(mark)).count() as f64;
-    numbers.values.extend([
+    numbers.extend([
         ("missed", count(&|mark| mark != Mark::Undetermined)),
         ("wrong", count(&|mark| mark == Mark::Congested)),
         ("packets", marks.len() as f64),
@@ -230,7 +227,7 @@ fn fairness(input: &Resolved, outcome: &Outcome) -> Metrics {
     let of_p2 = frames.filter(|frame| (frame.node.0, frame.interface) == (2, 3) && frame.at >= BEGIN);
     let times: Vec<u64> = of_p2.map(|frame| frame.at.as_ps()).collect();
     let mut numbers = Metrics::default();
-    numbers.values.insert("ue", outcome.counters.undetermined as f64);
+    numbers.set("ue", outcome.counters.undetermined as f64);
     let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
         return numbers;
     };
@@ -242,19 +239,17 @@ fn fairness(input: &Resolved, outcome: &Outcome) -> Metrics {
     });
     for (phase, (from, to)) in phases.into_iter().enumerate() {
         let goodputs = flows.map(|flow| flow.map_or(0.0, |flow| goodput(outcome, flow, from, to)));
-        numbers.values.extend(GOODPUTS[phase].into_iter().zip(goodputs));
+        numbers.extend(GOODPUTS[phase].into_iter().zip(goodputs));
         if let Some(jain) = jain(&goodputs[1..]) {
-            numbers.values.insert(JAINS[phase], jain);
+            numbers.set(JAINS[phase], jain);
         }
     }
     for (name, at) in [("rate_first", first + MS), ("rate_last", last)] {
         if let Some(rate) = flows[2].and_then(|flow| rate(outcome, flow, at)) {
-            numbers.values.insert(name, rate);
+            numbers.set(name, rate);
         }
     }
-    numbers
-        .values
-        .extend([("first", first as f64 / 1e9), ("last", last as f64 / 1e9)]);
+    numbers.extend([("first", first as f64 / 1e9), ("last", last as f64 / 1e9)]);
     numbers
 }
 
@@ -291,21 +286,18 @@ fn ring(_: &Resolved, outcome: &Outcome) -> Metrics {
         };
         outcome.states.iter().filter(is_so).count() as f64
     };
-    let mut numbers = Metrics {
-        values: [
-            ("marked", (counters.marked + counters.undetermined) as f64),
-            ("undetermined", ends_as(PortState::Undetermined)),
-            ("congested", ends_as(PortState::Congested)),
-            ("free", ends_as(PortState::NotCongested)),
-        ]
-        .into(),
-        ..Metrics::default()
-    };
+    let mut numbers = Metrics::default();
+    numbers.extend([
+        ("marked", (counters.marked + counters.undetermined) as f64),
+        ("undetermined", ends_as(PortState::Undetermined)),
+        ("congested", ends_as(PortState::Congested)),
+        ("free", ends_as(PortState::NotCongested)),
+    ]);
     let Some(proof) = &outcome.deadlock else {
         return numbers;
     };
     let circle = proof.cycles.first().map_or(&[][..], Vec::as_slice);
-    numbers.values.extend([
+    numbers.extend([
         ("circle", circle.len() as f64),
         ("since", proof.since(circle).as_ps() as f64 / 1e6),
         ("found", proof.found.as_ps() as f64 / 1e9),

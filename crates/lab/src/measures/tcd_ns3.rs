@@ -207,9 +207,7 @@ fn long_flows(numbers: &mut Metrics, run: &RunSpec, record: &TcdNs3Record) {
             first.congested,
             first.undetermined,
         ];
-        numbers
-            .values
-            .extend(names.into_iter().zip(values.map(f64::from)));
+        numbers.extend(names.into_iter().zip(values.map(f64::from)));
     }
 }
 
@@ -245,9 +243,7 @@ fn ports(numbers: &mut Metrics, record: &TcdNs3Record) {
             Some(confirmed.count() as f64),
         ];
         let known = names.into_iter().zip(values);
-        numbers
-            .values
-            .extend(known.filter_map(|(name, value)| Some((name, value?))));
+        numbers.extend(known.filter_map(|(name, value)| Some((name, value?))));
     }
 }
 
@@ -267,7 +263,7 @@ fn victims(numbers: &mut Metrics, run: &RunSpec, outcome: &Outcome, record: &Tcd
     };
     let count =
         |of: fn(&Marks) -> u32| own.iter().filter(|((_, flow), _)| of(&flow.received) > 0).count() as f64;
-    numbers.values.extend([
+    numbers.extend([
         ("packets", sum(|marks| marks.packets)),
         ("ce", sum(|marks| marks.congested)),
         ("ue", sum(|marks| marks.undetermined)),
@@ -285,10 +281,8 @@ fn victims(numbers: &mut Metrics, run: &RunSpec, outcome: &Outcome, record: &Tcd
     };
     let mut from = 0;
     for (name, to) in SIZES {
-        numbers.values.extend(mean(from, to).map(|value| (name, value)));
+        numbers.extend(mean(from, to).map(|value| (name, value)));
         from = to;
     }
-    numbers
-        .values
-        .extend(mean(0, u64::MAX).map(|value| ("fct_all", value)));
+    numbers.extend(mean(0, u64::MAX).map(|value| ("fct_all", value)));
 }

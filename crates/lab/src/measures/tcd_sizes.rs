@@ -161,13 +161,13 @@ fn by_size(input: &Resolved, outcome: &Outcome, groups: &[Group]) -> Metrics {
         above = to.saturating_add(1);
         for (name, percent) in [(p50, 50), (p99, 99)] {
             if let Some(value) = element(&values, percent) {
-                numbers.values.insert(name, value);
+                numbers.set(name, value);
             }
         }
     }
     let counters = &outcome.counters;
     let share = |count: u64| 100.0 * count as f64 / counters.data_received.max(1) as f64;
-    numbers.values.extend([
+    numbers.extend([
         ("ce", share(counters.marked)),
         ("ue", share(counters.undetermined)),
         ("pauses", counters.pause_frames as f64),

@@ -65,15 +65,11 @@ fn nodes(input: &Resolved, outcome: &Outcome) -> Metrics {
         })
         .collect()
     };
-    let all = [
-        ("node1_rtt", rtt(0)),
-        ("node2_rtt", rtt(1)),
-        ("node2_rate", rate(1)),
-    ];
-    Metrics {
-        series: all.into_iter().collect(),
-        ..Metrics::default()
-    }
+    let mut all = Metrics::default();
+    all.draw("node1_rtt", rtt(0));
+    all.draw("node2_rtt", rtt(1));
+    all.draw("node2_rate", rate(1));
+    all
 }
 
 /// One sample per round trip of a flow, but for its first, from which no difference can be taken; and the mean rate.

@@ -17,6 +17,7 @@ mod check;
 mod credits;
 mod hca;
 mod host;
+mod line;
 mod link;
 mod notify;
 mod outcome;
@@ -44,6 +45,7 @@ use parts::{Lanes, Port, Scan, Slot};
 use record::Record;
 use step::Step;
 
+pub use line::line;
 pub use outcome::{CreditEvent, CreditOutcome, CreditStep, PortTotals, SourceTotals};
 pub use spec::{Control, CreditSpec, Source, Stall};
 

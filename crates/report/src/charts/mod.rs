@@ -70,7 +70,7 @@ pub struct Axis {
     /// Which quantity.
     pub label: String,
     /// What follows a number.
-    pub unit: &'static str,
+    pub unit: String,
     /// Whether it is logarithmic.
     pub log: bool,
     /// Fixed largest value, so that charts side by side compare.
@@ -79,10 +79,10 @@ pub struct Axis {
 
 impl Axis {
     /// A linear one.
-    pub fn new(label: impl Into<String>, unit: &'static str) -> Self {
+    pub fn new(label: impl Into<String>, unit: impl Into<String>) -> Self {
         Self {
             label: label.into(),
-            unit,
+            unit: unit.into(),
             log: false,
             max: None,
         }

@@ -148,7 +148,8 @@ fn fct_cdf(all: &[Seeds<'_>]) -> Option<Chart> {
         Axis::new("flow completion time", "µs").log_if_wide(curves.iter().flatten().map(|&ps| ps as f64));
     let mut scale = 1e6;
     if !x.log {
-        (x.unit, scale) = unit_of_time(curves.iter().flatten().copied().max()?);
+        let (unit, ps) = unit_of_time(curves.iter().flatten().copied().max()?);
+        (x.unit, scale) = (unit.to_string(), ps);
     }
     let line = |(of, fcts): (&Seeds<'_>, &Vec<u64>)| Line {
         dash: of.dash,

@@ -184,7 +184,8 @@ pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
     let mut x = Axis::new("flow completion time", "µs").log_if_wide(times().map(|&ps| ps as f64));
     let mut scale = 1e6;
     if !x.log {
-        (x.unit, scale) = unit_of_time(times().copied().max()?);
+        let (unit, ps) = unit_of_time(times().copied().max()?);
+        (x.unit, scale) = (unit.to_string(), ps);
     }
     let line = |(name, color, dash, fcts): &Curve<'_>| Line {
         dash: *dash,

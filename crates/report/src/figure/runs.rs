@@ -130,7 +130,7 @@ fn lacking(what: What) -> NoFigure {
 
 fn scale(axis: &Axis) -> Scale {
     let bytes = axis.unit == "B";
-    let label = match axis.unit {
+    let label = match axis.unit.as_str() {
         _ if bytes => axis.label.clone(),
         "" => axis.label.clone(),
         unit => format!("{} ({unit})", axis.label),

@@ -13,8 +13,7 @@ use std::path::Path;
 use paceline_fabric::spec::NodeId;
 use paceline_fabric::{Outcome, RunSpec, Simulation};
 use paceline_kernel::{Span, Time};
-use paceline_parity::ib_omnet::{CreditEvent, CreditOutcome, CreditSpec, CreditStep};
-use paceline_reproduce::step_of_ib_omnet;
+use paceline_parity::ib_omnet::{CreditEvent, CreditOutcome, CreditSpec, CreditStep, line};
 use paceline_scenario::{Overrides, load_shipped};
 
 use super::verdict::Verdict;
@@ -259,7 +258,7 @@ fn steps(ran: &Ran, reference: &str) -> Count {
         us < 45 || (10_000..10_060).contains(&us) || at == Time::from_ns(10_060_000)
     };
     let traced = ran.trace().iter().filter(|event| within(event.at));
-    let mut ours = traced.filter_map(|event| step_of_ib_omnet(&ran.spec, event));
+    let mut ours = traced.filter_map(|event| line(&ran.spec, event));
     let mut count = Count::default();
     for line in theirs {
         count.add(ours.next().is_some_and(|ours| ours == line), || line.to_string());

@@ -8,14 +8,14 @@ use crate::compare::{paragraph, percent, table};
 use crate::equality::Checked;
 
 /// Table 6: scheme, mean, 99th percentile and largest RTT in µs, mean rate in Gbit/s.
-fn printed() -> Vec<(&'static str, [f64; 4])> {
+fn printed() -> Vec<(String, [f64; 4])> {
     let table = find("thesis-table6")
         .expect("it is built in")
         .panels(&Done::default())
         .remove(0);
     let of = |(place, column): (usize, &paceline_reproduce::Column)| {
         let value = |row: usize| table.cells[row][place].paper.unwrap_or(f64::NAN);
-        (column.scheme, [0, 2, 3, 1].map(value))
+        (column.scheme.clone(), [0, 2, 3, 1].map(value))
     };
     table.columns.iter().enumerate().map(of).collect()
 }
@@ -83,7 +83,7 @@ pub(crate) fn section(checked: &[Checked]) -> String {
     let mut rows = Vec::new();
     let mut timely = Vec::new();
     for (scheme, printed) in printed() {
-        rows.push(row(scheme, "thesis", printed, [f64::NAN; 4]));
+        rows.push(row(&scheme, "thesis", printed, [f64::NAN; 4]));
         // The other schemes have a window of their own.
         let variants: &[&str] = if scheme == "timely" { &["", "_vwin"] } else { &[""] };
         for name in variants.iter().map(|variant| format!("{scheme}{variant}")) {

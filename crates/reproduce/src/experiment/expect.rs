@@ -6,10 +6,10 @@ use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, Source};
 use toml::Value;
 
-use super::keep;
-use super::names::{Bound, Names, unknown};
+use super::names::{Bound, Names, number, unknown};
+use super::one_line;
 use super::schema::{Common, Expect, File, Many, NamedOr};
-use crate::criterion::{Criterion, Source as Word, Tolerance};
+use crate::criterion::{Criterion, Evidence, Source as Word, Tolerance};
 
 /// Where a cell is.
 pub(super) struct At<'a> {
@@ -64,7 +64,7 @@ impl Criteria {
                 }) => {
                     let (criterion, conditions) = self.find(name, place)?;
                     if is_for(conditions, names, at, place)? {
-                        return Ok(Some(*criterion));
+                        return Ok(Some(criterion.clone()));
                     }
                 }
                 NamedOr::Own(expect) => return of(expect, place).map(Some),
@@ -84,12 +84,7 @@ fn is_for(conditions: &Conditions, names: &Names, at: &At<'_>, place: &Place) ->
             "row" => texts().any(|text| text == at.row),
             "column" => texts().any(|text| text == at.column),
             "x" => {
-                let end = |value: &Value| {
-                    value
-                        .as_float()
-                        .or_else(|| value.as_integer().map(|whole| whole as f64))
-                };
-                let ends: Option<Vec<f64>> = values.0.iter().map(end).collect();
+                let ends: Option<Vec<f64>> = values.0.iter().map(number).collect();
                 let Some(&[from, to]) = ends.as_deref() else {
                     return Err(Problem::new("`x` has two ends: x = [0, 10000]").at(place));
                 };
@@ -148,16 +143,25 @@ fn of(one: &Expect, place: &Place) -> Result<Criterion, Problem> {
             }
         },
     };
-    let because = keep(super::one_line(&one.because));
-    Ok(match tolerance {
-        Tolerance::Shown => Criterion::shown(says.unwrap_or(Word::Paper)),
-        _ if tolerance.is_bound() || one.property => {
-            Criterion::property(tolerance, says.unwrap_or(Word::Us), because)
-        }
-        _ => match says {
-            Some(Word::AuthorsSimulator) => Criterion::simulator(tolerance, because),
-            Some(Word::Us) => Criterion::property(tolerance, Word::Us, because),
-            _ => Criterion::published(tolerance, because),
-        },
+    let kind = match tolerance {
+        Tolerance::Shown => Evidence::Shown,
+        _ if tolerance.is_bound() || one.property || says == Some(Word::Us) => Evidence::Property,
+        _ if says == Some(Word::AuthorsSimulator) => Evidence::AuthorsSimulator,
+        _ => Evidence::Published,
+    };
+    // A bound, or closeness that nobody printed, is ours unless somebody else says it.
+    let by_default = match kind {
+        Evidence::Property => Word::Us,
+        _ => Word::Paper,
+    };
+    let because = match kind {
+        Evidence::Shown => String::new(),
+        _ => one_line(&one.because),
+    };
+    Ok(Criterion {
+        kind,
+        source: says.unwrap_or(by_default),
+        tolerance,
+        because,
     })
 }

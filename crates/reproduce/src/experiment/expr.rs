@@ -8,7 +8,7 @@
 //! | `'a name in quotes'` | a measure; `{axis}` in it is the key of the case that the cell is of |
 //! | `AXIS`, `AXIS[*]` | the number of the case that the cell is of, those of all cases |
 //! | `place(AXIS)` | which of the cases it is, from 0 |
-//! | `each(AXIS, expr)` | a list, case by case of those that have it |
+//! | `each(AXIS, expr)`, `every(AXIS, expr)` | a list, case by case: of those that have it, or if all have it |
 //! | `step('name', 'value')` | a number of a step |
 //! | `file('name.csv')` | a curve of a file next to the experiment: places and values under a line of heads |
 //! | `per_seed(expr)` | a list, seed by seed |
@@ -147,6 +147,7 @@ functions! {
     Ceil "ceil" 1 "the next whole number",
     Place "place" 1 "which case of an axis it is, from 0",
     Each "each" 2 "a list, case by case of an axis, of those that have it",
+    Every "every" 2 "a list, case by case of an axis, if all have it",
     PerSeed "per_seed" 1 "a list, seed by seed",
     Same "same" 2 "how many values of a curve another has at the same places",
     File "file" 1 "a curve of a CSV file",

@@ -9,7 +9,7 @@ use paceline_scenario::diagnostics::Source;
 use paceline_scenario::{Diagnostics, Problem};
 use serde::{Deserialize, Serialize};
 
-use super::{Experiment, OnDisk};
+use super::{OnDisk, read};
 use crate::count::Counts;
 use crate::mutations::{faults, undetected};
 use crate::need::Done;
@@ -37,11 +37,11 @@ pub fn read_folder(folder: &Path) -> Result<Reproduction, Diagnostics> {
     let whole = folder.canonicalize();
     let name = whole.as_deref().unwrap_or(folder).file_name();
     let id = name.map_or_else(|| "experiment".into(), |name| name.to_string_lossy().into_owned());
-    let read = Experiment::read(&id, &source, &OnDisk(folder))?;
-    for need in crate::Plan::of(read.needs()).needs {
+    let one = read(&id, &source, &OnDisk(folder))?;
+    for need in crate::Plan::of(one.needs()).needs {
         need.load().map_err(|error| located(error, &source))?;
     }
-    Ok(read)
+    Ok(one)
 }
 
 /// What is wrong with a run's scenario, at the place in the experiment that says it, where there is one.

@@ -9,19 +9,19 @@ use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Problem};
 use toml::Spanned;
 
+use super::Folder;
 use super::expect::{At, Criteria};
 use super::expr::read as read_expression;
 use super::names::{Bound, Names};
 use super::published::Published;
 use super::schema::{self, Claim, File, Many, NamedOr, Table, Text};
 use super::value::{Data, Expr};
-use super::{Folder, keep};
 use crate::criterion::{Cell, Criterion};
-use crate::panel::{Along, Column, Panel, Row};
+use crate::panel::{Column, Panel, Row};
 
 /// A panel without ours, and where ours is from.
-#[derive(Debug)]
-pub(super) struct Plan {
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
     panel: Panel,
     cells: Vec<Vec<Expr>>,
     /// In the order of the drawing's curves; `None` for those that were published.
@@ -179,21 +179,15 @@ impl Layout<'_> {
     }
 
     /// The scheme of a case, in whose colour it is: the first that is named among what it is bound to.
-    fn scheme(&self, grid: usize, bound: &Bound) -> &'static str {
+    fn scheme(&self, grid: usize, bound: &Bound) -> String {
         let of_case = |(axis, case): (&usize, &usize)| self.names.axes[*axis].cases[*case].scheme.clone();
         let of_grid = || self.names.grids.get(grid).and_then(|grid| grid.scheme.clone());
         let first = || {
             let axes = self.names.axes.iter().flat_map(|axis| &axis.cases);
             axes.filter_map(|case| case.scheme.clone()).next()
         };
-        keep(
-            bound
-                .iter()
-                .find_map(of_case)
-                .or_else(of_grid)
-                .or_else(first)
-                .unwrap_or_default(),
-        )
+        let found = bound.iter().find_map(of_case).or_else(of_grid);
+        found.or_else(first).unwrap_or_default()
     }
 
     fn table(&self, table: &Table) -> Result<Vec<Plan>, Problem> {
@@ -251,7 +245,7 @@ impl Layout<'_> {
             return Ok(Vec::new());
         };
         let place = self.source.at(paths.span());
-        let columns: Vec<&str> = columns.iter().map(|column| column.column.name).collect();
+        let columns: Vec<&str> = columns.iter().map(|column| column.column.name.as_str()).collect();
         let read = |path: &String| Published::read(&self.file(path, &place)?, self.names, &columns);
         paths.get_ref().0.iter().map(read).collect()
     }
@@ -278,7 +272,7 @@ impl Layout<'_> {
                 let mut bound = row.bound.clone();
                 bound.extend(&column.bound);
                 let here = |text: &Text| (text.get_ref().clone(), self.source.at(text.span()));
-                let by_column = row.written.and_then(|row| row.by_column.get(column.column.name));
+                let by_column = row.written.and_then(|row| row.by_column.get(&column.column.name));
                 let own = by_column.or(column.value).map(here);
                 let own = own.map(|(text, at)| match &row.value {
                     Some((value, _)) => (text.replace("{value}", value), at),
@@ -308,22 +302,17 @@ impl Layout<'_> {
         };
         let (drawing, curves) =
             drawing.map_or((None, Vec::new()), |(drawing, curves)| (Some(drawing), curves));
-        let along = table.along.as_ref().map_or(Along::SIZES, |along| Along {
-            label: keep(along.label.as_str()),
-            unit: keep(along.unit.as_str()),
-            log: along.log,
-        });
         let panel = Panel {
             told_by_title: false,
             title: String::new(),
-            head: keep(table.head.as_str()),
-            columns: columns.iter().map(|column| column.column).collect(),
+            head: table.head.clone(),
+            columns: columns.iter().map(|column| column.column.clone()).collect(),
             rows: rows.iter().map(|row| row.row.clone()).collect(),
             cells,
             ordered: table.ordered,
             drawing,
             heat_map: table.heat_map,
-            along,
+            along: table.along.clone().unwrap_or_default(),
         };
         Ok(Plan {
             panel,
@@ -361,11 +350,11 @@ impl Layout<'_> {
         });
         let (rows, mut published) = (names_of(&row.row), published.iter());
         let paper =
-            printed.or_else(|| published.find_map(|file| file.value(rows, column.column.name, bound)));
+            printed.or_else(|| published.find_map(|file| file.value(rows, &column.column.name, bound)));
         let at = At {
             bound,
             row: &name,
-            column: column.column.name,
+            column: &column.column.name,
             x: row.row.x,
             published: paper.is_some(),
         };
@@ -383,7 +372,7 @@ impl Layout<'_> {
         Ok(Cell {
             paper,
             ours: None,
-            criterion: criterion.unwrap_or(Criterion::SHOWN),
+            criterion: criterion.unwrap_or_default(),
         })
     }
 
@@ -400,7 +389,7 @@ impl Layout<'_> {
 
 /// What lines of printed values may call a row: by its label, or what it is.
 fn names_of(row: &Row) -> [&str; 2] {
-    [&row.label, row.metric]
+    [&row.label, &row.metric]
 }
 
 /// The column of claims.

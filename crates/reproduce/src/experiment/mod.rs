@@ -1,4 +1,4 @@
-//! Experiments as data: a folder with `experiment.toml`, what was printed, and what came out.
+//! Experiments: a folder with `experiment.toml`, what was printed, and what came out.
 //!
 //! ```text
 //! experiments/hpcc-step/experiment.toml      what is run, what is claimed
@@ -6,10 +6,8 @@
 //! experiments/hpcc-step/outcome.json         the recorded outcome
 //! ```
 //!
-//! [`Experiment::read`] checks all of it at once: every name, every expression, every cell.
+//! [`read`] checks all of it at once: every name, every expression, every cell.
 
-#[cfg(test)]
-mod equal;
 mod expect;
 mod expr;
 mod folder;
@@ -26,7 +24,7 @@ use std::path::Path;
 
 use paceline_congestion::papers;
 use paceline_lab::results::Summary;
-use paceline_scenario::diagnostics::{Place, Source, nearest};
+use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Problem, read_toml};
 
 use crate::citation::Citation;
@@ -37,17 +35,10 @@ pub use folder::{Checked, begin, check, read_folder, record, template};
 pub use save::save as save_experiment;
 
 use expect::Criteria;
-use layout::Plan;
+pub(crate) use layout::Plan;
 use names::Names;
 use schema::{Common, File, NamedOr};
 use value::Value;
-
-/// What an experiment runs, and its tables.
-#[derive(Debug)]
-pub struct Experiment {
-    requests: Vec<RunRequest>,
-    plans: Vec<Plan>,
-}
 
 /// Where the files of an experiment are.
 pub(crate) trait Folder {
@@ -59,7 +50,7 @@ pub(crate) trait Folder {
 }
 
 /// A folder on a disk.
-pub(crate) struct OnDisk<'a>(pub(crate) &'a Path);
+struct OnDisk<'a>(&'a Path);
 
 impl Folder for OnDisk<'_> {
     fn text(&self, path: &str) -> Option<Source> {
@@ -74,94 +65,68 @@ impl Folder for OnDisk<'_> {
     }
 }
 
-/// A text for as long as the program: an experiment is read once.
-pub(crate) fn keep(text: impl Into<String>) -> &'static str {
-    let text: String = text.into();
-    match text.is_empty() {
-        true => "",
-        false => text.leak(),
+/// Reads the experiment `id` from its folder.
+///
+/// # Errors
+/// Everything that is wrong in it, with places.
+pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Reproduction, Diagnostics> {
+    let file: File = read_toml(source)?;
+    let common = match &file.common {
+        None => Common::default(),
+        Some(path) => {
+            let place = source.at(path.span());
+            let missing = || Problem::new(format!("there is no file `{}`", path.get_ref())).at(&place);
+            read_toml(&folder.text(path.get_ref()).ok_or_else(missing)?)?
+        }
+    };
+    let (names, mut needs) = runs::read(&file, &common, source, folder)?;
+    let criteria = Criteria::of(&file, &common, source)?;
+    let plans = layout::read(&file, &names, &criteria, (source, folder))?;
+    take_measures(&plans, &names, &mut needs);
+    let notes = file.notes.iter().map(|one| note(one, &common, source));
+    Ok(Reproduction {
+        id: id.to_string(),
+        title: file.title.clone(),
+        source: citation(&file, source)?,
+        setting: note(&file.about, &common, source)?,
+        notes: notes.collect::<Result<_, Problem>>()?,
+        choices: choices(&file, &common, source)?,
+        steps: steps(&file, source)?,
+        needs,
+        plans,
+    })
+}
+
+/// Has the runs take what the tables want of their summaries.
+fn take_measures(plans: &[Plan], names: &Names, requests: &mut [RunRequest]) {
+    for expression in plans.iter().flat_map(Plan::expressions) {
+        expression.measures(&mut |leaf| {
+            for run in leaf.runs.iter().flatten().cloned().flatten() {
+                let of = |grid: &&names::Grid| grid.runs.iter().flatten().any(|runs| runs.contains(&run));
+                let set = names.grids.iter().find(of).and_then(|grid| grid.set);
+                let in_set = set.is_some_and(|set| set.find(&leaf.measure).is_some());
+                let taken = &mut requests[run].summary;
+                if !in_set && !taken.contains(&leaf.measure) {
+                    taken.push(leaf.measure.clone());
+                }
+            }
+        });
     }
 }
 
-impl Experiment {
-    /// Reads the experiment `id` from its folder.
-    ///
-    /// # Errors
-    /// Everything that is wrong in it, with places.
-    pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Reproduction, Diagnostics> {
-        let file: File = read_toml(source)?;
-        let common = match &file.common {
-            None => Common::default(),
-            Some(path) => {
-                let place = source.at(path.span());
-                let missing = || Problem::new(format!("there is no file `{}`", path.get_ref())).at(&place);
-                read_toml(&folder.text(path.get_ref()).ok_or_else(missing)?)?
-            }
-        };
-        let (names, requests) = runs::read(&file, &common, source, folder)?;
-        let mut experiment = Self {
-            requests,
-            plans: Vec::new(),
-        };
-        experiment.plans = layout::read(
-            &file,
-            &names,
-            &Criteria::of(&file, &common, source)?,
-            (source, folder),
-        )?;
-        experiment.take_measures(&names);
-        let steps = steps(&file, source)?;
-        Ok(Reproduction {
-            id: keep(id),
-            title: keep(file.title.as_str()),
-            source: citation(&file, source)?,
-            setting: note(&file.about, &common, source)?,
-            notes: Vec::leak(notes(&file, &common, source)?),
-            choices: Vec::leak(choices(&file, &common, source)?),
-            steps: Vec::leak(steps),
-            needs: Vec::new,
-            panels: |_| Vec::new(),
-            data: Some(Box::leak(Box::new(experiment))),
-        })
-    }
-
-    /// Has the runs take what the tables want of their summaries.
-    fn take_measures(&mut self, names: &Names) {
-        let grids = &names.grids;
-        let requests = &mut self.requests;
-        for expression in self.plans.iter().flat_map(Plan::expressions) {
-            expression.measures(&mut |leaf| {
-                for run in leaf.runs.iter().flatten().cloned().flatten() {
-                    let of = |grid: &&names::Grid| grid.runs.iter().flatten().any(|runs| runs.contains(&run));
-                    let set = grids.iter().find(of).and_then(|grid| grid.set);
-                    let in_set = set.is_some_and(|set| set.find(&leaf.measure).is_some());
-                    let taken = &mut requests[run].summary;
-                    if !in_set && !taken.iter().any(|known| *known == leaf.measure) {
-                        taken.push(keep(leaf.measure.as_str()));
-                    }
-                }
-            });
-        }
-    }
-
-    /// The runs that it needs.
-    pub(crate) fn needs(&self) -> Vec<RunRequest> {
-        self.requests.clone()
-    }
-
+impl Reproduction {
     /// Of a run's scheme the rows of the first table, as `metric, unit`, with what was printed and what the run has.
     pub(crate) fn beside(&self, run: &Summary) -> Vec<(String, f64, Option<f64>)> {
-        let all = paceline_lab::sweep::metrics(run);
-        self.plans
-            .first()
-            .map_or_else(Vec::new, |plan| plan.beside(&run.scheme, &Whole(all)))
+        let all = Whole(paceline_lab::sweep::metrics(run));
+        let first = self.plans.first();
+        first.map_or_else(Vec::new, |plan| plan.beside(&run.scheme, &all))
     }
 
-    /// Its tables, with ours as far as `done` has it.
-    pub(crate) fn panels(&self, done: &Done) -> Vec<Panel> {
+    /// Its tables: what was published, and ours as far as `done` has it.
+    pub fn panels(&self, done: &Done) -> Vec<Panel> {
         let seen = Seen {
             done,
-            runs: self.requests.iter().map(|need| done.numbers(need)).collect(),
+            runs: self.needs.iter().map(|need| done.numbers(need)).collect(),
         };
         self.plans.iter().map(|plan| plan.panel(&seen)).collect()
     }
@@ -181,20 +146,11 @@ impl value::Data for Whole {
         let found = self.0.iter().find(|(known, _)| known == name)?;
         Some(Value::Number(found.1))
     }
-
-    fn step(&self, _: &str, _: &str) -> Option<Value> {
-        None
-    }
 }
 
 fn value(metrics: &crate::Metrics, name: &str) -> Option<Value> {
     let number = metrics.values.get(name).map(|value| Value::Number(*value));
-    number.or_else(|| {
-        metrics
-            .series
-            .get(name)
-            .map(|points| Value::Curve(points.clone()))
-    })
+    number.or_else(|| Some(Value::Curve(metrics.series.get(name)?.clone())))
 }
 
 impl value::Data for Seen<'_> {
@@ -213,63 +169,52 @@ fn one_line(text: &str) -> String {
 }
 
 fn citation(file: &File, source: &Source) -> Result<Citation, Problem> {
-    let at = keep(one_line(&file.source.at));
-    if let Some(cite) = &file.source.cite {
-        let short = file.source.short.as_deref().unwrap_or(cite);
-        return Ok(Citation::of(
-            papers::Paper {
-                key: "",
-                short: keep(short),
-                citation: keep(one_line(cite)),
-                note: "",
-            },
-            at,
-        ));
-    }
-    let Some(paper) = &file.source.paper else {
-        return Ok(Citation::ours(at));
-    };
-    match papers::find(paper.get_ref()) {
-        Some(paper) => Ok(Citation::of(paper, at)),
-        None => {
-            let keys: Vec<String> = papers::ALL.iter().map(papers::Paper::name).collect();
-            let known: Vec<&str> = keys.iter().map(String::as_str).collect();
-            let problem = names::unknown("paper", paper.get_ref(), &known);
-            Err(problem.at(&source.at(paper.span())))
+    let (short, whole) = match (&file.source.cite, &file.source.paper) {
+        (Some(cite), _) => {
+            let short = file.source.short.as_ref().unwrap_or(cite);
+            (short.clone(), one_line(cite))
         }
-    }
+        (None, None) => ("ours".to_string(), String::new()),
+        (None, Some(name)) => {
+            let paper = papers::find(name.get_ref()).ok_or_else(|| {
+                let keys: Vec<String> = papers::ALL.iter().map(papers::Paper::name).collect();
+                let known: Vec<&str> = keys.iter().map(String::as_str).collect();
+                names::unknown("paper", name.get_ref(), &known).at(&source.at(name.span()))
+            })?;
+            (paper.short.to_string(), paper.citation.to_string())
+        }
+    };
+    let at = one_line(&file.source.at);
+    Ok(Citation { short, whole, at })
 }
 
 /// A text, or `@name` for one that experiments share.
-fn note(note: &schema::Text, common: &Common, source: &Source) -> Result<&'static str, Problem> {
+fn note(note: &schema::Text, common: &Common, source: &Source) -> Result<String, Problem> {
     let Some(name) = note.get_ref().strip_prefix('@') else {
-        return Ok(keep(one_line(note.get_ref())));
+        return Ok(one_line(note.get_ref()));
     };
     let place = source.at(note.span());
     let shared = common.notes.get(name);
     let shared = shared.ok_or_else(|| unshared("note", name, common.notes.keys(), &place));
-    Ok(keep(one_line(shared?)))
-}
-
-fn notes(file: &File, common: &Common, source: &Source) -> Result<Vec<&'static str>, Problem> {
-    file.notes.iter().map(|one| note(one, common, source)).collect()
+    Ok(one_line(shared?))
 }
 
 fn choices(file: &File, common: &Common, source: &Source) -> Result<Vec<Choice>, Problem> {
-    let of = |choice: &schema::Choice| Choice {
-        what: keep(one_line(&choice.what)),
-        tried: keep(one_line(&choice.tried)),
-        changed: keep(one_line(&choice.changed)),
-    };
-    let one = |choice: &toml::Spanned<NamedOr<schema::Choice>>| match choice.get_ref() {
-        NamedOr::Own(choice) => Ok(of(choice)),
-        NamedOr::Named(name) => {
-            let name = name.trim_start_matches('@');
-            let place = source.at(choice.span());
-            let found = common.choices.get(name);
-            let found = found.ok_or_else(|| unshared("choice", name, common.choices.keys(), &place));
-            Ok(of(found?))
-        }
+    let one = |choice: &toml::Spanned<NamedOr<Choice>>| {
+        let choice = match choice.get_ref() {
+            NamedOr::Own(choice) => choice,
+            NamedOr::Named(name) => {
+                let name = name.trim_start_matches('@');
+                let place = source.at(choice.span());
+                let found = common.choices.get(name);
+                found.ok_or_else(|| unshared("choice", name, common.choices.keys(), &place))?
+            }
+        };
+        Ok(Choice {
+            what: one_line(&choice.what),
+            tried: one_line(&choice.tried),
+            changed: one_line(&choice.changed),
+        })
     };
     file.choices.iter().map(one).collect()
 }
@@ -282,16 +227,10 @@ fn unshared<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>,
 
 fn steps(file: &File, source: &Source) -> Result<Vec<Step>, Problem> {
     let one = |name: &schema::Text| {
-        let known = crate::step::all();
-        let found = known.iter().find(|step| step.name == name.get_ref());
-        found.copied().ok_or_else(|| {
-            let names: Vec<&str> = known.iter().map(|step| step.name).collect();
-            let problem = Problem::new(format!("unknown step `{}`", name.get_ref()));
-            let problem = problem.at(&source.at(name.span()));
-            match nearest(name.get_ref(), names.iter().copied()) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem.help(format!("steps: {}", names.join(", "))),
-            }
+        let found = crate::steps::all().find(|step| step.name == name.get_ref());
+        found.ok_or_else(|| {
+            let known: Vec<&str> = crate::steps::all().map(|step| step.name).collect();
+            names::unknown("step", name.get_ref(), &known).at(&source.at(name.span()))
         })
     };
     file.steps.iter().map(one).collect()

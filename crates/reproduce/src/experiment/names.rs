@@ -22,9 +22,8 @@ pub(super) struct Axis {
 pub(super) struct AxisCase {
     pub(super) name: String,
     pub(super) key: String,
-    pub(super) number: Option<f64>,
     pub(super) scheme: Option<String>,
-    /// Constants of expressions, and texts.
+    /// Constants of expressions, and texts. The one that is called as the axis is what the axis's name stands for.
     pub(super) with: BTreeMap<String, toml::Value>,
     pub(super) published_as: Option<String>,
 }
@@ -107,35 +106,29 @@ impl Names {
         all
     }
 
-    /// Puts the names of cases into a text, `{axis}`, their keys, `{axis.key}`, or texts of their own, `{axis.unit}`.
+    /// Puts what belongs to the cases `bound` into a text: names, `{axis}`, keys, `{axis.key}`, and texts of their own,
+    /// `{axis.unit}`.
     pub(super) fn fill(&self, text: &str, bound: &Bound) -> String {
-        self.fill_with(text, bound, |case| &case.name)
+        self.fill_as(text, bound, str::to_string)
     }
 
-    fn fill_with(&self, text: &str, bound: &Bound, of: fn(&AxisCase) -> &str) -> String {
-        let mut text = self.fill_dotted(text, bound, str::to_string);
-        for (&axis, &case) in bound {
-            let axis = &self.axes[axis];
-            text = text.replace(&format!("{{{}}}", axis.name), of(&axis.cases[case]));
-        }
-        text
-    }
-
-    /// Keys and texts of cases in an expression, before it is read.
+    /// The same in an expression that is to be read: a quote in a name is doubled.
     pub(super) fn fill_expression(&self, text: &str, bound: &Bound) -> String {
-        self.fill_dotted(text, bound, |name| name.replace('\'', "''"))
+        self.fill_as(text, bound, |name| name.replace('\'', "''"))
     }
 
-    fn fill_dotted(&self, text: &str, bound: &Bound, written: impl Fn(&str) -> String) -> String {
+    fn fill_as(&self, text: &str, bound: &Bound, written: impl Fn(&str) -> String) -> String {
         let mut text = text.to_string();
+        let mut put = |name: String, value: &str| text = text.replace(&name, &written(value));
         for (&axis, &case) in bound {
             let (axis, case) = (&self.axes[axis].name, &self.axes[axis].cases[case]);
-            text = text.replace(&format!("{{{axis}.key}}"), &written(&case.key));
-            for (name, value) in &case.with {
-                if let Some(value) = value.as_str() {
-                    text = text.replace(&format!("{{{axis}.{name}}}"), &written(value));
-                }
-            }
+            put(format!("{{{axis}.key}}"), &case.key);
+            let texts = case
+                .with
+                .iter()
+                .filter_map(|(name, value)| Some((name, value.as_str()?)));
+            texts.for_each(|(name, value)| put(format!("{{{axis}.{name}}}"), value));
+            put(format!("{{{axis}}}"), &case.name);
         }
         text
     }
@@ -161,7 +154,7 @@ impl Names {
                 let case = case.ok_or_else(|| self.unbound(axis, &place.part(span.clone())))?;
                 Expr::Number(case as f64)
             }
-            Written::Call(Function::Each, arguments, span) => {
+            Written::Call(function @ (Function::Each | Function::Every), arguments, span) => {
                 let (axis, _) = self.axis_in(&arguments[0], bound, &place.part(span.clone()))?;
                 let of = |case: usize| {
                     let mut bound = bound.clone();
@@ -169,26 +162,31 @@ impl Names {
                     self.look_up(&arguments[1], (grid, &bound), place)
                 };
                 let all: Result<Vec<Expr>, Problem> = (0..self.axes[axis].cases.len()).map(of).collect();
-                Expr::Call(Function::Each, all?)
+                let list = match function {
+                    // A list of what all of its arguments have.
+                    Function::Every => Function::List,
+                    each => *each,
+                };
+                Expr::Call(list, all?)
             }
             Written::Name { path, cases, span } if self.is_axis(path, grid) => {
                 let at = place.part(span.clone());
                 let (axis, case) = self.axis_in(written, bound, &at)?;
-                let number = |case: &AxisCase| {
-                    let missing = || {
-                        let text =
-                            format!("case `{}` of `{}` has no number", case.name, self.axes[axis].name);
-                        Problem::new(text).at(&at).help("number = ..")
-                    };
-                    case.number.ok_or_else(missing)
+                let number = |case: usize| {
+                    self.number(axis, case).ok_or_else(|| {
+                        let (axis, case) = (&self.axes[axis].name, &self.axes[axis].cases[case].name);
+                        let text = format!("case `{case}` of `{axis}` has no number");
+                        Problem::new(text)
+                            .at(&at)
+                            .help(format!("with = {{ {axis} = .. }}"))
+                    })
                 };
                 match (cases.is_empty(), case) {
-                    (true, Some(case)) => Expr::Number(number(&self.axes[axis].cases[case])?),
+                    (true, Some(case)) => Expr::Number(number(case)?),
                     (true, None) => return Err(self.unbound(axis, &at)),
                     (false, _) => {
-                        let all: Result<Vec<f64>, Problem> =
-                            self.axes[axis].cases.iter().map(number).collect();
-                        Expr::Cases(all?)
+                        let all = (0..self.axes[axis].cases.len()).map(number);
+                        Expr::Cases(all.collect::<Result<_, Problem>>()?)
                     }
                 }
             }
@@ -228,7 +226,7 @@ impl Names {
                 let Some(of) = self.grids.get(grid) else {
                     return Err(Problem::new("there are no runs whose measures these could be").at(&at));
                 };
-                let measure = self.fill_with(&path.join("."), bound, |case| &case.key);
+                let measure = self.fill(&path.join("."), bound);
                 if of.measure(&measure).is_none() {
                     return Err(of.unknown(&measure).at(&at));
                 }
@@ -281,6 +279,12 @@ impl Names {
             Problem::new(format!("`{inner}` is not a number before anything has run")).at(place)
         })?;
         Ok(format!("{before}{number}{}", self.compute(after, bound, place)?))
+    }
+
+    /// What the name of an axis stands for where a case is meant.
+    pub(super) fn number(&self, axis: usize, case: usize) -> Option<f64> {
+        let Axis { name, cases } = &self.axes[axis];
+        number(cases[case].with.get(name)?)
     }
 
     /// A constant of one of the cases.
@@ -427,10 +431,13 @@ mod tests {
 
     #[test]
     fn numbers_of_cases() {
-        let case = |name: &str, number| AxisCase {
+        let case = |name: &str, number: Option<f64>| AxisCase {
             name: name.to_string(),
             key: name.to_lowercase(),
-            number,
+            with: number
+                .map(|number| ("rate".to_string(), number.into()))
+                .into_iter()
+                .collect(),
             ..AxisCase::default()
         };
         let names = Names {

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use paceline_lab::measures::{SETS, find_set};
 use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Fidelity, Problem};
 
+use super::Folder;
 use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
 use super::published::cells;
 use super::schema::{Case, Common, File, Many, NamedOr, Runs, Text};
-use super::{Folder, keep};
-use crate::need::{Input, Measure, RunRequest, sets};
+use crate::need::{Input, Measure, RunRequest};
 use crate::reference::{self, Reference};
 
 /// The axis of `[[case]]`.
@@ -24,7 +25,7 @@ pub(super) fn read(
 ) -> Result<(Names, Vec<RunRequest>), Diagnostics> {
     let axis = |(name, cases): (&'_ String, &NamedOr<Vec<Case>>)| match cases {
         NamedOr::Own(cases) => Ok((name.clone(), cases.clone())),
-        NamedOr::Named(path) => Ok((name.clone(), cases_of(path, source, folder)?)),
+        NamedOr::Named(path) => Ok((name.clone(), cases_of(name, path, source, folder)?)),
     };
     let own: Result<Vec<(String, Vec<Case>)>, Problem> = file.axis.iter().map(axis).collect();
     let mut all = own?;
@@ -39,7 +40,6 @@ pub(super) fn read(
         let of = |case: &Case| AxisCase {
             name: case.name.clone(),
             key: key(case),
-            number: case.number,
             with: case.with.clone(),
             scheme: case.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
             published_as: case.published_as.clone(),
@@ -74,7 +74,7 @@ pub(super) fn read(
 }
 
 /// The cases of a CSV file: names under `name`, keys of the scenario and their values under those keys.
-fn cases_of(path: &str, source: &Source, folder: &dyn Folder) -> Result<Vec<Case>, Problem> {
+fn cases_of(axis: &str, path: &str, source: &Source, folder: &dyn Folder) -> Result<Vec<Case>, Problem> {
     let missing = || Problem::new(format!("there is no file `{path}`")).at(&source.end());
     let file = folder.text(path).ok_or_else(missing)?;
     let mut lines = cells(&file).into_iter();
@@ -90,7 +90,11 @@ fn cases_of(path: &str, source: &Source, folder: &dyn Folder) -> Result<Vec<Case
         let set = heads.iter().zip(line).skip(1);
         let set = set.map(|(head, (text, _))| (head.clone(), toml::Value::String(text)));
         Ok(Case {
-            number: name.parse().ok(),
+            with: name
+                .parse::<f64>()
+                .map(|number| (axis.to_string(), number.into()))
+                .into_iter()
+                .collect(),
             set: set.collect(),
             name,
             ..Case::default()
@@ -135,8 +139,8 @@ impl Reading<'_> {
         let axes = self.axes()?;
         let set = match &self.runs.measures {
             None => None,
-            Some(name) => Some(sets().find(|set| set.name == name.get_ref()).ok_or_else(|| {
-                let known: Vec<&str> = sets().map(|set| set.name).collect();
+            Some(name) => Some(find_set(name.get_ref()).ok_or_else(|| {
+                let known: Vec<&str> = SETS.iter().map(|set| set.name).collect();
                 unknown("set of measures", name.get_ref(), &known).at(&self.source.at(name.span()))
             })?),
         };
@@ -278,7 +282,7 @@ impl Reading<'_> {
             settings: settings.collect::<Result<_, Problem>>()?,
             flows_only: self.runs.flows_only,
             folder: folders.unwrap_or(self.runs.folders),
-            ..RunRequest::of(input, keep(scheme.get_ref().as_str()))
+            ..RunRequest::of(input, scheme.get_ref().as_str())
         })
     }
 
@@ -306,7 +310,7 @@ impl Reading<'_> {
             return Ok(Input::Shipped(one.name, seed));
         }
         if let Some(path) = self.folder.scenario(name.get_ref()) {
-            return Ok(Input::File(keep(path), seed));
+            return Ok(Input::File(path, seed));
         }
         let known: Vec<&str> = paceline_scenario::scenarios()
             .iter()

@@ -9,6 +9,9 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
+use crate::Choice;
+use crate::panel::Along;
+
 /// A text and where it stands.
 pub(super) type Text = Spanned<String>;
 
@@ -76,14 +79,6 @@ pub(super) struct Source {
     pub(super) at: String,
 }
 
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Choice {
-    pub(super) what: String,
-    pub(super) tried: String,
-    pub(super) changed: String,
-}
-
 /// A case of an axis: what is different in its runs.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -91,11 +86,10 @@ pub(super) struct Case {
     pub(super) name: String,
     /// In names of folders; made of the name if left out.
     pub(super) key: Option<String>,
-    /// What the axis's name is in expressions, and where its row is in a chart.
-    pub(super) number: Option<f64>,
     /// Whether its runs' folders are kept, where that is not the grid's.
     pub(super) folders: Option<bool>,
-    /// Numbers that expressions of this case may name, and texts that stand for `{axis.NAME}`.
+    /// Numbers that expressions of this case may name, and texts that stand for `{axis.NAME}`. The one that is called as the
+    /// axis is what the axis's name stands for, and where its row is in a chart.
     #[serde(default)]
     pub(super) with: BTreeMap<String, toml::Value>,
     pub(super) scenario: Option<Text>,
@@ -192,17 +186,6 @@ pub(super) struct Table {
     pub(super) along: Option<Along>,
     pub(super) expect: Option<Spanned<Many<NamedOr<Expect>>>>,
     pub(super) chart: Option<Drawing>,
-}
-
-/// The axis along which rows have places.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Along {
-    pub(super) label: String,
-    #[serde(default)]
-    pub(super) unit: String,
-    #[serde(default)]
-    pub(super) log: bool,
 }
 
 #[derive(Deserialize)]

@@ -57,7 +57,9 @@ pub(super) trait Data {
     fn measure(&self, run: usize, name: &str) -> Option<Value>;
 
     /// A number or a curve of a step.
-    fn step(&self, step: &str, name: &str) -> Option<Value>;
+    fn step(&self, _: &str, _: &str) -> Option<Value> {
+        None
+    }
 }
 
 impl Expr {
@@ -78,10 +80,6 @@ impl Expr {
 
         impl Data for Nothing {
             fn measure(&self, _: usize, _: &str) -> Option<Value> {
-                None
-            }
-
-            fn step(&self, _: &str, _: &str) -> Option<Value> {
                 None
             }
         }

@@ -198,7 +198,7 @@ fn work(work: &mut Work<'_>, case: &Case, senders: &[Who]) -> Result<Metrics, St
             .iter()
             .zip(&all)
             .map(|(run, (.., place))| (*place as f64, of(run)));
-        numbers.series.insert(name, points.collect());
+        numbers.draw(name, points);
     }
     Ok(numbers)
 }

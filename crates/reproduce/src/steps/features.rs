@@ -6,14 +6,6 @@ use paceline_learn::dataset::{EDGES, SMOOTHING, STRATA, Source, Trace, UNTUNED};
 use super::predictors::recorded;
 use crate::{Metrics, Step, StepError, Work};
 
-/// A scheme's series and shares.
-struct Names {
-    scheme: &'static str,
-    settings: &'static [&'static str],
-    cdf: &'static str,
-    shares: [&'static str; RANGES.len()],
-}
-
 /// Ranges of |K| whose shares are told.
 const RANGES: [(f64, f64); 3 + STRATA] = [
     (0.0, 0.04),
@@ -25,30 +17,12 @@ const RANGES: [(f64, f64); 3 + STRATA] = [
     (EDGES[2] as f64, f64::INFINITY),
 ];
 
-macro_rules! names {
-    ($scheme:literal, $settings:expr, $title:literal) => {
-        Names {
-            scheme: $scheme,
-            settings: $settings,
-            cdf: concat!($title, " cdf"),
-            shares: [
-                concat!($title, " 0"),
-                concat!($title, " 1"),
-                concat!($title, " 2"),
-                concat!($title, " 3"),
-                concat!($title, " 4"),
-                concat!($title, " 5"),
-                concat!($title, " 6"),
-            ],
-        }
-    };
-}
-
-const SCHEMES: [Names; 4] = [
-    names!("hpcc", &[], "hpcc"),
-    names!("timely", &[], "timely"),
-    names!("dctcp", &[], "dctcp"),
-    names!("pidnn", UNTUNED, "pidnn, untuned"),
+/// Scheme, what is set, and what its numbers are called after.
+const SCHEMES: [(&str, &[&str], &str); 4] = [
+    ("hpcc", &[], "hpcc"),
+    ("timely", &[], "timely"),
+    ("dctcp", &[], "dctcp"),
+    ("pidnn", UNTUNED, "pidnn, untuned"),
 ];
 
 pub(super) const STEP: Step = Step {
@@ -65,28 +39,25 @@ const SMOOTHED: &str = "smoothed";
 const SHOWN: usize = 300;
 
 fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
-    let sources = SCHEMES
-        .iter()
-        .map(|names| Source::incast(names.scheme, names.settings));
-    let sources: Vec<Source> = sources.collect();
+    let sources = SCHEMES.map(|(scheme, settings, _)| Source::incast(scheme, settings));
     work.inform(0.0, "running the incast under four schemes")?;
     let traces = recorded(&sources, work)?;
     let mut numbers = Metrics::default();
-    for (names, trace) in SCHEMES.iter().zip(&traces) {
+    for ((.., name), trace) in SCHEMES.into_iter().zip(&traces) {
         let mut sizes: Vec<f64> = trace
             .candidates(0)
             .iter()
             .map(|pair| f64::from(pair.k[2].abs()))
             .collect();
         sizes.sort_by(f64::total_cmp);
-        numbers.series.insert(names.cdf, cdf(&sizes));
-        for (name, range) in names.shares.into_iter().zip(RANGES) {
-            numbers.values.insert(name, share(&sizes, range));
+        numbers.draw(format!("{name} cdf"), cdf(&sizes));
+        for (place, range) in RANGES.into_iter().enumerate() {
+            numbers.set(format!("{name} {place}"), share(&sizes, range));
         }
     }
     let [measured, smoothed] = first_node(&traces[3]);
-    numbers.series.insert(MEASURED, measured);
-    numbers.series.insert(SMOOTHED, smoothed);
+    numbers.draw(MEASURED, measured);
+    numbers.draw(SMOOTHED, smoothed);
     Ok(numbers)
 }
 

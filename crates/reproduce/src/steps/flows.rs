@@ -45,6 +45,6 @@ fn count(input: &Resolved) -> Metrics {
         ("background", Some(background.len() as f64)),
         ("incasts", Some((labelled("incast").len() / FAN_IN) as f64)),
     ]);
-    numbers.series.insert("share", SIZES.map(share).to_vec());
+    numbers.draw("share", SIZES.map(share));
     numbers
 }

@@ -30,12 +30,9 @@ pub(super) const TRAIN: Step = Step {
 
 /// Names of the gains' series and values.
 const NAMES: [&str; 3] = ["K_P", "K_I", "K_D"];
-const UPDATES: &str = "updates";
-const LATER: [&str; 3] = ["later K_P", "later K_I", "later K_D"];
 
 /// Runs after the gains came to rest.
 const BEYOND: usize = 10;
-const CHANGES: [&str; 3] = ["change of K_P", "change of K_I", "change of K_D"];
 
 fn each(gains: Gains) -> [f64; 3] {
     [gains.p, gains.i, gains.d]
@@ -67,8 +64,8 @@ fn learn(work: &mut Work<'_>, options: &Options, share: Range<f64>) -> Result<Tr
 fn numbers(found: &TrainedGains) -> Metrics {
     let mut numbers = Metrics::default();
     let last = found.history.last().map_or(0, |point| point.update);
-    numbers.values.insert(UPDATES, last as f64);
-    for k in 0..NAMES.len() {
+    numbers.set("updates", last as f64);
+    for (k, name) in NAMES.into_iter().enumerate() {
         let course: Vec<(f64, f64)> = found
             .history
             .iter()
@@ -80,55 +77,37 @@ fn numbers(found: &TrainedGains) -> Metrics {
         let change = late
             .map(|&(_, gain)| (gain / of_last - 1.0).abs())
             .fold(0.0, f64::max);
-        numbers.values.insert(CHANGES[k], 100.0 * change);
-        numbers.values.insert(NAMES[k], of_last);
-        numbers.values.insert(LATER[k], each(found.later)[k]);
-        numbers.series.insert(NAMES[k], extremes(&course, POINTS_MAX));
+        numbers.set(format!("change of {name}"), 100.0 * change);
+        numbers.set(name, of_last);
+        numbers.set(format!("later {name}"), each(found.later)[k]);
+        numbers.draw(name, extremes(&course, POINTS_MAX));
     }
     numbers
 }
 
-/// Gains that are compared: what tables call them, and the series in which their runs are.
-const SETS: [(&str, &str); 7] = [
-    ("the thesis's", "thesis"),
-    ("K_D = 0", "zero"),
-    ("K_D = -0.04", "little"),
-    ("K_D = -0.2", "some"),
-    ("K_D = -0.4", "much"),
-    ("trained as in figure 13", "trained"),
-    ("trained from K_D = 0", "retrained"),
-];
+/// The series in which runs with gains are: the thesis's, four with another derivative gain, and those that were trained.
+const SETS: [&str; 7] = ["thesis", "zero", "little", "some", "much", "trained", "retrained"];
 
-const PREDICTORS: [(&str, &str); 2] = [("without prediction", "pidnn"), ("with the LSTM", "lstm-pid")];
+/// Without prediction, and with the LSTM.
+const SCHEMES: [&str; 2] = ["pidnn", "lstm-pid"];
 
-/// Name, unit, digits, and where a summary has it.
-type Quantity = ((&'static str, &'static str, usize), fn(&Summary) -> Option<f64>);
-
-const QUANTITIES: [Quantity; 6] = [
-    (("mean RTT, one sample per round trip", "µs", 3), |s| {
-        s.rtt_per_round_trip_us.mean
-    }),
-    (("p99 RTT, one sample per round trip", "µs", 3), |s| {
-        s.rtt_per_round_trip_us.p99
-    }),
-    (("max RTT, one sample per round trip", "µs", 2), |s| {
-        s.rtt_per_round_trip_us.max
-    }),
-    (("mean rate", "Gbit/s", 2), |s| s.rate_while_active_gbps),
-    (("Jain's index of goodput", "", 4), |s| s.jain),
-    (("last completion", "ms", 2), |s| s.makespan_us.map(|us| us / 1e3)),
-];
+/// What a run came to. The experiment names these quantities, in this order.
+fn values(s: &Summary) -> [Option<f64>; 6] {
+    [
+        s.rtt_per_round_trip_us.mean,
+        s.rtt_per_round_trip_us.p99,
+        s.rtt_per_round_trip_us.max,
+        s.rate_while_active_gbps,
+        s.jain,
+        s.makespan_us.map(|us| us / 1e3),
+    ]
+}
 
 pub(super) const RETRAIN: Step = Step {
     name: "retrain gains",
     title: "training gains with a free derivative",
     work: retrain,
 };
-
-/// Where a predictor's quantity is in the series of a set of gains.
-fn place(predictor: usize, quantity: usize) -> f64 {
-    (predictor * QUANTITIES.len() + quantity) as f64
-}
 
 fn retrain(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let flat = |d| Gains { d, ..THESIS };
@@ -157,17 +136,16 @@ fn retrain(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     ];
     let needs: Vec<RunRequest> = sets
         .iter()
-        .flat_map(|gains| PREDICTORS.map(|(_, scheme)| with(gains, scheme)))
+        .flat_map(|gains| SCHEMES.map(|scheme| with(gains, scheme)))
         .collect();
     let seen = run_all(&needs, work)?;
     let mut numbers = numbers(&found);
-    for ((_, name), runs) in SETS.iter().zip(seen.chunks(PREDICTORS.len())) {
-        let points = runs.iter().enumerate().flat_map(|(predictor, run)| {
-            let values = QUANTITIES.iter().enumerate();
-            values
-                .filter_map(move |(quantity, (_, of))| Some((place(predictor, quantity), of(&run.summary)?)))
-        });
-        numbers.series.insert(name, points.collect());
+    for (name, runs) in SETS.into_iter().zip(seen.chunks(SCHEMES.len())) {
+        let all = runs.iter().flat_map(|run| values(&run.summary)).zip(0..);
+        numbers.draw(
+            name,
+            all.filter_map(|(value, place)| Some((f64::from(place), value?))),
+        );
     }
     Ok(numbers)
 }

@@ -8,7 +8,8 @@ mod follow;
 mod gains;
 mod predictors;
 mod swift_grid;
-pub(crate) mod watched;
+mod value;
+mod watched;
 
 use crate::step::Step;
 
@@ -24,5 +25,5 @@ pub(crate) fn all() -> impl Iterator<Item = Step> {
         predictors::STEP,
         swift_grid::STEP,
     ];
-    OTHERS.into_iter().chain(decc::STEPS)
+    OTHERS.into_iter().chain(decc::STEPS).chain(value::STEPS)
 }

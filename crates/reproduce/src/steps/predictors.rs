@@ -7,67 +7,8 @@ use paceline_learn::train::{Network, Options, Progress, Trained, mape, predict, 
 
 use crate::{Metrics, Step, StepError, Work};
 
-/// What is kept of a network's training.
-struct Names {
-    network: Network,
-    title: &'static str,
-    /// Series: error by round, loss by step.
-    train: &'static str,
-    test: &'static str,
-    loss: &'static str,
-    /// Values: by course of unseen runs, over all its pairs, over as many calm as restless ones, and by stratum.
-    courses: [Course; COURSES],
-}
-
-/// Names of a network's errors in a course.
-struct Course {
-    whole: &'static str,
-    drawn: &'static str,
-    strata: [&'static str; STRATA],
-}
-
 /// Courses by which the predictors are judged.
-const COURSES: usize = 3;
-
-macro_rules! names {
-    ($network:ident, $title:literal) => {
-        Names {
-            network: Network::$network,
-            title: $title,
-            train: concat!($title, " train"),
-            test: concat!($title, " test"),
-            loss: concat!($title, " loss"),
-            courses: [
-                course!($title, "untuned"),
-                course!($title, "timely"),
-                course!($title, "tuned"),
-            ],
-        }
-    };
-}
-
-macro_rules! course {
-    ($title:literal, $course:literal) => {
-        Course {
-            whole: concat!($title, " ", $course, " whole"),
-            drawn: concat!($title, " ", $course, " drawn"),
-            strata: [
-                concat!($title, " ", $course, " stratum 0"),
-                concat!($title, " ", $course, " stratum 1"),
-                concat!($title, " ", $course, " stratum 2"),
-                concat!($title, " ", $course, " stratum 3"),
-            ],
-        }
-    };
-}
-
-const NETWORKS: [Names; 5] = [
-    names!(Lstm, "LSTM"),
-    names!(Gru, "GRU"),
-    names!(Rnn, "simple RNN"),
-    names!(Ar3, "AR(3)"),
-    names!(Persistence, "persistence"),
-];
+const COURSES: [&str; 3] = ["untuned", "timely", "tuned"];
 
 /// Records the runs, draws the pairs and trains every network.
 pub(super) const STEP: Step = Step {
@@ -77,7 +18,7 @@ pub(super) const STEP: Step = Step {
 };
 
 /// Runs that judge, by course; their orders begin at [`HELD_OUT`].
-fn unseen() -> [Vec<Source>; COURSES] {
+fn unseen() -> [Vec<Source>; COURSES.len()] {
     let held_out = Source::held_out();
     let of = |scheme: &str| {
         let own = held_out
@@ -105,7 +46,7 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     work.inform(0.0, "recording")?;
     let traces = recorded(&sources, work)?;
     let data = Dataset::draw(&traces, THESIS_PAIRS, 1).map_err(StepError::of)?;
-    let mut courses = Vec::with_capacity(COURSES);
+    let mut courses = Vec::with_capacity(COURSES.len());
     for sources in unseen() {
         let others = recorded(&sources, work)?;
         let whole = Dataset::whole(&others);
@@ -114,34 +55,32 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
         courses.push((whole, drawn));
     }
     let mut numbers = Metrics::default();
-    for (place, names) in NETWORKS.iter().enumerate() {
-        let trained = one(work, &data, place, names)?;
-        let by_round = |of: fn(&paceline_learn::train::Round) -> f64| {
-            trained
-                .rounds
-                .iter()
-                .map(|round| (round.number as f64, of(round)))
-                .collect()
-        };
-        numbers
-            .series
-            .insert(names.train, by_round(|round| round.train_mape));
-        numbers
-            .series
-            .insert(names.test, by_round(|round| round.test_mape));
-        numbers.series.insert(names.loss, loss(&trained));
+    for (place, network) in Network::ALL.into_iter().enumerate() {
+        let title = network.title();
+        let trained = one(work, &data, (place, network))?;
+        let rounds = || trained.rounds.iter();
+        numbers.draw(
+            format!("{title} train"),
+            rounds().map(|round| (round.number as f64, round.train_mape)),
+        );
+        numbers.draw(
+            format!("{title} test"),
+            rounds().map(|round| (round.number as f64, round.test_mape)),
+        );
+        numbers.draw(format!("{title} loss"), loss(&trained));
         let error = |pairs: &[_]| -> Result<f64, StepError> {
-            let out = predict(names.network, &trained.weights, pairs).map_err(StepError::of)?;
+            let out = predict(network, &trained.weights, pairs).map_err(StepError::of)?;
             Ok(mape(pairs, &out))
         };
-        for (course, (whole, drawn)) in names.courses.iter().zip(&courses) {
-            numbers.values.insert(course.whole, error(&whole.pairs)?);
-            numbers.values.insert(course.drawn, error(&drawn.pairs)?);
-            for (stratum, name) in (0..).zip(course.strata) {
+        // Over all pairs of a course, over as many calm as restless ones, and by stratum.
+        for (course, (whole, drawn)) in COURSES.into_iter().zip(&courses) {
+            numbers.set(format!("{title} {course} whole"), error(&whole.pairs)?);
+            numbers.set(format!("{title} {course} drawn"), error(&drawn.pairs)?);
+            for stratum in 0..STRATA as u8 {
                 let pairs = whole.pairs.iter().filter(|pair| pair.stratum == stratum);
                 let pairs: Vec<_> = pairs.copied().collect();
                 if !pairs.is_empty() {
-                    numbers.values.insert(name, error(&pairs)?);
+                    numbers.set(format!("{title} {course} stratum {stratum}"), error(&pairs)?);
                 }
             }
         }
@@ -157,19 +96,23 @@ pub(super) fn recorded(sources: &[Source], work: &mut Work<'_>) -> Result<Vec<Tr
     Ok(traces)
 }
 
-/// Trains the network at `place`.
-fn one(work: &mut Work<'_>, data: &Dataset, place: usize, names: &Names) -> Result<Trained, StepError> {
-    let options = Options::new(names.network);
+/// Trains the network at a place of the list.
+fn one(
+    work: &mut Work<'_>,
+    data: &Dataset,
+    (place, network): (usize, Network),
+) -> Result<Trained, StepError> {
+    let options = Options::new(network);
     let mut stopped = Ok(());
     let trained = train(data, &options, &mut |progress| {
         let Progress::Round(round, _) = progress else {
             return Control::Continue;
         };
         let done = place as f64 + round.number as f64 / options.rounds as f64;
-        let share = RECORDING + (1.0 - RECORDING) * done / NETWORKS.len() as f64;
+        let share = RECORDING + (1.0 - RECORDING) * done / Network::ALL.len() as f64;
         let words = format!(
             "{}, round {} of {}, error {:.1} %",
-            names.title,
+            network.title(),
             round.number,
             options.rounds,
             100.0 * round.test_mape

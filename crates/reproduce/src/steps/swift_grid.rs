@@ -63,10 +63,9 @@ fn settings([base, range, window]: Setting) -> [String; 5] {
 
 /// The runs of the grid under Swift: network by network, seed by seed.
 fn grid() -> Vec<RunRequest> {
-    let needs = crate::find(GRID)
-        .map(crate::Reproduction::needs)
-        .unwrap_or_default();
-    needs.into_iter().filter(|need| need.scheme == "swift").collect()
+    let needs = crate::find(GRID).map_or(&[][..], crate::Reproduction::needs);
+    let of_swift = needs.iter().filter(|need| need.scheme == "swift");
+    of_swift.cloned().collect()
 }
 
 /// The first run of each network in the search.
@@ -139,18 +138,17 @@ fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let seen = in_chunks(&evaluated, work, (0.7..1.0, "run"), &run)?;
     let mut numbers = Metrics::default();
     let [base, range, window] = setting;
-    numbers.values = [
+    numbers.extend([
         ("base delay", base),
         ("range", range),
         ("first window", window),
         ("worth", value),
-    ]
-    .into();
-    numbers.series.insert("search", all);
+    ]);
+    numbers.draw("search", all);
     for (place, (_, name)) in QUANTITIES.iter().enumerate() {
         let points = seen.iter().zip(0..);
         let points = points.filter_map(|(run, number)| Some((f64::from(number), run[place]?)));
-        numbers.series.insert(name, points.collect());
+        numbers.draw(*name, points);
     }
     Ok(numbers)
 }

@@ -7,9 +7,8 @@ use paceline_reproduce::{self as reproduce, Done, Plan, RunRequest};
 #[test]
 fn a_flow_joins_another() {
     let join = reproduce::find("bolt-b1").unwrap();
-    let under = |need: &RunRequest| need.scheme == "bolt" || need.scheme == "hpcc";
-    let needs: Vec<RunRequest> = join.needs().into_iter().filter(under).collect();
-    let plan = Plan::of(needs);
+    let under = |need: &&RunRequest| need.scheme == "bolt" || need.scheme == "hpcc";
+    let plan = Plan::of(join.needs().iter().filter(under));
     let inputs: Vec<_> = plan.needs.iter().map(|need| need.load().unwrap()).collect();
     let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue, &Ok);
     let done = Done {
@@ -41,8 +40,8 @@ fn a_flow_joins_another() {
 #[test]
 fn what_the_paper_lists_is_not_what_its_simulator_does() {
     let down = reproduce::find("bolt-b4").unwrap();
-    let wanted = |need: &RunRequest| need.scheme.starts_with("bolt") && !need.variant.contains("nosm");
-    let plan = Plan::of(down.needs().into_iter().filter(wanted));
+    let wanted = |need: &&RunRequest| need.scheme.starts_with("bolt") && !need.variant.contains("nosm");
+    let plan = Plan::of(down.needs().iter().filter(wanted));
     let inputs: Vec<_> = plan.needs.iter().map(|need| need.load().unwrap()).collect();
     let runs = reproduce::run_each(&plan.needs, &inputs, 2, &|_, _| Control::Continue, &Ok);
     let done = Done {

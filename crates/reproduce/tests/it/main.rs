@@ -13,5 +13,8 @@ mod command {
 }
 mod recorded;
 mod reference;
+mod registry;
+mod shown;
 mod tcd_reference;
 mod validate;
+mod wrong_outcomes;

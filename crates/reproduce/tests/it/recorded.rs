@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paceline_reproduce::{Count, Counts, Outcomes, Reproduction};
+use paceline_reproduce::{Count, Counts, Outcomes, registry};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -12,10 +12,6 @@ fn root() -> PathBuf {
 
 fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap()
-}
-
-fn registry() -> impl Iterator<Item = &'static Reproduction> {
-    paceline_reproduce::registry()
 }
 
 #[test]
@@ -61,18 +57,14 @@ fn the_table_has_what_was_recorded() {
     let rows = rows();
     let mut wrong = Vec::new();
     for one in registry() {
-        let file = match one.data {
-            Some(_) => format!("experiments/{}/outcome.json", one.id),
-            None => format!("validation/reproductions/{}.json", one.id),
-        };
-        let file = root().join(file);
+        let file = root().join(format!("experiments/{}/outcome.json", one.id));
         let Ok(text) = fs::read_to_string(file) else {
             continue;
         };
         let outcomes: Outcomes = serde_json::from_str(&text).unwrap();
         let counted = cells(Counts::of(&one.records(&outcomes.done(one).unwrap())));
-        if rows.get(one.id) != Some(&counted) {
-            let said = rows.get(one.id).map(|cells| cells.join(" | "));
+        if rows.get(&one.id) != Some(&counted) {
+            let said = rows.get(&one.id).map(|cells| cells.join(" | "));
             wrong.push(format!(
                 "{}: recorded {}, said {said:?}",
                 one.id,

@@ -107,17 +107,17 @@ fn slowdowns(input: &Resolved, outcome: &Outcome) -> Metrics {
     };
     let slowdowns: Vec<(u64, f64)> = done.map(slowdown).collect();
     let mut taken = Metrics::of(by_size(&slowdowns));
-    taken.values.insert("completed", slowdowns.len() as f64);
+    taken.set("completed", slowdowns.len() as f64);
     let point = |&(_, to, _, p99): &Group| Some((to.min(20_000_000) as f64 / 1e3, *taken.values.get(p99)?));
-    let points = GROUPS[..6].iter().filter_map(point).collect();
-    taken.series.insert("p99", points);
+    let points: Vec<(f64, f64)> = GROUPS[..6].iter().filter_map(point).collect();
+    taken.draw("p99", points);
     taken
 }
 
 fn times(_: &Resolved, outcome: &Outcome) -> Metrics {
     let times = outcome.flows.iter().map(|flow| flow.fct.as_ps() as f64 / 1e3);
-    let points = times.enumerate().map(|(flow, ns)| (flow as f64, ns)).collect();
+    let points = times.enumerate().map(|(flow, ns)| (flow as f64, ns));
     let mut taken = Metrics::default();
-    taken.series.insert("fct", points);
+    taken.draw("fct", points);
     taken
 }

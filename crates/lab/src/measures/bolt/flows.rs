@@ -148,12 +148,12 @@ fn join(input: &Resolved, outcome: &Outcome) -> Metrics {
     };
     let join = first.at;
     let mut taken = Metrics::of(after_join(&events, join));
-    taken.values.insert("src", outcome.counters.notices as f64);
+    taken.set("src", outcome.counters.notices as f64);
     let before = events.mean(join - 60_000.0, join) / 1e3;
-    taken.values.insert("before", before);
+    taken.set("before", before);
     let near = (events.queue.iter()).filter(|(at, _)| (-10_000.0..=60_000.0).contains(&(at - join)));
     let points = near.map(|&(at, bytes)| ((at - join) / 1e3, bytes / 1e3));
-    taken.series.insert("queue", points.collect());
+    taken.draw("queue", points);
     taken
 }
 
@@ -194,7 +194,7 @@ fn leave(input: &Resolved, outcome: &Outcome) -> Metrics {
     // From 50 µs before the flow's end to 450 µs after it.
     let near = (window.iter()).filter(|(at, _)| (-50_000.0..=450_000.0).contains(&(at - leave)));
     let points = near.map(|&(at, bytes)| ((at - leave) / 1e3, bytes / 1e3));
-    taken.series.insert("window", points.collect());
+    taken.draw("window", points);
     taken
 }
 
@@ -243,7 +243,7 @@ fn shares(input: &Resolved, outcome: &Outcome) -> Metrics {
     let mut taken = Metrics::of(slots.map(|(slot, name)| (*name, slot_jain(&windows, slot, (1.0, 2.0)))));
     let (from, to) = (0.1 * MS, 17.9 * MS);
     let utilisation = 100.0 * events.utilisation(from, to);
-    taken.values.insert("utilisation", utilisation);
-    taken.values.insert("queue", events.mean(from, to) / 1e3);
+    taken.set("utilisation", utilisation);
+    taken.set("queue", events.mean(from, to) / 1e3);
     taken
 }

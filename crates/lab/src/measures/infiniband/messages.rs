@@ -7,7 +7,6 @@ use paceline_kernel::Bytes;
 use paceline_scenario::Resolved;
 
 use super::super::{MeasureSet, Metrics, measure};
-use super::finite;
 use crate::stats::{mean, percentile};
 
 pub(in crate::measures) const MESSAGE: MeasureSet = MeasureSet {
@@ -104,7 +103,7 @@ fn message(input: &Resolved, outcome: &Outcome) -> Metrics {
             Binding::Cbfc { .. } => wires + (LINKS - 1) * ps(size.min(mtu) + header + first),
         };
     let off = took as f64 - stages as f64;
-    finite([
+    Metrics::finite([
         ("latency", Some(took as f64 / 1e6)),
         ("bandwidth", Some(size as f64 * 8e3 / took as f64)),
         ("off", Some(off / 1e3)),
@@ -127,7 +126,7 @@ fn all_to_all(input: &Resolved, outcome: &Outcome) -> Metrics {
         .max()
         .zip(exchange)
         .map(|(end, exchange)| (end as f64 - steps * exchange) / 1e3);
-    finite([("off", off)])
+    Metrics::finite([("off", off)])
 }
 
 /// Sizes by the names of their means.
@@ -173,7 +172,7 @@ fn mpi(input: &Resolved, outcome: &Outcome) -> Metrics {
     let mut all = times(&mpi, None);
     all.sort_by(f64::total_cmp);
     let end = io.iter().map(|(_, flow)| (flow.start + flow.fct).as_ps()).max();
-    let mut numbers = finite([
+    let mut numbers = Metrics::finite([
         ("mpi", mean(&all)),
         ("mpi_p99", percentile(&all, 0.99)),
         ("end", end.map(|end| end as f64 / 1e9)),
@@ -187,8 +186,8 @@ fn mpi(input: &Resolved, outcome: &Outcome) -> Metrics {
             .map(|&(name, size)| Some((name, mean(&times(flows, Some(size)))?)));
         means.flatten().collect()
     };
-    numbers.values.extend(by_size(&mpi, &MESSAGES));
-    numbers.values.extend(by_size(&io, &FILES));
+    numbers.extend(by_size(&mpi, &MESSAGES));
+    numbers.extend(by_size(&io, &FILES));
     numbers
 }
 
@@ -214,7 +213,7 @@ fn victims(input: &Resolved, outcome: &Outcome) -> Metrics {
     let congested = |name| -> u64 { of(name).map(|(_, flow)| u64::from(flow.congested)).sum() };
     let undetermined: u64 = of("victims").map(|(_, flow)| u64::from(flow.undetermined)).sum();
     let marked = of("victims").filter(|(_, flow)| flow.congested > 0).count();
-    let mut numbers = finite([
+    let mut numbers = Metrics::finite([
         ("ce", Some(congested("victims") as f64)),
         ("ue", Some(undetermined as f64)),
         ("packets", Some(packets("victims") as f64)),
@@ -230,7 +229,7 @@ fn victims(input: &Resolved, outcome: &Outcome) -> Metrics {
             (from..to).contains(&spec.size.get()) && flow.status == FlowStatus::Completed
         });
         let times: Vec<f64> = own.map(|(_, flow)| flow.fct.as_us_f64()).collect();
-        numbers.values.extend(mean(&times).map(|mean| (name, mean)));
+        numbers.extend(mean(&times).map(|mean| (name, mean)));
         from = to;
     }
     numbers

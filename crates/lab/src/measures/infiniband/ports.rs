@@ -8,7 +8,6 @@ use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_scenario::Resolved;
 
 use super::super::{MeasureSet, Metrics, measure};
-use super::finite;
 
 pub(in crate::measures) const POINTS: MeasureSet = MeasureSet {
     name: "ib-points",
@@ -66,7 +65,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
             .find(|put| put.port == 2 && put.mark == ce && put.at > last);
         first.map(|put| (put.at - last) as f64 / 1e6)
     });
-    let mut numbers = finite([
+    let mut numbers = Metrics::finite([
         ("victims_ce", Some(of("victim", ce))),
         ("victims_ue", Some(of("victim", ue))),
         ("culprit_ce", Some(of("culprit", ce))),
@@ -89,7 +88,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
         own.for_each(|put| bins[(put.at / BIN) as usize] += 1.0);
         let points = bins.into_iter().enumerate();
         let points = points.map(|(bin, count)| (bin as f64 * BIN as f64 / 1e9, count));
-        numbers.series.insert(name, points.collect());
+        numbers.draw(name, points);
     }
     numbers
 }

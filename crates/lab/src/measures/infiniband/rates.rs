@@ -6,7 +6,6 @@ use paceline_parity::ib_omnet::{CreditOutcome, CreditSpec, CreditStep};
 use paceline_scenario::Resolved;
 
 use super::super::{MeasureSet, Metrics, measure};
-use super::finite;
 use crate::stats::{jain, mean, percentile};
 
 pub(in crate::measures) const RECEIVED: MeasureSet = MeasureSet {
@@ -74,7 +73,7 @@ fn received(_: &Resolved, outcome: &Outcome) -> Metrics {
         window.contains(&event.at.as_ps()) && matches!(event.what, CreditStep::Received { .. })
     });
     // 16384 bits each, in two milliseconds.
-    finite([("rate", Some(received.count() as f64 * 0.008_192))])
+    Metrics::finite([("rate", Some(received.count() as f64 * 0.008_192))])
 }
 
 /// Times in ms, and the numbers of them.
@@ -120,11 +119,9 @@ fn shares(input: &Resolved, outcome: &Outcome) -> Metrics {
         }
         let all: f64 = rates.iter().sum();
         let unit = if phase == 0 { all } else { 1.0 };
-        numbers
-            .values
-            .extend(names.into_iter().zip(rates.iter().map(|rate| rate / unit)));
-        numbers.values.extend(jain(&rates).map(|index| (fairness, index)));
-        numbers.values.insert(sum, all);
+        numbers.extend(names.into_iter().zip(rates.iter().map(|rate| rate / unit)));
+        numbers.extend(jain(&rates).map(|index| (fairness, index)));
+        numbers.set(sum, all);
     }
     numbers
 }
@@ -164,7 +161,7 @@ fn on_off(_: &Resolved, outcome: &Outcome) -> Metrics {
     on.sort_by(f64::total_cmp);
     off.sort_by(f64::total_cmp);
     let rate = starts.len() as f64 * 16_384.0 / ((UNTIL - FROM) as f64 / 1e3);
-    finite([
+    Metrics::finite([
         ("Rd_Gbps", Some(rate)),
         ("n_on", Some(on.len() as f64)),
         ("Ton_mean_us", mean(&on)),

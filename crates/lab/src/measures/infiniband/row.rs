@@ -8,7 +8,6 @@ use paceline_fabric::spec::NodeId;
 use paceline_scenario::Resolved;
 
 use super::super::{MeasureSet, Metrics, measure};
-use super::finite;
 use crate::stats::{jain, mean};
 
 pub(in crate::measures) const ROW: MeasureSet = MeasureSet {
@@ -96,13 +95,13 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
         .iter()
         .map(|&packets| packets as f64 / all.max(1) as f64)
         .collect();
-    let mut numbers = finite([
+    let mut numbers = Metrics::finite([
         ("all", Some(rate(all))),
         ("victim", Some(rate(victim))),
         ("farthest", hosts.last().map(|&packets| rate(packets))),
         ("jain", jain(&shares)),
     ]);
-    numbers.values.extend(SHARES.into_iter().zip(shares));
+    numbers.extend(SHARES.into_iter().zip(shares));
     for (switch, [on, off]) in LINKS {
         // A switch's links of the row come first: back, then on.
         let sent = outcome.trace.iter().filter(looked).filter(|event| {
@@ -110,8 +109,8 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
         });
         let starts: Vec<u64> = sent.map(|event| event.at.as_ps()).collect();
         let times = sends_and_waits(&starts);
-        numbers.values.extend(times[0].map(|mean| (on, mean)));
-        numbers.values.extend(times[1].map(|mean| (off, mean)));
+        numbers.extend(times[0].map(|mean| (on, mean)));
+        numbers.extend(times[1].map(|mean| (off, mean)));
     }
     numbers
 }

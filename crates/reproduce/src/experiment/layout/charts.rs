@@ -4,67 +4,60 @@ use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::Place;
 
 use super::super::expect::At;
-use super::super::keep;
 use super::super::names::Bound;
 use super::super::schema::{self, Claim};
 use super::super::value::Expr;
 use super::{Layout, OURS, Plan};
-use crate::criterion::{Cell, Criterion};
+use crate::criterion::Cell;
 use crate::panel::{Column, Curve, Drawing, Panel, Row};
 
 impl Layout<'_> {
     /// Claims of one title, one table for each combination of the cases that they are for.
     pub(super) fn claims(&self, claims: &[Claim]) -> Result<Vec<Plan>, Problem> {
         let of_each = |of: &Bound| {
-            let mut rows = Vec::new();
-            let mut cells = Vec::new();
-            let mut expressions = Vec::new();
+            let (mut rows, mut cells, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
             for claim in claims {
                 let grid = self.grid(&claim.runs)?;
                 let what = self.names.fill(&claim.what, of);
                 let place = self.source.at(claim.expr.span());
                 expressions.push(vec![self.expression(claim.expr.get_ref(), &place, (grid, of))?]);
-                let criterion = match &claim.expect {
-                    Some(expect) => {
-                        let at = At {
-                            bound: of,
-                            row: &what,
-                            column: OURS,
-                            x: None,
-                            published: claim.published.is_some(),
-                        };
-                        self.expected(expect, &at)?
-                    }
-                    None => None,
+                let at = At {
+                    bound: of,
+                    row: &what,
+                    column: OURS,
+                    x: None,
+                    published: claim.published.is_some(),
                 };
+                let criterion = claim.expect.as_ref().map(|expect| self.expected(expect, &at));
                 cells.push(vec![Cell {
                     paper: claim.published,
                     ours: None,
-                    criterion: criterion.unwrap_or(Criterion::SHOWN),
+                    criterion: criterion.transpose()?.flatten().unwrap_or_default(),
                 }]);
                 rows.push(Row {
-                    label: claim
-                        .label
-                        .as_ref()
-                        .map_or_else(String::new, |label| self.names.fill(label, of)),
-                    ..Row::quantity(keep(what), keep(claim.unit.as_str()), claim.digits.unwrap_or(3))
+                    label: self.names.fill(claim.label.as_deref().unwrap_or_default(), of),
+                    metric: what,
+                    unit: claim.unit.clone(),
+                    decimals: claim.digits.unwrap_or(3),
+                    x: None,
                 });
             }
+            let published = claims[0].published_as.as_deref().unwrap_or("paper");
             let column = Column {
-                name: OURS,
+                name: OURS.to_string(),
                 scheme: self.scheme(self.grid(&claims[0].runs)?, of),
-                published: keep(claims[0].published_as.as_deref().unwrap_or("paper")),
+                published: published.to_string(),
             };
             let title = claims[0].title.as_deref().unwrap_or(self.claims_title);
-            let panel = Panel {
-                cells,
-                told_by_title: true,
-                ..Panel::of(self.title(title, of), "", vec![column], Vec::new(), |_, _| {
-                    unreachable!("no rows")
-                })
-            };
             Ok(Plan {
-                panel: Panel { rows, ..panel },
+                panel: Panel {
+                    title: self.title(title, of),
+                    columns: vec![column],
+                    rows,
+                    cells,
+                    told_by_title: true,
+                    ..Panel::default()
+                },
                 cells: expressions,
                 curves: Vec::new(),
             })
@@ -79,7 +72,11 @@ impl Layout<'_> {
             let (drawing, curves) =
                 self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, (grid, of))?;
             Ok(Plan {
-                panel: Panel::drawn(self.title(&chart.title, of), drawing),
+                panel: Panel {
+                    title: self.title(&chart.title, of),
+                    drawing: Some(drawing),
+                    ..Panel::default()
+                },
                 cells: Vec::new(),
                 curves,
             })
@@ -106,10 +103,7 @@ impl Layout<'_> {
                 };
                 drawn.push(Curve {
                     name: self.names.fill(&curve.name, &bound),
-                    scheme: match &curve.scheme {
-                        Some(scheme) => keep(scheme.as_str()),
-                        None => self.scheme(grid, &bound),
-                    },
+                    scheme: (curve.scheme.clone()).unwrap_or_else(|| self.scheme(grid, &bound)),
                     published: curve.dashed || curve.published.is_some(),
                     points,
                 });
@@ -120,10 +114,9 @@ impl Layout<'_> {
                 expressions.push(expression.transpose()?);
             }
         }
-        let pair = |[label, unit]: &[String; 2]| (keep(label.as_str()), keep(unit.as_str()));
         let drawing = Drawing {
-            x: pair(x),
-            y: pair(y),
+            x: x.clone(),
+            y: y.clone(),
             curves: drawn,
             stepped,
         };

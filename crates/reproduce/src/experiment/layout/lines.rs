@@ -6,7 +6,6 @@ use paceline_scenario::diagnostics::Place;
 use toml::Spanned;
 
 use super::super::expr::{Written, read as read_expression};
-use super::super::keep;
 use super::super::names::{AxisCase, Bound, number};
 use super::super::schema::{self, NamedOr, Table};
 use super::{ColumnOf, Layout, RowOf};
@@ -16,7 +15,7 @@ impl Layout<'_> {
     pub(super) fn columns<'a>(&self, table: &'a Table, grid: usize) -> Result<Vec<ColumnOf<'a>>, Problem> {
         let published = |own: &Option<String>| {
             let said = own.as_ref().or(table.published_as.as_ref());
-            keep(said.map_or("paper", String::as_str))
+            said.map_or("paper", String::as_str).to_string()
         };
         match table.columns.get_ref() {
             NamedOr::Named(axis) => {
@@ -26,7 +25,7 @@ impl Layout<'_> {
                     let bound = Bound::from([(axis, place)]);
                     ColumnOf {
                         column: Column {
-                            name: keep(case.name.as_str()),
+                            name: case.name.clone(),
                             scheme: self.scheme(grid, &bound),
                             published: published(&case.published_as),
                         },
@@ -41,11 +40,8 @@ impl Layout<'_> {
                     let bound = self.bound(&column.at)?;
                     Ok(ColumnOf {
                         column: Column {
-                            name: keep(column.name.as_str()),
-                            scheme: match &column.scheme {
-                                Some(scheme) => keep(scheme.as_str()),
-                                None => self.scheme(grid, &bound),
-                            },
+                            name: column.name.clone(),
+                            scheme: (column.scheme.clone()).unwrap_or_else(|| self.scheme(grid, &bound)),
                             published: published(&column.published_as),
                         },
                         value: column.value.as_ref(),
@@ -69,10 +65,14 @@ impl Layout<'_> {
             match written.get_ref() {
                 NamedOr::Named(text) => {
                     let measure = self.only_measure(text, &place, grid)?;
-                    let mut row = Row::quantity(keep(measure.what), keep(measure.unit), measure.digits);
-                    let label = table.label.as_deref().unwrap_or_default();
-                    let label = self.names.fill(label, of).replace("{what}", measure.what);
-                    row.label = label.replace("{quantity}", &row.name());
+                    let mut row = Row {
+                        label: String::new(),
+                        metric: measure.what.to_string(),
+                        unit: measure.unit.to_string(),
+                        decimals: measure.digits,
+                        x: None,
+                    };
+                    row.label = self.label(table.label.as_deref(), &row, of);
                     rows.push(RowOf {
                         row,
                         value: Some((text.clone(), place)),
@@ -125,7 +125,7 @@ impl Layout<'_> {
             .map(|text| (text.get_ref().clone(), self.source.at(text.span())));
         let measure = match &value {
             Some((text, place)) => self
-                .only_measure(&self.names.fill(text, &bound), place, grid)
+                .only_measure(&self.names.fill_expression(text, &bound), place, grid)
                 .ok(),
             None => None,
         };
@@ -138,42 +138,40 @@ impl Layout<'_> {
                 .at(place)
                 .help("say what it is: what = \"..\"")
         })?;
-        let what = self.names.fill(&what, &bound);
         let unit = row
             .unit
             .clone()
             .or(measure.map(|measure| measure.unit.to_string()))
             .unwrap_or_default();
-        let unit = self.names.fill(&unit, &bound);
-        let label = match (row.label.as_ref().or(table.label.as_ref()), row.each.is_some()) {
-            (Some(label), _) => {
-                let name = Row::quantity(keep(what.as_str()), keep(unit.as_str()), 0).name();
-                let label = self.names.fill(label, &bound).replace("{what}", &what);
-                label.replace("{quantity}", &name)
-            }
-            (None, true) => {
-                let own = row.each.iter().flat_map(|each| &each.get_ref().0);
-                let names: Vec<String> = own
-                    .map(|axis| self.names.fill(&format!("{{{axis}}}"), &bound))
-                    .collect();
-                names.join(", ")
-            }
-            (None, false) => String::new(),
-        };
-        let x = self.constant(&row.x, &bound)?;
         let digits = self.constant(&row.digits, &bound)?.map(|digits| digits as usize);
+        let mut named = Row {
+            label: String::new(),
+            metric: self.names.fill(&what, &bound),
+            unit: self.names.fill(&unit, &bound),
+            decimals: digits.or(measure.map(|measure| measure.digits)).unwrap_or(3),
+            x: self
+                .constant(&row.x, &bound)?
+                .or_else(|| self.number(row, &bound)),
+        };
+        let of_cases = row.each.as_ref().map(|each| {
+            let names = each.get_ref().0.iter().map(|axis| format!("{{{axis}}}"));
+            names.collect::<Vec<String>>().join(", ")
+        });
+        let label = row.label.as_ref().or(table.label.as_ref()).or(of_cases.as_ref());
+        named.label = self.label(label.map(String::as_str), &named, &bound);
         Ok(RowOf {
-            row: Row {
-                label,
-                metric: keep(what),
-                unit: keep(unit),
-                decimals: digits.or(measure.map(|measure| measure.digits)).unwrap_or(3),
-                x: x.or_else(|| self.number(row, &bound)),
-            },
+            row: named,
             value,
             bound,
             written: Some(row),
         })
+    }
+
+    /// What tells a row from others of its quantity.
+    fn label(&self, label: Option<&str>, row: &Row, bound: &Bound) -> String {
+        let label = self.names.fill(label.unwrap_or_default(), bound);
+        let label = label.replace("{what}", &row.metric);
+        label.replace("{quantity}", &row.name())
     }
 
     /// The number of the only case that a row is of.
@@ -182,7 +180,7 @@ impl Layout<'_> {
             return None;
         };
         let axis = self.names.axes.iter().position(|known| known.name == *axis)?;
-        self.names.axes[axis].cases[*bound.get(&axis)?].number
+        self.names.number(axis, *bound.get(&axis)?)
     }
 
     /// A number, or a constant of the row's case.

@@ -9,11 +9,11 @@ use paceline_fabric::spec::FlowSpec;
 use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 
-use super::{numbers, reference};
-use paceline_lab::measures::{MeasureSet, Metrics, measure};
-use paceline_lab::stats::{mean, percentile};
+use super::super::{MeasureSet, Metrics, measure};
+use super::reference;
+use crate::stats::{mean, percentile};
 
-pub(super) const SET: MeasureSet = MeasureSet {
+pub(in crate::measures) const FAT_TREE: MeasureSet = MeasureSet {
     name: "ib-fat-tree",
     about: "`infiniband-fat-tree-128` and `-1024`: latencies of small messages and of files, and which messages are the model's to the \
             nanosecond.",
@@ -73,48 +73,25 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
         })
         .collect();
     let last = messages.iter().map(|message| message.there.as_ps()).max();
-    let names = [
-        [
-            "small",
-            "small_mean",
-            "small_p50",
-            "small_p99",
-            "small_max",
-            "small_time",
-        ],
-        [
-            "large",
-            "large_mean",
-            "large_p50",
-            "large_p99",
-            "large_max",
-            "large_time",
-        ],
-    ];
     let sum = |of: fn(&paceline_parity::ib_omnet::SourceTotals) -> u64| {
         Some(credits.sources.iter().map(of).sum::<u64>() as f64)
     };
-    let mut numbers = numbers([
+    let mut numbers = Metrics::finite([
         ("end", last.map(|ps| ps as f64 / 1e9)),
         ("use", use_of_links(&messages)),
         ("fecn", sum(|source| source.marked)),
         ("becn", sum(|source| source.notified)),
         ("equal", Some(equal(input, outcome, credits) as f64)),
     ]);
-    for (large, names) in names.into_iter().enumerate() {
-        let these = messages
-            .iter()
-            .filter(|message| (message.flow.size.get() > SMALL) == (large == 1));
-        numbers.values.extend(latencies(names, these));
+    for (name, large) in [("small", false), ("large", true)] {
+        let of = |message: &&Message<'_>| (message.flow.size.get() > SMALL) == large;
+        numbers.extend(latencies(name, messages.iter().filter(of)).values);
     }
     numbers
 }
 
 /// How many, their latencies, and their mean time, in us.
-fn latencies<'a>(
-    names: [&'static str; 6],
-    messages: impl Iterator<Item = &'a Message<'a>> + Clone,
-) -> BTreeMap<&'static str, f64> {
+fn latencies<'a>(name: &str, messages: impl Iterator<Item = &'a Message<'a>> + Clone) -> Metrics {
     let us = |from: Time, to: Time| to.saturating_since(from).as_us_f64();
     let mut latencies: Vec<f64> = messages
         .clone()
@@ -122,16 +99,14 @@ fn latencies<'a>(
         .collect();
     let times: Vec<f64> = messages.map(|message| us(message.made, message.there)).collect();
     latencies.sort_by(f64::total_cmp);
-    let values = [
-        Some(latencies.len() as f64),
-        mean(&latencies),
-        percentile(&latencies, 0.5),
-        percentile(&latencies, 0.99),
-        latencies.last().copied(),
-        mean(&times),
-    ];
-    let known = names.into_iter().zip(values);
-    known.filter_map(|(name, value)| Some((name, value?))).collect()
+    Metrics::of([
+        (name.to_string(), Some(latencies.len() as f64)),
+        (format!("{name}_mean"), mean(&latencies)),
+        (format!("{name}_p50"), percentile(&latencies, 0.5)),
+        (format!("{name}_p99"), percentile(&latencies, 0.99)),
+        (format!("{name}_max"), latencies.last().copied()),
+        (format!("{name}_time"), mean(&times)),
+    ])
 }
 
 /// The share of its link that each receiver of files used from the first that was started to the last that came: the mean.

@@ -6,12 +6,11 @@ use paceline_fabric::{Outcome, RunSpec};
 use paceline_parity::ib_omnet::{Control, CreditOutcome, CreditSpec, CreditStep};
 use paceline_scenario::Resolved;
 
-use paceline_lab::measures::{MeasureSet, Metrics, measure};
+use super::super::{MeasureSet, Metrics, measure};
+use super::reference;
+use crate::stats::{mean, percentile};
 
-use super::{numbers, steps};
-use paceline_lab::stats::{mean, percentile};
-
-pub(super) const SET: MeasureSet = MeasureSet {
+pub(in crate::measures) const DEMO: MeasureSet = MeasureSet {
     name: "ib-demo",
     about: "`infiniband-demo` with `parity.ib-omnet.log`: how much of it is the model's step by step, rates in bins of 0.1 ms, the \
             bursts' messages, marks and notifications.",
@@ -123,14 +122,15 @@ fn digest(input: &Resolved, outcome: &Outcome) -> Metrics {
     let (Some(credits), Some(name)) = (CreditOutcome::of(outcome), name(run)) else {
         return Metrics::default();
     };
-    let mut all = numbers([("steps", steps::equal(&name, run, outcome))]);
+    let steps = reference::equal_steps(&name, run, outcome);
+    let mut all = Metrics::finite([("steps", steps)]);
     let bins = Bins::of(run, credits);
     let messages = messages(run, outcome, credits);
     for part in [rates(&bins, &messages), counts(run, credits), messages] {
-        all.values.extend(part.values);
+        all.extend(part.values);
     }
     if DRAWN.contains(&name.as_str()) {
-        all.series.insert("uplink", bins.uplink());
+        all.draw("uplink", bins.uplink());
     }
     all
 }
@@ -141,7 +141,7 @@ const DRAWN: [&str; 3] = ["PUB_cbfc_g10", "PUB_ibcc_g10", "PUB_rrcc_g10"];
 /// Means of rates; the burst lasts until its last message has come.
 fn rates(bins: &Bins, messages: &Metrics) -> Metrics {
     let end = messages.values.get("burst_end_ms").map_or(0.0, |end| end * 10.0) as usize;
-    numbers([
+    Metrics::finite([
         ("pre_H1", bins.mean(0, 50, 100)),
         ("pre_H2", bins.mean(1, 50, 100)),
         ("up_10_12", bins.mean(3, 100, 120)),
@@ -174,7 +174,7 @@ fn messages(run: &RunSpec, outcome: &Outcome, credits: &CreditOutcome) -> Metric
     }
     times.sort_by(f64::total_cmp);
     latencies.sort_by(f64::total_cmp);
-    numbers([
+    Metrics::finite([
         ("burst_end_ms", Some(end)),
         ("n_msg", Some(times.len() as f64)),
         ("fct_mean_us", mean(&times)),
@@ -202,7 +202,7 @@ fn counts(run: &RunSpec, credits: &CreditOutcome) -> Metrics {
         marks[who] += totals.marked as f64;
         notices[who] += totals.notified as f64;
     }
-    numbers([
+    Metrics::finite([
         ("marks_SW2up", marked(UPLINK)),
         ("marks_SW1toH5", marked(CROWDED)),
         ("marks_SW1toH3", marked(IDLE)),

@@ -1,32 +1,26 @@
 //! Every criterion can fail: outcomes that were recorded are made wrong, and a cross has to appear.
-//!
-//! The outcomes are `outcomes/ID.json` of `paceline reproduce ID`, copied to `validation/reproductions`.
 
 use std::fs;
 use std::path::Path;
 
 use paceline_congestion::lstm_pid::Gains;
 use paceline_learn::pidnn::{START, THESIS};
-
-use super::*;
+use paceline_reproduce::{
+    Done, Metrics, Mutation, Outcomes, Reproduction, faults, find, is_of, read_folder, registry,
+    ticks_of_unfinished, undetected,
+};
 
 /// `None` where nothing was recorded.
 fn recorded(one: &Reproduction) -> Option<Done> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let file = match one.data {
-        Some(_) => format!("experiments/{}/outcome.json", one.id),
-        None => format!("validation/reproductions/{}.json", one.id),
-    };
-    let text = fs::read_to_string(root.join(file)).ok()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let text = fs::read_to_string(folder.join(&one.id).join("outcome.json")).ok()?;
     let outcomes: Outcomes =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", one.id));
     let done = outcomes.done(one).unwrap();
     assert!(
         is_of(one, &done),
-        "what was recorded of {} is of another version: run `paceline reproduce {}`, and copy \
-         results/reproduce/outcomes/{}.json to validation/reproductions",
-        one.id,
-        one.id,
+        "what was recorded of {0} is of another version: run `paceline reproduce {0}`, and copy \
+         results/reproduce/outcomes/{0}.json to experiments/{0}/outcome.json",
         one.id
     );
     Some(done)
@@ -42,9 +36,9 @@ fn no_criterion_passes_twice_or_half_or_nothing() {
 #[test]
 fn every_tick_can_become_a_cross() {
     let (mut left, mut seen) = (Vec::new(), Vec::new());
-    for one in registry().filter(|one| learned::REGISTRY.iter().all(|known| known.id != one.id)) {
+    for one in registry() {
         let Some(done) = recorded(one) else { continue };
-        seen.push(one.id);
+        seen.push(one.id.as_str());
         let start: Mutation = Box::new(|done| *done = trained(START, START));
         let own = if one.id == "thesis-figure13" {
             vec![start]
@@ -64,45 +58,30 @@ fn every_tick_can_become_a_cross() {
 }
 
 /// A number of a step under a bound that nothing breaks, one whose row is not of the step at all, and an honest one.
-fn vacuous(done: &Done) -> Vec<Panel> {
-    let value = done
-        .step("step")
-        .and_then(|numbers| numbers.values.get("gain"))
-        .copied();
-    let wide = Criterion::property(Tolerance::Between(0.1, 10.0), Source::Us, "a factor of ten");
-    let close = Criterion::published(Tolerance::Within(0.1), "its digits");
-    let rows = ["wide", "constant", "honest"].map(|name| Row::quantity(name, "", 1));
-    let panel = Panel::of("", "", vec![Column::scheme("pidnn")], rows.to_vec(), |row, _| {
-        Cell {
-            paper: Some(1.0),
-            ours: if row == 1 { value.map(|_| 1.0) } else { value },
-            criterion: if row == 0 { wide } else { close },
-        }
-    });
-    vec![panel]
-}
-
 #[test]
 fn what_cannot_fail_is_found() {
-    const STEP: Step = Step {
-        name: "step",
-        title: "a step",
-        work: |_| Ok(Metrics::default()),
-    };
-    let one = Reproduction {
-        id: "synthetic",
-        steps: &[STEP],
-        needs: Vec::new,
-        panels: vacuous,
-        choices: &[],
-        ..learned::REGISTRY[0]
-    };
+    let text = r#"
+title = "Three criteria"
+source = { where = "nobody" }
+about = "Nothing is run."
+steps = ["follow"]
+
+[[table]]
+columns = [{ name = "pidnn", scheme = "pidnn" }]
+expect = { within = "10%", because = "its digits" }
+rows = [
+    { value = "step('follow', 'error')", what = "wide", published = [1.0], expect = { between = [0.1, 10.0], because = "a factor of ten" } },
+    { value = "step('follow', 'error') * 0 + 1", what = "constant", published = [1.0] },
+    { value = "step('follow', 'error')", what = "honest", published = [1.0] },
+]
+"#;
+    let tmp = tempfile::tempdir().unwrap();
+    let folder = tmp.path().join("synthetic");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("experiment.toml"), text).unwrap();
+    let one = read_folder(&folder).unwrap();
     let mut done = Done::default();
-    let gain = Metrics {
-        values: [("gain", 1.0)].into(),
-        ..Metrics::default()
-    };
-    done.steps.insert("step", gain);
+    done.steps.insert("follow", Metrics::of([("error", Some(1.0))]));
     assert_eq!(
         faults(&one),
         ["synthetic, pidnn, wide: a published value stands beside a bound of ours"]
@@ -116,7 +95,7 @@ fn what_cannot_fail_is_found() {
 
 #[test]
 fn choices_say_what_else_was_tried() {
-    for choice in registry().flat_map(|one| one.choices) {
+    for choice in registry().flat_map(|one| &one.choices) {
         assert!(
             !choice.what.is_empty() && !choice.tried.is_empty() && !choice.changed.is_empty(),
             "{choice:?}"
@@ -126,15 +105,10 @@ fn choices_say_what_else_was_tried() {
 
 /// The outcome of a training that found `gains`, and had `later` after further runs.
 fn trained(gains: Gains, later: Gains) -> Done {
-    let each = |gains: Gains| [gains.p, gains.i, gains.d];
-    let named = |names: [&'static str; 3], gains| names.into_iter().zip(each(gains));
-    let found = named(["K_P", "K_I", "K_D"], gains);
-    let metrics = Metrics {
-        values: found
-            .chain(named(["later K_P", "later K_I", "later K_D"], later))
-            .collect(),
-        ..Metrics::default()
-    };
+    let each = |gains: Gains| [gains.p, gains.i, gains.d].map(Some);
+    let mut metrics = Metrics::of(["K_P", "K_I", "K_D"].into_iter().zip(each(gains)));
+    let names = ["later K_P", "later K_I", "later K_D"].into_iter();
+    metrics.values.extend(Metrics::of(names.zip(each(later))).values);
     Done {
         steps: [("train gains", metrics)].into(),
         ..Done::default()

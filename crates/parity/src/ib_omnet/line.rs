@@ -1,16 +1,12 @@
-//! Steps as the model writes them, line by line.
+//! Steps as the model writes them: lines of its traces.
 
-use paceline_fabric::{Outcome, RunSpec};
+use paceline_fabric::RunSpec;
 use paceline_kernel::Time;
-use paceline_parity::ib_omnet::{CreditEvent, CreditOutcome, CreditSpec, CreditStep};
 
-use super::reference;
+use super::{CreditEvent, CreditSpec, CreditStep};
 
 /// Hosts of the demo; its switches follow them.
 const HOSTS: u32 = 19;
-
-/// The windows that the model's traces have, in us: the second ends with the steps of its last instant.
-const WINDOWS: [(u64, u64); 2] = [(0, 45), (10_000, 10_060)];
 
 /// Which of its sender's messages a flow is.
 fn number(run: &RunSpec, flow: u32) -> u32 {
@@ -24,8 +20,8 @@ fn ns(at: Time) -> String {
     format!("{}.{:03}", at.as_ps() / 1000, at.as_ps() % 1000)
 }
 
-/// A step as a line of the model's trace, if that has such lines.
-pub fn step(run: &RunSpec, event: &CreditEvent) -> Option<String> {
+/// A step of the demo as a line of the model's trace, if that has such lines.
+pub fn line(run: &RunSpec, event: &CreditEvent) -> Option<String> {
     let (node, i) = (event.node.0, event.interface);
     let host = format!("H_{}", node + 1);
     let at = |part: &str| match node {
@@ -61,31 +57,4 @@ pub fn step(run: &RunSpec, event: &CreditEvent) -> Option<String> {
         _ => return None,
     };
     Some(format!("{},{what},{place},{info}", ns(event.at)))
-}
-
-/// How many steps the model's trace of a run of the demo has: those that are told here. Notifications are told by the
-/// wires alone.
-fn lines(trace: &str) -> impl Iterator<Item = &str> {
-    trace.lines().skip(1).filter(|line| {
-        let arrives = line.contains(",sink_rx,") && !line.contains(" becn=0");
-        !arrives && !line.contains(",BECN_rx,")
-    })
-}
-
-/// Steps of ours that are the model's, each in its place, less those that it has not.
-pub(super) fn equal(name: &str, run: &RunSpec, outcome: &Outcome) -> Option<f64> {
-    let trace = reference::trace(name)?;
-    let (_, last) = WINDOWS[1];
-    let within = |at: Time| {
-        let us = at.as_ps() / 1_000_000;
-        let inside = WINDOWS.iter().any(|&(from, to)| (from..to).contains(&us));
-        inside || at == Time::from_ns(last * 1000)
-    };
-    let steps = &CreditOutcome::of(outcome)?.trace;
-    let ours = steps.iter().filter(|event| within(event.at));
-    let mut ours = ours.filter_map(|event| step(run, event));
-    let equal = lines(&trace)
-        .filter(|line| ours.next().is_some_and(|ours| ours == *line))
-        .count();
-    Some(equal as f64 - ours.count() as f64)
 }

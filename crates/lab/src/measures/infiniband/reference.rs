@@ -1,0 +1,69 @@
+//! Runs of the model that the project carries with it (`validation/ib-omnet`), and how much of ours is equal.
+
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+use paceline_fabric::{Outcome, RunSpec};
+use paceline_kernel::Time;
+use paceline_parity::ib_omnet::{CreditOutcome, line};
+
+macro_rules! packed {
+    ($($name:literal)*) => {
+        &[$(($name, include_bytes!(concat!("../../../../../validation/ib-omnet/trace_", $name, ".csv.gz")))),*]
+    };
+}
+
+const FAT_TREE: &[u8] =
+    include_bytes!("../../../../../validation/ib-omnet/fat-tree-128-messages-cbfc.csv.gz");
+
+/// Every step of two windows, by run.
+const TRACES: &[(&str, &[u8])] = packed!(
+    "N200_cbfc_g10" "N200_cbfc_g20" "N200_ibcc_g10" "N200_ibcc_g20" "N200_rrcc_g10" "N200_rrcc_g20"
+    "PUB_cbfc_g20" "PUB_ibcc_g20" "PUB_rrcc_g20"
+);
+
+/// The windows that these traces have, in us: the second ends with the steps of its last instant.
+const WINDOWS: [(u64, u64); 2] = [(0, 45), (10_000, 10_060)];
+
+/// The steps of a run, as lines.
+fn trace(run: &str) -> Option<String> {
+    let (_, packed) = TRACES.iter().find(|(name, _)| *name == run)?;
+    unpacked(packed)
+}
+
+/// The messages of the fat tree of 128 hosts under credits alone, as lines.
+pub(super) fn fat_tree() -> Option<String> {
+    unpacked(FAT_TREE)
+}
+
+fn unpacked(packed: &[u8]) -> Option<String> {
+    let mut text = String::new();
+    GzDecoder::new(packed).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// The lines of a trace that ours has too: notifications show on wires alone.
+fn lines(trace: &str) -> impl Iterator<Item = &str> {
+    trace.lines().skip(1).filter(|line| {
+        let arrives = line.contains(",sink_rx,") && !line.contains(" becn=0");
+        !arrives && !line.contains(",BECN_rx,")
+    })
+}
+
+/// Steps of ours that are the model's, each in its place, less those that the model does not have.
+pub(super) fn equal_steps(name: &str, run: &RunSpec, outcome: &Outcome) -> Option<f64> {
+    let trace = trace(name)?;
+    let (_, last) = WINDOWS[1];
+    let within = |at: Time| {
+        let us = at.as_ps() / 1_000_000;
+        let inside = WINDOWS.iter().any(|&(from, to)| (from..to).contains(&us));
+        inside || at == Time::from_ns(last * 1000)
+    };
+    let steps = &CreditOutcome::of(outcome)?.trace;
+    let ours = steps.iter().filter(|event| within(event.at));
+    let mut ours = ours.filter_map(|event| line(run, event));
+    let equal = lines(&trace)
+        .filter(|line| ours.next().is_some_and(|ours| ours == *line))
+        .count();
+    Some(equal as f64 - ours.count() as f64)
+}

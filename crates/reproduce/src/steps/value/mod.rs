@@ -1,0 +1,271 @@
+//! What prediction is worth: the steps of `prediction-value`.
+//!
+//! Every predictor that learns is trained on runs that it predicts in, by the same number of rounds and pairs, with five
+//! seeds ([`trained`]). They are compared with the thesis's gains and target ([`COMPARED`]), with gains and a target that each
+//! got for itself ([`tuned`]), and in networks and under loads that none has seen ([`ELSEWHERE`]). Orders of simultaneous
+//! events by which they are trained, chosen and judged have nothing in common, and that is asserted.
+
+mod trained;
+mod tuned;
+
+use std::ops::Range;
+
+use paceline_lab::results::Summary;
+use paceline_learn::dataset::Source;
+use paceline_learn::train::Network;
+use paceline_scenario::Fidelity;
+
+use super::watched::{self, Seen, in_chunks};
+use crate::{Metrics, Step, StepError, Work};
+
+pub(super) const STEPS: [Step; 4] = [trained::STEP, COMPARED, tuned::STEP, ELSEWHERE];
+
+/// Rounds on the loop's own runs.
+const ROUNDS: usize = 2;
+
+/// Seeds of training.
+const SEEDS: usize = 5;
+
+/// Orders of simultaneous events by which predictors are judged, and those by which something is chosen.
+const TEST: Range<u64> = 221..231;
+const VALIDATION: Range<u64> = 301..304;
+
+const _: () = assert!(TEST.end <= VALIDATION.start, "what chooses does not judge");
+
+/// Where a prediction is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// Nowhere: the last sample.
+    Last,
+    /// A model that learned from runs that it predicts in, with a seed from 1 on.
+    OnPolicy(Network, usize),
+    /// A model that learned from runs of other controllers.
+    OffPolicy(Network),
+    /// The network's state.
+    Oracle,
+}
+
+/// A predictor: its name in lists, and where its predictions are from. One that learns on policy runs with every seed.
+#[derive(Clone, Copy)]
+struct Predictor(&'static str, From);
+
+const LAST: Predictor = Predictor("none", From::Last);
+const LSTM: Predictor = Predictor("LSTM", From::OnPolicy(Network::Lstm, 1));
+const AR3: Predictor = Predictor("AR(3)", From::OnPolicy(Network::Ar3, 1));
+
+const PREDICTORS: [Predictor; 8] = [
+    LAST,
+    LSTM,
+    Predictor("GRU", From::OnPolicy(Network::Gru, 1)),
+    Predictor("simple RNN", From::OnPolicy(Network::Rnn, 1)),
+    AR3,
+    Predictor("oracle", From::Oracle),
+    Predictor("LSTM, off-policy", From::OffPolicy(Network::Lstm)),
+    Predictor("AR(3), off-policy", From::OffPolicy(Network::Ar3)),
+];
+
+/// Those that get gains of their own, and run elsewhere.
+const CHOSEN: [Predictor; 3] = [LAST, LSTM, AR3];
+
+impl Predictor {
+    /// Its predictions in an order of events: one run each.
+    fn runs(self) -> Vec<From> {
+        match self.1 {
+            From::OnPolicy(network, _) => (1..=SEEDS).map(|seed| From::OnPolicy(network, seed)).collect(),
+            one => vec![one],
+        }
+    }
+}
+
+/// What a run came to. The experiment names these quantities, in this order.
+type Values = [Option<f64>; 8];
+
+/// Those by which gains are chosen, and which are kept of networks elsewhere.
+const P99: usize = 1;
+const FINISH: usize = 6;
+
+fn values(seen: &Seen) -> Values {
+    let s: &Summary = &seen.summary;
+    let all = s.flows.completed == s.flows.total;
+    [
+        s.rtt_per_round_trip_us.mean,
+        s.rtt_per_round_trip_us.p99,
+        s.rtt_per_round_trip_us.max,
+        s.rate_while_active_gbps,
+        s.jain,
+        s.fct_slowdown.mean,
+        s.makespan_us.filter(|_| all).map(|us| us / 1e3),
+        seen.log.mape().map(|error| 100.0 * error),
+    ]
+}
+
+/// The thesis's incast with its gains and target, in exact fidelity, and what else is set.
+fn incast(settings: impl IntoIterator<Item = String>) -> Source {
+    let mut source = Source::tuned();
+    source.fidelity = Some(Fidelity::Exact);
+    source.settings.extend(settings);
+    source
+}
+
+/// A run: its order of events is set.
+type Trial = (Source, From);
+
+/// `source` in each of `orders` with each of `predictions`.
+fn trials(source: &Source, predictions: &[From], orders: Range<u64>) -> Vec<Trial> {
+    let in_order = |order: u64| {
+        let source = source.clone().shuffled(order);
+        predictions.iter().map(move |&from| (source.clone(), from))
+    };
+    orders.flat_map(in_order).collect()
+}
+
+fn run_all(
+    work: &mut Work<'_>,
+    trials: &[Trial],
+    share: (Range<f64>, &str),
+) -> Result<Vec<Values>, StepError> {
+    let done = work.done;
+    in_chunks(trials, work, share, &|(source, from)| {
+        let mut source = source.clone();
+        match from {
+            From::Last => source.settings.push("cc.lstm-pid.predictor=none".into()),
+            From::Oracle => source.settings.push("cc.lstm-pid.predictor=oracle".into()),
+            From::OnPolicy(..) | From::OffPolicy(_) => source.model = Some(trained::model(done, *from)?),
+        }
+        let input = source.load().map_err(StepError::of)?;
+        Ok(values(&watched::run(input)?))
+    })
+}
+
+/// Some quantities of every run that judges, as a list: of run `r` the quantity `q` is at `8 r + q`.
+fn judge(
+    work: &mut Work<'_>,
+    source: &Source,
+    predictor: Predictor,
+    (quantities, share): (&[usize], Range<f64>),
+) -> Result<Vec<(f64, f64)>, StepError> {
+    let trials = trials(source, &predictor.runs(), TEST);
+    let runs = run_all(work, &trials, (share, predictor.0))?;
+    let of_run = |(run, values): (usize, &Values)| {
+        let kept = quantities.iter().map(|&quantity| (quantity, values[quantity]));
+        let points = kept.filter_map(|(quantity, value)| Some(((8 * run + quantity) as f64, value?)));
+        points.collect::<Vec<_>>()
+    };
+    Ok(runs.iter().enumerate().flat_map(of_run).collect())
+}
+
+/// The part at `place` of `count` equal parts of a share.
+fn part(share: &Range<f64>, place: usize, count: usize) -> Range<f64> {
+    let at = |place: usize| share.start + (share.end - share.start) * place as f64 / count as f64;
+    at(place)..at(place + 1)
+}
+
+const WHOLE: Range<f64> = 0.0..1.0;
+
+/// All quantities.
+const ALL: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// The thesis's gains and target.
+const COMPARED: Step = Step {
+    name: "prediction value",
+    title: "one controller under several predictors",
+    work: |work| {
+        let mut numbers = Metrics::default();
+        for (place, predictor) in PREDICTORS.into_iter().enumerate() {
+            let share = part(&WHOLE, place, PREDICTORS.len());
+            numbers.draw(predictor.0, judge(work, &incast([]), predictor, (&ALL, share))?);
+        }
+        Ok(numbers)
+    },
+};
+
+/// Networks and loads in which nothing was trained: name, scenario, and what is set in it. All but the last: flows of 160 MB
+/// together into one port.
+const NETWORKS: [(&str, &str, &[&str]); 6] = [
+    (
+        "8 senders",
+        INCAST,
+        &[
+            "topology.star.hosts=9",
+            "workload.0.incast.fan-in=8",
+            "workload.0.incast.receiver=9",
+            "workload.0.incast.size=20MB",
+        ],
+    ),
+    (
+        "40 senders",
+        INCAST,
+        &[
+            "topology.star.hosts=41",
+            "workload.0.incast.fan-in=40",
+            "workload.0.incast.receiver=41",
+            "workload.0.incast.size=4MB",
+        ],
+    ),
+    (
+        "25 Gbit/s",
+        INCAST,
+        &[
+            "topology.star.rate=25Gbps",
+            "workload.0.incast.size=10MB",
+            "cc.lstm-pid.initial-rate=2500Mbps",
+            "cc.lstm-pid.min-rate=250Mbps",
+        ],
+    ),
+    (
+        "400 Gbit/s",
+        INCAST,
+        &["topology.star.rate=400Gbps", "workload.0.incast.size=10MB"],
+    ),
+    (
+        "round trip 20 µs",
+        INCAST,
+        &["topology.star.delay=4950ns", "workload.0.incast.size=10MB"],
+    ),
+    ("leaf-spine, cross traffic", "lstm-pid-leaf-spine", &[]),
+];
+
+const INCAST: &str = "incast-16";
+
+const ELSEWHERE: Step = Step {
+    name: "elsewhere",
+    title: "other networks and loads",
+    work: |work| {
+        let mut numbers = Metrics::default();
+        for (place, (name, scenario, settings)) in NETWORKS.into_iter().enumerate() {
+            let own: &[&str] = match scenario {
+                INCAST => &["duration=200ms", "cc.lstm-pid.target-rtts=1.2"],
+                _ => &[],
+            };
+            let all = [
+                settings,
+                &["record.queue=off", "record.rates=off", "record.flows=off"],
+                own,
+            ];
+            let mut source = incast(all.into_iter().flatten().map(ToString::to_string));
+            source.scenario = scenario.to_string();
+            let share = part(&WHOLE, place, NETWORKS.len());
+            for (number, predictor) in CHOSEN.into_iter().enumerate() {
+                let share = part(&share, number, CHOSEN.len());
+                let points = judge(work, &source, predictor, (&[P99, FINISH], share))?;
+                numbers.draw(format!("{name}, {}", predictor.0), points);
+            }
+        }
+        Ok(numbers)
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_learn::on_policy::FIRST_ORDER;
+
+    /// Orders by which predictors are judged or chosen are none of a training's, whatever its seed.
+    #[test]
+    fn no_order_both_trains_and_judges() {
+        let trained: Vec<Option<u64>> = Source::thesis().iter().map(|source| source.order).collect();
+        for order in TEST.chain(VALIDATION) {
+            assert!(!trained.contains(&Some(order)) && order < FIRST_ORDER);
+        }
+    }
+}
