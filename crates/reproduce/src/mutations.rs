@@ -37,9 +37,7 @@ fn fault(cell: &Cell, decimals: usize) -> Option<String> {
     if criterion.kind == Evidence::Shown {
         return None;
     }
-    let needs_reason =
-        tolerance != Tolerance::Exact && (!tolerance.is_bound() || criterion.source == Source::Us);
-    if needs_reason && criterion.because.is_empty() {
+    if tolerance != Tolerance::Exact && criterion.because.is_empty() {
         return Some(format!("{} has no reason", tolerance.text()));
     }
     if criterion.source == Source::Us && cell.paper.is_some() {

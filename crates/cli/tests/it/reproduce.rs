@@ -58,22 +58,24 @@ fn programs_get_a_list_and_nothing_else() {
     assert!(stdout(folder.path(), &["reproduce"]).contains("hpcc-fct"));
 }
 
+/// A new experiment, in the folder `mine`.
+const NEW: [&str; 7] = [
+    "reproduce",
+    "--new",
+    "mine",
+    "--from",
+    "incast-16",
+    "--schemes",
+    "dctcp,hpcc",
+];
+
 /// An experiment of anybody's: begun, checked, run, recorded, and saved from a comparison and a sweep.
 #[test]
 fn an_experiment_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let new = [
-        "reproduce",
-        "--new",
-        "mine",
-        "--from",
-        "incast-16",
-        "--schemes",
-        "dctcp,hpcc",
-    ];
-    assert!(said(path, &new).contains("mine/experiment.toml is ready"));
-    assert_eq!(run(path, &new).status.code(), Some(2), "it is there already");
+    assert!(said(path, &NEW).contains("mine/experiment.toml is ready"));
+    assert_eq!(run(path, &NEW).status.code(), Some(2), "it is there already");
     let check = said(path, &["reproduce", "--check", "mine"]);
     assert!(
         check.contains("mine: 6 runs, 9 values: 1 property, 8 shown"),
@@ -152,18 +154,7 @@ fn an_experiment_of_ones_own() {
 fn an_experiment_with_mistakes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    stdout(
-        path,
-        &[
-            "reproduce",
-            "--new",
-            "mine",
-            "--from",
-            "incast-16",
-            "--schemes",
-            "dctcp,hpcc",
-        ],
-    );
+    stdout(path, &NEW);
     let file = path.join("mine/experiment.toml");
     let right = fs::read_to_string(&file).unwrap();
     fs::write(path.join("mine/wide.csv"), "row,dctcp,hpccc\nmean slowdown,1,2\n").unwrap();

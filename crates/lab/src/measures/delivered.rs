@@ -16,8 +16,8 @@ pub(super) const SET: MeasureSet = MeasureSet {
 };
 
 const VALUES: &[Measure] = &[
-    measure("utilisation", "delivered, of what the links carry", "%", 2),
-    measure("jain", "Jain's index of what was delivered", "of 1", 3),
+    measure("utilisation", "delivered, of link capacity", "%", 2),
+    measure("jain", "Jain's index of delivered bytes", "of 1", 3),
     measure("rtt", "mean RTT", "µs", 1),
     measure("rtt_p99", "p99 RTT", "µs", 1),
     measure("loss", "packets dropped", "%", 3),

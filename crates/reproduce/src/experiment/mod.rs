@@ -71,14 +71,12 @@ impl Folder for OnDisk<'_> {
 /// Everything that is wrong in it, with places.
 pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Reproduction, Diagnostics> {
     let file: File = read_toml(source)?;
-    let common = match &file.common {
-        None => Common::default(),
-        Some(path) => {
-            let place = source.at(path.span());
-            let missing = || Problem::new(format!("there is no file `{}`", path.get_ref())).at(&place);
-            read_toml(&folder.text(path.get_ref()).ok_or_else(missing)?)?
-        }
-    };
+    let mut common = Common::default();
+    for path in file.common.iter().flat_map(|paths| &paths.get_ref().0) {
+        let place = source.at(file.common.as_ref().map_or(0..0, toml::Spanned::span));
+        let missing = || Problem::new(format!("there is no file `{path}`")).at(&place);
+        common.add(read_toml(&folder.text(path).ok_or_else(missing)?)?);
+    }
     let (names, mut needs) = runs::read(&file, &common, source, folder)?;
     let criteria = Criteria::of(&file, &common, source)?;
     let plans = layout::read(&file, &names, &criteria, (source, folder))?;

@@ -26,8 +26,8 @@ pub(super) struct File {
     pub(super) notes: Vec<Text>,
     #[serde(default)]
     pub(super) choices: Vec<Spanned<NamedOr<Choice>>>,
-    /// A file with notes, choices and axes that experiments share.
-    pub(super) common: Option<Text>,
+    /// Files with notes, choices, axes and criteria that experiments share.
+    pub(super) common: Option<Spanned<Many<String>>>,
     #[serde(default)]
     pub(super) steps: Vec<Text>,
     /// An axis called `case`.
@@ -63,6 +63,16 @@ pub(super) struct Common {
     pub(super) axis: BTreeMap<String, NamedOr<Vec<Case>>>,
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Expect>,
+}
+
+impl Common {
+    /// Adds those of another file.
+    pub(super) fn add(&mut self, other: Self) {
+        self.notes.extend(other.notes);
+        self.choices.extend(other.choices);
+        self.axis.extend(other.axis);
+        self.expect.extend(other.expect);
+    }
 }
 
 /// A publication and where in it.

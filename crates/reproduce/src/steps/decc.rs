@@ -103,7 +103,7 @@ enum Who {
 type Quantity = (&'static str, fn(&Measured) -> f64);
 
 const QUANTITIES: [Quantity; 6] = [
-    ("goodput, of what the links carry", |run| 100.0 * run.goodput),
+    ("goodput, of link capacity", |run| 100.0 * run.goodput),
     ("p99 of one-way latency", |run| run.p99_us),
     ("Jain's index", |run| run.jain),
     ("packets lost", |run| 100.0 * run.loss),

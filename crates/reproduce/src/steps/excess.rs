@@ -21,7 +21,7 @@ pub(super) const STEP: Step = Step {
     work,
 };
 
-/// Lists by flows, at each rate: excess, queue, flows that stand still.
+/// Lists by flows, at each rate: excess, queue, flows that are stopped.
 const NAMES: [&str; 3] = ["excess", "queue", "stopped"];
 
 /// Runs the incasts again, with senders that tell what they wait for.

@@ -30,8 +30,8 @@ const INITIAL_WINDOWS: [f64; 3] = [0.01, 0.05, 1.0];
 
 /// What is kept of a run: the measure, and its name in the step.
 const QUANTITIES: [(&str, &str); 6] = [
-    ("utilisation", "delivered, of what the links carry"),
-    ("jain", "Jain's index of what was delivered"),
+    ("utilisation", "delivered, of link capacity"),
+    ("jain", "Jain's index of delivered bytes"),
     ("rtt", "mean RTT"),
     ("rtt_p99", "p99 RTT"),
     ("loss", "packets dropped"),

@@ -16,12 +16,7 @@ pub(in crate::measures) const MESSAGE: MeasureSet = MeasureSet {
         measure("latency", "latency", "µs", 4),
         measure("bandwidth", "bandwidth", "Gbit/s", 3),
         measure("off", "latency less the closed form", "ns", 4),
-        measure(
-            "credits",
-            "credits that went before packets, of one for each",
-            "",
-            4,
-        ),
+        measure("credits", "credits sent before packets, of one for each", "", 4),
     ],
     series: &[],
     of: message,
