@@ -35,7 +35,7 @@ pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
 pub use experiment::{Checked, begin, check, read_folder, record, save_experiment, template};
 pub use markdown::markdown;
 pub use mutations::{Mutation, faults, is_of, ticks_of_unfinished, undetected};
-pub use need::{Done, DoneRun, Input, Measure, Metrics, NotRun, Plan, RunRequest, run_each};
+pub use need::{Done, DoneRun, Input, Metrics, NotRun, Plan, RunRequest, run_each};
 pub use outcomes::{Kept, Outcomes};
 pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};
 pub use reference::Reference;
@@ -62,7 +62,7 @@ pub struct Reproduction {
     /// What is done with runs before there are numbers.
     pub steps: Vec<Step>,
     needs: Vec<RunRequest>,
-    plans: Vec<experiment::Plan>,
+    plans: Vec<experiment::PanelPlan>,
 }
 
 /// The experiments that ship.

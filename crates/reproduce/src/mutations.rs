@@ -2,7 +2,7 @@
 //!
 //! Two questions. Of a criterion alone: does it refuse what is twice or half of what it wants, and nothing at all
 //! ([`faults`])? Of a reproduction with an outcome: is there for each tick a wrong outcome under which it is a
-//! cross ([`unturned`])? A criterion that keeps its tick whatever happens judges nothing.
+//! cross ([`undetected`])? A criterion that keeps its tick whatever happens judges nothing.
 
 use std::collections::BTreeSet;
 

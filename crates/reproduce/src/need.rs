@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use paceline_fabric::{Outcome, Progress};
+use paceline_fabric::Progress;
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
 
 use super::outcomes::Kept;
 use super::reference::Reference;
 use paceline_lab::files::OutputError;
+use paceline_lab::measures::MeasureSet;
 pub use paceline_lab::measures::Metrics;
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
@@ -41,27 +42,12 @@ pub struct RunRequest {
     pub variant: String,
     /// What is different in them, as `--set` has it.
     pub settings: Vec<String>,
-    /// What is taken of it when it ends, if not the whole.
-    pub digest: Option<Measure>,
+    /// What is computed of it when it ends, so that a trace need not be kept.
+    pub measures: Option<&'static MeasureSet>,
     /// What is taken of its summary besides: paths.
     pub summary: Vec<String>,
-    /// Whether its folder is written; otherwise nothing but the digest is kept.
+    /// Whether its folder is written; otherwise nothing but its numbers is kept.
     pub folder: bool,
-}
-
-/// What is taken of a run when it ends, so that a trace need not be kept.
-#[derive(Clone, Copy, Debug)]
-pub struct Measure {
-    /// Digests of different names are different.
-    pub name: &'static str,
-    /// The numbers of a run.
-    pub of: fn(&Resolved, &Outcome) -> Metrics,
-}
-
-impl PartialEq for Measure {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
 }
 
 impl RunRequest {
@@ -74,7 +60,7 @@ impl RunRequest {
             fidelity: Fidelity::Exact,
             variant: String::new(),
             settings: Vec::new(),
-            digest: None,
+            measures: None,
             summary: Vec::new(),
             folder: true,
         }
@@ -96,23 +82,26 @@ impl RunRequest {
         name
     }
 
+    /// Whether numbers are taken of it; otherwise its summary is kept.
+    pub(super) fn wants_numbers(&self) -> bool {
+        self.measures.is_some() || !self.summary.is_empty()
+    }
+
     /// What is wanted of a run that has ended by itself.
     fn metrics(&self, input: &Resolved, finished: &Finished) -> Option<Metrics> {
         let ended = finished.summary.status == RunStatus::Completed;
-        let wanted = self.digest.is_some() || !self.summary.is_empty();
-        if !ended || !wanted {
+        if !ended || !self.wants_numbers() {
             return None;
         }
-        let digest = self.digest.map(|digest| (digest.of)(input, &finished.outcome));
-        let mut metrics = digest.unwrap_or_default();
+        let of_set = self.measures.map(|set| (set.of)(input, &finished.outcome));
+        let mut metrics = of_set.unwrap_or_default();
         metrics.extend(self.of_summary(&finished.summary));
         Some(metrics)
     }
 
     /// What is wanted of what was kept of a run, perhaps for others.
     pub(super) fn kept(&self, kept: &Kept, summary: &Summary) -> Option<Metrics> {
-        let wanted = self.digest.is_some() || !self.summary.is_empty();
-        wanted.then(|| {
+        self.wants_numbers().then(|| {
             let mut metrics = kept.numbers();
             metrics.extend(self.of_summary(summary));
             metrics
@@ -132,7 +121,7 @@ impl RunRequest {
     /// Whether it is the same run as another, whatever is wanted of it.
     fn is_run_of(&self, other: &Self) -> bool {
         (&self.input, &self.scheme, self.fidelity) == (&other.input, &other.scheme, other.fidelity)
-            && (&self.settings, &self.digest) == (&other.settings, &other.digest)
+            && (&self.settings, self.measures) == (&other.settings, other.measures)
     }
 
     /// Reads its input.
@@ -223,7 +212,7 @@ impl DoneRun {
     pub fn of(need: RunRequest, input: Resolved, mut finished: Finished) -> Self {
         let status = Some(finished.summary.status);
         let numbers = need.metrics(&input, &finished);
-        if need.digest.is_some() {
+        if need.measures.is_some() {
             finished.outcome.trace = Vec::new();
         }
         Self {

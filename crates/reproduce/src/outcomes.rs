@@ -72,11 +72,8 @@ impl Outcomes {
     pub fn of(reproduction: &Reproduction, done: &Done) -> Self {
         let run = |need: &RunRequest| {
             let run = done.ended(need)?;
-            // A summary is wanted where no digest is.
-            let summary = run
-                .summary
-                .as_ref()
-                .filter(|_| need.digest.is_none() && need.summary.is_empty());
+            // A summary is wanted where no numbers are.
+            let summary = run.summary.as_ref().filter(|_| !need.wants_numbers());
             Some((need.name(), Kept::of(run.numbers.as_ref(), summary)))
         };
         let step = |step: &super::Step| {
@@ -101,7 +98,7 @@ impl Outcomes {
             Some(DoneRun {
                 input: input.clone(),
                 finished: None,
-                numbers: (need.digest.is_some() || !need.summary.is_empty()).then(|| kept.numbers()),
+                numbers: need.wants_numbers().then(|| kept.numbers()),
                 summary: kept.summary(),
                 status: Some(RunStatus::Completed),
                 need: need.clone(),

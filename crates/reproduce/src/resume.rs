@@ -139,9 +139,8 @@ impl Unfinished {
     }
 
     fn row_file(&self, need: &RunRequest, id: &str) -> PathBuf {
-        let digest = need.digest.map_or("", |digest| digest.name);
-        let digest = digest.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-        let name = format!("{id}-{digest}.json");
+        let set = need.measures.map_or("", |set| set.name);
+        let name = format!("{id}-{set}.json");
         self.destination.join(FOLDER).join("rows").join(name)
     }
 

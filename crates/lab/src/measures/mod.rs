@@ -21,6 +21,7 @@ mod tcd_sizes;
 mod thesis;
 mod traced_port;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
@@ -73,12 +74,12 @@ impl<N: Into<String>> Extend<(N, f64)> for Metrics {
 }
 
 /// A number or a curve of a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
     /// Its name in expressions.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it is, as tables call it.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Its unit; empty for a count or a share of one.
     pub unit: &'static str,
     /// Digits after the point.
@@ -88,8 +89,8 @@ pub struct Measure {
 /// A [`Measure`] by its name, what it is, its unit and its digits.
 pub const fn measure(name: &'static str, what: &'static str, unit: &'static str, digits: usize) -> Measure {
     Measure {
-        name,
-        what,
+        name: Cow::Borrowed(name),
+        what: Cow::Borrowed(what),
         unit,
         digits,
     }
@@ -108,6 +109,13 @@ pub struct MeasureSet {
     pub series: &'static [Measure],
     /// Computes them; what a run does not have is missing.
     pub of: fn(&Resolved, &Outcome) -> Metrics,
+}
+
+/// Sets of different names are different.
+impl PartialEq for MeasureSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
 }
 
 impl MeasureSet {
@@ -216,7 +224,7 @@ mod tests {
         assert_eq!(sets.len(), SETS.len());
         for set in SETS {
             let all = set.values.iter().chain(set.series);
-            let names: BTreeSet<&str> = all.map(|one| one.name).collect();
+            let names: BTreeSet<&str> = all.map(|one| one.name.as_ref()).collect();
             assert_eq!(names.len(), set.values.len() + set.series.len(), "{}", set.name);
         }
     }

@@ -81,17 +81,14 @@ const GROUPS: [&str; 13] = [
 
 /// The measure at a path of the summary.
 pub fn find_summary(path: &str) -> Option<Measure> {
-    let found = SUMMARY.iter().find(|one| one.name == path).copied();
+    let found = SUMMARY.iter().find(|one| one.name == path).cloned();
     found.or_else(|| {
         let is_known = GROUPS.iter().any(|group| path.starts_with(group));
-        // The name of a path is the path: of the few of an experiment it lives as long as the program.
-        is_known.then(|| {
-            measure(
-                String::leak(path.to_string()),
-                String::leak(path.to_string()),
-                unit(path),
-                3,
-            )
+        is_known.then(|| Measure {
+            name: path.to_string().into(),
+            what: path.to_string().into(),
+            unit: unit(path),
+            digits: 3,
         })
     })
 }
@@ -107,7 +104,7 @@ fn unit(path: &str) -> &'static str {
 
 /// The paths that every run has.
 pub fn summary_names() -> impl Iterator<Item = &'static str> {
-    SUMMARY.iter().map(|one| one.name)
+    SUMMARY.iter().map(|one| one.name.as_ref())
 }
 
 #[cfg(test)]

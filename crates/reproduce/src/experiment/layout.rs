@@ -21,14 +21,14 @@ use crate::panel::{Column, Panel, Row};
 
 /// A panel without ours, and where ours is from.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct PanelPlan {
     panel: Panel,
     cells: Vec<Vec<Expr>>,
     /// In the order of the drawing's curves; `None` for those that were published.
     curves: Vec<Option<Expr>>,
 }
 
-impl Plan {
+impl PanelPlan {
     /// Every expression in it.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.cells.iter().flatten().chain(self.curves.iter().flatten())
@@ -75,7 +75,7 @@ pub(super) fn read(
     names: &Names,
     criteria: &Criteria,
     (source, folder): (&Source, &dyn Folder),
-) -> Result<Vec<Plan>, Diagnostics> {
+) -> Result<Vec<PanelPlan>, Diagnostics> {
     let layout = Layout {
         names,
         criteria,
@@ -85,7 +85,7 @@ pub(super) fn read(
     };
     let mut plans = Vec::new();
     let mut problems = Vec::new();
-    let mut add = |found: Result<Vec<Plan>, Problem>| match found {
+    let mut add = |found: Result<Vec<PanelPlan>, Problem>| match found {
         Ok(found) => plans.extend(found),
         Err(problem) => problems.push(problem),
     };
@@ -190,7 +190,7 @@ impl Layout<'_> {
         found.or_else(first).unwrap_or_default()
     }
 
-    fn table(&self, table: &Table) -> Result<Vec<Plan>, Problem> {
+    fn table(&self, table: &Table) -> Result<Vec<PanelPlan>, Problem> {
         let grid = self.grid(&table.runs)?;
         let each = self.each(&table.each, grid)?;
         let all = self.columns(table, grid)?;
@@ -263,7 +263,7 @@ impl Layout<'_> {
         columns: &[&ColumnOf<'_>],
         rows: &[RowOf<'_>],
         published: &[Published],
-    ) -> Result<Plan, Problem> {
+    ) -> Result<PanelPlan, Problem> {
         let mut expressions = Vec::new();
         let mut cells = Vec::new();
         for row in rows {
@@ -314,7 +314,7 @@ impl Layout<'_> {
             heat_map: table.heat_map,
             along: table.along.clone().unwrap_or_default(),
         };
-        Ok(Plan {
+        Ok(PanelPlan {
             panel,
             cells: expressions,
             curves,

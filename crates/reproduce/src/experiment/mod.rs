@@ -35,7 +35,7 @@ pub use folder::{Checked, begin, check, read_folder, record, template};
 pub use save::save as save_experiment;
 
 use expect::Criteria;
-pub(crate) use layout::Plan;
+pub(crate) use layout::PanelPlan;
 use names::Names;
 use schema::{Common, File, NamedOr};
 use value::Value;
@@ -96,8 +96,8 @@ pub(crate) fn read(id: &str, source: &Source, folder: &dyn Folder) -> Result<Rep
 }
 
 /// Has the runs take what the tables want of their summaries.
-fn take_measures(plans: &[Plan], names: &Names, requests: &mut [RunRequest]) {
-    for expression in plans.iter().flat_map(Plan::expressions) {
+fn take_measures(plans: &[PanelPlan], names: &Names, requests: &mut [RunRequest]) {
+    for expression in plans.iter().flat_map(PanelPlan::expressions) {
         expression.measures(&mut |leaf| {
             for run in leaf.runs.iter().flatten().cloned().flatten() {
                 let of = |grid: &&names::Grid| grid.runs.iter().flatten().any(|runs| runs.contains(&run));

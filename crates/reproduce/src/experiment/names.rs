@@ -392,7 +392,7 @@ impl Grid {
     pub(super) fn measure(&self, name: &str) -> Option<(Measure, bool)> {
         let of_set = self.set.and_then(|set| set.find(name));
         of_set
-            .map(|(measure, curve)| (*measure, curve))
+            .map(|(measure, curve)| (measure.clone(), curve))
             .or_else(|| find_summary(name).map(|measure| (measure, false)))
     }
 
@@ -401,7 +401,7 @@ impl Grid {
             .set
             .into_iter()
             .flat_map(|set| set.values.iter().chain(set.series));
-        let mut known: Vec<&str> = of_set.map(|measure| measure.name).collect();
+        let mut known: Vec<&str> = of_set.map(|measure| measure.name.as_ref()).collect();
         known.extend(summary_names());
         unknown("measure", name, &known)
     }

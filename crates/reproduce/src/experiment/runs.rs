@@ -10,7 +10,7 @@ use super::Folder;
 use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
 use super::published::cells;
 use super::schema::{Case, Common, File, Many, NamedOr, Runs, Text};
-use crate::need::{Input, Measure, RunRequest};
+use crate::need::{Input, RunRequest};
 use crate::reference::{self, Reference};
 
 /// The axis of `[[case]]`.
@@ -157,10 +157,7 @@ impl Reading<'_> {
             for &seed in &self.runs.seeds.0 {
                 let request = self.request(&axes, &bound, seed)?;
                 requests.push(RunRequest {
-                    digest: set.map(|set| Measure {
-                        name: set.name,
-                        of: set.of,
-                    }),
+                    measures: set,
                     ..request
                 });
             }

@@ -7,13 +7,13 @@ use super::super::expect::At;
 use super::super::names::Bound;
 use super::super::schema::{self, Claim};
 use super::super::value::Expr;
-use super::{Layout, OURS, Plan};
+use super::{Layout, OURS, PanelPlan};
 use crate::criterion::Cell;
 use crate::panel::{Column, Curve, Drawing, Panel, Row};
 
 impl Layout<'_> {
     /// Claims of one title, one table for each combination of the cases that they are for.
-    pub(super) fn claims(&self, claims: &[Claim]) -> Result<Vec<Plan>, Problem> {
+    pub(super) fn claims(&self, claims: &[Claim]) -> Result<Vec<PanelPlan>, Problem> {
         let of_each = |of: &Bound| {
             let (mut rows, mut cells, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
             for claim in claims {
@@ -49,7 +49,7 @@ impl Layout<'_> {
                 published: published.to_string(),
             };
             let title = claims[0].title.as_deref().unwrap_or(self.claims_title);
-            Ok(Plan {
+            Ok(PanelPlan {
                 panel: Panel {
                     title: self.title(title, of),
                     columns: vec![column],
@@ -66,12 +66,12 @@ impl Layout<'_> {
         self.each(&claims[0].each, grid)?.iter().map(of_each).collect()
     }
 
-    pub(super) fn chart(&self, chart: &schema::Chart) -> Result<Vec<Plan>, Problem> {
+    pub(super) fn chart(&self, chart: &schema::Chart) -> Result<Vec<PanelPlan>, Problem> {
         let grid = self.grid(&chart.runs)?;
         let of_each = |of: &Bound| {
             let (drawing, curves) =
                 self.drawing([&chart.x, &chart.y], chart.stepped, &chart.curves, (grid, of))?;
-            Ok(Plan {
+            Ok(PanelPlan {
                 panel: Panel {
                     title: self.title(&chart.title, of),
                     drawing: Some(drawing),

@@ -129,25 +129,19 @@ impl Layout<'_> {
                 .ok(),
             None => None,
         };
-        let what = row
-            .what
-            .clone()
-            .or(measure.map(|measure| measure.what.to_string()));
+        let measure = measure.as_ref();
+        let what = row.what.as_deref().or(measure.map(|measure| &*measure.what));
         let what = what.ok_or_else(|| {
             Problem::new("the row has no name")
                 .at(place)
                 .help("say what it is: what = \"..\"")
         })?;
-        let unit = row
-            .unit
-            .clone()
-            .or(measure.map(|measure| measure.unit.to_string()))
-            .unwrap_or_default();
+        let unit = row.unit.as_deref().or(measure.map(|measure| measure.unit));
         let digits = self.constant(&row.digits, &bound)?.map(|digits| digits as usize);
         let mut named = Row {
             label: String::new(),
-            metric: self.names.fill(&what, &bound),
-            unit: self.names.fill(&unit, &bound),
+            metric: self.names.fill(what, &bound),
+            unit: self.names.fill(unit.unwrap_or_default(), &bound),
             decimals: digits.or(measure.map(|measure| measure.digits)).unwrap_or(3),
             x: self
                 .constant(&row.x, &bound)?
