@@ -119,6 +119,9 @@ impl Names {
 
     fn fill_as(&self, text: &str, bound: &Bound, written: impl Fn(&str) -> String) -> String {
         let mut text = text.to_string();
+        if !text.contains('{') {
+            return text;
+        }
         let mut put = |name: String, value: &str| text = text.replace(&name, &written(value));
         for (&axis, &case) in bound {
             let (axis, case) = (&self.axes[axis].name, &self.axes[axis].cases[case]);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use paceline_reproduce::{
-    Count, Counts, Done, DoneRun, Evidence, Input, Plan, Record, Reproduction, RunRequest, find, registry,
-    run_steps, undetected,
+    Count, Counts, Done, DoneRun, Evidence, Input, Plan, Record, Reproduction, RunRequest, find, names,
+    registry, run_steps, undetected,
 };
 use paceline_scenario::Fidelity;
 
@@ -37,6 +37,7 @@ fn the_registry_is_whole() {
         cases.dedup();
         assert_eq!(cases.len(), records.len(), "cases of {} are told apart", one.id);
     }
+    assert!(names().eq(all.iter().map(|one| one.id.as_str())));
     assert_eq!(find("thesis-table9").map(|one| &one.id), None);
 }
 

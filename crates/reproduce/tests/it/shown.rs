@@ -170,6 +170,34 @@ fn texts_for_terminals() {
     insta::assert_snapshot!("text", format!("{wide}\n{narrow}"));
 }
 
+/// A list is of those cases that have a value, or of all: what one lacks then has no mean.
+#[test]
+fn a_list_of_every_case_needs_all() {
+    let text = r#"
+title = "Means"
+source = { where = "nobody" }
+about = "Nothing is run."
+axis.size = [{ name = "300 B", with = { size = 300 } }, { name = "10 MB", with = { size = 10_000_000 } }]
+
+[[table]]
+columns = [{ name = "ours", scheme = "hpcc" }]
+rows = [
+    { value = "mean(each(size, at(file('part.csv'), size)))", what = "those that are there" },
+    { value = "mean(every(size, at(file('part.csv'), size)))", what = "all, of a part" },
+    { value = "mean(every(size, at(file('whole.csv'), size)))", what = "all" },
+]
+"#;
+    let files = [
+        ("experiment.toml", text),
+        ("part.csv", "size,ours\n300,1\n"),
+        ("whole.csv", "size,ours\n300,1\n10000000,3\n"),
+    ];
+    let tmp = tempfile::tempdir().unwrap();
+    let panels = read(tmp.path(), &files).panels(&Done::default());
+    let ours = panels[0].cells.iter().map(|cells| cells[0].ours);
+    assert_eq!(ours.collect::<Vec<_>>(), [Some(1.0), None, Some(2.0)]);
+}
+
 /// The page about an experiment.
 fn page(one: &Reproduction, folder: &Path) -> String {
     let folder = folder.join("results");

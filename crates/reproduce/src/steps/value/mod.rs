@@ -268,4 +268,36 @@ mod tests {
             assert!(!trained.contains(&Some(order)) && order < FIRST_ORDER);
         }
     }
+
+    /// A run with a model that was trained here comes to what was recorded of it.
+    #[test]
+    fn a_run_is_the_recorded_one() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../experiments/prediction-value/outcome.json"
+        );
+        let outcomes: crate::Outcomes =
+            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let one = crate::find("prediction-value").unwrap();
+        assert_eq!(
+            one.choices.len(),
+            2,
+            "one of its own, and one that others have, too"
+        );
+        let done = outcomes.done(one).unwrap();
+        let (order, seed) = (TEST.start, 3);
+        let trials = trials(
+            &incast([]),
+            &[From::OnPolicy(Network::Ar3, seed)],
+            order..order + 1,
+        );
+        let mut go_on = |_: f64, _: &str| paceline_lab::run::Control::Continue;
+        let mut work = Work::new(&done, 1, &mut go_on);
+        let found = run_all(&mut work, &trials, (WHOLE, "run")).unwrap();
+        let recorded = &done.step(COMPARED.name).unwrap().series["AR(3)"][8 * (seed - 1)..];
+        for (&(_, recorded), found) in recorded.iter().zip(found[0]) {
+            let off = found.unwrap() / recorded - 1.0;
+            assert!(off.abs() < 1e-12, "{recorded} {found:?}");
+        }
+    }
 }
