@@ -246,6 +246,31 @@ fn an_experiment_with_mistakes() {
             "`bufer`",
         ),
         ("[[table]]", "[[tabel]]".into(), "unknown key `tabel`"),
+        (
+            "title =",
+            "steps = [\"folow\"]\ntitle =".into(),
+            "unknown step `folow`",
+        ),
+        (
+            "title =",
+            "choices = [\"lost\"]\ntitle =".into(),
+            "unknown shared choice `lost`",
+        ),
+        (
+            "title =",
+            "define.half = \"1 / 2\"\ntitle =".into(),
+            "no expression has `{half}`",
+        ),
+        (
+            "title =",
+            "define.case = \"1 / 2\"\ntitle =".into(),
+            "`case` is an axis, too",
+        ),
+        (
+            "title =",
+            "common = [\"none.toml\"]\ntitle =".into(),
+            "there is no file `none.toml`",
+        ),
     ];
     for (from, to, expected) in mistakes {
         assert!(right.contains(from), "{from}");

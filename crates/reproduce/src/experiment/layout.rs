@@ -76,7 +76,20 @@ pub(super) fn read(
     criteria: &Criteria,
     (source, folder): (&Source, &dyn Folder),
 ) -> Result<Vec<PanelPlan>, Diagnostics> {
+    for (name, part) in &file.define {
+        let place = source.at(part.span());
+        if names.axes.iter().any(|axis| axis.name == *name) {
+            return Err(Problem::new(format!("`{name}` is an axis, too"))
+                .at(&place)
+                .into());
+        }
+        if !source.text().contains(&format!("{{{name}}}")) {
+            let text = format!("no expression has `{{{name}}}`");
+            return Err(Problem::new(text).at(&place).into());
+        }
+    }
     let layout = Layout {
+        define: &file.define,
         names,
         criteria,
         source,
@@ -109,6 +122,7 @@ impl Claim {
 }
 
 struct Layout<'a> {
+    define: &'a BTreeMap<String, Text>,
     names: &'a Names,
     criteria: &'a Criteria,
     claims_title: &'a str,
@@ -166,7 +180,10 @@ impl Layout<'_> {
     }
 
     fn expression(&self, text: &str, place: &Place, at: (usize, &Bound)) -> Result<Expr, Problem> {
-        let text = self.names.fill_expression(text, at.1);
+        let whole = self.define.iter().fold(text.to_string(), |text, (name, part)| {
+            text.replace(&format!("{{{name}}}"), &format!("({})", part.get_ref()))
+        });
+        let text = self.names.fill_expression(&whole, at.1);
         let mut written = read_expression(&text, place)?;
         written.read_files(&mut |path, span| self.points(path, &place.part(span)))?;
         let expression = self.names.look_up(&written, at, place)?;

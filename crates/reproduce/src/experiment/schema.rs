@@ -36,6 +36,9 @@ pub(super) struct File {
     /// Axes: their cases, or a CSV file of them.
     #[serde(default)]
     pub(super) axis: BTreeMap<String, NamedOr<Vec<Case>>>,
+    /// Parts of expressions by name.
+    #[serde(default)]
+    pub(super) define: BTreeMap<String, Text>,
     /// Criteria by name.
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Spanned<Expect>>,
