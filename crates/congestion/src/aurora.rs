@@ -54,6 +54,7 @@ use paceline_kernel::{BitRate, Span};
 use crate::adpg::moved;
 use crate::api::{CongestionControl, Observation, PathInfo, SendLimits};
 use crate::external::{self, Clock};
+pub use crate::learned::features::{AURORA_HISTORY as HISTORY, AURORA_INPUTS as INPUTS, AURORA_ONCE as ONCE};
 use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
 use crate::params::{Auto, Parameters, Range};
@@ -87,12 +88,6 @@ params! {
 pub const STEP: f64 = 0.025;
 /// The largest action.
 pub const CUT: f32 = 10.0;
-/// Numbers of an interval.
-pub const ONCE: usize = 3;
-/// Intervals that are seen.
-pub const HISTORY: usize = 10;
-/// Numbers that the network reads.
-pub const INPUTS: usize = ONCE * HISTORY;
 /// The largest of these numbers.
 const LARGEST: f64 = 10.0;
 /// The model that ships.

@@ -6,10 +6,12 @@ use paceline_kernel::rng::Rng;
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves};
 
 mod np_ecn;
+mod state;
 pub mod tcd;
 
 pub use np_ecn::NonPausedEcn;
-pub use tcd::{PortState, Ternary};
+pub use state::PortState;
+pub use tcd::Ternary;
 
 /// A detector alongside the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,9 +7,12 @@
 pub mod activation;
 pub mod card;
 pub mod dense;
-mod features;
+mod error;
+pub(crate) mod features;
 pub mod forest;
+mod hash;
 pub mod inside;
+pub mod kind;
 pub mod layers;
 pub mod mlp;
 pub mod model;
@@ -18,5 +21,9 @@ pub mod reference;
 pub mod shipped;
 pub mod whole;
 
-pub use model::{Card, Kind, Model, ModelError};
+pub use card::Card;
+pub use error::ModelError;
+pub use hash::sha256;
+pub use kind::Kind;
+pub use model::Model;
 pub use reference::{ModelHash, ModelRef};

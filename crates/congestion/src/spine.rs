@@ -69,6 +69,9 @@ use crate::aurora::growth;
 use crate::decc::features::queue;
 use crate::external::{self, Clock};
 use crate::learned::activation::sigmoid;
+pub use crate::learned::features::{
+    SPINE_FEATURES as NAMES, SPINE_HIDDEN as HIDDEN, SPINE_INPUTS as INPUTS, SPINE_OUTPUTS as OUTPUTS,
+};
 use crate::learned::inside::{Decider, Heard, Inside, policy_decides};
 use crate::learned::layers::Network;
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
@@ -97,27 +100,6 @@ params! {
     }
 }
 
-/// Units of the trunk.
-pub const HIDDEN: usize = 32;
-/// What is measured, in the order in which the trunk reads it behind its own last outputs.
-pub const NAMES: [&str; 12] = [
-    "growth",
-    "queue",
-    "log2(delivered)",
-    "log2(w / BDP)",
-    "log2(w)",
-    "loss",
-    "log2(elapsed)",
-    "alpha",
-    "beta",
-    "gamma / 2",
-    "delta",
-    "log2(intervals since the trigger)",
-];
-/// Numbers that the trunk reads.
-pub const INPUTS: usize = HIDDEN + NAMES.len();
-/// What comes out of the heads: the trigger's, then a number for each parameter.
-pub const OUTPUTS: usize = 5;
 /// The model that ships.
 const SHIPPED: &str = "spine";
 /// One, of a parameter.

@@ -5,7 +5,11 @@
 //! ([`AnsweringPort`], [`PortReport`]): how much is queued, how much of the line was used over the last whole window, and
 //! how fast the queue has grown since that window began.
 
-use paceline_kernel::{BitRate, Bytes, Span, Time};
+mod report;
+
+use paceline_kernel::{Bytes, Span, Time};
+use report::WHOLE;
+pub use report::{PortReport, QueueTrend};
 
 use crate::params::Auto;
 use crate::switch::{
@@ -21,48 +25,6 @@ pub const HOOKS: Hooks = Hooks {
     departures: true,
     pauses: false,
 };
-
-/// Of a whole: what shares in reports are counted in.
-const WHOLE: u64 = 10_000;
-
-/// What a port knows of its last window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueTrend {
-    /// The share of the line that was used in the last whole window, in ten thousandths.
-    pub utilisation: u16,
-    /// By how much its queue has grown since that window began, in bytes per microsecond.
-    pub growth: i32,
-}
-
-/// What a port tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortReport {
-    /// Bytes in its queues before the packet that asked.
-    pub queue: Bytes,
-    /// Its rate.
-    pub rate: BitRate,
-    /// What went on before.
-    pub trend: QueueTrend,
-    /// From the start of that packet's transmission until the answer arrived.
-    pub after: Span,
-}
-
-impl PortReport {
-    /// How long what is queued takes to leave.
-    pub fn drains(&self) -> Span {
-        self.rate.time_to_send(self.queue)
-    }
-
-    /// The share of the line that was used.
-    pub fn utilisation(&self) -> f64 {
-        f64::from(self.trend.utilisation) / WHOLE as f64
-    }
-
-    /// The queue's growth over the line's rate: 1 where twice as much comes as can leave.
-    pub fn growth(&self) -> f64 {
-        f64::from(self.trend.growth) * 8e6 / self.rate.as_bps().max(1) as f64
-    }
-}
 
 /// When a sender asks.
 #[derive(Clone, Copy, Debug)]
@@ -191,6 +153,8 @@ impl SwitchHalf for AnsweringPort {
 
 #[cfg(test)]
 mod tests {
+    use paceline_kernel::BitRate;
+
     use super::*;
     use crate::mark::Mark;
     use crate::switch::Red;

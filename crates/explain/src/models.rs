@@ -5,7 +5,9 @@ mod forest;
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_congestion::learned::model::{Card, DataSource, Kind, Model};
+use paceline_congestion::learned::card::{Card, DataSource};
+use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::shipped::{self, SHIPPED};
 use paceline_congestion::registry::Scheme;
 use paceline_lab::layout;

@@ -7,8 +7,10 @@ use std::slice;
 use std::thread;
 
 use anyhow::{Context as _, Result};
+use paceline_congestion::learned::card::Card;
 use paceline_congestion::learned::forest::{Forest, ForestError};
-use paceline_congestion::learned::model::{Card, Model, sha256};
+use paceline_congestion::learned::model::Model;
+use paceline_congestion::learned::sha256;
 use paceline_lab::diff::Diff;
 use paceline_lab::files::RunData;
 use paceline_lab::files::columns::read_parquet;

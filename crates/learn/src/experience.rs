@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paceline_congestion::learned::Model;
-use paceline_congestion::learned::model::sha256;
+use paceline_congestion::learned::sha256;
 use paceline_fabric::spec::FlowControl;
 use paceline_kernel::rng::Rng;
 use paceline_lab::files::{OutputError, write_file};

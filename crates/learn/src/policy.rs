@@ -1,10 +1,12 @@
 //! The files of policies that are networks of layers.
 
-use paceline_congestion::learned::dense::transposed;
-use paceline_congestion::learned::layers::Network;
-use paceline_congestion::learned::model::{
-    Card, Data, DataSource, FORMAT, Kind, LAW, Metrics, Normalisation, Training, sha256,
+use paceline_congestion::learned::card::{
+    Card, Data, DataSource, FORMAT, LAW, Metrics, Normalisation, Training,
 };
+use paceline_congestion::learned::dense::transposed;
+use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::layers::Network;
+use paceline_congestion::learned::sha256;
 
 use crate::Error;
 use crate::train::{Tensor, Weights};

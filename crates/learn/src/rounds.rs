@@ -6,8 +6,9 @@
 //! Flows are put together in one order: the same options give the same weights, bit for bit, on any number of threads,
 //! also if the training was stopped and goes on from its checkpoint.
 
+use paceline_congestion::learned::card::{Card, Metrics, RoundMetrics, Training};
+use paceline_congestion::learned::kind::Kind;
 use paceline_congestion::learned::layers::Network;
-use paceline_congestion::learned::model::{Card, Kind, Metrics, RoundMetrics, Training};
 use paceline_kernel::rng::{Purpose, Rng};
 pub use paceline_lab::run::Control;
 use serde::de::DeserializeOwned;

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use paceline_congestion::learned::model::{
-    Card, Data, DataSource, FEATURES, FORMAT, Kind, Metrics, Model, Normalisation, OUTPUT, RoundMetrics,
-    Training, sha256,
+use paceline_congestion::learned::card::{
+    Card, Data, DataSource, FORMAT, Metrics, Normalisation, RoundMetrics, Training,
 };
+use paceline_congestion::learned::kind::{FEATURES, Kind, OUTPUT};
+use paceline_congestion::learned::model::Model;
+use paceline_congestion::learned::sha256;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use crate::Error;

@@ -1,6 +1,7 @@
 //! The models that ship: their data can be recorded again, and inside a run they say what training says.
 
-use paceline_congestion::learned::model::{Card, Model};
+use paceline_congestion::learned::card::Card;
+use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::shipped::{self, SHIPPED, Shipped};
 use paceline_kernel::Time;
 use paceline_kernel::rng::{Purpose, Rng};

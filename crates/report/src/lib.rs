@@ -7,6 +7,7 @@ mod bytes;
 pub mod charts;
 pub mod decimate;
 pub mod figure;
+mod look;
 pub mod palette;
 mod repeats;
 mod sheet;
@@ -21,10 +22,11 @@ mod track;
 mod write;
 
 pub use charts::{Axis, Chart, Kind, Line, Width};
+pub use look::{Look, script_json};
 pub use repeats::repeats_pages;
 pub use sheet::{Grid, Part, Sheet, Tile, render_sheet};
 pub use sweep::render_sweep;
-pub use template::fill;
+pub use template::{RenderError, fill};
 pub use track::{Packed, Track};
 pub use write::{
     repeat_names, together, write_compared, write_comparison, write_repeats, write_run, write_run_into,
@@ -33,6 +35,7 @@ pub use write::{
 
 use serde::Serialize;
 
+use look::{SCRIPTS, STYLES};
 use repeats::SeedLink;
 
 use paceline_lab::files::RunData;
@@ -41,32 +44,6 @@ use paceline_lab::results::Summary;
 use paceline_lab::{table, text};
 
 const TEMPLATE: &str = include_str!("../assets/report.html.j2");
-const STYLE: &str = include_str!("../assets/report.css");
-const STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
-const CHART_SCRIPTS: [&str; 4] = [
-    include_str!("../assets/common.js"),
-    include_str!("../assets/track.js"),
-    include_str!("../assets/export.js"),
-    include_str!("../assets/report.js"),
-];
-const SCRIPTS: [&str; 8] = [
-    CHART_SCRIPTS[0],
-    CHART_SCRIPTS[1],
-    CHART_SCRIPTS[2],
-    CHART_SCRIPTS[3],
-    include_str!("../assets/topology/model.js"),
-    include_str!("../assets/topology/picture.js"),
-    include_str!("../assets/topology/detail.js"),
-    include_str!("../assets/topology/controls.js"),
-];
-const UPLOT_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
-const UPLOT_LICENCE: &str = include_str!("../assets/uPlot.LICENSE");
-const UPLOT_STYLE: &str = include_str!("../assets/uPlot.min.css");
-
-/// Why a page cannot be made: a fault of the template.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot render the report: {0}")]
-pub struct RenderError(#[from] upon::Error);
 
 /// Renders the page about `runs`, in their order: of one run, or a comparison of several.
 pub fn render(runs: &[RunData]) -> Result<String, RenderError> {
@@ -136,29 +113,6 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
     fill(TEMPLATE, page)
 }
 
-/// Styles and scripts that every page has in it.
-#[derive(Serialize)]
-pub struct Look {
-    style: String,
-    uplot: String,
-    script: String,
-}
-
-impl Look {
-    fn of(styles: &[&str], scripts: &[&str]) -> Self {
-        Self {
-            style: format!("{UPLOT_STYLE}\n{}", styles.join("\n")),
-            uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
-            script: scripts.join("\n"),
-        }
-    }
-
-    /// Of pages with charts and tables only.
-    pub fn charts() -> Self {
-        Self::of(&[STYLE], &CHART_SCRIPTS)
-    }
-}
-
 /// What the template gets. `topology`, `charts` and `look` go into it as they are.
 #[derive(Serialize)]
 struct Page<'a> {
@@ -190,14 +144,6 @@ struct Page<'a> {
     provenance: Vec<Provenance>,
     version: &'static str,
     look: Look,
-}
-
-/// JSON that cannot end the script element that it is in.
-pub fn script_json(value: &impl Serialize) -> String {
-    let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_string());
-    json.replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
 }
 
 fn title(summaries: &[&Summary]) -> String {

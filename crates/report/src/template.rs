@@ -5,7 +5,10 @@ use std::fmt::Write;
 use serde::Serialize;
 use upon::{Engine, Value, fmt};
 
-use crate::RenderError;
+/// Why a page cannot be made: a fault of the template.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot render the report: {0}")]
+pub struct RenderError(#[from] upon::Error);
 
 /// Templates that others include, by name.
 const PARTS: [(&str, &str); 3] = [

@@ -9,7 +9,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use paceline_congestion::learned::model::sha256;
+use paceline_congestion::learned::sha256;
 use paceline_congestion::learned::shipped;
 use paceline_lab::files::{
     Folder, OutputError, Unsealed, check_destination, clear_leftovers, sealed, unsealed, write_file,

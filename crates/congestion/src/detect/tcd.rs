@@ -48,22 +48,9 @@
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::detect::state::PortState;
 use crate::mark::Mark;
 use crate::switch::{self, Egress, EgressPort, Marking, PacketView, PayloadKind, SwitchHalf};
-
-/// What a queue is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PortState {
-    /// It sends as it likes, and has no queue to speak of: 0.
-    #[default]
-    NotCongested,
-    /// Let out of ON-OFF mode, with a queue of which it is not known yet whose it is.
-    Checking,
-    /// It is stopped and started: "/".
-    Undetermined,
-    /// A root of congestion: 1.
-    Congested,
-}
 
 /// Which TCD.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

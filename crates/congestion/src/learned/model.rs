@@ -7,96 +7,17 @@ use std::fmt;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
-pub use super::card::{
-    AURORA, Card, DECC, DECC_NAMES, Data, DataSource, FEATURES, FORMAT, Kind, LAW, MAX_HIDDEN, Metrics,
-    Normalisation, OUTPUT, RoundMetrics, SPINE, Training,
-};
-use super::forest::{Forest, ForestError};
+use super::card::{Card, LAW};
+use super::error::ModelError;
+use super::forest::Forest;
+use super::hash::sha256;
+use super::kind::Kind;
 use super::layers::{self, Policy};
 use super::mlp::{INPUTS, Mlp};
-pub use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
+use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
 use super::whole::Whole;
 use crate::decc::law::Law;
-
-/// Why a model is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
-    /// The card is not JSON, or lacks something.
-    #[error("the card is not a model's card: {0}")]
-    Card(String),
-    /// Something in the card is not what this version reads.
-    #[error("the card's {key} is {found}; expected {expected}")]
-    Unknown {
-        /// Which entry.
-        key: &'static str,
-        /// What stands there.
-        found: String,
-        /// What this version reads.
-        expected: String,
-    },
-    /// The weights are not those that the card describes.
-    #[error(
-        "the weights are damaged, or of another model: their SHA-256 is {found}; the card expects {expected}"
-    )]
-    Hash {
-        /// Of the file of weights.
-        found: String,
-        /// In the card.
-        expected: String,
-    },
-    /// The file of weights cannot be read.
-    #[error("the weights are not a safetensors file: {0}")]
-    Weights(String),
-    /// A tensor is absent, or one is there that should not be.
-    #[error("the tensors of a model of kind {kind} are {expected}; found {found}")]
-    Tensors {
-        /// The card's kind.
-        kind: Kind,
-        /// What is there.
-        found: String,
-        /// What should be.
-        expected: String,
-    },
-    /// A tensor has another shape or type.
-    #[error("the tensor `{tensor}` is {found}; expected {expected}")]
-    Shape {
-        /// Which.
-        tensor: String,
-        /// Type and shape.
-        found: String,
-        /// Type and shape.
-        expected: String,
-    },
-    /// The weights do not decide in whole numbers.
-    #[error("the card's quantisation does not fit the weights: {0}")]
-    Quantisation(String),
-    /// A weight is not a number.
-    #[error("the tensor `{tensor}` has the value {value} at index {index}; expected finite numbers only")]
-    NotFinite {
-        /// Which.
-        tensor: String,
-        /// Where.
-        index: usize,
-        /// What stands there.
-        value: String,
-    },
-    /// A coefficient of a rate law is out of its range.
-    #[error("the tensor `law` is no rate law: {0}")]
-    Law(String),
-    /// A forest is refused.
-    #[error(transparent)]
-    Forest(#[from] ForestError),
-}
-
-/// SHA-256 in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
 
 /// Runs a network; a network of each size is a type of its own.
 trait Run: fmt::Debug + Send + Sync {

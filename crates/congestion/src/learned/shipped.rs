@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::model::{Kind, Model, ModelError};
+use super::error::ModelError;
+use super::kind::Kind;
+use super::model::Model;
 use super::reference::{ModelHash, ModelRef};
 use crate::params::{Auto, ParamError};
 

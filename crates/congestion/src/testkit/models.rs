@@ -6,7 +6,10 @@ use paceline_kernel::rng::{Purpose, Rng};
 use safetensors::tensor::{Dtype, TensorView};
 
 use crate::decc::law::COEFFICIENTS;
-use crate::learned::model::{Card, Data, FORMAT, Kind, LAW, Metrics, Model, Normalisation, Training, sha256};
+use crate::learned::card::{Card, Data, FORMAT, LAW, Metrics, Normalisation, Training};
+use crate::learned::kind::Kind;
+use crate::learned::model::Model;
+use crate::learned::sha256;
 
 /// Tensors by name, with their shapes.
 pub type Tensors = Vec<(String, Vec<usize>, Vec<f32>)>;

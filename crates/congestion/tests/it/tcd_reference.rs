@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use paceline_congestion::detect::tcd::{Machine, PortState, Rule, Variant, Verdict};
+use paceline_congestion::detect::PortState;
+use paceline_congestion::detect::tcd::{Machine, Rule, Variant, Verdict};
 use paceline_kernel::{Span, Time};
 
 const RULE: Rule = Rule {

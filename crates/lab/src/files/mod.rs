@@ -6,6 +6,7 @@ mod data;
 mod flow_time;
 mod flows;
 mod folder;
+mod format;
 mod labels;
 mod lines;
 pub mod ns3;
@@ -25,6 +26,8 @@ pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
 pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutputError, check_destination, write_file};
+use format::metadata;
+pub use format::{Format, LABELS, Writing};
 pub use seal::{Unsealed, sealed, unsealed};
 pub(crate) use series::read_series;
 pub use series::{
@@ -36,7 +39,6 @@ pub use staging::{abandon, clear_leftovers};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use crate::results::{FlowRows, Summary, fct_table};
 use crate::run::Finished;
@@ -44,53 +46,6 @@ use paceline_parity::tcd_ns3::TcdNs3Record;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
-
-/// The file that has a row per label.
-pub const LABELS: &str = "labels.csv";
-
-/// Formats of the table of flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
-    /// Text: `flows.csv`.
-    #[default]
-    Csv,
-    /// Apache Parquet: `flows.parquet`.
-    Parquet,
-}
-
-impl Format {
-    /// The name of the file that has a row per flow.
-    pub const fn flows(self) -> &'static str {
-        match self {
-            Self::Csv => "flows.csv",
-            Self::Parquet => "flows.parquet",
-        }
-    }
-}
-
-/// How results are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Writing {
-    /// Whether the folder of an earlier run is replaced.
-    pub force: bool,
-    /// Format of the table of flows.
-    pub format: Format,
-    /// Whether each run gets a `timeline.json` for Perfetto.
-    pub timeline: bool,
-    /// When somebody waits for it: from then on no file is started but those that tell the run (its summary, scenario and
-    /// flows), and [`Folder::left_out`] names the others.
-    pub until: Option<Instant>,
-}
-
-/// What Parquet files say about where they come from.
-fn metadata(input: &Resolved) -> Vec<(&'static str, String)> {
-    vec![
-        ("scenario", input.name.clone()),
-        ("scheme", input.scheme.clone()),
-        ("seed", input.seed.to_string()),
-        ("version", env!("CARGO_PKG_VERSION").to_string()),
-    ]
-}
 
 /// Writes `fct_table.tsv` if the runs have the flows for it.
 pub fn write_fct_table(

@@ -15,6 +15,7 @@
 
 mod collect;
 mod data;
+mod error;
 mod id;
 mod metrics;
 mod plan;
@@ -28,6 +29,7 @@ mod table;
 
 pub use collect::{Collected, collect};
 pub use data::{SweepData, read_plan, warnings};
+pub use error::SweepError;
 pub use id::run_id;
 pub use metrics::{Metric, metrics};
 pub use plan::{Plan, Point, Study};
@@ -38,36 +40,6 @@ pub use run::{Job, Ran, Watch, WriteRun};
 pub use shard::Shard;
 pub use store::goes_on;
 pub use table::table;
-
-use crate::files::OutputError;
-use paceline_scenario::Diagnostics;
-
-/// Why a sweep cannot begin or go on. (A run that fails is a row.)
-#[derive(Debug, thiserror::Error)]
-pub enum SweepError {
-    /// The scenario or the grid is wrong.
-    #[error("{0}")]
-    Input(Diagnostics),
-    /// What was asked for does not fit what is there.
-    #[error("{0}")]
-    Refused(String),
-    /// A row is not what was computed.
-    #[error(
-        "{} was edited after `paceline sweep` wrote it (remove it to repeat the run, or remove its `digest` line to \
-         accept the change)",
-        .0.display()
-    )]
-    Edited(std::path::PathBuf),
-    /// A file cannot be written.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl From<Diagnostics> for SweepError {
-    fn from(diagnostics: Diagnostics) -> Self {
-        Self::Input(diagnostics)
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
 //! The files of a trained policy.
 
-use paceline_congestion::learned::mlp::{INPUTS, Mlp, UNITS};
-use paceline_congestion::learned::model::{
-    Card, Data, DataSource, FORMAT, Kind, Metrics, Normalisation, RoundMetrics, Training, sha256,
+use paceline_congestion::learned::card::{
+    Card, Data, DataSource, FORMAT, Metrics, Normalisation, RoundMetrics, Training,
 };
+use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::mlp::{INPUTS, Mlp, UNITS};
+use paceline_congestion::learned::sha256;
 
 use super::{CASES, SET, TrainedPolicy};
 use crate::Error;

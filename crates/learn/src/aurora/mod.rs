@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use paceline_congestion::aurora::INPUTS;
 use paceline_congestion::learned::Kind;
-use paceline_congestion::learned::card::AURORA;
+use paceline_congestion::learned::kind::AURORA;
 use paceline_congestion::learned::layers::Network;
 use paceline_lab::run::side_by_side;
 

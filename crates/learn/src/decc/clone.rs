@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use paceline_congestion::decc::features::INPUTS;
-use paceline_congestion::learned::card::DECC;
+use paceline_congestion::learned::kind::DECC;
 use paceline_congestion::learned::layers::Network;
 use paceline_congestion::learned::{Kind, Model};
 use paceline_kernel::rng::Rng;
@@ -18,7 +18,7 @@ use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
 use super::practice::{Manner, Shared, Who, episodes, practise_all};
-use super::{model, stream};
+use super::{model, start, stream};
 use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats};
 use crate::pass::{Fitted, FittedState, backward, first, forward, network, sample};
@@ -140,7 +140,7 @@ pub fn clone(
     checkpoints: &Checkpoints,
     watch: &mut dyn FnMut(f64, Option<&Round>) -> Control,
 ) -> Result<Cloned, Error> {
-    let (law, residual) = model::teacher(teacher)?;
+    let (law, residual) = start::teacher(teacher)?;
     let trials = Trials::new(options.networks, options.threads)?;
     let mut rng = stream(options.seed, 2, 0);
     let mut learner = Fitted::new(first(&DECC, &mut rng));

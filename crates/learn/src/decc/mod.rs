@@ -21,13 +21,14 @@ mod model;
 mod on_policy;
 mod practice;
 mod replay;
+mod start;
 mod state;
 mod td3;
 mod tune;
 
 use std::sync::Arc;
 
-use paceline_congestion::learned::card::DECC;
+use paceline_congestion::learned::kind::DECC;
 use paceline_congestion::learned::layers::Network;
 use paceline_congestion::learned::{Kind, Model};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -41,11 +42,12 @@ use crate::pass::{first, network};
 use crate::search::{SWIFT_SEARCHED, Subject, Trials};
 pub use clone::{Cloned, Cloning, Round, clone};
 pub use compress::{Asked, Compressed};
-pub(crate) use model::law_of;
-pub use model::{base, clone_of, files, files_of_clone, files_of_compressed};
+pub use model::{files, files_of_clone, files_of_compressed};
 use practice::Who;
 pub(crate) use practice::{Manner, delivered, episodes, fixed, practise_all};
 pub(crate) use replay::Transition;
+pub(crate) use start::law_of;
+pub use start::{base, clone_of};
 pub use tune::{Apart, Tuned, Tuning, tuned};
 
 /// By what a residual learns.
@@ -288,7 +290,7 @@ pub fn train(
     checkpoints: &Checkpoints,
     watch: Watch<'_>,
 ) -> Result<TrainedPolicy, Error> {
-    let law = model::law_of(law)?;
+    let law = start::law_of(law)?;
     let trials = Trials::new(options.networks, options.threads)?;
     let cost = |policy: &Network| {
         let candidate = (Kind::Residual, "candidate");

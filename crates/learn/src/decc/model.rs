@@ -1,12 +1,9 @@
 //! The files of policies on top of a rate law.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use paceline_congestion::decc::law::Law;
+use paceline_congestion::learned::card::{Card, Metrics, RoundMetrics, Training};
+use paceline_congestion::learned::kind::Kind;
 use paceline_congestion::learned::layers::Network;
-use paceline_congestion::learned::model::{Card, Kind, Metrics, Model, RoundMetrics, Training};
-use paceline_congestion::learned::shipped;
 
 use super::{BATCH, By, Cloned, Cloning, TrainedPolicy, Tuned};
 use crate::Error;
@@ -124,60 +121,4 @@ pub fn files_of_compressed(name: &str, tuned: &Tuned, seed: u64, command: &str) 
         quantisation: Some(tuned.quantisation.clone()),
         ..card
     })
-}
-
-/// A model by the name that it ships with, or of a file.
-///
-/// # Errors
-/// There is none.
-pub fn base(model: &str) -> Result<Arc<Model>, Error> {
-    let path = Path::new(model);
-    match shipped::find(model) {
-        Some(model) => Ok(model),
-        None if !path.with_extension("safetensors").exists() => Err(Error::Options(shipped::unknown(model))),
-        None => Ok(Arc::new(crate::write::model(path)?)),
-    }
-}
-
-/// The law of a model that is nothing else.
-pub(crate) fn law_of(model: &Model) -> Result<Law, Error> {
-    match (model.card().kind, model.law()) {
-        (Kind::Law, Some(law)) => Ok(*law),
-        _ => Err(other(model, "a rate law (kind law)")),
-    }
-}
-
-/// A law, and the residual alongside it, of a model that is both or the former.
-pub(super) fn teacher(model: &Model) -> Result<(Law, Option<Arc<Network>>), Error> {
-    match (model.card().kind, model.law()) {
-        (Kind::Law, Some(law)) => Ok((*law, None)),
-        (Kind::Residual, Some(law)) => Ok((*law, model.layers().cloned().map(Arc::new))),
-        _ => Err(other(
-            model,
-            "a rate law, with or without a residual (kinds law, residual)",
-        )),
-    }
-}
-
-/// A clone that is not compressed: its law and its network.
-///
-/// # Errors
-/// The model is something else.
-pub fn clone_of(model: &Model) -> Result<(Law, Network), Error> {
-    let card = model.card();
-    if card.quantisation.is_some() {
-        return Err(Error::Options(format!("`{}` is compressed already", card.name)));
-    }
-    match (card.kind, model.law(), model.layers()) {
-        (Kind::Decc, Some(law), Some(network)) => Ok((*law, network.clone())),
-        _ => Err(other(model, "a network of DECC (kind decc)")),
-    }
-}
-
-fn other(model: &Model, expected: &str) -> Error {
-    let card = model.card();
-    Error::Options(format!(
-        "`{}` is of kind {}; expected {expected}",
-        card.name, card.kind
-    ))
 }

@@ -91,7 +91,7 @@ fn known(all: &[f32; GLOBAL], seen: &[f32; INPUTS]) -> [f32; KNOWN] {
 
 #[cfg(test)]
 mod tests {
-    use paceline_congestion::learned::card::DECC;
+    use paceline_congestion::learned::kind::DECC;
 
     use super::*;
 

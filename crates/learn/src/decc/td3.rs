@@ -3,7 +3,7 @@
 //! other step.
 
 use paceline_congestion::decc::features::INPUTS;
-use paceline_congestion::learned::card::DECC;
+use paceline_congestion::learned::kind::DECC;
 use paceline_congestion::learned::layers::{Layer, Network, Units};
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use paceline_congestion::decc::features::INPUTS;
 use paceline_congestion::decc::law::Law;
+use paceline_congestion::learned::card::Card;
+use paceline_congestion::learned::kind::Kind;
 use paceline_congestion::learned::layers::{Network, Policy};
-use paceline_congestion::learned::model::{Card, Kind};
 use paceline_congestion::learned::whole::{Quantisation, Whole};
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};

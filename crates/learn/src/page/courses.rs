@@ -1,9 +1,10 @@
 //! What a page says of predictors by course: where they were trained, and where they work.
 
+use paceline_lab::text::percent;
 use paceline_report::{Axis, Chart, Grid, Line, Part, Width};
 
+use super::chart::{STEPS_MAX, chart, thinned};
 use super::network::Judged;
-use super::{STEPS_MAX, chart, percent, thinned};
 use crate::Error;
 use crate::dataset::{Dataset, Pair, Trace};
 use crate::on_policy::{self, Report};

@@ -6,7 +6,9 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, render_sheet};
 use serde_json::Value;
 
-use super::{chart, percent};
+use paceline_lab::text::percent;
+
+use super::chart::chart;
 use crate::Error;
 use crate::distill::{JUDGED, Judged};
 

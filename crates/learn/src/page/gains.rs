@@ -3,7 +3,9 @@
 use paceline_congestion::lstm_pid::Gains;
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
-use super::{STEPS_MAX, chart, percent, thinned};
+use paceline_lab::text::percent;
+
+use super::chart::{STEPS_MAX, chart, thinned};
 use crate::Error;
 use crate::pidnn::{Episode, Point, THESIS, TrainedGains};
 

@@ -1,10 +1,11 @@
 //! The page of a predictor.
 
+use paceline_lab::text::percent;
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
 
+use super::chart::{STEPS_MAX, chart, thinned};
 use super::courses::{self, CourseErrors};
 use super::data::data;
-use super::{STEPS_MAX, chart, percent, thinned};
 use crate::Error;
 use crate::dataset::{Dataset, Pair, Trace};
 use crate::on_policy::Report;

@@ -1,3 +1,5 @@
+use paceline_report::Line;
+
 use super::*;
 use crate::dataset::{Dataset, Pair, stratum};
 use crate::pidnn::{self, Episode, Point, TrainedGains};

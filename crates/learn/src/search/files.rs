@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use paceline_congestion::learned::Model;
-use paceline_congestion::learned::model::{Card, Kind};
+use paceline_congestion::learned::card::Card;
+use paceline_congestion::learned::kind::Kind;
 
 use crate::Error;
 use crate::policy::{card, files};

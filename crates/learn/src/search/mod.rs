@@ -19,7 +19,7 @@ mod subject;
 
 use std::sync::Arc;
 
-use paceline_congestion::learned::model::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
+use paceline_congestion::learned::card::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
 use paceline_congestion::registry::SchemeConfig;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::{Control, side_by_side};

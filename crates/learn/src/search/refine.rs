@@ -8,7 +8,7 @@
 //! Trials choose, so they do not judge: costs before and after are of seeds that neither taught nor chose.
 
 use paceline_congestion::learned::Model;
-use paceline_congestion::learned::model::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
+use paceline_congestion::learned::card::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 

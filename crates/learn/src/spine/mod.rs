@@ -11,7 +11,7 @@ mod practice;
 use std::sync::Arc;
 
 use paceline_congestion::learned::Kind;
-use paceline_congestion::learned::card::SPINE;
+use paceline_congestion::learned::kind::SPINE;
 use paceline_congestion::learned::layers::{Layer, Network, Units};
 use paceline_congestion::spine::{INPUTS, OUTPUTS, SubPolicy};
 use paceline_kernel::rng::Rng;

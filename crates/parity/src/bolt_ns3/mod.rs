@@ -10,6 +10,7 @@
 //!
 //! What the transport does between two messages of the same pair of hosts is in `sharing`.
 
+mod builder;
 mod disc;
 mod port;
 mod receiver;
@@ -17,19 +18,18 @@ mod schemes;
 mod sender;
 mod sharing;
 mod spec;
+mod table;
 
 use std::collections::BTreeMap;
 
 use disc::Disc;
 use paceline_congestion::registry::AnyParams;
-use paceline_fabric::model::{
-    Event, FlowId, Net, NetworkModel, PacketId, Port, PortId, Ports, QpId, Site, Starts,
-};
+use paceline_fabric::model::{Event, FlowId, Net, NetworkModel, PacketId, Port, PortId, Ports, QpId, Starts};
 use paceline_fabric::spec::{NodeKind, PacketFormat, RunSpec};
 use paceline_kernel::Bytes;
 use paceline_kernel::ids::{Id, List};
 use sender::Sender;
-use sharing::{HashOrder, OwnFlow};
+use table::{HashOrder, OwnFlow};
 
 pub use spec::{BoltNs3Spec, DiscPorts, has_scheme};
 
@@ -60,12 +60,6 @@ fn refill_of(port: PortId) -> Event {
 
 /// Its kind.
 const REFILL: u8 = 14;
-
-/// A network of its description.
-fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
-    let spec = BoltNs3Spec::of(site.run).expect("a network is built of its own description");
-    Box::new(BoltNs3::new(site.run, spec, site.ports))
-}
 
 impl BoltNs3 {
     fn new(spec: &RunSpec, own: &BoltNs3Spec, ports: &Ports) -> Self {

@@ -13,10 +13,10 @@ use paceline_fabric::outcome::{FlowStatus, PacketKind};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, ns3};
 
+use crate::bolt_ns3::BoltNs3;
 use crate::bolt_ns3::receiver::complete_message;
 use crate::bolt_ns3::schemes::FIN;
-use crate::bolt_ns3::sharing::inherit_window;
-use crate::bolt_ns3::{BoltNs3, OwnFlow};
+use crate::bolt_ns3::table::OwnFlow;
 
 /// The timer slot that is the transport's and no scheme's.
 pub(super) const CLOCK: u8 = u8::MAX;
@@ -337,4 +337,11 @@ impl BoltNs3 {
         }
         net.hosts.qp_mut(slot).begin_anew();
     }
+}
+
+/// A new flow takes over the window of the one that its message had been to share.
+fn inherit_window(net: &mut Net<'_>, slot: QpId, found: QpId) {
+    let window = Bytes::new(net.hosts.qp(found).window());
+    net.hosts
+        .call_scheme(net.world, net.core, slot, |scheme, _| scheme.inherit(window));
 }

@@ -1,15 +1,8 @@
 //! What the simulator is told.
 
-use std::any::Any;
-use std::collections::BTreeMap;
-
-use paceline_congestion::registry::SchemeFactory;
-use paceline_fabric::model::Builder;
-use paceline_fabric::spec::{ModelSpec, RunSpec};
+use paceline_fabric::spec::RunSpec;
 use paceline_kernel::Bytes;
 use serde::{Deserialize, Serialize};
-
-use crate::bolt_ns3::schemes;
 
 /// A network of that simulator, with what it does and neither nature nor the papers do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,39 +72,6 @@ impl BoltNs3Spec {
     /// That of a run, if it is of this simulator.
     pub fn of(run: &RunSpec) -> Option<&Self> {
         run.model.as_ref()?.get()
-    }
-}
-
-impl ModelSpec for BoltNs3Spec {
-    fn name(&self) -> &'static str {
-        "bolt-ns3"
-    }
-
-    fn check(&self, run: &RunSpec) -> Result<(), String> {
-        match run
-            .schemes
-            .iter()
-            .find(|scheme| !has_scheme(scheme.config.name()))
-        {
-            Some(other) => Err(format!(
-                "the simulator of Bolt's authors has no `{}`",
-                other.config.name()
-            )),
-            None => Ok(()),
-        }
-    }
-
-    fn builder(&self) -> &'static dyn Any {
-        static BUILDER: Builder = Builder(super::build);
-        &BUILDER
-    }
-
-    fn senders(&self, run: &RunSpec) -> BTreeMap<u16, SchemeFactory> {
-        let own = (0..).zip(&run.schemes).filter_map(|(place, scheme)| {
-            let factory = schemes::factory(scheme.config.params(), self)?;
-            Some((place, factory))
-        });
-        own.collect()
     }
 }
 

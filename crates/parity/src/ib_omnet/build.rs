@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use paceline_fabric::model::{
-    FlowId, Net, NetworkModel, NicId, PacketId, PortId, Ports, ProfileId, Profiles, Routing, Site,
-};
+use paceline_fabric::model::{FlowId, Net, NicId, PacketId, PortId, Ports, ProfileId, Profiles, Routing};
 use paceline_fabric::outcome::credits::Stalls;
 use paceline_fabric::spec::{NodeId, NodeKind, RunSpec};
 use paceline_kernel::ids::{Grid, Id, List};
@@ -20,20 +18,8 @@ use crate::ib_omnet::routes::Routes;
 use crate::ib_omnet::spec::{Control, CreditSpec, Source};
 use crate::ib_omnet::step::Step;
 
-/// A network of its description.
-pub(super) fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
-    let credits = CreditSpec::of(site.run).expect("a network is built of its own description");
-    Box::new(InfiniBand::new(
-        (site.run, credits),
-        site.ports,
-        site.profiles,
-        site.routing,
-        site.queue,
-    ))
-}
-
 impl InfiniBand {
-    fn new(
+    pub(super) fn new(
         (spec, credits): (&RunSpec, &CreditSpec),
         ports: &Ports,
         profiles: &Profiles,

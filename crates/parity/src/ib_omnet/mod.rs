@@ -13,6 +13,7 @@
 mod account;
 mod arbiter;
 mod build;
+mod builder;
 mod check;
 mod credits;
 mod hca;

@@ -1,14 +1,9 @@
 //! What the simulator is told.
 
-use std::any::Any;
-
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
-use paceline_fabric::model::Builder;
-use paceline_fabric::spec::{ModelSpec, NodeId, RunSpec};
+use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
-
-use super::check::check;
 
 /// A network under credit-based flow control. All of its ports are alike, but for the rates of their links.
 ///
@@ -93,26 +88,6 @@ pub struct Source {
     pub gap: Span,
     /// No message comes from here on.
     pub until: Option<Time>,
-}
-
-impl ModelSpec for CreditSpec {
-    fn name(&self) -> &'static str {
-        "ib-omnet"
-    }
-    fn check(&self, run: &RunSpec) -> Result<(), String> {
-        check(run, self)
-    }
-    fn builder(&self) -> &'static dyn Any {
-        static BUILDER: Builder = Builder(super::build::build);
-        &BUILDER
-    }
-    fn credit_lanes(&self) -> u8 {
-        self.lanes
-    }
-    /// What a host sends to itself goes by way of its switch.
-    fn has_loopback(&self) -> bool {
-        true
-    }
 }
 
 impl CreditSpec {

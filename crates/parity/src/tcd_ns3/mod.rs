@@ -16,6 +16,7 @@
 
 mod app;
 mod buffer;
+mod builder;
 mod flow;
 mod log;
 mod marking;
@@ -35,7 +36,7 @@ use nic::Nic;
 use paceline_congestion::dcqcn;
 use paceline_congestion::registry::AnyParams;
 use paceline_fabric::model::{
-    Classes, Core, Event, FlowId, Net, NetworkModel, NicId, PacketId, PortId, Ports, Site, Starts,
+    Classes, Core, Event, FlowId, Net, NetworkModel, NicId, PacketId, PortId, Ports, Starts,
 };
 use paceline_fabric::outcome::ModelOutcome;
 use paceline_fabric::spec::RunSpec;
@@ -97,12 +98,6 @@ fn recheck_of(port: PortId, place: u16, class: u8, generation: u16) -> Event {
         a: port.0,
         b: u32::from(place) << 20 | u32::from(class) << 16 | u32::from(generation),
     }
-}
-
-/// A network of its description.
-fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
-    let spec = TcdNs3Spec::of(site.run).expect("a network is built of its own description");
-    Box::new(TcdNs3::new(site.run, spec, site.ports, site.classes))
 }
 
 impl TcdNs3 {

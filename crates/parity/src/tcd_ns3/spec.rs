@@ -1,9 +1,6 @@
 //! What the simulator of TCD's authors is told alongside what all networks are.
 
-use std::any::Any;
-
-use paceline_fabric::model::Builder;
-use paceline_fabric::spec::{ModelSpec, NodeId, RunSpec};
+use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
@@ -36,21 +33,6 @@ pub struct TcdNs3Spec {
     pub setup_streams: u64,
     /// Write down every state of ports, pause and rate, which takes room.
     pub log: bool,
-}
-
-impl ModelSpec for TcdNs3Spec {
-    fn name(&self) -> &'static str {
-        "tcd-ns3"
-    }
-
-    fn check(&self, _: &RunSpec) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn builder(&self) -> &'static dyn Any {
-        static BUILDER: Builder = Builder(super::build);
-        &BUILDER
-    }
 }
 
 impl TcdNs3Spec {

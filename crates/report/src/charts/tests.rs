@@ -1,7 +1,10 @@
 //! Charts of runs that are known.
 
 use super::per_flow::{SIZE_GROUPS, size_groups};
+use paceline_lab::files::RunData;
+
 use super::*;
+use crate::track::Track;
 use paceline_lab::files::Series;
 use paceline_lab::results::FlowRow;
 use paceline_lab::sample;

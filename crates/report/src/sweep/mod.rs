@@ -8,7 +8,8 @@ mod tests;
 
 use serde::Serialize;
 
-use super::{RenderError, UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, fill, script_json};
+use crate::look::{UPLOT_LICENCE, UPLOT_SCRIPT, UPLOT_STYLE, script_json};
+use crate::template::{RenderError, fill};
 use grid::Grid;
 pub(crate) use grid::places;
 use paceline_lab::sweep::SweepData;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use paceline_congestion::learned::Kind;
-use paceline_congestion::learned::model::Card;
+use paceline_congestion::learned::card::Card;
 use paceline_congestion::testkit::models::{Tensors, card, file, json, random};
 use paceline_scenario::warning::lines;
 use paceline_scenario::{Overrides, load};

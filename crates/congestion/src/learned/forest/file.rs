@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Claim, Feature, LAST, MAX_DEPTH, MAX_FEATURES, MAX_FRACTION, MAX_LEAVES, Parts, Scale, Split, Tree, Trend,
 };
-use crate::learned::model::sha256;
+use crate::learned::hash::sha256;
 
 /// The version of the format.
 pub const FORMAT: u64 = 1;

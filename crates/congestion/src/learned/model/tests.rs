@@ -1,6 +1,7 @@
 use safetensors::tensor::TensorView;
 
 use super::*;
+use crate::learned::card::{DataSource, RoundMetrics};
 use crate::testkit::models::{Tensors, card, file, json, random};
 
 fn model(card: &Card, tensors: &Tensors) -> Result<Model, ModelError> {

@@ -1,4 +1,4 @@
-use paceline_congestion::learned::card::DECC;
+use paceline_congestion::learned::kind::DECC;
 use paceline_congestion::learned::layers::Layer;
 use paceline_kernel::rng::Rng;
 

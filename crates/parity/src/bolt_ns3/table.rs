@@ -1,0 +1,59 @@
+//! The authors' table of a host's flows, and what a message gets that has no place in one of them.
+
+use paceline_fabric::model::QpId;
+
+/// What a message gets that has no place in a flow that there is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OwnFlow {
+    /// Whether its flow stays for others.
+    pub(super) keep: bool,
+    /// The flow that it was found to share with.
+    pub(super) found: Option<QpId>,
+}
+
+/// Queue pairs by a running 16-bit key, in the order of libstdc++'s `unordered_map`: the hash is the key
+/// itself, an entry goes to the front of its bucket or, if that is empty, of the whole list.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HashOrder {
+    next_key: u16,
+    buckets: usize,
+    /// Keys and queue pairs, in the order of the list; each bucket's are together.
+    list: Vec<(u16, QpId)>,
+}
+
+impl HashOrder {
+    /// The sizes that a table grows through.
+    const PRIMES: [usize; 14] = [
+        13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172_933,
+    ];
+
+    pub(super) fn insert(&mut self, slot: QpId) -> u16 {
+        if self.list.len() + 1 > self.buckets {
+            let larger = Self::PRIMES.into_iter().find(|&size| size > self.list.len());
+            self.buckets = larger.unwrap_or(usize::from(u16::MAX) + 1);
+            let old = std::mem::take(&mut self.list);
+            for entry in old {
+                self.link(entry);
+            }
+        }
+        let key = self.next_key;
+        self.next_key = key.wrapping_add(1);
+        self.link((key, slot));
+        key
+    }
+
+    fn link(&mut self, entry: (u16, QpId)) {
+        let bucket = usize::from(entry.0) % self.buckets;
+        let same = |other: &(u16, QpId)| usize::from(other.0) % self.buckets == bucket;
+        let place = self.list.iter().position(same).unwrap_or(0);
+        self.list.insert(place, entry);
+    }
+
+    pub(super) fn remove(&mut self, key: u16) {
+        self.list.retain(|&(other, _)| other != key);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = QpId> + '_ {
+        self.list.iter().map(|&(_, slot)| slot)
+    }
+}

@@ -1,0 +1,62 @@
+//! How pages look, and the scripts that they carry.
+
+use serde::Serialize;
+
+pub(super) const STYLE: &str = include_str!("../assets/report.css");
+
+pub(super) const STYLES: [&str; 2] = [STYLE, include_str!("../assets/topology.css")];
+
+pub(super) const CHART_SCRIPTS: [&str; 4] = [
+    include_str!("../assets/common.js"),
+    include_str!("../assets/track.js"),
+    include_str!("../assets/export.js"),
+    include_str!("../assets/report.js"),
+];
+
+pub(super) const SCRIPTS: [&str; 8] = [
+    CHART_SCRIPTS[0],
+    CHART_SCRIPTS[1],
+    CHART_SCRIPTS[2],
+    CHART_SCRIPTS[3],
+    include_str!("../assets/topology/model.js"),
+    include_str!("../assets/topology/picture.js"),
+    include_str!("../assets/topology/detail.js"),
+    include_str!("../assets/topology/controls.js"),
+];
+
+pub(super) const UPLOT_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
+
+pub(super) const UPLOT_LICENCE: &str = include_str!("../assets/uPlot.LICENSE");
+
+pub(super) const UPLOT_STYLE: &str = include_str!("../assets/uPlot.min.css");
+
+/// Styles and scripts that every page has in it.
+#[derive(Serialize)]
+pub struct Look {
+    style: String,
+    uplot: String,
+    script: String,
+}
+
+impl Look {
+    pub(super) fn of(styles: &[&str], scripts: &[&str]) -> Self {
+        Self {
+            style: format!("{UPLOT_STYLE}\n{}", styles.join("\n")),
+            uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
+            script: scripts.join("\n"),
+        }
+    }
+
+    /// Of pages with charts and tables only.
+    pub fn charts() -> Self {
+        Self::of(&[STYLE], &CHART_SCRIPTS)
+    }
+}
+
+/// JSON that cannot end the script element that it is in.
+pub fn script_json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap_or_else(|_| "[]".to_string());
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
