@@ -45,6 +45,11 @@ impl Hosts {
         }
     }
 
+    /// What NICs know of their queue pairs is so.
+    pub(crate) fn verify_schedule(&self) {
+        self.scheduler.verify(&self.qps);
+    }
+
     /// The next data packet of a sender, as its NIC would make it; a full one after the last.
     pub(crate) fn probe(&self, world: &World, slot: QpId) -> Packet {
         let qp = &self.qps[slot];

@@ -1,41 +1,19 @@
 //! The receivers' halves of schemes: the one place that calls them, and the packets (CNPs) that they send.
 
+mod format;
+
+pub(crate) use format::read_cnp;
+use format::write_cnp;
 use paceline_congestion::Mark;
-use paceline_congestion::receiver::{Arrived, Cnp, Reaction};
+use paceline_congestion::receiver::{Arrived, Reaction};
 use paceline_kernel::queue::LaneId;
-use paceline_kernel::{BitRate, Bytes, Time};
+use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
 use crate::core::event::Event;
-use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::ids::{FlowId, PacketId, ReceiverId};
 use crate::world::World;
-
-/// In a CNP's tag: it tells a rate, in its note.
-const TELLS_RATE: u8 = 1 << 7;
-
-const MBPS: u64 = 1_000_000;
-
-/// What CNP `packet` says.
-pub(crate) fn read_cnp(packet: &Packet) -> Cnp {
-    let marks = [Mark::None, Mark::Undetermined, Mark::Congested];
-    let of_tag = |mark: &Mark| *mark as u8 == packet.tag & !TELLS_RATE;
-    let rate = BitRate::from_bps(u64::from(packet.note) * MBPS);
-    Cnp {
-        mark: marks.into_iter().find(of_tag).unwrap_or_default(),
-        rate: (packet.tag & TELLS_RATE != 0).then_some(rate),
-    }
-}
-
-/// A CNP that says it.
-fn write_cnp(cnp: &Cnp, packet: &mut Packet) {
-    packet.tag = cnp.mark as u8;
-    if let Some(rate) = cnp.rate {
-        packet.tag |= TELLS_RATE;
-        packet.note = u32::try_from(rate.as_bps() / MBPS).unwrap_or(u32::MAX);
-    }
-}
 
 impl Hosts {
     /// Data packet `id` came to a receiver that shows them: to who records their latency, and to its half of the scheme,
@@ -112,23 +90,6 @@ impl Hosts {
             write_cnp(&cnp, &mut packet);
             let id = core.packets.insert(packet);
             self.enqueue(world, core, path.ack_port, world.ack_queue(path.ack_class), id);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cnp_says_what_was_written() {
-        let rates = [None, Some(BitRate::from_gbps(400)), Some(BitRate::from_bps(0))];
-        for mark in [Mark::None, Mark::Undetermined, Mark::Congested] {
-            for rate in rates {
-                let (cnp, mut packet) = (Cnp { mark, rate }, Packet::EMPTY);
-                write_cnp(&cnp, &mut packet);
-                assert_eq!(read_cnp(&packet), cnp);
-            }
         }
     }
 }

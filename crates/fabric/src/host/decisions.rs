@@ -236,7 +236,7 @@ impl Hosts {
         if self.decisions.nics.is_empty() {
             self.decisions
                 .nics
-                .resize_with(self.nics.len(), Processors::default);
+                .resize_with(self.scheduler.nics.len(), Processors::default);
         }
         let processors = &mut self.decisions.nics[nic];
         processors.note(cost, begins);

@@ -2,7 +2,6 @@
 //! switch: what a host learns of the network comes in packets.
 
 mod audit;
-mod choose;
 mod cnp;
 mod connection;
 mod control_packets;
@@ -15,9 +14,7 @@ mod nic;
 mod notice;
 mod observe;
 mod on_credit;
-mod pacing_tree;
 mod parts;
-mod port;
 mod posting;
 mod qp;
 mod queue_pairs;
@@ -35,7 +32,7 @@ use paceline_kernel::Bytes;
 
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
-use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
+use crate::ids::{FlowId, PacketId, PortId, QpId};
 use crate::traffic::Traffic;
 use crate::world::World;
 use paceline_kernel::ids::List;
@@ -47,7 +44,6 @@ use decisions::DecisionBank;
 pub use decisions::Question;
 use engine::Endpoints;
 use hash_order::HashOrder;
-use port::Nic;
 pub use qp::Qp;
 pub(crate) use qp::{Held, Way};
 use receivers::Receivers;
@@ -56,10 +52,7 @@ use scheduler::QpScheduler;
 /// NICs, queue pairs, receivers.
 #[derive(Clone)]
 pub struct Hosts {
-    nics: List<NicId, Nic>,
-    /// Whether NICs keep anything of their queue pairs: some have gathered ([`choose`]), or there are [`turns`].
-    tracks_qps: bool,
-    scheduler: Option<Box<QpScheduler>>,
+    scheduler: QpScheduler,
     /// Hosts that take time before they answer.
     endpoints: Option<Box<Endpoints>>,
     decisions: DecisionBank,
@@ -74,7 +67,7 @@ pub struct Hosts {
     /// Queue pairs that no flow has any more.
     free_qps: Vec<QpId>,
     /// What queue pairs have in common, by their group.
-    shared: BTreeMap<sharing::Group, Shared>,
+    shared: BTreeMap<qp::Group, Shared>,
     /// Whether the scheme of a flow whose queue pair another has taken over had drawn: see `run/chance.rs`.
     qps_drew: bool,
 }
@@ -82,13 +75,10 @@ pub struct Hosts {
 impl Hosts {
     /// The hosts behind these ports: a NIC each.
     pub(crate) fn new(spec: &RunSpec, ports: Vec<PortId>) -> Self {
-        let scheduler = QpScheduler::of(spec.nic.scheduling, ports.len());
         Self {
             endpoints: Endpoints::of(spec, ports.len()),
             decisions: DecisionBank::default(),
-            tracks_qps: scheduler.is_some(),
-            scheduler,
-            nics: ports.into_iter().map(Nic::new).collect(),
+            scheduler: QpScheduler::of(spec, ports),
             qps: List::new(),
             senders: FlowTable::default(),
             receivers: Receivers::default(),
@@ -105,9 +95,7 @@ impl Hosts {
         Self {
             endpoints: self.endpoints.clone(),
             decisions: DecisionBank::default(),
-            nics: self.nics.iter().map(|nic| Nic::new(nic.port)).collect(),
-            tracks_qps: false,
-            scheduler: None,
+            scheduler: self.scheduler.without_queue_pairs(),
             qps: List::new(),
             senders: FlowTable::default(),
             receivers: self.receivers.clone(),

@@ -1,4 +1,4 @@
-//! The host's NIC: queue pairs, their pacing and windows, and who sends next.
+//! The host's NIC: what it sends next, its pacing and its wake-ups.
 
 use paceline_congestion::{CongestionControl, Ctx, Expiry, Outgoing, SentInfo, TimerEvent, TimerSlot};
 use paceline_kernel::queue::LaneId;
@@ -9,23 +9,12 @@ use crate::core::event::Event;
 use crate::core::packet::Packet;
 use crate::core::port::LinkState;
 use crate::host::Hosts;
-use crate::host::pacing_tree::NEVER;
-use crate::host::port::FEW_QPS;
 use crate::host::qp::{NO_RATE, Part, Qp};
+use crate::host::scheduler::{Choice, Following};
 use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
 use crate::world::World;
 use crate::world::links::time_to_send;
 use paceline_run::outcome::{PacketKind, TraceKind};
-
-/// Which queue pair a NIC may send from.
-pub(super) enum Choice {
-    /// The one at this place and in this slot.
-    Now(usize, QpId),
-    /// None before this instant.
-    Later(u64),
-    /// None before something else happens.
-    None,
-}
 
 /// The gap, in ps, that pacing leaves after the start of a packet of `wire` bytes. At a rate of zero there is
 /// none: it is the rate that keeps back what follows ([`crate::host::qp::Qp::stands`]).
@@ -77,7 +66,7 @@ impl Hosts {
         if self.qps[slot].timers.has_requests() {
             self.start_timers(world, core, slot);
         }
-        self.update_schedule(core, slot);
+        self.scheduler.update(core, slot, &self.qps);
     }
 
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
@@ -95,7 +84,7 @@ impl Hosts {
     pub(super) fn pull_wake(&mut self, core: &mut Core, slot: QpId) {
         let qp = &self.qps[slot];
         let nic = core.ports[qp.port].nic();
-        let wake_at = self.nics[nic].wake_at;
+        let wake_at = self.scheduler.nics[nic].wake_at;
         if qp.next_avail < wake_at && wake_at != u64::MAX {
             self.set_wake(core, nic, qp.next_avail.max(core.now()));
         }
@@ -151,7 +140,7 @@ impl Hosts {
     }
 
     fn set_wake(&mut self, core: &mut Core, nic: NicId, at: u64) {
-        let nic = &mut self.nics[nic];
+        let nic = &mut self.scheduler.nics[nic];
         nic.wake_at = at;
         nic.wake_generation += 1;
         let event = Event::Wake {
@@ -162,7 +151,7 @@ impl Hosts {
     }
 
     pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: PortId, generation: u32) {
-        let nic = &mut self.nics[core.ports[port].nic()];
+        let nic = &mut self.scheduler.nics[core.ports[port].nic()];
         if nic.wake_generation != generation || nic.wake_at == u64::MAX {
             return;
         }
@@ -185,11 +174,11 @@ impl Hosts {
         if p.link != LinkState::Open {
             return self.nic_send_on_credit(world, core, port);
         }
-        let nic = p.nic();
+        let (nic, paused) = (p.nic(), p.paused);
         let has_acks = p.ready != 0;
         if core.is_busy(port) {
             // Without queue pairs and ACKs the end of the transmission changes nothing.
-            if has_acks || !self.nics[nic].qps.is_empty() {
+            if has_acks || !self.scheduler.is_empty(nic) {
                 core.await_transmission(port);
             }
             return;
@@ -197,9 +186,9 @@ impl Hosts {
         if has_acks && let Some(class) = world.next_ack(&core.ports[port]) {
             return self.send_ack::<false>(world, core, port, class);
         }
-        match self.choose_qp(world, core, nic) {
+        match self.choose_qp(nic, (core.now(), paused)) {
             Choice::Now(place, slot) => {
-                self.nics[nic].served = place;
+                self.scheduler.serve(nic, place);
                 self.send_data::<false>(world, core, port, slot);
             }
             Choice::Later(at) => self.arm_wake(world, core, nic, at),
@@ -207,93 +196,16 @@ impl Hosts {
         }
     }
 
-    /// Round robin from the queue pair served last, or [`super::scheduler`]: the first that is not blocked and that pacing
-    /// lets go. Finished queue pairs leave the list.
+    /// Which queue pair of a NIC may send now, while these classes are paused: see [`super::scheduler`].
     #[inline(always)]
-    pub(super) fn choose_qp(&mut self, world: &World, core: &Core, nic: NicId) -> Choice {
-        let n = &self.nics[nic];
-        let paused = core.ports[n.port].paused;
-        if let [only] = n.qps[..] {
-            let qp = &self.qps[only];
-            if !qp.is_blocked(paused) {
-                return if qp.next_avail <= core.now() {
-                    Choice::Now(0, only)
-                } else {
-                    Choice::Later(qp.next_avail)
-                };
-            }
-            if !qp.is_finished() {
-                // Blocked ones count as well: see the quirk.
-                return match world.quirks.wakeup_suppression && qp.has_data() {
-                    true => Choice::Later(qp.next_avail),
-                    false => Choice::None,
-                };
-            }
-        }
-        self.choose_among(world, core, nic, paused)
-    }
-
-    pub(super) fn choose_of_many(&mut self, core: &Core, nic: NicId, paused: u16) -> Option<usize> {
-        let nic = &mut self.nics[nic];
-        let count = nic.qps.len();
-        let (mut chosen, mut first_finished) = (None, usize::MAX);
-        let mut start = nic.served + 1;
-        if start >= count {
-            start %= count.max(1);
-        }
-        for place in (start..count).chain(0..start) {
-            let qp = &self.qps[nic.qps[place]];
-            if !qp.is_blocked(paused) {
-                if qp.next_avail <= core.now() {
-                    chosen = Some(place);
-                    break;
-                }
-            } else if qp.is_finished() {
-                first_finished = first_finished.min(place);
-            }
-        }
-        if first_finished == usize::MAX {
-            return chosen;
-        }
-        let mut kept = first_finished;
-        for place in first_finished..count {
-            let slot = nic.qps[place];
-            if self.qps[slot].is_finished() {
-                self.free_qps.push(slot);
-                continue;
-            }
-            if chosen == Some(place) {
-                chosen = Some(kept);
-            }
-            nic.qps[kept] = slot;
-            kept += 1;
-        }
-        nic.qps.truncate(kept);
-        nic.pacing_tree.forget();
-        chosen
-    }
-
-    /// When the first queue pair may go that only pacing holds back.
-    pub(super) fn soonest(&mut self, world: &World, core: &Core, nic: NicId) -> Option<u64> {
-        let paused = core.ports[self.nics[nic].port].paused;
-        if self.gather(world, nic) {
-            return Some(self.nics[nic].pacing_tree.soonest(paused)).filter(|&at| at != NEVER);
-        }
-        let n = &self.nics[nic];
-        let candidates = n.qps.iter().map(|&slot| &self.qps[slot]);
-        if world.quirks.wakeup_suppression {
-            // Blocked ones count as well: see the quirk.
-            let with_data = candidates.filter(|qp| qp.has_data());
-            return with_data.map(|qp| qp.next_avail).min();
-        }
-        let unblocked = candidates.filter(|qp| !qp.is_blocked(paused));
-        unblocked.map(|qp| qp.next_avail).min()
+    pub(super) fn choose_qp(&mut self, nic: NicId, now_and_paused: (u64, u16)) -> Choice {
+        (self.scheduler).choose(nic, now_and_paused, &mut self.qps, &mut self.free_qps)
     }
 
     /// Arms the wake-up for what may go at `at`.
     #[inline(always)]
     pub(super) fn arm_wake(&mut self, world: &World, core: &mut Core, nic: NicId, at: u64) {
-        let wake_at = self.nics[nic].wake_at;
+        let wake_at = self.scheduler.nics[nic].wake_at;
         if at > core.now() && (wake_at == u64::MAX || !world.quirks.wakeup_suppression && at < wake_at) {
             self.set_wake(core, nic, at);
         }
@@ -383,7 +295,7 @@ impl Hosts {
             // A change of rate takes this from the gap all the same.
             qp.gap = gap_after(wire, qp.rate, truncate);
         }
-        self.regard_sent(core, slot, wire);
+        self.scheduler.sent(core, slot, wire, &self.qps);
         let nic = core.ports[port].nic();
         let more = self.awaits_end(world, core, nic, wire);
         if ON_CREDIT {
@@ -435,39 +347,17 @@ impl Hosts {
     /// something may follow at once. If pacing holds everything back beyond that, a wake-up does.
     #[inline(always)]
     pub(super) fn awaits_end(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
-        match self.nics[nic].qps[..] {
-            [] => false,
-            // The reference has that event always, and its order of simultaneous events depends on it.
-            _ if world.quirks.wakeup_suppression => true,
-            [only] => {
-                let paused = core.ports[self.nics[nic].port].paused;
-                let qp = &self.qps[only];
-                // Otherwise an acknowledgement, a resume or a new flow will look again.
-                !qp.is_blocked(paused) && self.follows(world, core, nic, wire, qp.next_avail)
-            }
-            _ => self.awaits_end_of_many(world, core, nic, wire),
-        }
-    }
-
-    #[inline(never)]
-    fn awaits_end_of_many(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16) -> bool {
-        let n = &self.nics[nic];
-        if n.qps.len() > FEW_QPS {
-            return true;
-        }
-        let paused = core.ports[n.port].paused;
-        let queue_pairs = n.qps.iter().map(|&slot| &self.qps[slot]);
-        let unblocked = queue_pairs.filter(|qp| !qp.is_blocked(paused));
-        match unblocked.map(|qp| qp.next_avail).min() {
-            None => false,
-            Some(at) => self.follows(world, core, nic, wire, at),
+        match self.scheduler.following(core, nic, &self.qps) {
+            Following::Nothing => false,
+            Following::Unknown => true,
+            Following::At(at) => self.follows(world, core, nic, wire, at),
         }
     }
 
     /// Whether what may go at `at` may follow a transmission of `wire` bytes at once; a wake-up follows otherwise.
     #[inline(always)]
     fn follows(&mut self, world: &World, core: &mut Core, nic: NicId, wire: u16, at: u64) -> bool {
-        let n = &self.nics[nic];
+        let n = &self.scheduler.nics[nic];
         let profile = &world.profiles[core.ports[n.port].profile];
         if at <= core.now() + profile.serialise(wire).tx {
             return true;

@@ -81,7 +81,7 @@ impl Hosts {
             return;
         }
         let nic = core.ports[port].nic();
-        for slot in self.nics[nic].live() {
+        for slot in self.scheduler.live(nic) {
             core.settle(&self.qps[slot]);
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::core::Core;
 use crate::host::Hosts;
-use crate::host::nic::Choice;
-use crate::ids::{NicId, PortId, QpId};
+use crate::host::scheduler::Choice;
+use crate::ids::{PortId, QpId};
 use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
 
@@ -16,9 +16,9 @@ impl Hosts {
         if !p.is_up() {
             return;
         }
-        let (nic, has_acks) = (p.nic(), p.ready != 0);
+        let (nic, paused, has_acks) = (p.nic(), p.paused, p.ready != 0);
         if core.is_busy(port) {
-            if has_acks || !self.nics[nic].qps.is_empty() {
+            if has_acks || !self.scheduler.is_empty(nic) {
                 core.await_transmission(port);
             }
             return;
@@ -26,7 +26,7 @@ impl Hosts {
         if has_acks && world.next_ack(&core.ports[port]).is_some() {
             return self.send_on_credit(world, core, port);
         }
-        match self.choose_qp(world, core, nic) {
+        match self.choose_qp(nic, (core.now(), paused)) {
             Choice::Now(..) => self.send_on_credit(world, core, port),
             Choice::Later(at) => self.arm_wake(world, core, nic, at),
             Choice::None => {}
@@ -41,7 +41,7 @@ impl Hosts {
             return self.send_control(world, core, port, strict.trailing_zeros() as u8);
         }
         loop {
-            let ready = self.ready_lanes(world, core, port);
+            let ready = self.ready_lanes(core, port);
             if ready == 0 {
                 return self.wait_for_pace(world, core, port);
             }
@@ -65,26 +65,16 @@ impl Hosts {
     }
 
     /// Lanes that have an acknowledgement, or data that nothing but credit may hold back.
-    fn ready_lanes(&mut self, world: &World, core: &Core, port: PortId) -> u16 {
+    fn ready_lanes(&mut self, core: &Core, port: PortId) -> u16 {
         let p = &core.ports[port];
-        let (paused, now, nic) = (p.paused, core.now(), p.nic());
-        let mut ready = p.ready & !paused;
-        if self.gather(world, nic) {
-            return ready | self.nics[nic].pacing_tree.ready(now) & !paused;
-        }
-        for &slot in &self.nics[nic].qps {
-            let qp = &self.qps[slot];
-            if !qp.is_blocked(paused) && qp.next_avail <= now {
-                ready |= 1 << qp.class;
-            }
-        }
-        ready
+        let moment = (core.now(), p.paused);
+        p.ready & !p.paused | self.scheduler.ready(p.nic(), moment, &mut self.qps)
     }
 
     /// Nothing may go now: arms the wake-up for what pacing holds back.
     fn wait_for_pace(&mut self, world: &World, core: &mut Core, port: PortId) {
-        let nic = core.ports[port].nic();
-        if let Choice::Later(at) = self.choose_qp(world, core, nic) {
+        let (nic, paused) = (core.ports[port].nic(), core.ports[port].paused);
+        if let Choice::Later(at) = self.choose_qp(nic, (core.now(), paused)) {
             self.arm_wake(world, core, nic, at);
         }
     }
@@ -112,39 +102,22 @@ impl Hosts {
         ready: u16,
     ) -> bool {
         let nic = core.ports[port].nic();
-        let Some((place, slot)) = self.choose_in_lane(world, core, (port, class)) else {
+        let Some((place, slot)) = self.choose_in_lane(core, (port, class)) else {
             unreachable!("a lane with data has a queue pair that may send");
         };
         let wire = self.next_wire(world, slot);
         if !self.may_send(core, (port, class), wire, ready) {
             return false;
         }
-        let first = self.nics[nic].first;
-        let served = &mut self.nics[nic].served_of_lane;
-        served.resize(served.len().max(usize::from(class) + 1), first);
-        served[usize::from(class)] = place;
+        self.scheduler.serve_lane(nic, class, place);
         self.send_data::<true>(world, core, port, slot);
         true
     }
 
-    /// The queue pair of a lane whose turn it is: for as long as it is asked for, the other lanes are held back.
-    fn choose_in_lane(
-        &mut self,
-        world: &World,
-        core: &mut Core,
-        (port, class): (PortId, u8),
-    ) -> Option<(usize, QpId)> {
-        let nic: NicId = core.ports[port].nic();
-        let held = core.ports[port].paused;
-        core.ports[port].paused = !(1 << class);
-        let n = &mut self.nics[nic];
-        n.served = (n.served_of_lane.get(usize::from(class)).copied()).unwrap_or(n.first);
-        let choice = self.choose_qp(world, core, nic);
-        core.ports[port].paused = held;
-        match choice {
-            Choice::Now(place, slot) => Some((place, slot)),
-            _ => None,
-        }
+    /// The queue pair of a lane whose turn it is.
+    fn choose_in_lane(&mut self, core: &Core, (port, class): (PortId, u8)) -> Option<(usize, QpId)> {
+        let lane = (core.ports[port].nic(), class);
+        (self.scheduler).choose_in_lane(lane, core.now(), &mut self.qps, &mut self.free_qps)
     }
 
     /// The next data packet of a queue pair on the wire: of what selective repeat may send, the longest.

@@ -11,28 +11,19 @@ impl Hosts {
     /// Takes over the hosts of another part, whose `core` it is; `mine` is the core that takes over.
     pub(crate) fn take_over(&mut self, mut other: Self, world: &World, mine: &mut Core, core: &mut Core) {
         self.qps_drew |= other.have_drawn(world);
-        self.tracks_qps |= other.tracks_qps;
         let before = self.qps.len();
-        for nic in self.nics.ids() {
-            let port = other.nics[nic].port;
+        for nic in self.scheduler.nics.ids() {
+            let port = other.scheduler.nics[nic].port;
             if !core.has(core.ports[port].node) {
                 continue;
             }
-            self.nics.exchange(&mut other.nics, nic);
-            self.nics[nic]
-                .qps
-                .iter_mut()
-                .filter(|slot| **slot != QpId::NONE)
-                .for_each(|slot| *slot = slot.plus(before));
-            if let (Some(own), Some(scheduler)) = (&mut self.scheduler, &mut other.scheduler) {
-                own.take_nic(scheduler, nic, before);
-            }
+            self.scheduler.take_nic(&mut other.scheduler, nic, before);
             if let (Some(own), Some(endpoints)) = (&mut self.endpoints, &mut other.endpoints) {
                 own.take_over(endpoints, nic, mine, core);
             }
         }
         self.decisions.take_over(&mut other.decisions, |nic| {
-            core.has(core.ports[self.nics[nic].port].node)
+            core.has(core.ports[self.scheduler.nics[nic].port].node)
         });
         for (slot, qp) in other.qps.numbered() {
             if !qp.done {
@@ -43,9 +34,7 @@ impl Hosts {
             self.repeats.resize_with(before, Default::default);
             self.repeats.append(&mut other.repeats);
         }
-        if let (Some(own), Some(scheduler)) = (&mut self.scheduler, &mut other.scheduler) {
-            own.take_queue_pairs(scheduler, before);
-        }
+        self.scheduler.take_queue_pairs(&mut other.scheduler, before);
         self.qps.append(&mut other.qps);
         self.free_qps
             .extend(other.free_qps.iter().map(|slot| slot.plus(before)));

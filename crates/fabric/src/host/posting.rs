@@ -43,7 +43,7 @@ impl Hosts {
             self.extend_selective_repeat(world, slot);
         }
         self.qps[slot].recompute_bound();
-        self.update_schedule(core, slot);
+        self.scheduler.update(core, slot, &self.qps);
     }
 
     /// Something was posted to a connection that is open: sends what may go.

@@ -2,7 +2,6 @@
 
 use crate::core::Core;
 use crate::host::connection::Connection;
-use crate::host::pacing_tree::NEVER;
 use crate::ids::{AccountId, FlowId, PortId};
 use crate::world::World;
 use paceline_congestion::registry::WindowMode;
@@ -11,8 +10,15 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span};
 use paceline_run::spec::TieOrder;
 
+/// When a queue pair may go that something else than pacing keeps back.
+pub(super) const NEVER: u64 = u64::MAX;
+
 /// A rate at which nothing may be sent, until it changes.
 pub(super) const NO_RATE: BitRate = BitRate::from_bps(0);
+
+/// What queue pairs have in common that share ([`super::sharing`]): a host's port, a priority, and the scheme of flows, by its
+/// place in the description.
+pub(super) type Group = (PortId, u8, u16);
 
 /// A queue pair's sender: one flow, or a persistent connection.
 #[derive(Clone)]
@@ -20,7 +26,7 @@ pub struct Qp {
     /// Of a connection: the first flow that it carries.
     pub(super) flow: FlowId,
     pub(super) port: PortId,
-    /// Its place in its NIC's list, where the NIC has gathered (see `host/choose.rs`).
+    /// Its place in its NIC's list, where the NIC has a tree (see [`super::scheduler`]).
     pub(super) place: u32,
     /// The account of its time ([`crate::watch::account`]); `AccountId::NONE` without one.
     pub(super) account: AccountId,

@@ -27,9 +27,7 @@ impl Hosts {
             bdp => bdp.get(),
         };
         let slot = self.place(world, qp);
-        if let Some(scheduler) = &mut self.scheduler {
-            scheduler.begin(slot);
-        }
+        self.scheduler.begin(slot);
         self.note_order(world, core, slot);
         if let Recovery::SelectiveRepeat(irn) = world.nic.recovery {
             self.begin_selective_repeat(world, slot, &irn, bdp);
@@ -89,10 +87,7 @@ impl Hosts {
     pub(crate) fn join_nic(&mut self, world: &World, core: &mut Core, slot: QpId) {
         let qp = &mut self.qps[slot];
         let port = qp.port;
-        let nic = &mut self.nics[core.ports[port].nic()];
-        qp.place = nic.qps.len() as u32;
-        nic.qps.push(slot);
-        nic.pacing_tree.add(qp.class, qp.due());
+        self.scheduler.join(core.ports[port].nic(), slot, qp);
         self.start_timeout(world, core, slot);
         self.nic_send(world, core, port);
     }
@@ -117,10 +112,7 @@ impl Hosts {
         self.qps[slot].take_path(way, info);
         if old_port != new_port {
             // The list that it leaves is put in order once for all that leave it: see `look_anew`.
-            self.nics[core.ports[new_port].nic()].qps.push(slot);
-            if let Some(scheduler) = &mut self.scheduler {
-                scheduler.begin(slot);
-            }
+            self.scheduler.move_to(core.ports[new_port].nic(), slot);
         }
     }
 
@@ -129,9 +121,9 @@ impl Hosts {
         if self.hash_order.is_some() {
             return self.enter_anew(world, core);
         }
-        for nic in self.nics.ids() {
-            let (port, qps) = (self.nics[nic].port, &self.qps);
-            self.nics[nic].retain(|&slot| qps[slot].port == port);
+        for nic in self.scheduler.nics.ids() {
+            let (port, qps) = (self.scheduler.nics[nic].port, &self.qps);
+            self.scheduler.retain(nic, |&slot| qps[slot].port == port);
             self.try_send(world, core, port);
         }
     }
@@ -139,9 +131,8 @@ impl Hosts {
     /// The reference's hosts enter their queue pairs again, in an order of their own, and look after each
     /// what may be sent.
     fn enter_anew(&mut self, world: &World, core: &mut Core) {
-        for nic in &mut self.nics {
-            nic.retain(|_| true);
-            for slot in std::mem::take(&mut nic.qps) {
+        for nic in self.scheduler.nics.ids() {
+            for slot in self.scheduler.take(nic) {
                 if self.qps[slot].is_finished() {
                     self.free_qps.push(slot);
                 }
@@ -151,7 +142,7 @@ impl Hosts {
         for slot in slots.unwrap_or_default() {
             let port = self.qps[slot].port;
             let nic = core.ports[port].nic();
-            self.nics[nic].qps.push(slot);
+            self.scheduler.put_back(nic, slot);
             self.try_send(world, core, port);
         }
     }

@@ -219,7 +219,7 @@ impl Hosts {
     /// Takes a finished queue pair out of its NIC's round robin.
     fn remove_qp(&mut self, core: &Core, slot: QpId) {
         let nic = core.ports[self.qps[slot].port].nic();
-        if self.nics[nic].remove(slot, &mut self.qps) && !self.qps[slot].is_connection() {
+        if self.scheduler.remove(nic, slot, &mut self.qps) && !self.qps[slot].is_connection() {
             self.free_qps.push(slot);
         }
     }

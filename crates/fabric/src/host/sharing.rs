@@ -7,12 +7,9 @@ use paceline_congestion::{Requests, Shared};
 
 use crate::core::Core;
 use crate::host::Hosts;
-use crate::ids::{PortId, QpId};
+use crate::host::qp::Group;
+use crate::ids::QpId;
 use crate::world::World;
-use paceline_kernel::ids::Id;
-
-/// A host's port, a priority, and the scheme of flows, by its place in the description.
-pub(super) type Group = (PortId, u8, u16);
 
 impl Hosts {
     fn group_of(&self, world: &World, core: &Core, slot: QpId) -> Group {
@@ -44,10 +41,12 @@ impl Hosts {
         };
         self.shared.insert(group, shared);
         let nic = core.ports[group.0].nic();
-        for place in 0..self.nics[nic].qps.len() {
-            let other = self.nics[nic].qps[place];
-            let others = other != slot && other != QpId::NONE && !self.qps[other].done;
-            if others && self.group_of(world, core, other) == group {
+        for place in 0..self.scheduler.places(nic) {
+            let Some(other) = self.scheduler.at(nic, place) else {
+                continue;
+            };
+            let is_another = other != slot && !self.qps[other].done;
+            if is_another && self.group_of(world, core, other) == group {
                 self.notify_shared(world, core, other, &shared);
             }
         }

@@ -32,8 +32,7 @@ impl Simulation {
                 .verify(&self.world, &self.core, self.bounds_completion());
         }
         self.switches.verify_assists(&self.core);
-        self.hosts.verify_crowds();
-        self.hosts.verify_turns();
+        self.hosts.verify_schedule();
         self.hosts.verify_decisions();
         if self.core.is_idle() && self.core.is_whole() {
             assert_eq!(

@@ -21,7 +21,7 @@ use paceline_run::spec::Scheduling;
 
 /// Whose turn it is at each NIC.
 #[derive(Clone, Debug)]
-pub(super) enum QpScheduler {
+pub(super) enum Turns {
     Quantum {
         quantum: i64,
         /// What is left to each queue pair of its turn, in bytes on the wire; below zero what it owes.
@@ -36,10 +36,10 @@ pub(super) enum QpScheduler {
     },
 }
 
-impl QpScheduler {
+impl Turns {
     /// What so many NICs keep, if they do not go round packet by packet.
     pub(super) fn of(scheduling: Scheduling, nics: usize) -> Option<Box<Self>> {
-        let scheduler = match scheduling {
+        let turns = match scheduling {
             Scheduling::RoundRobin => return None,
             Scheduling::Quantum(quantum) => Self::Quantum {
                 quantum: quantum.get() as i64,
@@ -51,7 +51,7 @@ impl QpScheduler {
                 virtual_time: List::of(nics, 0),
             },
         };
-        Some(Box::new(scheduler))
+        Some(Box::new(turns))
     }
 
     /// A queue pair is new, or new at its NIC.
@@ -179,18 +179,18 @@ mod tests {
 
     /// A NIC whose queue pairs have packets of these sizes.
     struct Port {
-        scheduler: QpScheduler,
+        turns: Turns,
         qps: Vec<QpId>,
         served: usize,
     }
 
     impl Port {
         fn of(scheduling: Scheduling, count: u32) -> Self {
-            let mut scheduler = *QpScheduler::of(scheduling, 1).unwrap();
+            let mut turns = *Turns::of(scheduling, 1).unwrap();
             let qps: Vec<QpId> = (0..count).map(QpId).collect();
-            qps.iter().for_each(|&slot| scheduler.begin(slot));
+            qps.iter().for_each(|&slot| turns.begin(slot));
             Self {
-                scheduler,
+                turns,
                 qps,
                 served: 0,
             }
@@ -198,10 +198,10 @@ mod tests {
 
         /// Who goes next, of those that may; its packet is of so many bytes.
         fn next(&mut self, may_go: impl Fn(usize) -> bool, size: impl Fn(usize) -> u16) -> Option<usize> {
-            let place = self.scheduler.choose(NIC, &self.qps, self.served, may_go)?;
+            let place = self.turns.choose(NIC, &self.qps, self.served, may_go)?;
             self.served = place;
-            self.scheduler.sent(NIC, self.qps[place], size(place));
-            self.scheduler.verify();
+            self.turns.sent(NIC, self.qps[place], size(place));
+            self.turns.verify();
             Some(place)
         }
 

@@ -1,8 +1,7 @@
 //! When the many queue pairs of a NIC may go: a tree over them, in which each node has the sooner of two, so that who may
 //! go next and when is found, and changed, in as many steps as it has levels.
 
-/// For what something else than pacing keeps back.
-pub(super) const NEVER: u64 = u64::MAX;
+use crate::host::qp::NEVER;
 
 /// When the queue pairs of a NIC may go, pauses apart, in the order of its list. Empty where it is not known.
 #[derive(Clone, Debug, Default)]
