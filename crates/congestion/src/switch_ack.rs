@@ -8,13 +8,13 @@
 mod report;
 
 use paceline_kernel::{Bytes, Span, Time};
-use report::WHOLE;
-pub use report::{PortReport, QueueTrend};
 
 use crate::params::Auto;
 use crate::switch::{
     Egress, EgressPort, Hooks, Marking, Notify, PacketView, PayloadKind, Queue, SwitchHalf, Verdict,
 };
+use report::WHOLE;
+pub use report::{PortReport, QueueTrend};
 
 /// The bit of a tag by which a data packet asks.
 pub const ASKS: u8 = 1 << 6;

@@ -1,4 +1,9 @@
-//! How much the tests do: all of it in continuous integration, a sixteenth of the random cases on a desk.
+//! What the tests of several crates have in common: how much they do, and which files of a crate name which.
+
+mod circles;
+pub mod modules;
+mod source;
+mod tokens;
 
 use std::env;
 

@@ -16,6 +16,7 @@ mod relatives;
 mod reproduce;
 mod runs;
 mod statistics;
+mod structure;
 mod sweeps;
 mod threads;
 mod timeline;

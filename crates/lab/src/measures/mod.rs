@@ -22,7 +22,6 @@ mod tcd_sizes;
 mod thesis;
 mod traced_port;
 
-pub use set::{Measure, MeasureSet, Metrics, element, measure};
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
@@ -30,6 +29,7 @@ use paceline_scenario::Resolved;
 use paceline_scenario::diagnostics::among_many;
 
 pub use port::step_mean;
+pub use set::{Measure, MeasureSet, Metrics, element, measure};
 pub use summary::{SUMMARY, find_summary, summary_names};
 
 /// Every set.

@@ -10,9 +10,9 @@ mod scene;
 mod svg;
 mod sweep;
 
-pub use panel::{Curve, Figure, NoFigure, Point, Scale, Shape};
 use std::fmt::Write as _;
 
+pub use panel::{Curve, Figure, NoFigure, Point, Scale, Shape};
 pub use runs::{What, of_runs};
 pub use scene::Size;
 pub use sweep::of_sweep;

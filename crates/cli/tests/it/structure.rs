@@ -1,0 +1,111 @@
+//! How the files and crates of the workspace hang together, read off the sources: ARCHITECTURE.md says what is kept here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_testkit::modules::Modules;
+
+/// As many files of a crate may name each other in a circle.
+const LARGEST_CIRCLE: usize = 5;
+/// Crates that have a larger one still, and how large it is: it may not grow.
+const KNOWN: [(&str, usize); 2] = [("reproduce", 36), ("scenario", 42)];
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The folders of the workspace's crates, by name.
+fn crates() -> BTreeMap<String, PathBuf> {
+    let entries = fs::read_dir(workspace().join("crates")).expect("crates have a folder");
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    folders.push(workspace().join("python"));
+    let named = |folder: PathBuf| {
+        let name = folder.file_name()?.to_str()?.to_owned();
+        folder.join("Cargo.toml").exists().then_some((name, folder))
+    };
+    folders.into_iter().filter_map(named).collect()
+}
+
+/// Each crate's modules.
+fn modules() -> Vec<(String, Modules)> {
+    let read = |(name, folder): (String, PathBuf)| {
+        let roots = ["src/lib.rs", "src/main.rs"].map(|root| folder.join(root));
+        let root = roots
+            .iter()
+            .find(|root| root.exists())
+            .expect("a crate has a root");
+        (name, Modules::read(root))
+    };
+    crates().into_iter().map(read).collect()
+}
+
+/// Files that name each other in a circle can only be understood together. Names count where they lead: through
+/// re-exports, to the file that defines them.
+#[test]
+fn no_circle_is_large() {
+    let mut too_large = String::new();
+    let mut sizes = Vec::new();
+    for (name, modules) in modules() {
+        let names = modules.names();
+        for circle in modules.circles() {
+            sizes.push(circle.len());
+            let known = KNOWN.iter().find(|(of, _)| *of == name);
+            if circle.len() <= known.map_or(LARGEST_CIRCLE, |&(_, largest)| largest) {
+                continue;
+            }
+            too_large += &format!("{name}: {} files in a circle\n", circle.len());
+            for from in &circle {
+                for (to, what) in names[from].iter().filter(|(to, _)| circle.contains(to)) {
+                    let what: Vec<&str> = what.iter().map(String::as_str).collect();
+                    too_large += &format!("  `{from}` names {} of `{to}`\n", what.join(", "));
+                }
+            }
+        }
+    }
+    assert!(
+        sizes.len() > 20,
+        "{} circles: the sources are read no more",
+        sizes.len()
+    );
+    assert!(
+        too_large.is_empty(),
+        "\n{too_large}(the crate's root has no name)"
+    );
+}
+
+/// The crates that a manifest names for more than tests.
+fn dependencies(folder: &Path) -> BTreeSet<String> {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a crate has a manifest");
+    let sections = manifest.split("\n[");
+    let own = sections.filter(|section| section.starts_with("dependencies]"));
+    let lines = own.flat_map(str::lines);
+    let names = lines.filter_map(|line| line.strip_prefix("paceline-")?.split(['.', ' ', '=']).next());
+    names.map(str::to_owned).collect()
+}
+
+/// ARCHITECTURE.md's table of crates is that of the manifests.
+#[test]
+fn crates_are_as_the_architecture_says() {
+    let text = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("it is there");
+    let mut told = BTreeMap::new();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
+    for row in rows {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let [name, _, names] = cells[..] else { continue };
+        let name = name.trim_matches('`').trim_start_matches("crates/").to_owned();
+        let words = names.trim_end_matches('|').split([',', ' ', '`']);
+        let words: BTreeSet<String> = words
+            .filter(|word| !["", "nothing"].contains(word))
+            .map(str::to_owned)
+            .collect();
+        told.insert(name, words);
+    }
+    for (name, folder) in crates() {
+        let found = dependencies(&folder);
+        match told.get(&name) {
+            Some(names) => assert_eq!(*names, found, "{name}: told in ARCHITECTURE.md, and found"),
+            None => panic!("ARCHITECTURE.md does not have the crate {name}"),
+        }
+    }
+}
