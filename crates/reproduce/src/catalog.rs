@@ -53,6 +53,22 @@ impl Folder for BuiltIn {
 }
 
 /// All of them.
-pub(crate) fn all() -> impl Iterator<Item = &'static BuiltIn> {
+fn all() -> impl Iterator<Item = &'static BuiltIn> {
     FOLDERS.iter()
+}
+
+/// The experiments that ship.
+pub fn registry() -> impl Iterator<Item = &'static Reproduction> {
+    all().map(BuiltIn::experiment)
+}
+
+/// The names of those that ship.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    all().map(|one| one.id)
+}
+
+/// The one of this name; no other is read.
+pub fn find(id: &str) -> Option<&'static Reproduction> {
+    let found = all().find(|one| one.id == id);
+    found.map(BuiltIn::experiment)
 }

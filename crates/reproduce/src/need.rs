@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use paceline_fabric::Progress;
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
 
-use super::outcomes::Kept;
+use super::kept::Kept;
 use super::reference::Reference;
 use paceline_lab::files::OutputError;
 use paceline_lab::measures::MeasureSet;

@@ -21,8 +21,8 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use super::Reproduction;
+use super::kept::Kept;
 use super::need::{DoneRun, Metrics, RunRequest};
-use super::outcomes::Kept;
 use super::step::{Keeps, Step, StepError};
 
 /// Where what is finished is until all is.

@@ -7,8 +7,8 @@ use paceline_scenario::diagnostics::{Place, Source};
 use toml::Value;
 
 use super::names::{Bound, Names, number, unknown};
-use super::one_line;
 use super::schema::{Common, Expect, File, Many, NamedOr};
+use super::source::one_line;
 use crate::criterion::{Criterion, Evidence, Source as Word, Tolerance};
 
 /// Where a cell is.

@@ -9,7 +9,8 @@ use paceline_scenario::diagnostics::Source;
 use paceline_scenario::{Diagnostics, Problem};
 use serde::{Deserialize, Serialize};
 
-use super::{OnDisk, read};
+use super::read;
+use super::source::OnDisk;
 use crate::count::Counts;
 use crate::mutations::{faults, undetected};
 use crate::need::Done;

@@ -9,12 +9,12 @@ use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Problem};
 use toml::Spanned;
 
-use super::Folder;
 use super::expect::{At, Criteria};
 use super::expr::read as read_expression;
 use super::names::{Bound, Names};
 use super::published::Published;
 use super::schema::{self, Claim, File, Many, NamedOr, Table, Text};
+use super::source::Folder;
 use super::value::{Data, Expr};
 use crate::criterion::{Cell, Criterion};
 use crate::panel::{Column, Panel, Row};

@@ -10,17 +10,16 @@
 
 mod expect;
 mod expr;
-mod folder;
+pub(crate) mod folder;
 mod layout;
 mod names;
 mod published;
 mod runs;
-mod save;
+pub(crate) mod save;
 mod schema;
 mod sizes;
+mod source;
 mod value;
-
-use std::path::Path;
 
 use paceline_congestion::papers;
 use paceline_lab::results::Summary;
@@ -31,39 +30,14 @@ use crate::citation::Citation;
 use crate::need::{Done, RunRequest};
 use crate::panel::Panel;
 use crate::{Choice, Reproduction, Step};
-pub use folder::{Checked, begin, check, read_folder, record, template};
-pub use save::save as save_experiment;
 
 use expect::Criteria;
 pub(crate) use layout::PanelPlan;
 use names::Names;
 use schema::{Common, File, NamedOr};
+pub(crate) use source::Folder;
+use source::one_line;
 use value::Value;
-
-/// Where the files of an experiment are.
-pub(crate) trait Folder {
-    /// A file next to `experiment.toml`, by the path that stands there; `None` if there is none.
-    fn text(&self, path: &str) -> Option<Source>;
-
-    /// A scenario next to it: its path; `None` if there is none.
-    fn scenario(&self, path: &str) -> Option<String>;
-}
-
-/// A folder on a disk.
-struct OnDisk<'a>(&'a Path);
-
-impl Folder for OnDisk<'_> {
-    fn text(&self, path: &str) -> Option<Source> {
-        let path = self.0.join(path);
-        let text = paceline_scenario::read_text(&path).ok()?;
-        Some(Source::new(path.display().to_string(), text))
-    }
-
-    fn scenario(&self, path: &str) -> Option<String> {
-        let path = self.0.join(path);
-        path.exists().then(|| path.display().to_string())
-    }
-}
 
 /// Reads the experiment `id` from its folder.
 ///
@@ -159,11 +133,6 @@ impl value::Data for Seen<'_> {
     fn step(&self, step: &str, name: &str) -> Option<Value> {
         value(self.done.step(step)?, name)
     }
-}
-
-/// Lines of a file as one: where a text breaks is the file's.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn citation(file: &File, source: &Source) -> Result<Citation, Problem> {

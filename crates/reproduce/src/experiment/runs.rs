@@ -6,10 +6,10 @@ use paceline_lab::measures::{SETS, find_set};
 use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Fidelity, Problem};
 
-use super::Folder;
 use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
 use super::published::cells;
 use super::schema::{Case, Common, File, Many, NamedOr, Runs, Text};
+use super::source::Folder;
 use crate::need::{Input, RunRequest};
 use crate::reference::{self, Reference};
 
