@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use paceline_congestion::learned::ModelRef;
 
-use crate::ParquetReader;
 use crate::diagnostics::{Place, Problem, Source};
+
+/// Gives the content of a Parquet file as CSV text, or says why not.
+pub type ParquetReader = fn(&Path) -> Result<String, String>;
 
 /// Where relative paths are looked for.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostics::{self, Diagnostics, Problem, Source};
 use crate::files::{self, Files};
-use crate::{Overrides, ns3, shipped};
+use crate::overrides::Overrides;
+use crate::{builtin, ns3};
 
 /// An input that was found.
 pub(crate) enum Opened {
@@ -152,4 +153,26 @@ fn stem(path: &Path) -> String {
     path.file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default()
+}
+
+impl builtin::Shipped {
+    /// Where its files are: the texts that ship with it, then the working directory.
+    pub(crate) fn files(&self) -> Files {
+        let texts = self.files.iter();
+        let texts = texts.map(|&(path, text)| (path.to_string(), text.to_string().into_bytes()));
+        Files::within([PathBuf::new()]).with_memory(texts)
+    }
+}
+
+pub(crate) fn shipped(name: &str) -> Result<&'static builtin::Shipped, Problem> {
+    let names = || builtin::scenarios().iter().map(|shipped| shipped.name);
+    let found = builtin::scenarios().iter().find(|shipped| shipped.name == name);
+    found.ok_or_else(|| {
+        let problem = Problem::new(format!("`{name}` is neither a file nor a built-in scenario"));
+        problem.help(format!(
+            "{} `paceline list scenarios` has all {}",
+            diagnostics::among_many(name, names()),
+            names().count()
+        ))
+    })
 }

@@ -2,25 +2,15 @@
 
 use crate::diagnostics::{Diagnostics, Problems, Source};
 use crate::files::Files;
-use crate::schema::{Fidelity, Scenario};
+use crate::schema::Scenario;
 use crate::warning::{Warning, WarningKind};
 
+use super::changes::{Changes, Places};
 use super::flows::{self, Columns};
 use super::format::InputFormat;
 use super::keys::Config;
 use super::lists::Keys;
 use super::topology;
-
-/// What the command line changes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Changes<'a> {
-    pub(crate) scheme: Option<&'a str>,
-    pub(crate) fidelity: Option<Fidelity>,
-    pub(crate) format: Option<InputFormat>,
-}
-
-/// Where each parameter of a scheme was written: scheme, parameter, place.
-pub(crate) type Places = Vec<(String, String, std::ops::Range<usize>)>;
 
 /// A configuration as a scenario.
 pub(crate) struct Read {

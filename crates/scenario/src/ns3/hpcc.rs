@@ -11,7 +11,7 @@ use crate::schema::{
 };
 use crate::warning::{Warning, WarningKind};
 
-use super::config::{Changes, Places};
+use super::changes::{Changes, Places};
 use super::format::InputFormat;
 use super::keys::{Config, Pair};
 use super::{parameters, quantities, topology, trace};

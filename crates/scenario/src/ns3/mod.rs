@@ -3,6 +3,7 @@
 //! A configuration becomes the same [`crate::schema::Scenario`] that a TOML file does, so both kinds
 //! of input share every check.
 
+pub(crate) mod changes;
 pub(crate) mod config;
 pub(crate) mod flows;
 pub(crate) mod format;

@@ -12,7 +12,7 @@ use crate::files::Files;
 use crate::schema::{self, Fidelity, FlowControlKind, Scenario, Workload};
 use crate::warning::{Warning, WarningKind};
 
-use super::config::{Changes, Places};
+use super::changes::{Changes, Places};
 use super::keys::Config;
 use super::tcd::{CELL, Reader, undone};
 use super::tokens::{Read, Tokens};

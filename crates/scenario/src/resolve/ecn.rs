@@ -12,7 +12,7 @@ use crate::warning::{Warning, WarningKind};
 
 use super::Cx;
 use super::fill::fill_at;
-use super::network::{above_zero, probability};
+use super::numbers::{above_zero, probability};
 
 /// Rates of links that leave such switches, each once, with the first link of that rate.
 fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usize)> {

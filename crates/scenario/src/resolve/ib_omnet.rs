@@ -15,7 +15,7 @@ use crate::topology::Net;
 use super::Cx;
 use super::fill::{fill_at, fill_value};
 use super::hosts::{self, Holds};
-use super::network::{above_zero, probability};
+use super::numbers::{above_zero, probability};
 
 /// A number within bounds.
 pub(super) fn within<T: Copy + PartialOrd + std::fmt::Display>(

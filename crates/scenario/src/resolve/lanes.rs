@@ -16,7 +16,7 @@ use crate::warning::WarningKind;
 use super::Cx;
 use super::fill::{fill_at, fill_value};
 use super::ib_omnet::within;
-use super::network::above_zero;
+use super::numbers::above_zero;
 
 /// What a flow-control packet and a credit may have.
 const SIZES: RangeInclusive<u64> = 1..=65_000;

@@ -7,6 +7,7 @@
 mod assist;
 mod balancing;
 mod bolt_ns3;
+mod context;
 mod delay;
 mod detection;
 mod ecn;
@@ -23,6 +24,7 @@ mod limits;
 mod loss;
 mod models;
 mod network;
+mod numbers;
 mod paths;
 mod reach;
 mod record;
@@ -43,14 +45,21 @@ use std::sync::Arc;
 use paceline_fabric::spec::{Detection, FlowControl, Model, RunSpec, SwitchSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
-use crate::diagnostics::{Diagnostics, Place, Problem, Source};
+use crate::decisions::{Decisions, EXTERNAL};
+use crate::diagnostics::Diagnostics;
+use crate::diagnostics::Problem;
 use crate::document::Texts;
 use crate::files::Files;
 use crate::ns3::flows::Columns;
-use crate::schema::{Fidelity, Nodes, Profile, Scenario, Simulator, Ties};
+use crate::resolved::{Origin, Resolved};
+use crate::schema::Fidelity;
+use crate::schema::Nodes;
+use crate::schema::Scenario;
+use crate::schema::Simulator;
+use crate::schema::Ties;
 use crate::warning::{Warning, WarningKind};
-use crate::{Decisions, EXTERNAL, Origin, Resolved};
 
+use context::Cx;
 use fill::{fill, fill_at};
 pub use workload::{Collective, Job};
 
@@ -69,84 +78,6 @@ pub(crate) struct Input {
     pub(crate) columns: Option<Columns>,
     /// Places of the schemes' parameters.
     pub(crate) parameters: Vec<(String, String, std::ops::Range<usize>)>,
-}
-
-/// What every step may ask.
-struct Cx<'a> {
-    texts: &'a Texts,
-    files: &'a Files,
-    parameters: &'a [(String, String, std::ops::Range<usize>)],
-    fidelity: Fidelity,
-    seed: u64,
-    stop: Time,
-    /// Whether flows come as a stream where they can.
-    streams: bool,
-    /// Whether hosts can have persistent connections: [`keeps_connections`].
-    hosts_keep_connections: bool,
-    /// Whether the input was written for ns-3.
-    ns3_source: bool,
-    warnings: Vec<Warning>,
-    /// Files that the resolved scenario refers to: name and content.
-    kept: Vec<(String, Vec<u8>)>,
-    columns: Option<Columns>,
-    /// Files of networks and flows that have been read.
-    inputs: inputs::Inputs,
-    /// When the senders of flows stop, in the order of their files, where these say so.
-    stops: Vec<Time>,
-}
-
-impl Cx<'_> {
-    /// What the fidelity decides.
-    fn profile(&self) -> &'static Profile {
-        self.fidelity.profile()
-    }
-
-    /// Whether the network is this simulator's.
-    fn is_of(&self, simulator: Simulator) -> bool {
-        self.profile().simulator == Some(simulator)
-    }
-
-    /// Warns of something at `place`, where it has one.
-    fn warn<'a>(&mut self, kind: WarningKind, place: impl Into<Option<&'a Place>>, text: impl Into<String>) {
-        self.warnings.push(Warning::new(kind, text).at(place));
-    }
-
-    /// Where the block of a scheme or alias has a parameter, if it does.
-    fn parameter(&self, block: &str, key: &str) -> Option<Place> {
-        let known = (self.parameters.iter()).find(|(written, name, _)| written == block && name == key);
-        known.map(|(.., span)| self.texts.at(span.clone()))
-    }
-
-    /// Keeps a copy of a file for the resolved scenario; gives the copy's name.
-    fn keep(&mut self, stem: &str, extension: &str, source: &Source) -> String {
-        let stem = self.keep_all(stem, vec![(extension, source.text().as_bytes().to_vec())]);
-        format!("{stem}.{extension}")
-    }
-
-    /// The same of files that differ in their extensions; gives what their names have in common: `stem`, or with a
-    /// number where others have that.
-    fn keep_all(&mut self, stem: &str, files: Vec<(&str, Vec<u8>)>) -> String {
-        let numbered = |i: u32| match i {
-            1 => stem.to_string(),
-            i => format!("{stem}-{i}"),
-        };
-        let name = |stem: &str, extension: &str| format!("{stem}.{extension}");
-        let is_free = |stem: &String| {
-            files.iter().all(|(extension, content)| {
-                let name = name(stem, extension);
-                let known = self.kept.iter().find(|(known, _)| *known == name);
-                known.is_none_or(|(_, other)| other == content)
-            })
-        };
-        let stem = (1..).map(numbered).find(is_free).unwrap_or_default();
-        for (extension, content) in files {
-            let name = name(&stem, extension);
-            if self.kept.iter().all(|(known, _)| *known != name) {
-                self.kept.push((name, content));
-            }
-        }
-        stem
-    }
 }
 
 /// Resolves a scenario.
@@ -385,7 +316,7 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     cx.warnings.extend(unmarked);
     let routes = paths::routes(cx, written, &net)?;
     let error_rate = fill_at(&mut written.error_rate, 0.0);
-    let error_rate = network::probability(cx, &error_rate, "the error rate")?;
+    let error_rate = numbers::probability(cx, &error_rate, "the error rate")?;
     let int_multi = fill_at(&mut written.int_multi, 1);
     if *int_multi.get_ref() == 0 {
         return Err(Problem::new("int-multi is zero").at(&cx.texts.of_value(&int_multi)));

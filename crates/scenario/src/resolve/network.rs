@@ -2,8 +2,8 @@
 
 use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::spec::{
-    AckPolicy, Detection, FlowControl, Headroom, LossSpec, NicSpec, NodeId, PacketFormat, Pfc, PfcMode,
-    PfcResponse, PfcThreshold, SwitchSpec,
+    AckPolicy, Detection, FlowControl, LossSpec, NicSpec, NodeId, PacketFormat, Pfc, PfcMode, PfcResponse,
+    PfcThreshold, SwitchSpec,
 };
 use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
@@ -13,35 +13,9 @@ use crate::schema::{self, Ack, AckClass, BindingKind, FlowControlKind, OrOff, Pf
 use crate::topology::Net;
 
 use super::fill::{fill, fill_at, fill_value};
+use super::numbers::{SHIFT, above_zero, headroom, shift};
 use super::room::{Room, check_buffer};
 use super::{Cx, ecn, tiers};
-
-/// A number from 0 to 1.
-pub(super) fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Result<f64, Problem> {
-    let p = *value.get_ref();
-    if (0.0..=1.0).contains(&p) {
-        return Ok(p);
-    }
-    Err(
-        Problem::new(format!("{what} is {p}: expected a number from 0 to 1"))
-            .at(&cx.texts.of_value(value))
-            .label("expected 0 to 1"),
-    )
-}
-
-/// A quantity that is not zero.
-pub(super) fn above_zero<T: Copy + PartialEq + Default>(
-    cx: &Cx<'_>,
-    value: &Spanned<T>,
-    what: &str,
-) -> Result<T, Problem> {
-    if *value.get_ref() != T::default() {
-        return Ok(*value.get_ref());
-    }
-    Err(Problem::new(format!("{what} is zero"))
-        .at(&cx.texts.of_value(value))
-        .label("expected more than zero"))
-}
 
 /// Sizes of packets.
 pub(super) fn packet(cx: &Cx<'_>, n: &mut schema::Network) -> Result<PacketFormat, Problem> {
@@ -117,9 +91,6 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         scheduling: super::scheduling::scheduling(cx, n, packet)?,
     })
 }
-
-/// The largest factor of a headroom: of more no buffer has room.
-const FACTOR_MAX: f64 = 1e6;
 
 /// Switches.
 pub(super) fn switch(
@@ -199,25 +170,6 @@ pub(super) fn switch(
     Ok(spec)
 }
 
-pub(super) fn headroom(cx: &Cx<'_>, written: &Spanned<schema::Headroom>) -> Result<Headroom, Problem> {
-    match *written.get_ref() {
-        schema::Headroom::Fixed(bytes) => Ok(Headroom::Fixed(bytes)),
-        schema::Headroom::PerLink(link) => {
-            if !(link.factor >= 0.0 && link.factor <= FACTOR_MAX) {
-                let message = format!(
-                    "the headroom's factor is {}: expected zero or more, and at most {FACTOR_MAX}",
-                    link.factor
-                );
-                return Err(Problem::new(message).at(&cx.texts.of_value(written)));
-            }
-            Ok(Headroom::PerLink {
-                factor: link.factor,
-                extra: link.extra,
-            })
-        }
-    }
-}
-
 fn flow_control(
     cx: &Cx<'_>,
     n: &mut schema::Network,
@@ -279,22 +231,6 @@ fn response(cx: &Cx<'_>, pfc: &mut schema::Pfc) -> Result<PfcResponse, Problem> 
         least: time(&mut pfc.reaction_time)?,
         jitter: time(&mut pfc.reaction_jitter)?,
     })
-}
-
-/// The shift by default, and the largest: 2^-63 of any buffer is nothing.
-const SHIFT: u32 = 3;
-const SHIFT_MAX: u32 = 63;
-
-pub(super) fn shift(cx: &Cx<'_>, slot: &mut Option<Spanned<u32>>, default: u32) -> Result<u32, Problem> {
-    let shift = fill_at(slot, default);
-    if *shift.get_ref() <= SHIFT_MAX {
-        return Ok(*shift.get_ref());
-    }
-    let message = format!(
-        "the threshold's shift is {}: expected 0 to {SHIFT_MAX}",
-        shift.get_ref()
-    );
-    Err(Problem::new(message).at(&cx.texts.of_value(&shift)))
 }
 
 fn static_threshold(

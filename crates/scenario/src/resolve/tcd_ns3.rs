@@ -16,7 +16,7 @@ use crate::topology::Net;
 
 use super::Cx;
 use super::fill::{fill, fill_at};
-use super::network::above_zero;
+use super::numbers::above_zero;
 use super::workload::Traffic;
 
 /// The priority of notifications and pauses: no flow's.

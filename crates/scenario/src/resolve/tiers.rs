@@ -13,7 +13,7 @@ use crate::schema::{self, Headroom};
 use crate::topology::Net;
 
 use super::fill::fill;
-use super::network;
+use super::numbers;
 use super::room::{self, Room};
 use super::{Cx, ecn};
 
@@ -73,8 +73,8 @@ fn one(
         .clone();
     let spec = SwitchTier {
         switches: switches.to_vec(),
-        buffer: network::above_zero(cx, &buffer, "the buffer")?,
-        headroom: network::headroom(cx, &headroom)?,
+        buffer: numbers::above_zero(cx, &buffer, "the buffer")?,
+        headroom: numbers::headroom(cx, &headroom)?,
         threshold: threshold(cx, (name, &mut *tier), common.spec)?,
         ecn: ecn::of_tier(
             cx,
@@ -132,7 +132,7 @@ fn threshold(
             .help("a static threshold is that of all switches"));
     };
     Ok(Some(PfcThreshold::Dynamic {
-        shift: network::shift(cx, &mut dynamic.shift, shift)?,
+        shift: numbers::shift(cx, &mut dynamic.shift, shift)?,
         reference_rate: fill(&mut dynamic.reference_rate, reference_rate),
     }))
 }

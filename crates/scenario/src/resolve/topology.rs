@@ -208,7 +208,7 @@ fn graph(cx: &Cx<'_>, graph: &mut schema::Graph) -> Result<Net, Problem> {
             fill_value(&mut link.delay, US),
         );
         let error_rate = fill_at(&mut link.error_rate, 0.0);
-        super::network::probability(cx, &error_rate, "the error rate")?;
+        super::numbers::probability(cx, &error_rate, "the error rate")?;
         if let Some(last) = net.topology.links.last_mut() {
             last.error_rate = error_rate.into_inner();
         }

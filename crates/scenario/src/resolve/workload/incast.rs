@@ -9,7 +9,7 @@ use toml::Spanned;
 use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill, fill_at};
 use crate::resolve::hosts::{self, Holds};
-use crate::resolve::network::probability;
+use crate::resolve::numbers::probability;
 use crate::schema;
 use crate::traffic::{self, Message};
 use crate::warning::WarningKind;

@@ -1,0 +1,94 @@
+//! What every step of resolving may ask, and what it adds to.
+
+use paceline_kernel::Time;
+
+use crate::diagnostics::{Place, Source};
+use crate::document::Texts;
+use crate::files::Files;
+use crate::ns3::flows::Columns;
+use crate::resolve::inputs::Inputs;
+use crate::schema::{Fidelity, Profile, Simulator};
+use crate::warning::{Warning, WarningKind};
+
+/// What every step may ask.
+pub(super) struct Cx<'a> {
+    pub(super) texts: &'a Texts,
+    pub(super) files: &'a Files,
+    pub(super) parameters: &'a [(String, String, std::ops::Range<usize>)],
+    pub(super) fidelity: Fidelity,
+    pub(super) seed: u64,
+    pub(super) stop: Time,
+    /// Whether flows come as a stream where they can.
+    pub(super) streams: bool,
+    /// Whether hosts can have persistent connections: [`super::keeps_connections`].
+    pub(super) hosts_keep_connections: bool,
+    /// Whether the input was written for ns-3.
+    pub(super) ns3_source: bool,
+    pub(super) warnings: Vec<Warning>,
+    /// Files that the resolved scenario refers to: name and content.
+    pub(super) kept: Vec<(String, Vec<u8>)>,
+    pub(super) columns: Option<Columns>,
+    /// Files of networks and flows that have been read.
+    pub(super) inputs: Inputs,
+    /// When the senders of flows stop, in the order of their files, where these say so.
+    pub(super) stops: Vec<Time>,
+}
+
+impl Cx<'_> {
+    /// What the fidelity decides.
+    pub(super) fn profile(&self) -> &'static Profile {
+        self.fidelity.profile()
+    }
+
+    /// Whether the network is this simulator's.
+    pub(super) fn is_of(&self, simulator: Simulator) -> bool {
+        self.profile().simulator == Some(simulator)
+    }
+
+    /// Warns of something at `place`, where it has one.
+    pub(super) fn warn<'a>(
+        &mut self,
+        kind: WarningKind,
+        place: impl Into<Option<&'a Place>>,
+        text: impl Into<String>,
+    ) {
+        self.warnings.push(Warning::new(kind, text).at(place));
+    }
+
+    /// Where the block of a scheme or alias has a parameter, if it does.
+    pub(super) fn parameter(&self, block: &str, key: &str) -> Option<Place> {
+        let known = (self.parameters.iter()).find(|(written, name, _)| written == block && name == key);
+        known.map(|(.., span)| self.texts.at(span.clone()))
+    }
+
+    /// Keeps a copy of a file for the resolved scenario; gives the copy's name.
+    pub(super) fn keep(&mut self, stem: &str, extension: &str, source: &Source) -> String {
+        let stem = self.keep_all(stem, vec![(extension, source.text().as_bytes().to_vec())]);
+        format!("{stem}.{extension}")
+    }
+
+    /// The same of files that differ in their extensions; gives what their names have in common: `stem`, or with a
+    /// number where others have that.
+    pub(super) fn keep_all(&mut self, stem: &str, files: Vec<(&str, Vec<u8>)>) -> String {
+        let numbered = |i: u32| match i {
+            1 => stem.to_string(),
+            i => format!("{stem}-{i}"),
+        };
+        let name = |stem: &str, extension: &str| format!("{stem}.{extension}");
+        let is_free = |stem: &String| {
+            files.iter().all(|(extension, content)| {
+                let name = name(stem, extension);
+                let known = self.kept.iter().find(|(known, _)| *known == name);
+                known.is_none_or(|(_, other)| other == content)
+            })
+        };
+        let stem = (1..).map(numbered).find(is_free).unwrap_or_default();
+        for (extension, content) in files {
+            let name = name(&stem, extension);
+            if self.kept.iter().all(|(known, _)| *known != name) {
+                self.kept.push((name, content));
+            }
+        }
+        stem
+    }
+}

@@ -1,0 +1,75 @@
+//! Numbers that have to be in a range.
+
+use paceline_fabric::spec::Headroom;
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::resolve::context::Cx;
+use crate::resolve::fill::fill_at;
+use crate::schema;
+
+/// A number from 0 to 1.
+pub(super) fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Result<f64, Problem> {
+    let p = *value.get_ref();
+    if (0.0..=1.0).contains(&p) {
+        return Ok(p);
+    }
+    Err(
+        Problem::new(format!("{what} is {p}: expected a number from 0 to 1"))
+            .at(&cx.texts.of_value(value))
+            .label("expected 0 to 1"),
+    )
+}
+
+/// A quantity that is not zero.
+pub(super) fn above_zero<T: Copy + PartialEq + Default>(
+    cx: &Cx<'_>,
+    value: &Spanned<T>,
+    what: &str,
+) -> Result<T, Problem> {
+    if *value.get_ref() != T::default() {
+        return Ok(*value.get_ref());
+    }
+    Err(Problem::new(format!("{what} is zero"))
+        .at(&cx.texts.of_value(value))
+        .label("expected more than zero"))
+}
+
+/// The largest factor of a headroom: of more no buffer has room.
+const FACTOR_MAX: f64 = 1e6;
+
+pub(super) fn headroom(cx: &Cx<'_>, written: &Spanned<schema::Headroom>) -> Result<Headroom, Problem> {
+    match *written.get_ref() {
+        schema::Headroom::Fixed(bytes) => Ok(Headroom::Fixed(bytes)),
+        schema::Headroom::PerLink(link) => {
+            if !(link.factor >= 0.0 && link.factor <= FACTOR_MAX) {
+                let message = format!(
+                    "the headroom's factor is {}: expected zero or more, and at most {FACTOR_MAX}",
+                    link.factor
+                );
+                return Err(Problem::new(message).at(&cx.texts.of_value(written)));
+            }
+            Ok(Headroom::PerLink {
+                factor: link.factor,
+                extra: link.extra,
+            })
+        }
+    }
+}
+
+/// The shift by default, and the largest: 2^-63 of any buffer is nothing.
+pub(super) const SHIFT: u32 = 3;
+
+const SHIFT_MAX: u32 = 63;
+
+pub(super) fn shift(cx: &Cx<'_>, slot: &mut Option<Spanned<u32>>, default: u32) -> Result<u32, Problem> {
+    let shift = fill_at(slot, default);
+    if *shift.get_ref() <= SHIFT_MAX {
+        return Ok(*shift.get_ref());
+    }
+    let message = format!(
+        "the threshold's shift is {}: expected 0 to {SHIFT_MAX}",
+        shift.get_ref()
+    );
+    Err(Problem::new(message).at(&cx.texts.of_value(&shift)))
+}
