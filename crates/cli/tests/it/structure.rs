@@ -8,9 +8,6 @@ use paceline_testkit::modules::Modules;
 
 /// As many files of a crate may name each other in a circle.
 const LARGEST_CIRCLE: usize = 5;
-/// Crates that have a larger one still, and how large it is: it may not grow.
-const KNOWN: [(&str, usize); 2] = [("reproduce", 36), ("scenario", 42)];
-
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -50,8 +47,7 @@ fn no_circle_is_large() {
         let names = modules.names();
         for circle in modules.circles() {
             sizes.push(circle.len());
-            let known = KNOWN.iter().find(|(of, _)| *of == name);
-            if circle.len() <= known.map_or(LARGEST_CIRCLE, |&(_, largest)| largest) {
+            if circle.len() <= LARGEST_CIRCLE {
                 continue;
             }
             too_large += &format!("{name}: {} files in a circle\n", circle.len());
