@@ -6,6 +6,7 @@
 
 use pyo3::prelude::*;
 
+mod batch;
 mod compare;
 mod environment;
 mod failure;
@@ -21,9 +22,11 @@ mod why;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::batch::Batch;
+    #[pymodule_export]
     use super::compare::{Comparison, compare};
     #[pymodule_export]
-    use super::environment::{Batch, Environment, Rollout};
+    use super::environment::{Environment, Rollout};
     #[pymodule_export]
     use super::failure::_fault;
     #[pymodule_export]

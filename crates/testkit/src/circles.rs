@@ -1,8 +1,11 @@
-//! Circles of a graph: Tarjan's strongly connected components.
+//! Circles of modules: Tarjan's strongly connected components.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-type Graph = BTreeMap<String, BTreeSet<String>>;
+use crate::modules::Named;
+
+/// Modules, each with those that it names.
+type Graph = BTreeMap<String, Named>;
 
 /// A walk that goes deep first.
 struct Walk<'a> {
@@ -19,7 +22,7 @@ impl<'a> Walk<'a> {
         self.number.insert(node, number);
         self.open.push(node);
         let mut lowest = number;
-        for next in &self.graph[node] {
+        for next in self.graph[node].keys() {
             match self.number.get(next.as_str()) {
                 None => {
                     self.visit(next);
@@ -39,8 +42,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The circles of more than one, the largest first.
-pub(crate) fn circles(graph: &Graph) -> Vec<Vec<String>> {
+/// Modules that name each other in a circle, for each of the circles; the largest first.
+pub fn circles(graph: &Graph) -> Vec<Vec<String>> {
     let mut walk = Walk {
         graph,
         number: BTreeMap::new(),

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::circles::circles;
 use crate::source::Source;
 
 /// Re-exports that lead to re-exports are followed this far: macros are re-exported under their own names.
@@ -84,16 +83,6 @@ impl Modules {
     pub fn names(&self) -> BTreeMap<String, Named> {
         let named = |module: &String| (module.clone(), self.named_by(module));
         self.modules.keys().map(named).collect()
-    }
-
-    /// Modules that name each other in a circle, for each of the circles; the largest first.
-    pub fn circles(&self) -> Vec<Vec<String>> {
-        let names = self.names().into_iter();
-        circles(
-            &names
-                .map(|(module, named)| (module, named.into_keys().collect()))
-                .collect(),
-        )
     }
 
     fn named_by(&self, module: &str) -> Named {
@@ -177,7 +166,14 @@ impl Modules {
         if is_foreign {
             return Some(Target::Elsewhere);
         }
-        source.globs.iter().find_map(|glob| {
+        // Names of another crate's are none of this one's, and none to look for in further globs.
+        let is_own = |glob: &&Vec<String>| {
+            let first = glob[0].as_str();
+            ["crate", "self", "super"].contains(&first)
+                || source.imports.contains_key(first)
+                || source.children.iter().any(|(child, _)| child == first)
+        };
+        source.globs.iter().filter(is_own).find_map(|glob| {
             match self.resolve(module, glob, depth)? {
                 Target::Module(found) if found != module => self.find(&found, path, depth),
                 // The variants of an enum.
@@ -190,6 +186,7 @@ impl Modules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::circles::circles;
 
     fn modules(sources: &[(&str, &str)]) -> Modules {
         let mut modules = Modules::default();
@@ -239,7 +236,7 @@ mod tests {
                 "pub struct Last; #[cfg(test)] mod tests { use crate::b::second; } impl Last { fn x() { super::a::first() } }",
             ),
         ]);
-        assert_eq!(modules.circles(), [vec!["a", "b", "c"]]);
+        assert_eq!(circles(&modules.names()), [vec!["a", "b", "c"]]);
     }
 
     #[test]

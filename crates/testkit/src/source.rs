@@ -19,7 +19,7 @@ pub(crate) struct Source {
     pub(crate) defined: BTreeSet<String>,
     pub(crate) macros: Vec<String>,
     /// The paths in the code, each with whether it is a macro's.
-    pub(crate) paths: Vec<(Vec<String>, bool)>,
+    pub(crate) paths: BTreeSet<(Vec<String>, bool)>,
 }
 
 fn is_name(word: &str) -> bool {
@@ -143,7 +143,7 @@ impl Source {
         // A word alone is a variable's name as often as not; an import is counted where it stands.
         let is_type = path[0].starts_with(char::is_uppercase);
         if path.len() > 1 || is_macro || is_type || reader.ahead(0) == "(" {
-            self.paths.push((path, is_macro));
+            self.paths.insert((path, is_macro));
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use paceline_learn::Checkpoints;
+use paceline_lab::run::Control;
 use paceline_learn::page::{self, PolicyPage};
 use paceline_learn::rounds::{Options, TrainedPolicy, Update};
-use paceline_learn::{aurora, spine};
+use paceline_learn::{Checkpoints, Error, ModelFiles, aurora, spine};
 use serde_json::{Value, json};
 
 use super::args::TrainArgs;
@@ -13,17 +13,40 @@ use super::policy::{self, Policy, finish};
 use crate::failure::Ended;
 use crate::interrupt;
 
-/// Whose policy.
-#[derive(Clone, Copy)]
-pub(super) enum Whose {
-    Aurora,
-    Spine,
+/// A scheme whose policy learns in this way.
+pub(super) struct Scheme {
+    name: &'static str,
+    options: fn() -> Options,
+    quick: fn() -> Options,
+    train: fn(&Options, &Checkpoints, Watch<'_>) -> Result<TrainedPolicy, Error>,
+    files: fn(&str, &TrainedPolicy, &str) -> Result<ModelFiles, Error>,
+    page: fn(&PolicyPage<'_, TrainedPolicy>) -> Result<String, Error>,
 }
 
+type Watch<'a> = &'a mut dyn FnMut(&Update) -> Control;
+
+pub(super) const AURORA: Scheme = Scheme {
+    name: "aurora",
+    options: aurora::options,
+    quick: aurora::quick,
+    train: aurora::train,
+    files: aurora::files,
+    page: page::aurora,
+};
+
+pub(super) const SPINE: Scheme = Scheme {
+    name: "spine",
+    options: spine::options,
+    quick: spine::quick,
+    train: spine::train,
+    files: spine::files,
+    page: page::spine,
+};
+
 /// Trains, writes and shows.
-pub(super) fn train(whose: Whose, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
+pub(super) fn train(scheme: &Scheme, args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
-    let options = options(whose, args);
+    let options = options(scheme, args);
     let begun = Instant::now();
     let mut watch = |update: &Update| {
         if update.trial.is_some() && !args.say.quiet {
@@ -31,16 +54,9 @@ pub(super) fn train(whose: Whose, args: &TrainArgs, checkpoints: &Checkpoints) -
         }
         interrupt::control()
     };
-    let trained = match whose {
-        Whose::Aurora => aurora::train(&options, checkpoints, &mut watch)?,
-        Whose::Spine => spine::train(&options, checkpoints, &mut watch)?,
-    };
+    let trained = (scheme.train)(&options, checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
-    let scheme = match whose {
-        Whose::Aurora => "aurora",
-        Whose::Spine => "spine",
-    };
-    let (name, command) = (policy::name(scheme, options.seed), args.command());
+    let (name, command) = (policy::name(scheme.name, options.seed), args.command());
     let page = PolicyPage {
         trained: &trained,
         command: command.clone(),
@@ -51,13 +67,10 @@ pub(super) fn train(whose: Whose, args: &TrainArgs, checkpoints: &Checkpoints) -
         trained.updates.len() - 1,
         trained.decisions()
     );
-    let (files, page) = match whose {
-        Whose::Aurora => (aurora::files(&name, &trained, &command)?, page::aurora(&page)?),
-        Whose::Spine => (spine::files(&name, &trained, &command)?, page::spine(&page)?),
-    };
+    let page = (scheme.page)(&page)?;
     let policy = Policy {
-        scheme,
-        files,
+        scheme: scheme.name,
+        files: (scheme.files)(&name, &trained, &command)?,
         record: record(&trained, &name, &command),
         page: Some(page),
         told: policy::told(&done, (wall_s, trained.stopped), true, args),
@@ -67,12 +80,10 @@ pub(super) fn train(whose: Whose, args: &TrainArgs, checkpoints: &Checkpoints) -
     finish(&policy, args, checkpoints, kept)
 }
 
-fn options(whose: Whose, args: &TrainArgs) -> Options {
-    let options = match (whose, args.quick) {
-        (Whose::Aurora, false) => aurora::options(),
-        (Whose::Aurora, true) => aurora::quick(),
-        (Whose::Spine, false) => spine::options(),
-        (Whose::Spine, true) => spine::quick(),
+fn options(scheme: &Scheme, args: &TrainArgs) -> Options {
+    let options = match args.quick {
+        true => (scheme.quick)(),
+        false => (scheme.options)(),
     };
     Options {
         seed: args.seed(),
