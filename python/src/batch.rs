@@ -1,7 +1,7 @@
 //! What environments ask, as arrays.
 
 use numpy::ndarray::{Array1, Array2};
-use numpy::{Element, PyArray1, PyArray2};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods as _};
 use pyo3::prelude::*;
 
 use crate::failure::Failure;

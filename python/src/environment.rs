@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, PyReadonlyArray1};
+use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods as _};
 use paceline_env::{Action, Agents, Config, Environment as One, Error, Feature, Reward, Source, Vector};
 use paceline_lab::files::RunData;
 use paceline_scenario::Overrides;

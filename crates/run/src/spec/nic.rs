@@ -39,7 +39,7 @@ pub struct NicSpec {
     pub scheduling: Scheduling,
 }
 
-/// Which of a NIC's queue pairs goes next, of those that nothing holds back (`host/scheduler.rs`).
+/// Which of a NIC's queue pairs goes next, of those that nothing holds back (`host/scheduler/`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduling {
