@@ -1,5 +1,6 @@
 //! The command as a user runs it: help, runs, sweeps, trainings, errors, and what the README and the book say of it.
 
+mod bench;
 mod book;
 mod common;
 mod continual;

@@ -14,14 +14,14 @@ use crate::write::ModelFiles;
 /// In which policies learn.
 const SCENARIOS: [&str; 1] = ["drawn"];
 
-/// A law and a network alongside it, or in its place, as the kind says; `told` completes the card.
+/// A law and a network alongside it, or in its place, as the kind says; `complete` adds to its card.
 pub(super) fn on_law(
     (kind, name): (Kind, &str),
     law: &[f32],
     policy: &Network,
-    told: impl FnOnce(Card) -> Card,
+    complete: impl FnOnce(Card) -> Card,
 ) -> Result<ModelFiles, Error> {
-    policy::files(told(card(kind, name)), Some(law), Some(policy))
+    policy::files(complete(card(kind, name)), Some(law), Some(policy))
 }
 
 /// A law, with a residual if there is one.

@@ -10,10 +10,14 @@ use crate::Error;
 use crate::policy::{card, files};
 use crate::write::ModelFiles;
 
-/// The files of a law of these numbers; `told` completes its card.
-pub(crate) fn law(name: &str, values: &[f64], told: impl FnOnce(Card) -> Card) -> Result<ModelFiles, Error> {
+/// The files of a law of these numbers; `complete` adds to its card.
+pub(crate) fn law(
+    name: &str,
+    values: &[f64],
+    complete: impl FnOnce(Card) -> Card,
+) -> Result<ModelFiles, Error> {
     let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
-    files(told(card(Kind::Law, name)), Some(&values), None)
+    files(complete(card(Kind::Law, name)), Some(&values), None)
 }
 
 /// The model of these files.

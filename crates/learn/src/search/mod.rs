@@ -142,7 +142,7 @@ pub struct Found {
     pub values: Vec<f64>,
     /// What they are held against.
     pub lines: Lines,
-    /// What it was told on the way.
+    /// What `watch` heard on the way.
     pub updates: Vec<Update>,
     /// Whether it was stopped early.
     pub stopped: bool,
@@ -406,12 +406,12 @@ pub fn model(name: &str, found: &Found, command: &str) -> Result<ModelFiles, Err
             rounds: rounds.collect(),
             ..Metrics::default()
         },
-        ..told(options, found.updates.len(), command, card)
+        ..described(options, found.updates.len(), command, card)
     })
 }
 
 /// A card with how the search went that many generations.
-fn told(options: &Options, generations: usize, command: &str, card: Card) -> Card {
+fn described(options: &Options, generations: usize, command: &str, card: Card) -> Card {
     let runs = generations as u64 * options.candidates as u64;
     Card {
         data: Data {

@@ -13,8 +13,8 @@ use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Checkpoints, Cma, Network, Options, SIGMA, Seeded, Subject, Trials, drawn, expect_length, files, seeded,
-    step, stream, told,
+    Checkpoints, Cma, Network, Options, SIGMA, Seeded, Subject, Trials, described, drawn, expect_length,
+    files, seeded, step, stream,
 };
 use crate::Error;
 use crate::course::{EVALUATION, SELECTION};
@@ -136,7 +136,7 @@ pub struct Refined {
     pub trials: (Costs, Costs),
     /// The same on seeds that neither taught nor chose; nothing if it was stopped.
     pub judged: Option<(Costs, Costs)>,
-    /// What it was told on the way.
+    /// What `watch` heard on the way.
     pub steps: Vec<Step>,
     /// Whether it was stopped early.
     pub stopped: bool,
@@ -367,7 +367,7 @@ pub fn refined_model(
         ..DataSource::default()
     };
     files::law(name, &refined.values, |card| {
-        let card = told(&refined.options, refined.steps.len(), command, card);
+        let card = described(&refined.options, refined.steps.len(), command, card);
         let drawn = card.data.sources.iter().filter(|_| start.law.is_some()).cloned();
         let sources = drawn.chain(start.experience.each.iter().map(of_run)).collect();
         Card {

@@ -48,7 +48,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         name,
         record: record(&trained, &args.command()),
         page: Some(page::adpg(&page)?),
-        told: policy::told(&done, (wall_s, trained.stopped), true, args),
+        message: policy::message(&done, (wall_s, trained.stopped), true, args),
         stopped: trained.stopped,
     };
     finish(&policy, args, checkpoints, kept)

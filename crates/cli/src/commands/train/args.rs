@@ -1,4 +1,4 @@
-//! What `paceline train` may be told.
+//! The arguments of `paceline train`.
 
 use std::path::{Path, PathBuf};
 

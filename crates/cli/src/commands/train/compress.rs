@@ -30,14 +30,14 @@ pub(super) fn compress(model: &str, args: &TrainArgs, checkpoints: &Checkpoints)
         files: decc::files_of_compressed(&name, &tuned, tuning.seed, &args.command())?,
         record: record(&name, &tuned, &args.command()),
         page: None,
-        told: format!("{}in {wall_s:.1} s; ", told(&tuned)),
+        message: format!("{}in {wall_s:.1} s; ", message(&tuned)),
         name,
         stopped: false,
     };
     finish(&policy, args, checkpoints, interrupt::keep())
 }
 
-fn told(tuned: &Tuned) -> String {
+fn message(tuned: &Tuned) -> String {
     let compressed = &tuned.compressed;
     let apart = |apart: &Apart| {
         format!(

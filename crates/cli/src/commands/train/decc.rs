@@ -61,7 +61,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         files: decc::files(&name, &trained, &args.command())?,
         record: record(&trained, &name, &args.command()),
         page: Some(page),
-        told: policy::told(&done, (wall_s, trained.stopped), true, args),
+        message: policy::message(&done, (wall_s, trained.stopped), true, args),
         name,
         stopped: trained.stopped,
     };
@@ -170,7 +170,7 @@ pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) ->
         files: decc::files_of_clone(&name, &cloned, &args.command())?,
         record: record_of_clone(&cloned, &name, &args.command()),
         page: Some(page),
-        told: policy::told(&done, (wall_s, cloned.stopped), true, args),
+        message: policy::message(&done, (wall_s, cloned.stopped), true, args),
         name,
         stopped: cloned.stopped,
     };

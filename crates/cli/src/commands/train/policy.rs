@@ -23,8 +23,8 @@ pub(super) struct Policy {
     pub(super) record: Value,
     /// `report.html`.
     pub(super) page: Option<String>,
-    /// What the terminal is told, up to how a run uses it.
-    pub(super) told: String,
+    /// What the terminal shows, up to how a run uses it.
+    pub(super) message: String,
     /// Whether it was stopped early.
     pub(super) stopped: bool,
 }
@@ -38,9 +38,9 @@ pub(super) fn finish(policy: &Policy, args: &TrainArgs, checkpoints: &Checkpoint
         ],
         record: &policy.record,
         page: policy.page.as_deref(),
-        told: &format!(
+        message: &format!(
             "{}a run uses it with\n  --scheme {scheme} --set cc.{scheme}.model={}\n",
-            policy.told,
+            policy.message,
             args.folder().join(&policy.name).display(),
             scheme = policy.scheme
         ),
@@ -57,8 +57,8 @@ pub(super) struct Left<'a> {
     pub(super) record: &'a Value,
     /// `report.html`.
     pub(super) page: Option<&'a str>,
-    /// What the terminal is told.
-    pub(super) told: &'a str,
+    /// What the terminal shows.
+    pub(super) message: &'a str,
     /// Whether it was stopped early.
     pub(super) stopped: bool,
 }
@@ -81,7 +81,7 @@ pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints
     if args.say.json {
         output::print_json(left.record)?;
     } else if !args.say.quiet {
-        output::print(left.told)?;
+        output::print(left.message)?;
     }
     Ok(match left.stopped {
         true => Done::Interrupted,
@@ -98,7 +98,12 @@ pub(super) fn name(of: &str, seed: u64) -> String {
 }
 
 /// What was done in so many seconds, and where the model is, and the page about it if there is one.
-pub(super) fn told(done: &str, (wall_s, stopped): (f64, bool), has_page: bool, args: &TrainArgs) -> String {
+pub(super) fn message(
+    done: &str,
+    (wall_s, stopped): (f64, bool),
+    has_page: bool,
+    args: &TrainArgs,
+) -> String {
     let early = if stopped { ", stopped early" } else { "" };
     let folder = args.folder();
     let look = match has_page {

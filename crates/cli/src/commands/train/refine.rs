@@ -78,7 +78,7 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         files: search::refined_model(&name, &refined, &start, &args.command())?,
         record: record(&refined, &start, (&name, &args.command())),
         page: Some(page),
-        told: policy::told(&done, (wall_s, refined.stopped), true, args),
+        message: policy::message(&done, (wall_s, refined.stopped), true, args),
         name,
         stopped: refined.stopped,
     };

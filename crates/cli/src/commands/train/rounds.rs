@@ -73,7 +73,7 @@ pub(super) fn train(scheme: &Scheme, args: &TrainArgs, checkpoints: &Checkpoints
         files: (scheme.files)(&name, &trained, &command)?,
         record: record(&trained, &name, &command),
         page: Some(page),
-        told: policy::told(&done, (wall_s, trained.stopped), true, args),
+        message: policy::message(&done, (wall_s, trained.stopped), true, args),
         name,
         stopped: trained.stopped,
     };
@@ -125,14 +125,14 @@ fn facts(trained: &TrainedPolicy) -> Vec<(String, String)> {
 /// `training.json`.
 fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
     let update = |update: &Update| {
-        let mut told = json!({
+        let mut line = json!({
             "round": update.round, "reward": update.reward, "trial": update.trial, "best": update.best,
             "unexplained": update.unexplained, "deviation": update.deviation, "decisions": update.decisions,
         });
         if let Some(share) = update.triggered {
-            told["triggered"] = share.into();
+            line["triggered"] = share.into();
         }
-        told
+        line
     };
     json!({
         "what": name,

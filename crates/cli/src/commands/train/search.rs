@@ -54,7 +54,7 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
         options.candidates,
         found.best()
     );
-    let told = policy::told(&done, (wall_s, found.stopped), true, args);
+    let message = policy::message(&done, (wall_s, found.stopped), true, args);
     // What has no model: the values are in `training.json`, too, in base round trips where they are times.
     if subject == Subject::Swift {
         let axes = subject.axes().iter().zip(&found.values);
@@ -65,7 +65,7 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
             files: &[("values.txt".to_string(), values.as_bytes())],
             record: &record,
             page: Some(&page),
-            told: &format!("{told}its values are in values.txt\n"),
+            message: &format!("{message}its values are in values.txt\n"),
             stopped: found.stopped,
         };
         return leave(&left, args, checkpoints, kept);
@@ -75,7 +75,7 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
         files: search::model(&name, &found, &args.command())?,
         record,
         page: Some(page),
-        told,
+        message,
         name,
         stopped: found.stopped,
     };
