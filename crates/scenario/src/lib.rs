@@ -1,7 +1,7 @@
 //! From input files to a run: scenarios in TOML, and the inputs of HPCC's ns-3 simulator.
 //!
-//! [`load`] reads either kind and returns a [`Resolved`] run: a [`RunSpec`] in which everything has
-//! its value, and the TOML text that says the same. What is wrong comes back as [`Diagnostics`].
+//! [`load`] reads either kind and returns a [`Resolved`] run: a [`paceline_fabric::spec::RunSpec`] in which everything
+//! has its value, and the TOML text that says the same. What is wrong comes back as [`Diagnostics`].
 
 pub mod builtin;
 mod cc;

@@ -31,18 +31,18 @@ pub struct Overrides {
     pub check: bool,
     /// `threads`.
     pub threads: Option<NonZeroU32>,
-    /// Flows that wait for nothing come as a stream ([`RunSpec::arrivals`]) instead of a list: the run is the same,
+    /// Flows that wait for nothing come as a stream ([`paceline_fabric::spec::RunSpec::arrivals`]) instead of a list: the run is the same,
     /// and holds those that are under way.
     pub streams: bool,
     /// `path.to.key=v1,v2,..`: axes of a sweep, each instead of that of the `[sweep]` table.
     pub over: Vec<String>,
-    /// A point of the sweep's grid: for each of [`Grid::axes`] the number of its value. None: the
+    /// A point of the sweep's grid: for each of [`crate::Grid::axes`] the number of its value. None: the
     /// scenario without its sweep.
     pub point: Vec<usize>,
     /// The text of a scenario that is at hand: it is not looked for, and the input is only what errors call it. Files
     /// that it names are looked for in the working directory.
     pub text: Option<String>,
-    /// Whoever runs it decides for flows under [`EXTERNAL`]: decisions that the scenario names are not read.
+    /// Whoever runs it decides for flows under [`crate::EXTERNAL`]: decisions that the scenario names are not read.
     pub decided_outside: bool,
     /// Models that are at hand, by the paths by which the scenario may name them: those are not read.
     pub models: Vec<ModelRef>,

@@ -43,11 +43,11 @@ pub struct Resolved {
     pub collectives: Vec<Collective>,
     /// Training jobs.
     pub jobs: Vec<Job>,
-    /// The same as a scenario, every parameter with its value: [`load`] gives an equal run.
+    /// The same as a scenario, every parameter with its value: [`crate::load`] gives an equal run.
     pub toml: String,
     /// Files that `toml` refers to, to be written alongside it: name (a relative path) and content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What is decided for flows under [`EXTERNAL`], where that is known before the run.
+    /// What is decided for flows under [`crate::EXTERNAL`], where that is known before the run.
     pub decisions: Option<Arc<Decisions>>,
     /// What looks wrong and may be meant, in the order in which it was found.
     pub warnings: Vec<Warning>,

@@ -30,9 +30,9 @@ pub struct Card {
     pub hidden: usize,
     /// Numbers that the network reads.
     pub steps: usize,
-    /// What they are, in order: [`FEATURES`].
+    /// What they are, in order: [`super::kind::FEATURES`].
     pub features: Vec<String>,
-    /// What it predicts: [`OUTPUT`].
+    /// What it predicts: [`super::kind::OUTPUT`].
     pub output: String,
     /// The weight of a new sample in the average that the features are relative to.
     pub smoothing: f64,

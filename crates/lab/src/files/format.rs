@@ -37,7 +37,7 @@ pub struct Writing {
     /// Whether each run gets a `timeline.json` for Perfetto.
     pub timeline: bool,
     /// When somebody waits for it: from then on no file is started but those that tell the run (its summary, scenario and
-    /// flows), and [`Folder::left_out`] names the others.
+    /// flows), and [`super::Folder::left_out`] names the others.
     pub until: Option<Instant>,
 }
 
