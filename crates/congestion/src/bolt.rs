@@ -103,7 +103,7 @@ use crate::api::{
     AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, Requirements, SendLimits,
     SwitchSignal,
 };
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, ParamError, Parameters, Range, is};
 use crate::registry::{Alias, Definition, Incompatible, NetworkFacts, Scheme, Setting, WindowMode};
 use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchSupport};
 
@@ -136,9 +136,9 @@ params! {
         /// Bytes in a port's queue that are congestion (CCTHRESH); `auto`: `threshold-packets`.
         threshold: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "us";
         /// The same in full packets, where `threshold` does not say.
-        threshold_packets: u32 = 2, in Range::AtLeast(1.0), from "public code's scripts; the paper's is 1 (§3.1)", only "threshold" = ["auto"];
+        threshold_packets: u32 = 2, in Range::AtLeast(1.0), from "public code's scripts; the paper's is 1 (§3.1)", only(&[&[is(".threshold", &["auto"])]]);
         /// PRU tokens that a port can hold.
-        pru_max: u32 = 256, in Range::AtLeast(1.0), from "public code", only "pru" = ["true"];
+        pru_max: u32 = 256, in Range::AtLeast(1.0), from "public code", only(&[&[is(".pru", &["true"])]]);
         /// The window of a new flow, in payload; `auto`: the bandwidth-delay product.
         initial_window: Auto<Bytes> = Auto::Auto, in Range::Above(0.0), from "paper §3";
         /// The largest window; `auto`: the bandwidth-delay product.
@@ -149,7 +149,7 @@ params! {
         /// paced either way.
         pace: bool = true, in Range::Any, from "us: see where we differ";
         /// How much faster the pacer is than a window per round trip of an empty network.
-        pace_gain: f64 = 1.25, in Range::AtLeast(1.0), from "us: see where we differ", only "pace" = ["true"];
+        pace_gain: f64 = 1.25, in Range::AtLeast(1.0), from "us: see where we differ", only(&[&[is(".pace", &["true"])]]);
         /// Packets added per round trip whatever happens.
         ai: f64 = 1.0, in Range::AtLeast(0.0), from "paper §3.3";
         /// The part that a loss takes off the window, at most once per round trip.

@@ -67,7 +67,7 @@
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{CongestionControl, PathInfo, Requirements, TimerSlot};
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, ParamError, Parameters, Range, is};
 use crate::rate::in_proportion;
 use crate::receiver::ReceiverHalf;
 use crate::registry::{Alias, Definition, Incompatible, Marking, NetworkFacts, Scheme, WindowMode};
@@ -183,11 +183,11 @@ params! {
         /// Time between two steps of alpha.
         alpha_interval: Option<Span> = None, shown by_flavour!(alpha_interval), in Range::Above(0.0), from "public code's launcher; paper";
         /// Time between two looks for a CNP that cuts the rate.
-        cut_interval: Span = Span::from_us(4), in Range::Above(0.0), from "public code's launcher", only "flavour" = ["nic"];
+        cut_interval: Span = Span::from_us(4), in Range::Above(0.0), from "public code's launcher", only(&[&[is(".flavour", &["nic"])]]);
         /// Time between two increases.
         increase_timer: Option<Span> = None, shown by_flavour!(increase_timer), in Range::Above(0.0), from "public code's launcher; paper";
         /// Bytes on the wire between two increases.
-        byte_counter: Bytes = Bytes::new(10_000_000), in Range::Above(0.0), from "paper", only "flavour" = ["paper"];
+        byte_counter: Bytes = Bytes::new(10_000_000), in Range::Above(0.0), from "paper", only(&[&[is(".flavour", &["paper"])]]);
         /// Increases in fast recovery, F.
         fast_recovery_stages: Option<u32> = None, shown by_flavour!(fast_recovery_stages), in Range::AtLeast(0.0), from "public code's launcher; paper";
         /// Step of additive increase; `auto`, in proportion to the line: 5 Mbit/s per 25 Gbit/s (nic), 40
@@ -199,19 +199,19 @@ params! {
         /// The lowest rate.
         min_rate: Option<BitRate> = None, shown by_flavour!(min_rate), in Range::Above(0.0), from "public code's launcher; public code's default";
         /// Every cut sets the target rate, not only one after an increase.
-        clamp_target: bool = false, in Range::Any, from "public code", only "flavour" = ["nic"];
+        clamp_target: bool = false, in Range::Any, from "public code", only(&[&[is(".flavour", &["nic"])]]);
         /// Alpha before the first CNP.
         initial_alpha: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "paper; public code of ternary detection: 0.5";
         /// Flavour paper: what undetermined marks do, where `network.detection` makes such.
         tcd: Tcd = Tcd::Off, in Range::Any, from "public code of ternary detection";
         /// Alpha in a cut is at least this.
-        alpha_floor: f64 = 0.5, in Range::Between(0.0, 1.0), from "ours: the thesis says \"aggressive\"", only "tcd" = ["aggressive"];
+        alpha_floor: f64 = 0.5, in Range::Between(0.0, 1.0), from "ours: the thesis says \"aggressive\"", only(&[&[is(".tcd", &["aggressive"])]]);
         /// How many times g alpha grows by at a CNP.
-        g_factor: f64 = 2.0, in Range::Above(0.0), from "ours: the thesis says \"aggressive\"", only "tcd" = ["aggressive"];
+        g_factor: f64 = 2.0, in Range::Above(0.0), from "ours: the thesis says \"aggressive\"", only(&[&[is(".tcd", &["aggressive"])]]);
         /// How many times as deep a cut is.
-        cut_factor: f64 = 1.0, in Range::AboveUpTo(0.0, 2.0), from "ours: the thesis says \"aggressive\"", only "tcd" = ["aggressive"];
+        cut_factor: f64 = 1.0, in Range::AboveUpTo(0.0, 2.0), from "ours: the thesis says \"aggressive\"", only(&[&[is(".tcd", &["aggressive"])]]);
         /// Factor of the rate at a flow's first CNP.
-        rate_on_first_cnp: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code", only "flavour" = ["nic"];
+        rate_on_first_cnp: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "public code", only(&[&[is(".flavour", &["nic"])]]);
     }
 }
 

@@ -43,7 +43,7 @@ use crate::api::{
     AckInfo, Cnp, CongestionControl, Counters, Ctx, Decisions, Observation, Outgoing, PathInfo, Requirements,
     SendLimits, SentInfo, SwitchSignal, TimerSlot,
 };
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, ParamError, Parameters, Range, is};
 use crate::rate::Bounds;
 use crate::registry::{Definition, Scheme, WindowMode};
 use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchSupport};
@@ -83,7 +83,7 @@ params! {
         interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
         /// So many round trips, or times between packets where those are longer, without an answer to what was sent, and
         /// a flow asks on its own, as if it were a timeout; 0 for never. Not with `aligned`.
-        silence: f64 = 0.0, in Range::AtLeast(0.0), from "ours", only "clock" = ["round-trip", "feedback"];
+        silence: f64 = 0.0, in Range::AtLeast(0.0), from "ours", only(&[&[is(".clock", &["round-trip", "feedback"])]]);
         /// From a question to the effect of its answer: the time that a NIC computes.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
         /// A flow's first rate.
@@ -96,11 +96,11 @@ params! {
         /// packets (`int`), or what switches answer on their own (`switch-ack`).
         feedback: Feedback = Feedback::Ack, in Range::Any, from "ours";
         /// The least time between two data packets of a flow that ask switches; 0 for each packet.
-        switch_interval: Span = Span::from_us(2), in Range::AtLeast(0.0), from "ours: a quarter of 8 µs", only "feedback" = ["switch-ack"];
+        switch_interval: Span = Span::from_us(2), in Range::AtLeast(0.0), from "ours: a quarter of 8 µs", only(&[&[is(".feedback", &["switch-ack"])]]);
         /// What a packet has to find in a port's queues for an answer; a full packet if `auto`.
-        switch_threshold: Auto<Bytes> = Auto::Auto, in Range::AtLeast(0.0), from "ours", only "feedback" = ["switch-ack"];
+        switch_threshold: Auto<Bytes> = Auto::Auto, in Range::AtLeast(0.0), from "ours", only(&[&[is(".feedback", &["switch-ack"])]]);
         /// How long ports count what leaves, for the share of the line that was used.
-        switch_window: Span = Span::from_us(8), in Range::Above(0.0), from "ours: about a round trip", only "feedback" = ["switch-ack"];
+        switch_window: Span = Span::from_us(8), in Range::Above(0.0), from "ours: about a round trip", only(&[&[is(".feedback", &["switch-ack"])]]);
     }
 }
 

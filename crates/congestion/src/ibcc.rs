@@ -55,7 +55,7 @@ use crate::api::{
     AckInfo, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits, Shared, TimerSlot,
 };
 use crate::fecn::{Fecn, MOST, Settings};
-use crate::params::{Parameters, Range};
+use crate::params::{Parameters, Range, is};
 use crate::registry::{Alias, Definition, Incompatible, NetworkFacts, Scheme, Setting, WindowMode};
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
@@ -74,13 +74,13 @@ params! {
     /// Parameters of IBCC.
     pub struct Params {
         /// Switch: weight of the threshold, from 0 (none) to 15 (the shortest queue).
-        threshold: u32 = 15, in Range::Between(0.0, MOST as f64), from "OpenSM", only "fecn" = ["true"];
+        threshold: u32 = 15, in Range::Between(0.0, MOST as f64), from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
         /// Switch: packets that are spared after one that is marked.
-        marking_rate: u32 = 10, in Range::Between(0.0, 65535.0), from "OpenSM", only "fecn" = ["true"];
+        marking_rate: u32 = 10, in Range::Between(0.0, 65535.0), from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
         /// Switch: smaller packets are not marked.
-        packet_size: Bytes = Bytes::new(512), in Range::Between(0.0, 65535.0), from "OpenSM", only "fecn" = ["true"];
+        packet_size: Bytes = Bytes::new(512), in Range::Between(0.0, 65535.0), from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
         /// Switch: whether ports mark that lack credit themselves.
-        victim_mask: bool = false, in Range::Any, from "OpenSM", only "fecn" = ["true"];
+        victim_mask: bool = false, in Range::Any, from "OpenSM", only(&[&[is(".fecn", &["true"])]]);
         /// Switch: whether it marks in this way; otherwise as `[network.detection]` and `[network.ecn]` say.
         fecn: bool = true, in Range::Any, from "ours";
         /// What a BECN adds to the index.

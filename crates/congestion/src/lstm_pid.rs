@@ -74,7 +74,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Decisions, PathInfo, Requirements, SendLimits};
 use crate::learned::{ModelHash, ModelRef, shipped};
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, ParamError, Parameters, Range, is, is_not};
 use crate::rate::{Bounds, in_proportion};
 use crate::registry::{Alias, Definition, DelayLimit, RateScaled, Scheme, WindowMode};
 
@@ -130,21 +130,21 @@ params! {
         /// Whether the target follows the flow's mean round-trip time (RTTch).
         rtt_change: bool = false, in Range::Any, from "thesis §3.5.4: with background traffic only";
         /// RTTch: the target moves after more samples in a row on one side than this.
-        rtt_change_after: u32 = 6, in Range::Any, from "thesis, table 2", only "rtt-change" = ["true"];
+        rtt_change_after: u32 = 6, in Range::Any, from "thesis, table 2", only(&[&[is(".rtt-change", &["true"])]]);
         /// RTTch: how far the target moves: by the mean of what samples were off the target of their time
         /// (`deviations`), or to the mean round-trip time (`mean`).
-        rtt_change_by: Shift = Shift::Deviations, in Range::Any, from "thesis, equations (27) and (28)", only "rtt-change" = ["true"];
+        rtt_change_by: Shift = Shift::Deviations, in Range::Any, from "thesis, equations (27) and (28)", only(&[&[is(".rtt-change", &["true"])]]);
         /// RTTch: the highest target; auto is ten round trips of an empty network.
-        rtt_change_max: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us: the thesis has none", only "rtt-change" = ["true"];
+        rtt_change_max: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "us: the thesis has none", only(&[&[is(".rtt-change", &["true"])]]);
         /// RTTch: whether samples are counted as table 2 is printed, which lets the target only rise.
-        printed_counter: bool = false, in Range::Any, from "thesis, table 2", only "rtt-change" = ["true"];
+        printed_counter: bool = false, in Range::Any, from "thesis, table 2", only(&[&[is(".rtt-change", &["true"])]]);
         /// Whether a new rate moves the packet that waits for its time already, as HPCC's does, rather
         /// than the one after it.
         repace: bool = false, in Range::Any, from "as TIMELY in the public code of HPCC: the thesis is silent";
         /// From a sample to the rate that follows from it: the time that a NIC computes.
         decision_latency: Span = Span::ZERO, in Range::AtLeast(0.0), from "us: the thesis has none";
         /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
-        decisions_in_service: u32 = 0, in Range::Any, from "us";
+        decisions_in_service: u32 = 0, in Range::Any, from "us", only(&[&[is_not(".decision-latency", &["0ps", "0s"])]]);
     }
 }
 

@@ -26,17 +26,64 @@ pub struct ParamDoc {
     pub source: &'static str,
     /// What it does.
     pub help: String,
-    /// Which other parameter says whether it does anything; `None` if it always does.
-    pub only: Option<Only>,
+    /// Where it acts.
+    pub when: When,
 }
 
-/// A parameter acts only while another has one of some values.
+/// Where a setting acts: in any of these cases, each of which is all of its conditions. Everywhere, if there is none.
+pub type When = &'static [&'static [Condition]];
+
+/// Another setting has one of some values, or something is so in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Only {
-    /// The other parameter.
-    pub param: &'static str,
-    /// These values, as a scenario file writes them.
+pub struct Condition {
+    /// The path of the other key, from the setting's own table if it begins with a dot; or the name of a fact.
+    pub key: &'static str,
+    /// The values, as a scenario file writes them; none for a fact.
     pub values: &'static [&'static str],
+    /// Whether it is any other value.
+    pub except: bool,
+}
+
+/// The condition that `key` is one of `values`.
+pub const fn is(key: &'static str, values: &'static [&'static str]) -> Condition {
+    let except = false;
+    Condition { key, values, except }
+}
+
+/// The condition that `key` is none of `values`.
+pub const fn is_not(key: &'static str, values: &'static [&'static str]) -> Condition {
+    let except = true;
+    Condition { key, values, except }
+}
+
+/// The condition that something is so.
+pub const fn if_so(fact: &'static str) -> Condition {
+    is(fact, &[])
+}
+
+/// Where a setting acts, as a phrase; `None` if everywhere.
+pub fn acts_with(when: When) -> Option<String> {
+    let case = |case: &&[Condition]| {
+        case.iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" and ")
+    };
+    let cases: Vec<String> = when.iter().map(case).collect();
+    (!cases.is_empty()).then(|| format!("acts with {} only", cases.join(", or with ")))
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = self.key.trim_start_matches('.');
+        let values = self.values.join(" or ");
+        match (self.except, self.values) {
+            (_, []) => f.write_str(key),
+            (true, ["" | "[]", ..]) => write!(f, "{key}"),
+            (true, _) => write!(f, "{key} other than {values}"),
+            (false, _) => write!(f, "{key} = {values}"),
+        }
+    }
 }
 
 /// A parameter has a value that makes no sense.
@@ -188,7 +235,7 @@ pub(crate) fn doc_of<T: ParamValue>(
     range: Range,
     source: &'static str,
     help: &[&str],
-    only: Option<Only>,
+    when: When,
 ) -> ParamDoc {
     ParamDoc {
         name: key(field),
@@ -200,7 +247,7 @@ pub(crate) fn doc_of<T: ParamValue>(
         },
         source,
         help: help.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "),
-        only,
+        when,
     }
 }
 
@@ -228,14 +275,14 @@ pub(crate) fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Resu
 /// Declares a scheme's parameters.
 ///
 /// `help` (a doc comment), `name: type = default`, optionally `shown` (how to write a default that
-/// depends on other parameters), `in` a [`Range`], `from` a source; `only` if another parameter has one of some values.
+/// depends on other parameters), `in` a [`Range`], `from` a source; `only` where it does not act in every run.
 macro_rules! params {
     (
         $(#[$meta:meta])*
         pub struct $Params:ident { $(
             $(#[doc = $help:literal])+
             $field:ident: $type:ty = $default:expr, $(shown $shown:expr,)? in $range:expr, from $source:literal
-            $(, only $other:literal = [$($value:literal),+])?;
+            $(, only($when:expr))?;
         )* }
     ) => {
         $(#[$meta])*
@@ -259,9 +306,9 @@ macro_rules! params {
                 vec![$({
                     let _default = $crate::params::ParamValue::show(&_defaults.$field);
                     $(let _default = $shown;)?
-                    let _only: Option<$crate::params::Only> = None;
-                    $(let _only = Some($crate::params::Only { param: $other, values: &[$($value),+] });)?
-                    $crate::params::doc_of::<$type>(stringify!($field), _default, $range, $source, &[$($help),+], _only)
+                    let _when: $crate::params::When = &[];
+                    $(let _when: $crate::params::When = const { $when };)?
+                    $crate::params::doc_of::<$type>(stringify!($field), _default, $range, $source, &[$($help),+], _when)
                 },)*]
             }
             fn values(&self) -> Vec<(String, String)> {

@@ -60,7 +60,7 @@
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits};
-use crate::params::{ParamError, Parameters, Range};
+use crate::params::{ParamError, Parameters, Range, if_so, is};
 use crate::registry::{Definition, DelayLimit, Scheme, WindowMode};
 
 /// Bytes that the endpoint's delay takes in headers.
@@ -76,11 +76,11 @@ params! {
         /// Whether the target depends on the window: equation (1).
         flow_scaling: bool = true, in Range::Any, from "paper §3.5";
         /// The most that flow scaling adds.
-        fs_range: Span = Span::from_us(100), in Range::AtLeast(0.0), from "Bolt's simulations", only "flow-scaling" = ["true"];
+        fs_range: Span = Span::from_us(100), in Range::AtLeast(0.0), from "Bolt's simulations", only(&[&[is(".flow-scaling", &["true"])]]);
         /// Window in packets at and below which flow scaling adds all of it.
-        fs_min: f64 = 0.1, in Range::Above(0.0), from "Bolt's simulations, htsim", only "flow-scaling" = ["true"];
+        fs_min: f64 = 0.1, in Range::Above(0.0), from "Bolt's simulations, htsim", only(&[&[is(".flow-scaling", &["true"])]]);
         /// Window in packets from which on flow scaling adds nothing.
-        fs_max: f64 = 256.0, in Range::Above(0.0), from "Bolt's simulations; htsim: 100", only "flow-scaling" = ["true"];
+        fs_max: f64 = 256.0, in Range::Above(0.0), from "Bolt's simulations; htsim: 100", only(&[&[is(".flow-scaling", &["true"])]]);
         /// Additive increase, packets per round trip.
         ai: f64 = 1.0, in Range::Above(0.0), from "Bolt's simulations, htsim";
         /// Weight of the excess delay in a decrease.
@@ -98,7 +98,7 @@ params! {
         /// Whether the receiver's host has a window of its own.
         endpoint: bool = true, in Range::Any, from "paper §3.5";
         /// Target delay of the receiver's host.
-        endpoint_target: Span = Span::from_us(100), in Range::Above(0.0), from "Agarwal et al., of production", only "endpoint" = ["true"];
+        endpoint_target: Span = Span::from_us(100), in Range::Above(0.0), from "Agarwal et al., of production", only(&[&[is(".endpoint", &["true"]), if_so("hosts that take time")]]);
     }
 }
 

@@ -55,7 +55,7 @@
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits};
-use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::params::{Auto, ParamError, Parameters, Range, is};
 use crate::rate::{Bounds, in_proportion};
 use crate::registry::{Alias, Definition, DelayLimit, Incompatible, NetworkFacts, Scheme, WindowMode};
 
@@ -116,7 +116,7 @@ params! {
         /// What differences of round-trip times are divided by to make a gradient.
         min_rtt: Span = Span::from_us(20), in Range::Above(0.0), from "the paper and public code";
         /// Round-trip time that the patched version aims at; the default is `t-low`.
-        rtt_ref: Option<Span> = None, shown "t-low".to_string(), in Range::Above(0.0), from "CoNEXT 2016", only "variant" = ["patched"];
+        rtt_ref: Option<Span> = None, shown "t-low".to_string(), in Range::Above(0.0), from "CoNEXT 2016", only(&[&[is(".variant", &["patched"])]]);
         /// A flow's first rate; `auto`: the line's (original), a tenth of it (patched).
         start_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "public code of HPCC; of the CoNEXT 2016 paper's authors: 1 of 10 Gbit/s";
         /// Acknowledged bytes between two updates, which are then also at least `min-rtt` apart; `auto`: those

@@ -1,6 +1,7 @@
 //! Pages about what switches and NICs do: flow control, marking, telemetry, recovery, fidelity.
 //! Keys, units and defaults are those that the scenario crate documents.
 
+use paceline_congestion::params::acts_with;
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
@@ -266,14 +267,19 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let (title, about, keys, example) = match MECHANISMS.iter().find(known) {
         Some(mechanism) => (
             mechanism.name,
-            mechanism.about,
+            mechanism.about.to_string(),
             mechanism.keys.to_vec(),
             mechanism.example,
         ),
         None => {
             let section = builtin::sections().iter().find(|section| section.name == name)?;
             let keys = vec![(section.name, &[][..])];
-            (section.name, section.summary, keys, example_of_section(name))
+            (
+                section.name,
+                crate::page::about(section),
+                keys,
+                example_of_section(name),
+            )
         }
     };
     let mut rows = vec![HEAD.map(str::to_string).to_vec()];
@@ -283,7 +289,7 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
         let wanted = |p: &&Parameter| chosen.is_empty() || chosen.contains(&p.name);
         rows.extend(parameters.iter().filter(wanted).map(|p| row(section, p)));
     }
-    let about = layout::paragraph(about, width);
+    let about = layout::paragraph(&about, width);
     let example = example::shown(example);
     Some(format!(
         "{title}\n\n{about}\n{}{example}",
@@ -332,7 +338,10 @@ fn row(section: &str, parameter: &Parameter) -> Vec<String> {
     vec![
         format!("{section}{dot}{}", parameter.name),
         default.to_string(),
-        format!("{}{unit}", parameter.help),
+        match acts_with(parameter.when) {
+            Some(when) => format!("{}{unit}; {when}", parameter.help),
+            None => format!("{}{unit}", parameter.help),
+        },
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The page of a name.
 
-use paceline_congestion::params::ParamDoc;
+use paceline_congestion::params::{ParamDoc, acts_with};
 use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, WindowMode};
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
@@ -181,8 +181,7 @@ fn parameter_rows(doc: &ParamDoc, before: &str) -> Vec<Vec<String>> {
         doc.default.clone(),
         doc.help.clone(),
     ]];
-    if let Some(only) = doc.only {
-        let when = format!("acts with {} = {} only", only.param, only.values.join(" or "));
+    if let Some(when) = acts_with(doc.when) {
         rows.push(vec![String::new(), String::new(), when]);
     }
     let about = format!("{unit}{}; default from: {}", doc.range, doc.source);
@@ -190,8 +189,17 @@ fn parameter_rows(doc: &ParamDoc, before: &str) -> Vec<Vec<String>> {
     rows
 }
 
+/// What a table is, and where its keys act.
+pub(crate) fn about(entry: &Entry) -> String {
+    match acts_with(entry.when) {
+        Some(when) => format!("{} It {when}.", entry.summary),
+        None => entry.summary.to_string(),
+    }
+}
+
 fn entry_page(entry: &Entry, place: &str, shared: &[Parameter], width: usize) -> String {
-    let mut page = format!("{}\n\n{}\n", entry.name, layout::paragraph(entry.summary, width));
+    let summary = about(entry);
+    let mut page = format!("{}\n\n{}\n", entry.name, layout::paragraph(&summary, width));
     if !entry.parameters.is_empty() {
         page.push_str(&entry_table(entry.parameters, width));
         page.push('\n');
@@ -211,9 +219,13 @@ fn entry_table(parameters: &[Parameter], width: usize) -> String {
         .to_vec();
     let row = |p: &Parameter| {
         let default = if p.default.is_empty() { "-" } else { p.default };
-        [p.name, default, p.unit, p.help].map(str::to_string).to_vec()
+        let own = [p.name, default, p.unit, p.help].map(str::to_string).to_vec();
+        let when = acts_with(p.when).map(|when| vec![String::new(), String::new(), String::new(), when]);
+        std::iter::once(own).chain(when)
     };
-    let rows: Vec<_> = std::iter::once(head).chain(parameters.iter().map(row)).collect();
+    let rows: Vec<_> = std::iter::once(head)
+        .chain(parameters.iter().flat_map(row))
+        .collect();
     layout::columns(&rows, width)
 }
 

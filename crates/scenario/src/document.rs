@@ -3,9 +3,9 @@
 mod axes;
 mod inherited;
 mod range;
-mod reader;
+pub(crate) mod reader;
 mod renamed;
-mod writer;
+pub(crate) mod writer;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use crate::warning::{Warning, WarningKind};
 
 pub(crate) use axes::{Point, Written};
 use reader::Reader;
-pub(crate) use writer::write;
+pub(crate) use writer::{paths, write};
 
 /// A value that the command line puts into a scenario.
 #[derive(Clone, Debug)]
@@ -73,8 +73,8 @@ impl Texts {
 pub(crate) struct Document {
     pub(crate) scenario: Scenario,
     pub(crate) texts: Texts,
-    /// Places of the schemes' parameters: the scheme or alias whose block it is, `parameter`.
-    pub(crate) parameters: Vec<(String, String, Range<usize>)>,
+    /// The places of all keys, by their paths.
+    pub(crate) places: Places,
     /// The grid of its sweep.
     pub(crate) sweep: Written,
     /// What is said of how it was read.
@@ -123,13 +123,15 @@ pub(crate) fn parse(
         own_fidelity.as_ref(),
         &texts,
     ));
-    let parameters = split_schemes(table.get_mut());
+    let mut places = Places::new();
+    collect_places(table.get_ref(), "", &mut places);
+    split_schemes(table.get_mut());
     let scenario = Scenario::deserialize(Reader::from(table));
     let scenario = scenario.map_err(|error| schema_problem(&error, &texts))?;
     Ok(Document {
         scenario,
         texts,
-        parameters,
+        places,
         sweep,
         warnings,
     })
@@ -290,31 +292,45 @@ fn put<'i>(
     Ok(())
 }
 
+/// Paths of keys, and where their values stand.
+pub(crate) type Places = Vec<(String, Range<usize>)>;
+
+fn collect_places(table: &DeTable<'_>, before: &str, places: &mut Places) {
+    for (key, value) in table {
+        collect_place(value, format!("{before}{}", key.get_ref()), places);
+    }
+}
+
+fn collect_place(value: &Spanned<DeValue<'_>>, path: String, places: &mut Places) {
+    match value.get_ref() {
+        DeValue::Table(table) => collect_places(table, &format!("{path}."), places),
+        DeValue::Array(list) if list.len() <= writer::LONGEST => {
+            for (i, element) in list.iter().enumerate() {
+                collect_place(element, format!("{path}.{i}"), places);
+            }
+        }
+        _ => {}
+    }
+    places.push((path, value.span()));
+}
+
 /// Moves the schemes' blocks out of `[cc]`, where they stand alongside other keys. That of an alias gets what only its
 /// scheme's has.
-fn split_schemes(table: &mut DeTable<'_>) -> Vec<(String, String, Range<usize>)> {
+fn split_schemes(table: &mut DeTable<'_>) {
     const OWN: [&str; 4] = ["scheme", "window", "windows", "defaults"];
     let Some(cc) = table.get_mut("cc") else {
-        return Vec::new();
+        return;
     };
     let span = cc.span();
     let DeValue::Table(cc) = cc.get_mut() else {
-        return Vec::new();
+        return;
     };
     let mut own = DeTable::new();
     let (mut blocks, mut aliases) = (DeTable::new(), Vec::new());
-    let mut places = Vec::new();
     for (key, value) in std::mem::take(cc) {
         if OWN.contains(&key.get_ref().as_ref()) {
             own.insert(key, value);
             continue;
-        }
-        for (parameter, value) in value.get_ref().as_table().into_iter().flatten() {
-            places.push((
-                key.get_ref().to_string(),
-                parameter.get_ref().to_string(),
-                value.span(),
-            ));
         }
         match scheme_of_alias(key.get_ref()) {
             Some(scheme) => aliases.push((key, scheme, value)),
@@ -344,7 +360,6 @@ fn split_schemes(table: &mut DeTable<'_>) -> Vec<(String, String, Range<usize>)>
     }
     let key = Spanned::new(span.clone(), Cow::Borrowed("cc-blocks"));
     table.insert(key, Spanned::new(span, DeValue::Table(both)));
-    places
 }
 
 fn syntax_problem(error: &toml::de::Error, texts: &Texts) -> Problem {

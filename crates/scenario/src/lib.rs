@@ -174,7 +174,7 @@ fn load_toml(
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
-        parameters: document.parameters,
+        places: document.places,
         columns: None,
         files: files.with_models(&overrides.models),
         name: plain_name(name),
@@ -211,7 +211,7 @@ fn load_config(
     let resolved = resolve::resolve(Input {
         scenario,
         texts: document::Texts::of(source.clone()),
-        parameters: read.places,
+        places: read.places,
         columns: Some(read.columns),
         files: files.clone(),
         name: plain_name(name),
@@ -231,7 +231,7 @@ fn load_config(
     resolve::resolve(Input {
         scenario: document.scenario,
         texts: document.texts,
-        parameters: document.parameters,
+        places: document.places,
         columns: None,
         files: files.clone().with_memory(resolved.files),
         name: resolved.name,

@@ -16,9 +16,10 @@ pub fn cases(full: u32) -> u32 {
     let asked = env::var("PROPTEST_CASES")
         .ok()
         .and_then(|count| count.parse().ok());
-    asked.unwrap_or(if env::var_os("CI").is_some() {
-        full
-    } else {
-        (full / 16).max(FEWEST)
-    })
+    asked.unwrap_or(if is_long() { full } else { (full / 16).max(FEWEST) })
+}
+
+/// Whether tests may take long: in continuous integration.
+pub fn is_long() -> bool {
+    env::var_os("CI").is_some()
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::params::Condition;
 
 const HEADINGS: [&str; 6] = [
     "# What it does",
@@ -80,11 +81,16 @@ fn explicit_parameters_read_back_as_the_same_scheme() {
         assert_eq!(again.explicit_params(), config.explicit_params());
         // Every documented parameter that acts is in the text.
         let acts = |doc: &ParamDoc| {
-            let Some(only) = &doc.only else { return true };
-            let line = text
-                .lines()
-                .find_map(|line| line.strip_prefix(only.param)?.strip_prefix(" = "));
-            line.is_some_and(|value| only.values.contains(&value.trim_matches('"')))
+            let holds = |condition: &Condition| {
+                let name = condition.key.trim_start_matches('.');
+                let line = text
+                    .lines()
+                    .find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+                line.is_some_and(|value| {
+                    condition.values.contains(&value.trim_matches('"')) != condition.except
+                })
+            };
+            doc.when.is_empty() || doc.when.iter().any(|case| case.iter().all(holds))
         };
         for doc in (scheme.params)().into_iter().filter(acts) {
             assert!(

@@ -130,9 +130,9 @@ impl Hosts {
     }
 
     /// Whether the packet's flow still holds its queue pair.
-    pub fn is_current(&self, core: &Core, id: PacketId) -> bool {
+    pub fn is_current(&self, world: &World, core: &Core, id: PacketId) -> bool {
         let packet = core.packets.get(id);
-        self.qps[packet.qp].is_of(packet.flow)
+        self.qps[packet.qp].is_of(world, packet.flow)
     }
 
     /// The queue pair of a flow that is under way.

@@ -51,7 +51,7 @@ impl Hosts {
     pub fn receive_notice(&mut self, world: &World, core: &mut Core, id: PacketId) {
         let packet = *core.packets.get(id);
         let slot = packet.qp;
-        if self.is_current(core, id)
+        if self.is_current(world, core, id)
             && let Some(notice) = world.read_notice(core, &packet)
         {
             if core.watch.accounts_alone() {

@@ -208,10 +208,12 @@ impl Qp {
     pub(crate) fn is_reachable(&self) -> bool {
         self.reachable
     }
-    /// Whether what is said of a flow is said to it: the places of connections are not used again.
+    /// Whether what is said of a flow is said to it. Its place may have been another flow's, of which packets are still
+    /// under way.
     #[inline]
-    pub(super) fn is_of(&self, flow: FlowId) -> bool {
-        (self.flow == flow || self.connection.is_some()) && !self.done
+    pub(super) fn is_of(&self, world: &World, flow: FlowId) -> bool {
+        let carries = || self.connection.is_some() && world.connection_of(flow) == Some(self.flow);
+        (self.flow == flow || carries()) && !self.done
     }
     /// Whether it carries one message after another.
     #[inline]

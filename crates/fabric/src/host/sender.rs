@@ -20,7 +20,7 @@ impl Hosts {
     pub(super) fn receive_cnp(&mut self, world: &World, core: &mut Core, id: PacketId) {
         let packet = *core.packets.get(id);
         let slot = packet.qp;
-        if self.is_current(core, id) {
+        if self.is_current(world, core, id) {
             if core.watch.accounts_alone() {
                 core.settle(&self.qps[slot]);
             }
@@ -44,7 +44,7 @@ impl Hosts {
         let packet = core.packets.get(id);
         let (slot, flow, sent_at, marked) = (packet.qp, packet.flow, packet.sent_at, packet.mark.is_set());
         let qp = &self.qps[slot];
-        if !qp.is_of(flow) {
+        if !qp.is_of(world, flow) {
             return core.packets.remove(id);
         }
         let port = qp.port;

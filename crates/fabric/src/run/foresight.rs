@@ -82,7 +82,7 @@ impl Simulation {
         let packet = self.core.packets.get(id);
         let slot = packet.qp;
         let reported = is_acknowledgement(packet)
-            && self.hosts.is_current(&self.core, id)
+            && self.hosts.is_current(&self.world, &self.core, id)
             && self.hosts.qp(slot).needs().foresight
             && self.hosts.qp(slot).is_reachable();
         if reported && let Some(rtt) = self.foresee(slot) {

@@ -1,6 +1,7 @@
 //! Whole runs of scenarios, and the files that they leave.
 
 mod acc;
+mod connections;
 mod detection;
 mod hpcc_two_flows;
 mod iterations;

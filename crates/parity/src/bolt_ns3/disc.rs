@@ -179,7 +179,7 @@ impl BoltNs3 {
     fn report_congestion(&mut self, net: &mut Net<'_>, port: PortId, id: PacketId) {
         let packet = *net.core.packets.get(id);
         net.core.counters.notices += 1;
-        if !net.hosts.is_current(net.core, id) {
+        if !net.hosts.is_current(net.world, net.core, id) {
             return;
         }
         if net.core.ports[port].is_host {

@@ -16,7 +16,7 @@ impl BoltNs3 {
         if kind == PacketKind::Data {
             net.core.counters.data_received += 1;
         }
-        if !net.hosts.is_current(net.core, id) {
+        if !net.hosts.is_current(net.world, net.core, id) {
             return net.core.packets.remove(id);
         }
         match kind {

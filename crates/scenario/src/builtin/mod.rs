@@ -1,38 +1,13 @@
 //! What is built in: topologies, workloads, scenarios. The tables behind `list` and `explain`.
 
 mod extents;
-mod sections;
-mod workloads;
+mod tables;
 
 use crate::traffic::DISTRIBUTIONS;
 
+pub use crate::schema::declare::{Entry, Parameter};
 pub use extents::{GROUPS, Group, ScenarioSize};
-pub use sections::sections;
-pub use workloads::workloads;
-
-/// A parameter of something built in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parameter {
-    /// The key in a scenario.
-    pub name: &'static str,
-    /// The unit in which it is written; empty for a plain number or a name.
-    pub unit: &'static str,
-    /// The default; empty if it must be given.
-    pub default: &'static str,
-    /// What it is.
-    pub help: &'static str,
-}
-
-/// Something built in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The name of its block in a scenario.
-    pub name: &'static str,
-    /// What it is.
-    pub summary: &'static str,
-    /// Its parameters.
-    pub parameters: &'static [Parameter],
-}
+pub use tables::{sections, topologies, workloads};
 
 /// A scenario that ships.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,88 +33,6 @@ impl Shipped {
             .lines()
             .find_map(|line| line.strip_prefix("description = "));
         line.unwrap_or_default().trim_matches('"')
-    }
-}
-
-const RATE: &str = "bps, Kbps, Mbps, Gbps";
-const TIME: &str = "s, ms, us, ns, ps";
-const SIZE: &str = "B, KB, MB, GB, KiB, MiB, GiB";
-
-macro_rules! entries {
-    ($($name:literal: $summary:literal { $($key:literal, $unit:expr, $default:literal, $help:literal;)* })*) => {
-        &[$(Entry {
-            name: $name,
-            summary: $summary,
-            parameters: &[$(Parameter { name: $key, unit: $unit, default: $default, help: $help },)*],
-        },)*]
-    };
-}
-
-pub(crate) use entries;
-
-/// The topologies, blocks of `[topology]`.
-pub fn topologies() -> &'static [Entry] {
-    entries! {
-        "star": "One switch (node 0) with hosts (nodes 1 to `hosts`)." {
-            "hosts", "", "16", "number of hosts";
-            "rate", RATE, "100Gbps", "rate of every link";
-            "delay", TIME, "1us", "propagation delay of every link";
-        }
-        "dumbbell": "Two switches with hosts, and one link between them. Nodes: the hosts on the left from 0, those on the right, the two switches." {
-            "left", "", "2", "hosts on the left";
-            "right", "", "2", "hosts on the right";
-            "rate", RATE, "100Gbps", "rate of the hosts' links";
-            "delay", TIME, "1us", "propagation delay of the hosts' links";
-            "bottleneck-rate", RATE, "as rate", "rate of the link between the switches";
-            "bottleneck-delay", TIME, "as delay", "propagation delay of the link between the switches";
-        }
-        "parking-lot": "Switches in a row with two hosts each. Nodes: hosts 2i and 2i + 1 at the i-th switch, then the switches." {
-            "hops", "", "3", "links between switches";
-            "rate", RATE, "100Gbps", "rate of every link";
-            "delay", TIME, "1us", "propagation delay of every link";
-        }
-        "leaf-spine": "Leaves with hosts, each leaf linked to every spine. Nodes: hosts, leaves, spines." {
-            "leaves", "", "4", "number of leaves";
-            "spines", "", "2", "number of spines";
-            "hosts-per-leaf", "", "8", "hosts at each leaf";
-            "oversubscription", "", "", "rate of a leaf's hosts over that of its spines, `4` or \"3:2\": instead of spines, or where these are given, of spine-rate";
-            "rate", RATE, "100Gbps", "rate of the hosts' links";
-            "delay", TIME, "1us", "propagation delay of the hosts' links";
-            "spine-rate", RATE, "as rate", "rate of the links between leaves and spines";
-            "spine-delay", TIME, "as delay", "propagation delay of the links between leaves and spines";
-        }
-        "rail": "A rail-optimised network: every server has several GPUs with a NIC each, all of which are hosts here; the i-th of every server is at the i-th rail switch, every rail switch at every spine. GPUs of one server may have links inside it, which what goes between them takes; hosts do not forward. Nodes: hosts, server by server, rail switches, pod by pod, spines, switches inside servers." {
-            "servers", "", "4", "number of servers";
-            "gpus", "", "8", "GPUs of a server, each with a NIC: the number of rails";
-            "servers-per-pod", "", "all servers", "servers that share rail switches; another pod has rail switches of its own";
-            "spines", "", "as oversubscription says", "number of spines; 0 for none: then a rail meets no other";
-            "oversubscription", "", "1", "rate of a rail switch's hosts over that of its spines, `4` or \"3:2\": instead of spines, or where these are given, of spine-rate";
-            "rate", RATE, "400Gbps", "rate of the hosts' links";
-            "delay", TIME, "1us", "propagation delay of the hosts' links";
-            "spine-rate", RATE, "as rate", "rate of the links between rail switches and spines";
-            "spine-delay", TIME, "as delay", "propagation delay of the links between rail switches and spines";
-            "server-rate", RATE, "off", "rate of each GPU's link to a switch inside its server (NVLink), which is modelled as a switch like others; `off` for none";
-            "server-delay", TIME, "200ns", "propagation delay of the links inside servers";
-        }
-        "fat-tree": "The fat tree of k-port switches with k³/4 hosts (Al-Fares et al., SIGCOMM 2008). Nodes: hosts, edge, aggregation, core switches." {
-            "k", "", "4", "ports of a switch, even";
-            "oversubscription", "", "1", "hosts at each edge switch, as a multiple of k/2: `4` or \"4:1\"";
-            "rate", RATE, "100Gbps", "rate of the hosts' links";
-            "aggregation-rate", RATE, "as rate", "rate of the links between edge and aggregation switches";
-            "core-rate", RATE, "as aggregation-rate", "rate of the links between aggregation and core switches";
-            "delay", TIME, "1us", "propagation delay of every link";
-        }
-        "hpcc-fat": "The network of HPCC's evaluation: 320 hosts (nodes 0 to 319), 20 top-of-rack (320 to 339), 20 aggregation (340 to 359) and 16 core switches (360 to 375)." {
-            "rate", RATE, "100Gbps", "rate of the hosts' links";
-            "fabric-rate", RATE, "400Gbps", "rate of the other links";
-            "delay", TIME, "1us", "propagation delay of every link";
-        }
-        "graph": "Nodes and links one by one." {
-            "nodes", "", "", "number of nodes; all that are not switches are hosts";
-            "switches", "", "[]", "list of the nodes that are switches";
-            "links", "", "[]", "list of links: { a, b, rate, delay, error-rate }";
-        }
-        "file": "A topology file of HPCC's ns-3 simulator or one of its relatives, or a fat tree of htsim (.topo): `topology.file = \"topology.txt\"`." {}
     }
 }
 

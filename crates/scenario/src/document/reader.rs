@@ -13,6 +13,17 @@ use serde::forward_to_deserialize_any;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
+/// Reads one value that this program has as a text: TOML, or else a text as it stands. It has no place.
+pub(crate) fn read_value<T: de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    let line = format!("value = {text}");
+    let table = DeTable::parse(&line).map(Spanned::into_inner);
+    let value = table.ok().and_then(|table| table.into_iter().next());
+    let value = value.map_or(DeValue::String(Cow::Borrowed(text)), |(_, value)| {
+        value.into_inner()
+    });
+    T::deserialize(Reader::of(value, 0..0)).map_err(|error| error.to_string())
+}
+
 /// What is wrong with a table instead of a list.
 pub(super) const ONE_TABLE: &str = "expected a list, found one table";
 

@@ -31,6 +31,69 @@ pub(crate) fn write<T: Serialize>(table: &T) -> Result<String, Error> {
     toml::to_string(&tree).map_err(ser::Error::custom)
 }
 
+/// A value as a scenario has it, without the quotes of a text.
+pub(crate) fn shown<T: Serialize>(value: &T) -> String {
+    value
+        .serialize(ToNode)
+        .map_or_else(|error| error.to_string(), |node| node.to_string())
+}
+
+/// The paths of all keys that a table has, tables included, with their values.
+pub(crate) fn paths<T: Serialize>(table: &T) -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    if let Ok(node) = table.serialize(ToNode) {
+        node.walk("", &mut paths);
+    }
+    paths
+}
+
+/// Elements of longer lists, such as flows, have no paths.
+pub(super) const LONGEST: usize = 100;
+
+impl Node {
+    fn walk(&self, path: &str, paths: &mut Vec<(String, String)>) {
+        let below = |key: &str| match path {
+            "" => key.to_string(),
+            path => format!("{path}.{key}"),
+        };
+        match self {
+            Self::Nothing => return,
+            Self::Table(entries) => entries
+                .iter()
+                .for_each(|(key, value)| value.walk(&below(key), paths)),
+            Self::List(list) if list.len() > LONGEST => return,
+            Self::List(list) => (0..)
+                .zip(list)
+                .for_each(|(i, value)| value.walk(&below(&i.to_string()), paths)),
+            _ => {}
+        }
+        paths.push((path.to_string(), self.to_string()));
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Bool(value) => value.fmt(f),
+            Self::Integer(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+            Self::Text(value) => value.fmt(f),
+            Self::List(list) => {
+                let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", list.join(", "))
+            }
+            Self::Table(entries) => {
+                let entries: Vec<String> = entries
+                    .iter()
+                    .map(|(key, value)| format!("{key} = {value}"))
+                    .collect();
+                write!(f, "{{ {} }}", entries.join(", "))
+            }
+        }
+    }
+}
+
 /// A value; tables keep the order of their keys.
 enum Node {
     /// An option without value: its key is left out.

@@ -1,4 +1,4 @@
-//! What the command line changes in a configuration, and where parameters were written.
+//! What the command line changes in a configuration.
 
 use crate::ns3::format::InputFormat;
 use crate::schema::Fidelity;
@@ -10,6 +10,3 @@ pub(crate) struct Changes<'a> {
     pub(crate) fidelity: Option<Fidelity>,
     pub(crate) format: Option<InputFormat>,
 }
-
-/// Where each parameter of a scheme was written: scheme, parameter, place.
-pub(crate) type Places = Vec<(String, String, std::ops::Range<usize>)>;

@@ -5,12 +5,13 @@ use crate::files::Files;
 use crate::schema::Scenario;
 use crate::warning::{Warning, WarningKind};
 
-use super::changes::{Changes, Places};
+use super::changes::Changes;
 use super::flows::{self, Columns};
 use super::format::InputFormat;
 use super::keys::Config;
 use super::lists::Keys;
 use super::topology;
+use crate::document::Places;
 
 /// A configuration as a scenario.
 pub(crate) struct Read {

@@ -11,10 +11,11 @@ use crate::schema::{
 };
 use crate::warning::{Warning, WarningKind};
 
-use super::changes::{Changes, Places};
+use super::changes::Changes;
 use super::format::InputFormat;
 use super::keys::{Config, Pair};
 use super::{parameters, quantities, topology, trace};
+use crate::document::Places;
 
 /// Reads a configuration of HPCC's simulator, or of one that is made of it.
 pub(super) fn scenario(

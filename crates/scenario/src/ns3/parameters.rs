@@ -1,6 +1,6 @@
 //! From the keys of `config.txt` to the parameters of its scheme.
 
-use std::ops::Range;
+use crate::document::Places;
 
 use paceline_kernel::{BitRate, Span};
 use toml::{Table, Value};
@@ -22,7 +22,7 @@ fn ewma_gain(config: &Config) -> f64 {
 /// A scheme's block, and where each parameter was written.
 pub(super) struct Block {
     pub(super) table: Table,
-    pub(super) places: Vec<(String, String, Range<usize>)>,
+    pub(super) places: Places,
 }
 
 /// The block of `scheme`; what has no key has the original's fixed value. What it needs and is not there goes to
@@ -78,7 +78,7 @@ struct Maker<'a> {
     scheme: &'a str,
     problems: &'a mut Problems,
     block: Table,
-    places: Vec<(String, String, Range<usize>)>,
+    places: Places,
 }
 
 impl Maker<'_> {
@@ -86,7 +86,7 @@ impl Maker<'_> {
         self.block.insert(parameter.to_string(), value.into());
         let span = self.config.span(key);
         self.places
-            .push((self.scheme.to_string(), parameter.to_string(), span));
+            .push((format!("cc.{}.{parameter}", self.scheme), span));
     }
 
     /// A rate that the configuration must give.

@@ -12,10 +12,11 @@ use crate::files::Files;
 use crate::schema::{self, Fidelity, FlowControlKind, Scenario, Workload};
 use crate::warning::{Warning, WarningKind};
 
-use super::changes::{Changes, Places};
+use super::changes::Changes;
 use super::keys::Config;
 use super::tcd::{CELL, Reader, undone};
 use super::tokens::{Read, Tokens};
+use crate::document::Places;
 
 /// Its shared buffer.
 const BUFFER: Bytes = Bytes::new(9_000_000);
@@ -65,7 +66,7 @@ pub(super) fn scenario(
     if let Some(block) = blocks.get_mut("dcqcn").and_then(toml::Value::as_table_mut) {
         for parameter in ["tcd", "initial-alpha"] {
             block.remove(parameter);
-            places.retain(|(_, name, _)| name != parameter);
+            places.retain(|(path, _)| *path != format!("cc.dcqcn.{parameter}"));
         }
     }
     let mut network = network(&reader);

@@ -11,9 +11,10 @@ use crate::schema::{
 };
 use crate::warning::{Warning, WarningKind};
 
-use super::changes::{Changes, Places};
+use super::changes::Changes;
 use super::keys::Config;
 use super::{quantities, topology};
+use crate::document::Places;
 
 /// What that program calls a cell.
 pub(super) const CELL: u64 = 1030;
@@ -350,7 +351,7 @@ impl Reader<'_> {
         let (mut block, mut places) = (Table::new(), Places::new());
         for (name, key, value) in parameters {
             block.insert(name.to_string(), value);
-            places.push(("dcqcn".to_string(), name.to_string(), config.span(key)));
+            places.push((format!("cc.dcqcn.{name}"), config.span(key)));
         }
         let mut table = Table::new();
         table.insert("dcqcn".to_string(), block.into());

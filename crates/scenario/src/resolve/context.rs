@@ -1,9 +1,11 @@
 //! What every step of resolving may ask, and what it adds to.
 
+use std::ops::Range;
+
 use paceline_kernel::Time;
 
 use crate::diagnostics::{Place, Source};
-use crate::document::Texts;
+use crate::document::{Places, Texts};
 use crate::files::Files;
 use crate::ns3::flows::Columns;
 use crate::resolve::inputs::Inputs;
@@ -14,7 +16,7 @@ use crate::warning::{Warning, WarningKind};
 pub(super) struct Cx<'a> {
     pub(super) texts: &'a Texts,
     pub(super) files: &'a Files,
-    pub(super) parameters: &'a [(String, String, std::ops::Range<usize>)],
+    pub(super) places: &'a Places,
     pub(super) fidelity: Fidelity,
     pub(super) seed: u64,
     pub(super) stop: Time,
@@ -55,10 +57,23 @@ impl Cx<'_> {
         self.warnings.push(Warning::new(kind, text).at(place));
     }
 
+    /// Where a setting is written.
+    pub(super) fn place_of(&self, path: &str) -> Option<Range<usize>> {
+        let known = self.places.iter().find(|(known, _)| known == path);
+        known.map(|(_, span)| span.clone())
+    }
+
+    /// Says that `what`, written there, does nothing, and why.
+    pub(super) fn idle(&mut self, span: Option<Range<usize>>, what: &str, why: &str) {
+        let place = span.map(|span| self.texts.at(span));
+        let text = format!("{what} has no effect: {why}");
+        self.warn(WarningKind::UnusedSetting, place.as_ref(), text);
+    }
+
     /// Where the block of a scheme or alias has a parameter, if it does.
     pub(super) fn parameter(&self, block: &str, key: &str) -> Option<Place> {
-        let known = (self.parameters.iter()).find(|(written, name, _)| written == block && name == key);
-        known.map(|(.., span)| self.texts.at(span.clone()))
+        let span = self.place_of(&format!("cc.{block}.{key}"));
+        span.map(|span| self.texts.at(span))
     }
 
     /// Keeps a copy of a file for the resolved scenario; gives the copy's name.

@@ -42,9 +42,9 @@ pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec) {
             format!("{slow} of its {all} flows slow")
         };
         let (name, param) = (config.name(), limit.param);
-        let written = (cx.parameters.iter()).find(|(s, p, _)| s == name && p == param);
+        let written = cx.place_of(&format!("cc.{name}.{param}"));
         let (place, is) = match written {
-            Some((.., span)) => (Some(cx.texts.at(span.clone())), "is"),
+            Some(span) => (Some(cx.texts.at(span)), "is"),
             None => (None, "is by default"),
         };
         let values = config.values();

@@ -87,7 +87,6 @@ fn of_section(
     };
     let at = cx.texts.of_value(&kind);
     let kind = *kind.get_ref();
-    idle(cx, section, kind);
     if kind == DetectionKind::Red {
         return Ok(Detection::Red);
     }
@@ -152,33 +151,6 @@ fn lossless(switch: &SwitchSpec) -> String {
     format!("`network.lossless` is [{}]", classes.join(", "))
 }
 
-/// Keys of other kinds and variants than the one that is chosen.
-fn idle(cx: &mut Cx<'_>, section: &schema::Detection, kind: DetectionKind) {
-    let span = |of: Option<Range<usize>>| of.filter(|span| !span.is_empty());
-    let of_tcd = [
-        ("variant", section.variant.as_ref().map(Spanned::span)),
-        ("epsilon", section.epsilon.as_ref().map(Spanned::span)),
-        ("max-ton", section.max_ton.as_ref().map(Spanned::span)),
-        ("times", section.times.as_ref().map(Spanned::span)),
-    ];
-    let name = match kind {
-        DetectionKind::Red => "red",
-        DetectionKind::NpEcn => "np-ecn",
-        DetectionKind::Tcd => {
-            let variant = section.variant.as_ref().map(|variant| *variant.get_ref());
-            if let (Some(times), false) = (&section.times, variant == Some(TcdKind::Adaptive)) {
-                let why = "network.detection.variant is not `adaptive`";
-                cx.idle(span(Some(times.span())), "network.detection.times", why);
-            }
-            return;
-        }
-    };
-    for (key, found) in of_tcd.into_iter().filter(|(_, found)| found.is_some()) {
-        let why = format!("network.detection.kind is `{name}`");
-        cx.idle(span(found), &format!("network.detection.{key}"), &why);
-    }
-}
-
 /// A detector that goes by pauses, where no class of a flow is ever paused.
 fn never_paused(cx: &mut Cx<'_>, span: &Range<usize>, classes: &BTreeSet<u8>, switch: &SwitchSpec) {
     let detects = !switch.detectors().is_empty();
@@ -228,17 +200,7 @@ fn ternary(
         variant,
         epsilon: *epsilon.get_ref(),
         max_ton: match (max_ton.get_ref().0, credits) {
-            (None, None) => {
-                let why = "network.flow-control is not `credits`";
-                let exit = section.exit.as_ref().map(Spanned::span);
-                let periods = section.periods.as_ref().map(Spanned::span);
-                for (key, span) in [("exit", exit), ("periods", periods)] {
-                    if span.is_some() {
-                        cx.idle(span, &format!("network.detection.{key}"), why);
-                    }
-                }
-                None
-            }
+            (None, None) => None,
             (None, Some(credits)) => Some(exit(cx, section, credits, *epsilon.get_ref(), net)?),
             (own, _) => own,
         },
@@ -267,14 +229,6 @@ fn exit(
         None => ExitKind::Formula,
     };
     let kind = fill_at(&mut section.exit, default);
-    if *kind.get_ref() == ExitKind::Formula && section.periods.is_some() {
-        let why = "network.detection.exit is `formula`";
-        cx.idle(
-            section.periods.as_ref().map(Spanned::span),
-            "network.detection.periods",
-            why,
-        );
-    }
     Ok(match (kind.get_ref(), period) {
         (ExitKind::Periods, Some(period)) => {
             let periods = fill_at(&mut section.periods, PERIODS);

@@ -1,206 +1,247 @@
-//! What is written and does nothing, since something else that is written says so.
+//! What is written and does nothing in this run: told at its place, with what makes it so.
+//!
+//! Where a setting acts is part of its declaration ([`When`]): other settings that it needs, or a fact about the run. What
+//! is written and is the default is no mistake: the scenario in a run's folder has a value for everything.
 
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-use paceline_fabric::spec::Quirks;
-use toml::Spanned;
+use paceline_congestion::params::{Condition, When};
+use paceline_congestion::registry::{SchemeConfig, SchemeParams};
+use paceline_fabric::spec::RunSpec;
 
-use crate::schema::{
-    self, AdaptivePer, Balancing, DropKind, FlowControlKind, PfcModeKind, RecoveryKind, SchedulingKind,
-};
-use crate::warning::WarningKind;
+use crate::builtin::{Parameter, sections, topologies, workloads};
+use crate::document;
+use crate::schema::{Profile, Scenario, fact};
 
 use super::Cx;
 
-/// The bytes of which multiples are acknowledged, which a resolved scenario has whatever its receivers do.
-pub(super) const ACK_CHUNK: paceline_kernel::Bytes = paceline_kernel::Bytes::new(4000);
+/// Paths of keys, and their values as a run writes them.
+pub(super) type Settings = BTreeMap<String, String>;
 
-/// The resume offset of a dynamic threshold, which a resolved scenario has whatever its threshold.
-pub(super) const RESUME_OFFSET: paceline_kernel::Bytes = paceline_kernel::Bytes::new(3072);
-
-/// Tells each such thing. (To be asked before defaults are filled in. What a resolved scenario has alongside what does
-/// something are defaults: these are not told.)
-pub(super) fn tell(cx: &mut Cx<'_>, n: &schema::Network, quirks: &Quirks) {
-    recovery(cx, n);
-    scheduling(cx, n);
-    balancing(cx, n);
-    let default = cx.profile().flow_control;
-    let without_pfc = n.flow_control.unwrap_or(default) != FlowControlKind::Pfc;
-    pfc(cx, n, without_pfc);
-    drops(cx, n, without_pfc);
-    of_reference(cx, n, quirks);
-    late(cx, n);
+/// A scenario's settings: taken before defaults are filled in, those that somebody wrote; afterwards, all.
+pub(super) fn settings(scenario: &Scenario) -> Settings {
+    document::paths(scenario).into_iter().collect()
 }
 
-/// Keys that only the simulator of HPCC's authors acts by.
-fn of_reference(cx: &mut Cx<'_>, n: &schema::Network, quirks: &Quirks) {
-    if let (Some(multi), false) = (value(&n.int_multi), quirks.int_wire_precision)
-        && multi != 1
-    {
-        let why = "telemetry is exact; it is a factor of the units with quirks.int-wire-precision, as in `ns3-hpcc`, only";
-        cx.idle(span(&n.int_multi), "network.int-multi", why);
-    }
-    if let (Some(chunk), false) = (value(&n.ack_chunk), quirks.ack_threshold)
-        && chunk != ACK_CHUNK
-    {
-        let why = "network.ack says when receivers acknowledge; chunks count with quirks.ack-threshold, as in `ns3-hpcc`, only";
-        cx.idle(span(&n.ack_chunk), "network.ack-chunk", why);
-    }
-}
+/// A declaration: of a key, and where the keys of its table act.
+type Declared = (&'static Parameter, When);
 
-fn span<T>(value: &Option<Spanned<T>>) -> Option<Range<usize>> {
-    value.as_ref().map(Spanned::span).filter(|span| !span.is_empty())
-}
-
-fn value<T: Copy>(slot: &Option<Spanned<T>>) -> Option<T> {
-    slot.as_ref().map(|value| *value.get_ref())
-}
-
-impl Cx<'_> {
-    /// Says that `what`, written there, does nothing, and why.
-    pub(super) fn idle(&mut self, span: Option<Range<usize>>, what: &str, why: &str) {
-        let place = span.map(|span| self.texts.at(span));
-        let text = format!("{what} has no effect: {why}");
-        self.warn(WarningKind::UnusedSetting, place.as_ref(), text);
-    }
-}
-
-fn recovery(cx: &mut Cx<'_>, n: &schema::Network) {
-    if let Some(irn) = &n.irn
-        && value(&n.recovery).unwrap_or(RecoveryKind::GoBackN) == RecoveryKind::GoBackN
-    {
-        let at = span(&irn.rto_low)
-            .or(span(&irn.rto_high))
-            .or(span(&irn.reordering));
-        cx.idle(at, "[network.irn]", "network.recovery is `go-back-n`");
-    }
-}
-
-fn scheduling(cx: &mut Cx<'_>, n: &schema::Network) {
-    let name = match value(&n.qp_scheduling) {
-        Some(SchedulingKind::Quantum) => return,
-        Some(SchedulingKind::MaxMin) => "max-min",
-        None | Some(SchedulingKind::RoundRobin) => "round-robin",
-    };
-    if n.qp_quantum.is_some() {
-        let why = format!("network.qp-scheduling is `{name}`");
-        cx.idle(span(&n.qp_quantum), "network.qp-quantum", &why);
-    }
-}
-
-fn balancing(cx: &mut Cx<'_>, n: &schema::Network) {
-    let (kind, name) = match value(&n.load_balancing) {
-        None | Some(Balancing::Ecmp) => (Balancing::Ecmp, "ecmp"),
-        Some(Balancing::Flowlet) => (Balancing::Flowlet, "flowlet"),
-        Some(Balancing::Spray) => (Balancing::Spray, "spray"),
-        Some(Balancing::Adaptive) => (Balancing::Adaptive, "adaptive"),
-    };
-    let per = n.adaptive.as_ref().and_then(|adaptive| value(&adaptive.per));
-    let why = format!("network.load-balancing is `{name}`");
-    if let Some(adaptive) = &n.adaptive
-        && kind != Balancing::Adaptive
-    {
-        cx.idle(span(&adaptive.per), "[network.adaptive]", &why);
-    }
-    let Some(flowlet) = &n.flowlet else { return };
-    let at = span(&flowlet.gap).or(span(&flowlet.entries));
-    match kind {
-        Balancing::Flowlet => {}
-        Balancing::Adaptive if per == Some(AdaptivePer::Flowlet) => {}
-        Balancing::Adaptive => cx.idle(at, "[network.flowlet]", "network.adaptive.per is `packet`"),
-        Balancing::Ecmp | Balancing::Spray => cx.idle(at, "[network.flowlet]", &why),
-    }
-}
-
-fn pfc(cx: &mut Cx<'_>, n: &schema::Network, without_pfc: bool) {
-    let Some(pfc) = &n.pfc else { return };
-    let at = span(&pfc.fixed).or(span(&pfc.pause));
-    if without_pfc {
-        let why = match n.flow_control {
-            Some(FlowControlKind::Credits) => "network.flow-control is `credits`",
-            _ => "network.flow-control is `none`",
+/// All keys, by their paths without places in lists.
+fn declared(path: &str) -> Option<Declared> {
+    static KEYS: LazyLock<BTreeMap<String, Declared>> = LazyLock::new(|| {
+        let of = |prefix: &str, entries: &'static [crate::builtin::Entry]| {
+            let keys = entries.iter().flat_map(|entry| {
+                let table = match (prefix, entry.name) {
+                    ("", "") => String::new(),
+                    (prefix, name) => format!("{prefix}{name}."),
+                };
+                let key = move |key: &'static Parameter| (format!("{table}{}", key.name), (key, entry.when));
+                entry.parameters.iter().map(key)
+            });
+            keys.collect::<Vec<_>>()
         };
-        return cx.idle(at, "[network.pfc]", why);
+        let mut keys = of("", sections());
+        keys.extend(of("topology.", topologies()));
+        keys.extend(of("workload.", workloads()));
+        keys.extend(of("job.step.", workloads()));
+        keys.into_iter().collect()
+    });
+    KEYS.get(path).copied()
+}
+
+/// The path as declarations have it: without places in lists and names of tiers.
+fn declared_path(path: &str) -> String {
+    let mut words: Vec<&str> = path.split('.').collect();
+    if words.starts_with(&["network", "tier"]) && words.len() > 2 {
+        words.remove(2);
     }
-    if pfc.pause.is_some() && pfc.mode.unwrap_or(PfcModeKind::OnOff) == PfcModeKind::OnOff {
-        cx.idle(
-            span(&pfc.pause),
-            "network.pfc.pause",
-            "network.pfc.mode is `on-off`",
-        );
+    words.retain(|word| word.parse::<usize>().is_err());
+    words.join(".")
+}
+
+/// What a run is, as far as settings depend on it.
+pub(super) struct Circumstances<'a> {
+    /// Every setting with its value.
+    pub(super) settings: &'a Settings,
+    pub(super) run: &'a RunSpec,
+}
+
+impl Circumstances<'_> {
+    /// Why a setting of `table` does nothing, if it does nothing.
+    pub(super) fn why_idle(&self, when: When, table: &str) -> Option<String> {
+        // Of several cases that do not hold the reason is that of the one which is nearest to holding.
+        let unmet = when.iter().map(|case| {
+            let met = case
+                .iter()
+                .take_while(|condition| self.holds(condition, table))
+                .count();
+            (met, case.get(met))
+        });
+        let mut nearest: Option<(usize, &Condition)> = None;
+        for (met, condition) in unmet {
+            let condition = condition?;
+            if nearest.is_none_or(|(most, _)| met > most) {
+                nearest = Some((met, condition));
+            }
+        }
+        nearest.map(|(_, condition)| self.why_not(condition, table))
     }
-    if let Some(offset) = pfc.resume_offset
-        && pfc.fixed.is_some()
-        && offset != RESUME_OFFSET
-    {
-        let why = "the threshold is network.pfc.static, which has an xon of its own";
-        cx.idle(None, &format!("network.pfc.resume-offset = {offset}"), why);
+
+    fn value(&self, key: &str, table: &str) -> &str {
+        let path = match key.strip_prefix('.') {
+            Some(key) if table.is_empty() => key.to_string(),
+            Some(key) => format!("{table}.{key}"),
+            None => key.to_string(),
+        };
+        self.settings.get(&path).map_or("", String::as_str)
+    }
+
+    fn holds(&self, condition: &Condition, table: &str) -> bool {
+        match fact(condition.key) {
+            Some(fact) => (fact.holds)(self.run),
+            None => condition.values.contains(&self.value(condition.key, table)) != condition.except,
+        }
+    }
+
+    fn why_not(&self, condition: &Condition, table: &str) -> String {
+        let key = match condition.key.strip_prefix('.') {
+            Some(key) => format!("{table}.{key}"),
+            None => condition.key.to_string(),
+        };
+        let values: Vec<String> = condition
+            .values
+            .iter()
+            .map(|value| format!("`{value}`"))
+            .collect();
+        match (fact(condition.key), self.value(condition.key, table)) {
+            (Some(fact), _) => fact.idle.to_string(),
+            (None, "") => format!("{key} is not set"),
+            (None, value) if table.starts_with("cc.") && !condition.except => {
+                format!(
+                    "{key} is `{value}`, and it acts with {} only",
+                    values.join(" or ")
+                )
+            }
+            (None, value) => format!("{key} is `{value}`"),
+        }
     }
 }
 
-fn drops(cx: &mut Cx<'_>, n: &schema::Network, without_pfc: bool) {
-    let Some(drop) = &n.drop else { return };
-    let all = |list: &Spanned<Vec<u8>>| (1..8).all(|class| list.get_ref().contains(&class));
-    let policy = value(&drop.policy);
-    let some = drop.limit.is_some() || drop.packets.is_some() || drop.alpha.is_some();
-    let some = some || policy.is_some_and(|policy| policy != DropKind::Shared);
-    if n.flow_control == Some(FlowControlKind::Credits) {
-        let why = "with network.flow-control `credits` nothing is dropped";
-        if some {
-            cx.idle(span(&drop.policy), "[network.drop]", why);
-        }
-        return;
-    }
-    if !without_pfc && n.lossless.as_ref().is_none_or(all) {
-        if some {
-            let at = span(&drop.policy)
-                .or(span(&drop.limit))
-                .or(span(&drop.packets))
-                .or(span(&drop.alpha));
-            let why =
-                "with network.flow-control `pfc` and all classes in network.lossless nothing is dropped";
-            cx.idle(at, "[network.drop]", why);
-        }
-        return;
-    }
-    let name = match policy {
-        None => return,
-        Some(DropKind::Shared) => "shared",
-        Some(DropKind::Tail) => "tail",
-        Some(DropKind::Dynamic) => "dynamic",
+/// Tells each setting of `written`, and each parameter of a scheme, that does nothing in the run that the scenario has
+/// become.
+pub(super) fn tell(cx: &mut Cx<'_>, written: &Settings, scenario: &Scenario, run: &RunSpec) {
+    let settings = settings(scenario);
+    let around = Circumstances {
+        settings: &settings,
+        run,
     };
-    let why = format!("network.drop.policy is `{name}`");
-    if name != "tail" {
-        for (key, at) in [("limit", span(&drop.limit)), ("packets", span(&drop.packets))] {
-            if at.is_some() {
-                cx.idle(at, &format!("network.drop.{key}"), &why);
+    of_keys(cx, written, &around);
+    of_parameters(cx, &settings, run);
+}
+
+/// Parameters of the schemes of a run.
+fn of_parameters(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec) {
+    let names: BTreeSet<&str> = run.schemes.iter().map(|spec| spec.config.name()).collect();
+    for name in names {
+        let table = format!("cc.{name}");
+        let defaults = SchemeParams::default()
+            .configure(name)
+            .map(|config| config.values())
+            .unwrap_or_default();
+        // The scheme may run under several of its names.
+        let configs = run
+            .schemes
+            .iter()
+            .map(|spec| &spec.config)
+            .filter(|config| config.name() == name);
+        let configs: Vec<&SchemeConfig> = configs.collect();
+        for doc in (configs[0].scheme().params)() {
+            let Some(span) = cx
+                .place_of(&format!("{table}.{}", doc.name))
+                .filter(|_| !doc.when.is_empty())
+            else {
+                continue;
+            };
+            let why = configs.iter().map(|config| {
+                let values = config.values();
+                let is_default = defaults
+                    .iter()
+                    .any(|value| value.0 == doc.name && values.contains(value));
+                let own = values
+                    .into_iter()
+                    .map(|(key, value)| (format!("{table}.{key}"), value));
+                let settings = settings.clone().into_iter().chain(own).collect();
+                let around = Circumstances {
+                    settings: &settings,
+                    run,
+                };
+                around.why_idle(doc.when, &table).filter(|_| !is_default)
+            });
+            if let Some(Some(why)) = why.collect::<Option<Vec<_>>>().map(|all| all.into_iter().next()) {
+                cx.idle(Some(span), &format!("{table}.{}", doc.name), &why);
             }
         }
     }
-    if name != "dynamic" && drop.alpha.is_some() {
-        cx.idle(span(&drop.alpha), "network.drop.alpha", &why);
-    }
-    if drop.headers.is_some() && !value(&drop.trim).unwrap_or(false) {
-        cx.idle(
-            span(&drop.headers),
-            "network.drop.headers",
-            "network.drop.trim is false",
-        );
+}
+
+fn of_keys(cx: &mut Cx<'_>, written: &Settings, around: &Circumstances<'_>) {
+    let mut told = BTreeSet::new();
+    // Of a scenario that a run wrote: what it set by itself.
+    let own: Vec<&str> = written
+        .get("cc.defaults.keys")
+        .map_or("", String::as_str)
+        .trim_matches(['[', ']'])
+        .split(", ")
+        .collect();
+    for (path, value) in written {
+        let (table, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let Some((key, of_table)) = declared(&declared_path(path)) else {
+            continue;
+        };
+        // An element of a list.
+        if name.parse::<usize>().is_ok() {
+            continue;
+        }
+        let is_own = own
+            .iter()
+            .any(|own| path == own || path.starts_with(&format!("{own}.")));
+        if is_own || is_default(key, value, path, cx.profile(), around) {
+            continue;
+        }
+        if let Some(why) = around.why_idle(of_table, table) {
+            if told.insert(table) {
+                cx.idle(cx.place_of(path), &format!("[{table}]"), &why);
+            }
+        } else if let Some(why) = around.why_idle(key.when, table) {
+            cx.idle(cx.place_of(path), path, &why);
+        }
     }
 }
 
-/// What happens after the end of the run.
-fn late(cx: &mut Cx<'_>, n: &schema::Network) {
-    let failures = n
-        .failure
-        .iter()
-        .flatten()
-        .map(|one| ("the failure", &one.get_ref().at));
-    let storms = n
-        .pause_storm
-        .iter()
-        .flatten()
-        .map(|one| ("the pause storm", &one.get_ref().at));
+/// Whether the value is what the key has unless it is written.
+fn is_default(
+    key: &Parameter,
+    value: &str,
+    path: &str,
+    profile: &Profile,
+    around: &Circumstances<'_>,
+) -> bool {
+    let of_profile = profile.defaults(&around.run.packet);
+    match of_profile.into_iter().find(|(known, _)| *known == path) {
+        Some((_, default)) => default == value,
+        None if key.written == "the duration" => around.value("duration", "") == value,
+        // What depends on something else has its usual value first.
+        None => key.written == value || key.written.split(" (").next() == Some(value),
+    }
+}
+
+/// Tells what happens only after the end of the run.
+pub(super) fn tell_late(cx: &mut Cx<'_>, network: &crate::schema::Network) {
+    let failures = network.failure.iter().flatten();
+    let failures = failures.map(|one| ("the failure", &one.get_ref().at));
+    let storms = network.pause_storm.iter().flatten();
+    let storms = storms.map(|one| ("the pause storm", &one.get_ref().at));
     let late: Vec<_> = failures
         .chain(storms)
         .filter_map(|(what, at)| Some((what, at.as_ref()?)))

@@ -70,10 +70,6 @@ fn warn_of_defaults(cx: &mut Cx<'_>, n: &schema::Network) {
 /// What links and switches are told; nothing without credits.
 pub(super) fn resolve(cx: &mut Cx<'_>, n: &mut schema::Network) -> Result<Option<LaneSpec>, Problem> {
     let Some(kind) = binding(cx, n) else {
-        if let Some(lanes) = &n.credit {
-            let why = "network.flow-control is not `credits`, or fidelity not `exact`";
-            cx.idle(Some(lanes.span()), "[network.credit]", why);
-        }
         return Ok(None);
     };
     warn_of_defaults(cx, n);
@@ -145,16 +141,8 @@ fn got(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, 
     let period = fill_at(&mut table.period, Span::from_ps(4_096_000));
     let period = above_zero(cx, &period, "the period of flow-control packets")?;
     if ib {
-        if let Some(delay) = &table.delay {
-            let why = "network.credit.binding is `ib`, with one credit update per period";
-            cx.idle(Some(delay.span()), "network.credit.delay", why);
-        }
         let phase = fill_value(&mut table.phase, Phase::Aligned);
         return Ok(Binding::Ib { period, phase });
-    }
-    if let Some(phase) = &table.phase {
-        let why = "network.credit.binding is `cbfc`, with event-driven credit updates";
-        cx.idle(Some(phase.span()), "network.credit.phase", why);
     }
     let delay = fill_value(&mut table.delay, Span::ZERO);
     Ok(Binding::Cbfc { delay, period })

@@ -96,6 +96,9 @@ fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
         return Ok(ALL);
     }
     let list = fill_at(&mut n.lossless, (1..8).collect());
+    if n.flow_control == Some(FlowControlKind::Credits) {
+        return Ok(ALL);
+    }
     if let Some(class) = list.get_ref().iter().find(|class| !(1..8).contains(*class)) {
         let message = format!("class {class} is not one of 1 to 7");
         return Err(Problem::new(message).at(&cx.texts.of_value(&list)));

@@ -48,7 +48,7 @@ use paceline_kernel::{Span, Time};
 use crate::decisions::{Decisions, EXTERNAL};
 use crate::diagnostics::Diagnostics;
 use crate::diagnostics::Problem;
-use crate::document::Texts;
+use crate::document::{Places, Texts};
 use crate::files::Files;
 use crate::ns3::flows::Columns;
 use crate::resolved::{Origin, Resolved};
@@ -76,8 +76,8 @@ pub(crate) struct Input {
     pub(crate) decided_outside: bool,
     /// The columns of its flow file, where a configuration tells them.
     pub(crate) columns: Option<Columns>,
-    /// Places of the schemes' parameters.
-    pub(crate) parameters: Vec<(String, String, std::ops::Range<usize>)>,
+    /// Where keys stand.
+    pub(crate) places: Places,
 }
 
 /// Resolves a scenario.
@@ -92,7 +92,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         streams,
         decided_outside,
         columns,
-        parameters,
+        places,
     } = input;
     if decided_outside {
         scenario.decisions = None;
@@ -122,7 +122,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     let mut cx = Cx {
         texts: &texts,
         files: &files,
-        parameters: &parameters,
+        places: &places,
         fidelity: fill(&mut scenario.fidelity, Fidelity::default()),
         seed,
         stop: Time::from_ps(duration.get_ref().as_ps()),
@@ -136,6 +136,8 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         stops: Vec::new(),
     };
     inputs::read(&mut cx, &scenario)?;
+    let written = idle::settings(&scenario);
+    idle::tell_late(&mut cx, &scenario.network);
     let Built {
         run,
         schemes,
@@ -143,10 +145,11 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         jobs,
     } = build(&mut cx, &mut scenario)?;
     let decisions = decisions(&mut cx, &mut scenario, &run)?;
-    let Cx { warnings, kept, .. } = cx;
     let configs = run.schemes.iter().map(|scheme| &scheme.config);
     let named: Vec<_> = schemes.iter().map(String::as_str).zip(configs).collect();
     scenario.cc.explicit = crate::cc::explicit(&named)?;
+    idle::tell(&mut cx, &written, &scenario, &run);
+    let Cx { warnings, kept, .. } = cx;
     let toml = crate::document::write(&scenario)
         .map_err(|error| Problem::new(format!("the resolved scenario cannot be written: {error}")))?;
     Ok(Resolved {
@@ -266,7 +269,6 @@ const INT_MULTI_MAX: u32 = 1_000_000;
 /// Everything but the frame.
 fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let quirks = scenario.quirks.fill((cx.profile().quirks)());
-    idle::tell(cx, &scenario.network, &quirks);
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
     hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
@@ -344,7 +346,6 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     scenario.record.pcap = Some(pcap);
     schemes.warn_of_unused(cx)?;
     schemes.warn_of_overruled(cx);
-    schemes.warn_of_idle(cx);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     schemes::warn_of_unheeded(cx, &schemes, &nic);
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;

@@ -61,7 +61,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         Some(_) => AckClass(None),
         None => own.ack_class,
     };
-    let chunk = fill_at(&mut n.ack_chunk, super::idle::ACK_CHUNK);
+    let chunk = fill_at(&mut n.ack_chunk, Bytes::new(4000));
     let back_to_chunk = fill_at(&mut n.back_to_chunk, OrOff(None));
     if *back_to_chunk.get_ref() == OrOff(Some(Bytes::ZERO)) {
         return Err(Problem::new("a chunk of zero bytes").at(&cx.texts.of_value(&back_to_chunk)));
@@ -103,20 +103,8 @@ pub(super) fn switch(
     super::tcd_ns3::fill_switch(cx, n);
     let buffer = fill_at(&mut n.buffer, Bytes::new(32 << 20));
     let reserve = fill_value(&mut n.port_reserve, Bytes::new(4096));
-    // What had started on either side when the pause was sent and when it arrived.
-    let packets = 2 * (packet.mtu + packet.data_header + packet.int_header).get();
-    let extra = if cx.profile().headroom_of_packets {
-        packets
-    } else {
-        0
-    };
-    let per_link = schema::PerLink {
-        factor: 3.0,
-        extra: Bytes::new(extra),
-    };
+    let per_link = cx.profile().headroom(packet);
     let headroom = fill_at(&mut n.headroom, schema::Headroom::PerLink(per_link));
-    let is_default = matches!(headroom.get_ref(), schema::Headroom::PerLink(link)
-        if link.factor == per_link.factor && link.extra == per_link.extra);
     let marking = scheme.marking();
     // Bytes of a tier are for the same links, unless it says otherwise.
     let line = n
@@ -148,15 +136,7 @@ pub(super) fn switch(
         };
         spec.tiers = tiers::resolve(cx, tiers, net, &common)?;
     }
-    if !matches!(spec.flow_control, FlowControl::Pfc(_)) {
-        if !is_default {
-            let why = match spec.flow_control {
-                FlowControl::Credits => "network.flow-control is `credits`",
-                _ => "network.flow-control is `none`",
-            };
-            cx.idle(Some(headroom.span()), "network.headroom", why);
-        }
-    } else {
+    if let FlowControl::Pfc(_) = spec.flow_control {
         let room = Room {
             buffer: &buffer,
             headroom: &headroom,
@@ -206,7 +186,7 @@ fn flow_control(
     };
     Ok(FlowControl::Pfc(Pfc {
         threshold,
-        resume_offset: fill(&mut pfc.resume_offset, super::idle::RESUME_OFFSET),
+        resume_offset: fill(&mut pfc.resume_offset, Bytes::new(3072)),
         mode,
         response: response(cx, pfc)?,
     }))

@@ -134,10 +134,6 @@ fn credit_every(
     };
     let period = fill_at(slot, default);
     let every = width(cx, &period, ("credits", "period"))?;
-    if !has_credits && matches!(period.get_ref(), PortBins::Of(_)) {
-        let why = "network.flow-control is not `credits`";
-        cx.idle(Some(period.span()), "record.credits", why);
-    }
     Ok(every.filter(|_| has_credits))
 }
 
@@ -161,10 +157,6 @@ fn state_every(
 ) -> Result<Option<Span>, Problem> {
     let period = fill_at(slot, PortBins::Auto);
     let every = width(cx, &period, ("states", "period"))?;
-    if !detects && matches!(period.get_ref(), PortBins::Of(_)) {
-        let why = "no port has a detector (network.detection)";
-        cx.idle(Some(period.span()), "record.states", why);
-    }
     Ok(every.filter(|_| detects))
 }
 

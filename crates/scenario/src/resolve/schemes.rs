@@ -1,8 +1,8 @@
 //! From `[cc]` to schemes with parameters and windows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use paceline_congestion::registry::{SchemeConfig, SchemeParams, WindowMode, find};
+use paceline_congestion::registry::{SchemeConfig, WindowMode, find};
 use paceline_fabric::spec::{NicSpec, SchemeSpec};
 use toml::Spanned;
 
@@ -119,8 +119,7 @@ impl<'a> Schemes<'a> {
         let aliases = self.blocks.aliases.keys().map(String::as_str);
         let aliases = aliases.filter(|name| self.named.iter().all(|(known, _)| known != name));
         for name in schemes.chain(aliases) {
-            let written = cx.parameters.iter().find(|(block, ..)| block == name);
-            let place = written.map(|(.., span)| cx.texts.at(span.clone()));
+            let place = cx.place_of(&format!("cc.{name}")).map(|span| cx.texts.at(span));
             self.configured(cx, name, place.as_ref().unwrap_or(&cx.texts.main().end()))?;
             let text = format!("[cc.{name}] is not used: no flow runs under {name}");
             cx.warn(WarningKind::UnusedScheme, place.as_ref(), text);
@@ -132,48 +131,6 @@ impl<'a> Schemes<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Warns of parameters that are written and do nothing, since another parameter of the scheme says so. A value that is
-    /// the default's is no mistake: a resolved scenario has all of them.
-    pub(super) fn warn_of_idle(&self, cx: &mut Cx<'_>) {
-        let value = |config: &SchemeConfig, param: &str| {
-            let values = config.values();
-            values
-                .into_iter()
-                .find(|(key, _)| key == param)
-                .map(|(_, value)| value)
-        };
-        let names: BTreeSet<&str> = self.all().map(SchemeConfig::name).collect();
-        for name in names {
-            // The scheme may run under several of its names.
-            let configs: Vec<&SchemeConfig> = self.all().filter(|config| config.name() == name).collect();
-            let defaults = SchemeParams::default().configure(name).ok();
-            for doc in (configs[0].scheme().params)() {
-                let Some(only) = doc.only else { continue };
-                let acts = |config: &&SchemeConfig| {
-                    value(config, only.param).is_none_or(|other| only.values.contains(&other.as_str()))
-                };
-                let written = cx.parameters.iter().find(|(s, p, _)| s == name && *p == doc.name);
-                let Some((.., span)) = written else { continue };
-                let own = value(configs[0], &doc.name);
-                let is_default = defaults
-                    .as_ref()
-                    .is_some_and(|config| value(config, &doc.name) == own);
-                if is_default || configs.iter().any(acts) {
-                    continue;
-                }
-                let what = format!("cc.{name}.{}", doc.name);
-                let other = value(configs[0], only.param).unwrap_or_default();
-                let wanted: Vec<String> = only.values.iter().map(|value| format!("`{value}`")).collect();
-                let why = format!(
-                    "cc.{name}.{} is `{other}`, and it acts with {} only",
-                    only.param,
-                    wanted.join(" or ")
-                );
-                cx.idle(Some(span.clone()), &what, &why);
-            }
-        }
     }
 
     /// Says of what is written for a scheme and the alias that runs has otherwise: a value that does not run must

@@ -66,7 +66,6 @@ fn one(
     common: &Common<'_>,
 ) -> Result<SwitchTier, Problem> {
     let buffer = tier.buffer.get_or_insert_with(|| common.buffer.clone()).clone();
-    let own_headroom = tier.headroom.is_some();
     let headroom = tier
         .headroom
         .get_or_insert_with(|| common.headroom.clone())
@@ -92,13 +91,6 @@ fn one(
             response: common.spec.longest_response(),
         };
         room::check_buffer(cx, &room, spec.headroom, switches.iter().copied(), net)?;
-    } else if own_headroom {
-        let why = "network.flow-control is `none`";
-        cx.idle(
-            Some(headroom.span()),
-            &format!("network.tier.{name}.headroom"),
-            why,
-        );
     }
     Ok(spec)
 }
@@ -112,10 +104,8 @@ fn threshold(
     let Some(section) = tier.pfc.as_mut() else {
         return Ok(None);
     };
-    let (span, place) = (section.span(), cx.texts.of_value(section));
+    let place = cx.texts.of_value(section);
     let FlowControl::Pfc(pfc) = spec.flow_control else {
-        let what = format!("network.tier.{name}.pfc");
-        cx.idle(Some(span), &what, "network.flow-control is `none`");
         return Ok(None);
     };
     let Some(dynamic) = &mut section.get_mut().dynamic else {

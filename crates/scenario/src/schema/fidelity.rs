@@ -3,11 +3,12 @@
 
 use std::str::FromStr;
 
-use paceline_fabric::spec::{EcmpHash, Quirks};
+use paceline_fabric::spec::{EcmpHash, PacketFormat, Quirks};
 use paceline_kernel::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::values::{Ack, AckClass, FlowControlKind};
+use super::values::{Ack, AckClass, FlowControlKind, Headroom, OrOff, PerLink};
+use crate::document::writer::shown;
 use crate::ns3::format::InputFormat;
 
 /// Which simulator's behaviour a run has.
@@ -201,6 +202,45 @@ static PROFILES: [Profile; 5] = [
         ..REPRODUCED
     },
 ];
+
+impl Profile {
+    /// The headroom of a link: three times what is on its way, and what had started on either side when the pause was sent
+    /// and when it arrived.
+    pub(crate) fn headroom(&self, packet: &PacketFormat) -> PerLink {
+        let packets = 2 * (packet.mtu + packet.data_header + packet.int_header).get();
+        PerLink {
+            factor: 3.0,
+            extra: Bytes::new(if self.headroom_of_packets { packets } else { 0 }),
+        }
+    }
+
+    /// The defaults that it decides, by the paths of their keys.
+    pub(crate) fn defaults(&self, packet: &PacketFormat) -> [(&'static str, String); 13] {
+        let size = |bytes| shown(&Bytes::new(bytes));
+        let (data, ack, least) = self.headers;
+        [
+            ("network.mtu", size(self.mtu)),
+            ("network.data-header", size(data)),
+            ("network.ack-header", size(ack)),
+            ("network.ack-min", size(least)),
+            ("network.pfc-frame", size(self.pfc_frame)),
+            ("network.cnp", size(self.cnp)),
+            ("network.scheme-headers", shown(&self.scheme_headers)),
+            ("network.framing", size(self.framing)),
+            ("network.ack", shown(&self.ack)),
+            ("network.ack-class", shown(&self.ack_class)),
+            (
+                "network.headroom",
+                shown(&Headroom::PerLink(self.headroom(packet))),
+            ),
+            ("network.rto", shown(&OrOff(self.rto))),
+            (
+                "record.accounts",
+                if self.accounts_by_default { "auto" } else { "off" }.to_string(),
+            ),
+        ]
+    }
+}
 
 impl Fidelity {
     /// What it decides.

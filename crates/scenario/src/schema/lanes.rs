@@ -1,5 +1,7 @@
 //! `[network.credit]`: flow control by credits, as standards have it.
 
+use super::facts::CREDITS;
+use paceline_congestion::params::{is, is_not};
 use paceline_fabric::spec::{Phase, Release};
 use paceline_kernel::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -24,23 +26,42 @@ pub(crate) enum ForwardingKind {
 }
 
 tables! {
-    /// `[network.credit]`.
-    struct Lanes {
-        binding: Spanned<BindingKind>,
-        lanes: Spanned<u8>,
-        sl_to_vl: Spanned<Vec<u8>>,
-        buffer: Spanned<OrAuto<Bytes>>,
-        unit: Spanned<Bytes>,
-        period: Spanned<Span>,
-        phase: Spanned<Phase>,
-        delay: Spanned<Span>,
-        update: Spanned<Bytes>,
-        first_header: Spanned<Bytes>,
-        forwarding: Spanned<ForwardingKind>,
-        header: Spanned<Bytes>,
-        release: Spanned<Release>,
-        high: Spanned<Vec<(u8, u8)>>,
-        low: Spanned<Vec<(u8, u8)>>,
-        limit: Spanned<u8>,
+    /// Credit-based flow control, with `flow-control = "credits"`. Each lane of a port has an input buffer at the
+    /// other end of the link. The port sends only packets that it has credits for. Packets are queued at the input
+    /// port.
+    struct Lanes only(&[&[CREDITS, is("fidelity", &["exact"])]]) {
+        /// when credits are sent: `ib` (InfiniBand: once per period) or `cbfc` (Ethernet: when buffer becomes free)
+        binding: Spanned<BindingKind> = "ib";
+        /// number of virtual lanes, 1 to 7
+        lanes: Spanned<u8> = "1";
+        /// lane of each priority from 1 to 7, a list
+        sl_to_vl: Spanned<Vec<u8>> => "in turn";
+        /// input buffer per lane; `auto` is enough for the full rate of the most demanding link, as far as credits can
+        /// be counted
+        buffer: Spanned<OrAuto<Bytes>> = "auto";
+        /// bytes per credit; packets use whole credits
+        unit: Spanned<Bytes> = "64B";
+        /// with `ib`: interval of credit updates; with `cbfc`: interval of repeated updates after losses
+        period: Spanned<Span> = "4.096us";
+        /// with `ib`: all ports update at the same instants (`aligned`), or spread over the period (`per-port`)
+        phase: Spanned<Phase> = "aligned", only(&[&[is(".binding", &["ib"])]]);
+        /// with `cbfc`: delay from free buffer to the update
+        delay: Spanned<Span> = "0s", only(&[&[is(".binding", &["cbfc"])]]);
+        /// size of a flow-control packet
+        update: Spanned<Bytes> = "8B";
+        /// extra header of the first packet of a message: InfiniBand's RETH of an RDMA WRITE
+        first_header: Spanned<Bytes> => "16B (cbfc: 0B)";
+        /// `cut-through` or `store-and-forward`
+        forwarding: Spanned<ForwardingKind> => "cut-through (cbfc: store-and-forward)";
+        /// with `cut-through`: bytes that a switch must receive before it forwards
+        header: Spanned<Bytes> = "20B", only(&[&[is(".forwarding", &["cut-through"])]]);
+        /// when a packet's buffer is free: at the `start` or the `end` of its transmission
+        release: Spanned<Release> => "start (store-and-forward: end)";
+        /// high-priority arbitration table: a list of [lane, weight], in units of 64 bytes
+        high: Spanned<Vec<(u8, u8)>> = "[]";
+        /// low-priority arbitration table
+        low: Spanned<Vec<(u8, u8)>> => "[[0, 64], ...]";
+        /// bytes, in units of 4096, that the high table may send while the low one waits; 255 is unlimited
+        limit: Spanned<u8> = "255", only(&[&[is_not(".high", &["[]"])]]);
     }
 }

@@ -1,5 +1,7 @@
 //! `[[workload]]` and its blocks.
 
+use super::facts::NOT_IB;
+use paceline_congestion::params::is_not;
 use paceline_kernel::{Bytes, Span, Time};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -8,112 +10,205 @@ use toml::Spanned;
 use super::{Messages, Nodes, tables};
 
 tables! {
-    /// `[[workload]]`: one of the blocks, and what they share.
+    /// Keys of every workload, next to its block.
     struct Workload {
-        label: String,
-        scheme: Spanned<String>,
-        priority: Spanned<u8>,
-        start_jitter: Span,
-        file: Spanned<String>,
-        trace: Trace,
-        incast: Incast,
-        poisson: Poisson,
-        incast_poisson: IncastPoisson,
-        permutation: Permutation,
-        closed_loop: ClosedLoop,
-        all_to_all: AllToAll,
-        all_reduce: AllReduce,
-        reduce_scatter: Ring,
-        all_gather: Ring,
-        messages: Messages,
-        flows: Vec<Spanned<Flow>>,
+        /// name of these flows in results
+        label: String => "the block's name";
+        /// congestion control of these flows
+        scheme: Spanned<String> => "that of [cc]", only(&[&[NOT_IB]]);
+        /// priority class, 1 to 7
+        priority: Spanned<u8> = "3", only(&[&[NOT_IB]]);
+        /// delay the start of each flow without dependencies by a random time below this
+        start_jitter: Span = "0s", only(&[&[NOT_IB]]);
+        file: Spanned<String>;
+        trace: Trace;
+        incast: Incast;
+        poisson: Poisson;
+        incast_poisson: IncastPoisson;
+        permutation: Permutation;
+        closed_loop: ClosedLoop;
+        all_to_all: AllToAll;
+        all_reduce: AllReduce;
+        reduce_scatter: Ring;
+        all_gather: Ring;
+        messages: Messages;
+        flows: Vec<Spanned<Flow>>;
     }
+    /// A list of flows: { src, dst, size, start }.
     struct Flow {
-        src: Spanned<Nodes>,
-        dst: Spanned<Nodes>,
-        size: Spanned<Bytes>,
-        start: Time,
+        /// sending host
+        src: Spanned<Nodes>;
+        /// receiving host
+        dst: Spanned<Nodes>;
+        /// payload
+        size: Spanned<Bytes>;
+        /// start of the flow
+        start: Time = "0s";
     }
+    /// Flows from a table with named columns, in any order: `src`, `dst`, `size_bytes`, one of `start_ps`, `start_us`,
+    /// `start_s`; where they are there `label`, `priority` and `scheme`, `connection` (flows of the same number go
+    /// over one persistent connection), `flow_id`, and `after` (`after_ack`, `after_start`): the flows whose last byte
+    /// (last acknowledgement, start) this one waits for, and `delay_ps` (`delay_us`, `delay_s`) how long beyond that.
+    /// The `flows.csv` of a run is such a table. What the workload says of all its flows goes before the columns.
     struct Trace {
-        file: Spanned<String>,
-        ignore: Vec<Spanned<String>>,
-        connections: Connections,
+        /// a CSV or Parquet file
+        file: Spanned<String>;
+        /// columns to ignore, such as the scheme of the recorded run
+        ignore: Vec<Spanned<String>> = "[]";
+        /// `per-message`: one queue pair per flow. `persistent`: flows of the same hosts, priority and scheme share
+        /// one; a column `connection` overrides this
+        connections: Connections = "per-message";
     }
+    /// Several hosts send to one at the same time, once or periodically.
     struct Incast {
-        fan_in: Spanned<u32>,
-        senders: Spanned<Nodes>,
-        receiver: Spanned<Nodes>,
-        size: Spanned<Bytes>,
-        sizes: Vec<Spanned<Bytes>>,
-        start: Time,
-        period: Spanned<Span>,
-        rounds: u32,
+        /// number of senders: the first hosts other than the receiver
+        fan_in: Spanned<u32>;
+        /// the senders, a set of hosts; instead of fan-in
+        senders: Spanned<Nodes>;
+        /// the receiving host
+        receiver: Spanned<Nodes>;
+        /// payload per sender
+        size: Spanned<Bytes> = "500KB";
+        /// list of payloads, one per sender, the last for all others; instead of size
+        sizes: Vec<Spanned<Bytes>>;
+        /// start of the first round
+        start: Time = "0s";
+        /// time between rounds
+        period: Spanned<Span>, only(&[&[is_not(".rounds", &["1"])]]);
+        /// number of rounds
+        rounds: u32 = "1";
     }
+    /// Poisson arrivals at every host. Sizes are drawn from a distribution, destinations at random (HPCC's traffic
+    /// generator).
     struct Poisson {
-        hosts: Spanned<Nodes>,
-        sizes: Spanned<Sizes>,
-        load: Spanned<f64>,
-        from: Spanned<Time>,
-        to: Spanned<Time>,
+        /// hosts that send to each other: a set of hosts
+        hosts: Spanned<Nodes> = "all";
+        /// distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, google-rpc-read,
+        /// google-rpc-batch, a file of lines `bytes percent`, or a list of { size, share }
+        sizes: Spanned<Sizes>;
+        /// payload rate as a share of the hosts' link rate
+        load: Spanned<f64>;
+        /// start of arrivals
+        from: Spanned<Time> = "0s";
+        /// end of arrivals
+        to: Spanned<Time> => "the duration";
     }
+    /// Poisson incasts: a random receiver, random senders (HPCC's evaluation).
     struct IncastPoisson {
-        hosts: Spanned<Nodes>,
-        load: Spanned<f64>,
-        fan_in: Spanned<u32>,
-        size: Spanned<Bytes>,
-        from: Spanned<Time>,
-        to: Spanned<Time>,
+        /// participating hosts: a set of hosts
+        hosts: Spanned<Nodes> = "all";
+        /// payload rate as a share of the total link rate of these hosts
+        load: Spanned<f64> = "0.02";
+        /// senders per incast
+        fan_in: Spanned<u32> = "60";
+        /// payload per sender
+        size: Spanned<Bytes> = "500KB";
+        /// start of arrivals
+        from: Spanned<Time> = "0s";
+        /// end of arrivals
+        to: Spanned<Time> => "the duration";
     }
+    /// Every host sends to one other host and receives from one, chosen at random.
     struct Permutation {
-        hosts: Spanned<Nodes>,
-        size: Spanned<Bytes>,
-        start: Time,
+        /// participating hosts: a set of hosts
+        hosts: Spanned<Nodes> = "all";
+        /// payload of each flow
+        size: Spanned<Bytes> = "1MB";
+        /// start of the flows
+        start: Time = "0s";
     }
+    /// Senders with a constant number of outstanding messages: an acknowledgement starts the next message. Each
+    /// message is a flow, on its own queue pair or over a persistent connection. Messages of the same slot or
+    /// connection to the same receiver use the same ports.
     struct ClosedLoop {
-        senders: Spanned<Nodes>,
-        receivers: Spanned<Nodes>,
-        to: ClosedLoopTo,
-        processes: Spanned<u32>,
-        outstanding: Spanned<u32>,
-        messages: Spanned<u32>,
-        size: Spanned<Bytes>,
-        sizes: Spanned<Sizes>,
-        think_time: Span,
-        start: Time,
-        connections: Connections,
+        /// sending hosts: a set of hosts
+        senders: Spanned<Nodes> = "all";
+        /// receiving hosts: a set of hosts; a host does not send to itself
+        receivers: Spanned<Nodes> = "all";
+        /// `random`: each message goes to a random receiver. `all`: the messages are outstanding to each receiver
+        to: ClosedLoopTo = "random";
+        /// number of independent processes per sender
+        processes: Spanned<u32> = "1";
+        /// outstanding messages per process; with `to = "all"`, per receiver
+        outstanding: Spanned<u32> = "1";
+        /// total messages per process; with `to = "all"`, per receiver
+        messages: Spanned<u32>;
+        /// payload per message
+        size: Spanned<Bytes> = "64KB";
+        /// distribution of payloads, as for poisson; instead of size
+        sizes: Spanned<Sizes>;
+        /// time from an acknowledgement to the next message
+        think_time: Span = "0s";
+        /// start of the first messages
+        start: Time = "0s";
+        /// `per-message`: one queue pair per message. `persistent`: one queue pair per process and receiver, reused
+        connections: Connections = "per-message";
     }
+    /// Every host sends to every other host. `linear`: all at once, the i-th host starting with its successor.
+    /// `pairwise`: one after another, after both directions of the previous step; with rank XOR k if the number of
+    /// hosts is a power of two, otherwise to rank + k and from rank - k (MPICH, OSU's benchmark).
     struct AllToAll {
-        algorithm: Spanned<String>,
-        hosts: Spanned<Nodes>,
-        size: Spanned<Bytes>,
-        iterations: Spanned<u32>,
-        compute: Span,
-        start: Time,
-        connections: Connections,
+        /// `linear` or `pairwise`
+        algorithm: Spanned<String> = "linear";
+        /// hosts by rank: a set of hosts
+        hosts: Spanned<Nodes> = "all";
+        /// payload per pair of hosts
+        size: Spanned<Bytes> = "1MB";
+        /// number of iterations; a host starts the next when it has finished the last
+        iterations: Spanned<u32> = "1";
+        /// computation time of a host between iterations
+        compute: Span = "0s";
+        /// start of the first iteration
+        start: Time = "0s";
+        /// `persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of
+        /// fidelities other than `exact`
+        connections: Connections => "persistent";
     }
+    /// Every host gets the sum of all hosts' data; a step starts when its input has arrived. `ring`: 2(n-1) steps of
+    /// 1/n of the data (reduce-scatter, then all-gather). `hierarchical`: ring reduce-scatter in each group of hosts,
+    /// rings across groups, ring all-gather in each group. `halving-doubling`: 2 log2(n) steps, n a power of two
+    /// (Rabenseifner).
     struct AllReduce {
-        algorithm: Spanned<String>,
-        group_size: Spanned<u32>,
-        hosts: Spanned<Nodes>,
-        size: Spanned<Bytes>,
-        iterations: Spanned<u32>,
-        compute: Span,
-        start: Time,
-        connections: Connections,
+        /// `ring`, `hierarchical` or `halving-doubling`
+        algorithm: Spanned<String> = "ring";
+        /// with `hierarchical`: hosts per group, consecutive in `hosts`
+        group_size: Spanned<u32>;
+        /// hosts by rank: a set of hosts
+        hosts: Spanned<Nodes> = "all";
+        /// data per host
+        size: Spanned<Bytes> = "1MB";
+        /// number of iterations; a host starts the next when it has finished the last
+        iterations: Spanned<u32> = "1";
+        /// computation time of a host between iterations
+        compute: Span = "0s";
+        /// start of the first iteration
+        start: Time = "0s";
+        /// `persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of
+        /// fidelities other than `exact`
+        connections: Connections => "persistent";
     }
-    /// Reduce-scatter, all-gather.
+    /// Every host gets 1/n of the sum of all hosts' data: n-1 steps around a ring.
     struct Ring {
-        hosts: Spanned<Nodes>,
-        size: Spanned<Bytes>,
-        iterations: Spanned<u32>,
-        compute: Span,
-        start: Time,
-        connections: Connections,
+        /// hosts by rank: a set of hosts
+        hosts: Spanned<Nodes> = "all";
+        /// data per host: before (reduce-scatter) or afterwards (all-gather)
+        size: Spanned<Bytes> = "1MB";
+        /// number of iterations; a host starts the next when it has finished the last
+        iterations: Spanned<u32> = "1";
+        /// computation time of a host between iterations
+        compute: Span = "0s";
+        /// start of the first iteration
+        start: Time = "0s";
+        /// `persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of
+        /// fidelities other than `exact`
+        connections: Connections => "persistent";
     }
     /// One of the sizes of a mix.
     struct Share {
-        size: Spanned<Bytes>,
-        share: Spanned<f64>,
+        /// payload
+        size: Spanned<Bytes>;
+        /// share of the flows
+        share: Spanned<f64>;
     }
 }
 

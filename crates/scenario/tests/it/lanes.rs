@@ -217,7 +217,7 @@ fn credits_are_recorded() {
     assert!(
         lines(&resolved.warnings)
             .iter()
-            .any(|got| got.contains("record.credits has no effect: network.flow-control is not `credits`")),
+            .any(|got| got.contains("record.credits has no effect: network.flow-control is `pfc`")),
         "{:?}",
         lines(&resolved.warnings)
     );

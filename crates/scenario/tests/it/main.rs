@@ -1,5 +1,6 @@
 //! Scenario files and inputs of other simulators: readers, errors, defaults.
 
+mod acts;
 mod collectives;
 mod credits;
 mod defaults;

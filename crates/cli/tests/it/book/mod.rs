@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use paceline_congestion::dcqcn::vendor::NAMES;
-use paceline_congestion::params::ParamDoc;
+use paceline_congestion::params::{When, acts_with};
 use paceline_congestion::registry::{self, SCHEMES, Scheme, WindowMode};
 use paceline_scenario::WarningKind;
 use paceline_scenario::builtin::{self, Entry, Parameter};
@@ -103,7 +103,7 @@ fn scheme_page(scheme: &Scheme) -> String {
                 cell(&doc.default),
                 cell(doc.unit),
                 cell(&doc.range),
-                cell(&with_condition(doc)),
+                cell(&with_condition(&doc.help, doc.when)),
                 cell(doc.source)
             );
         }
@@ -139,15 +139,10 @@ fn scheme_page(scheme: &Scheme) -> String {
 }
 
 /// What a parameter does, and when.
-fn with_condition(doc: &ParamDoc) -> String {
-    match doc.only {
-        Some(only) => format!(
-            "{} (Acts with `{}` {} only.)",
-            doc.help,
-            only.param,
-            only.values.join(" or ")
-        ),
-        None => doc.help.clone(),
+fn with_condition(help: &str, when: When) -> String {
+    match acts_with(when) {
+        Some(when) => format!("{help}; {when}"),
+        None => help.to_string(),
     }
 }
 
@@ -164,7 +159,7 @@ fn parameter_table(parameters: &[Parameter]) -> String {
             p.name,
             cell(default),
             cell(p.unit),
-            cell(p.help)
+            cell(&with_condition(p.help, p.when))
         );
     }
     table + "\n"
@@ -172,7 +167,8 @@ fn parameter_table(parameters: &[Parameter]) -> String {
 
 fn entries(page: &mut String, entries: &[Entry], place: impl Fn(&str) -> String) {
     for entry in entries {
-        let _ = writeln!(page, "### {}\n\n{}\n", place(entry.name), entry.summary);
+        let about = acts_with(entry.when).map_or(String::new(), |when| format!(" It {when}."));
+        let _ = writeln!(page, "### {}\n\n{}{about}\n", place(entry.name), entry.summary);
         page.push_str(&parameter_table(entry.parameters));
     }
 }

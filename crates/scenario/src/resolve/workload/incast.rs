@@ -39,15 +39,6 @@ impl Maker<'_, '_> {
         }
         let start = fill(&mut block.start, Time::ZERO);
         let rounds = fill(&mut block.rounds, 1);
-        // Rounds all at once are no other with one.
-        if let Some(period) = &block.period
-            && rounds <= 1
-            && *period.get_ref() > Span::ZERO
-        {
-            let what = format!("period = {}", period.get_ref());
-            self.cx
-                .idle(Some(period.span()), &what, &format!("rounds is {rounds}"));
-        }
         let period = match (&block.period, rounds) {
             (Some(period), _) => *period.get_ref(),
             (None, 0 | 1) => Span::ZERO,

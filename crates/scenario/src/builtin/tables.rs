@@ -1,0 +1,224 @@
+//! The tables of a scenario file and their keys, as they are declared.
+
+use std::sync::LazyLock;
+
+use crate::schema::declare::{Entry, Parameter, entry};
+use crate::schema::{
+    Adaptive, AllReduce, AllToAll, BoltNs3, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn,
+    Endpoint, Failure, FatTree, Flow, Flowlet, Graph, HpccFat, IbOmnet, Ibcc, Incast, IncastPoisson, Irn,
+    Job, JobStep, Lanes, LeafSpine, Messages, Network, Parity, ParkingLot, PauseStorm, Permutation, Pfc,
+    Poisson, Rail, Record, Ring, Route, Rrcc, Scenario, Star, TcdNs3, Tier, Trace, Workload,
+};
+
+const HOSTS_ABOUT: &str = "Named sets of hosts. A set of hosts, here and elsewhere, is a host number, a list of numbers and texts, or a text. A text has parts separated by commas. Each part is a number, a range (\"0..127\" or \"0-127\", both ends included; \"0..127 step 8\"), \"all\", a part of the network (\"leaf 0-3\", \"leaf 0..7 step 2\", \"pod 2\", \"rail 1\", \"server 5\", counted from 0), or a name of this table. `except` excludes hosts (\"all except leaf 0, storage\"). The order is preserved. A leaf is a switch with hosts; a pod is the part below the core of a three-tier network; `topology.rail` has rails and servers.";
+const SWEEP_ABOUT: &str = "The grid of `paceline sweep`: all combinations of the values, each with the same seeds. Keys are paths, as in --set: \"cc.scheme\" = [\"hpcc\", \"dcqcn\"].";
+const FILE_ABOUT: &str = "A topology file of HPCC's ns-3 simulator or one of its relatives, or a fat tree of htsim (.topo): `topology.file = \"topology.txt\"`.";
+const FLOWS_ABOUT: &str = "A flow file of HPCC's ns-3 simulator or one of its relatives, or a connection matrix of htsim (.cm): `file = \"flow.txt\"`.";
+const ALL_GATHER_ABOUT: &str =
+    "Every host gets 1/n of the data from each other host: n-1 steps around a ring.";
+
+/// A parameter whose name is the user's.
+const fn named(name: &'static str, default: &'static str, help: &'static str) -> Parameter {
+    Parameter {
+        name,
+        unit: "",
+        default,
+        help,
+        when: &[],
+        written: default,
+    }
+}
+
+const HOSTS: &[Parameter] = &[named(
+    "a-name",
+    "",
+    "the hosts of the set; sets of this table cannot refer to each other",
+)];
+const SWEEP: &[Parameter] = &[
+    named(
+        "path.to.key",
+        "",
+        "its values: a list, or { from, to, steps } for numbers, both ends included",
+    ),
+    named(
+        "repeats",
+        "1",
+        "number of consecutive seeds per point, from the scenario's on",
+    ),
+];
+
+/// A table whose keys are the user's.
+const fn free(name: &'static str, summary: &'static str, parameters: &'static [Parameter]) -> Entry {
+    Entry {
+        name,
+        summary,
+        parameters,
+        when: &[],
+    }
+}
+
+/// The sections, by their tables' names; the first is the top level. Schemes' blocks, topologies
+/// and workloads have tables of their own.
+pub fn sections() -> &'static [Entry] {
+    static SECTIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+        vec![
+            entry::<Scenario>(""),
+            free("hosts", HOSTS_ABOUT, HOSTS),
+            entry::<Workload>("workload"),
+            entry::<Job>("job"),
+            entry::<JobStep>("job.step"),
+            entry::<Network>("network"),
+            entry::<Tier>("network.tier"),
+            entry::<Irn>("network.irn"),
+            entry::<Drop>("network.drop"),
+            entry::<Pfc>("network.pfc"),
+            entry::<Ecn>("network.ecn"),
+            entry::<Detection>("network.detection"),
+            entry::<Parity>("parity"),
+            entry::<BoltNs3>("parity.bolt-ns3"),
+            entry::<TcdNs3>("parity.tcd-ns3"),
+            entry::<Lanes>("network.credit"),
+            entry::<IbOmnet>("parity.ib-omnet"),
+            entry::<Ibcc>("parity.ib-omnet.ibcc"),
+            entry::<Rrcc>("parity.ib-omnet.rrcc"),
+            entry::<Endpoint>("network.endpoint"),
+            entry::<Flowlet>("network.flowlet"),
+            entry::<Adaptive>("network.adaptive"),
+            entry::<Failure>("network.failure"),
+            entry::<PauseStorm>("network.pause-storm"),
+            entry::<Route>("network.route"),
+            entry::<Cc>("cc"),
+            entry::<CcDefaults>("cc.defaults"),
+            entry::<Record>("record"),
+            free("sweep", SWEEP_ABOUT, SWEEP),
+        ]
+    });
+    &SECTIONS
+}
+
+/// The topologies, blocks of `[topology]`.
+pub fn topologies() -> &'static [Entry] {
+    static TOPOLOGIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+        vec![
+            entry::<Star>("star"),
+            entry::<Dumbbell>("dumbbell"),
+            entry::<ParkingLot>("parking-lot"),
+            entry::<LeafSpine>("leaf-spine"),
+            entry::<Rail>("rail"),
+            entry::<FatTree>("fat-tree"),
+            entry::<HpccFat>("hpcc-fat"),
+            entry::<Graph>("graph"),
+            free("file", FILE_ABOUT, &[]),
+        ]
+    });
+    &TOPOLOGIES
+}
+
+/// The workloads, blocks of `[[workload]]`.
+pub fn workloads() -> &'static [Entry] {
+    static WORKLOADS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+        vec![
+            entry::<Flow>("flows"),
+            free("file", FLOWS_ABOUT, &[]),
+            entry::<Trace>("trace"),
+            entry::<Incast>("incast"),
+            entry::<Poisson>("poisson"),
+            entry::<IncastPoisson>("incast-poisson"),
+            entry::<Permutation>("permutation"),
+            entry::<ClosedLoop>("closed-loop"),
+            entry::<Messages>("messages"),
+            entry::<AllToAll>("all-to-all"),
+            entry::<AllReduce>("all-reduce"),
+            entry::<Ring>("reduce-scatter"),
+            Entry {
+                summary: ALL_GATHER_ABOUT,
+                ..entry::<Ring>("all-gather")
+            },
+        ]
+    });
+    &WORKLOADS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::builtin::{self, Entry};
+    use crate::{Overrides, load_text};
+
+    /// The keys that the schema knows in a table, by its complaint of one that it does not.
+    fn known(table: &str) -> BTreeSet<String> {
+        let error = load_text(
+            "test.toml",
+            &format!("{table}zzzzzzzzzzzzzzzz = 1\n"),
+            &Overrides::default(),
+        );
+        let message = error.unwrap_err().to_string();
+        assert!(
+            message.contains("unknown key `zzzzzzzzzzzzzzzz`"),
+            "{table}: {message}"
+        );
+        message
+            .split('`')
+            .skip(3)
+            .step_by(2)
+            .map(str::to_string)
+            .collect()
+    }
+
+    fn documented(entry: &Entry) -> BTreeSet<String> {
+        entry
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn every_key_is_documented_and_every_documented_key_is_known() {
+        // The keys of a sweep are paths, those of hosts names.
+        for section in builtin::sections()
+            .iter()
+            .filter(|section| !["sweep", "hosts"].contains(&section.name))
+        {
+            let table = match section.name {
+                "" => String::new(),
+                "job.step" => "[[job]]\n[[job.step]]\n".to_string(),
+                "network.tier" => "[network.tier.leaf]\n".to_string(),
+                "workload" | "job" | "network.failure" | "network.pause-storm" | "network.route" => {
+                    format!("[[{}]]\n", section.name)
+                }
+                name => format!("[{name}]\n"),
+            };
+            let mut known = known(&table);
+            if ["workload", "job.step"].contains(&section.name) {
+                known.retain(|key| !builtin::workloads().iter().any(|workload| workload.name == key));
+            }
+            // OpenSM's spellings.
+            known.retain(|key| !key.starts_with("cc_") && !key.starts_with("ccti"));
+            if section.name == "cc" {
+                known.retain(|key| {
+                    !paceline_congestion::registry::SCHEMES
+                        .iter()
+                        .any(|s| s.name == key)
+                });
+            }
+            assert_eq!(documented(section), known, "{}", section.name);
+        }
+        for topology in builtin::topologies().iter().filter(|t| t.name != "file") {
+            assert_eq!(
+                documented(topology),
+                known(&format!("[topology.{}]\n", topology.name)),
+                "{}",
+                topology.name
+            );
+        }
+        for workload in builtin::workloads()
+            .iter()
+            .filter(|w| !["file", "flows"].contains(&w.name))
+        {
+            let table = format!("[[workload]]\n[workload.{}]\n", workload.name);
+            assert_eq!(documented(workload), known(&table), "{}", workload.name);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Where settings act: cases that several declarations share, and what is so in a run that no setting says alone.
+
+use paceline_congestion::params::{Condition, When, is, is_not};
+use paceline_congestion::registry::{SchemeConfig, WindowMode};
+use paceline_fabric::spec::{Recovery, RunSpec};
+
+/// Networks of the engine, rather than those of other simulators.
+pub(crate) const OWN: Condition = is("fidelity", &["exact", "ns3-hpcc"]);
+pub(crate) const PFC: Condition = is("network.flow-control", &["pfc"]);
+pub(crate) const NO_CREDITS: Condition = is("network.flow-control", &["pfc", "none"]);
+pub(crate) const CREDITS: Condition = is("network.flow-control", &["credits"]);
+pub(crate) const NOT_BOLT: Condition = is_not("fidelity", &["bolt-ns3"]);
+pub(crate) const NOT_TCD: Condition = is_not("fidelity", &["tcd-ns3"]);
+pub(crate) const NOT_IB: Condition = is_not("fidelity", &["ib-omnet"]);
+
+/// Where lossy classes may lose packets in switches of the engine.
+pub(crate) const LOSSY: When = &[
+    &[OWN, is("network.flow-control", &["none"])],
+    &[OWN, PFC, is_not("network.lossless", &["[1, 2, 3, 4, 5, 6, 7]"])],
+];
+/// Where flowlets are told apart.
+pub(crate) const FLOWLETS: When = &[
+    &[is("network.load-balancing", &["flowlet"])],
+    &[
+        is("network.load-balancing", &["adaptive"]),
+        is("network.adaptive.per", &["flowlet"]),
+    ],
+];
+/// Where a ternary detector derives how long a port sends in one go.
+pub(crate) const DERIVED: [Condition; 2] = [is(".kind", &["tcd"]), is(".max-ton", &["auto"])];
+
+/// Something that is so in a run or not.
+pub(crate) struct Fact {
+    name: &'static str,
+    pub(crate) holds: fn(&RunSpec) -> bool,
+    /// Why a setting that needs it does nothing where it is not so.
+    pub(crate) idle: &'static str,
+}
+
+/// Schemes whose senders do not ask for the base round-trip time.
+const WITHOUT_BASE_RTT: [&str; 9] = [
+    "lstm-pid", "none", "fixed", "dcqcn", "timely", "qcn", "pcn", "ibcc", "rrcc",
+];
+
+fn any(run: &RunSpec, is: impl Fn(&SchemeConfig) -> bool) -> bool {
+    run.schemes.iter().any(|spec| is(&spec.config))
+}
+
+static FACTS: [Fact; 14] = [
+    Fact {
+        name: "INT in packets",
+        holds: |run| any(run, |scheme| scheme.needs().int),
+        idle: "no flow's scheme uses telemetry (INT)",
+    },
+    Fact {
+        name: "PINT in packets",
+        holds: |run| any(run, |scheme| scheme.needs().pint),
+        idle: "no flow's scheme uses probabilistic telemetry (PINT)",
+    },
+    Fact {
+        name: "timestamps in packets",
+        holds: |run| any(run, |scheme| scheme.needs().timestamp),
+        idle: "no flow's scheme uses timestamps in packets",
+    },
+    Fact {
+        name: "headers of schemes",
+        holds: |run| {
+            any(run, |scheme| {
+                let needs = scheme.needs();
+                needs.int || needs.pint || needs.timestamp || needs.header > 0
+            })
+        },
+        idle: "no flow's scheme adds headers",
+    },
+    Fact {
+        name: "CNPs",
+        holds: |run| {
+            any(run, |scheme| {
+                scheme.receiver_half().is_some() || scheme.name() == "qcn"
+            })
+        },
+        idle: "no flow's receiver sends congestion notification packets",
+    },
+    Fact {
+        name: "switches' part of a scheme",
+        holds: |run| any(run, |scheme| scheme.switch_part().is_some()),
+        idle: "no flow's scheme needs it",
+    },
+    Fact {
+        name: "persistent connections",
+        holds: |run| run.flows.iter().any(|flow| flow.connection.is_some()),
+        idle: "no flow uses a persistent connection",
+    },
+    Fact {
+        name: "a base RTT",
+        holds: |run| {
+            let bounded = matches!(&run.nic.recovery, Recovery::SelectiveRepeat(irn) if irn.bdp_cap);
+            let windows = run.schemes.iter().any(|spec| spec.window != WindowMode::Off);
+            bounded || windows || any(run, |scheme| !WITHOUT_BASE_RTT.contains(&scheme.name()))
+        },
+        idle: "no flow has a window, and no scheme asks for the base RTT",
+    },
+    Fact {
+        name: "rates below the line's",
+        // The other schemes let packets go as their windows do.
+        holds: |run| any(run, |scheme| !["none", "dx"].contains(&scheme.name())),
+        idle: "no flow's scheme sets a rate",
+    },
+    Fact {
+        name: "hosts that take time",
+        holds: |run| run.nic.endpoint.is_some(),
+        idle: "receivers answer at once (network.endpoint)",
+    },
+    Fact {
+        name: "packets in several lanes",
+        holds: |_| false,
+        idle: "all packets of that simulator use the first lane",
+    },
+    Fact {
+        name: "Bolt",
+        holds: |run| any(run, |scheme| scheme.name() == "bolt"),
+        idle: "no flow runs under bolt",
+    },
+    Fact {
+        name: "Swift",
+        holds: |run| any(run, |scheme| scheme.name() == "swift"),
+        idle: "no flow runs under swift",
+    },
+    Fact {
+        name: "detectors",
+        holds: |run| !run.switch.detectors().is_empty(),
+        idle: "no port has a detector (network.detection)",
+    },
+];
+
+/// The fact of this name.
+pub(crate) fn fact(name: &str) -> Option<&'static Fact> {
+    FACTS.iter().find(|fact| fact.name == name)
+}

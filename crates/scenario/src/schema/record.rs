@@ -1,0 +1,59 @@
+//! `[record]`.
+
+use super::facts::{CREDITS, NOT_IB, NOT_TCD, PFC};
+use paceline_congestion::params::{if_so, is_not};
+use paceline_kernel::{Span, Time};
+use toml::Spanned;
+
+use super::{Accounts, Nodes, OrOff, PortBins, tables};
+
+tables! {
+    /// Data to record. Disabled records cost nothing.
+    struct Record {
+        /// sampling period of switch queues
+        queue: Spanned<OrOff<Span>> = "off";
+        /// first sample
+        queue_from: Spanned<Time> = "0s", only(&[&[is_not(".queue", &["off"])]]);
+        /// last sample
+        queue_to: Spanned<Time> => "the duration", only(&[&[is_not(".queue", &["off"])]]);
+        /// interval of queue histograms, as in ns-3
+        queue_dump: Spanned<OrOff<Span>> = "off", only(&[&[is_not(".queue", &["off"])]]);
+        /// utilisation, maximum queue, paused share and marks per port, and maximum occupancy per switch, in bins of
+        /// this initial width; the width doubles whenever 512 bins are full: `auto` (1us) or `off` (ns3-hpcc)
+        ports: Spanned<PortBins> = "auto";
+        /// sampling period of the detector state of each port: `auto` (1us, with `[network.detection]`) or `off`
+        states: Spanned<PortBins> = "auto", only(&[&[if_so("detectors")]]);
+        /// with `flow-control = "credits"`: sampling period of credits per lane and port: `auto` (1us up to 64 ports,
+        /// otherwise off) or `off`
+        credits: Spanned<PortBins> = "auto", only(&[&[CREDITS]]);
+        /// sampling period of rate, window and last RTT of the first flows; only changes are recorded
+        flows: Spanned<OrOff<Span>> = "off", only(&[&[NOT_TCD, NOT_IB]]);
+        /// number of these flows
+        flows_max: u32 = "64", only(&[&[is_not(".flows", &["off"])]]);
+        /// list all PFC frames: pfc.txt, whose size grows with their number
+        pfc: bool = "true", only(&[&[PFC]]);
+        /// goodput per flow, in bins of this width
+        rates: Spanned<OrOff<Span>> = "off";
+        /// keep all RTT samples
+        rtt_samples: bool = "false", only(&[&[NOT_TCD, NOT_IB]]);
+        /// one-way latency of data packets, from the start of transmission to complete reception: `latency_us` and
+        /// `goodput_share` in summary.json (not with bolt-ns3, tcd-ns3, ib-omnet)
+        latency: Spanned<bool> = "false";
+        /// sets of measures to compute when the run ends: `measures` in summary.json (`paceline list measures`)
+        measures: Vec<String> = "[]";
+        /// flows with a breakdown of their completion time: `off`, `all`, a list of flow ids, or `auto`: all of up to
+        /// 1000 flows; otherwise a sample of 1000 and the slowest 20, for which `run` and `compare` repeat short runs
+        /// (ns3-hpcc: `off`)
+        accounts: Spanned<Accounts> = "auto";
+        /// also write traced packets to trace.pcapng; without `trace`, those of all nodes
+        pcap: bool = "false";
+        /// nodes to trace, including switches, as a set of hosts; `all` for all: trace.parquet (ns3-hpcc: trace.tr)
+        trace: Spanned<Nodes> = "[]";
+        /// ports to trace, in both directions: [[node, neighbour], ..]
+        trace_ports: Vec<Spanned<(u32, u32)>> = "[]";
+        /// start of traces
+        trace_from: Spanned<Time> = "0s", only(&[&[is_not(".trace", &["[]"])], &[is_not(".trace-ports", &["[]"])]]);
+        /// end of traces
+        trace_to: Spanned<Time> => "the duration", only(&[&[is_not(".trace", &["[]"])], &[is_not(".trace-ports", &["[]"])]]);
+    }
+}

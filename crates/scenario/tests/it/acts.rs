@@ -1,0 +1,414 @@
+//! Every key and every parameter alone, at values other than its own, in a scenario of each kind: either the run is
+//! another, or the value is refused, or a warning says that it does nothing there. And what is said to do nothing does
+//! nothing.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use paceline_congestion::registry::SCHEMES;
+use paceline_fabric::Simulation;
+use paceline_scenario::{Overrides, Resolved, WarningKind, builtin, load_text};
+use paceline_testkit::is_long;
+
+/// Scenarios: of each fidelity, of each kind of flow control, of one switch and of several tiers.
+const KINDS: &[(&str, &str)] = &[
+    ("schemes", include_str!("acts/schemes.toml")),
+    ("pfc", include_str!("acts/pfc.toml")),
+    ("lossy", include_str!("acts/lossy.toml")),
+    ("credits", include_str!("acts/credits.toml")),
+    ("job", include_str!("acts/job.toml")),
+    ("ns3-hpcc", include_str!("acts/ns3-hpcc.toml")),
+    ("bolt-ns3", include_str!("acts/bolt-ns3.toml")),
+    ("bolt-ns3-swift", include_str!("acts/bolt-ns3-swift.toml")),
+    ("ib-omnet", include_str!("acts/ib-omnet.toml")),
+    ("ib-omnet-ibcc", include_str!("acts/ib-omnet-ibcc.toml")),
+    ("tcd-ns3", include_str!("acts/tcd-ns3.toml")),
+];
+
+/// Keys that do not change what is simulated, each with what it is for.
+const OF_THE_LABORATORY: &[(&str, &str)] = &[
+    ("label", "in the results"),
+    ("share-hosts", "allows what is refused without it"),
+    ("name", "in the results' folder"),
+    ("description", "in the results"),
+    ("input-format", "says where a scenario came from"),
+    ("decisions", "names a file"),
+    ("check", "asserts"),
+    ("threads", "never changes results"),
+    ("pcap", "a file of what is traced"),
+    ("measures", "computed from the outcome"),
+    ("of", "written by runs"),
+    ("keys", "written by runs"),
+    ("seed", "runs that do not depend on it say so when they end"),
+];
+
+/// Keys whose effect is too small or too rare for the scenario of a kind, each with what shows it.
+const SELDOM: &[(&str, &str, &str)] = &[
+    (
+        "bolt-ns3",
+        "sm-drift",
+        "a byte of each packet: runs of the reference",
+    ),
+    (
+        "bolt-ns3",
+        "src-drain-time",
+        "fractions of a nanosecond: runs of the reference",
+    ),
+    (
+        "bolt-ns3-swift",
+        "swift-beta-sign",
+        "4 us of the target: runs of the reference",
+    ),
+    (
+        "ib-omnet",
+        "host-queue",
+        "hosts have no queue there: the other scenario of that fidelity",
+    ),
+];
+
+/// Values of keys that no rule finds.
+fn own_values(path: &str) -> &'static [&'static str] {
+    match path.rsplit_once(".0.").map_or(path, |(_, key)| key) {
+        "shuffle-ties" => &["5"],
+        "topology.leaf-spine.oversubscription" => &["8"],
+        "topology.star.delay" => &["\"1us\"", "\"3us\""],
+        "network.detection.kind" => &["\"np-ecn\"", "\"tcd\""],
+        "cc.qcn.gd" => &["0.002"],
+        "scheme" | "cc.scheme" => &["\"timely\""],
+        "cc.windows" => &["{ dcqcn = \"fixed\" }"],
+        "network.flow-control" => &["\"none\"", "\"credits\"", "\"pfc\""],
+        "network.lossless" => &["[1, 2]"],
+        "network.ack" => &["{ every-packets = 4 }", "{ every-bytes = \"9KB\" }"],
+        "network.headroom" | "network.tier.leaf.headroom" => &["{ fixed = \"7KB\" }", "{ fixed = \"0B\" }"],
+        "network.drop.trim" => &["true"],
+        "network.credit.high" | "network.credit.low" => {
+            &["[[1, 9]]", "[[0, 3], [1, 90]]", "[[0, 90], [1, 3]]"]
+        }
+        "network.detection.priority" | "hosts-per-leaf" => &["2"],
+        "network.error-rate" => &["0.01"],
+        "network.ecn.curves" => &["[]"],
+        "parity.ib-omnet.marking-rate" => &["\"2\"", "\"7\""],
+        "parity.ib-omnet.weights" => &["[7, 20]"],
+        "parity.tcd-ns3.fixed-rate" => &["[{ host = 1, factor = 2.0 }]"],
+        "record.trace-ports" => &["[[5, 9]]", "[[5, 10]]", "[[1, 6]]", "[[1, 16]]"],
+        "record.accounts" => &["\"off\"", "\"all\""],
+        "nodes" => &["[0, 8]", "[0, 20]"],
+        "node" | "via" => &["9", "11", "3"],
+        _ => &[],
+    }
+}
+
+/// What may be tried for a key of this unit, whose documentation names some values.
+fn candidates(key: &Key) -> Vec<String> {
+    let own = own_values(&key.path);
+    if !own.is_empty() {
+        return own.iter().map(ToString::to_string).collect();
+    }
+    let named = key.help.split('`').skip(1).step_by(2);
+    let by_unit: &[&str] = match key.unit {
+        unit if unit.contains("bps") => &["\"7Gbps\"", "\"900Gbps\"", "\"1Gbps\"", "\"30Mbps\""],
+        unit if unit.contains("us") => &[
+            "\"1100ns\"",
+            "\"17us\"",
+            "\"130us\"",
+            "\"300ns\"",
+            "\"900us\"",
+            "\"0s\"",
+        ],
+        unit if unit.contains('B') => &["\"333B\"", "\"7100B\"", "\"70KB\"", "\"11MB\"", "\"0B\""],
+        _ => &[
+            "true", "false", "2", "3", "4", "5", "6", "0", "1", "40", "3000", "0.3", "0.03", "0.9", "1.7",
+            "[1]", "[0]", "[2, 5]",
+        ],
+    };
+    let named = named.map(|word| format!("\"{word}\""));
+    named.chain(by_unit.iter().map(ToString::to_string)).collect()
+}
+
+fn load(kind: &str, text: &str, set: &[String]) -> Result<Resolved, String> {
+    let overrides = Overrides {
+        set: set.to_vec(),
+        ..Overrides::default()
+    };
+    load_text(&format!("{kind}.toml"), text, &overrides).map_err(|error| error.to_string())
+}
+
+/// All that the run leaves behind.
+fn digest(resolved: &Resolved) -> Result<u64, String> {
+    let mut simulation = Simulation::new(Arc::clone(&resolved.run)).map_err(|error| error.to_string())?;
+    // What takes much longer than the scenario is another run, too.
+    for _ in 0..30 {
+        if simulation.advance(20_000).done {
+            break;
+        }
+    }
+    let mut hasher = DefaultHasher::new();
+    format!("{:?}", simulation.finish()).hash(&mut hasher);
+    Ok(hasher.finish())
+}
+
+/// Whether a warning says of the key, or of its table, that it does nothing.
+fn is_told(resolved: &Resolved, base: &Resolved, path: &str) -> bool {
+    let kinds = [
+        WarningKind::UnusedSetting,
+        WarningKind::UnusedScheme,
+        WarningKind::OverruledParameter,
+    ];
+    let new = resolved
+        .warnings
+        .iter()
+        .filter(|warning| !base.warnings.contains(warning));
+    new.filter(|warning| kinds.contains(&warning.id)).any(|warning| {
+        let ends = [" has no effect", " is not used", " = "];
+        let end = ends.iter().filter_map(|end| warning.text.find(end)).min();
+        let what = warning.text[..end.unwrap_or(0)].trim_matches(['[', ']', '`']);
+        !what.is_empty()
+            && (path == what
+                || path.starts_with(&format!("{what}."))
+                || what.starts_with(&format!("{path}.")))
+    })
+}
+
+struct Key {
+    path: String,
+    unit: &'static str,
+    default: String,
+    help: String,
+}
+
+impl Key {
+    /// Whether another run is not to be expected of it.
+    fn is_excused(&self, kind: &str) -> bool {
+        let name = self.path.rsplit('.').next();
+        let seldom = SELDOM
+            .iter()
+            .filter(|(of, ..)| *of == kind)
+            .map(|(_, name, _)| *name);
+        let laboratory = OF_THE_LABORATORY.iter().map(|(name, _)| *name);
+        laboratory.chain(seldom).any(|known| Some(known) == name)
+    }
+}
+
+/// The keys of a scenario; not `whole`: of its topology and its jobs alone.
+fn keys_of(text: &str, whole: bool) -> Vec<Key> {
+    let mut keys = Vec::new();
+    let mut add = |entries: &'static [builtin::Entry], prefix: &dyn Fn(&str) -> Option<String>| {
+        for entry in entries {
+            let Some(prefix) = prefix(entry.name) else {
+                continue;
+            };
+            keys.extend(entry.parameters.iter().map(|parameter| Key {
+                path: format!("{prefix}{}", parameter.name),
+                unit: parameter.unit,
+                default: parameter.default.to_string(),
+                help: parameter.help.to_string(),
+            }));
+        }
+    };
+    add(builtin::sections(), &|name| match name {
+        "sweep" | "hosts" | "parity" => None,
+        "job" | "workload" | "network.failure" | "network.pause-storm" | "network.route" => text
+            .contains(&format!("[[{name}]]"))
+            .then(|| format!("{name}.0.")),
+        "job.step" => text.contains("[[job.step]]").then(|| "job.0.step.0.".to_string()),
+        _ if !whole => None,
+        "" => Some(String::new()),
+        "network.tier" => Some("network.tier.leaf.".to_string()),
+        name => Some(format!("{name}.")),
+    });
+    add(builtin::topologies(), &|name| {
+        text.contains(&format!("[topology.{name}]"))
+            .then(|| format!("topology.{name}."))
+    });
+    keys
+}
+
+/// The value that a resolved scenario has, as it is written in TOML.
+fn resolved_value(resolved: &toml::Value, path: &str) -> Option<String> {
+    let step = |value: &toml::Value, key: &str| match value {
+        toml::Value::Array(list) => list.get(key.parse::<usize>().ok()?).cloned(),
+        value => value.get(key).cloned(),
+    };
+    let found = path
+        .split('.')
+        .try_fold(resolved.clone(), |value, key| step(&value, key));
+    found.map(|value| value.to_string())
+}
+
+/// Whether both are the same number.
+fn is_number(value: &str, other: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    number(value).is_some() && number(value) == number(other)
+}
+
+/// A scenario as it is, what its run leaves, and all of its values.
+struct Base {
+    resolved: Resolved,
+    digest: u64,
+    /// What a run writes of it.
+    values: toml::Value,
+}
+
+impl Base {
+    fn of(kind: &str, text: &str) -> Result<Self, String> {
+        let resolved = load(kind, text, &[])?;
+        let digest = digest(&resolved)?;
+        let values = toml::Value::Table(resolved.toml.parse().expect("what a run writes is TOML"));
+        Ok(Self {
+            resolved,
+            digest,
+            values,
+        })
+    }
+}
+
+/// The faults of a key: values that did nothing without a word, or did something and were said to do nothing.
+fn faults(kind: &str, text: &str, base: &Base, key: &Key) -> Vec<String> {
+    let (mut acts, mut is_refused, mut tried, mut told_so) = (false, false, 0, 0);
+    let (mut silent, mut faults, mut refusal) = (Vec::new(), Vec::new(), String::new());
+    let own = resolved_value(&base.values, &key.path);
+    let default = key.default.split(" (").next().unwrap_or_default();
+    let is_default = |value: &str| value.trim_matches('"') == default || is_number(value, default);
+    let is_own = |value: &str| match own.as_deref() {
+        Some(own) => own == value || (own, value) == ("\"0ps\"", "\"0s\"") || is_number(own, value),
+        None => is_default(value),
+    };
+    // What fits, whatever that is.
+    let is_open = |value: &str| value == "\"auto\"";
+    for value in candidates(key) {
+        if is_own(&value) || is_open(&value) {
+            continue;
+        }
+        let resolved = match load(kind, text, &[format!("{}={value}", key.path)]) {
+            Ok(resolved) => resolved,
+            Err(error) => {
+                let of_type = [", found ", "as a text", "unknown value", "invalid"];
+                is_refused |= !of_type.iter().any(|what| error.contains(what));
+                refusal = error;
+                continue;
+            }
+        };
+        let told = is_told(&resolved, &base.resolved, &key.path);
+        // One value shows whether it is true.
+        told_so += u32::from(told);
+        if told && told_so > 1 {
+            continue;
+        }
+        let Ok(digest) = digest(&resolved) else {
+            is_refused = true;
+            continue;
+        };
+        tried += 1;
+        if digest != base.digest {
+            if told {
+                faults.push(format!("{kind}: {} = {value} acts, and is said not to", key.path));
+            }
+            acts = true;
+            break;
+        }
+        if !told {
+            silent.push(value);
+        }
+    }
+    if !acts && !silent.is_empty() {
+        let values = silent.join(" or ");
+        faults.push(format!(
+            "{kind}: {} = {values} does nothing, without a word",
+            key.path
+        ));
+    }
+    // A table's keys are tried one by one.
+    let is_table = ["expected a table", "`sweep` is a list"]
+        .iter()
+        .any(|what| refusal.contains(what));
+    if tried == 0 && !is_table && !is_refused {
+        let why = refusal.lines().next().unwrap_or_default();
+        faults.push(format!("{kind}: {}: no value was tried: {why}", key.path));
+    }
+    faults
+}
+
+/// Runs what is independent on two threads.
+fn on_threads<T: Sync>(all: &[T], check: impl Fn(&T) -> Vec<String> + Sync) -> Vec<String> {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let take = || {
+        let mut found = Vec::new();
+        while let Some(one) = all.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            found.extend(check(one));
+        }
+        found
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(take);
+        let mut found = take();
+        found.extend(other.join().expect("the other thread ends"));
+        found
+    })
+}
+
+/// Whether one of several parts of a long test is run: all of them where tests may take long.
+fn is_chosen(variable: &str, name: &str, place: usize) -> bool {
+    match std::env::var(variable) {
+        Ok(only) => only == name,
+        Err(_) => is_long() || place % 4 == 0,
+    }
+}
+
+#[test]
+fn every_key_acts_or_is_said_not_to() {
+    let kinds = (0..)
+        .zip(KINDS)
+        .filter(|(place, (kind, _))| is_chosen("KIND", kind, *place));
+    let kinds: Vec<_> = kinds.map(|(_, kind)| kind).collect();
+    let all = on_threads(&kinds, |(kind, text)| {
+        let base = Base::of(kind, text).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let keys = keys_of(text, !["job", "schemes"].contains(kind));
+        let keys = keys.iter().filter(|key| !key.is_excused(kind));
+        keys.flat_map(|key| faults(kind, text, &base, key)).collect()
+    });
+    assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
+}
+
+/// Scenarios in which schemes run, and keys whose effect depends on the scheme.
+const UNDER_SCHEMES: [&str; 4] = ["schemes", "pfc", "lossy", "credits"];
+const BY_SCHEME: [&str; 4] = ["network.pacing", "network.global-rtt", "network.cnp", "cc.window"];
+
+/// In one of the scenarios at least, or it is said in all.
+#[test]
+fn every_parameter_acts_or_is_said_not_to() {
+    // Nobody decides for `external` here.
+    let schemes = SCHEMES.iter().filter(|scheme| scheme.name != "external");
+    let schemes = (0..)
+        .zip(schemes)
+        .filter(|(place, scheme)| is_chosen("SCHEME", scheme.name, *place));
+    let schemes: Vec<_> = schemes.map(|(_, scheme)| scheme).collect();
+    let all = on_threads(&schemes, |scheme| {
+        let (mut always, mut found) = (None::<Vec<String>>, Vec::new());
+        for (kind, text) in KINDS.iter().filter(|(kind, _)| UNDER_SCHEMES.contains(kind)) {
+            let own = text
+                .lines()
+                .find(|line| line.starts_with("scheme = "))
+                .expect("a scheme");
+            let text = &text.replace(own, &format!("scheme = \"{}\"", scheme.name));
+            let Ok(base) = Base::of(kind, text) else { continue };
+            let mut keys: Vec<Key> = keys_of(text, true);
+            keys.retain(|key| BY_SCHEME.contains(&key.path.as_str()));
+            keys.extend((scheme.params)().into_iter().map(|doc| Key {
+                path: format!("cc.{}.{}", scheme.name, doc.name),
+                unit: doc.unit,
+                default: doc.default,
+                help: doc.range.replace("one of ", "`").replace(", ", "` `") + "`",
+            }));
+            let faults = keys.iter().flat_map(|key| faults(scheme.name, text, &base, key));
+            let (silent, wrong) = faults.partition(|fault| fault.ends_with("without a word"));
+            let (silent, wrong): (Vec<String>, Vec<String>) = (silent, wrong);
+            found.extend(wrong);
+            let known = always.get_or_insert_with(|| silent.clone());
+            let key_of = |fault: &str| fault.split(" = ").next().map(ToString::to_string);
+            known.retain(|fault| silent.iter().any(|other| key_of(other) == key_of(fault)));
+        }
+        found.extend(always.unwrap_or_default());
+        found
+    });
+    assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
+}
