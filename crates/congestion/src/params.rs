@@ -62,7 +62,7 @@ pub const fn if_so(fact: &'static str) -> Condition {
 }
 
 /// Where a setting acts, as a phrase; `None` if everywhere.
-pub fn acts_with(when: When) -> Option<String> {
+pub fn only_with(when: When) -> Option<String> {
     let case = |case: &&[Condition]| {
         case.iter()
             .map(ToString::to_string)
@@ -70,7 +70,7 @@ pub fn acts_with(when: When) -> Option<String> {
             .join(" and ")
     };
     let cases: Vec<String> = when.iter().map(case).collect();
-    (!cases.is_empty()).then(|| format!("acts with {} only", cases.join(", or with ")))
+    (!cases.is_empty()).then(|| format!("only with {}", cases.join(", or with ")))
 }
 
 impl fmt::Display for Condition {
@@ -79,9 +79,10 @@ impl fmt::Display for Condition {
         let values = self.values.join(" or ");
         match (self.except, self.values) {
             (_, []) => f.write_str(key),
-            (true, ["" | "[]", ..]) => write!(f, "{key}"),
-            (true, _) => write!(f, "{key} other than {values}"),
-            (false, _) => write!(f, "{key} = {values}"),
+            (false, [""]) => write!(f, "no `{key}`"),
+            (true, ["[]" | "off"]) => write!(f, "`{key}`"),
+            (true, _) => write!(f, "`{key}` other than {values}"),
+            (false, _) => write!(f, "`{key} = {values}`"),
         }
     }
 }

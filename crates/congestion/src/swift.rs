@@ -98,7 +98,7 @@ params! {
         /// Whether the receiver's host has a window of its own.
         endpoint: bool = true, in Range::Any, from "paper §3.5";
         /// Target delay of the receiver's host.
-        endpoint_target: Span = Span::from_us(100), in Range::Above(0.0), from "Agarwal et al., of production", only(&[&[is(".endpoint", &["true"]), if_so("hosts that take time")]]);
+        endpoint_target: Span = Span::from_us(100), in Range::Above(0.0), from "Agarwal et al., of production", only(&[&[is(".endpoint", &["true"]), if_so("receivers that take time (`network.endpoint`)")]]);
     }
 }
 

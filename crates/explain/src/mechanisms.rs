@@ -1,7 +1,7 @@
 //! Pages about what switches and NICs do: flow control, marking, telemetry, recovery, fidelity.
 //! Keys, units and defaults are those that the scenario crate documents.
 
-use paceline_congestion::params::acts_with;
+use paceline_congestion::params::only_with;
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
@@ -338,7 +338,7 @@ fn row(section: &str, parameter: &Parameter) -> Vec<String> {
     vec![
         format!("{section}{dot}{}", parameter.name),
         default.to_string(),
-        match acts_with(parameter.when) {
+        match only_with(parameter.when) {
             Some(when) => format!("{}{unit}; {when}", parameter.help),
             None => format!("{}{unit}", parameter.help),
         },

@@ -1,6 +1,6 @@
 //! The page of a name.
 
-use paceline_congestion::params::{ParamDoc, acts_with};
+use paceline_congestion::params::{ParamDoc, only_with};
 use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, WindowMode};
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
@@ -181,7 +181,7 @@ fn parameter_rows(doc: &ParamDoc, before: &str) -> Vec<Vec<String>> {
         doc.default.clone(),
         doc.help.clone(),
     ]];
-    if let Some(when) = acts_with(doc.when) {
+    if let Some(when) = only_with(doc.when) {
         rows.push(vec![String::new(), String::new(), when]);
     }
     let about = format!("{unit}{}; default from: {}", doc.range, doc.source);
@@ -191,8 +191,8 @@ fn parameter_rows(doc: &ParamDoc, before: &str) -> Vec<Vec<String>> {
 
 /// What a table is, and where its keys act.
 pub(crate) fn about(entry: &Entry) -> String {
-    match acts_with(entry.when) {
-        Some(when) => format!("{} It {when}.", entry.summary),
+    match only_with(entry.when) {
+        Some(when) => format!("{} Acts {when}.", entry.summary),
         None => entry.summary.to_string(),
     }
 }
@@ -220,7 +220,7 @@ fn entry_table(parameters: &[Parameter], width: usize) -> String {
     let row = |p: &Parameter| {
         let default = if p.default.is_empty() { "-" } else { p.default };
         let own = [p.name, default, p.unit, p.help].map(str::to_string).to_vec();
-        let when = acts_with(p.when).map(|when| vec![String::new(), String::new(), String::new(), when]);
+        let when = only_with(p.when).map(|when| vec![String::new(), String::new(), String::new(), when]);
         std::iter::once(own).chain(when)
     };
     let rows: Vec<_> = std::iter::once(head)

@@ -23,7 +23,6 @@ mod topology;
 mod values;
 mod workload;
 
-use facts::{NOT_BOLT, NOT_IB, NOT_TCD};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -40,6 +39,7 @@ use crate::sweep::Grid;
 pub(crate) use accounts::Accounts;
 use declare::{described, tables};
 pub(crate) use detection::{DetectionKind, TcdKind};
+use facts::OWN;
 pub(crate) use facts::fact;
 pub use fidelity::Fidelity;
 pub(crate) use fidelity::{Profile, Simulator, TCD_ACKS};
@@ -158,7 +158,7 @@ described! {
         scheme: Option<Spanned<String>>;
         /// limit of bytes in flight: `off`, `fixed` (bandwidth-delay product) or `variable` (that times rate over line
         /// rate)
-        window: Option<Spanned<WindowMode>> => "the scheme's", only(&[&[NOT_BOLT, NOT_IB, NOT_TCD]]);
+        window: Option<Spanned<WindowMode>> => "the scheme's", only(&[&[OWN]]);
         /// the window per scheme, if several share the network
         windows: Option<Spanned<BTreeMap<String, WindowMode>>>;
         /// in files written by runs: the values that came with the scheme, see `[cc.defaults]`

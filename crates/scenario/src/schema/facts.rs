@@ -6,6 +6,8 @@ use paceline_fabric::spec::{Recovery, RunSpec};
 
 /// Networks of the engine, rather than those of other simulators.
 pub(crate) const OWN: Condition = is("fidelity", &["exact", "ns3-hpcc"]);
+/// Networks with the engine's queue pairs.
+pub(crate) const QUEUE_PAIRS: Condition = is("fidelity", &["exact", "ns3-hpcc", "bolt-ns3"]);
 pub(crate) const PFC: Condition = is("network.flow-control", &["pfc"]);
 pub(crate) const NO_CREDITS: Condition = is("network.flow-control", &["pfc", "none"]);
 pub(crate) const CREDITS: Condition = is("network.flow-control", &["credits"]);
@@ -48,22 +50,22 @@ fn any(run: &RunSpec, is: impl Fn(&SchemeConfig) -> bool) -> bool {
 
 static FACTS: [Fact; 14] = [
     Fact {
-        name: "INT in packets",
+        name: "a scheme that uses INT",
         holds: |run| any(run, |scheme| scheme.needs().int),
         idle: "no flow's scheme uses telemetry (INT)",
     },
     Fact {
-        name: "PINT in packets",
+        name: "a scheme that uses PINT",
         holds: |run| any(run, |scheme| scheme.needs().pint),
         idle: "no flow's scheme uses probabilistic telemetry (PINT)",
     },
     Fact {
-        name: "timestamps in packets",
+        name: "a scheme that uses timestamps",
         holds: |run| any(run, |scheme| scheme.needs().timestamp),
         idle: "no flow's scheme uses timestamps in packets",
     },
     Fact {
-        name: "headers of schemes",
+        name: "a scheme that adds headers",
         holds: |run| {
             any(run, |scheme| {
                 let needs = scheme.needs();
@@ -73,7 +75,7 @@ static FACTS: [Fact; 14] = [
         idle: "no flow's scheme adds headers",
     },
     Fact {
-        name: "CNPs",
+        name: "a scheme that sends CNPs",
         holds: |run| {
             any(run, |scheme| {
                 scheme.receiver_half().is_some() || scheme.name() == "qcn"
@@ -82,7 +84,7 @@ static FACTS: [Fact; 14] = [
         idle: "no flow's receiver sends congestion notification packets",
     },
     Fact {
-        name: "switches' part of a scheme",
+        name: "a scheme that needs it",
         holds: |run| any(run, |scheme| scheme.switch_part().is_some()),
         idle: "no flow's scheme needs it",
     },
@@ -92,7 +94,7 @@ static FACTS: [Fact; 14] = [
         idle: "no flow uses a persistent connection",
     },
     Fact {
-        name: "a base RTT",
+        name: "a window, or a scheme that uses the base RTT",
         holds: |run| {
             let bounded = matches!(&run.nic.recovery, Recovery::SelectiveRepeat(irn) if irn.bdp_cap);
             let windows = run.schemes.iter().any(|spec| spec.window != WindowMode::Off);
@@ -101,13 +103,13 @@ static FACTS: [Fact; 14] = [
         idle: "no flow has a window, and no scheme asks for the base RTT",
     },
     Fact {
-        name: "rates below the line's",
+        name: "a scheme that sets rates",
         // The other schemes let packets go as their windows do.
         holds: |run| any(run, |scheme| !["none", "dx"].contains(&scheme.name())),
         idle: "no flow's scheme sets a rate",
     },
     Fact {
-        name: "hosts that take time",
+        name: "receivers that take time (`network.endpoint`)",
         holds: |run| run.nic.endpoint.is_some(),
         idle: "receivers answer at once (network.endpoint)",
     },
@@ -127,7 +129,7 @@ static FACTS: [Fact; 14] = [
         idle: "no flow runs under swift",
     },
     Fact {
-        name: "detectors",
+        name: "a detector",
         holds: |run| !run.switch.detectors().is_empty(),
         idle: "no port has a detector (network.detection)",
     },

@@ -1,12 +1,12 @@
 //! `[network.credit]`: flow control by credits, as standards have it.
 
-use super::facts::CREDITS;
 use paceline_congestion::params::{is, is_not};
 use paceline_fabric::spec::{Phase, Release};
 use paceline_kernel::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::facts::CREDITS;
 use super::{OrAuto, tables};
 
 /// When credits are told.
@@ -43,9 +43,9 @@ tables! {
         unit: Spanned<Bytes> = "64B";
         /// with `ib`: interval of credit updates; with `cbfc`: interval of repeated updates after losses
         period: Spanned<Span> = "4.096us";
-        /// with `ib`: all ports update at the same instants (`aligned`), or spread over the period (`per-port`)
+        /// all ports update at the same instants (`aligned`), or spread over the period (`per-port`)
         phase: Spanned<Phase> = "aligned", only(&[&[is(".binding", &["ib"])]]);
-        /// with `cbfc`: delay from free buffer to the update
+        /// delay from free buffer to the update
         delay: Spanned<Span> = "0s", only(&[&[is(".binding", &["cbfc"])]]);
         /// size of a flow-control packet
         update: Spanned<Bytes> = "8B";
@@ -53,7 +53,7 @@ tables! {
         first_header: Spanned<Bytes> => "16B (cbfc: 0B)";
         /// `cut-through` or `store-and-forward`
         forwarding: Spanned<ForwardingKind> => "cut-through (cbfc: store-and-forward)";
-        /// with `cut-through`: bytes that a switch must receive before it forwards
+        /// bytes that a switch must receive before it forwards
         header: Spanned<Bytes> = "20B", only(&[&[is(".forwarding", &["cut-through"])]]);
         /// when a packet's buffer is free: at the `start` or the `end` of its transmission
         release: Spanned<Release> => "start (store-and-forward: end)";

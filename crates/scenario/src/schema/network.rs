@@ -1,13 +1,15 @@
 //! `[network]` and its tables.
 
-use super::facts::{CREDITS, DERIVED, FLOWLETS, LOSSY, NO_CREDITS, NOT_BOLT, NOT_IB, NOT_TCD, OWN, PFC};
-use paceline_congestion::params::{if_so, is, is_not};
 use std::collections::BTreeMap;
 
+use paceline_congestion::params::{if_so, is, is_not};
 use paceline_fabric::spec::EcmpHash;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::Spanned;
 
+use super::facts::{
+    CREDITS, DERIVED, FLOWLETS, LOSSY, NO_CREDITS, NOT_BOLT, NOT_IB, NOT_TCD, OWN, PFC, QUEUE_PAIRS,
+};
 use super::{
     Ack, AckClass, AdaptivePer, ArrivalOrder, AssistKind, AssistPortsKind, Balancing, DetectionKind,
     DropKind, ExitKind, FlowControlKind, Headroom, Lanes, Nodes, OrAuto, OrOff, PfcModeKind, RecoveryKind,
@@ -24,26 +26,26 @@ tables! {
         /// header size of an ACK, without headers of the scheme
         ack_header: Spanned<Bytes> = "46B", only(&[&[NOT_IB]]);
         /// minimum size of an ACK
-        ack_min: Spanned<Bytes> = "60B", only(&[&[NOT_IB, NOT_TCD]]);
+        ack_min: Spanned<Bytes> = "60B", only(&[&[QUEUE_PAIRS]]);
         /// size of a PFC frame (ns3-hpcc: 43B)
         pfc_frame: Spanned<Bytes> = "64B", only(&[&[PFC]]);
         /// size of a congestion notification packet
-        cnp: Spanned<Bytes> = "64B", only(&[&[if_so("CNPs")]]);
+        cnp: Spanned<Bytes> = "64B", only(&[&[if_so("a scheme that sends CNPs")]]);
         /// size of HPCC's telemetry header
         int_header: Spanned<Bytes> = "42B", only(&[
-            &[if_so("INT in packets"), is(".scheme-headers", &["true"]), OWN],
+            &[if_so("a scheme that uses INT"), is(".scheme-headers", &["true"]), OWN],
             &[PFC, is("fidelity", &["exact"])],
         ]);
         /// size of HPCC-PINT's digest
-        pint_header: Spanned<Bytes> = "2B", only(&[&[if_so("PINT in packets"), is(".scheme-headers", &["true"]), OWN]]);
+        pint_header: Spanned<Bytes> = "2B", only(&[&[if_so("a scheme that uses PINT"), is(".scheme-headers", &["true"]), OWN]]);
         /// size of a timestamp
-        timestamp_header: Spanned<Bytes> = "8B", only(&[&[if_so("timestamps in packets"), is(".scheme-headers", &["true"]), OWN]]);
+        timestamp_header: Spanned<Bytes> = "8B", only(&[&[if_so("a scheme that uses timestamps"), is(".scheme-headers", &["true"]), OWN]]);
         /// count the headers that schemes add (bolt-ns3: false)
-        scheme_headers: bool = "true", only(&[&[if_so("headers of schemes"), NOT_TCD]]);
+        scheme_headers: bool = "true", only(&[&[if_so("a scheme that adds headers"), NOT_TCD]]);
         /// overhead per packet on the wire, such as preamble and gap; costs transmission time only (bolt-ns3: 2B)
         framing: Spanned<Bytes> = "0B", only(&[&[NOT_IB]]);
         /// factor of telemetry units, whose fields are narrow (ns3-hpcc)
-        int_multi: Spanned<u32> = "1", only(&[&[is("quirks.int-wire-precision", &["true"]), if_so("INT in packets")]]);
+        int_multi: Spanned<u32> = "1", only(&[&[is("quirks.int-wire-precision", &["true"]), if_so("a scheme that uses INT")]]);
         /// shared buffer of a switch
         buffer: Spanned<Bytes> = "32MiB", only(&[&[NO_CREDITS, NOT_BOLT]]);
         /// buffer guaranteed to each ingress port and class
@@ -51,9 +53,9 @@ tables! {
         /// `pfc`, `credits` or `none`; ib-omnet: `credits`. With `credits`, packets have InfiniBand's sizes unless
         /// [network] sets them or network.credit.binding is `cbfc`
         flow_control: FlowControlKind = "pfc";
-        /// with `pfc`: the priority classes under flow control; other classes are lossy
+        /// the priority classes under flow control; other classes are lossy
         lossless: Spanned<Vec<u8>> = "[1, 2, 3, 4, 5, 6, 7]", only(&[&[PFC]]);
-        /// ns3-hpcc: also acknowledge at each multiple of this size
+        /// also acknowledge at each multiple of this size
         ack_chunk: Spanned<Bytes> = "4000B", only(&[&[is("quirks.ack-threshold", &["true"]), is_not(".ack", &["{ every-bytes = 1B }"])]]);
         /// priority class of ACKs, or `flow` for that of the flow (ns3-hpcc)
         ack_class: Spanned<AckClass> = "0", only(&[&[OWN]]);
@@ -62,32 +64,32 @@ tables! {
         /// go-back-N returns to the start of a chunk of this size
         back_to_chunk: Spanned<OrOff<Bytes>> = "off", only(&[&[OWN, is(".recovery", &["go-back-n"])]]);
         /// retransmission timeout of go-back-N, or `off` (ns3-hpcc)
-        rto: Spanned<OrOff<Span>> = "4ms", only(&[&[NOT_IB, NOT_TCD, is(".recovery", &["go-back-n"])]]);
+        rto: Spanned<OrOff<Span>> = "4ms", only(&[&[QUEUE_PAIRS, is(".recovery", &["go-back-n"])]]);
         /// loss recovery: `go-back-n`, or `irn` for selective repeat
         recovery: Spanned<RecoveryKind> = "go-back-n";
         /// whether receiving NICs accept packets out of order: `in-order` or `out-of-order`
         receiver_order: Spanned<ArrivalOrder> => "in-order (irn: out-of-order)", only(&[&[is(".recovery", &["irn"])]]);
         /// pace packets at the scheme's rate
         pacing: Spanned<bool> = "true", only(&[
-            &[OWN, if_so("rates below the line's")],
+            &[OWN, if_so("a scheme that sets rates")],
             &[is("fidelity", &["bolt-ns3"]), if_so("Bolt")],
         ]);
         /// use the largest base RTT of all pairs of hosts, instead of each flow's own
-        global_rtt: bool = "true", only(&[&[NOT_TCD, NOT_IB, if_so("a base RTT")]]);
+        global_rtt: bool = "true", only(&[&[QUEUE_PAIRS, if_so("a window, or a scheme that uses the base RTT")]]);
         /// reset the scheme of a persistent connection that was idle for this long; `off` keeps its state
         idle_reset: OrOff<Span> = "off", only(&[&[OWN, if_so("persistent connections")]]);
         /// how a NIC selects the next queue pair that may send: `round-robin` (one packet each), `quantum`
         /// (`qp-quantum` bytes each: deficit round robin) or `max-min` (the one with the smallest share: start-time
         /// fair queueing)
         qp_scheduling: Spanned<SchedulingKind> = "round-robin";
-        /// with `quantum`: bytes on the wire per turn; the last packet is sent whole, and the excess is deducted from
+        /// bytes on the wire per turn; the last packet is sent whole, and the excess is deducted from
         /// the next turn
         qp_quantum: Spanned<Bytes> = "16KB", only(&[&[is(".qp-scheduling", &["quantum"])]]);
         /// support of schemes by switches, other than marks and telemetry (such as Bolt's tokens and reports): `auto`
         /// (what the schemes need) or `none`
-        assist: Spanned<AssistKind> = "auto", only(&[&[if_so("switches' part of a scheme")]]);
+        assist: Spanned<AssistKind> = "auto", only(&[&[if_so("a scheme that needs it")]]);
         /// ports that provide it: `switches` (all) or `between-switches`
-        assist_ports: Spanned<AssistPortsKind> = "switches", only(&[&[OWN, if_so("switches' part of a scheme")]]);
+        assist_ports: Spanned<AssistPortsKind> = "switches", only(&[&[OWN, if_so("a scheme that needs it")]]);
         /// packet loss probability of links without one of their own
         error_rate: Spanned<f64> = "0";
         /// when receivers acknowledge: { every-packets = n } or { every-bytes = "size" }
@@ -136,15 +138,15 @@ tables! {
         /// when to drop: `shared` (buffer full), `tail` (also when the egress queue reaches a limit) or `dynamic`
         /// (also when it reaches alpha times the free buffer)
         policy: Spanned<DropKind> => "shared (with lossless classes: dynamic)";
-        /// with `tail`: limit per egress queue and class
+        /// limit per egress queue and class
         limit: Spanned<Bytes>, only(&[&[is(".policy", &["tail"])]]);
-        /// with `tail`: the limit in full packets, instead of `limit`
+        /// the limit in full packets, instead of `limit`
         packets: Spanned<u32>, only(&[&[is(".policy", &["tail"])]]);
-        /// with `dynamic`: the factor
+        /// the factor
         alpha: Spanned<f64> = "1", only(&[&[is(".policy", &["dynamic"])]]);
         /// instead of dropping a data packet, cut its payload and forward its headers to the receiver in class 0
         trim: Spanned<bool> = "false";
-        /// with `trim`: limit of class 0 per egress port, beyond which headers are dropped
+        /// limit of class 0 per egress port, beyond which headers are dropped
         headers: Spanned<Bytes> = "100KB", only(&[&[is(".trim", &["true"])]]);
     }
     /// Time between the arrival of a data packet at the receiving NIC and the acknowledgement: Swift's endpoint delay.
@@ -210,7 +212,7 @@ tables! {
         resume_offset: Bytes = "3072B", only(&[&[is(".static", &[""])]]);
         /// duration of a pause: `on-off` or `quanta`
         mode: PfcModeKind = "on-off", only(&[&[NOT_TCD]]);
-        /// with `quanta`: time that a pause frame carries
+        /// time that a pause frame carries
         pause: Spanned<Span> = "5us", only(&[&[is(".mode", &["quanta"])], &[is("fidelity", &["tcd-ns3"])]]);
         /// delay between a pause frame's arrival and the port stopping; a headroom per link grows by it
         reaction_time: Spanned<Span> = "0s";
@@ -263,21 +265,21 @@ tables! {
         /// `red` (no distinction), `np-ecn` (no marks on packets delayed by a pause) or `tcd` (a port that alternates
         /// between paused and sending is undetermined, and marks packets accordingly)
         kind: Spanned<DetectionKind>;
-        /// with `tcd`: as in the `thesis`, `as-coded` in its authors' simulator, or `adaptive`, by observed sending
+        /// as in the `thesis`, `as-coded` in its authors' simulator, or `adaptive`, by observed sending
         /// times
         variant: Spanned<TcdKind> = "thesis", only(&[&[is(".kind", &["tcd"])]]);
-        /// with `tcd`: excess of arrivals over departures of a congested port, as a share of its rate; smaller is more
+        /// excess of arrivals over departures of a congested port, as a share of its rate; smaller is more
         /// certain and slower
         epsilon: Spanned<f64> = "0.05", only(&[&[DERIVED[0], DERIVED[1], PFC, NOT_TCD], &[DERIVED[0], DERIVED[1], CREDITS, is(".exit", &["formula"])]]);
-        /// with `tcd`: maximum sending time of an undetermined port; `auto` derives it per port from epsilon, the link
+        /// maximum sending time of an undetermined port; `auto` derives it per port from epsilon, the link
         /// and the pause thresholds
         max_ton: Spanned<OrAuto<Span>> = "auto", only(&[&[is(".kind", &["tcd"])]]);
-        /// with `tcd` under credits: basis of `max-ton = "auto"`: a number of flow-control `periods`, or the `formula`
+        /// basis of `max-ton = "auto"`: a number of flow-control `periods`, or the `formula`
         /// of epsilon, period and packet size (cbfc: as with pauses)
         exit: Spanned<ExitKind> => "periods (cbfc: formula)", only(&[&[DERIVED[0], DERIVED[1], CREDITS]]);
-        /// with exit `periods`: number of periods
+        /// number of periods
         periods: Spanned<f64> = "5", only(&[&[DERIVED[0], DERIVED[1], CREDITS, is(".exit", &["periods"])]]);
-        /// with variant `adaptive`: multiple of the recent maximum
+        /// multiple of the recent maximum
         times: Spanned<f64> = "2", only(&[&[is(".variant", &["adaptive"])]]);
         /// list of classes with a different detector, each with `priority` and the keys above
         class: Vec<Spanned<Detection>>;

@@ -49,7 +49,7 @@ tables! {
         /// an ACK of a packet that a switch marked for Bolt updates Swift's window twice
         swift_double_update: bool = "true", only(&[&[if_so("Swift")]]);
     }
-    /// Settings of the simulator of TCD's authors; used with `fidelity = "tcd-ns3"` only.
+    /// Settings of the simulator of TCD's authors.
     struct TcdNs3 only(&[&[is("fidelity", &["tcd-ns3"])]]) {
         /// pause by the free buffer instead of `network.pfc.static`
         dynamic_pfc: bool = "false";

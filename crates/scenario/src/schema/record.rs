@@ -1,10 +1,10 @@
 //! `[record]`.
 
-use super::facts::{CREDITS, NOT_IB, NOT_TCD, PFC};
 use paceline_congestion::params::{if_so, is_not};
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
+use super::facts::{CREDITS, PFC, QUEUE_PAIRS};
 use super::{Accounts, Nodes, OrOff, PortBins, tables};
 
 tables! {
@@ -22,12 +22,12 @@ tables! {
         /// this initial width; the width doubles whenever 512 bins are full: `auto` (1us) or `off` (ns3-hpcc)
         ports: Spanned<PortBins> = "auto";
         /// sampling period of the detector state of each port: `auto` (1us, with `[network.detection]`) or `off`
-        states: Spanned<PortBins> = "auto", only(&[&[if_so("detectors")]]);
-        /// with `flow-control = "credits"`: sampling period of credits per lane and port: `auto` (1us up to 64 ports,
+        states: Spanned<PortBins> = "auto", only(&[&[if_so("a detector")]]);
+        /// sampling period of credits per lane and port: `auto` (1us up to 64 ports,
         /// otherwise off) or `off`
         credits: Spanned<PortBins> = "auto", only(&[&[CREDITS]]);
         /// sampling period of rate, window and last RTT of the first flows; only changes are recorded
-        flows: Spanned<OrOff<Span>> = "off", only(&[&[NOT_TCD, NOT_IB]]);
+        flows: Spanned<OrOff<Span>> = "off", only(&[&[QUEUE_PAIRS]]);
         /// number of these flows
         flows_max: u32 = "64", only(&[&[is_not(".flows", &["off"])]]);
         /// list all PFC frames: pfc.txt, whose size grows with their number
@@ -35,7 +35,7 @@ tables! {
         /// goodput per flow, in bins of this width
         rates: Spanned<OrOff<Span>> = "off";
         /// keep all RTT samples
-        rtt_samples: bool = "false", only(&[&[NOT_TCD, NOT_IB]]);
+        rtt_samples: bool = "false", only(&[&[QUEUE_PAIRS]]);
         /// one-way latency of data packets, from the start of transmission to complete reception: `latency_us` and
         /// `goodput_share` in summary.json (not with bolt-ns3, tcd-ns3, ib-omnet)
         latency: Spanned<bool> = "false";

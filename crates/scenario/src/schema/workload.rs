@@ -1,12 +1,12 @@
 //! `[[workload]]` and its blocks.
 
-use super::facts::NOT_IB;
 use paceline_congestion::params::is_not;
 use paceline_kernel::{Bytes, Span, Time};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
 
+use super::facts::NOT_IB;
 use super::{Messages, Nodes, tables};
 
 tables! {

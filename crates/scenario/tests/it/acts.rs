@@ -412,3 +412,43 @@ fn every_parameter_acts_or_is_said_not_to() {
     });
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));
 }
+
+/// Defaults that another setting of these scenarios replaces, and names that are no values.
+const OTHERWISE: [&str; 7] = [
+    "label",
+    // InfiniBand's, under credits.
+    "mtu",
+    "data-header",
+    "ack-header",
+    "ack-min",
+    // Where the number of spines is not given.
+    "oversubscription",
+    "spines",
+];
+
+/// The default of the reference is what is filled in: to write it changes nothing.
+#[test]
+fn documented_defaults_are_filled_in() {
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    for (kind, text) in KINDS.iter().filter(|(_, text)| !text.contains("fidelity")) {
+        let base = load(kind, text, &[]).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let written = toml::Value::Table(text.parse().expect("the scenario is TOML"));
+        for key in keys_of(text, true) {
+            let name = key.path.rsplit('.').next().unwrap_or_default();
+            let is_other = OTHERWISE.contains(&name) && ["credits", "job"].contains(kind) || name == "label";
+            if key.default.is_empty() || is_other || resolved_value(&written, &key.path).is_some() {
+                continue;
+            }
+            // What depends on something else is no value, and refused.
+            let Ok(set) = load(kind, text, &[format!("{}={}", key.path, key.default)]) else {
+                continue;
+            };
+            tried += 1;
+            if set.run != base.run {
+                wrong.push(format!("{kind}: {} = {}", key.path, key.default));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(tried > 300, "{tried} defaults were tried");
+}

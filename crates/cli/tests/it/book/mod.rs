@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use paceline_congestion::dcqcn::vendor::NAMES;
-use paceline_congestion::params::{When, acts_with};
+use paceline_congestion::params::{When, only_with};
 use paceline_congestion::registry::{self, SCHEMES, Scheme, WindowMode};
 use paceline_scenario::WarningKind;
 use paceline_scenario::builtin::{self, Entry, Parameter};
@@ -140,7 +140,8 @@ fn scheme_page(scheme: &Scheme) -> String {
 
 /// What a parameter does, and when.
 fn with_condition(help: &str, when: When) -> String {
-    match acts_with(when) {
+    match only_with(when) {
+        Some(when) if help.ends_with('.') => format!("{help} Acts {when}."),
         Some(when) => format!("{help}; {when}"),
         None => help.to_string(),
     }
@@ -167,7 +168,7 @@ fn parameter_table(parameters: &[Parameter]) -> String {
 
 fn entries(page: &mut String, entries: &[Entry], place: impl Fn(&str) -> String) {
     for entry in entries {
-        let about = acts_with(entry.when).map_or(String::new(), |when| format!(" It {when}."));
+        let about = only_with(entry.when).map_or(String::new(), |when| format!(" Acts {when}."));
         let _ = writeln!(page, "### {}\n\n{}{about}\n", place(entry.name), entry.summary);
         page.push_str(&parameter_table(entry.parameters));
     }
