@@ -11,7 +11,7 @@ use crate::schema::{self, Ack, AssistKind, AssistPortsKind, FlowControlKind};
 use crate::warning::WarningKind;
 
 use super::Cx;
-use super::fill::{fill_at, fill_value};
+use super::fill::filled;
 
 /// Which ports help; refused if none does and a scheme needs it. After the rest of `[network]`.
 pub(super) fn resolve<'a>(
@@ -20,8 +20,8 @@ pub(super) fn resolve<'a>(
     schemes: impl Iterator<Item = &'a SchemeConfig>,
     switch: &SwitchSpec,
 ) -> Result<Option<AssistPorts>, Problem> {
-    let assist = fill_at(&mut n.assist, AssistKind::Auto);
-    let ports = match fill_value(&mut n.assist_ports, AssistPortsKind::Switches) {
+    let assist = filled!(n.assist: Network);
+    let ports = match filled!(n.assist_ports: Network).into_inner() {
         AssistPortsKind::Switches => AssistPorts::Switches,
         AssistPortsKind::BetweenSwitches => AssistPorts::BetweenSwitches,
     };

@@ -8,12 +8,8 @@ use crate::schema::{self, AdaptivePer, Balancing};
 use crate::warning::WarningKind;
 
 use super::Cx;
-use super::fill::fill_at;
+use super::fill::{fill_at, filled};
 
-/// A gap that no queue of a data centre is likely to outlast.
-const GAP: Span = Span::from_us(100);
-/// Entries of a switch's table of flowlets.
-const ENTRIES: u32 = 4096;
 const MAX_ENTRIES: u32 = 1 << 20;
 
 /// How switches choose among equal next hops.
@@ -23,7 +19,7 @@ pub(super) fn resolve(
     schemes: &[SchemeSpec],
     recovery: Recovery,
 ) -> Result<LoadBalancing, Problem> {
-    let written = fill_at(&mut n.load_balancing, Balancing::Ecmp);
+    let written = filled!(n.load_balancing: Network);
     let mut place = cx.texts.of_value(&written);
     let policy = match written.get_ref() {
         Balancing::Ecmp => LoadBalancing::Ecmp,
@@ -51,14 +47,14 @@ pub(super) fn resolve(
 
 fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
     let flowlet = n.flowlet.get_or_insert_default();
-    let gap = fill_at(&mut flowlet.gap, GAP);
+    let gap = filled!(flowlet.gap: Flowlet);
     if *gap.get_ref() == Span::ZERO {
         return Err(Problem::new("the flowlets' gap is zero")
             .at(&cx.texts.of_value(&gap))
             .label("expected more than zero")
             .help("to choose for every packet, write `load-balancing = \"spray\"`"));
     }
-    let entries = fill_at(&mut flowlet.entries, ENTRIES);
+    let entries = filled!(flowlet.entries: Flowlet);
     let count = *entries.get_ref();
     if !count.is_power_of_two() || !(2..=MAX_ENTRIES).contains(&count) {
         let message = format!("a table of {count} flowlets");

@@ -4,14 +4,14 @@ use paceline_congestion::registry::{SCHEMES, Scheme, SchemeConfig};
 use paceline_fabric::spec::{
     Accounted, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, SwitchSpec,
 };
-use paceline_parity::bolt_ns3::{BoltNs3Spec, DiscPorts, has_scheme};
+use paceline_parity::bolt_ns3::{BoltNs3Spec, has_scheme};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, OrAuto, Simulator};
+use crate::schema::{self, Simulator};
 
 use super::Cx;
-use super::fill::{fill, fill_at};
+use super::fill::{fill_at, filled};
 
 /// What the simulator is told; in other fidelities the table is left alone.
 pub(super) fn resolve(cx: &mut Cx<'_>, parity: &mut schema::Parity) -> Result<Option<BoltNs3Spec>, Problem> {
@@ -34,19 +34,19 @@ pub(super) fn resolve(cx: &mut Cx<'_>, parity: &mut schema::Parity) -> Result<Op
         }
     };
     Ok(Some(BoltNs3Spec {
-        ports: fill(&mut table.ports, DiscPorts::All),
-        threshold: fill(&mut table.threshold, OrAuto(None)).0,
+        ports: filled!(table.ports: BoltNs3),
+        threshold: filled!(table.threshold: BoltNs3).0,
         buffer_packets: above_zero(&mut table.buffer_packets, default.buffer_packets, "the buffer")?,
         src_factor: above_zero(&mut table.src_factor, default.src_factor, "the factor of SRCs")?,
-        share_flows: fill(&mut table.share_flows, default.share_flows),
+        share_flows: filled!(table.share_flows: BoltNs3),
         strikes: above_zero(&mut table.strikes, default.strikes, "the number of strikes")?,
-        window_pause: fill(&mut table.window_pause, default.window_pause),
-        sm_drift: fill(&mut table.sm_drift, default.sm_drift),
-        inc_kept_by_hosts: fill(&mut table.inc_kept_by_hosts, default.inc_kept_by_hosts),
-        src_drain_time: fill(&mut table.src_drain_time, default.src_drain_time),
-        ungated_halving: fill(&mut table.ungated_halving, default.ungated_halving),
-        swift_beta_sign: fill(&mut table.swift_beta_sign, default.swift_beta_sign),
-        swift_double_update: fill(&mut table.swift_double_update, default.swift_double_update),
+        window_pause: filled!(table.window_pause: BoltNs3),
+        sm_drift: filled!(table.sm_drift: BoltNs3),
+        inc_kept_by_hosts: filled!(table.inc_kept_by_hosts: BoltNs3),
+        src_drain_time: filled!(table.src_drain_time: BoltNs3),
+        ungated_halving: filled!(table.ungated_halving: BoltNs3),
+        swift_beta_sign: filled!(table.swift_beta_sign: BoltNs3),
+        swift_double_update: filled!(table.swift_double_update: BoltNs3),
     }))
 }
 

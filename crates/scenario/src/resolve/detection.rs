@@ -14,10 +14,7 @@ use crate::schema::{self, DetectionKind, ExitKind, OrAuto, TcdKind};
 use crate::topology::Net;
 
 use super::Cx;
-use super::fill::{fill_at, fill_value};
-
-/// The thesis's ε.
-const EPSILON: f64 = 0.05;
+use super::fill::{fill_at, filled};
 
 /// What a network is alongside its switches: links, packets, the classes of its flows, how credits are told, and then the
 /// longest packet.
@@ -173,7 +170,7 @@ fn ternary(
     section: &mut schema::Detection,
     (net, packet, _, credits): Around<'_>,
 ) -> Result<Tcd, Problem> {
-    let epsilon = fill_at(&mut section.epsilon, EPSILON);
+    let epsilon = filled!(section.epsilon: Detection);
     if !(*epsilon.get_ref() > 0.0 && *epsilon.get_ref() <= 0.5) {
         let message = format!(
             "epsilon is {}: expected more than 0, and at most 0.5 (two senders that share a port bring no more than \
@@ -182,13 +179,13 @@ fn ternary(
         );
         return Err(Problem::new(message).at(&cx.texts.of_value(&epsilon)));
     }
-    let max_ton = fill_at(&mut section.max_ton, OrAuto(None));
+    let max_ton = filled!(section.max_ton: Detection);
     check_max_ton(cx, &max_ton, net, packet)?;
-    let variant = match fill_value(&mut section.variant, TcdKind::Thesis) {
+    let variant = match filled!(section.variant: Detection).into_inner() {
         TcdKind::Thesis => Variant::Thesis,
         TcdKind::AsCoded => Variant::AsCoded,
         TcdKind::Adaptive => {
-            let times = fill_at(&mut section.times, 2.0);
+            let times = filled!(section.times: Detection);
             if !(*times.get_ref() >= 1.0 && *times.get_ref() <= 1e6) {
                 let message = format!("times is {}: expected 1 to 1e6", times.get_ref());
                 return Err(Problem::new(message).at(&cx.texts.of_value(&times)));
@@ -206,9 +203,6 @@ fn ternary(
         },
     })
 }
-
-/// Periods of flow-control packets after which a port leaves the undetermined state, unless told otherwise.
-const PERIODS: f64 = 5.0;
 
 /// The longest time for which a port under credits sends in one go, of all of them; packets have `full` bytes at most,
 /// all headers counted.
@@ -231,7 +225,7 @@ fn exit(
     let kind = fill_at(&mut section.exit, default);
     Ok(match (kind.get_ref(), period) {
         (ExitKind::Periods, Some(period)) => {
-            let periods = fill_at(&mut section.periods, PERIODS);
+            let periods = filled!(section.periods: Detection);
             if !(*periods.get_ref() > 0.0 && *periods.get_ref() <= 1e6) {
                 let message = format!(
                     "periods is {}: expected more than 0, and at most 1e6",

@@ -4,10 +4,10 @@ use paceline_fabric::spec::Endpoint;
 use paceline_kernel::{BitRate, Span};
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, OrOff};
+use crate::schema::{self};
 
 use super::Cx;
-use super::fill::{fill, fill_at};
+use super::fill::{fill, filled};
 
 /// The model, where there is something to it; the scenario then holds all of its values.
 pub(super) fn resolve(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Option<Endpoint>, Problem> {
@@ -20,7 +20,7 @@ pub(super) fn resolve(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Option<End
         span(&mut written.per_packet),
         span(&mut written.jitter),
     );
-    let rate = fill_at(&mut written.rate, OrOff(None));
+    let rate = filled!(written.rate: Endpoint);
     let rate: Option<BitRate> = match rate.get_ref().0 {
         Some(zero) if zero.as_bps() == 0 => {
             return Err(Problem::new("the rate at which hosts take packets is zero")

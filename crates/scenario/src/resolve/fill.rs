@@ -9,6 +9,24 @@ pub(super) fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
     slot.get_or_insert(default).clone()
 }
 
+/// The value; where there is none, the one with which the key is declared, which the scenario then holds.
+///
+/// # Panics
+/// If it is declared without: a mistake in this crate.
+pub(super) fn fill_declared<T: Clone>(slot: &mut Option<T>, declared: &Option<T>) -> T {
+    let default = || declared.clone().expect("the key has a declared default");
+    slot.get_or_insert_with(default).clone()
+}
+
+/// `filled!(irn.rto_low: Irn)`: the value of the key, or that with which `Irn` declares it.
+macro_rules! filled {
+    ($table:ident . $key:ident : $declared:ident) => {
+        $crate::resolve::fill::fill_declared(&mut $table.$key, &$crate::schema::$declared::declared().$key)
+    };
+}
+
+pub(super) use filled;
+
 /// The same with a place.
 pub(super) fn fill_at<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> Spanned<T> {
     slot.get_or_insert_with(|| Spanned::new(0..0, default)).clone()

@@ -230,6 +230,8 @@ fn is_default(
     let of_profile = profile.defaults(&around.run.packet);
     match of_profile.into_iter().find(|(known, _)| *known == path) {
         Some((_, default)) => default == value,
+        // Nothing is asked for.
+        None if path.starts_with("record.") && value == "off" => true,
         None if key.written == "the duration" => around.value("duration", "") == value,
         // What depends on something else has its usual value first.
         None => key.written == value || key.written.split(" (").next() == Some(value),

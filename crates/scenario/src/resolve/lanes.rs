@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use paceline_fabric::spec::{
-    Arbitration, Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Phase, Release, RunSpec,
+    Arbitration, Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Release, RunSpec,
 };
 use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
@@ -14,7 +14,7 @@ use crate::schema::{self, BindingKind, FlowControlKind, ForwardingKind, OrAuto};
 use crate::warning::WarningKind;
 
 use super::Cx;
-use super::fill::{fill_at, fill_value};
+use super::fill::{fill_at, fill_value, filled};
 use super::ib_omnet::within;
 use super::numbers::above_zero;
 
@@ -138,13 +138,13 @@ fn first_header(cx: &Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Byte
 }
 
 fn got(cx: &mut Cx<'_>, table: &mut schema::Lanes, ib: bool) -> Result<Binding, Problem> {
-    let period = fill_at(&mut table.period, Span::from_ps(4_096_000));
+    let period = filled!(table.period: Lanes);
     let period = above_zero(cx, &period, "the period of flow-control packets")?;
     if ib {
-        let phase = fill_value(&mut table.phase, Phase::Aligned);
+        let phase = filled!(table.phase: Lanes).into_inner();
         return Ok(Binding::Ib { period, phase });
     }
-    let delay = fill_value(&mut table.delay, Span::ZERO);
+    let delay = filled!(table.delay: Lanes).into_inner();
     Ok(Binding::Cbfc { delay, period })
 }
 
@@ -184,7 +184,7 @@ fn arbitration(cx: &Cx<'_>, table: &mut schema::Lanes, lanes: u8) -> Result<Arbi
             None => Ok(list.into_inner()),
         }
     };
-    let limit = fill_value(&mut table.limit, fair.limit);
+    let limit = filled!(table.limit: Lanes).into_inner();
     Ok(Arbitration {
         high: read(&mut table.high, fair.high, "high")?,
         low: read(&mut table.low, fair.low, "low")?,

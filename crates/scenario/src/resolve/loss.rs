@@ -10,7 +10,7 @@ use crate::diagnostics::Problem;
 use crate::schema::{self, DropKind, FlowControlKind};
 
 use super::Cx;
-use super::fill::fill_at;
+use super::fill::{fill_at, filled};
 
 /// What happens to packets for which there is no room.
 pub(super) fn loss(
@@ -36,7 +36,7 @@ pub(super) fn loss(
         DropKind::Tail => tail(cx, drop, packet, &kind)?,
         DropKind::Dynamic => dynamic(cx, drop)?,
     };
-    let trim = fill_at(&mut drop.trim, false);
+    let trim = filled!(drop.trim: Drop);
     if !*trim.get_ref() {
         return Ok(LossSpec {
             lossless,
@@ -59,7 +59,7 @@ pub(super) fn loss(
             None => problem,
         });
     }
-    let headers = fill_at(&mut drop.headers, Bytes::new(100_000));
+    let headers = filled!(drop.headers: Drop);
     Ok(LossSpec {
         lossless,
         drop: policy,
@@ -95,7 +95,7 @@ fn lossless(cx: &Cx<'_>, n: &mut schema::Network) -> Result<u8, Problem> {
         }
         return Ok(ALL);
     }
-    let list = fill_at(&mut n.lossless, (1..8).collect());
+    let list = filled!(n.lossless: Network);
     if n.flow_control == Some(FlowControlKind::Credits) {
         return Ok(ALL);
     }
@@ -163,7 +163,7 @@ fn tail(
 }
 
 fn dynamic(cx: &Cx<'_>, drop: &mut schema::Drop) -> Result<DropPolicy, Problem> {
-    let alpha: Spanned<f64> = fill_at(&mut drop.alpha, 1.0);
+    let alpha: Spanned<f64> = filled!(drop.alpha: Drop);
     let value = *alpha.get_ref();
     if value > 0.0 && value <= ALPHA_MAX {
         return Ok(DropPolicy::Dynamic { alpha: value });

@@ -60,7 +60,7 @@ use crate::schema::Ties;
 use crate::warning::{Warning, WarningKind};
 
 use context::Cx;
-use fill::{fill, fill_at};
+use fill::{fill, fill_at, filled};
 pub use workload::{Collective, Job};
 
 /// A scenario as it was read.
@@ -317,9 +317,9 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let unmarked = ecn::unmarked(cx, written, &switch, schemes.all());
     cx.warnings.extend(unmarked);
     let routes = paths::routes(cx, written, &net)?;
-    let error_rate = fill_at(&mut written.error_rate, 0.0);
+    let error_rate = filled!(written.error_rate: Network);
     let error_rate = numbers::probability(cx, &error_rate, "the error rate")?;
-    let int_multi = fill_at(&mut written.int_multi, 1);
+    let int_multi = filled!(written.int_multi: Network);
     if *int_multi.get_ref() == 0 {
         return Err(Problem::new("int-multi is zero").at(&cx.texts.of_value(&int_multi)));
     }

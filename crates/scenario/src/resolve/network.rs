@@ -12,7 +12,7 @@ use crate::diagnostics::Problem;
 use crate::schema::{self, Ack, AckClass, BindingKind, FlowControlKind, OrOff, PfcModeKind};
 use crate::topology::Net;
 
-use super::fill::{fill, fill_at, fill_value};
+use super::fill::{fill, fill_at, fill_value, filled};
 use super::numbers::{SHIFT, above_zero, headroom, shift};
 use super::room::{Room, check_buffer};
 use super::{Cx, ecn, tiers};
@@ -61,8 +61,8 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         Some(_) => AckClass(None),
         None => own.ack_class,
     };
-    let chunk = fill_at(&mut n.ack_chunk, Bytes::new(4000));
-    let back_to_chunk = fill_at(&mut n.back_to_chunk, OrOff(None));
+    let chunk = filled!(n.ack_chunk: Network);
+    let back_to_chunk = filled!(n.back_to_chunk: Network);
     if *back_to_chunk.get_ref() == OrOff(Some(Bytes::ZERO)) {
         return Err(Problem::new("a chunk of zero bytes").at(&cx.texts.of_value(&back_to_chunk)));
     }
@@ -74,7 +74,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         ack_chunk: above_zero(cx, &chunk, "the ACK chunk")?,
         ack_class: fill_value(&mut n.ack_class, class).0,
         endpoint: super::endpoint::resolve(cx, n)?,
-        nack_interval: fill(&mut n.nack_interval, Span::from_us(500)),
+        nack_interval: filled!(n.nack_interval: Network),
         back_to_chunk: back_to_chunk.get_ref().0,
         rto: match fill_at(&mut n.rto, OrOff(own.rto)) {
             zero if zero.get_ref().0 == Some(Span::ZERO) => {
@@ -85,9 +85,9 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
             rto => rto.into_inner().0,
         },
         recovery: super::recovery::recovery(cx, n)?,
-        pacing: fill_value(&mut n.pacing, true),
-        global_rtt: fill(&mut n.global_rtt, true),
-        idle_reset: fill(&mut n.idle_reset, OrOff(None)).0,
+        pacing: filled!(n.pacing: Network).into_inner(),
+        global_rtt: filled!(n.global_rtt: Network),
+        idle_reset: filled!(n.idle_reset: Network).0,
         scheduling: super::scheduling::scheduling(cx, n, packet)?,
     })
 }
@@ -101,8 +101,8 @@ pub(super) fn switch(
     scheme: &SchemeConfig,
 ) -> Result<SwitchSpec, Problem> {
     super::tcd_ns3::fill_switch(cx, n);
-    let buffer = fill_at(&mut n.buffer, Bytes::new(32 << 20));
-    let reserve = fill_value(&mut n.port_reserve, Bytes::new(4096));
+    let buffer = filled!(n.buffer: Network);
+    let reserve = filled!(n.port_reserve: Network).into_inner();
     let per_link = cx.profile().headroom(packet);
     let headroom = fill_at(&mut n.headroom, schema::Headroom::PerLink(per_link));
     let marking = scheme.marking();
@@ -164,10 +164,10 @@ fn flow_control(
         FlowControlKind::Credits | FlowControlKind::None => return Ok(FlowControl::None),
     }
     let pfc = n.pfc.get_or_insert_default();
-    let mode = match fill(&mut pfc.mode, PfcModeKind::OnOff) {
+    let mode = match filled!(pfc.mode: Pfc) {
         PfcModeKind::OnOff => PfcMode::OnOff,
         PfcModeKind::Quanta => {
-            let pause = fill_at(&mut pfc.pause, Span::from_us(5));
+            let pause = filled!(pfc.pause: Pfc);
             PfcMode::Quanta {
                 pause: above_zero(cx, &pause, "the pause time")?,
             }
@@ -186,7 +186,7 @@ fn flow_control(
     };
     Ok(FlowControl::Pfc(Pfc {
         threshold,
-        resume_offset: fill(&mut pfc.resume_offset, Bytes::new(3072)),
+        resume_offset: filled!(pfc.resume_offset: Pfc),
         mode,
         response: response(cx, pfc)?,
     }))

@@ -11,7 +11,7 @@ use crate::schema::{self, FlowControlKind};
 use crate::topology::{Net, ends};
 
 use super::Cx;
-use super::fill::fill_at;
+use super::fill::filled;
 use super::hosts::{self, Holds};
 
 /// The node that `slot` names, which is of `kind`.
@@ -58,7 +58,7 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
             return Err(Problem::new(message).at(&place));
         }
         let host = hosts::one(cx, net, storm.node.as_ref().ok_or_else(|| missing("`node`"))?)?;
-        let priority = fill_at(&mut storm.priority, 3);
+        let priority = filled!(storm.priority: PauseStorm);
         if !(1..=7).contains(priority.get_ref()) {
             let message = format!("priority {} is not one of 1 to 7", priority.get_ref());
             return Err(Problem::new(message).at(&cx.texts.of_value(&priority)));

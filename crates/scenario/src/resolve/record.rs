@@ -11,7 +11,7 @@ use crate::schema::{self, Accounts, Nodes, OrOff, PortBins};
 use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
-use super::fill::{fill, fill_at, fill_value};
+use super::fill::{fill_at, filled};
 use super::hosts::{self, Holds};
 
 /// What to record, and whether to write traced packets as a capture file.
@@ -22,7 +22,7 @@ pub(super) fn resolve(
     flows: usize,
     (detects, under_credits): (bool, bool),
 ) -> Result<(RecordSpec, bool), Problem> {
-    let from = fill_value(&mut record.queue_from, Time::ZERO);
+    let from = filled!(record.queue_from: Record).into_inner();
     let to = fill_at(&mut record.queue_to, cx.stop);
     if from > *to.get_ref() {
         let message = format!(
@@ -32,7 +32,7 @@ pub(super) fn resolve(
         return Err(Problem::new(message).at(&cx.texts.of_value(&to)));
     }
     let ports = 2 * net.topology.links.len();
-    let pcap = fill(&mut record.pcap, false);
+    let pcap = filled!(record.pcap: Record);
     // A capture file without anything to trace would be empty.
     let some_ports = record.trace_ports.as_ref().is_some_and(|ports| !ports.is_empty());
     let default = if pcap && !some_ports {
@@ -52,12 +52,12 @@ pub(super) fn resolve(
         credit_every: credit_every(cx, &mut record.credits, ports, under_credits)?,
         rate_every: period(cx, &mut record.rates, "rates")?,
         flow_every: period(cx, &mut record.flows, "flows")?,
-        flows_max: fill(&mut record.flows_max, FLOWS_MAX),
-        omit_pfc: !fill(&mut record.pfc, true),
+        flows_max: filled!(record.flows_max: Record),
+        omit_pfc: !filled!(record.pfc: Record),
         trace_nodes,
         trace_ports,
         trace_window: Some(trace_window),
-        rtt_samples: fill(&mut record.rtt_samples, false),
+        rtt_samples: filled!(record.rtt_samples: Record),
         latency: latency(cx, record)?,
         accounts: accounts(cx, record, flows)?,
         flow_probes: Vec::new(),
@@ -89,7 +89,7 @@ fn trace_ports(
 
 /// From when to when packets are traced.
 fn trace_window(cx: &Cx<'_>, record: &mut schema::Record) -> Result<(Time, Time), Problem> {
-    let from = fill_value(&mut record.trace_from, Time::ZERO);
+    let from = filled!(record.trace_from: Record).into_inner();
     let to = fill_at(&mut record.trace_to, cx.stop);
     if from <= *to.get_ref() {
         return Ok((from, to.into_inner()));
@@ -98,8 +98,6 @@ fn trace_window(cx: &Cx<'_>, record: &mut schema::Record) -> Result<(Time, Time)
     Err(Problem::new(message).at(&cx.texts.of_value(&to)))
 }
 
-/// How many flows are followed unless told otherwise.
-const FLOWS_MAX: u32 = 64;
 /// The first bins of `ports = "auto"`: a quarter of a round trip over the usual links of 1 us.
 const PORT_BIN: Span = Span::from_us(1);
 
@@ -139,7 +137,7 @@ fn credit_every(
 
 /// Whether latencies are recorded: by hosts of this make.
 fn latency(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
-    let written = fill_at(&mut record.latency, false);
+    let written = filled!(record.latency: Record);
     if !written.get_ref() || cx.profile().latency {
         return Ok(*written.get_ref());
     }

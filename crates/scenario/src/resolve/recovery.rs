@@ -7,11 +7,11 @@ use crate::diagnostics::Problem;
 use crate::schema::{self, ArrivalOrder, OrOff, RecoveryKind};
 
 use super::Cx;
-use super::fill::{fill, fill_at, fill_value};
+use super::fill::{fill_at, filled};
 
 /// How losses are repaired, by NICs that can do that.
 pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery, Problem> {
-    let kind = fill_at(&mut n.recovery, RecoveryKind::GoBackN);
+    let kind = filled!(n.recovery: Network);
     let able = match kind.get_ref() {
         RecoveryKind::GoBackN => ArrivalOrder::InOrder,
         RecoveryKind::Irn => ArrivalOrder::OutOfOrder,
@@ -43,7 +43,7 @@ pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery,
 /// The defaults are those of IRN's evaluation (section 4.1 of the paper).
 fn irn(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Irn, Problem> {
     let irn = n.irn.get_or_insert_default();
-    let low = fill_at(&mut irn.rto_low, Span::from_us(100));
+    let low = filled!(irn.rto_low: Irn);
     let high = fill_at(&mut irn.rto_high, Span::from_us(320).max(*low.get_ref()));
     if *low.get_ref() == Span::ZERO {
         return Err(Problem::new("IRN's lower timeout is zero")
@@ -66,8 +66,8 @@ fn irn(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Irn, Problem> {
     Ok(Irn {
         rto_low: low.into_inner(),
         rto_high: high.into_inner(),
-        low_packets: fill(&mut irn.low_packets, 3),
-        bdp_cap: fill(&mut irn.bdp_cap, true),
-        reordering: fill_value(&mut irn.reordering, 0),
+        low_packets: filled!(irn.low_packets: Irn),
+        bdp_cap: filled!(irn.bdp_cap: Irn),
+        reordering: filled!(irn.reordering: Irn).into_inner(),
     })
 }

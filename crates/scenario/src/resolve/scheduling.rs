@@ -7,7 +7,7 @@ use crate::diagnostics::Problem;
 use crate::schema::{self, FlowControlKind, SchedulingKind};
 
 use super::Cx;
-use super::fill::fill_at;
+use super::fill::{fill_at, filled};
 
 /// A few packets: what a NIC takes from a host's memory for one queue pair before it turns to another.
 const QUANTUM: Bytes = Bytes::new(16_000);
@@ -18,7 +18,7 @@ pub(super) fn scheduling(
     n: &mut schema::Network,
     packet: &PacketFormat,
 ) -> Result<Scheduling, Problem> {
-    let kind = fill_at(&mut n.qp_scheduling, SchedulingKind::RoundRobin);
+    let kind = filled!(n.qp_scheduling: Network);
     if *kind.get_ref() == SchedulingKind::RoundRobin {
         return Ok(Scheduling::RoundRobin);
     }

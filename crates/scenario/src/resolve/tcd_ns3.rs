@@ -15,7 +15,7 @@ use crate::schema::{self, PfcModeKind, Simulator, TCD_ACKS as ACKS};
 use crate::topology::Net;
 
 use super::Cx;
-use super::fill::{fill, fill_at};
+use super::fill::{fill_at, filled};
 use super::numbers::above_zero;
 use super::workload::Traffic;
 
@@ -32,8 +32,6 @@ const SOURCE_PORT: u32 = 49_152;
 /// Random streams that its set-up takes for each node, and for each model of errors.
 const OF_NODE: u64 = 6;
 const OF_ERRORS: u64 = 2;
-/// Accounts of flows in a port of that program.
-const FLOW_SLOTS: u32 = 12_182;
 /// Ports that a switch may have.
 const MOST_PORTS: usize = 1 << 12;
 
@@ -90,7 +88,7 @@ pub(super) fn resolve(
         .tcd_ns3
         .get_or_insert_with(|| Spanned::new(0..0, schema::TcdNs3::default()))
         .get_mut();
-    let chunk = fill_at(&mut table.ack_chunk, 4000);
+    let chunk = filled!(table.ack_chunk: TcdNs3);
     if *chunk.get_ref() == 0 {
         let message = "ack-chunk is 0, which makes that simulator divide by zero";
         return Err(Problem::new(message).at(&cx.texts.of_value(&chunk)));
@@ -101,15 +99,15 @@ pub(super) fn resolve(
             .at(&cx.texts.of_value(written))
             .label("expected a host")),
     };
-    let unmanaged = fill(&mut table.unmanaged, Vec::new());
-    let fixed = fill(&mut table.fixed_rate, Vec::new());
+    let unmanaged = filled!(table.unmanaged: TcdNs3);
+    let fixed = filled!(table.fixed_rate: TcdNs3);
     let end = cx.stop;
     let placed = |order: &[u32], stops: &[Time]| order.iter().map(|&i| stops[i as usize]).collect();
     Ok(Some(TcdNs3Spec {
-        dynamic_pfc: fill(&mut table.dynamic_pfc, false),
-        flow_ecmp: fill(&mut table.flow_ecmp, true),
-        clamp_after_timer: fill(&mut table.clamp_after_timer, false),
-        ack_interval: fill(&mut table.ack_interval, 256),
+        dynamic_pfc: filled!(table.dynamic_pfc: TcdNs3),
+        flow_ecmp: filled!(table.flow_ecmp: TcdNs3),
+        clamp_after_timer: filled!(table.clamp_after_timer: TcdNs3),
+        ack_interval: filled!(table.ack_interval: TcdNs3),
         ack_chunk: chunk.into_inner(),
         unmanaged: unmanaged.iter().map(host).collect::<Result<_, _>>()?,
         fixed_rate: fixed
@@ -124,10 +122,10 @@ pub(super) fn resolve(
         setup_streams,
         flow_slots: above_zero(
             cx,
-            &fill_at(&mut table.flow_slots, FLOW_SLOTS),
+            &filled!(table.flow_slots: TcdNs3),
             "the number of slots for flows",
         )?,
-        log: fill(&mut table.log, false),
+        log: filled!(table.log: TcdNs3),
     }))
 }
 

@@ -273,8 +273,11 @@ fn faults(kind: &str, text: &str, base: &Base, key: &Key) -> Vec<String> {
         Some(own) => own == value || (own, value) == ("\"0ps\"", "\"0s\"") || is_number(own, value),
         None => is_default(value),
     };
-    // What fits, whatever that is.
-    let is_open = |value: &str| value == "\"auto\"";
+    // What fits, whatever that is; nothing.
+    let is_open = |value: &str| {
+        value == "\"auto\""
+            || value == "\"off\"" && ["record.states", "record.credits"].contains(&key.path.as_str())
+    };
     for value in candidates(key) {
         if is_own(&value) || is_open(&value) {
             continue;
@@ -350,7 +353,7 @@ fn on_threads<T: Sync>(all: &[T], check: impl Fn(&T) -> Vec<String> + Sync) -> V
 fn is_chosen(variable: &str, name: &str, place: usize) -> bool {
     match std::env::var(variable) {
         Ok(only) => only == name,
-        Err(_) => is_long() || place % 4 == 0,
+        Err(_) => is_long() || place.is_multiple_of(4),
     }
 }
 

@@ -60,7 +60,7 @@ fn what_does_nothing_is_told() {
         ),
         (
             "[network.drop]\npolicy = \"tail\"\npackets = 9\n",
-            "idle.toml:10:10: [network.drop] has no effect: network.lossless is `[1, 2, 3, 4, 5, 6, 7]`",
+            "idle.toml:11:11: [network.drop] has no effect: network.lossless is `[1, 2, 3, 4, 5, 6, 7]`",
         ),
         (
             "[network]\nflow-control = \"none\"\ndrop = { policy = \"tail\", limit = \"9KB\", alpha = 2.0, headers = \"1KB\" }\n",

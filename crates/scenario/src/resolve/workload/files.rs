@@ -1,14 +1,13 @@
 //! Flows from files: ns-3 flow files, and traces with named columns.
 
 use paceline_fabric::spec::NodeId;
-use paceline_kernel::Span;
 
 use std::collections::BTreeMap;
 
 use crate::diagnostics::{Place, Problem, Source, suggestion};
 use crate::htsim::{self, matrix::Matrix};
 use crate::ns3::flows::Line;
-use crate::resolve::fill::fill;
+use crate::resolve::fill::filled;
 use crate::resolve::inputs::{FlowFile, Flows};
 use crate::resolve::schemes::Schemes;
 use crate::resolve::unresolved::{Block, Connections, UnresolvedFlows};
@@ -70,7 +69,7 @@ impl Maker<'_, '_> {
                 start: flow.start,
             });
         }
-        let jitter = fill(&mut written.start_jitter, Span::ZERO);
+        let jitter = filled!(written.start_jitter: Workload);
         traffic::jitter(&mut messages, &matrix.dependencies, jitter, self.seeds);
         unresolved.wait(unresolved.len(), &matrix.dependencies);
         let label = self.labels.index(written.label.as_deref().unwrap_or("flow"));
@@ -119,7 +118,7 @@ impl Maker<'_, '_> {
         traffic::jitter(
             &mut messages,
             &[],
-            fill(&mut written.start_jitter, Span::ZERO),
+            filled!(written.start_jitter: Workload),
             self.seeds,
         );
         for (line, message) in lines.iter().zip(messages) {
@@ -155,7 +154,7 @@ impl Maker<'_, '_> {
     ) -> Result<(), Problem> {
         let class = self.class(written)?;
         let block = written.trace.get_or_insert_default();
-        let ignored = fill(&mut block.ignore, Vec::new());
+        let ignored = filled!(block.ignore: Trace);
         let path = block
             .file
             .as_mut()
@@ -180,11 +179,11 @@ impl Maker<'_, '_> {
                 .push(Warning::new(WarningKind::LeftOut, text).of_file(&source));
         }
         let mut messages: Vec<_> = trace.rows.iter().map(|row| row.message).collect();
-        let jitter = fill(&mut written.start_jitter, Span::ZERO);
+        let jitter = filled!(written.start_jitter: Workload);
         traffic::jitter(&mut messages, &trace.dependencies, jitter, self.seeds);
         unresolved.wait(unresolved.len(), &trace.dependencies);
         let block = written.trace.get_or_insert_default();
-        let stays = fill(&mut block.connections, schema::Connections::default());
+        let stays = filled!(block.connections: Trace);
         if trace.rows.iter().any(|row| row.connection.is_some()) {
             self.check_connections(schema::Connections::Persistent)?;
         }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use paceline_fabric::spec::NodeId;
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::Span;
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::resolve::fill::{fill, fill_at};
+use crate::resolve::fill::{fill_at, filled};
 use crate::resolve::hosts::{self, Holds};
 use crate::resolve::numbers::probability;
 use crate::schema;
@@ -26,7 +26,7 @@ impl Maker<'_, '_> {
                 let sizes: Result<Vec<_>, _> = sizes.iter().map(|size| self.size(size)).collect();
                 sizes?
             }
-            (None, _) => vec![self.size(&fill_at(&mut block.size, Bytes::new(500_000)))?],
+            (None, _) => vec![self.size(&filled!(block.size: Incast))?],
             _ => return Err(Problem::new("an incast has either `size` or a list of `sizes`").at(&self.place)),
         };
         if let Some(written) = &block.sizes
@@ -37,8 +37,8 @@ impl Maker<'_, '_> {
                 .at(&self.cx.texts.of_value(first))
                 .label("no sender is left for this"));
         }
-        let start = fill(&mut block.start, Time::ZERO);
-        let rounds = fill(&mut block.rounds, 1);
+        let start = filled!(block.start: Incast);
+        let rounds = filled!(block.rounds: Incast);
         let period = match (&block.period, rounds) {
             (Some(period), _) => *period.get_ref(),
             (None, 0 | 1) => Span::ZERO,
@@ -107,7 +107,7 @@ impl Maker<'_, '_> {
         let load = self.load(&block.load)?;
         probability(self.cx, block.load.as_ref().expect("it was set"), "the load")?;
         let window = self.window(&mut block.from, &mut block.to)?;
-        let size = self.size(&fill_at(&mut block.size, Bytes::new(500_000)))?;
+        let size = self.size(&filled!(block.size: IncastPoisson))?;
         let hosts = self.hosts_with_rates(&mut block.hosts)?;
         let fan_in = fill_at(&mut block.fan_in, 60);
         let wanted = *fan_in.get_ref() as usize;

@@ -9,11 +9,11 @@ use toml::Spanned;
 
 use crate::collective::{Algorithm, Chain, Stage};
 use crate::diagnostics::{Place, Problem};
-use crate::resolve::fill::{fill, fill_at, fill_value, only_block};
+use crate::resolve::fill::{fill, fill_value, filled, only_block};
 use crate::resolve::hosts::{self, Holds};
 use crate::resolve::unresolved::{Block, UnresolvedFlows};
 use crate::resolve::{Cx, schemes::Schemes};
-use crate::schema::{self, Nodes, Placement};
+use crate::schema::{self};
 use crate::topology::Net;
 use crate::traffic::{SHARED, Seeds};
 
@@ -94,7 +94,7 @@ fn places(
     let mut found = vec![Vec::new(); jobs.len()];
     for (i, job) in jobs.iter_mut().enumerate() {
         let job = job.get_mut();
-        let share = fill(&mut job.share_hosts, false);
+        let share = filled!(job.share_hosts: Job);
         let named = match (&job.hosts, &job.ranks) {
             (Some(named), None) => named,
             (None, Some(_)) => continue,
@@ -119,7 +119,7 @@ fn places(
         let mut draws = seeds(cx.seed, workloads + i).stream(Purpose::Workload, SHARED);
         let job = job.get_mut();
         let ranks = job.ranks.clone().expect("it has no hosts");
-        let among = fill_at(&mut job.among, Nodes::all());
+        let among = filled!(job.among: Job);
         let mut free = hosts::set(cx, net, &among, Holds::Hosts)?;
         let all = free.len();
         free.retain(|host| job.share_hosts == Some(true) || taken.owners[host.0 as usize].is_none());
@@ -136,7 +136,7 @@ fn places(
                     .label(format!("expected at most {}", free.len())),
             );
         }
-        let placement = fill_at(&mut job.placement, Placement::Packed);
+        let placement = filled!(job.placement: Job);
         let placed = place(&net.topology, &free, count, *placement.get_ref(), &mut draws);
         found[i] = placed.ok_or_else(|| {
             Problem::new("this network has no rails to place ranks along")

@@ -8,11 +8,11 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::diagnostics::{Problem, Source};
-use crate::resolve::fill::{fill, fill_at};
+use crate::resolve::fill::{fill, filled};
 use crate::resolve::hosts::{self, Holds};
 use crate::resolve::unresolved::{Block, Connections, Paced, UnresolvedFlows};
 use crate::schema::Simulator;
-use crate::schema::{self, Nodes, OrOff};
+use crate::schema::{self};
 use crate::traffic::Message;
 
 use super::Maker;
@@ -45,7 +45,7 @@ impl Maker<'_, '_> {
         let class = self.class(written)?.unwrap_or(3);
         let label = fill(&mut written.label, "messages".to_string());
         let block = written.messages.get_or_insert_default();
-        let until = fill_at(&mut block.until, OrOff(None)).into_inner().0;
+        let until = filled!(block.until: Messages).into_inner().0;
         let all = match block.file.is_some() {
             true => self.sends_of_file(block)?,
             false => self.sends_of_block(block)?,
@@ -97,7 +97,7 @@ impl Maker<'_, '_> {
             .as_ref()
             .ok_or_else(|| self.missing("receivers"))?;
         let to = hosts::set(self.cx, self.net, receivers, Holds::Repeats)?;
-        let senders = fill_at(&mut block.senders, Nodes::all());
+        let senders = filled!(block.senders: Messages);
         let from = hosts::set(self.cx, self.net, &senders, Holds::Hosts)?;
         if to.len() != 1 && to.len() != from.len() {
             let message = format!(
@@ -108,9 +108,9 @@ impl Maker<'_, '_> {
             return Err(Problem::new(message).at(&self.cx.texts.of_value(receivers)));
         }
         let count = self.count(&mut block.messages, 1, "messages")?;
-        let size = self.size(&fill_at(&mut block.size, Bytes::new(4096)))?;
-        let gap = fill_at(&mut block.gap, Span::from_ns(1)).into_inner();
-        let start = fill_at(&mut block.start, Time::ZERO).into_inner();
+        let size = self.size(&filled!(block.size: Messages))?;
+        let gap = filled!(block.gap: Messages).into_inner();
+        let start = filled!(block.start: Messages).into_inner();
         let pairs = from.into_iter().enumerate();
         let sends = pairs.map(|(i, src)| Sends {
             src,

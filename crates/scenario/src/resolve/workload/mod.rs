@@ -27,7 +27,7 @@ use crate::traffic::{self, Message, Seeds};
 use crate::warning::WarningKind;
 
 use super::Cx;
-use super::fill::{fill, fill_at, fill_value, only_block};
+use super::fill::{fill, fill_at, fill_value, filled, only_block};
 use super::hosts::{self, Holds};
 use super::schemes::Schemes;
 use super::unresolved::{Block, UnresolvedFlows};
@@ -268,7 +268,7 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let label = fill(&mut written.label, name.to_string());
         let mut made = self.block(name, written)?;
-        let jitter = fill(&mut written.start_jitter, Span::ZERO);
+        let jitter = filled!(written.start_jitter: Workload);
         if let Some((pattern, window)) = made.arrivals.take() {
             if window.0 == window.1 {
                 unresolved.late.get_or_insert(self.place.clone());

@@ -1,10 +1,10 @@
 //! Arrivals at random, and senders that keep so many messages under way.
 
 use crate::diagnostics::Problem;
-use crate::resolve::fill::{fill, fill_at};
+use crate::resolve::fill::{fill_at, filled};
 use crate::schema;
 use crate::traffic::{self, ClosedLoop, Looped, Place, SizeDistribution};
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::Bytes;
 
 use super::{Made, Maker};
 
@@ -43,10 +43,10 @@ impl Maker<'_, '_> {
         })?;
         let messages = self.count(&mut Some(written.clone()), 1, "messages")?;
         let processes = self.count(&mut block.processes, 1, "processes")?;
-        let to_all = fill(&mut block.to, schema::ClosedLoopTo::default()) == schema::ClosedLoopTo::All;
+        let to_all = filled!(block.to: ClosedLoop) == schema::ClosedLoopTo::All;
         let chains = if to_all { receivers.len() as f64 } else { 1.0 };
         self.affordable(senders.len() as f64 * f64::from(processes) * chains * f64::from(messages))?;
-        let stays = fill(&mut block.connections, schema::Connections::default());
+        let stays = filled!(block.connections: ClosedLoop);
         self.check_connections(stays)?;
         let sizes = match (&mut block.sizes, &mut block.size) {
             (Some(_), Some(_)) => {
@@ -64,8 +64,8 @@ impl Maker<'_, '_> {
             outstanding,
             messages,
             sizes: &sizes,
-            think_time: fill(&mut block.think_time, Span::ZERO),
-            start: fill(&mut block.start, Time::ZERO),
+            think_time: filled!(block.think_time: ClosedLoop),
+            start: filled!(block.start: ClosedLoop),
         };
         let Looped {
             messages: list,
