@@ -42,21 +42,17 @@ mod workload;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use paceline_fabric::spec::{Detection, FlowControl, Model, RunSpec, SwitchSpec, TieOrder};
+use paceline_fabric::spec::{FlowControl, LinkSpec, Model, RunSpec, SwitchSpec, TieOrder};
 use paceline_kernel::{Span, Time};
 
 use crate::decisions::{Decisions, EXTERNAL};
-use crate::diagnostics::Diagnostics;
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Diagnostics, Problem};
 use crate::document::{Places, Texts};
 use crate::files::Files;
 use crate::ns3::flows::Columns;
 use crate::resolved::{Origin, Resolved};
-use crate::schema::Fidelity;
-use crate::schema::Nodes;
-use crate::schema::Scenario;
-use crate::schema::Simulator;
-use crate::schema::Ties;
+use crate::schema::{Fidelity, Network, Nodes, Scenario, Ties};
+use crate::topology::Net;
 use crate::warning::{Warning, WarningKind};
 
 use context::Cx;
@@ -138,12 +134,12 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     inputs::read(&mut cx, &scenario)?;
     let written = idle::settings(&scenario);
     idle::tell_late(&mut cx, &scenario.network);
-    let Built {
+    let Described {
         run,
         schemes,
         collectives,
         jobs,
-    } = build(&mut cx, &mut scenario)?;
+    } = describe(&mut cx, &mut scenario)?;
     let decisions = decisions(&mut cx, &mut scenario, &run)?;
     let configs = run.schemes.iter().map(|scheme| &scheme.config);
     let named: Vec<_> = schemes.iter().map(String::as_str).zip(configs).collect();
@@ -247,7 +243,7 @@ fn check_name(name: &str) -> Result<(), Problem> {
 }
 
 /// A run, and what is said of it.
-struct Built {
+struct Described {
     run: RunSpec,
     schemes: Vec<String>,
     collectives: Vec<Collective>,
@@ -266,23 +262,60 @@ fn loses(switch: &SwitchSpec, classes: &BTreeSet<u8>) -> bool {
 /// The largest factor of telemetry's units: a unit of 128 MB.
 const INT_MULTI_MAX: u32 = 1_000_000;
 
-/// Everything but the frame.
-fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
+/// The order of events of one instant.
+fn ties(cx: &Cx<'_>, scenario: &mut Scenario, loses: bool) -> TieOrder {
+    let usual = match cx.profile().by_insertion {
+        true => Ties::Insertion,
+        false if loses => Ties::Drawn,
+        false => Ties::Structural,
+    };
+    match (fill(&mut scenario.ties, usual), scenario.shuffle_ties) {
+        (_, Some(seed)) => TieOrder::Shuffled(seed),
+        (Ties::Structural, None) => TieOrder::Structural,
+        (Ties::Drawn, None) => TieOrder::Drawn,
+        (Ties::Insertion, None) => TieOrder::Insertion,
+    }
+}
+
+/// The network's links, each with the share of packets that it loses.
+fn links(cx: &Cx<'_>, n: &mut Network, net: &Net) -> Result<Vec<LinkSpec>, Problem> {
+    let error_rate = filled!(n.error_rate: Network);
+    let error_rate = numbers::probability(cx, &error_rate, "the error rate")?;
+    let mut links = net.topology.links.clone();
+    // A link's own rate wins, as in the original simulator.
+    for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
+        link.error_rate = error_rate;
+    }
+    Ok(links)
+}
+
+/// The factor of telemetry's units.
+fn int_multi(cx: &Cx<'_>, n: &mut Network) -> Result<u32, Problem> {
+    let factor = filled!(n.int_multi: Network);
+    let message = match *factor.get_ref() {
+        0 => "int-multi is zero".to_string(),
+        factor if factor > INT_MULTI_MAX => {
+            format!("int-multi is {factor}: expected {INT_MULTI_MAX} at most")
+        }
+        factor => return Ok(factor),
+    };
+    Err(Problem::new(message).at(&cx.texts.of_value(&factor)))
+}
+
+/// The run that the scenario describes, and what is said of it. Each step fills in the part of the scenario that it reads.
+fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Problem> {
     let quirks = scenario.quirks.fill((cx.profile().quirks)());
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
     hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
     let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
-    let mut traffic = workload::resolve(
-        cx,
-        (&mut scenario.workload, &mut scenario.job),
-        &net,
-        &mut schemes,
-    )?;
+    let workloads = (scenario.workload.as_mut_slice(), scenario.job.as_mut_slice());
+    let mut traffic = workload::resolve(cx, workloads, &net, &mut schemes)?;
     if traffic.count() == 0 {
         cx.warn(WarningKind::NoFlows, None, "the scenario has no flows");
     }
+    let classes = traffic.classes();
     let written = &mut scenario.network;
     let lanes = lanes::resolve(cx, written)?;
     let packet = network::packet(cx, written)?;
@@ -291,57 +324,19 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let mut switch = network::switch(cx, written, &net, &packet, schemes.first())?;
     let failures = failures::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
-    switch.loss = loss::loss(cx, written, &packet, &traffic.classes())?;
-    let ties = match cx.profile().by_insertion {
-        true => Ties::Insertion,
-        false if loses(&switch, &traffic.classes()) => Ties::Drawn,
-        false => Ties::Structural,
-    };
-    let ties = match (fill(&mut scenario.ties, ties), scenario.shuffle_ties) {
-        (_, Some(seed)) => TieOrder::Shuffled(seed),
-        (Ties::Structural, None) => TieOrder::Structural,
-        (Ties::Drawn, None) => TieOrder::Drawn,
-        (Ties::Insertion, None) => TieOrder::Insertion,
-    };
+    switch.loss = loss::loss(cx, written, &packet, &classes)?;
     let credits = lanes.as_ref().map(|lanes| {
         let needs = schemes.all().map(|scheme| scheme.needs());
         (lanes.binding, packet.longest(needs, lanes.first_header))
     });
-    detection::resolve(
-        cx,
-        written,
-        (&net, &packet, &traffic.classes(), credits),
-        &mut switch,
-    )?;
+    detection::resolve(cx, written, (&net, &packet, &classes, credits), &mut switch)?;
     switch.assist = assist::resolve(cx, written, schemes.all(), &switch)?;
     let unmarked = ecn::unmarked(cx, written, &switch, schemes.all());
     cx.warnings.extend(unmarked);
     let routes = paths::routes(cx, written, &net)?;
-    let error_rate = filled!(written.error_rate: Network);
-    let error_rate = numbers::probability(cx, &error_rate, "the error rate")?;
-    let int_multi = filled!(written.int_multi: Network);
-    if *int_multi.get_ref() == 0 {
-        return Err(Problem::new("int-multi is zero").at(&cx.texts.of_value(&int_multi)));
-    }
-    if *int_multi.get_ref() > INT_MULTI_MAX {
-        let message = format!(
-            "int-multi is {}: expected {INT_MULTI_MAX} at most",
-            int_multi.get_ref()
-        );
-        return Err(Problem::new(message).at(&cx.texts.of_value(&int_multi)));
-    }
-    let mut links = net.topology.links.clone();
-    // A link's own rate wins, as in the original simulator.
-    for link in links.iter_mut().filter(|link| link.error_rate == 0.0) {
-        link.error_rate = error_rate;
-    }
-    // Under NP-ECN the ports of that simulator have no states.
-    let detects = match cx.is_of(Simulator::TcdNs3) {
-        true => matches!(switch.detection, Detection::Tcd(_)),
-        false => !switch.detectors().is_empty(),
-    };
-    let under_credits = cx.is_of(Simulator::IbOmnet) || switch.flow_control == FlowControl::Credits;
-    let got = (detects, under_credits);
+    let links = links(cx, written, &net)?;
+    let int_multi = int_multi(cx, written)?;
+    let got = record::Recordable::of(cx, &switch);
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), got)?;
     scenario.record.pcap = Some(pcap);
     schemes.warn_of_unused(cx)?;
@@ -349,19 +344,20 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     schemes::warn_of_unheeded(cx, &schemes, &nic);
     let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
-    let configs = schemes.iter().map(|scheme| &scheme.config);
-    let first = schemes[0].config.name();
-    ib_omnet::check(cx, (&switch, &nic), load_balancing, first)?;
+    ib_omnet::check(cx, (&switch, &nic), load_balancing, schemes[0].config.name())?;
     let sources = std::mem::take(&mut traffic.sources);
-    let credits = ib_omnet::resolve(cx, &mut scenario.parity, &net, sources)?;
-    if let Some(credits) = &credits {
+    let ib_omnet = ib_omnet::resolve(cx, &mut scenario.parity, &net, sources)?;
+    if let Some(credits) = &ib_omnet {
         limits::check(credits, packet.mtu, &links, &mut cx.warnings)?;
     }
+    let configs = schemes.iter().map(|scheme| &scheme.config);
     bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
     let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.parity, &net, &links, &mut traffic)?;
-    let ecmp_hash = tcd_ns3::ecmp_hash(cx, &mut scenario.network)?;
-    let model = credits.map(Model::new);
-    let model = model.or(bolt_ns3.map(Model::new)).or(tcd_ns3.map(Model::new));
+    let models = [
+        ib_omnet.map(Model::new),
+        bolt_ns3.map(Model::new),
+        tcd_ns3.map(Model::new),
+    ];
     let mut run = RunSpec {
         nodes: net.topology.nodes,
         links,
@@ -369,11 +365,10 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         storms,
         routes,
         load_balancing,
-        ecmp_hash,
-        switch,
+        ecmp_hash: tcd_ns3::ecmp_hash(cx, &mut scenario.network)?,
         nic,
         packet,
-        int_multi: int_multi.into_inner(),
+        int_multi,
         schemes,
         labels: traffic.labels,
         flows: traffic.flows,
@@ -382,9 +377,10 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
         stop: cx.stop,
         seed: cx.seed,
         quirks,
-        model,
+        model: models.into_iter().flatten().next(),
         lanes: lanes.map(Box::new),
-        ties,
+        ties: ties(cx, scenario, loses(&switch, &classes)),
+        switch,
         record,
         check: scenario.check.unwrap_or(false),
     };
@@ -392,10 +388,8 @@ fn build(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Built, Problem> {
     unsaid.name(scenario);
     tcd_ns3::check(cx, &run)?;
     delay::warn(cx, &run);
-    let ecn = scenario.network.ecn.as_ref().map(toml::Spanned::span);
-    let ecn = ecn.filter(|span| !span.is_empty()).map(|span| cx.texts.at(span));
-    thresholds::warn(cx, &run, ecn.as_ref());
-    Ok(Built {
+    thresholds::warn(cx, &run, scenario.network.ecn.as_ref().map(toml::Spanned::span));
+    Ok(Described {
         run,
         schemes: names,
         collectives: traffic.collectives,

@@ -2,17 +2,38 @@
 
 use std::cell::LazyCell;
 
-use paceline_fabric::spec::{Accounted, NodeId, RecordSpec};
+use paceline_fabric::spec::{Accounted, Detection, FlowControl, NodeId, RecordSpec, SwitchSpec};
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Accounts, Nodes, OrOff, PortBins};
+use crate::schema::{self, Accounts, Nodes, OrOff, PortBins, Simulator};
 use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
 use super::fill::{fill_at, filled};
 use super::hosts::{self, Holds};
+
+/// What there is to record in some networks only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recordable {
+    /// States of ports.
+    states: bool,
+    credits: bool,
+}
+
+impl Recordable {
+    pub(super) fn of(cx: &Cx<'_>, switch: &SwitchSpec) -> Self {
+        Self {
+            // Under NP-ECN the ports of that simulator have no states.
+            states: match cx.is_of(Simulator::TcdNs3) {
+                true => matches!(switch.detection, Detection::Tcd(_)),
+                false => !switch.detectors().is_empty(),
+            },
+            credits: cx.is_of(Simulator::IbOmnet) || switch.flow_control == FlowControl::Credits,
+        }
+    }
+}
 
 /// What to record, and whether to write traced packets as a capture file.
 pub(super) fn resolve(
@@ -20,7 +41,7 @@ pub(super) fn resolve(
     record: &mut schema::Record,
     net: &Net,
     flows: usize,
-    (detects, under_credits): (bool, bool),
+    there: Recordable,
 ) -> Result<(RecordSpec, bool), Problem> {
     let from = filled!(record.queue_from: Record).into_inner();
     let to = fill_at(&mut record.queue_to, cx.stop);
@@ -48,8 +69,8 @@ pub(super) fn resolve(
         queue_window: (from, to.into_inner()),
         queue_dump_every: period(cx, &mut record.queue_dump, "queue-dump")?,
         port_bin: port_bin(cx, &mut record.ports, ports)?,
-        state_every: state_every(cx, &mut record.states, detects)?,
-        credit_every: credit_every(cx, &mut record.credits, ports, under_credits)?,
+        state_every: state_every(cx, &mut record.states, there.states)?,
+        credit_every: credit_every(cx, &mut record.credits, ports, there.credits)?,
         rate_every: period(cx, &mut record.rates, "rates")?,
         flow_every: period(cx, &mut record.flows, "flows")?,
         flows_max: filled!(record.flows_max: Record),

@@ -1,13 +1,13 @@
 //! Thresholds that cannot act: marks above what pauses or drops allow, headroom below what a cable needs.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use paceline_fabric::spec::{
     DropPolicy, EcnCurve, FlowControl, Headroom, LinkSpec, NodeId, PfcThreshold, RunSpec, SwitchTier,
 };
 use paceline_kernel::{BitRate, Bytes};
 
-use crate::diagnostics::Place;
 use crate::warning::WarningKind;
 
 use super::Cx;
@@ -33,13 +33,14 @@ enum Bound {
 }
 
 /// Warns of each kind of such a threshold once, of the worst case; `ecn` is where marking thresholds are written.
-pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, ecn: Option<&Place>) {
+pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, ecn: Option<Range<usize>>) {
     if !cx.profile().judges_thresholds || run.is_under_credits() {
         return;
     }
+    let ecn = ecn.filter(|span| !span.is_empty()).map(|span| cx.texts.at(span));
     let switches = switches(run);
     if let Some(text) = marks(run, &switches) {
-        cx.warn(WarningKind::Threshold, ecn, text);
+        cx.warn(WarningKind::Threshold, ecn.as_ref(), text);
     }
     if let Some(text) = headroom(run, &switches) {
         cx.warn(WarningKind::Threshold, None, text);
