@@ -12,7 +12,7 @@ use paceline_fabric::spec::RunSpec;
 
 use crate::builtin::{Parameter, sections, topologies, workloads};
 use crate::document;
-use crate::schema::{Profile, Scenario, fact};
+use crate::schema::{Scenario, fact};
 
 use super::Cx;
 
@@ -60,6 +60,15 @@ fn declared_path(path: &str) -> String {
     words.join(".")
 }
 
+/// The path of the key of a condition on a setting of `table`.
+fn path_of(key: &str, table: &str) -> String {
+    match key.strip_prefix('.') {
+        Some(key) if table.is_empty() => key.to_string(),
+        Some(key) => format!("{table}.{key}"),
+        None => key.to_string(),
+    }
+}
+
 /// What a run is, as far as settings depend on it.
 pub(super) struct Circumstances<'a> {
     /// Every setting with its value.
@@ -89,12 +98,7 @@ impl Circumstances<'_> {
     }
 
     fn value(&self, key: &str, table: &str) -> &str {
-        let path = match key.strip_prefix('.') {
-            Some(key) if table.is_empty() => key.to_string(),
-            Some(key) => format!("{table}.{key}"),
-            None => key.to_string(),
-        };
-        self.settings.get(&path).map_or("", String::as_str)
+        self.settings.get(&path_of(key, table)).map_or("", String::as_str)
     }
 
     fn holds(&self, condition: &Condition, table: &str) -> bool {
@@ -105,10 +109,7 @@ impl Circumstances<'_> {
     }
 
     fn why_not(&self, condition: &Condition, table: &str) -> String {
-        let key = match condition.key.strip_prefix('.') {
-            Some(key) => format!("{table}.{key}"),
-            None => condition.key.to_string(),
-        };
+        let key = path_of(condition.key, table);
         let values: Vec<String> = condition
             .values
             .iter()
@@ -155,27 +156,24 @@ fn of_parameters(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec) {
             .iter()
             .map(|spec| &spec.config)
             .filter(|config| config.name() == name);
-        let configs: Vec<&SchemeConfig> = configs.collect();
-        for doc in (configs[0].scheme().params)() {
+        let configs: Vec<(&SchemeConfig, Settings)> = configs
+            .map(|config| {
+                let own = config.values().into_iter();
+                let own = own.map(|(key, value)| (format!("{table}.{key}"), value));
+                (config, settings.clone().into_iter().chain(own).collect())
+            })
+            .collect();
+        for doc in (configs[0].0.scheme().params)() {
             let Some(span) = cx
                 .place_of(&format!("{table}.{}", doc.name))
                 .filter(|_| !doc.when.is_empty())
             else {
                 continue;
             };
-            let why = configs.iter().map(|config| {
-                let values = config.values();
-                let is_default = defaults
-                    .iter()
-                    .any(|value| value.0 == doc.name && values.contains(value));
-                let own = values
-                    .into_iter()
-                    .map(|(key, value)| (format!("{table}.{key}"), value));
-                let settings = settings.clone().into_iter().chain(own).collect();
-                let around = Circumstances {
-                    settings: &settings,
-                    run,
-                };
+            let default = defaults.iter().find(|(key, _)| *key == doc.name);
+            let why = configs.iter().map(|(config, settings)| {
+                let is_default = default.is_some_and(|default| config.values().contains(default));
+                let around = Circumstances { settings, run };
                 around.why_idle(doc.when, &table).filter(|_| !is_default)
             });
             if let Some(Some(why)) = why.collect::<Option<Vec<_>>>().map(|all| all.into_iter().next()) {
@@ -194,6 +192,7 @@ fn of_keys(cx: &mut Cx<'_>, written: &Settings, around: &Circumstances<'_>) {
         .trim_matches(['[', ']'])
         .split(", ")
         .collect();
+    let defaults = cx.profile().defaults(&around.run.packet);
     for (path, value) in written {
         let (table, name) = path.rsplit_once('.').unwrap_or(("", path));
         let Some((key, of_table)) = declared(&declared_path(path)) else {
@@ -206,7 +205,7 @@ fn of_keys(cx: &mut Cx<'_>, written: &Settings, around: &Circumstances<'_>) {
         let is_own = own
             .iter()
             .any(|own| path == own || path.starts_with(&format!("{own}.")));
-        if is_own || is_default(key, value, path, cx.profile(), around) {
+        if is_own || is_default(key, value, path, &defaults, around) {
             continue;
         }
         if let Some(why) = around.why_idle(of_table, table) {
@@ -224,11 +223,10 @@ fn is_default(
     key: &Parameter,
     value: &str,
     path: &str,
-    profile: &Profile,
+    of_profile: &[(&str, String)],
     around: &Circumstances<'_>,
 ) -> bool {
-    let of_profile = profile.defaults(&around.run.packet);
-    match of_profile.into_iter().find(|(known, _)| *known == path) {
+    match of_profile.iter().find(|(known, _)| *known == path) {
         Some((_, default)) => default == value,
         // Nothing is asked for.
         None if path.starts_with("record.") && value == "off" => true,
