@@ -298,8 +298,8 @@ struct DetailTable {
     title: String,
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
-    /// What is not in it; 0 for nothing.
-    more: u64,
+    /// How many are not in it. Counts of a run are text in pages: templates know numbers to 2^63 only.
+    more: Option<String>,
     file: &'static str,
 }
 
@@ -312,7 +312,7 @@ impl From<table::Detail> for DetailTable {
     fn from(of: table::Detail) -> Self {
         Self {
             title: of.title[..1].to_uppercase() + &of.title[1..],
-            more: of.more.as_ref().map_or(0, |more| more.count),
+            more: of.more.as_ref().map(|more| more.count.to_string()),
             file: of.more.map_or("", |more| more.file),
             head: of.head,
             rows: of.rows,
@@ -346,21 +346,21 @@ fn scenarios(runs: &[RunData], names: &[String]) -> Vec<Scenario> {
 #[derive(Serialize)]
 struct Provenance {
     name: String,
-    seed: u64,
+    seed: String,
     version: String,
     digest: String,
-    events: u64,
-    packet_hops: u64,
+    events: String,
+    packet_hops: String,
 }
 
 fn provenance(summaries: &[&Summary], names: &[String]) -> Vec<Provenance> {
     let one = |(summary, name): (&&Summary, &String)| Provenance {
         name: name.clone(),
-        seed: summary.seed,
+        seed: summary.seed.to_string(),
         version: summary.version.clone(),
         digest: summary.digest.clone(),
-        events: summary.events,
-        packet_hops: summary.packet_hops,
+        events: summary.events.to_string(),
+        packet_hops: summary.packet_hops.to_string(),
     };
     summaries.iter().zip(names).map(one).collect()
 }
@@ -393,6 +393,18 @@ mod tests {
 
     fn warning(text: &str) -> paceline_scenario::Warning {
         paceline_scenario::Warning::new(paceline_scenario::WarningKind::Reading, text)
+    }
+
+    #[test]
+    fn a_page_shows_the_largest_numbers() {
+        let mut data = run("dcqcn");
+        data.summary.seed = u64::MAX;
+        data.summary.events = u64::MAX - 1;
+        data.summary.packet_hops = u64::MAX - 2;
+        let page = render(&[data]).unwrap();
+        for number in [u64::MAX, u64::MAX - 1, u64::MAX - 2] {
+            assert!(page.contains(&number.to_string()), "{number}");
+        }
     }
 
     #[test]

@@ -82,7 +82,7 @@ struct Page {
     details: Vec<super::DetailTable>,
     paired: Vec<Differences>,
     paired_note: String,
-    shown: u64,
+    shown: String,
     runs: Vec<Runs>,
     scenarios: Vec<super::Scenario>,
     command: String,
@@ -190,7 +190,7 @@ fn render(all: &Repeats, data: &[RunData], first: &[RunData]) -> Result<String, 
             .collect(),
         paired: all.paired.iter().map(differences).collect(),
         paired_note: paired_note(all),
-        shown: all.seeds[0],
+        shown: all.seeds[0].to_string(),
         runs: all
             .schemes()
             .zip(heads())

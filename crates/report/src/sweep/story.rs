@@ -24,7 +24,7 @@ pub(super) struct Failures {
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Failure {
     pub(super) point: String,
-    pub(super) seed: u64,
+    pub(super) seed: String,
     pub(super) id: String,
     pub(super) message: String,
 }
@@ -52,7 +52,7 @@ pub(super) fn failed(data: &SweepData) -> Failures {
             } else {
                 parts.join(", ")
             },
-            seed: row.seed,
+            seed: row.seed.to_string(),
             id: row.id.clone(),
             message: row.message.clone().unwrap_or_else(|| "it did not say why".into()),
         }

@@ -199,8 +199,12 @@ fn failed_and_missing_runs_are_told() {
     assert_eq!(grid.points[1].m[0][0], 13.0);
     let failed = story::failed(&data);
     assert_eq!(
-        (failed.count, failed.shown[0].point.as_str(), failed.shown[0].seed),
-        (1, "cc.scheme = dcqcn, workload.web.poisson.load = 0.5", 2)
+        (
+            failed.count,
+            failed.shown[0].point.as_str(),
+            failed.shown[0].seed.as_str()
+        ),
+        (1, "cc.scheme = dcqcn, workload.web.poisson.load = 0.5", "2")
     );
     // Neither setting has a value of both schemes that can be compared.
     assert!(story::story(&data, &grid).starts_with(
