@@ -1,0 +1,9 @@
+//! Traces of AI and HPC jobs, and what carries them out.
+//!
+//! A reader turns a trace into a [`Program`](program::Program): what each rank does, and what each operation waits for. An
+//! executor carries a program out on a [`Network`](network::Network), which may be the packet network of the engine or a cost
+//! model.
+
+pub mod network;
+pub mod program;
+pub mod trouble;

@@ -1,0 +1,40 @@
+//! What is wrong with a trace, for people.
+
+use std::fmt;
+
+/// Why a trace cannot be read or run. Where it is, what is there, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct Trouble {
+    /// The file and the place in it: `x.goal:12`, `x.bin: byte 40`, `trace.3.et: node 17`.
+    pub place: String,
+    /// What is wrong, with the offending value and what was expected.
+    pub message: String,
+    /// What to do about it, if anything can be said.
+    pub help: Option<String>,
+}
+
+impl Trouble {
+    /// At a place that is told as `file:12`, `file: node 4` or the like.
+    pub fn at(place: impl fmt::Display, message: impl Into<String>) -> Self {
+        Self {
+            place: place.to_string(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    /// With advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Something about a trace that its user should know, though it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caution {
+    /// A whole sentence, with places and counts.
+    pub text: String,
+}
