@@ -4,6 +4,10 @@
 //! executor carries a program out on a [`Network`](network::Network), which may be the packet network of the engine or a cost
 //! model.
 
+pub mod chunks;
+pub mod collective;
+pub mod executor;
+pub mod graph;
 pub mod network;
 pub mod program;
 pub mod trouble;

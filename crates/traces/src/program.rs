@@ -80,7 +80,7 @@ pub enum CollectiveKind {
 }
 
 /// A collective as one member takes part in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Collective {
     /// What it is.
     pub kind: CollectiveKind,

@@ -32,6 +32,22 @@ impl Trouble {
     }
 }
 
+/// A word that is none of those that are known, with the nearest of them.
+pub(crate) fn unknown(place: impl fmt::Display, what: &str, word: &str, known: &[&str]) -> Trouble {
+    let nearest = known
+        .iter()
+        .max_by(|a, b| strsim::jaro_winkler(word, a).total_cmp(&strsim::jaro_winkler(word, b)))
+        .filter(|k| strsim::jaro_winkler(&word.to_lowercase(), &k.to_lowercase()) > 0.7);
+    let trouble = Trouble::at(
+        place,
+        format!("unknown {what} `{word}`, expected one of {}", known.join(", ")),
+    );
+    match nearest {
+        Some(nearest) => trouble.help(format!("Did you mean `{nearest}`?")),
+        None => trouble,
+    }
+}
+
 /// Something about a trace that its user should know, though it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caution {

@@ -1,0 +1,457 @@
+//! Stages of a collective.
+
+use super::{Algorithm, CollectiveRules, Processing, tree};
+use crate::program::{Collective, CollectiveKind};
+
+/// A stage of a member: what it needs, and how much it sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stage {
+    /// How many messages have to come.
+    pub(crate) needs: u32,
+    /// Size of each of these, if they are added to what is there.
+    pub(crate) reduces: Option<u64>,
+    /// How many messages leave.
+    pub(crate) sends: u32,
+}
+
+/// A message of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Receiving member.
+    pub(crate) to: u32,
+    /// Its stage that needs the message.
+    pub(crate) stage: u32,
+    /// At least one.
+    pub(crate) bytes: u64,
+}
+
+/// Steps in rings of neighbours at a distance.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    /// How many members the rings have.
+    size: u32,
+    /// How far neighbours are apart.
+    stride: u32,
+    steps: u64,
+    bytes: u64,
+    reduces: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    /// One ring after another; in a single one channels are rotated by their number.
+    Rings { phases: Vec<Phase>, per_server: u32 },
+    /// Rounds in which everybody sends to everybody.
+    Direct { bytes: u64, rounds: u32, reduces: bool },
+    /// To the member 2^k further on, for each k.
+    Dissemination { rounds: u32 },
+    /// Up a tree.
+    Up {
+        bytes: u64,
+        whole_parts: bool,
+        reduces: bool,
+    },
+    /// Down a tree.
+    Down { bytes: u64, whole_parts: bool },
+    /// Up and down a tree, with its bytes in each channel.
+    UpDown { bytes: u64, double: bool },
+}
+
+/// A collective of a group, as all its members carry it out.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    shape: Shape,
+    members: u32,
+    root: u32,
+    /// How many chunks there are.
+    pub(crate) chunks: u64,
+    /// How many channels each chunk has.
+    pub(crate) channels: u32,
+}
+
+/// The size of a chunk, `floor(S/C)`, and how many there are; a chunk is not smaller than `least`, and then S is C of them.
+fn split(bytes: u64, splits: u64, least: u64) -> (u64, u64) {
+    let size = bytes / splits.max(1);
+    if size >= least {
+        (size, bytes.div_ceil(size))
+    } else {
+        (least, splits.max(1))
+    }
+}
+
+impl Plan {
+    /// Of a group of `members` with `rings` rings; `root` is a member.
+    pub(crate) fn new(
+        rules: &CollectiveRules,
+        collective: &Collective,
+        members: u32,
+        rings: u32,
+        root: u32,
+    ) -> Self {
+        use CollectiveKind as Kind;
+        let n = u64::from(members.max(1));
+        let kind = collective.kind;
+        let parted = !matches!(
+            kind,
+            Kind::AllGather | Kind::Gather | Kind::Broadcast | Kind::Reduce
+        );
+        let (chunk, chunks) = match kind {
+            Kind::Barrier => (1, 1),
+            _ if parted => split(collective.bytes, rules.splits, n),
+            _ => split(collective.bytes, rules.splits.min(collective.bytes), 1),
+        };
+        let rings = u64::from(rings.max(1));
+        let part = (chunk / n / rings).max(1);
+        let gathered = if rules.gather_size_is_part {
+            (chunk / rings).max(1)
+        } else {
+            part
+        };
+        let one = |steps: u64, bytes: u64, reduces: bool| Phase {
+            size: members,
+            stride: 1,
+            steps,
+            bytes,
+            reduces,
+        };
+        let ring = |phases: Vec<Phase>| Shape::Rings {
+            phases,
+            per_server: rings as u32,
+        };
+        let whole_part = (chunk / n).max(1);
+        let whole_gathered = if rules.gather_size_is_part {
+            chunk
+        } else {
+            whole_part
+        };
+        let algorithm = rules.algorithm(kind);
+        let shape = match (kind, algorithm) {
+            (Kind::AllReduce, Algorithm::Direct) => Shape::Direct {
+                bytes: whole_part,
+                rounds: 2,
+                reduces: true,
+            },
+            (Kind::ReduceScatter, Algorithm::Direct) => Shape::Direct {
+                bytes: whole_part,
+                rounds: 1,
+                reduces: true,
+            },
+            (Kind::AllGather, Algorithm::Direct) => Shape::Direct {
+                bytes: whole_gathered,
+                rounds: 1,
+                reduces: false,
+            },
+            (Kind::AllToAll, Algorithm::Direct) => Shape::Direct {
+                bytes: whole_part,
+                rounds: 1,
+                reduces: false,
+            },
+            (Kind::AllReduce, Algorithm::Binomial) => Shape::UpDown {
+                bytes: chunk,
+                double: false,
+            },
+            (Kind::AllReduce, Algorithm::DoubleBinary) => Shape::UpDown {
+                bytes: chunk.div_ceil(2),
+                double: true,
+            },
+            (_, Algorithm::Hierarchical(sizes)) => ring(nested(kind, sizes, chunk, whole_gathered)),
+            (Kind::AllReduce, _) => ring(vec![one(n - 1, part, true), one(n - 1, part, false)]),
+            (Kind::ReduceScatter, _) => ring(vec![one(n - 1, part, true)]),
+            (Kind::AllGather, _) => ring(vec![one(n - 1, gathered, false)]),
+            (Kind::AllToAll, _) => ring(vec![one(n * (n - 1) / 2, part, false)]),
+            (Kind::Reduce, _) => Shape::Up {
+                bytes: chunk,
+                whole_parts: false,
+                reduces: true,
+            },
+            (Kind::Gather, _) => Shape::Up {
+                bytes: whole_gathered,
+                whole_parts: true,
+                reduces: false,
+            },
+            (Kind::Scatter, _) => Shape::Down {
+                bytes: whole_part,
+                whole_parts: true,
+            },
+            (Kind::Broadcast, _) => Shape::Down {
+                bytes: chunk,
+                whole_parts: false,
+            },
+            (Kind::Barrier, _) => Shape::Dissemination {
+                rounds: 32 - (members.max(1) - 1).leading_zeros(),
+            },
+        };
+        let channels = match shape {
+            Shape::Rings { per_server, .. } => per_server,
+            Shape::UpDown { double: true, .. } => 2,
+            _ => 1,
+        };
+        Self {
+            shape,
+            members,
+            root,
+            chunks,
+            channels,
+        }
+    }
+
+    /// How many stages a member has.
+    pub(crate) fn stages(&self, member: u32, channel: u32) -> u64 {
+        match &self.shape {
+            Shape::Rings { phases, .. } => phases.iter().map(|p| p.steps).sum::<u64>() + 1,
+            Shape::Direct { rounds, .. } | Shape::Dissemination { rounds } => u64::from(*rounds) + 1,
+            Shape::Up { .. } | Shape::Down { .. } => 1,
+            Shape::UpDown { double, .. } => {
+                if tree::parent(*double, self.members, channel, member).is_some() {
+                    2
+                } else {
+                    1
+                }
+            }
+        }
+    }
+
+    /// The phase of a step of rings.
+    fn phase(phases: &[Phase], mut step: u64) -> Option<&Phase> {
+        for phase in phases {
+            if step < phase.steps {
+                return Some(phase);
+            }
+            step -= phase.steps;
+        }
+        None
+    }
+
+    /// A stage of a member.
+    pub(crate) fn stage(&self, member: u32, channel: u32, stage: u32) -> Stage {
+        let n = self.members;
+        match &self.shape {
+            Shape::Rings { phases, .. } => {
+                let before = stage
+                    .checked_sub(1)
+                    .and_then(|s| Self::phase(phases, u64::from(s)));
+                Stage {
+                    needs: u32::from(stage > 0),
+                    reduces: before.filter(|p| p.reduces).map(|p| p.bytes),
+                    sends: u32::from(Self::phase(phases, u64::from(stage)).is_some()),
+                }
+            }
+            Shape::Direct {
+                bytes,
+                rounds,
+                reduces,
+            } => Stage {
+                needs: if stage > 0 { n - 1 } else { 0 },
+                reduces: (*reduces && stage == 1).then_some(*bytes),
+                sends: if stage < *rounds { n - 1 } else { 0 },
+            },
+            Shape::Dissemination { rounds } => Stage {
+                needs: u32::from(stage > 0),
+                reduces: None,
+                sends: u32::from(stage < *rounds),
+            },
+            Shape::Up { bytes, reduces, .. } => Stage {
+                needs: tree::binomial_children(n, self.virtual_of(member)),
+                reduces: reduces.then_some(*bytes),
+                sends: u32::from(member != self.root),
+            },
+            Shape::Down { .. } => Stage {
+                needs: u32::from(member != self.root),
+                reduces: None,
+                sends: tree::binomial_children(n, self.virtual_of(member)),
+            },
+            Shape::UpDown { bytes, double } => {
+                let children = tree::children(*double, n, channel, member).count() as u32;
+                let root = tree::parent(*double, n, channel, member).is_none();
+                if stage == 0 {
+                    Stage {
+                        needs: children,
+                        reduces: Some(*bytes),
+                        sends: if root { children } else { 1 },
+                    }
+                } else {
+                    Stage {
+                        needs: 1,
+                        reduces: None,
+                        sends: children,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Number of a member where the root is 0.
+    fn virtual_of(&self, member: u32) -> u32 {
+        (member + self.members - self.root) % self.members
+    }
+
+    fn member_of(&self, number: u32) -> u32 {
+        (number + self.root) % self.members
+    }
+
+    /// A message of a stage.
+    pub(crate) fn step(&self, member: u32, channel: u32, stage: u32, k: u32) -> Step {
+        let n = self.members;
+        match &self.shape {
+            Shape::Rings { phases, per_server } => {
+                let phase = Self::phase(phases, u64::from(stage));
+                Step {
+                    to: phase.map_or(member, |p| ring_next(p, *per_server, channel, member)),
+                    stage: stage + 1,
+                    bytes: phase.map_or(1, |p| p.bytes),
+                }
+            }
+            Shape::Direct { bytes, .. } => Step {
+                to: ((u64::from(member) + 1 + u64::from(k)) % u64::from(n)) as u32,
+                stage: stage + 1,
+                bytes: *bytes,
+            },
+            Shape::Dissemination { .. } => Step {
+                to: ((u64::from(member) + (1_u64 << stage)) % u64::from(n)) as u32,
+                stage: stage + 1,
+                bytes: 1,
+            },
+            Shape::Up {
+                bytes, whole_parts, ..
+            } => {
+                let number = self.virtual_of(member);
+                let parts = if *whole_parts {
+                    tree::binomial_size(n, number)
+                } else {
+                    1
+                };
+                Step {
+                    to: self.member_of(number & number.wrapping_sub(1)),
+                    stage: 0,
+                    bytes: bytes.saturating_mul(u64::from(parts)),
+                }
+            }
+            Shape::Down { bytes, whole_parts } => {
+                // The largest subtree first.
+                let number = self.virtual_of(member);
+                let last = tree::binomial_children(n, number) - 1;
+                let child = number + (1 << (last - k));
+                let parts = if *whole_parts {
+                    tree::binomial_size(n, child)
+                } else {
+                    1
+                };
+                Step {
+                    to: self.member_of(child),
+                    stage: 0,
+                    bytes: bytes.saturating_mul(u64::from(parts)),
+                }
+            }
+            Shape::UpDown { bytes, double } => {
+                let parent = tree::parent(*double, n, channel, member);
+                let (to, stage) = match parent {
+                    Some(parent) if stage == 0 => (parent, 0),
+                    _ => (
+                        tree::children(*double, n, channel, member)
+                            .nth(k as usize)
+                            .unwrap_or(member),
+                        1,
+                    ),
+                };
+                Step {
+                    to,
+                    stage,
+                    bytes: *bytes,
+                }
+            }
+        }
+    }
+
+    /// The delay of a stage, in ns, before its messages leave or, if it has none, before the member is done.
+    pub(crate) fn delay_ns(
+        &self,
+        rules: &CollectiveRules,
+        kind: CollectiveKind,
+        stage_number: u32,
+        stage: Stage,
+    ) -> u64 {
+        let delays = &rules.delays;
+        let processing = match delays.processing {
+            Processing::None => 0,
+            Processing::Memory { bytes_per_ns } => stage.reduces.map_or(0, |bytes| {
+                let pass = (bytes as f64 / bytes_per_ns) as u64;
+                pass.saturating_mul(3).saturating_mul(u64::from(stage.needs))
+            }),
+            Processing::Fixed { ns } => {
+                let counts = match kind {
+                    CollectiveKind::ReduceScatter => true,
+                    CollectiveKind::AllReduce => self.channels % 2 == 1,
+                    _ => false,
+                };
+                if counts && stage_number > 0 && stage.sends > 0 {
+                    ns
+                } else {
+                    0
+                }
+            }
+        };
+        let fixed = match (stage_number, stage.sends) {
+            (_, 0) => delays.last_ns,
+            (0, _) => delays.first_ns.saturating_add(delays.latency_ns),
+            _ => delays.next_ns.saturating_add(delays.latency_ns),
+        };
+        fixed.saturating_add(processing)
+    }
+}
+
+/// The next member in a ring. Channels are rotated within each server.
+fn ring_next(phase: &Phase, per_server: u32, channel: u32, member: u32) -> u32 {
+    if per_server > 1 {
+        let (server, local) = (member / per_server, member % per_server);
+        let place = (local + per_server - channel % per_server) % per_server;
+        let (server, place) = if place + 1 < per_server {
+            (server, place + 1)
+        } else {
+            ((server + 1) % (phase.size / per_server).max(1), 0)
+        };
+        return server * per_server + (place + channel) % per_server;
+    }
+    let place = member / phase.stride % phase.size;
+    let next = if place + 1 < phase.size { place + 1 } else { 0 };
+    member - place * phase.stride + next * phase.stride
+}
+
+/// Phases of rings in rings: what is reduced gets smaller from the inner to the outer, and is gathered on the way back.
+fn nested(kind: CollectiveKind, sizes: &[u32], chunk: u64, part: u64) -> Vec<Phase> {
+    let mut down = Vec::new();
+    let mut stride = 1;
+    for &size in sizes {
+        down.push((size, stride));
+        stride *= size;
+    }
+    let phase = |size: u32, stride: u32, bytes: u64, reduces: bool| Phase {
+        size,
+        stride,
+        steps: u64::from(size) - 1,
+        bytes: bytes.max(1),
+        reduces,
+    };
+    let reduced =
+        |&(size, stride): &(u32, u32)| phase(size, stride, chunk / u64::from(stride) / u64::from(size), true);
+    let mut phases = Vec::new();
+    match kind {
+        CollectiveKind::AllGather => {
+            // From the outer to the inner; what a member has grows by each ring.
+            let mut bytes = part;
+            for &(size, stride) in down.iter().rev() {
+                phases.push(phase(size, stride, bytes, false));
+                bytes = bytes.saturating_mul(u64::from(size));
+            }
+        }
+        CollectiveKind::ReduceScatter => phases.extend(down.iter().map(reduced)),
+        _ => {
+            phases.extend(down.iter().map(reduced));
+            phases.extend(down.iter().rev().map(|ring| Phase {
+                reduces: false,
+                ..reduced(ring)
+            }));
+        }
+    }
+    phases.retain(|p| p.size > 1);
+    phases
+}

@@ -1,0 +1,478 @@
+//! Collectives under way.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{CollectiveRecord, Executor, Flight, Job, Stuck, Todo, Wake, span};
+use crate::collective::{Algorithm, CollectiveRules, Plan};
+use crate::network::{Message, MessageId, Network};
+use crate::program::{CollectiveKind, OperationId, Rank};
+
+/// Not made yet.
+const NONE: u32 = u32::MAX;
+/// Over.
+const OVER: u32 = u32::MAX - 1;
+
+/// A group, and which of its collectives are under way.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) members: Arc<[Rank]>,
+    /// Members by rank.
+    index: Arc<[(Rank, u32)]>,
+    rings: u32,
+    /// The number of each member's next collective.
+    next: Vec<u64>,
+    /// The number of the first in `live`.
+    base: u64,
+    live: VecDeque<u32>,
+}
+
+impl Group {
+    pub(super) fn new(members: &[Rank], rules: &CollectiveRules) -> Self {
+        let mut index: Vec<(Rank, u32)> = members.iter().copied().zip(0..).collect();
+        index.sort_unstable();
+        Self {
+            rings: rules.channels(members),
+            next: vec![0; members.len()],
+            members: members.into(),
+            index: index.into(),
+            base: 0,
+            live: VecDeque::new(),
+        }
+    }
+
+    fn member(&self, rank: Rank) -> Option<u32> {
+        let place = self.index.binary_search_by_key(&rank, |&(r, _)| r).ok()?;
+        Some(self.index[place].1)
+    }
+
+    fn place(&mut self, number: u64) -> Option<&mut u32> {
+        let at = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        while self.live.len() <= at {
+            self.live.push_back(NONE);
+        }
+        self.live.get_mut(at)
+    }
+
+    fn over(&mut self, number: u64) {
+        if let Some(place) = self.place(number) {
+            *place = OVER;
+        }
+        while self.live.front() == Some(&OVER) {
+            self.live.pop_front();
+            self.base += 1;
+        }
+    }
+}
+
+/// A chunk in a channel of a member.
+#[derive(Clone, Copy, Debug)]
+struct Sequence {
+    chunk: u64,
+    channel: u32,
+    stage: u32,
+    /// How many messages this stage still waits for; nothing while its delay runs.
+    missing: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Member {
+    pub(super) job: Option<Job>,
+    pub(super) done: bool,
+    /// What is under way.
+    sequences: Vec<Sequence>,
+    /// Messages for stages that have not begun: chunk, channel, stage.
+    early: Vec<(u64, u32, u32)>,
+    next_chunk: u64,
+    finished: u64,
+    unsent: u32,
+}
+
+impl Member {
+    fn sequence(&mut self, (chunk, channel): (u64, u32)) -> Option<usize> {
+        self.sequences
+            .iter()
+            .position(|s| s.chunk == chunk && s.channel == channel)
+    }
+}
+
+/// A collective that some member has started or issued and some has not ended.
+#[derive(Clone, Debug)]
+pub(super) struct Instance {
+    pub(super) group: u32,
+    pub(super) number: u64,
+    pub(super) kind: CollectiveKind,
+    bytes: u64,
+    root: Rank,
+    /// Its record's place, plus one.
+    pub(super) label: u32,
+    plan: Plan,
+    pub(super) members: Vec<Member>,
+    issued: u32,
+    /// When its first member started, in the executor's sequence.
+    first_start: Option<u64>,
+    pub(super) done: u32,
+    flights: u32,
+    /// A custom collective.
+    pub(super) inner: Option<Box<Executor>>,
+}
+
+impl Executor {
+    /// The collective that an operation takes part in, and as which member. Nothing if it fits no other member's; that is
+    /// noted.
+    fn acquire(&mut self, rank: Rank, op: OperationId, place: u32) -> Option<(u32, u32)> {
+        let program = Arc::clone(&self.program);
+        let collective = *program.collectives().get(place as usize)?;
+        let group = self.groups.get_mut(collective.group as usize)?;
+        let Some(member) = group.member(rank) else {
+            self.misfits.push(Stuck::new(
+                rank,
+                format!(
+                    "{} is a collective of group {}, which rank {rank} is not in",
+                    program.name(rank, op),
+                    collective.group
+                ),
+            ));
+            return None;
+        };
+        let number = group.next[member as usize];
+        group.next[member as usize] += 1;
+        let live = *group.place(number)?;
+        if let Some(instance) = self.instances.get_mut(live) {
+            if (instance.kind, instance.bytes, instance.root)
+                != (collective.kind, collective.bytes, collective.root)
+            {
+                let first = self.collectives[instance.label as usize - 1].first;
+                self.misfits.push(Stuck::new(
+                    rank,
+                    format!(
+                        "collective {number} of group {} is {:?} of {} B at rank {} ({}), but {:?} of {} B at rank {rank} ({})",
+                        collective.group,
+                        instance.kind,
+                        instance.bytes,
+                        first.0,
+                        program.name(first.0, first.1),
+                        collective.kind,
+                        collective.bytes,
+                        program.name(rank, op),
+                    ),
+                ));
+                return None;
+            }
+            instance.issued += 1;
+            return Some((live, member));
+        }
+        let count = group.members.len() as u32;
+        let root = group.member(collective.root).unwrap_or(0);
+        let rings = group.rings;
+        self.collectives.push(CollectiveRecord {
+            first: (rank, op),
+            kind: collective.kind,
+            group: collective.group,
+            number,
+            bytes: collective.bytes,
+            first_start: paceline_kernel::Time::MAX,
+            last_start: paceline_kernel::Time::ZERO,
+            last_end: paceline_kernel::Time::ZERO,
+            done: 0,
+            members: if self.rules.keep.members {
+                vec![Default::default(); count as usize]
+            } else {
+                Vec::new()
+            },
+        });
+        let rules = &self.rules.collectives;
+        let plan = Plan::new(rules, &collective, count, rings, root);
+        let inner = match rules.algorithm(collective.kind) {
+            Algorithm::Custom(program) if count > 1 => {
+                Some(Box::new(self.inner(Arc::clone(program), plan.chunks)))
+            }
+            _ => None,
+        };
+        let made = self.instances.insert(Instance {
+            group: collective.group,
+            number,
+            kind: collective.kind,
+            bytes: collective.bytes,
+            root: collective.root,
+            label: self.collectives.len() as u32,
+            plan,
+            members: vec![Member::default(); count as usize],
+            issued: 1,
+            first_start: None,
+            done: 0,
+            flights: 0,
+            inner,
+        });
+        if let Some(live) = self.groups[collective.group as usize].place(number) {
+            *live = made;
+        }
+        Some((made, member))
+    }
+
+    /// A collective has been issued, and waits for its lane.
+    pub(super) fn issue(&mut self, rank: Rank, op: OperationId, place: u32) -> Option<(u32, u32)> {
+        let (id, member) = self.acquire(rank, op, place)?;
+        let instance = self.instances.get(id)?;
+        if instance.issued as usize == instance.members.len() {
+            let members = Arc::clone(&self.groups[instance.group as usize].members);
+            self.todo.extend(members.iter().map(|&rank| Todo::Try(rank)));
+        }
+        Some((id, member))
+    }
+
+    /// Nothing until all members have issued it; then when the first started, if one has.
+    pub(super) fn instance_readiness(&self, id: u32) -> Option<Option<u64>> {
+        let instance = self.instances.get(id)?;
+        (instance.issued as usize == instance.members.len()).then_some(instance.first_start)
+    }
+
+    /// A member starts.
+    pub(super) fn start_collective<N: Network>(&mut self, job: Job, place: u32, net: &mut N) {
+        let issued = self.ranks[job.rank as usize].issued_member.take();
+        let Some((id, at)) = issued.or_else(|| self.acquire(job.rank, job.op, place)) else {
+            return;
+        };
+        self.sequence += 1;
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        instance.first_start.get_or_insert(self.sequence);
+        let now = net.now();
+        let record = &mut self.collectives[instance.label as usize - 1];
+        record.first_start = record.first_start.min(now);
+        record.last_start = record.last_start.max(now);
+        if let Some(times) = record.members.get_mut(at as usize) {
+            times.0 = now;
+        }
+        instance.members[at as usize].job = Some(job);
+        let nothing = instance.bytes == 0 && instance.kind != CollectiveKind::Barrier;
+        if nothing || instance.members.len() <= 1 {
+            self.member_done(id, at, net);
+        } else if instance.inner.is_some() {
+            self.nested(id, net, |inner, net| inner.start_rank(at, net));
+        } else {
+            self.start_chunks(id, at, net);
+        }
+    }
+
+    /// Starts as many chunks of a member as may be under way.
+    fn start_chunks<N: Network>(&mut self, id: u32, at: u32, net: &mut N) {
+        let active = self.rules.collectives.active.max(1) as usize;
+        loop {
+            let Some(instance) = self.instances.get_mut(id) else {
+                return;
+            };
+            let channels = instance.plan.channels;
+            let member = &mut instance.members[at as usize];
+            if member.next_chunk >= instance.plan.chunks
+                || (member.next_chunk - member.finished) as usize >= active
+            {
+                return;
+            }
+            let chunk = member.next_chunk;
+            member.next_chunk += 1;
+            for channel in 0..channels {
+                member.sequences.push(Sequence {
+                    chunk,
+                    channel,
+                    stage: 0,
+                    missing: None,
+                });
+            }
+            for channel in 0..channels {
+                self.enter(id, at, (chunk, channel), net);
+            }
+        }
+    }
+
+    /// A stage begins.
+    fn enter<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let member = &mut instance.members[at as usize];
+        let Some(place) = member.sequence(key) else {
+            return;
+        };
+        let stage = member.sequences[place].stage;
+        let mut missing = instance.plan.stage(at, key.1, stage).needs;
+        member.early.retain(|early| {
+            let mine = missing > 0 && *early == (key.0, key.1, stage);
+            missing -= u32::from(mine);
+            !mine
+        });
+        member.sequences[place].missing = Some(missing);
+        if missing == 0 {
+            self.satisfied(id, at, key, net);
+        }
+    }
+
+    /// A stage has all that it needs.
+    fn satisfied<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let Some(place) = instance.members[at as usize].sequence(key) else {
+            return;
+        };
+        let sequence = &mut instance.members[at as usize].sequences[place];
+        sequence.missing = None;
+        let number = sequence.stage;
+        let stage = instance.plan.stage(at, key.1, number);
+        let delay = instance
+            .plan
+            .delay_ns(&self.rules.collectives, instance.kind, number, stage);
+        if delay == 0 {
+            self.todo.push_back(Todo::Fire {
+                instance: id,
+                member: at,
+                chunk: key.0,
+                channel: key.1,
+            });
+        } else {
+            let wake = Wake::Fire {
+                instance: id,
+                member: at,
+                chunk: key.0,
+                channel: key.1,
+            };
+            self.wake(net.now().saturating_add(span(delay)), wake, net);
+        }
+    }
+
+    /// The delay of a stage is over: its messages leave, and the next begins.
+    pub(super) fn fire<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let Some(place) = instance.members[at as usize].sequence(key) else {
+            return;
+        };
+        let number = instance.members[at as usize].sequences[place].stage;
+        let sends = instance.plan.stage(at, key.1, number).sends;
+        let members = &self.groups[instance.group as usize].members;
+        instance.members[at as usize].unsent += sends;
+        instance.flights += sends;
+        for k in 0..sends {
+            let step = instance.plan.step(at, key.1, number, k);
+            let flight = self.flights.insert(Flight::Step {
+                instance: id,
+                from: at,
+                to: step.to,
+                chunk: key.0,
+                channel: key.1,
+                stage: step.stage,
+            });
+            net.send(Message {
+                id: MessageId(flight),
+                from: members[at as usize],
+                to: members[step.to as usize],
+                from_nic: 0,
+                to_nic: 0,
+                bytes: step.bytes,
+                label: instance.label,
+            });
+        }
+        let stages = instance.plan.stages(at, key.1);
+        let member = &mut instance.members[at as usize];
+        member.sequences[place].stage += 1;
+        if u64::from(member.sequences[place].stage) < stages {
+            self.enter(id, at, key, net);
+            return;
+        }
+        member.sequences.remove(place);
+        if member.sequences.iter().all(|s| s.chunk != key.0) {
+            member.finished += 1;
+            self.start_chunks(id, at, net);
+            self.finish_member(id, at, net);
+        }
+    }
+
+    /// A message of a collective has come to a member.
+    pub(super) fn step_arrived<N: Network>(
+        &mut self,
+        id: u32,
+        at: u32,
+        (chunk, channel, stage): (u64, u32, u32),
+        net: &mut N,
+    ) {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let member = &mut instance.members[at as usize];
+        let waiting = member.sequence((chunk, channel)).and_then(|place| {
+            let sequence = &mut member.sequences[place];
+            let missing = sequence.missing.as_mut()?;
+            (sequence.stage == stage && *missing > 0).then(|| {
+                *missing -= 1;
+                *missing
+            })
+        });
+        match waiting {
+            Some(0) => self.satisfied(id, at, (chunk, channel), net),
+            Some(_) => {}
+            None => member.early.push((chunk, channel, stage)),
+        }
+    }
+
+    /// The last packet of a member's message has left.
+    pub(super) fn step_sent<N: Network>(&mut self, id: u32, at: u32, net: &mut N) {
+        if let Some(instance) = self.instances.get_mut(id) {
+            let member = &mut instance.members[at as usize];
+            member.unsent = member.unsent.saturating_sub(1);
+            self.finish_member(id, at, net);
+        }
+    }
+
+    fn finish_member<N: Network>(&mut self, id: u32, at: u32, net: &mut N) {
+        if let Some(instance) = self.instances.get(id) {
+            let member = &instance.members[at as usize];
+            let sent = member.unsent == 0 || !self.rules.collectives.until_sent;
+            if member.finished == instance.plan.chunks && sent && !member.done && instance.inner.is_none() {
+                self.member_done(id, at, net);
+            }
+        }
+    }
+
+    /// A member is done.
+    pub(super) fn member_done<N: Network>(&mut self, id: u32, at: u32, net: &mut N) {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let now = net.now();
+        let member = &mut instance.members[at as usize];
+        member.done = true;
+        let job = member.job;
+        instance.done += 1;
+        let record = &mut self.collectives[instance.label as usize - 1];
+        record.done += 1;
+        record.last_end = record.last_end.max(now);
+        if let Some(times) = record.members.get_mut(at as usize) {
+            times.1 = now;
+        }
+        self.todo.extend(job.map(Todo::Done));
+        self.retire(id);
+    }
+
+    /// A message of a collective is over.
+    pub(super) fn step_over(&mut self, id: u32) {
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.flights = instance.flights.saturating_sub(1);
+            self.retire(id);
+        }
+    }
+
+    /// Forgets a collective that is over.
+    pub(super) fn retire(&mut self, id: u32) {
+        if let Some(instance) = self.instances.get(id)
+            && instance.done as usize == instance.members.len()
+            && instance.flights == 0
+            && instance.inner.as_ref().is_none_or(|inner| inner.is_idle())
+        {
+            let (group, number) = (instance.group, instance.number);
+            self.instances.remove(id);
+            self.groups[group as usize].over(number);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Custom collectives: an executor within an executor.
+
+use std::sync::Arc;
+
+use super::collect::Group;
+use super::slab::Slab;
+use super::{Executor, Flight, Rules, Wake};
+use crate::collective::CollectiveRules;
+use crate::network::{Message, MessageId, Network};
+use crate::program::Program;
+use paceline_kernel::Time;
+
+/// The network that a custom collective sees: its ranks are the members of a group.
+pub(super) struct Nested<'a> {
+    net: &'a mut (dyn Network + 'a),
+    flights: &'a mut Slab<Flight>,
+    wakes: &'a mut Slab<Wake>,
+    group: &'a Group,
+    instance: u32,
+    label: u32,
+}
+
+impl Network for Nested<'_> {
+    fn now(&self) -> Time {
+        self.net.now()
+    }
+
+    fn wake(&mut self, at: Time, token: u64) {
+        let instance = self.instance;
+        let token = self.wakes.insert(Wake::Nested { instance, token });
+        self.net.wake(at, u64::from(token));
+    }
+
+    fn send(&mut self, message: Message) {
+        let id = self.flights.insert(Flight::Nested {
+            instance: self.instance,
+            id: message.id,
+        });
+        self.net.send(Message {
+            id: MessageId(id),
+            from: self.group.members[message.from as usize],
+            to: self.group.members[message.to as usize],
+            label: self.label,
+            ..message
+        });
+    }
+}
+
+impl Executor {
+    /// The executor of a custom collective; each chunk is carried out after the one before.
+    pub(super) fn inner(&self, program: Arc<dyn Program>, chunks: u64) -> Self {
+        let rules = Rules {
+            start: Time::ZERO,
+            repeats: u32::try_from(chunks).unwrap_or(u32::MAX),
+            compute_scale: self.rules.compute_scale,
+            point: self.rules.point,
+            collectives: CollectiveRules::default(),
+            keep: super::Keep::default(),
+        };
+        Self::new(program, rules)
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.flights.len() == 0 && self.wakes.len() == 0
+    }
+
+    /// Calls the executor of a custom collective, and ends the members whose part is over.
+    pub(super) fn nested<N: Network>(
+        &mut self,
+        id: u32,
+        net: &mut N,
+        call: impl FnOnce(&mut Self, &mut Nested<'_>),
+    ) {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let Some(mut inner) = instance.inner.take() else {
+            return;
+        };
+        let mut seen = Nested {
+            net,
+            flights: &mut self.flights,
+            wakes: &mut self.wakes,
+            group: &self.groups[instance.group as usize],
+            instance: id,
+            label: instance.label,
+        };
+        call(&mut inner, &mut seen);
+        let ended = std::mem::take(&mut inner.ended);
+        instance.inner = Some(inner);
+        for member in ended {
+            self.member_done(id, member, net);
+        }
+        self.retire(id);
+    }
+}

@@ -1,0 +1,220 @@
+//! Sends and receives.
+
+use super::matching::{Arrival, Key, Posted};
+use super::results::Class;
+use super::{Executor, Flight, Job, POINT_LABEL, SendEnd, Todo, Wake, span};
+use crate::network::{Message, MessageId, Network};
+use crate::program::{NO_LANE, OperationId, Rank, Work};
+
+impl Executor {
+    /// What a message of so many bytes takes of a lane, in ns.
+    fn overhead_ns(&self, bytes: u64) -> u64 {
+        let point = &self.rules.point;
+        point
+            .overhead_per_byte_ns
+            .saturating_mul(bytes.max(1) - 1)
+            .saturating_add(point.overhead_ns)
+    }
+
+    /// A send has its lane and its NIC.
+    pub(super) fn start_send<N: Network>(&mut self, job: Job, nic: u8, bytes: u64, net: &mut N) {
+        let now = net.now();
+        let gap = self.rules.point.gap_ns;
+        if gap > 0 {
+            self.ranks[job.rank as usize].set_send_clock(nic, now.saturating_add(span(gap)));
+        }
+        match self.overhead_ns(bytes) {
+            0 => self.leave(job, net),
+            ns => self.wake(now.saturating_add(span(ns)), Wake::Leave(job), net),
+        }
+    }
+
+    /// A send has been handed over to the NIC.
+    pub(super) fn leave<N: Network>(&mut self, mut job: Job, net: &mut N) {
+        let Work::Send { to, bytes, tag } = self.program.operation(job.rank, job.op).work else {
+            return;
+        };
+        if self.rules.point.end == SendEnd::Posted {
+            self.release(job.rank, job.lane);
+            self.todo.push_back(Todo::Try(job.rank));
+            job.lane = NO_LANE;
+        }
+        let eager = bytes <= self.rules.point.eager_bytes;
+        if to == job.rank {
+            let key = self.key(job.rank, bytes, tag);
+            self.arrive(to, key, (!eager).then_some(job), net);
+            if eager {
+                self.todo.push_back(Todo::Done(job));
+            }
+        } else if eager {
+            self.depart(job, to, bytes, None, net);
+            if self.rules.point.end == SendEnd::Posted {
+                self.todo.push_back(Todo::Done(job));
+            }
+        } else {
+            let flight = Flight::Request { job, to };
+            self.send(flight, job, to, 1, net);
+        }
+    }
+
+    fn key(&self, from: Rank, bytes: u64, tag: u32) -> Key {
+        let size = if self.rules.point.match_size { bytes } else { 0 };
+        Key { from, tag, size }
+    }
+
+    /// The bytes of a send leave, for a receive if it is known.
+    fn depart<N: Network>(
+        &mut self,
+        job: Job,
+        to: Rank,
+        bytes: u64,
+        receive: Option<OperationId>,
+        net: &mut N,
+    ) {
+        let flight = Flight::Data { job, to, receive };
+        self.send(flight, job, to, bytes.max(1), net);
+    }
+
+    fn send<N: Network>(&mut self, flight: Flight, job: Job, to: Rank, bytes: u64, net: &mut N) {
+        let nic = self.program.operation(job.rank, job.op).nic;
+        let id = MessageId(self.flights.insert(flight));
+        net.send(Message {
+            id,
+            from: job.rank,
+            to,
+            from_nic: nic,
+            to_nic: nic,
+            bytes,
+            label: POINT_LABEL,
+        });
+    }
+
+    /// The bytes of a send have arrived.
+    pub(super) fn data_received<N: Network>(
+        &mut self,
+        job: Job,
+        to: Rank,
+        receive: Option<OperationId>,
+        net: &mut N,
+    ) {
+        if self.rules.point.end == SendEnd::Received {
+            self.todo.push_back(Todo::Done(job));
+        }
+        if let Some(receive) = receive {
+            self.take(to, receive, net);
+            return;
+        }
+        if let Work::Send { bytes, tag, .. } = self.program.operation(job.rank, job.op).work {
+            let key = self.key(job.rank, bytes, tag);
+            self.arrive(to, key, None, net);
+        }
+    }
+
+    /// The request of a send has arrived.
+    pub(super) fn request_received<N: Network>(&mut self, job: Job, to: Rank, net: &mut N) {
+        if let Work::Send { bytes, tag, .. } = self.program.operation(job.rank, job.op).work {
+            let key = self.key(job.rank, bytes, tag);
+            self.arrive(to, key, Some(job), net);
+        }
+    }
+
+    /// A message, or the request for it, is at its receiver.
+    fn arrive<N: Network>(&mut self, rank: Rank, key: Key, request: Option<Job>, net: &mut N) {
+        let arrival = Arrival {
+            key,
+            waiting_send: request.map(|job| job.op),
+        };
+        if let Some(receive) = self.ranks[rank as usize].matching.arrive(arrival) {
+            self.matched(rank, receive, arrival, net);
+        }
+    }
+
+    /// A receive starts.
+    pub(super) fn start_receive<N: Network>(
+        &mut self,
+        job: Job,
+        from: Option<Rank>,
+        bytes: u64,
+        tag: Option<u32>,
+        net: &mut N,
+    ) {
+        let posted = Posted {
+            op: job.op,
+            from,
+            tag,
+            size: if self.rules.point.match_size { bytes } else { 0 },
+        };
+        if let Some(arrival) = self.ranks[job.rank as usize].matching.post(posted) {
+            self.matched(job.rank, job.op, arrival, net);
+        }
+    }
+
+    /// A receive and its message, or the request for it, have met.
+    fn matched<N: Network>(&mut self, rank: Rank, receive: OperationId, arrival: Arrival, net: &mut N) {
+        let Some(send) = arrival.waiting_send else {
+            self.take(rank, receive, net);
+            return;
+        };
+        let job = Job {
+            rank: arrival.key.from,
+            op: send,
+            lane: NO_LANE,
+            class: Class::Communicate,
+        };
+        let Work::Send { bytes, .. } = self.program.operation(job.rank, job.op).work else {
+            return;
+        };
+        if job.rank == rank {
+            self.todo.push_back(Todo::Done(job));
+            self.take(rank, receive, net);
+        } else {
+            self.depart(job, rank, bytes, Some(receive), net);
+        }
+    }
+
+    /// A receive has its message: it is charged for it in its lane.
+    fn take<N: Network>(&mut self, rank: Rank, receive: OperationId, net: &mut N) {
+        let lane = self.program.operation(rank, receive).lane;
+        if self.orders.get(usize::from(lane)).is_some() {
+            self.enqueue(rank, receive, true);
+            self.todo.push_back(Todo::Try(rank));
+        } else {
+            self.charge_receive(rank, receive, NO_LANE, net);
+        }
+    }
+
+    /// A receive is charged for its message, and done then.
+    pub(super) fn charge_receive<N: Network>(
+        &mut self,
+        rank: Rank,
+        receive: OperationId,
+        lane: u8,
+        net: &mut N,
+    ) {
+        let operation = self.program.operation(rank, receive);
+        let Work::Receive { bytes, .. } = operation.work else {
+            return;
+        };
+        let now = net.now();
+        let point = self.rules.point;
+        let overhead = self.overhead_ns(bytes);
+        let mut end = now;
+        if point.gap_ns > 0 {
+            let clock = self.ranks[rank as usize].receive_clock(operation.nic);
+            *clock = (*clock).max(now).saturating_add(span(point.gap_ns));
+            end = *clock;
+        }
+        end = end.saturating_add(span(overhead));
+        let job = Job {
+            rank,
+            op: receive,
+            lane,
+            class: Class::Communicate,
+        };
+        if end == now {
+            self.todo.push_back(Todo::Done(job));
+        } else {
+            self.wake(end, Wake::Done(job), net);
+        }
+    }
+}

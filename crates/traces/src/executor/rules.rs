@@ -1,0 +1,138 @@
+//! By which rules a program is carried out.
+
+use std::sync::Arc;
+
+use paceline_kernel::Time;
+
+use crate::collective::CollectiveRules;
+use crate::program::{Program, Rank};
+
+/// By which rules a program is carried out.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// When the job starts.
+    pub start: Time,
+    /// How many times the whole program is carried out; each time begins at a rank when that rank's last is over.
+    pub repeats: u32,
+    /// By what all computing times are multiplied.
+    pub compute_scale: f64,
+    /// Sends and receives.
+    pub point: PointRules,
+    /// Collectives.
+    pub collectives: CollectiveRules,
+    /// What is kept for results beside what is always kept.
+    pub keep: Keep,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            start: Time::ZERO,
+            repeats: 1,
+            compute_scale: 1.0,
+            point: PointRules::default(),
+            collectives: CollectiveRules::default(),
+            keep: Keep::default(),
+        }
+    }
+}
+
+/// What is kept for results, where memory may grow with the length of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Start and end of each operation.
+    pub operations: bool,
+    /// Start and end of each collective at each member.
+    pub members: bool,
+}
+
+/// When a send is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendEnd {
+    /// When it has been handed to the NIC; above the eager limit, when its last byte is acknowledged. Its lane is free when it
+    /// has been handed over (GOAL).
+    Posted,
+    /// When its bytes have arrived; its lane is free then (Chakra).
+    Received,
+}
+
+/// Sends and receives. Overheads and gaps are charged as in ATLAHS (spcl/atlahs@8837294); latency and rate are the network's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointRules {
+    /// `o`, in ns: a send or receive takes its lane for so long.
+    pub overhead_ns: u64,
+    /// `O`, in ns for each byte but the first.
+    pub overhead_per_byte_ns: u64,
+    /// `g`, in ns: between two messages of a NIC.
+    pub gap_ns: u64,
+    /// `S`, in bytes: larger messages leave only when their receive is posted and a request has arrived.
+    pub eager_bytes: u64,
+    /// When a send is done.
+    pub end: SendEnd,
+    /// Whether a receive takes only a message of its own size.
+    pub match_size: bool,
+}
+
+impl PointRules {
+    /// GOAL on a packet network: no overheads, messages above 65,535 B by rendezvous.
+    pub const GOAL: Self = Self {
+        overhead_ns: 0,
+        overhead_per_byte_ns: 0,
+        gap_ns: 0,
+        eager_bytes: 65_535,
+        end: SendEnd::Posted,
+        match_size: false,
+    };
+
+    /// Chakra, as ASTRA-sim matches messages: by tag, source, destination and size.
+    pub const CHAKRA: Self = Self {
+        overhead_ns: 0,
+        overhead_per_byte_ns: 0,
+        gap_ns: 0,
+        eager_bytes: u64::MAX,
+        end: SendEnd::Received,
+        match_size: true,
+    };
+}
+
+impl Default for PointRules {
+    fn default() -> Self {
+        Self::GOAL
+    }
+}
+
+/// Whether these rules can be applied to this program: sizes of groups, algorithms for kinds.
+///
+/// # Errors
+///
+/// A sentence for people.
+pub fn check(rules: &Rules, program: &Arc<dyn Program>) -> Result<(), String> {
+    if !(rules.compute_scale.is_finite() && rules.compute_scale >= 0.0) {
+        return Err(format!(
+            "compute-scale is {}, expected a number of at least 0",
+            rules.compute_scale
+        ));
+    }
+    if rules.repeats == 0 {
+        return Err("repeats is 0, expected at least 1".into());
+    }
+    let ranks: Rank = program.ranks();
+    for (place, members) in program.groups().iter().enumerate() {
+        let mut sorted = members.clone();
+        sorted.sort_unstable();
+        if let Some(&rank) = sorted.iter().find(|&&r| r >= ranks) {
+            return Err(format!(
+                "group {place} has rank {rank}, but there are only {ranks} ranks"
+            ));
+        }
+        if let Some(pair) = sorted.windows(2).find(|p| p[0] == p[1]) {
+            return Err(format!("group {place} has rank {} twice", pair[0]));
+        }
+    }
+    for collective in program.collectives() {
+        if let Some(members) = program.groups().get(collective.group as usize) {
+            rules.collectives.check(collective.kind, members.len() as u32)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! A list whose places are used again.
+
+/// A list whose places are used again; the lowest number is not necessarily free first, but always the same one.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    items: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T> Slab<T> {
+    pub(crate) fn insert(&mut self, item: T) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.items[place as usize] = Some(item);
+                place
+            }
+            None => {
+                self.items.push(Some(item));
+                (self.items.len() - 1) as u32
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, place: u32) -> Option<&T> {
+        self.items.get(place as usize)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
+        self.items.get_mut(place as usize)?.as_mut()
+    }
+
+    pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
+        let item = self.items.get_mut(place as usize)?.take();
+        if item.is_some() {
+            self.free.push(place);
+        }
+        item
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.items.iter().flatten()
+    }
+}

@@ -1,0 +1,311 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::chunks::{Chunks, Links, Topology};
+use crate::collective::{Algorithm, CollectiveRules};
+use crate::graph::{Builder, Graph, Names};
+use crate::program::{Collective, CollectiveKind, Lanes};
+
+#[derive(Debug)]
+struct Numbers;
+
+impl Names for Numbers {
+    fn name(&self, _: Rank, number: OperationId) -> String {
+        format!("op {number}")
+    }
+}
+
+fn lanes(order: Order) -> Lanes {
+    Lanes {
+        orders: vec![order; 2],
+    }
+}
+
+/// Each message takes 1000 ns, and a ns for each byte.
+fn network(ranks: Rank) -> Chunks {
+    let links = Links {
+        topology: Topology::FullyConnected,
+        ranks,
+        bandwidth: 1e9 / f64::from(1 << 30),
+        latency_ns: 1000.0,
+    };
+    Chunks::new(links, false)
+}
+
+fn run(graph: Builder, rules: Rules) -> Executor {
+    let program: Arc<dyn Program> = Arc::new(graph.finish(Arc::new(Numbers)));
+    check(&rules, &program).unwrap();
+    let ranks = program.ranks();
+    let mut executor = Executor::new(program, rules);
+    network(ranks).run(&mut executor);
+    executor
+}
+
+fn ends(executor: &Executor) -> Vec<u64> {
+    executor.results().ranks.iter().map(|r| r.end.as_ns()).collect()
+}
+
+const RULES: fn(CollectiveRules) -> Rules = |collectives| Rules {
+    collectives,
+    ..Rules::default()
+};
+
+fn one_collective(n: Rank, kind: CollectiveKind, bytes: u64, rules: CollectiveRules) -> Executor {
+    let mut graph = Graph::builder(n, lanes(Order::Freed));
+    let members: Vec<Rank> = (0..n).collect();
+    let group = graph.group(&members);
+    let work = graph.collective(Collective {
+        kind,
+        bytes,
+        group,
+        root: n / 2,
+    });
+    for rank in 0..n {
+        graph.operation(rank, work, 0, 0);
+    }
+    run(graph, RULES(rules))
+}
+
+#[test]
+fn every_algorithm_ends_in_groups_of_all_sizes() {
+    use CollectiveKind::*;
+    for n in 1..20 {
+        for kind in [
+            AllReduce,
+            AllGather,
+            ReduceScatter,
+            AllToAll,
+            Reduce,
+            Gather,
+            Scatter,
+            Broadcast,
+            Barrier,
+        ] {
+            for algorithm in [
+                Algorithm::Ring,
+                Algorithm::Direct,
+                Algorithm::Binomial,
+                Algorithm::DoubleBinary,
+                Algorithm::Hierarchical(vec![n]),
+            ] {
+                for trigger in [Trigger::Received, Trigger::Acknowledged] {
+                    let rules = CollectiveRules {
+                        all_reduce: algorithm.clone(),
+                        all_gather: algorithm.clone(),
+                        reduce_scatter: algorithm.clone(),
+                        all_to_all: algorithm.clone(),
+                        trigger,
+                        splits: 3,
+                        active: 2,
+                        ..CollectiveRules::default()
+                    };
+                    if rules.check(kind, n).is_err() {
+                        continue;
+                    }
+                    let executor = one_collective(n, kind, 1000, rules);
+                    assert!(executor.is_done(), "{kind:?} {algorithm:?} {n}");
+                    assert_eq!(executor.instances.len(), 0);
+                    assert!(executor.is_idle());
+                    assert_eq!(executor.results().collectives[0].done, n);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn collectives_take_what_closed_forms_say() {
+    let plain = CollectiveRules::default;
+    let end = |kind, bytes, rules| ends(&one_collective(8, kind, bytes, rules)).into_iter().max();
+    assert_eq!(end(CollectiveKind::AllReduce, 8000, plain()), Some(14 * 2000));
+    assert_eq!(end(CollectiveKind::Barrier, 0, plain()), Some(3 * 1001));
+    assert_eq!(end(CollectiveKind::Broadcast, 500, plain()), Some(3 * 1500));
+    let direct = CollectiveRules {
+        all_reduce: Algorithm::Direct,
+        ..plain()
+    };
+    assert_eq!(end(CollectiveKind::AllReduce, 8000, direct), Some(2 * 2000));
+    let nested = CollectiveRules {
+        all_reduce: Algorithm::Hierarchical(vec![4, 2]),
+        ..plain()
+    };
+    // Three steps of a quarter, two of an eighth, three of a quarter.
+    assert_eq!(
+        end(CollectiveKind::AllReduce, 8000, nested),
+        Some(6 * 3000 + 2 * 2000)
+    );
+    // Each of two servers has four ranks: four rings of eight, each with a quarter of a part.
+    let channels = CollectiveRules::simai(4, 3000);
+    assert_eq!(
+        end(CollectiveKind::AllReduce, 8 * 4000, channels),
+        Some(14 * (10 + 3000 + 2000))
+    );
+}
+
+#[test]
+fn a_collective_of_nothing_or_of_one_is_done_at_once() {
+    let executor = one_collective(4, CollectiveKind::AllReduce, 0, CollectiveRules::default());
+    assert_eq!(ends(&executor), [0; 4]);
+    let executor = one_collective(1, CollectiveKind::AllReduce, 10, CollectiveRules::default());
+    assert_eq!(ends(&executor), [0]);
+}
+
+#[test]
+fn eager_sends_end_when_they_leave_and_others_when_they_are_acknowledged() {
+    let pair = |bytes| {
+        let mut graph = Graph::builder(2, lanes(Order::Freed));
+        let tag = 3;
+        graph.operation(0, Work::Send { to: 1, bytes, tag }, 0, 0);
+        let calc = graph.operation(1, Work::Compute { ns: 5000 }, 0, 0);
+        let receive = Work::Receive {
+            from: None,
+            bytes,
+            tag: Some(tag),
+        };
+        let receive = graph.operation(1, receive, 1, 0);
+        graph.after_end(1, calc, receive);
+        ends(&run(graph, Rules::default()))
+    };
+    assert_eq!(pair(100), [0, 5000]);
+    assert_eq!(pair(100_000), [106_000, 106_000]);
+}
+
+#[test]
+fn overheads_and_gaps_are_charged_at_both_ends() {
+    let mut graph = Graph::builder(2, lanes(Order::Freed));
+    for tag in 0..2 {
+        graph.operation(
+            0,
+            Work::Send {
+                to: 1,
+                bytes: 11,
+                tag,
+            },
+            0,
+            0,
+        );
+        let receive = Work::Receive {
+            from: Some(0),
+            bytes: 11,
+            tag: Some(tag),
+        };
+        graph.operation(1, receive, 0, 0);
+    }
+    let rules = Rules {
+        point: PointRules {
+            overhead_ns: 100,
+            overhead_per_byte_ns: 2,
+            gap_ns: 300,
+            ..PointRules::GOAL
+        },
+        ..Rules::default()
+    };
+    // A send takes 120 ns of its lane, the second waits for its NIC until 300. A receive holds its lane for a gap and an
+    // overhead after its last byte; the second, which comes at 1431, waits for the lane until 1551.
+    assert_eq!(ends(&run(graph, rules)), [420, 120 + 1011 + 2 * (300 + 120)]);
+}
+
+#[test]
+fn a_run_that_cannot_go_on_says_who_waits_for_whom() {
+    let mut graph = Graph::builder(2, lanes(Order::Freed));
+    let members = graph.group(&[0, 1]);
+    let work = graph.collective(Collective {
+        kind: CollectiveKind::AllReduce,
+        bytes: 8,
+        group: members,
+        root: 0,
+    });
+    graph.operation(0, work, 0, 0);
+    let receive = Work::Receive {
+        from: Some(0),
+        bytes: 8,
+        tag: Some(9),
+    };
+    let first = graph.operation(1, receive, 0, 0);
+    let second = graph.operation(1, work, 0, 0);
+    graph.after_end(1, first, second);
+    let executor = run(graph, Rules::default());
+    assert!(!executor.is_done());
+    let lines: Vec<String> = executor.stuck().into_iter().map(|s| s.text).collect();
+    assert_eq!(
+        lines,
+        [
+            "op 0 of rank 0 waits in AllReduce number 0 of group 0 for rank 1, not in it yet",
+            "op 0 of rank 1 waits for a message of rank 0 with tag 9",
+        ]
+    );
+}
+
+#[test]
+fn the_last_issued_goes_first_and_members_never_wait_for_each_other() {
+    // Two groups that overlap at every rank, issued in unlike orders after unlike times.
+    let mut graph = Graph::builder(3, lanes(Order::LastIssued));
+    let pairs = [[0, 1], [1, 2], [2, 0]];
+    for round in 0..20_u64 {
+        for (turn, pair) in pairs.iter().enumerate() {
+            let group = graph.group(pair);
+            let work = graph.collective(Collective {
+                kind: CollectiveKind::AllGather,
+                bytes: 100 * (1 + turn as u64),
+                group,
+                root: 0,
+            });
+            for &rank in pair {
+                let ns = (round * 37 + u64::from(rank) * 911 + turn as u64 * 531) % 1700;
+                let calc = graph.operation(rank, Work::Compute { ns }, crate::program::NO_LANE, 0);
+                let op = graph.operation(rank, work, 1, 0);
+                graph.after_end(rank, calc, op);
+            }
+        }
+    }
+    let executor = run(graph, Rules::default());
+    assert_eq!(executor.stuck(), []);
+    assert!(executor.is_done());
+}
+
+#[test]
+fn times_of_a_rank_add_up_and_iterations_follow_each_other() {
+    let mut graph = Graph::builder(2, lanes(Order::Number));
+    let group = graph.group(&[0, 1]);
+    let work = graph.collective(Collective {
+        kind: CollectiveKind::AllGather,
+        bytes: 1000,
+        group,
+        root: 0,
+    });
+    for rank in 0..2 {
+        let ns = 500 * (1 + u64::from(rank));
+        let calc = graph.operation(rank, Work::Compute { ns }, 0, 0);
+        let op = graph.operation(rank, work, 1, 0);
+        graph.after_end(rank, calc, op);
+    }
+    let rules = Rules {
+        start: Time::from_ns(100),
+        repeats: 2,
+        compute_scale: 2.0,
+        keep: Keep {
+            operations: true,
+            members: true,
+        },
+        ..Rules::default()
+    };
+    let executor = run(graph, rules);
+    let results = executor.results();
+    // Rank 1 computes for 2000 ns, and its message takes 2000 ns; rank 0 has its message from the slower one.
+    let iterations: Vec<u64> = results.ranks[0].iterations.iter().map(|t| t.as_ns()).collect();
+    assert_eq!(iterations, [4100, 8100]);
+    for rank in &results.ranks {
+        let sum = rank.compute.as_ps() + rank.exposed.as_ps() + rank.waiting.as_ps();
+        assert_eq!(sum, rank.end.as_ps() - Time::from_ns(100).as_ps());
+    }
+    assert_eq!(results.ranks[0].compute.as_ns(), 2 * 1000);
+    assert_eq!(results.operations.len(), 8);
+    assert_eq!(results.collectives.len(), 2);
+    assert_eq!(results.collectives[0].members[1].0.as_ns(), 2100);
+}
+
+#[test]
+fn a_clone_goes_on_as_the_original_would() {
+    let original = one_collective(5, CollectiveKind::AllReduce, 1000, CollectiveRules::default());
+    assert_eq!(ends(&original.clone()), ends(&original));
+}

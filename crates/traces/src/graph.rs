@@ -1,0 +1,312 @@
+//! A program in memory.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use crate::program::{Collective, Lanes, NO_LANE, Operation, OperationId, Program, Rank, Work};
+
+/// What people call operations.
+pub trait Names: Debug + Send + Sync {
+    /// The name of an operation, with its place in the trace.
+    fn name(&self, rank: Rank, number: OperationId) -> String;
+}
+
+/// An operation in 24 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    /// Bytes or ns.
+    size: u64,
+    waits_for: u32,
+    /// The other rank, or the collective.
+    peer: u32,
+    tag: u32,
+    kind: Kind,
+    lane: u8,
+    nic: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    Nothing,
+    Compute,
+    Send,
+    Receive,
+    ReceiveAnySource,
+    ReceiveAnyTag,
+    ReceiveAny,
+    Collective,
+}
+
+impl Packed {
+    fn new(work: Work, lane: u8, nic: u8) -> Self {
+        let (kind, size, peer, tag) = match work {
+            Work::Nothing => (Kind::Nothing, 0, 0, 0),
+            Work::Compute { ns } => (Kind::Compute, ns, 0, 0),
+            Work::Send { to, bytes, tag } => (Kind::Send, bytes, to, tag),
+            Work::Receive { from, bytes, tag } => {
+                let kind = match (from, tag) {
+                    (Some(_), Some(_)) => Kind::Receive,
+                    (None, Some(_)) => Kind::ReceiveAnySource,
+                    (Some(_), None) => Kind::ReceiveAnyTag,
+                    (None, None) => Kind::ReceiveAny,
+                };
+                (kind, bytes, from.unwrap_or(0), tag.unwrap_or(0))
+            }
+            Work::Collective(place) => (Kind::Collective, 0, place, 0),
+        };
+        Self {
+            size,
+            waits_for: 0,
+            peer,
+            tag,
+            kind,
+            lane,
+            nic,
+        }
+    }
+
+    fn operation(&self) -> Operation {
+        let receive = |from: bool, tag: bool| Work::Receive {
+            from: from.then_some(self.peer),
+            bytes: self.size,
+            tag: tag.then_some(self.tag),
+        };
+        let work = match self.kind {
+            Kind::Nothing => Work::Nothing,
+            Kind::Compute => Work::Compute { ns: self.size },
+            Kind::Send => Work::Send {
+                to: self.peer,
+                bytes: self.size,
+                tag: self.tag,
+            },
+            Kind::Receive => receive(true, true),
+            Kind::ReceiveAnySource => receive(false, true),
+            Kind::ReceiveAnyTag => receive(true, false),
+            Kind::ReceiveAny => receive(false, false),
+            Kind::Collective => Work::Collective(self.peer),
+        };
+        Operation {
+            work,
+            lane: self.lane,
+            nic: self.nic,
+            waits_for: self.waits_for,
+        }
+    }
+}
+
+/// For each operation those that wait for it, one after another.
+#[derive(Clone, Debug, Default)]
+struct Edges {
+    /// Where those of an operation begin; empty where there are none at all.
+    starts: Vec<u32>,
+    after: Vec<OperationId>,
+}
+
+impl Edges {
+    /// Of pairs (before, after), which keep their order.
+    fn new(operations: usize, pairs: &[(OperationId, OperationId)]) -> Self {
+        if pairs.is_empty() {
+            return Self::default();
+        }
+        let mut starts = vec![0_u32; operations + 1];
+        for &(before, _) in pairs {
+            starts[before as usize + 1] += 1;
+        }
+        for place in 1..starts.len() {
+            starts[place] += starts[place - 1];
+        }
+        let mut next = starts.clone();
+        let mut after = vec![0; pairs.len()];
+        for &(before, later) in pairs {
+            let place = &mut next[before as usize];
+            after[*place as usize] = later;
+            *place += 1;
+        }
+        Self { starts, after }
+    }
+
+    fn of(&self, number: OperationId) -> &[OperationId] {
+        let number = number as usize;
+        match (self.starts.get(number), self.starts.get(number + 1)) {
+            (Some(&from), Some(&to)) => &self.after[from as usize..to as usize],
+            _ => &[],
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct RankGraph {
+    operations: Vec<Packed>,
+    after_end: Edges,
+    after_start: Edges,
+}
+
+/// A program in memory: 24 bytes an operation, 4 bytes an edge, and 4 bytes an operation of a rank that has edges.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    ranks: Vec<RankGraph>,
+    lanes: Lanes,
+    collectives: Vec<Collective>,
+    groups: Vec<Vec<Rank>>,
+    names: Arc<dyn Names>,
+}
+
+impl Graph {
+    /// Starts to build a program of so many ranks, all with these lanes.
+    pub fn builder(ranks: Rank, lanes: Lanes) -> Builder {
+        Builder {
+            ranks: vec![RankBuilder::default(); ranks as usize],
+            lanes,
+            collectives: Vec::new(),
+            collective_places: HashMap::new(),
+            groups: Vec::new(),
+            group_places: HashMap::new(),
+        }
+    }
+
+    fn packed(&self, rank: Rank, number: OperationId) -> Option<&Packed> {
+        self.ranks.get(rank as usize)?.operations.get(number as usize)
+    }
+}
+
+impl Program for Graph {
+    fn ranks(&self) -> Rank {
+        self.ranks.len() as Rank
+    }
+
+    fn operations(&self, rank: Rank) -> u32 {
+        self.ranks
+            .get(rank as usize)
+            .map_or(0, |r| r.operations.len() as u32)
+    }
+
+    fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
+    fn roots(&self, rank: Rank, out: &mut Vec<OperationId>) {
+        if let Some(graph) = self.ranks.get(rank as usize) {
+            let free = graph.operations.iter().zip(0..);
+            out.extend(free.filter(|(op, _)| op.waits_for == 0).map(|(_, n)| n));
+        }
+    }
+
+    fn operation(&self, rank: Rank, number: OperationId) -> Operation {
+        self.packed(rank, number).map_or(
+            Operation {
+                work: Work::Nothing,
+                lane: NO_LANE,
+                nic: 0,
+                waits_for: 0,
+            },
+            Packed::operation,
+        )
+    }
+
+    fn after_end(&self, rank: Rank, number: OperationId, out: &mut Vec<OperationId>) {
+        if let Some(graph) = self.ranks.get(rank as usize) {
+            out.extend_from_slice(graph.after_end.of(number));
+        }
+    }
+
+    fn after_start(&self, rank: Rank, number: OperationId, out: &mut Vec<OperationId>) {
+        if let Some(graph) = self.ranks.get(rank as usize) {
+            out.extend_from_slice(graph.after_start.of(number));
+        }
+    }
+
+    fn collectives(&self) -> &[Collective] {
+        &self.collectives
+    }
+
+    fn groups(&self) -> &[Vec<Rank>] {
+        &self.groups
+    }
+
+    fn name(&self, rank: Rank, number: OperationId) -> String {
+        self.names.name(rank, number)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct RankBuilder {
+    operations: Vec<Packed>,
+    after_end: Vec<(OperationId, OperationId)>,
+    after_start: Vec<(OperationId, OperationId)>,
+}
+
+/// Builds a [`Graph`].
+#[derive(Debug)]
+pub struct Builder {
+    ranks: Vec<RankBuilder>,
+    lanes: Lanes,
+    collectives: Vec<Collective>,
+    collective_places: HashMap<Collective, u32>,
+    groups: Vec<Vec<Rank>>,
+    group_places: HashMap<Vec<Rank>, u32>,
+}
+
+impl Builder {
+    /// The place of a group with these members in this order, which is made if it is not there.
+    pub fn group(&mut self, members: &[Rank]) -> u32 {
+        if let Some(&place) = self.group_places.get(members) {
+            return place;
+        }
+        let place = self.groups.len() as u32;
+        self.groups.push(members.to_vec());
+        self.group_places.insert(members.to_vec(), place);
+        place
+    }
+
+    /// The work of a collective. Equal ones share a place.
+    pub fn collective(&mut self, collective: Collective) -> Work {
+        let next = self.collectives.len() as u32;
+        let place = *self.collective_places.entry(collective).or_insert(next);
+        if place == next {
+            self.collectives.push(collective);
+        }
+        Work::Collective(place)
+    }
+
+    /// Adds an operation to a rank, which must be there; its number.
+    pub fn operation(&mut self, rank: Rank, work: Work, lane: u8, nic: u8) -> OperationId {
+        let operations = &mut self.ranks[rank as usize].operations;
+        operations.push(Packed::new(work, lane, nic));
+        (operations.len() - 1) as OperationId
+    }
+
+    /// An operation waits for the end of another one of its rank. Both must be there when the graph is finished.
+    pub fn after_end(&mut self, rank: Rank, before: OperationId, after: OperationId) {
+        self.ranks[rank as usize].after_end.push((before, after));
+    }
+
+    /// An operation waits for the start of another one of its rank. Both must be there when the graph is finished.
+    pub fn after_start(&mut self, rank: Rank, before: OperationId, after: OperationId) {
+        self.ranks[rank as usize].after_start.push((before, after));
+    }
+
+    /// The graph.
+    pub fn finish(self, names: Arc<dyn Names>) -> Graph {
+        let ranks = self.ranks.into_iter().map(|mut rank| {
+            let count = rank.operations.len();
+            for &(_, after) in rank.after_end.iter().chain(&rank.after_start) {
+                rank.operations[after as usize].waits_for += 1;
+            }
+            rank.operations.shrink_to_fit();
+            RankGraph {
+                after_end: Edges::new(count, &rank.after_end),
+                after_start: Edges::new(count, &rank.after_start),
+                operations: rank.operations,
+            }
+        });
+        Graph {
+            ranks: ranks.collect(),
+            lanes: self.lanes,
+            collectives: self.collectives,
+            groups: self.groups,
+            names,
+        }
+    }
+}
