@@ -228,10 +228,7 @@ fn drive<E: Engine>(
             }
         };
         let outcome = engine.finish();
-        let flows = match input.run.arrivals {
-            Some(_) => over.end(&input.run, &outcome)?,
-            None => FlowRows::of_list(input, &outcome, &scratch)?,
-        };
+        let flows = over.end(&input.run, &outcome)?;
         Ok((outcome, flows, status, parts))
     }));
     let (scenario, scheme) = (input.name.clone(), input.scheme.clone());

@@ -111,6 +111,7 @@ pub fn spec() -> RunSpec {
         labels: vec!["mice".into(), "elephants".into()],
         flows: vec![flow(1, 1_000, 0), flow(2, 20_000, 1), flow(3, 1_000_000, 1)],
         arrivals: None,
+        programs: Vec::new(),
         dependencies: Vec::new(),
         stop: at(100_000),
         seed: 7,
@@ -269,6 +270,7 @@ pub fn incast() -> (Resolved, Outcome) {
         ],
         ended: Vec::new(),
         begun: 0,
+        programs: Vec::new(),
         completions: vec![1, 0],
         counters: Counters {
             events: 4_000,

@@ -440,6 +440,8 @@ pub struct Outcome {
     pub ended: Vec<EndedFlow>,
     /// How many flows of the stream have come to their start.
     pub begun: u32,
+    /// What each program has left behind.
+    pub programs: Vec<ModelOutcome>,
     /// Indices of completed flows in the order of completion.
     pub completions: Vec<u32>,
     /// Totals.

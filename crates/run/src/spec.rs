@@ -16,6 +16,7 @@ mod balancing;
 mod lanes;
 mod model;
 mod nic;
+mod program;
 mod quirks;
 mod switch;
 
@@ -24,6 +25,7 @@ pub use balancing::*;
 pub use lanes::*;
 pub use model::*;
 pub use nic::*;
+pub use program::*;
 pub use quirks::*;
 pub use switch::*;
 
@@ -370,6 +372,9 @@ pub struct RunSpec {
     /// Flows that come as a stream: then that list is empty, and there are no dependencies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
+    /// Flows that come as the run goes on, behind all others.
+    #[serde(default, skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<Program>,
     /// Which flows wait for which; no flow may wait for itself, not by way of others either.
     pub dependencies: Vec<Dependency>,
     /// The run ends here at the latest.
@@ -393,8 +398,14 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
-    /// How many flows there are.
+    /// How many flows there are; of programs, the most that there may be.
     pub fn flow_count(&self) -> usize {
+        let most = |program: &Program| program.flows as usize;
+        self.described_flows() + self.programs.iter().map(most).sum::<usize>()
+    }
+
+    /// How many flows there are in the list or the stream.
+    pub fn described_flows(&self) -> usize {
         let streamed = self
             .arrivals
             .as_ref()
@@ -404,14 +415,22 @@ impl RunSpec {
 
     /// When the first of them starts.
     pub fn first_start(&self) -> Option<Time> {
+        let starts = self.programs.iter().map(|program| program.start);
+        starts.chain(self.first_described_start()).min()
+    }
+
+    /// When the first of the list or the stream starts.
+    pub fn first_described_start(&self) -> Option<Time> {
         let streamed = self.streamed().map(|arrivals| arrivals.first);
         self.flows.first().map(|flow| flow.start).or(streamed)
     }
 
-    /// When the last of them starts.
+    /// When the last of them starts; of programs, when they begin.
     pub fn last_start(&self) -> Option<Time> {
         let streamed = self.streamed().map(|arrivals| arrivals.last);
-        self.flows.last().map(|flow| flow.start).or(streamed)
+        let described = self.flows.last().map(|flow| flow.start).or(streamed);
+        let starts = self.programs.iter().map(|program| program.start);
+        starts.chain(described).max()
     }
 
     /// The stream of flows, if there are any in it.
@@ -434,6 +453,8 @@ impl RunSpec {
     pub fn flow_classes(&self) -> impl Iterator<Item = u8> {
         let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
         let streamed = sources.map(|source| source.class);
-        self.flows.iter().map(|flow| flow.class).chain(streamed)
+        let of_programs = self.programs.iter().map(|program| program.class);
+        let described = self.flows.iter().map(|flow| flow.class).chain(streamed);
+        described.chain(of_programs)
     }
 }

@@ -39,7 +39,9 @@ pub enum Event {
     HostDone { nic: NicId },
     /// A NIC has computed a decision (`host/decisions.rs`).
     Decided { nic: NicId },
-    /// What only networks of one make have, which say what it is. The kind is 14, or 16 to 31.
+    /// A program begins, or asked for this time.
+    Program { program: u32 },
+    /// What only networks of one make have, which say what it is. The kind is 14, or 16 to 30.
     Special { kind: u8, a: u32, b: u32 },
 }
 
@@ -77,6 +79,7 @@ impl Event {
             Self::ReceiverTimer { flow } => (13, flow.0, 0),
             Self::HostDone { nic } => (12, nic.0, 0),
             Self::Decided { nic } => (15, nic.0, 0),
+            Self::Program { program } => (31, 0, program),
             Self::Special { kind, a, b } => (u64::from(kind), a, b),
         };
         kind << KIND | u64::from(a) << 32 | u64::from(b)
@@ -127,6 +130,7 @@ impl Event {
                 ends: a != 0,
             },
             15 => Self::Decided { nic: NicId(a) },
+            31 => Self::Program { program: b },
             kind => Self::Special {
                 kind: kind as u8,
                 a,
@@ -230,9 +234,10 @@ mod tests {
             Event::Storm { storm: 3, ends: true },
             Event::HostDone { nic: NicId(1 << 26) },
             Event::Decided { nic: NicId(1 << 26) },
+            Event::Program { program: 5 },
             Event::Special { kind: 14, a: 6, b: 0 },
             Event::Special {
-                kind: 31,
+                kind: 30,
                 a: (1 << 27) - 1,
                 b: u32::MAX,
             },

@@ -211,10 +211,13 @@ impl Simulation {
                 }
             }
             Starts::AsDue | Starts::Ahead(_) => {
-                if let Some(first) = spec.first_start() {
+                if let Some(first) = spec.first_described_start() {
                     schedule(first, Event::FlowDue { flow: FlowId(0) });
                 }
             }
+        }
+        for (program, number) in spec.programs.iter().zip(0..) {
+            schedule(program.start, Event::Program { program: number });
         }
         for change in 0..self.world.changes.len() {
             let at = self.world.changes[change].at;
@@ -338,7 +341,7 @@ fn build_routing(spec: &RunSpec, ports: &mut Ports) -> Routing {
 
 /// Data packets of all flows; of a stream, any number.
 fn packets_of(spec: &RunSpec) -> usize {
-    if spec.arrivals.is_some() {
+    if spec.arrivals.is_some() || !spec.programs.is_empty() {
         return usize::MAX;
     }
     let mtu = spec.packet.mtu.get().max(1);

@@ -2,6 +2,8 @@
 
 mod arrivals;
 mod connections;
+mod hosts;
+mod programs;
 
 use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::queue::EventQueue;
@@ -58,6 +60,14 @@ pub enum BuildError {
     /// A stream of flows that cannot be.
     #[error("arrivals: {0}")]
     BadArrivals(String),
+    /// A program that cannot be.
+    #[error("program {program}: {why}")]
+    BadProgram {
+        /// Its number.
+        program: usize,
+        /// What is wrong.
+        why: String,
+    },
     /// A link that cannot be.
     #[error("link {link} (node {a} to node {b}): {why}")]
     BadLink {
@@ -179,6 +189,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     if let Some(arrivals) = &spec.arrivals {
         arrivals::check_arrivals(spec, schemes, arrivals, &degree)?;
     }
+    programs::check_programs(spec, schemes, &degree)?;
     connections::check_connections(spec)?;
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
@@ -310,6 +321,10 @@ fn check_recovery(spec: &RunSpec) -> Result<(), BuildError> {
     if sources.any(|source| source.pattern.largest().get() > most) {
         let why = "a flow may have more packets than selective repeat can number".into();
         return Err(BuildError::BadArrivals(why));
+    }
+    if let Some(program) = spec.programs.iter().position(|program| program.largest > most) {
+        let why = "a flow may have more packets than selective repeat can number".into();
+        return Err(BuildError::BadProgram { program, why });
     }
     Ok(())
 }

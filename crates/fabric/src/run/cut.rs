@@ -104,6 +104,9 @@ impl Simulation {
         if spec.arrivals.is_some() {
             return Some("its flows come as a stream");
         }
+        if !spec.programs.is_empty() {
+            return Some("its flows follow from what becomes of others");
+        }
         let mut needs = self.world.schemes.iter().map(|scheme| scheme.needs());
         if needs.any(|needs| needs.foresight || needs.decisions.is_some_and(|asked| asked.outside)) {
             return Some("a scheme asks for what lies outside its part of the network");

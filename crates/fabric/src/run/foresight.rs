@@ -161,6 +161,7 @@ impl Simulation {
                 | Event::Special { .. }
                 | Event::FlowDue { .. }
                 | Event::FlowStart { .. }
+                | Event::Program { .. }
                 | Event::Topology { .. }
                 | Event::Storm { .. }
                 | Event::Sample => {}

@@ -74,6 +74,8 @@ impl Simulation {
     }
 
     fn is_all_completed(&self) -> bool {
-        self.traffic.completed() == self.world.spec.flow_count() as u64
+        let described = self.world.spec.described_flows() as u64;
+        self.traffic.completed() == described + self.traffic.started_by_programs()
+            && self.traffic.programs_are_done()
     }
 }

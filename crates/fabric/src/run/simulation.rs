@@ -253,6 +253,7 @@ impl Simulation {
                 self.traffic.flow_due(&self.world, &mut self.core, flow);
             }
             Event::FlowStart { flow } => self.flow_start(flow),
+            Event::Program { program } => self.traffic.wake_program(&mut self.core, program),
             Event::PauseEnd { port, class } => self.pause_end(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => {
@@ -358,12 +359,13 @@ impl Simulation {
         let (rates, rate_bin) = rates.finish();
         let accounts = self.core.watch.accounts.close(now, &|port| port_refs[port]);
         let accounts = of_messages.unwrap_or(accounts);
-        let (flows, ended, begun, completions) = self.traffic.close();
+        let (flows, ended, begun, completions, programs) = self.traffic.close();
         Outcome {
             end: Time::from_ps(now),
             flows,
             ended,
             begun,
+            programs,
             completions,
             counters,
             pfc,

@@ -35,7 +35,12 @@ impl Simulation {
             let spec = self.world.spec.clone();
             let sources = spec.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
             let streamed = sources.flat_map(|source| source.pattern.hosts());
-            for host in spec.flows.iter().map(|flow| flow.dst).chain(streamed) {
+            let of_programs = spec
+                .programs
+                .iter()
+                .flat_map(|program| program.hosts.iter().copied());
+            let listed = spec.flows.iter().map(|flow| flow.dst);
+            for host in listed.chain(streamed).chain(of_programs) {
                 self.find_first_path(host);
             }
         }

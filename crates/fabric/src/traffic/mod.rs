@@ -1,19 +1,20 @@
 //! Flows: when they start, what they wait for, what became of them.
 
 mod parts;
+mod programs;
 mod records;
 mod tasks;
 
 use crate::core::Core;
-use crate::core::flows::Underway;
 use crate::ids::FlowId;
 use crate::world::World;
 use paceline_congestion::Mark;
 use paceline_kernel::{Bytes, Time};
-use paceline_run::outcome::{EndedFlow, FlowRecord, FlowStatus};
+use paceline_run::outcome::{EndedFlow, FlowRecord, FlowStatus, ModelOutcome};
 use paceline_run::spec::{Awaited, RunSpec};
 
 use paceline_run::stream::FlowStream;
+use programs::Programs;
 use records::Records;
 use tasks::Dependencies;
 pub use tasks::find_cycle;
@@ -27,6 +28,7 @@ pub struct Traffic {
     completions: Vec<FlowId>,
     /// How many flows have completed.
     completed: u64,
+    programs: Programs,
     /// Where flows come as a stream, what is still to come.
     stream: Option<FlowStream>,
     /// Flows of the stream so far.
@@ -39,12 +41,10 @@ impl Traffic {
     pub(crate) fn of(spec: &RunSpec) -> Self {
         let stream = spec.arrivals.as_ref();
         let stream = stream.map(|arrivals| FlowStream::new(arrivals, spec.seed));
-        let listed = || spec.flows.iter().map(FlowRecord::not_started).collect();
+        let listed = spec.flows.iter().map(FlowRecord::not_started).collect();
         Self {
-            flows: match stream {
-                Some(_) => Records::Streamed(Underway::default()),
-                None => Records::Listed(listed()),
-            },
+            flows: Records::of_list(listed),
+            programs: Programs::of(spec),
             dependencies: Dependencies::of(spec),
             stream,
             ..Self::default()
@@ -112,13 +112,15 @@ impl Traffic {
 
     /// Whether a flow has yet to start that waits for nothing but time, as far as is known.
     pub(crate) fn is_expecting(&self, now: u64) -> bool {
-        self.dependencies.latest > now || self.dependencies.is_someone_due(self.flows.listed())
+        self.dependencies.latest > now
+            || self.programs.are_expecting(now)
+            || self.dependencies.is_someone_due(self.flows.listed())
     }
 
     /// A flow has completed.
     pub fn complete(&mut self, flow: FlowId) {
         self.completed += 1;
-        if self.stream.is_none() {
+        if self.flows.is_listed(flow) {
             self.completions.push(flow);
         }
     }
@@ -132,10 +134,7 @@ impl Traffic {
         flow: FlowId,
         asks: impl Fn(FlowId) -> bool,
     ) {
-        let Records::Streamed(underway) = &mut self.flows else {
-            return;
-        };
-        let Some(record) = underway.remove(flow) else {
+        let Some(record) = self.flows.end(flow) else {
             return;
         };
         self.ended.push(EndedFlow {
@@ -143,7 +142,10 @@ impl Traffic {
             spec: world.flow(core, flow),
             record,
         });
-        core.flow_is_over(flow, asks);
+        // In the simulators of others, hosts keep flows that are over.
+        if !world.quirks.receiver_forgets {
+            core.flow_is_over(flow, asks);
+        }
     }
 
     /// Takes the flows of a stream that are over.
@@ -153,10 +155,7 @@ impl Traffic {
 
     /// Gives away what there is of the flows of a stream that are not over.
     pub(crate) fn end_all(&mut self, world: &World, core: &Core) {
-        let Records::Streamed(underway) = &self.flows else {
-            return;
-        };
-        let left = underway.iter().map(|(flow, record)| EndedFlow {
+        let left = self.flows.underway().map(|(flow, record)| EndedFlow {
             flow: flow.0,
             spec: world.flow(core, flow),
             record: *record,
@@ -176,10 +175,17 @@ impl Traffic {
     }
 
     /// The run is over: the records of a list's flows, flows of a stream that nobody has taken, how many have started, and
-    /// which of a list have completed, in that order.
-    pub(crate) fn close(self) -> (Vec<FlowRecord>, Vec<EndedFlow>, u32, Vec<u32>) {
+    /// which of a list have completed, in that order, and what has become of programs.
+    pub(crate) fn close(self) -> (Vec<FlowRecord>, Vec<EndedFlow>, u32, Vec<u32>, Vec<ModelOutcome>) {
         let completions = self.completions.iter().map(|flow| flow.0).collect();
-        (self.flows.into_list(), self.ended, self.begun, completions)
+        let programs = self.programs.close();
+        (
+            self.flows.into_list(),
+            self.ended,
+            self.begun,
+            completions,
+            programs,
+        )
     }
 
     /// No flow has started before what it waits for, and those that have completed have come whole, and no sooner than

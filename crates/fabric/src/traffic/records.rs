@@ -1,71 +1,80 @@
-//! What became of flows: of all of a list; of a stream, of those that are under way.
+//! What became of flows: of all of a list; of others, of those that are under way.
 
 use std::ops::{Index, IndexMut};
 
 use crate::core::flows::Underway;
 use crate::ids::FlowId;
-use paceline_kernel::ids::List;
+use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::FlowRecord;
 
-/// Records by flow.
-#[derive(Clone, Debug)]
-pub(super) enum Records {
-    Listed(List<FlowId, FlowRecord>),
-    Streamed(Underway<FlowRecord>),
-}
-
-impl Default for Records {
-    fn default() -> Self {
-        Self::Listed(List::new())
-    }
+/// Records by flow: first those of the list, by their places; behind them what comes as a stream or from a program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Records {
+    listed: List<FlowId, FlowRecord>,
+    underway: Underway<FlowRecord>,
 }
 
 impl Records {
-    /// A flow's, unless it is one of a stream and over.
-    pub(super) fn get(&self, flow: FlowId) -> Option<&FlowRecord> {
-        match self {
-            Self::Listed(list) => list.get(flow),
-            Self::Streamed(underway) => underway.get(flow),
+    /// Of a list, and whatever comes behind it.
+    pub(super) fn of_list(listed: List<FlowId, FlowRecord>) -> Self {
+        Self {
+            listed,
+            underway: Underway::default(),
         }
+    }
+
+    /// Whether the flow is one of the list.
+    #[inline]
+    pub(super) fn is_listed(&self, flow: FlowId) -> bool {
+        flow.index() < self.listed.len()
+    }
+
+    /// A flow's, unless it is over and not one of the list.
+    #[inline]
+    pub(super) fn get(&self, flow: FlowId) -> Option<&FlowRecord> {
+        self.listed.get(flow).or_else(|| self.underway.get(flow))
     }
 
     /// The same, to be changed.
+    #[inline]
     pub(super) fn get_mut(&mut self, flow: FlowId) -> Option<&mut FlowRecord> {
-        match self {
-            Self::Listed(list) => list.get_mut(flow),
-            Self::Streamed(underway) => underway.get_mut(flow),
+        match self.listed.get_mut(flow) {
+            None => self.underway.get_mut(flow),
+            listed => listed,
         }
     }
 
-    /// A flow of a stream comes to its start.
+    /// A flow that is not of the list comes to its start.
     pub(super) fn begin(&mut self, flow: FlowId, record: FlowRecord) {
-        if let Self::Streamed(underway) = self {
-            underway.insert(flow, record);
-        }
+        self.underway.insert(flow, record);
     }
 
-    /// Those of a list, which has ended.
+    /// A flow is over: its record, if it is not one of the list.
+    pub(super) fn end(&mut self, flow: FlowId) -> Option<FlowRecord> {
+        if self.is_listed(flow) {
+            return None;
+        }
+        self.underway.remove(flow)
+    }
+
+    /// Flows that are under way and not of the list, in no order that means anything.
+    pub(super) fn underway(&self) -> impl Iterator<Item = (FlowId, &FlowRecord)> {
+        self.underway.iter()
+    }
+
+    /// Those of the list, which has ended.
     pub(super) fn into_list(self) -> Vec<FlowRecord> {
-        match self {
-            Self::Listed(list) => list.into(),
-            Self::Streamed(_) => Vec::new(),
-        }
+        self.listed.into()
     }
 
-    /// Those of a list; none of a stream.
+    /// Those of the list.
     pub(super) fn listed(&self) -> &[FlowRecord] {
-        match self {
-            Self::Listed(list) => list.as_slice(),
-            Self::Streamed(_) => &[],
-        }
+        self.listed.as_slice()
     }
 
     /// The same, to be changed.
     pub(super) fn listed_mut(&mut self) -> &mut [FlowRecord] {
-        match self {
-            Self::Listed(list) => list.as_mut_slice(),
-            Self::Streamed(_) => &mut [],
-        }
+        self.listed.as_mut_slice()
     }
 }
 

@@ -177,7 +177,8 @@ impl Traffic {
     /// Something happened to `flow` that others may wait for: those for which it was the last
     /// thing start, each after its delay.
     pub fn release(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
-        if self.dependencies.first.is_empty() {
+        self.tell_program(core, flow, what);
+        if self.dependencies.first.is_empty() || flow.index() >= world.spec.flows.len() {
             return;
         }
         let first = &self.dependencies.first;

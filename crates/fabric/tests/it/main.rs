@@ -38,6 +38,7 @@ mod pcn;
 mod pfc;
 mod ports;
 mod probes;
+mod programs;
 mod qcn;
 mod queue_series;
 mod random_credits;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use paceline_fabric::outcome::{EndedFlow, FlowStatus};
@@ -132,16 +132,11 @@ impl FlowRows {
         result.map_err(|error| self.0.trouble.set(error)).ok()
     }
 
+    #[cfg(any(test, feature = "sample"))]
     /// Those of a run whose flows were a list; `folder` is for what does not fit in memory.
     pub(crate) fn of_list(input: &Resolved, outcome: &Outcome, folder: &Path) -> io::Result<Self> {
-        let mut gathered = Gathering::new(input, folder);
-        for entry in entries_of_list(&input.run, outcome) {
-            gathered.put(&entry)?;
-        }
-        for flow in &outcome.completions {
-            gathered.table.completions.push(&flow.to_le_bytes())?;
-        }
-        gathered.finish()
+        let gathered = Gathering::new(input, folder);
+        gathered.end(&input.run, outcome)
     }
 
     /// Rows that a file had.
@@ -210,6 +205,7 @@ pub(crate) struct Gathering {
     sorted: bool,
     /// An instant, and those that completed in it.
     instant: (u64, Vec<u32>),
+    folder: PathBuf,
 }
 
 impl Gathering {
@@ -224,6 +220,7 @@ impl Gathering {
             alone: IdealFct::of(&input.run),
             sorted: matches!(input.run.ties, TieOrder::Structural | TieOrder::Drawn),
             instant: (0, Vec::new()),
+            folder: folder.to_path_buf(),
         }
     }
 
@@ -256,9 +253,14 @@ impl Gathering {
         (completed.drain(..)).try_for_each(|flow| self.table.completions.push(&flow.to_le_bytes()))
     }
 
-    /// The run is over: of a stream, those that have not started are drawn too.
+    /// The run is over: flows of the list come to the others, and of a stream those that have not started.
     pub(crate) fn end(mut self, run: &RunSpec, outcome: &Outcome) -> io::Result<FlowRows> {
         self.take(&outcome.ended)?;
+        self.instant_is_over()?;
+        for entry in entries_of_list(run, outcome) {
+            self.put(&entry)?;
+        }
+        self.complete_list(outcome)?;
         if let Some(arrivals) = run.arrivals.as_ref().filter(|all| outcome.begun < all.flows) {
             let drawn = (0..).zip(arrivals.flows(run.seed));
             for (flow, spec) in drawn.skip(outcome.begun as usize) {
@@ -266,6 +268,35 @@ impl Gathering {
             }
         }
         self.finish()
+    }
+
+    /// Completions of the list come between those that there are.
+    fn complete_list(&mut self, outcome: &Outcome) -> io::Result<()> {
+        let others = std::mem::replace(
+            &mut self.table.completions,
+            Store::new(size_of::<u32>(), &self.folder),
+        );
+        let (mut order, mut next) = (Reader::of(&others), 0);
+        let mut entries = Reader::of(&self.table.entries);
+        let mut listed = outcome.completions.iter().peekable();
+        let end_of = |flow: u32| {
+            let record = &outcome.flows[flow as usize];
+            (record.start + record.fct).as_ps()
+        };
+        while next < others.len() {
+            let flow = order.row(next)?;
+            let flow = u32::from_le_bytes(flow.try_into().expect("a number of four bytes"));
+            let end = Entry::decode(entries.row(flow as usize)?).end_ps();
+            while let Some(&&first) = listed.peek()
+                && Some(end_of(first)) <= end
+            {
+                self.table.completions.push(&first.to_le_bytes())?;
+                listed.next();
+            }
+            self.table.completions.push(&flow.to_le_bytes())?;
+            next += 1;
+        }
+        listed.try_for_each(|flow| self.table.completions.push(&flow.to_le_bytes()))
     }
 
     fn finish(mut self) -> io::Result<FlowRows> {

@@ -1,4 +1,4 @@
-//! What a network of another simulator leaves behind alongside the rest.
+//! What a network of another simulator, or a program, leaves behind alongside the rest.
 
 use std::any::Any;
 use std::fmt;
@@ -21,7 +21,8 @@ impl<T: Any + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe + Clone + Pa
     }
 }
 
-/// What a network of another simulator leaves behind, in [`crate::Outcome::model`].
+/// What a network of another simulator leaves behind, in [`crate::Outcome::model`], or a program, in
+/// [`crate::Outcome::programs`].
 #[derive(Debug)]
 pub struct ModelOutcome(Box<dyn ModelRecord>);
 

@@ -373,6 +373,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         labels: traffic.labels,
         flows: traffic.flows,
         arrivals: traffic.arrivals,
+        programs: Vec::new(),
         dependencies: traffic.dependencies,
         stop: cx.stop,
         seed: cx.seed,

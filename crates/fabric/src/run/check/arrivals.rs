@@ -3,8 +3,8 @@
 use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Bytes;
 
-use super::BuildError;
-use paceline_run::spec::{ArrivalPattern, ArrivalSource, Arrivals, NodeKind, RunSpec};
+use super::{BuildError, hosts};
+use paceline_run::spec::{ArrivalPattern, ArrivalSource, Arrivals, RunSpec};
 
 /// Everything that would make the run fail or lie later; `degree` is how many links each node has.
 pub(super) fn check_arrivals(
@@ -43,20 +43,9 @@ fn check_source(spec: &RunSpec, source: &ArrivalSource, degree: &[u32]) -> Resul
         )))
     };
     for host in source.pattern.hosts() {
-        let node = host.0 as usize;
-        match spec.nodes.get(node) {
-            None => return bad(format!("node {node} does not exist")),
-            Some(NodeKind::Switch) => return bad(format!("node {node} is a switch")),
-            Some(NodeKind::Host) if degree[node] == 0 => return bad(format!("host {node} has no link")),
-            Some(NodeKind::Host) => {}
-        }
+        hosts::check_host(spec, host, degree).or_else(bad)?;
     }
-    if !(1..=7).contains(&source.class) {
-        return bad(format!("priority {} is not one of 1 to 7", source.class));
-    }
-    if usize::from(source.scheme) >= spec.schemes.len() {
-        return bad(format!("scheme {} of {}", source.scheme, spec.schemes.len()));
-    }
+    hosts::check_class_and_scheme(spec, source.class, source.scheme).or_else(bad)?;
     let is_time = |mean_ps: f64| mean_ps > 0.0 && mean_ps.is_finite();
     match &source.pattern {
         ArrivalPattern::Poisson { hosts, sizes } => {

@@ -93,6 +93,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         labels: vec!["normal".into()],
         flows: Vec::new(),
         arrivals: None,
+        programs: Vec::new(),
         dependencies: Vec::new(),
         stop: Time::from_ns(4_000_000_000),
         seed: 1,

@@ -1,0 +1,25 @@
+//! What holds for whoever sends, however its flows are told.
+
+use paceline_run::spec::{NodeId, NodeKind, RunSpec};
+
+/// A node that is to send or receive; `degree` is how many links each node has.
+pub(super) fn check_host(spec: &RunSpec, host: NodeId, degree: &[u32]) -> Result<(), String> {
+    let node = host.0 as usize;
+    match spec.nodes.get(node) {
+        None => Err(format!("node {node} does not exist")),
+        Some(NodeKind::Switch) => Err(format!("node {node} is a switch")),
+        Some(NodeKind::Host) if degree[node] == 0 => Err(format!("host {node} has no link")),
+        Some(NodeKind::Host) => Ok(()),
+    }
+}
+
+/// Priority class and scheme of flows.
+pub(super) fn check_class_and_scheme(spec: &RunSpec, class: u8, scheme: u16) -> Result<(), String> {
+    if !(1..=7).contains(&class) {
+        return Err(format!("priority {class} is not one of 1 to 7"));
+    }
+    if usize::from(scheme) >= spec.schemes.len() {
+        return Err(format!("scheme {scheme} of {}", spec.schemes.len()));
+    }
+    Ok(())
+}
