@@ -7,7 +7,10 @@
 pub mod chunks;
 pub mod collective;
 pub mod executor;
+mod frontier;
+pub mod goal;
 pub mod graph;
+pub mod loggops;
 pub mod network;
 pub mod program;
 pub mod trouble;

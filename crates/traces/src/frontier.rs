@@ -1,0 +1,117 @@
+//! What becomes free when something starts or ends, for those that carry out a program in memory that follows what is under
+//! way.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::program::{Operation, OperationId, Program, Rank};
+
+/// A hash of numbers that the input does not choose freely: a folded product.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let product =
+            u128::from(self.0.rotate_left(23) ^ value ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+/// A map by numbers, without a random seed.
+pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
+
+/// An operation that waits for nothing any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Freed {
+    pub(crate) number: OperationId,
+    pub(crate) operation: Operation,
+    /// The latest end of what it waited for.
+    pub(crate) ready: u64,
+    /// It was the start of another that freed it.
+    pub(crate) by_start: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    waits_for: u32,
+    ready: u64,
+}
+
+/// Operations of which something, but not everything that they wait for has happened.
+#[derive(Debug, Default)]
+pub(crate) struct Frontier {
+    pending: NumberMap<(Rank, OperationId), Pending>,
+    list: Vec<OperationId>,
+}
+
+impl Frontier {
+    /// Adds what the start of an operation frees, in the order of the trace.
+    pub(crate) fn started(
+        &mut self,
+        program: &dyn Program,
+        rank: Rank,
+        number: OperationId,
+        freed: &mut Vec<Freed>,
+    ) {
+        self.list.clear();
+        program.after_start(rank, number, &mut self.list);
+        self.release(program, rank, None, freed);
+    }
+
+    /// Adds what its end frees, which is at this time.
+    pub(crate) fn done(
+        &mut self,
+        program: &dyn Program,
+        rank: Rank,
+        number: OperationId,
+        end: u64,
+        freed: &mut Vec<Freed>,
+    ) {
+        self.list.clear();
+        program.after_end(rank, number, &mut self.list);
+        self.release(program, rank, Some(end), freed);
+    }
+
+    fn release(&mut self, program: &dyn Program, rank: Rank, end: Option<u64>, freed: &mut Vec<Freed>) {
+        let mut list = std::mem::take(&mut self.list);
+        for number in list.drain(..) {
+            let mut known = None;
+            let pending = self.pending.entry((rank, number)).or_insert_with(|| {
+                let operation = program.operation(rank, number);
+                known = Some(operation);
+                Pending {
+                    waits_for: operation.waits_for,
+                    ready: 0,
+                }
+            });
+            pending.ready = pending.ready.max(end.unwrap_or(0));
+            pending.waits_for = pending.waits_for.saturating_sub(1);
+            if pending.waits_for == 0 {
+                let ready = pending.ready;
+                self.pending.remove(&(rank, number));
+                freed.push(Freed {
+                    number,
+                    operation: known.unwrap_or_else(|| program.operation(rank, number)),
+                    ready,
+                    by_start: end.is_none(),
+                });
+            }
+        }
+        self.list = list;
+    }
+}

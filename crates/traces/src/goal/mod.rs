@@ -1,0 +1,293 @@
+//! GOAL: what each rank of a job computes, sends and receives, and what waits for what.
+//!
+//! Text and binary are as LogGOPSim has them (spcl/LogGOPSim, commit ac9608d). A text is turned into the binary form while
+//! it is read; operations are then read from there by position, so that a program need not fit into memory. Times are in
+//! ns, sizes in bytes.
+
+mod binary;
+mod cursor;
+mod labels;
+mod places;
+mod record;
+mod section;
+mod statement;
+mod store;
+mod text;
+mod write;
+
+use std::fs::File;
+use std::io::{Cursor, Read, Seek};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use places::{Places, Text};
+use record::{ANY, CALC, RECEIVE, RECORD, Record, SEND};
+use section::Section;
+use store::Store;
+
+use crate::program::{self, Lanes, NO_LANE, Operation, OperationId, Order, Rank, Work};
+use crate::trouble::{Caution, Trouble};
+
+pub use write::{write_binary, write_text};
+
+/// A GOAL program in its binary form, in memory or in a file.
+///
+/// Lanes are cpus, each first come, first served.
+#[derive(Debug)]
+pub struct Program {
+    name: String,
+    store: Store,
+    sections: Vec<Section>,
+    /// Highest cpu and NIC.
+    highest: (u8, u8),
+    lanes: Lanes,
+    /// The lane of cpu 255, whose number means no lane.
+    last_cpu: u8,
+    /// Where a text has its operations.
+    places: Option<Places>,
+    /// What went wrong after it was read.
+    trouble: OnceLock<Trouble>,
+}
+
+/// Reads a file, text or binary as its first eight bytes tell.
+pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> {
+    let path = path.as_ref();
+    let name = path.display().to_string();
+    let unread = |error: std::io::Error| Trouble::at(&name, format!("cannot be read: {error}"));
+    let mut file = File::open(path).map_err(unread)?;
+    let mut start = Vec::new();
+    file.by_ref().take(12).read_to_end(&mut start).map_err(unread)?;
+    if binary::is_binary(&start) {
+        let length = file.metadata().map_err(unread)?.len();
+        let store = store::open(file, binary::claimed_ranks(&start, length)).map_err(unread)?;
+        return of_binary(name, store);
+    }
+    let parsed = text::parse(Cursor::new(start).chain(&file), &name)?;
+    // A pipe cannot be read twice: its operations are then named by their numbers.
+    let again = file.stream_position().is_ok();
+    of_text(name, parsed, again.then_some(Text::File(file)))
+}
+
+/// Reads what a file would hold: text or binary as its first eight bytes tell.
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Program, Vec<Caution>), Trouble> {
+    if binary::is_binary(bytes) {
+        return of_binary(name.into(), Store::Memory(bytes.to_vec()));
+    }
+    of_text(
+        name.into(),
+        text::parse(bytes, name)?,
+        Some(Text::Memory(bytes.to_vec())),
+    )
+}
+
+fn of_binary(name: String, store: Store) -> Result<(Program, Vec<Caution>), Trouble> {
+    let head = binary::check(&store, &name)?;
+    let program = Program::new(name, store, head.sections, head.highest, &head.cpus)?;
+    Ok((program, Vec::new()))
+}
+
+fn of_text(
+    name: String,
+    parsed: text::Parsed,
+    text: Option<Text>,
+) -> Result<(Program, Vec<Caution>), Trouble> {
+    let mut program = Program::new(name, parsed.store, parsed.sections, parsed.highest, &parsed.cpus)?;
+    let checkpoints = parsed.checkpoints;
+    program.places = text.map(|text| Places { text, checkpoints });
+    Ok((program, Vec::new()))
+}
+
+impl Program {
+    fn new(
+        name: String,
+        store: Store,
+        sections: Vec<Section>,
+        highest: (u8, u8),
+        cpus: &[bool; 256],
+    ) -> Result<Self, Trouble> {
+        let free = (0..NO_LANE).find(|cpu| !cpus[usize::from(*cpu)]);
+        let last_cpu = match free {
+            _ if !cpus[usize::from(NO_LANE)] => NO_LANE,
+            Some(free) => free,
+            None => {
+                return Err(Trouble::at(
+                    name,
+                    "256 different cpus are used: expected at most 255",
+                ));
+            }
+        };
+        let lanes = usize::from(highest.0.min(NO_LANE - 1)) + 1;
+        Ok(Self {
+            name,
+            store,
+            sections,
+            highest,
+            lanes: Lanes {
+                orders: vec![Order::Freed; lanes],
+            },
+            last_cpu,
+            places: None,
+            trouble: OnceLock::new(),
+        })
+    }
+
+    fn section(&self, rank: Rank) -> Option<Section> {
+        self.sections.get(rank as usize).copied()
+    }
+
+    /// Reads a part of a rank; false where that fails, which is remembered.
+    fn fill(&self, rank: Rank, at: u64, out: &mut [u8]) -> bool {
+        match self.store.read(rank, at, out) {
+            Ok(()) => true,
+            Err(error) => {
+                self.fail(format!("cannot be read any more at byte {at}: {error}"));
+                false
+            }
+        }
+    }
+
+    #[cold]
+    fn fail(&self, message: String) {
+        self.trouble.get_or_init(|| Trouble::at(&self.name, message));
+    }
+
+    fn record(&self, rank: Rank, number: OperationId) -> Record {
+        let section = self.section(rank).filter(|s| number < s.operations);
+        let mut bytes = [0; RECORD];
+        match section {
+            Some(section)
+                if self.fill(
+                    rank,
+                    section.records() + RECORD as u64 * u64::from(number),
+                    &mut bytes,
+                ) =>
+            {
+                Record::decode(&bytes)
+            }
+            _ => Record::default(),
+        }
+    }
+
+    /// Reads words of a rank that are numbers of operations.
+    fn numbers(&self, rank: Rank, at: u64, count: u32, out: &mut Vec<OperationId>) {
+        let Some(section) = self.section(rank) else { return };
+        let mut chunk = [0; 256];
+        let mut left = u64::from(count) * 4;
+        let mut at = at;
+        while left > 0 {
+            let part = &mut chunk[..left.min(256) as usize];
+            if !self.fill(rank, at, part) {
+                return;
+            }
+            at += part.len() as u64;
+            left -= part.len() as u64;
+            for word in part.chunks_exact(4) {
+                let number = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                if number >= section.operations {
+                    return self.fail(format!(
+                        "has changed since it was read: rank {rank} has no operation {number}"
+                    ));
+                }
+                out.push(number);
+            }
+        }
+    }
+}
+
+impl program::Program for Program {
+    fn ranks(&self) -> Rank {
+        self.sections.len() as Rank
+    }
+
+    fn operations(&self, rank: Rank) -> u32 {
+        self.section(rank).map_or(0, |s| s.operations)
+    }
+
+    fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
+    fn roots(&self, rank: Rank, out: &mut Vec<OperationId>) {
+        if let Some(section) = self.section(rank) {
+            self.numbers(rank, section.at + 8, section.roots, out);
+        }
+    }
+
+    fn operation(&self, rank: Rank, number: OperationId) -> Operation {
+        let record = self.record(rank, number);
+        let work = match record.kind {
+            SEND if record.peer < self.ranks() => Work::Send {
+                to: record.peer,
+                bytes: record.size,
+                tag: record.tag,
+            },
+            RECEIVE if record.peer < self.ranks() || record.peer == ANY => Work::Receive {
+                from: (record.peer != ANY).then_some(record.peer),
+                bytes: record.size,
+                tag: (record.tag != ANY).then_some(record.tag),
+            },
+            CALC => Work::Compute { ns: record.size },
+            _ => {
+                self.fail(format!(
+                    "has changed since it was read: operation {number} of rank {rank} is none"
+                ));
+                Work::Nothing
+            }
+        };
+        Operation {
+            work,
+            lane: if record.cpu == NO_LANE {
+                self.last_cpu
+            } else {
+                record.cpu
+            },
+            nic: record.nic,
+            waits_for: record.waits_for,
+        }
+    }
+
+    fn after_end(&self, rank: Rank, number: OperationId, out: &mut Vec<OperationId>) {
+        let list = self.record(rank, number).after_end;
+        if let Some(section) = self.section(rank).filter(|_| list.count > 0) {
+            self.numbers(
+                rank,
+                section.appendix() + 4 * u64::from(list.first),
+                list.count,
+                out,
+            );
+        }
+    }
+
+    fn after_start(&self, rank: Rank, number: OperationId, out: &mut Vec<OperationId>) {
+        let list = self.record(rank, number).after_start;
+        if let Some(section) = self.section(rank).filter(|_| list.count > 0) {
+            self.numbers(
+                rank,
+                section.appendix() + 4 * u64::from(list.first),
+                list.count,
+                out,
+            );
+        }
+    }
+
+    fn name(&self, rank: Rank, number: OperationId) -> String {
+        let record = self.record(rank, number);
+        let what = match record.kind {
+            SEND => format!("send {} B to {}", record.size, record.peer),
+            RECEIVE if record.peer == ANY => format!("recv {} B from any", record.size),
+            RECEIVE => format!("recv {} B from {}", record.size, record.peer),
+            _ => format!("calc {}", record.size),
+        };
+        match self.places.as_ref().and_then(|p| p.find(rank, number)) {
+            Some((line, label)) if label.is_empty() => {
+                format!("{}:{line} ({what} of rank {rank})", self.name)
+            }
+            Some((line, label)) => format!("{}:{line} ({label} of rank {rank})", self.name),
+            None => format!("{}: rank {rank}, operation {number} ({what})", self.name),
+        }
+    }
+
+    fn trouble(&self) -> Option<Trouble> {
+        self.trouble.get().cloned()
+    }
+}

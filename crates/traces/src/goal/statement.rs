@@ -1,0 +1,393 @@
+//! The lines of a text: `a: send 8b to 1`, `b requires a`.
+
+use std::io::Read;
+
+use super::cursor::Cursor;
+use super::record::{ANY, CALC, RECEIVE, Record, SEND};
+use crate::trouble::{Trouble, unknown};
+
+/// Longer words are no GOAL.
+const LONGEST: usize = 1 << 16;
+
+/// A line of a rank. The label of an operation, and those of an edge, are in [`Lines`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Statement {
+    /// An operation, whose label is [`Lines::label`].
+    Operation(Record),
+    /// [`Lines::label`] waits for [`Lines::other`].
+    Edge {
+        /// For its start, not its end.
+        by_start: bool,
+    },
+    /// The end of the rank.
+    Close,
+}
+
+/// Reads the lines of a text.
+#[derive(Debug)]
+pub(super) struct Lines<'a, R> {
+    pub(super) cursor: Cursor<R>,
+    /// What the file is called.
+    name: &'a str,
+    /// How many ranks there are: others are no peers.
+    pub(super) ranks: u32,
+    /// Label of the statement; empty if it has none.
+    pub(super) label: Vec<u8>,
+    /// The label that an edge waits for.
+    pub(super) other: Vec<u8>,
+    word: Vec<u8>,
+}
+
+impl<'a, R: Read> Lines<'a, R> {
+    pub(super) fn new(cursor: Cursor<R>, name: &'a str, ranks: u32) -> Self {
+        Self {
+            cursor,
+            name,
+            ranks,
+            label: Vec::new(),
+            other: Vec::new(),
+            word: Vec::new(),
+        }
+    }
+
+    /// What is wrong at the line that is being read.
+    pub(super) fn trouble(&mut self, message: impl Into<String>) -> Trouble {
+        if let Some(error) = self.cursor.failure() {
+            return Trouble::at(self.name, format!("cannot be read: {error}"));
+        }
+        Trouble::at(format_args!("{}:{}", self.name, self.cursor.line()), message)
+    }
+
+    fn expected(&mut self, what: &str) -> Trouble {
+        let found = self.found();
+        self.trouble(format!("expected {what}, found {found}"))
+    }
+
+    /// What comes next, for people.
+    fn found(&mut self) -> String {
+        match self.cursor.peek() {
+            None => "the end of the file".into(),
+            Some(b'\n') => "the end of the line".into(),
+            Some(byte) if is_word(byte) => match self.word() {
+                Ok(()) => format!("`{}`", self.text()),
+                Err(_) => "a word without end".into(),
+            },
+            Some(byte) if byte.is_ascii_graphic() => format!("`{}`", byte as char),
+            Some(byte) => format!("the byte {byte:#04x}"),
+        }
+    }
+
+    /// The word that was read last.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.word[..self.word.len().min(80)]).into_owned()
+    }
+
+    /// Goes past blanks, comments and, where `lines`, ends of lines.
+    pub(super) fn skip(&mut self, lines: bool) -> Result<(), Trouble> {
+        while let Some(byte) = self.cursor.peek() {
+            match byte {
+                b' ' | b'\t' | b'\r' => self.cursor.advance(),
+                b'\n' if lines => self.cursor.advance(),
+                b'/' => self.comment()?,
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn comment(&mut self) -> Result<(), Trouble> {
+        let opened = self.cursor.line();
+        self.cursor.advance();
+        match self.cursor.peek() {
+            Some(b'/') => {
+                while self.cursor.peek().is_some_and(|b| b != b'\n') {
+                    self.cursor.advance();
+                }
+                Ok(())
+            }
+            Some(b'*') => {
+                self.cursor.advance();
+                let mut star = false;
+                while let Some(byte) = self.cursor.peek() {
+                    self.cursor.advance();
+                    if star && byte == b'/' {
+                        return Ok(());
+                    }
+                    star = byte == b'*';
+                }
+                Err(self.trouble(format!(
+                    "the comment of line {opened} is not closed: expected `*/`"
+                )))
+            }
+            _ => Err(self.trouble("a comment begins with `//` or `/*`")),
+        }
+    }
+
+    /// Reads a word, a number or what else stands without a blank.
+    fn word(&mut self) -> Result<(), Trouble> {
+        self.word.clear();
+        while let Some(byte) = self.cursor.peek() {
+            if !is_word(byte) {
+                break;
+            }
+            if self.word.len() == LONGEST {
+                return Err(self.trouble(format!(
+                    "a word of more than {LONGEST} characters: `{}...`",
+                    self.text()
+                )));
+            }
+            self.word.push(byte);
+            self.cursor.advance();
+        }
+        Ok(())
+    }
+
+    /// Reads this word.
+    pub(super) fn keyword(&mut self, wanted: &str) -> Result<(), Trouble> {
+        self.skip(false)?;
+        let quoted = || format!("`{wanted}`");
+        if !self.cursor.peek().is_some_and(is_word) {
+            return Err(self.expected(&quoted()));
+        }
+        self.word()?;
+        if self.word != wanted.as_bytes() {
+            let text = self.text();
+            return Err(self.trouble(format!("expected {}, found `{text}`", quoted())));
+        }
+        Ok(())
+    }
+
+    /// Reads a number: at most `most`, or [`ANY`] as `-1` where `any`.
+    pub(super) fn number(&mut self, what: &str, most: u64, any: bool) -> Result<u64, Trouble> {
+        self.skip(false)?;
+        if !self.cursor.peek().is_some_and(is_word) {
+            return Err(self.expected(what));
+        }
+        self.word()?;
+        self.value(self.word.len(), what, most, any)
+    }
+
+    /// The value of the first bytes of the word.
+    fn value(&mut self, length: usize, what: &str, most: u64, any: bool) -> Result<u64, Trouble> {
+        let digits = &self.word[..length];
+        if any && digits == b"-1" {
+            return Ok(u64::from(ANY));
+        }
+        let mut value = Some(0u64);
+        for digit in digits {
+            if !digit.is_ascii_digit() {
+                value = None;
+                break;
+            }
+            value = value.and_then(|v| v.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
+        }
+        match value {
+            Some(value) if length > 0 && value <= most => Ok(value),
+            _ => {
+                let whole = length > 0 && self.word[..length].iter().all(u8::is_ascii_digit);
+                let text = self.text();
+                let wild = if any { ", or -1 for any" } else { "" };
+                Err(self.trouble(if whole {
+                    format!("{what} {text} is too large: at most {most}{wild}")
+                } else {
+                    format!("expected {what}: a whole number from 0 to {most}{wild}, found `{text}`")
+                }))
+            }
+        }
+    }
+
+    /// A word that is a label.
+    fn check_label(&mut self) -> Result<(), Trouble> {
+        let good = |w: &[u8]| {
+            w.first().is_some_and(u8::is_ascii_alphabetic)
+                && w.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
+        };
+        if good(&self.word) {
+            return Ok(());
+        }
+        let text = self.text();
+        Err(self.trouble(format!(
+            "`{text}` is no label: expected a letter, then letters, digits and `_`"
+        )))
+    }
+
+    /// Reads the next statement of a rank, from before its line. `begun` gets where it stands.
+    pub(super) fn statement(&mut self, begun: &mut (u64, u64)) -> Result<Statement, Trouble> {
+        self.skip(true)?;
+        *begun = (self.cursor.offset(), self.cursor.line());
+        match self.cursor.peek() {
+            Some(b'}') => {
+                self.cursor.advance();
+                return Ok(Statement::Close);
+            }
+            Some(byte) if is_word(byte) => self.word()?,
+            _ => return Err(self.expected("an operation, `LABEL requires LABEL` or `}`")),
+        }
+        self.label.clear();
+        self.skip(false)?;
+        let statement = match self.cursor.peek() {
+            Some(b':') => {
+                self.check_label()?;
+                self.cursor.advance();
+                std::mem::swap(&mut self.label, &mut self.word);
+                self.skip(false)?;
+                if !self.cursor.peek().is_some_and(is_word) {
+                    return Err(self.expected("`send`, `recv` or `calc`"));
+                }
+                self.word()?;
+                self.operation()?
+            }
+            Some(byte) if byte.is_ascii_alphabetic() => self.edge()?,
+            _ => self.operation()?,
+        };
+        self.skip(false)?;
+        match self.cursor.peek() {
+            None | Some(b'\n' | b'}') => Ok(statement),
+            _ => Err(self.expected("the end of the line")),
+        }
+    }
+
+    /// The rest of `a requires b`, whose first word has been read.
+    fn edge(&mut self) -> Result<Statement, Trouble> {
+        self.check_label()?;
+        std::mem::swap(&mut self.label, &mut self.word);
+        self.word()?;
+        let by_start = match &self.word[..] {
+            b"requires" => false,
+            b"irequires" => true,
+            _ => {
+                let text = self.text();
+                std::mem::swap(&mut self.label, &mut self.word);
+                let first = self.text();
+                let known = ["send", "recv", "calc"].contains(&first.as_str());
+                return Err(self.trouble(if known {
+                    format!("expected a number after `{first}`, found `{text}`")
+                } else {
+                    format!("expected `requires` or `irequires` after `{first}`, found `{text}`")
+                }));
+            }
+        };
+        self.skip(false)?;
+        if !self.cursor.peek().is_some_and(is_word) {
+            return Err(self.expected("the label that is waited for"));
+        }
+        self.word()?;
+        self.check_label()?;
+        std::mem::swap(&mut self.other, &mut self.word);
+        Ok(Statement::Edge { by_start })
+    }
+
+    /// The rest of an operation, whose first word has been read.
+    fn operation(&mut self) -> Result<Statement, Trouble> {
+        let mut record = Record::default();
+        match &self.word[..] {
+            b"send" => {
+                record.kind = SEND;
+                record.size = self.bytes()?;
+                self.keyword("to")?;
+                record.peer = self.peer("the receiver", false)?;
+            }
+            b"recv" => {
+                record.kind = RECEIVE;
+                record.size = self.bytes()?;
+                self.keyword("from")?;
+                record.peer = self.peer("the sender", true)?;
+            }
+            b"calc" => {
+                record.kind = CALC;
+                record.size = self.number("a time in ns", u64::MAX, false)?;
+            }
+            _ => return Err(self.no_operation()),
+        }
+        self.options(&mut record)?;
+        Ok(Statement::Operation(record))
+    }
+
+    fn no_operation(&mut self) -> Trouble {
+        let place = format!("{}:{}", self.name, self.cursor.line());
+        unknown(place, "operation", &self.text(), &["send", "recv", "calc"])
+    }
+
+    /// `8b`, or `8 b`.
+    fn bytes(&mut self) -> Result<u64, Trouble> {
+        self.skip(false)?;
+        if !self.cursor.peek().is_some_and(is_word) {
+            return Err(self.expected("a size as `8b`"));
+        }
+        self.word()?;
+        if let Some(length) = self.word.strip_suffix(b"b").map(<[u8]>::len) {
+            return self.value(length, "a size in bytes", u64::MAX, false);
+        }
+        let value = self.value(self.word.len(), "a size in bytes", u64::MAX, false)?;
+        self.keyword("b")?;
+        Ok(value)
+    }
+
+    fn peer(&mut self, what: &str, any: bool) -> Result<u32, Trouble> {
+        let value = self.number(what, u64::from(u32::MAX), any)? as u32;
+        if self.word == b"-1" || value < self.ranks {
+            return Ok(value);
+        }
+        let ranks = self.ranks;
+        Err(self.trouble(format!(
+            "{what} {value} is not there: ranks go from 0 to {}",
+            ranks.saturating_sub(1)
+        )))
+    }
+
+    /// `tag 3 cpu 1 nic 2`: each may be absent, none may come before one that stands left of it here.
+    fn options(&mut self, record: &mut Record) -> Result<(), Trouble> {
+        let names: &[&str] = if record.kind == CALC {
+            &["cpu"]
+        } else {
+            &["tag", "cpu", "nic"]
+        };
+        let mut next = 0;
+        loop {
+            self.skip(false)?;
+            if !self.cursor.peek().is_some_and(is_word) {
+                return Ok(());
+            }
+            self.word()?;
+            let place = names.iter().position(|n| n.as_bytes() == self.word);
+            match place {
+                Some(place) if place >= next => next = place + 1,
+                _ => {
+                    let text = self.text();
+                    let allowed = names[next..].iter().map(|n| format!("`{n}`")).collect::<Vec<_>>();
+                    let or = if allowed.is_empty() { "" } else { " or " };
+                    let order = if place.is_some() {
+                        " (each once, in the order tag, cpu, nic)"
+                    } else {
+                        ""
+                    };
+                    return Err(self.trouble(format!(
+                        "expected {}{or}the end of the line, found `{text}`{order}",
+                        allowed.join(", ")
+                    )));
+                }
+            }
+            match names[place.unwrap_or(0)] {
+                "tag" => record.tag = self.tag(record.kind)?,
+                "cpu" => record.cpu = self.number("cpu", u64::from(u8::MAX), false)? as u8,
+                _ => record.nic = self.number("nic", u64::from(u8::MAX), false)? as u8,
+            }
+        }
+    }
+
+    fn tag(&mut self, kind: u8) -> Result<u32, Trouble> {
+        let most = u64::from(u32::MAX) - 1;
+        let tag = self.number("tag", most, true)? as u32;
+        if kind == SEND && tag == ANY {
+            return Err(self
+                .trouble("a send with tag -1: its message would match any receive")
+                .help("give the send the tag of its receive; only a receive may take any tag"));
+        }
+        Ok(tag)
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.')
+}

@@ -1,0 +1,480 @@
+//! What happens at the ranks, one element of the queue after another.
+
+use super::heap::{self, Due, Heap};
+use super::waiting::{ANY, Key, Waiting};
+use super::{Outcome, Parameters, Variant};
+use crate::frontier::{Freed, Frontier};
+use crate::program::{OperationId, Program, Rank, Work};
+use crate::trouble::Trouble;
+
+/// In the order in which `loggopsim` sorts what is freed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Send,
+    Receive,
+    Calc,
+    Message,
+}
+
+/// Something that is due: an operation that is free, or a message that arrives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element {
+    kind: Kind,
+    /// Where it is due.
+    pub(super) rank: Rank,
+    /// Of the operation, or of the message's send at `peer`.
+    pub(super) number: OperationId,
+    /// The receiver of a send, the sender of a message, what a receive takes.
+    pub(super) peer: u32,
+    pub(super) tag: u32,
+    /// Of a message those of its send.
+    pub(super) cpu: u8,
+    pub(super) nic: u8,
+    /// Bytes, or ns of a calc.
+    pub(super) size: u64,
+    /// When what it waited for was over; of a message when it arrived.
+    pub(super) ready: u64,
+}
+
+/// That an operation has started, or that it is done at some time.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    rank: Rank,
+    number: OperationId,
+    end: Option<u64>,
+}
+
+/// Clocks of all ranks: by rank and number of a cpu or NIC.
+#[derive(Debug, Default)]
+pub(super) struct Clocks(pub(super) Vec<Vec<u64>>);
+
+impl Clocks {
+    fn get(&self, rank: Rank, number: u8) -> u64 {
+        self.0[rank as usize]
+            .get(usize::from(number))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    fn set(&mut self, rank: Rank, number: u8, time: u64) {
+        let clocks = &mut self.0[rank as usize];
+        if clocks.len() <= usize::from(number) {
+            clocks.resize(usize::from(number) + 1, 0);
+        }
+        clocks[usize::from(number)] = time;
+    }
+
+    fn rise(&mut self, rank: Rank, number: u8, time: u64) {
+        self.set(rank, number, self.get(rank, number).max(time));
+    }
+}
+
+pub(super) struct Model<'a> {
+    pub(super) program: &'a dyn Program,
+    variant: Variant,
+    pub(super) parameters: Parameters,
+    queue: Heap,
+    pub(super) elements: Vec<Element>,
+    unused: Vec<u32>,
+    /// The next element's.
+    number: u64,
+    pub(super) cpu: Clocks,
+    sending: Clocks,
+    receiving: Clocks,
+    frontier: Frontier,
+    pub(super) posted: Waiting,
+    pub(super) arrived: Waiting,
+    marks: Vec<Mark>,
+    freed: Vec<Freed>,
+    pub(super) done: u64,
+    /// Operations that started before what they wait for was over, and the first of them.
+    pub(super) early: (u64, Option<(Rank, OperationId)>),
+    /// Messages of another size than their receives, and the first of them.
+    pub(super) unequal: (u64, Option<(Element, Element)>),
+}
+
+impl<'a> Model<'a> {
+    pub(super) fn new(program: &'a dyn Program, variant: Variant, parameters: Parameters) -> Self {
+        let clocks = || Clocks((0..program.ranks()).map(|_| Vec::new()).collect());
+        Self {
+            program,
+            variant,
+            parameters,
+            queue: Heap::default(),
+            elements: Vec::new(),
+            unused: Vec::new(),
+            number: 0,
+            cpu: clocks(),
+            sending: clocks(),
+            receiving: clocks(),
+            frontier: Frontier::default(),
+            posted: Waiting::default(),
+            arrived: Waiting::default(),
+            marks: Vec::new(),
+            freed: Vec::new(),
+            done: 0,
+            early: (0, None),
+            unequal: (0, None),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<Outcome, Trouble> {
+        let mut roots = Vec::new();
+        for rank in 0..self.program.ranks() {
+            roots.clear();
+            self.program.roots(rank, &mut roots);
+            for number in roots.iter().copied() {
+                self.freed.push(Freed {
+                    number,
+                    operation: self.program.operation(rank, number),
+                    ready: 0,
+                    by_start: false,
+                });
+            }
+            self.enter(rank)?;
+        }
+        while let Some(due) = self.queue.pop() {
+            self.happen(due)?;
+            self.release()?;
+        }
+        if let Some(trouble) = self.program.trouble() {
+            return Err(trouble);
+        }
+        Ok(self.outcome())
+    }
+
+    /// Lets the ranks know what has started and ended, one rank after another, and what that frees enter.
+    fn release(&mut self) -> Result<(), Trouble> {
+        let mut marks = std::mem::take(&mut self.marks);
+        if self.variant == Variant::LogGopSim {
+            marks.sort_by_key(|mark| mark.rank);
+        }
+        for alike in marks.chunk_by(|a, b| a.rank == b.rank) {
+            for mark in alike {
+                match mark.end {
+                    None => self
+                        .frontier
+                        .started(self.program, mark.rank, mark.number, &mut self.freed),
+                    Some(end) => {
+                        self.done += 1;
+                        self.frontier
+                            .done(self.program, mark.rank, mark.number, end, &mut self.freed);
+                    }
+                }
+            }
+            self.enter(alike[0].rank)?;
+        }
+        marks.clear();
+        self.marks = marks;
+        Ok(())
+    }
+
+    /// Puts what is free at a rank into the queue.
+    fn enter(&mut self, rank: Rank) -> Result<(), Trouble> {
+        let mut freed = std::mem::take(&mut self.freed);
+        if self.variant == Variant::LogGopSim {
+            heap::sort(&mut freed, |f| match f.operation.work {
+                Work::Send { .. } => Kind::Send as u8,
+                Work::Receive { .. } => Kind::Receive as u8,
+                _ => Kind::Calc as u8,
+            });
+        }
+        for one in freed.drain(..) {
+            let element = self.element(rank, &one)?;
+            let cpu = self.cpu.get(rank, element.cpu);
+            let sending = self.sending.get(rank, element.nic);
+            let start = if one.by_start { 0 } else { one.ready };
+            let time = match (self.variant, element.kind) {
+                (Variant::LogGopSim, Kind::Send) => cpu.max(sending),
+                (Variant::LogGopSim, _) => cpu,
+                (Variant::Atlahs, Kind::Send) => start.max(sending),
+                (Variant::Atlahs, Kind::Receive) => start,
+                (Variant::Atlahs, _) => start.max(cpu),
+            };
+            self.push(time, element);
+        }
+        self.freed = freed;
+        Ok(())
+    }
+
+    fn element(&self, rank: Rank, freed: &Freed) -> Result<Element, Trouble> {
+        let operation = freed.operation;
+        // ATLAHS takes a message of no byte for one of one.
+        let least = u64::from(self.variant == Variant::Atlahs);
+        let refused = |message: &str| Err(Trouble::at(self.program.name(rank, freed.number), message));
+        let (kind, peer, tag, size) = match operation.work {
+            Work::Send { to, bytes, tag } => (Kind::Send, to, tag, bytes.max(least)),
+            Work::Receive { from, bytes, tag } => {
+                if self.variant == Variant::Atlahs && (from.is_none() || tag.is_none()) {
+                    return refused("takes any source or any tag, which never matches in the variant atlahs");
+                }
+                (
+                    Kind::Receive,
+                    from.unwrap_or(ANY),
+                    tag.unwrap_or(ANY),
+                    bytes.max(least),
+                )
+            }
+            Work::Compute { ns } => (Kind::Calc, 0, 0, ns),
+            Work::Nothing => (Kind::Calc, 0, 0, 0),
+            Work::Collective(_) => return refused("is a collective, which LogGOPS does not know"),
+        };
+        Ok(Element {
+            kind,
+            rank,
+            number: freed.number,
+            peer,
+            tag,
+            cpu: operation.lane,
+            nic: operation.nic,
+            size,
+            ready: freed.ready,
+        })
+    }
+
+    fn push(&mut self, time: u64, element: Element) {
+        let slot = match self.unused.pop() {
+            Some(slot) => {
+                self.elements[slot as usize] = element;
+                slot
+            }
+            None => {
+                self.elements.push(element);
+                self.elements.len() as u32 - 1
+            }
+        };
+        let number = self.number;
+        self.number += u64::from(self.variant == Variant::LogGopSim);
+        self.queue.push(Due { time, number, slot });
+    }
+
+    /// The time that further bytes take a NIC, and a cpu.
+    fn further(&self, size: u64) -> (u64, u64) {
+        let bytes = size.wrapping_sub(1);
+        let nic = match self.variant {
+            Variant::LogGopSim => bytes.wrapping_mul(self.parameters.gap_per_byte as u64),
+            Variant::Atlahs => (bytes as f64 * self.parameters.gap_per_byte).floor() as u64,
+        };
+        (nic, bytes.wrapping_mul(self.parameters.overhead_per_byte))
+    }
+
+    fn happen(&mut self, due: Due) -> Result<(), Trouble> {
+        let element = self.elements[due.slot as usize];
+        match (element.kind, self.variant) {
+            (Kind::Calc, _) => self.calc(due, &element),
+            (Kind::Send, _) => self.send(due, &element),
+            (Kind::Message, Variant::LogGopSim) => self.message_of_loggopsim(due, &element),
+            (Kind::Receive, Variant::LogGopSim) => self.receive_of_loggopsim(due, &element),
+            (Kind::Message, Variant::Atlahs) => self.message_of_atlahs(due, &element),
+            (Kind::Receive, Variant::Atlahs) => return self.receive_of_atlahs(due, &element),
+        }
+        Ok(())
+    }
+
+    /// Puts an element back until its clocks are free; it keeps its number.
+    fn delay(&mut self, due: Due, until: u64) {
+        self.queue.push(Due { time: until, ..due });
+    }
+
+    fn started(&mut self, element: &Element, time: u64) {
+        if time < element.ready {
+            self.early.0 += 1;
+            self.early.1.get_or_insert((element.rank, element.number));
+        }
+        self.mark(element.rank, element.number, None);
+    }
+
+    fn mark(&mut self, rank: Rank, number: OperationId, end: Option<u64>) {
+        self.marks.push(Mark { rank, number, end });
+    }
+
+    fn calc(&mut self, due: Due, calc: &Element) {
+        let busy = self.cpu.get(calc.rank, calc.cpu);
+        if busy > due.time {
+            return self.delay(due, busy);
+        }
+        let end = due.time.wrapping_add(calc.size);
+        self.cpu.set(calc.rank, calc.cpu, end);
+        self.started(calc, due.time);
+        self.mark(calc.rank, calc.number, Some(end));
+        self.unused.push(due.slot);
+    }
+
+    fn send(&mut self, due: Due, send: &Element) {
+        let Parameters {
+            latency,
+            overhead,
+            gap,
+            eager,
+            ..
+        } = self.parameters;
+        let busy = self
+            .cpu
+            .get(send.rank, send.cpu)
+            .max(self.sending.get(send.rank, send.nic));
+        if busy > due.time {
+            return self.delay(due, busy);
+        }
+        let time = due.time;
+        let (nic, cpu) = self.further(send.size);
+        let end = time.wrapping_add(overhead).wrapping_add(cpu);
+        self.cpu.set(send.rank, send.cpu, end);
+        self.sending
+            .set(send.rank, send.nic, time.wrapping_add(gap).wrapping_add(nic));
+        let arrival = match self.variant {
+            Variant::LogGopSim => time.wrapping_add(overhead).wrapping_add(latency),
+            Variant::Atlahs => end.wrapping_add(latency).wrapping_add(nic),
+        };
+        self.unused.push(due.slot);
+        self.push(
+            arrival,
+            Element {
+                kind: Kind::Message,
+                rank: send.peer,
+                peer: send.rank,
+                ..*send
+            },
+        );
+        self.started(send, time);
+        if send.size <= eager {
+            self.mark(send.rank, send.number, Some(end));
+        }
+    }
+
+    /// Takes the receive and the message that have found each other out of the elements; true where the send is done only
+    /// now.
+    ///
+    /// The size of the send says whether it waited for its receive, also where the receive expects another one.
+    fn matched(&mut self, message: (u32, &Element), receive: (u32, &Element)) -> bool {
+        if message.1.size != receive.1.size {
+            self.unequal.0 += 1;
+            self.unequal.1.get_or_insert((*message.1, *receive.1));
+        }
+        self.unused.push(message.0);
+        self.unused.push(receive.0);
+        message.1.size > self.parameters.eager
+    }
+
+    fn message_of_loggopsim(&mut self, due: Due, message: &Element) {
+        let Parameters { overhead, gap, .. } = self.parameters;
+        let time = due.time;
+        let busy = self
+            .cpu
+            .get(message.rank, message.cpu)
+            .max(self.receiving.get(message.rank, message.nic));
+        if busy > time {
+            return self.delay(due, busy);
+        }
+        let (nic, cpu) = self.further(message.size);
+        let end = time.wrapping_add(overhead).wrapping_add(nic.max(cpu));
+        self.cpu.set(message.rank, message.cpu, end);
+        self.receiving.set(
+            message.rank,
+            message.nic,
+            time.wrapping_add(gap).wrapping_add(nic),
+        );
+        let key = key_of(message);
+        let Some(slot) = self.posted.take_for_message(key) else {
+            return self.arrived.push(key, due.slot);
+        };
+        let receive = self.elements[slot as usize];
+        if self.matched((due.slot, message), (slot, &receive)) {
+            self.cpu.rise(message.peer, message.cpu, time);
+            self.sending.rise(message.peer, message.nic, time);
+            self.mark(message.peer, message.number, Some(time));
+        }
+        self.mark(receive.rank, receive.number, Some(end));
+    }
+
+    fn receive_of_loggopsim(&mut self, due: Due, receive: &Element) {
+        let time = due.time;
+        let key = key_of(receive);
+        self.started(receive, time);
+        let Some(slot) = self.arrived.take_for_receive(key) else {
+            return self.posted.push(key, due.slot);
+        };
+        let message = self.elements[slot as usize];
+        self.mark(receive.rank, receive.number, Some(time));
+        if self.matched((slot, &message), (due.slot, receive)) {
+            self.cpu.rise(message.peer, receive.cpu, time);
+            self.sending.rise(message.peer, receive.nic, time);
+            self.mark(message.peer, message.number, Some(time));
+        }
+    }
+
+    fn message_of_atlahs(&mut self, due: Due, message: &Element) {
+        let Parameters { overhead, gap, .. } = self.parameters;
+        let key = key_of(message);
+        let Some(slot) = self.posted.take_for_message(key) else {
+            self.elements[due.slot as usize].ready = due.time;
+            return self.arrived.push(key, due.slot);
+        };
+        let receive = self.elements[slot as usize];
+        let busy = self
+            .cpu
+            .get(receive.rank, receive.cpu)
+            .max(self.receiving.get(receive.rank, message.nic));
+        if busy > due.time {
+            self.posted.push(key, slot);
+            return self.delay(due, busy);
+        }
+        let freed = due.time.wrapping_add(gap);
+        let end = freed
+            .wrapping_add(overhead)
+            .wrapping_add(self.further(message.size).1);
+        self.receiving.set(receive.rank, message.nic, freed);
+        self.cpu.set(receive.rank, receive.cpu, end);
+        self.mark(receive.rank, receive.number, Some(end));
+        if self.matched((due.slot, message), (slot, &receive)) {
+            self.cpu.rise(message.peer, message.cpu, end);
+            self.sending.rise(message.peer, message.nic, freed);
+            self.mark(message.peer, message.number, Some(end));
+        }
+    }
+
+    fn receive_of_atlahs(&mut self, due: Due, receive: &Element) -> Result<(), Trouble> {
+        let Parameters { overhead, gap, .. } = self.parameters;
+        let key = key_of(receive);
+        let Some(slot) = self.arrived.take_for_receive(key) else {
+            self.started(receive, due.time);
+            self.posted.push(key, due.slot);
+            return Ok(());
+        };
+        let message = self.elements[slot as usize];
+        if due.time < message.ready {
+            let place = self.program.name(receive.rank, receive.number);
+            let (time, arrived) = (due.time, message.ready);
+            return Err(Trouble::at(
+                place,
+                format!("is freed by a start and would begin at {time} ns, before its message has come at {arrived} ns"),
+            )
+            .help("ATLAHS aborts here; take the variant loggopsim, or replace irequires by requires"));
+        }
+        let freed = self
+            .sending
+            .get(receive.rank, receive.nic)
+            .max(due.time)
+            .wrapping_add(gap);
+        let end = freed
+            .wrapping_add(overhead)
+            .wrapping_add(self.further(receive.size).1);
+        self.cpu.set(receive.rank, receive.cpu, end);
+        self.receiving.set(receive.rank, receive.nic, freed);
+        if self.matched((slot, &message), (due.slot, receive)) {
+            self.cpu.rise(message.peer, receive.cpu, end);
+            self.sending.rise(message.peer, receive.nic, freed);
+            self.mark(message.peer, message.number, Some(end));
+        }
+        self.started(receive, due.time);
+        self.mark(receive.rank, receive.number, Some(end));
+        Ok(())
+    }
+}
+
+fn key_of(element: &Element) -> Key {
+    Key {
+        rank: element.rank,
+        source: element.peer,
+        tag: element.tag,
+    }
+}

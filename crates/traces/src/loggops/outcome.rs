@@ -1,0 +1,117 @@
+//! What came out of a model, and why not more.
+
+use super::model::{Element, Model};
+use super::waiting::ANY;
+use super::{Outcome, Stuck};
+use crate::trouble::Caution;
+
+/// At most so many waits are told.
+const TOLD: usize = 10;
+
+impl Model<'_> {
+    /// The ends of all ranks; where operations remain, who waits for whom.
+    pub(super) fn outcome(self) -> Outcome {
+        let program = self.program;
+        let all: u64 = (0..program.ranks())
+            .map(|rank| u64::from(program.operations(rank)))
+            .sum();
+        let ends = self
+            .cpu
+            .0
+            .iter()
+            .map(|clocks| clocks.iter().copied().max().unwrap_or(0))
+            .collect();
+        let stuck = (self.done < all).then(|| Stuck {
+            remaining: all - self.done,
+            waits: self.waits(),
+        });
+        let cautions = self.cautions();
+        Outcome {
+            ends,
+            done: self.done,
+            stuck,
+            cautions,
+        }
+    }
+
+    /// Receives without a message, and sends without a receive.
+    fn waits(&self) -> Vec<String> {
+        let receives = self.posted.slots();
+        let sends = self.arrived.slots();
+        let waiting = |element: &Element| element.size > self.parameters.eager;
+        let sends: Vec<&Element> = sends
+            .iter()
+            .map(|slot| &self.elements[*slot as usize])
+            .filter(|e| waiting(e))
+            .collect();
+        let mut waits = Vec::new();
+        for send in sends.iter().take(TOLD) {
+            waits.push(format!(
+                "{} sends {} bytes (more than {}) and waits for rank {} to post a receive with tag {}",
+                self.program.name(send.peer, send.number),
+                send.size,
+                self.parameters.eager,
+                send.rank,
+                send.tag
+            ));
+        }
+        for slot in receives.iter().take(TOLD - waits.len()) {
+            let receive = &self.elements[*slot as usize];
+            let source = if receive.peer == ANY {
+                "any rank".into()
+            } else {
+                format!("rank {}", receive.peer)
+            };
+            let tag = if receive.tag == ANY {
+                "any tag".into()
+            } else {
+                format!("tag {}", receive.tag)
+            };
+            waits.push(format!(
+                "{} waits for a message from {source} with {tag}",
+                self.program.name(receive.rank, receive.number)
+            ));
+        }
+        let more = sends.len() + receives.len() - waits.len();
+        if more > 0 {
+            waits.push(format!("and {more} more"));
+        }
+        if waits.is_empty() {
+            waits
+                .push("no operation that remains was ever free: they wait for each other in a circle".into());
+        }
+        waits
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let name = |at: (u32, u32)| self.program.name(at.0, at.1);
+        let mut cautions = Vec::new();
+        if let (count, Some(first)) = self.early {
+            cautions.push(format!(
+                "{count} operations start before what they wait for is over, on another cpu, as in LogGOPSim: {} first",
+                name(first)
+            ));
+        }
+        if let (count, Some((message, receive))) = &self.unequal {
+            cautions.push(format!(
+                "{count} receives expect another size than their message has, and the message's counts: {} sends {} bytes, {} expects {} first",
+                name((message.peer, message.number)),
+                message.size,
+                name((receive.rank, receive.number)),
+                receive.size
+            ));
+        }
+        let unreceived = self.arrived.slots();
+        let eager = |slot: &&u32| self.elements[**slot as usize].size <= self.parameters.eager;
+        if let Some(first) = unreceived.iter().find(eager) {
+            let count = unreceived.iter().filter(eager).count();
+            let message = &self.elements[*first as usize];
+            cautions.push(format!(
+                "{count} messages arrive and are never received: {} first, at rank {}",
+                name((message.peer, message.number)),
+                message.rank
+            ));
+        }
+        cautions.into_iter().map(|text| Caution { text }).collect()
+    }
+}

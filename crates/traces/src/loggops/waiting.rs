@@ -1,0 +1,234 @@
+//! Posted receives and arrived messages: the first that fits is taken.
+
+use crate::frontier::NumberMap;
+use crate::program::Rank;
+
+/// Any source, or any tag.
+pub(super) const ANY: u32 = u32::MAX;
+
+/// No item.
+const NONE: u32 = u32::MAX;
+
+/// Of whom something waits, or what is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    /// The receiver.
+    pub(super) rank: Rank,
+    /// The sender.
+    pub(super) source: u32,
+    pub(super) tag: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    key: Key,
+    /// Smaller came earlier.
+    number: u64,
+    slot: u32,
+    /// The next of the same key.
+    next_alike: u32,
+    /// Neighbours at the same rank.
+    previous: u32,
+    next: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+/// What waits at all ranks, in the order in which it came.
+///
+/// What is taken is always the first of its own key, since what fits one fits all of the same key.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    items: Vec<Item>,
+    free: Vec<u32>,
+    by_key: NumberMap<Key, Ends>,
+    by_rank: NumberMap<Rank, Ends>,
+    number: u64,
+    /// Something that waits takes any source or any tag.
+    wild: bool,
+}
+
+impl Waiting {
+    pub(super) fn push(&mut self, key: Key, slot: u32) {
+        self.wild |= key.source == ANY || key.tag == ANY;
+        let place = self.free.pop().unwrap_or(self.items.len() as u32);
+        let mut item = Item {
+            key,
+            number: self.number,
+            slot,
+            next_alike: NONE,
+            previous: NONE,
+            next: NONE,
+        };
+        self.number += 1;
+        if let Some(last) = append(&mut self.by_key, key, place) {
+            self.items[last as usize].next_alike = place;
+        }
+        if let Some(last) = append(&mut self.by_rank, key.rank, place) {
+            self.items[last as usize].next = place;
+            item.previous = last;
+        }
+        match self.items.get_mut(place as usize) {
+            Some(free) => *free = item,
+            None => self.items.push(item),
+        }
+    }
+
+    /// Takes the first receive that fits a message.
+    pub(super) fn take_for_message(&mut self, key: Key) -> Option<u32> {
+        let mut found = self.by_key.get(&key).map(|e| e.first);
+        if self.wild {
+            for (source, tag) in [(ANY, key.tag), (key.source, ANY), (ANY, ANY)] {
+                let other = self.by_key.get(&Key { source, tag, ..key }).map(|e| e.first);
+                found = match (found, other) {
+                    (Some(a), Some(b)) if self.items[b as usize].number > self.items[a as usize].number => {
+                        Some(a)
+                    }
+                    (a, b) => b.or(a),
+                };
+            }
+        }
+        found.map(|place| self.take(place))
+    }
+
+    /// Takes the first message that fits a receive, which may take any source or any tag.
+    pub(super) fn take_for_receive(&mut self, key: Key) -> Option<u32> {
+        if key.source != ANY && key.tag != ANY {
+            return self
+                .by_key
+                .get(&key)
+                .map(|e| e.first)
+                .map(|place| self.take(place));
+        }
+        let mut place = self.by_rank.get(&key.rank)?.first;
+        while place != NONE {
+            let item = &self.items[place as usize];
+            let fits = |wanted: u32, has: u32| wanted == ANY || wanted == has;
+            if fits(key.source, item.key.source) && fits(key.tag, item.key.tag) {
+                return Some(self.take(place));
+            }
+            place = item.next;
+        }
+        None
+    }
+
+    /// All that waits, in the order in which it came.
+    pub(super) fn slots(&self) -> Vec<u32> {
+        let mut waiting: Vec<&Item> = self
+            .by_rank
+            .values()
+            .flat_map(|ends| self.of_rank(ends.first))
+            .collect();
+        waiting.sort_unstable_by_key(|item| item.number);
+        waiting.into_iter().map(|item| item.slot).collect()
+    }
+
+    fn of_rank(&self, first: u32) -> impl Iterator<Item = &Item> {
+        std::iter::successors(self.items.get(first as usize), |item| {
+            self.items.get(item.next as usize)
+        })
+    }
+
+    fn take(&mut self, place: u32) -> u32 {
+        let Item {
+            key,
+            slot,
+            next_alike,
+            previous,
+            next,
+            ..
+        } = self.items[place as usize];
+        remove_first(&mut self.by_key, key, next_alike);
+        if previous == NONE {
+            remove_first(&mut self.by_rank, key.rank, next);
+        } else {
+            self.items[previous as usize].next = next;
+            if next == NONE
+                && let Some(ends) = self.by_rank.get_mut(&key.rank)
+            {
+                ends.last = previous;
+            }
+        }
+        if let Some(item) = self.items.get_mut(next as usize) {
+            item.previous = previous;
+        }
+        self.free.push(place);
+        slot
+    }
+}
+
+/// Appends a place to a list, and tells the one before it.
+fn append<K: std::hash::Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, place: u32) -> Option<u32> {
+    let mut last = None;
+    lists
+        .entry(key)
+        .and_modify(|ends| {
+            last = Some(ends.last);
+            ends.last = place;
+        })
+        .or_insert(Ends {
+            first: place,
+            last: place,
+        });
+    last
+}
+
+/// Takes the first of a list away, behind which `next` stands.
+fn remove_first<K: std::hash::Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, next: u32) {
+    if next == NONE {
+        lists.remove(&key);
+    } else if let Some(ends) = lists.get_mut(&key) {
+        ends.first = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same by a list that is searched from its front.
+    #[test]
+    fn the_first_that_fits_is_taken() {
+        let mut seed = 7u64;
+        let mut random = move |n: u64| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            ((seed >> 33) % n) as u32
+        };
+        let fits = |wanted: u32, has: u32| wanted == ANY || has == ANY || wanted == has;
+        for wild_items in [true, false] {
+            let (mut waiting, mut list) = (Waiting::default(), Vec::<(Key, u32)>::new());
+            for slot in 0..20_000u32 {
+                let wild = |v: u32, is: bool| if is && v == 0 { ANY } else { v };
+                let (rank, source, tag) = (random(2), random(4), random(3));
+                let push = random(2) == 0;
+                let wilds = push == wild_items;
+                let key = Key {
+                    rank,
+                    source: wild(source, wilds),
+                    tag: wild(tag, wilds),
+                };
+                if push {
+                    waiting.push(key, slot);
+                    list.push((key, slot));
+                    continue;
+                }
+                let taken = if wild_items {
+                    waiting.take_for_message(key)
+                } else {
+                    waiting.take_for_receive(key)
+                };
+                let place = list
+                    .iter()
+                    .position(|(k, _)| k.rank == rank && fits(key.source, k.source) && fits(key.tag, k.tag));
+                assert_eq!(taken, place.map(|p| list.remove(p).1));
+            }
+            assert_eq!(waiting.slots(), list.iter().map(|i| i.1).collect::<Vec<_>>());
+        }
+    }
+}

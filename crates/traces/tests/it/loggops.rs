@@ -1,0 +1,186 @@
+//! LogGOPS: every rank's end as LogGOPSim and ATLAHS have it.
+
+use std::path::PathBuf;
+
+use paceline_traces::goal;
+use paceline_traces::loggops::{Outcome, Parameters, Variant, run};
+use paceline_traces::trouble::Trouble;
+
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/goal")
+        .join(name)
+}
+
+fn parameters(name: &str) -> Parameters {
+    let set = |latency, overhead, gap, gap_per_byte, overhead_per_byte, eager| Parameters {
+        latency,
+        overhead,
+        gap,
+        gap_per_byte,
+        overhead_per_byte,
+        eager,
+    };
+    match name {
+        "default" => Parameters::default(),
+        "alps" => Parameters::ALPS,
+        "fast" => set(1000, 200, 700, 1.0, 0, 4096),
+        "overhead" => set(1000, 100, 50, 2.0, 3, 1000),
+        other => panic!("no parameters {other}"),
+    }
+}
+
+#[test]
+fn all_ranks_end_as_in_both_programs() {
+    let mut rows = csv::Reader::from_path(data("answers.csv")).unwrap();
+    let (mut equal, mut wrong) = (0, Vec::new());
+    for row in rows.records() {
+        let row = row.unwrap();
+        let variant = match &row[2] {
+            "loggopsim" => Variant::LogGopSim,
+            "atlahs" => Variant::Atlahs,
+            other => panic!("no variant {other}"),
+        };
+        let program = goal::read(data(&format!("{}.goal", &row[0]))).unwrap().0;
+        let outcome = run(&program, variant, &parameters(&row[1]));
+        if row[3].is_empty() {
+            assert!(outcome.unwrap_err().message.contains("never matches"));
+            equal += 1;
+            continue;
+        }
+        let outcome = outcome.unwrap();
+        assert_eq!(outcome.stuck, None);
+        let ends: Vec<String> = outcome.ends.iter().map(u64::to_string).collect();
+        if ends.join(" ") == row[4] && outcome.end().to_string() == row[3] {
+            equal += 1;
+        } else {
+            wrong.push(format!(
+                "{} {} {}\n  theirs {}\n  ours   {}",
+                &row[0],
+                &row[1],
+                &row[2],
+                &row[4],
+                ends.join(" ")
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{equal} are equal, {} are not:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(equal >= 95, "{equal}");
+}
+
+fn text(text: &str, variant: Variant, parameters: &Parameters) -> Result<Outcome, Trouble> {
+    run(
+        &goal::read_bytes("x.goal", text.as_bytes()).unwrap().0,
+        variant,
+        parameters,
+    )
+}
+
+const BOTH: [Variant; 2] = [Variant::LogGopSim, Variant::Atlahs];
+
+#[test]
+fn a_rendezvous_deadlock_names_both() {
+    let program = goal::read(data("damaged/rendezvous_deadlock.goal")).unwrap().0;
+    for variant in BOTH {
+        let stuck = run(&program, variant, &Parameters::default())
+            .unwrap()
+            .stuck
+            .expect("a deadlock");
+        assert_eq!(stuck.remaining, 4);
+        assert!(stuck.waits.len() == 2, "{:?}", stuck.waits);
+        for (wait, (line, rank, other)) in stuck.waits.iter().zip([(3, 0, 1), (8, 1, 0)]) {
+            let expected = format!(
+                "rendezvous_deadlock.goal:{line} (s of rank {rank}) sends 100000 bytes (more than 65535) and waits for rank {other} to post a receive with tag 0"
+            );
+            assert!(wait.ends_with(&expected), "{wait}");
+        }
+        let eager = Parameters {
+            eager: 100_000,
+            ..Parameters::default()
+        };
+        assert_eq!(run(&program, variant, &eager).unwrap().stuck, None);
+    }
+}
+
+#[test]
+fn what_never_comes_is_told() {
+    let lonely = "num_ranks 2\nrank 0 {\nr: recv 8b from 1 tag 3\n}\nrank 1 {\nr: recv 8b from -1 tag -1\ns: send 8b to 0 tag 3\ns requires r\n}\n";
+    let stuck = text(lonely, Variant::LogGopSim, &Parameters::default())
+        .unwrap()
+        .stuck
+        .unwrap();
+    assert_eq!(
+        stuck.waits,
+        [
+            "x.goal:3 (r of rank 0) waits for a message from rank 1 with tag 3",
+            "x.goal:6 (r of rank 1) waits for a message from any rank with any tag"
+        ]
+    );
+    let never = "num_ranks 2\nrank 0 {\ns: send 8b to 1\n}\nrank 1 {\n}\n";
+    for variant in BOTH {
+        let outcome = text(never, variant, &Parameters::default()).unwrap();
+        assert_eq!(outcome.stuck, None);
+        assert_eq!(
+            outcome.cautions[0].text,
+            "1 messages arrive and are never received: x.goal:3 (s of rank 0) first, at rank 1"
+        );
+    }
+}
+
+#[test]
+fn sizes_that_differ_are_told_and_the_message_counts() {
+    for (sent, expected) in [(8, 70_000), (70_000, 8)] {
+        let unequal = format!(
+            "num_ranks 2\nrank 0 {{\nsend {sent}b to 1\n}}\nrank 1 {{\nc: calc 900000\nr: recv {expected}b from 0\nr requires c\n}}\n"
+        );
+        for variant in BOTH {
+            let outcome = text(&unequal, variant, &Parameters::default()).unwrap();
+            assert_eq!(outcome.stuck, None);
+            assert!(
+                outcome.cautions[0].text.contains(&format!("sends {sent} bytes")),
+                "{:?}",
+                outcome.cautions
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_variant_does_otherwise_is_told() {
+    let program = goal::read(data("streams.goal")).unwrap().0;
+    let outcome = run(&program, Variant::LogGopSim, &Parameters::default()).unwrap();
+    assert!(
+        outcome.cautions[0]
+            .text
+            .contains("streams.goal:6 (c of rank 0) first"),
+        "{:?}",
+        outcome.cautions
+    );
+
+    // The receive is freed by a start and enters at 0, after its message has come.
+    let early = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nw: calc 50000\nc: calc 5\nc requires w\nr: recv 8b from 0\nr irequires c\n}\n";
+    let trouble = text(early, Variant::Atlahs, &Parameters::default()).unwrap_err();
+    assert!(
+        trouble
+            .to_string()
+            .starts_with("x.goal:9 (r of rank 1): is freed by a start"),
+        "{trouble}"
+    );
+    assert_eq!(
+        text(early, Variant::LogGopSim, &Parameters::default())
+            .unwrap()
+            .stuck,
+        None
+    );
+
+    let fraction = Parameters {
+        gap_per_byte: 0.5,
+        ..Parameters::default()
+    };
+    assert!(text(early, Variant::LogGopSim, &fraction).is_err());
+}

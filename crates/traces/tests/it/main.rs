@@ -1,0 +1,4 @@
+//! Traces on the samples of their programs.
+
+mod goal;
+mod loggops;
