@@ -177,10 +177,7 @@ fn mistakes_of_a_text_are_told_with_line_and_value() {
             rank("send to 1"),
             ":5: expected a number after `send`, found `to`",
         ),
-        (
-            rank("a: sned 8b to 1"),
-            ":5: unknown operation `sned`",
-        ),
+        (rank("a: sned 8b to 1"), ":5: unknown operation `sned`"),
         (
             rank("send 8b to 1 cpu 1 tag 2"),
             ":5: expected `nic` or the end of the line, found `tag` (each once, in the order tag, cpu, nic)",
