@@ -260,6 +260,11 @@ impl Builder {
         place
     }
 
+    /// The groups that there are.
+    pub fn groups(&self) -> &[Vec<Rank>] {
+        &self.groups
+    }
+
     /// The work of a collective. Equal ones share a place.
     pub fn collective(&mut self, collective: Collective) -> Work {
         let next = self.collectives.len() as u32;

@@ -4,8 +4,10 @@
 //! executor carries a program out on a [`Network`](network::Network), which may be the packet network of the engine or a cost
 //! model.
 
+pub mod chakra;
 pub mod chunks;
 pub mod collective;
+mod cycle;
 pub mod executor;
 mod frontier;
 pub mod goal;

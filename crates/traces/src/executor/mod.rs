@@ -334,9 +334,10 @@ impl Executor {
     /// An operation is free and has its lane.
     fn start_operation<N: Network>(&mut self, rank: Rank, op: OperationId, lane: u8, net: &mut N) {
         let operation = self.program.operation(rank, op);
+        let communicates = self.rules.communication_lane == Some(operation.lane);
         let class = match operation.work {
             Work::Nothing => Class::Neither,
-            Work::Compute { .. } => Class::Compute,
+            Work::Compute { .. } if !communicates => Class::Compute,
             _ => Class::Communicate,
         };
         if let Work::Send { .. } = operation.work {
@@ -372,7 +373,7 @@ impl Executor {
         match operation.work {
             Work::Nothing => self.todo.push_back(Todo::Done(job)),
             Work::Compute { ns } => {
-                let span = self.scaled(ns);
+                let span = if communicates { span(ns) } else { self.scaled(ns) };
                 if span == Span::ZERO {
                     self.todo.push_back(Todo::Done(job));
                 } else {

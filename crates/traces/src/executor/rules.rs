@@ -16,6 +16,8 @@ pub struct Rules {
     pub repeats: u32,
     /// By what all computing times are multiplied.
     pub compute_scale: f64,
+    /// Computing in this lane counts as communication, and is not scaled: broadcasts of Chakra.
+    pub communication_lane: Option<u8>,
     /// Sends and receives.
     pub point: PointRules,
     /// Collectives.
@@ -30,6 +32,7 @@ impl Default for Rules {
             start: Time::ZERO,
             repeats: 1,
             compute_scale: 1.0,
+            communication_lane: None,
             point: PointRules::default(),
             collectives: CollectiveRules::default(),
             keep: Keep::default(),

@@ -1,0 +1,382 @@
+//! From traces of ranks to a graph.
+
+use std::sync::Arc;
+
+use super::brief::{COMMUNICATION, What};
+use super::groups::{self, Groups};
+use super::rank::{Interned, RankTrace};
+use super::soundness;
+use super::{ControlDeps, Options};
+use crate::cycle::Waits;
+use crate::graph::{Builder, Graph, Names};
+use crate::program::{Collective, CollectiveKind, Lanes, NO_LANE, OperationId, Order, Rank, Work};
+use crate::trouble::{Caution, Trouble};
+
+/// Names of nodes: `trace.3.et: node 17 (AllReduce)`.
+#[derive(Debug)]
+struct NodeNames {
+    names: Vec<String>,
+    /// Of each rank: the file, and of each node its id and its name's place.
+    ranks: Vec<(String, Vec<(u64, u32)>)>,
+}
+
+impl Names for NodeNames {
+    fn name(&self, rank: Rank, number: OperationId) -> String {
+        let found = self
+            .ranks
+            .get(rank as usize)
+            .and_then(|(file, nodes)| Some((file, nodes.get(number as usize)?)));
+        match found {
+            Some((file, (id, name))) => {
+                let name = self.names.get(*name as usize).map_or("", String::as_str);
+                format!("{file}: node {id} ({name})")
+            }
+            None => format!("node number {number} of rank {rank}"),
+        }
+    }
+}
+
+/// The graph of so many traces, which are read one after another.
+pub(super) fn graph(
+    count: usize,
+    sources: impl Iterator<Item = Result<(String, Vec<u8>), Trouble>>,
+    groups: Option<(String, String)>,
+    options: &Options,
+) -> Result<(Graph, Vec<Caution>), Trouble> {
+    let ranks = Rank::try_from(count)
+        .map_err(|_| Trouble::at("chakra", format!("{count} files, expected at most 2^32 - 1")))?;
+    let groups = match groups {
+        Some((file, text)) => groups::parse(&file, &text, ranks)?,
+        None => Groups::new(),
+    };
+    let mut names = Interned::default();
+    let mut traces = Vec::new();
+    for (rank, source) in (0..ranks).zip(sources) {
+        let (file, bytes) = source?;
+        traces.push(RankTrace::read(
+            &file,
+            &bytes,
+            (rank, ranks),
+            &mut names,
+            options,
+        )?);
+    }
+    let mut cautions = Vec::new();
+    dropped_dependencies(&traces, &mut cautions);
+    control(&mut traces, &names, options, &mut cautions)?;
+    if options.repair.chain_streams {
+        for trace in &mut traces {
+            trace.chain_streams();
+            let edges = trace.data.iter().chain(&trace.control);
+            let waits = Waits::new(trace.nodes.len(), edges);
+            let never = waits.never_free();
+            if !never.is_empty() {
+                let trouble = cycle(trace, &names, &waits.shortest(&never));
+                return Err(trouble.help("Without `repair = \"stream\"` there is no such cycle"));
+            }
+        }
+    } else if !options.is_algorithm {
+        loose_kernels(&traces, &mut cautions);
+    }
+    let lanes = Lanes {
+        orders: if options.is_algorithm {
+            Vec::new()
+        } else {
+            vec![Order::Number; 3]
+        },
+    };
+    soundness::messages(&mut traces, &names, &mut cautions)?;
+    let mut builder = Graph::builder(ranks, lanes);
+    let mut collectives = Vec::new();
+    for (rank, trace) in (0..ranks).zip(&traces) {
+        collectives.push(resolve(rank, ranks, trace, &names, &groups, &mut builder)?);
+    }
+    soundness::collectives(&traces, &names, &collectives, builder.groups())?;
+    empty_collectives(&traces, &names, &collectives, &mut cautions);
+    for ((rank, trace), collectives) in (0..ranks).zip(&traces).zip(&collectives) {
+        fill(rank, trace, collectives, options, &mut builder);
+    }
+    let names = NodeNames {
+        names: names.all,
+        ranks: traces
+            .into_iter()
+            .map(|t| (t.file, t.nodes.iter().map(|n| (n.id, n.name)).collect()))
+            .collect(),
+    };
+    Ok((builder.finish(Arc::new(names)), cautions))
+}
+
+fn caution(text: String, cautions: &mut Vec<Caution>) {
+    cautions.push(Caution { text });
+}
+
+fn dropped_dependencies(traces: &[RankTrace], cautions: &mut Vec<Caution>) {
+    let sum: u64 = traces.iter().map(|t| t.dropped).sum();
+    if let Some(first) = traces.iter().find(|t| t.dropped > 0) {
+        caution(
+            format!(
+                "{sum} data dependencies on nodes that are not there are dropped, the first in {}.",
+                first.file
+            ),
+            cautions,
+        );
+    }
+}
+
+/// A cycle, for people.
+fn cycle(trace: &RankTrace, names: &Interned, nodes: &[u32]) -> Trouble {
+    let first = nodes.first().copied().unwrap_or(0);
+    let mut chain: Vec<String> = nodes
+        .iter()
+        .take(8)
+        .map(|&n| {
+            let node = &trace.nodes[n as usize];
+            let name = names.all.get(node.name as usize).map_or("", String::as_str);
+            format!("{} ({name})", node.id)
+        })
+        .collect();
+    if nodes.len() > 8 {
+        chain.push(format!("{} more", nodes.len() - 8));
+    }
+    Trouble::at(
+        trace.place(names, first),
+        format!(
+            "nodes wait for each other: {} before {} again",
+            chain.join(" before "),
+            trace.nodes.get(first as usize).map_or(0, |n| n.id)
+        ),
+    )
+}
+
+/// Decides on control dependencies, for all ranks alike, and finds cycles.
+fn control(
+    traces: &mut [RankTrace],
+    names: &Interned,
+    options: &Options,
+    cautions: &mut Vec<Caution>,
+) -> Result<(), Trouble> {
+    let mut in_cycles = 0_u64;
+    for trace in traces.iter() {
+        let count = trace.nodes.len();
+        let both = Waits::new(count, trace.data.iter().chain(&trace.control));
+        let never = both.never_free();
+        if never.is_empty() {
+            continue;
+        }
+        let data = Waits::new(count, trace.data.iter());
+        let never_by_data = data.never_free();
+        if !never_by_data.is_empty() {
+            return Err(cycle(trace, names, &data.shortest(&never_by_data)));
+        }
+        if options.control_deps == ControlDeps::Keep {
+            return Err(cycle(trace, names, &both.shortest(&never))
+                .help("`control-deps = \"auto\"` drops all control dependencies then"));
+        }
+        in_cycles += never.len() as u64;
+    }
+    let missing: u64 = traces.iter().map(|t| t.missing_control).sum();
+    if missing == 0 && in_cycles == 0 {
+        return Ok(());
+    }
+    let kept: u64 = traces.iter().map(|t| t.control.len() as u64).sum();
+    let nodes: u64 = traces.iter().map(|t| t.nodes.len() as u64).sum();
+    let mut reasons = Vec::new();
+    let first = traces
+        .iter()
+        .find_map(|t| Some((&t.file, t.first_missing_control?)));
+    if let Some((file, (child, parent))) = first {
+        reasons.push(format!(
+            "{missing} of them name nodes that are not there (the first is that of node {child} on node {parent} in {file})"
+        ));
+    }
+    if in_cycles > 0 {
+        reasons.push(format!(
+            "with them {in_cycles} of {nodes} nodes are in cycles or behind them"
+        ));
+    }
+    caution(
+        format!(
+            "All {} control dependencies are dropped: {}.",
+            kept + missing,
+            reasons.join(", and ")
+        ),
+        cautions,
+    );
+    for trace in traces {
+        trace.control = Vec::new();
+    }
+    Ok(())
+}
+
+/// Kernels that nothing waits for. One of a rank may be its end.
+fn loose_kernels(traces: &[RankTrace], cautions: &mut Vec<Caution>) {
+    let loose: Vec<(u64, u64)> = traces.iter().map(RankTrace::loose_kernels).collect();
+    if loose.iter().all(|(count, _)| *count <= 1) {
+        return;
+    }
+    let count: u64 = loose.iter().map(|l| l.0).sum();
+    let ns: u64 = loose.iter().fold(0, |sum, l| sum.saturating_add(l.1));
+    let all = traces
+        .iter()
+        .fold(0_u64, |sum, t| sum.saturating_add(t.kernel_ns()));
+    let share = if all > 0 {
+        100.0 * ns as f64 / all as f64
+    } else {
+        0.0
+    };
+    caution(
+        format!(
+            "{count} kernels have no successor: nothing waits for {share:.1} % of the computing time of kernels. \
+             `repair = \"stream\"` chains the kernels of each stream."
+        ),
+        cautions,
+    );
+}
+
+/// Collectives of a rank with their groups, by the places of their nodes.
+fn resolve(
+    rank: Rank,
+    ranks: Rank,
+    trace: &RankTrace,
+    names: &Interned,
+    groups: &Groups,
+    builder: &mut Builder,
+) -> Result<Vec<(u32, Collective)>, Trouble> {
+    let mut found = Vec::new();
+    let all: Vec<Rank> = (0..ranks).collect();
+    for (place, node) in (0..).zip(&trace.nodes) {
+        let What::Collective {
+            kind,
+            bytes,
+            group,
+            root,
+        } = &node.what
+        else {
+            continue;
+        };
+        let members = match trace.groups.get(group).or_else(|| groups.get(group)) {
+            Some(members) => members,
+            None if group.is_empty() || group == "0" => &all,
+            None => {
+                let known: Vec<&str> = groups
+                    .keys()
+                    .chain(trace.groups.keys())
+                    .map(String::as_str)
+                    .collect();
+                let known = if known.is_empty() {
+                    "none is defined; `groups` names a file of them".to_string()
+                } else {
+                    format!("expected one of {}", known.join(", "))
+                };
+                return Err(Trouble::at(
+                    trace.place(names, place),
+                    format!("unknown group `{group}`: {known}"),
+                ));
+            }
+        };
+        if !members.contains(&rank) {
+            return Err(Trouble::at(
+                trace.place(names, place),
+                format!("rank {rank} is not in group `{group}`, which has the ranks {members:?}"),
+            ));
+        }
+        let root = match root {
+            Some(root) if members.contains(root) => *root,
+            Some(root) => {
+                return Err(Trouble::at(
+                    trace.place(names, place),
+                    format!("its root, rank {root}, is not in group `{group}`"),
+                ));
+            }
+            None => members.first().copied().unwrap_or(0),
+        };
+        // Where nobody is the root, all members have the same.
+        let rooted = matches!(
+            kind,
+            CollectiveKind::Reduce | CollectiveKind::Gather | CollectiveKind::Scatter
+        );
+        found.push((
+            place,
+            Collective {
+                kind: *kind,
+                bytes: *bytes,
+                group: builder.group(members),
+                root: if rooted { root } else { 0 },
+            },
+        ));
+    }
+    Ok(found)
+}
+
+/// One caution with the places of all collectives of 0 bytes.
+fn empty_collectives(
+    traces: &[RankTrace],
+    names: &Interned,
+    collectives: &[Vec<(u32, Collective)>],
+    cautions: &mut Vec<Caution>,
+) {
+    const MOST: usize = 64;
+    let mut places = Vec::new();
+    let mut count = 0_usize;
+    for (trace, collectives) in traces.iter().zip(collectives) {
+        for (place, collective) in collectives {
+            if collective.bytes == 0 && collective.kind != CollectiveKind::Barrier {
+                count += 1;
+                if places.len() < MOST {
+                    places.push(trace.place(names, *place));
+                }
+            }
+        }
+    }
+    if count > 0 {
+        let more = if count > places.len() {
+            format!(", and {} more", count - places.len())
+        } else {
+            String::new()
+        };
+        let noun = if count == 1 {
+            "collective of 0 bytes is"
+        } else {
+            "collectives of 0 bytes are"
+        };
+        caution(
+            format!("{count} {noun} done at once: {}{more}.", places.join(", ")),
+            cautions,
+        );
+    }
+}
+
+/// Puts the operations and edges of a rank into the graph.
+fn fill(
+    rank: Rank,
+    trace: &RankTrace,
+    collectives: &[(u32, Collective)],
+    options: &Options,
+    builder: &mut Builder,
+) {
+    let mut collectives = collectives.iter();
+    for node in &trace.nodes {
+        let (work, lane) = match &node.what {
+            What::Nothing => (Work::Nothing, NO_LANE),
+            What::Lasts { ns, lane } => (Work::Compute { ns: *ns }, *lane),
+            &What::Send { to, bytes, tag } => (Work::Send { to, bytes, tag }, COMMUNICATION),
+            &What::Receive { from, bytes, tag } => (
+                Work::Receive {
+                    from: Some(from),
+                    bytes,
+                    tag: Some(tag),
+                },
+                NO_LANE,
+            ),
+            What::Collective { .. } => match collectives.next() {
+                Some((_, collective)) => (builder.collective(*collective), COMMUNICATION),
+                None => (Work::Nothing, NO_LANE),
+            },
+        };
+        let lane = if options.is_algorithm { NO_LANE } else { lane };
+        builder.operation(rank, work, lane, 0);
+    }
+    for &(before, after) in trace.data.iter().chain(&trace.control) {
+        builder.after_end(rank, before, after);
+    }
+}

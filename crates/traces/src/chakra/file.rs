@@ -1,0 +1,151 @@
+//! A trace file of a rank: messages that each begin with their length, maybe packed by gzip as a whole.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+
+use super::node::{Metadata, Node, metadata, node};
+use super::wire::{Cursor, Fault};
+use crate::trouble::Trouble;
+
+/// What gzip may unpack to, by default: 1 GiB.
+pub const GZIP_LIMIT: u64 = 1 << 30;
+
+/// The bytes of a file, unpacked if they begin with 1f 8b.
+///
+/// # Errors
+///
+/// If the file cannot be read, is cut off, or unpacks to more than the limit.
+pub fn load(path: &Path, gzip_limit: u64) -> Result<Vec<u8>, Trouble> {
+    let name = path.display();
+    let unread = |e: std::io::Error| Trouble::at(&name, format!("cannot be read: {e}"));
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .map_err(unread)?;
+    unpack(&name.to_string(), bytes, gzip_limit)
+}
+
+/// Unpacks bytes if they begin with 1f 8b.
+///
+/// # Errors
+///
+/// If they are damaged or unpack to more than the limit.
+pub fn unpack(name: &str, bytes: Vec<u8>, gzip_limit: u64) -> Result<Vec<u8>, Trouble> {
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(bytes);
+    }
+    let mut plain = Vec::new();
+    MultiGzDecoder::new(&bytes[..])
+        .take(gzip_limit.saturating_add(1))
+        .read_to_end(&mut plain)
+        .map_err(|e| {
+            let at = plain.len();
+            Trouble::at(
+                name,
+                format!("gzip is damaged or cut off after {at} unpacked bytes: {e}"),
+            )
+        })?;
+    if plain.len() as u64 > gzip_limit {
+        return Err(
+            Trouble::at(name, format!("unpacks to more than {gzip_limit} bytes"))
+                .help("Raise `gzip-limit` if the file is what it should be"),
+        );
+    }
+    Ok(plain)
+}
+
+/// Reads a trace: its metadata, and each node in the order of the file.
+///
+/// # Errors
+///
+/// With the place in the (unpacked) file.
+pub fn decode<E: From<Trouble>>(
+    file: &str,
+    bytes: &[u8],
+    mut each: impl FnMut(Node) -> Result<(), E>,
+) -> Result<Metadata, E> {
+    let trouble = |fault: Fault| Trouble::at(format!("{file}: byte {}", fault.at), fault.message);
+    let mut cursor = Cursor::new(bytes);
+    if cursor.is_empty() {
+        return Err(Trouble::at(file, "is empty, expected a Chakra trace").into());
+    }
+    let first = cursor.part().map_err(trouble)?;
+    let found = metadata(first).map_err(|fault| {
+        let at = first.at();
+        let trouble = trouble(fault);
+        Trouble::at(
+            trouble.place,
+            format!("{} (in the metadata, which begins at byte {at})", trouble.message),
+        )
+        .help("A Chakra trace begins with its metadata")
+    })?;
+    let mut number = 0_u64;
+    while !cursor.is_empty() {
+        let part = cursor.part().map_err(trouble)?;
+        let read = node(part).map_err(|fault| {
+            let trouble = trouble(fault);
+            Trouble::at(
+                trouble.place,
+                format!("{} (in node number {number} of the file)", trouble.message),
+            )
+        })?;
+        number += 1;
+        each(read)?;
+    }
+    Ok(found)
+}
+
+/// The files of a prefix, by rank: `PREFIX.0.et`, `PREFIX.1.et`, ..., each with or without `.gz` behind it.
+///
+/// # Errors
+///
+/// If there is none, or one is missing between others.
+pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, Trouble> {
+    let shown = prefix.display();
+    let folder = match prefix.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let stem = prefix
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let entries = std::fs::read_dir(folder)
+        .map_err(|e| Trouble::at(&shown, format!("its folder cannot be read: {e}")))?;
+    let mut found: Vec<(u32, bool, PathBuf)> = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(rest) = name.strip_prefix(&stem).and_then(|r| r.strip_prefix('.')) else {
+            continue;
+        };
+        let packed = rest.ends_with(".et.gz");
+        let number = rest
+            .strip_suffix(".et")
+            .or_else(|| rest.strip_suffix(".et.gz"))
+            .filter(|n| n.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|n| n.parse().ok());
+        if let Some(number) = number {
+            found.push((number, packed, entry.path()));
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        return Err(
+            Trouble::at(shown, format!("there is no {stem}.0.et, {stem}.1.et, ... here"))
+                .help("Name the files' common beginning, without the rank and .et"),
+        );
+    }
+    found.dedup_by_key(|(number, ..)| *number);
+    for (rank, (number, ..)) in found.iter().enumerate() {
+        if *number as usize != rank {
+            return Err(Trouble::at(
+                shown,
+                format!("{stem}.{rank}.et is missing, though there is {stem}.{number}.et"),
+            ));
+        }
+    }
+    Ok(found.into_iter().map(|(_, _, path)| path).collect())
+}

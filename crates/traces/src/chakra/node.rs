@@ -1,0 +1,241 @@
+//! Messages of Chakra's schema 1.0.0 (mlcommons/chakra@21585d8); 0.0.4 has the same fields.
+
+use super::wire::{Cursor, Fault, Field, Raw};
+
+/// What an attribute may be, by its field; lists have the number above.
+const TYPES: [(u32, &str); 15] = [
+    (3, "double"),
+    (5, "float"),
+    (7, "int32"),
+    (9, "int64"),
+    (11, "uint32"),
+    (13, "uint64"),
+    (15, "sint32"),
+    (17, "sint64"),
+    (19, "fixed32"),
+    (21, "fixed64"),
+    (23, "sfixed32"),
+    (25, "sfixed64"),
+    (27, "bool"),
+    (29, "string"),
+    (31, "bytes"),
+];
+
+/// A value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// A real number.
+    Real(f64),
+    /// A whole number of any width.
+    Int(i128),
+    /// Yes or no.
+    Bool(bool),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+/// An attribute of a node or of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attribute {
+    /// Name.
+    pub name: String,
+    /// What it is for.
+    pub doc: String,
+    /// Type as the schema names it; nothing if it has no value.
+    pub kind: Option<&'static str>,
+    /// Whether it is a list.
+    pub is_list: bool,
+    /// The value, or those of the list.
+    pub values: Vec<Scalar>,
+}
+
+/// Inputs or outputs of a node: texts that resemble JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Io {
+    /// Values.
+    pub values: String,
+    /// Shapes.
+    pub shapes: String,
+    /// Types.
+    pub types: String,
+}
+
+/// What a trace says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metadata {
+    /// Version of the schema; often empty.
+    pub version: String,
+    /// Attributes.
+    pub attributes: Vec<Attribute>,
+}
+
+/// A node of a trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    /// Number in the file, in no order.
+    pub id: u64,
+    /// Name.
+    pub name: String,
+    /// Type, by its number in the schema.
+    pub kind: u64,
+    /// Control parents.
+    pub control: Vec<u64>,
+    /// Data parents.
+    pub data: Vec<u64>,
+    /// Start when it was recorded, in us: not used.
+    pub start_us: u64,
+    /// Duration in us.
+    pub duration_us: u64,
+    /// Inputs.
+    pub inputs: Io,
+    /// Outputs.
+    pub outputs: Io,
+    /// Attributes.
+    pub attributes: Vec<Attribute>,
+}
+
+impl Node {
+    /// An attribute by its name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|a| a.name == name)
+    }
+
+    /// The first value of an attribute.
+    pub fn value(&self, name: &str) -> Option<&Scalar> {
+        self.attribute(name)?.values.first()
+    }
+}
+
+pub(crate) fn metadata(mut from: Cursor<'_>) -> Result<Metadata, Fault> {
+    let mut metadata = Metadata::default();
+    while let Some(field) = from.field()? {
+        match field.number {
+            1 => metadata.version = field.text()?,
+            2 => metadata.attributes.push(attribute(field.message()?)?),
+            _ => {}
+        }
+    }
+    Ok(metadata)
+}
+
+pub(crate) fn node(mut from: Cursor<'_>) -> Result<Node, Fault> {
+    let mut node = Node::default();
+    while let Some(field) = from.field()? {
+        match field.number {
+            1 => node.id = field.number()?,
+            2 => node.name = field.text()?,
+            3 => node.kind = field.number()?,
+            4 => field.numbers(&mut node.control)?,
+            5 => field.numbers(&mut node.data)?,
+            6 => node.start_us = field.number()?,
+            7 => node.duration_us = field.number()?,
+            8 => node.inputs = io(field.message()?)?,
+            9 => node.outputs = io(field.message()?)?,
+            10 => node.attributes.push(attribute(field.message()?)?),
+            _ => {}
+        }
+    }
+    Ok(node)
+}
+
+fn io(mut from: Cursor<'_>) -> Result<Io, Fault> {
+    let mut io = Io::default();
+    while let Some(field) = from.field()? {
+        match field.number {
+            1 => io.values = field.text()?,
+            2 => io.shapes = field.text()?,
+            3 => io.types = field.text()?,
+            _ => {}
+        }
+    }
+    Ok(io)
+}
+
+fn attribute(mut from: Cursor<'_>) -> Result<Attribute, Fault> {
+    let mut attribute = Attribute::default();
+    while let Some(field) = from.field()? {
+        match field.number {
+            1 => attribute.name = field.text()?,
+            2 => attribute.doc = field.text()?,
+            number => {
+                let found = TYPES.iter().find(|&&(f, _)| f == number || f + 1 == number);
+                let Some(&(kind, name)) = found else {
+                    continue;
+                };
+                attribute.kind = Some(name);
+                attribute.is_list = number != kind;
+                attribute.values.clear();
+                if attribute.is_list {
+                    let mut list = field.message()?;
+                    while let Some(item) = list.field()? {
+                        if item.number == 1 {
+                            values(kind, item, &mut attribute.values)?;
+                        }
+                    }
+                } else {
+                    values(kind, field, &mut attribute.values)?;
+                }
+            }
+        }
+    }
+    Ok(attribute)
+}
+
+fn zigzag(n: u64) -> i128 {
+    i128::from((n >> 1) as i64 ^ -((n & 1) as i64))
+}
+
+/// Reads a value of a type, or several where numbers are packed.
+fn values(kind: u32, field: Field<'_>, out: &mut Vec<Scalar>) -> Result<(), Fault> {
+    let varint = |n: u64| match kind {
+        7 => Scalar::Int(i128::from(n as i32)),
+        9 => Scalar::Int(i128::from(n as i64)),
+        11 => Scalar::Int(i128::from(n as u32)),
+        15 | 17 => Scalar::Int(zigzag(n)),
+        27 => Scalar::Bool(n != 0),
+        _ => Scalar::Int(i128::from(n)),
+    };
+    let long = |n: u64| match kind {
+        3 => Scalar::Real(f64::from_bits(n)),
+        25 => Scalar::Int(i128::from(n as i64)),
+        _ => Scalar::Int(i128::from(n)),
+    };
+    let short = |n: u32| match kind {
+        5 => Scalar::Real(f64::from(f32::from_bits(n))),
+        23 => Scalar::Int(i128::from(n as i32)),
+        _ => Scalar::Int(i128::from(n)),
+    };
+    let wrong = |expected: &str| Fault {
+        at: field.at,
+        message: format!("field {} of an attribute is not {expected}", field.number),
+    };
+    match (kind, field.value) {
+        (29, _) => out.push(Scalar::Text(field.text()?)),
+        (31, Raw::Bytes(bytes)) => out.push(Scalar::Bytes(bytes.bytes().to_vec())),
+        (31, _) => return Err(wrong("bytes")),
+        (3 | 21 | 25, Raw::Fixed64(n)) => out.push(long(n)),
+        (3 | 21 | 25, Raw::Bytes(mut packed)) => {
+            while !packed.is_empty() {
+                out.push(long(packed.fixed64()?));
+            }
+        }
+        (3 | 21 | 25, _) => return Err(wrong("a number of 8 bytes")),
+        (5 | 19 | 23, Raw::Fixed32(n)) => out.push(short(n)),
+        (5 | 19 | 23, Raw::Bytes(mut packed)) => {
+            while !packed.is_empty() {
+                out.push(short(packed.fixed32()?));
+            }
+        }
+        (5 | 19 | 23, _) => return Err(wrong("a number of 4 bytes")),
+        (_, Raw::Varint(n)) => out.push(varint(n)),
+        (_, Raw::Bytes(mut packed)) => {
+            while !packed.is_empty() {
+                out.push(varint(packed.varint()?));
+            }
+        }
+        _ => return Err(wrong("a number")),
+    }
+    Ok(())
+}

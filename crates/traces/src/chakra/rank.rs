@@ -1,0 +1,196 @@
+//! The trace of a rank, read and resolved.
+
+use std::collections::HashMap;
+
+use super::brief::{Brief, What, brief, place};
+use super::file::decode;
+use super::groups::{Groups, of_metadata};
+use super::node::Node;
+use super::{ControlDeps, Options};
+use crate::program::Rank;
+use crate::trouble::Trouble;
+
+/// Names of nodes, each kept once.
+#[derive(Debug, Default)]
+pub(super) struct Interned {
+    pub(super) all: Vec<String>,
+    places: HashMap<String, u32>,
+}
+
+impl Interned {
+    fn place(&mut self, name: &str) -> u32 {
+        if let Some(&place) = self.places.get(name) {
+            return place;
+        }
+        let place = self.all.len() as u32;
+        self.all.push(name.to_string());
+        self.places.insert(name.to_string(), place);
+        place
+    }
+}
+
+/// The trace of a rank; nodes ascend by id, and edges go from parents to children by their places.
+#[derive(Debug, Default)]
+pub(super) struct RankTrace {
+    pub(super) file: String,
+    pub(super) nodes: Vec<Brief>,
+    pub(super) data: Vec<(u32, u32)>,
+    pub(super) control: Vec<(u32, u32)>,
+    /// Control parents that are not there: how many, and the first (child, parent).
+    pub(super) missing_control: u64,
+    pub(super) first_missing_control: Option<(u64, u64)>,
+    /// Data parents that are not there and were dropped.
+    pub(super) dropped: u64,
+    pub(super) groups: Groups,
+}
+
+impl RankTrace {
+    /// Where a node is, for people.
+    pub(super) fn place(&self, names: &Interned, node: u32) -> String {
+        let node = &self.nodes[node as usize];
+        let name = names.all.get(node.name as usize).map_or("", String::as_str);
+        format!("{}: node {} ({name})", self.file, node.id)
+    }
+
+    /// Reads the trace of a rank of so many.
+    pub(super) fn read(
+        file: &str,
+        bytes: &[u8],
+        at: (Rank, Rank),
+        names: &mut Interned,
+        options: &Options,
+    ) -> Result<Self, Trouble> {
+        let mut trace = Self {
+            file: file.to_string(),
+            ..Self::default()
+        };
+        // Edges by the places of children in the file and the ids of parents, until all ids are known.
+        let mut data: Vec<(u32, u64)> = Vec::new();
+        let mut control: Vec<(u32, u64)> = Vec::new();
+        decode::<Trouble>(file, bytes, |node: Node| {
+            let number = trace.nodes.len() as u32;
+            let name = names.place(&node.name);
+            let brief = brief(file, &node, name, at)?;
+            if options.is_algorithm && matches!(brief.what, What::Collective { .. }) {
+                return Err(Trouble::at(
+                    place(file, &node),
+                    "a collective within the algorithm of a collective, expected sends, receives and COMP",
+                ));
+            }
+            if node.kind == 1 {
+                of_metadata(&place(file, &node), &node.inputs.values, at.1, &mut trace.groups)?;
+            }
+            trace.nodes.push(brief);
+            data.extend(node.data.iter().map(|&parent| (number, parent)));
+            if options.control_deps != ControlDeps::Drop {
+                control.extend(node.control.iter().map(|&parent| (number, parent)));
+            }
+            Ok(())
+        })?;
+        trace.resolve(names, &data, &control, options)?;
+        Ok(trace)
+    }
+
+    /// Sorts nodes by id and finds parents.
+    fn resolve(
+        &mut self,
+        names: &Interned,
+        data: &[(u32, u64)],
+        control: &[(u32, u64)],
+        options: &Options,
+    ) -> Result<(), Trouble> {
+        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        order.sort_by_key(|&n| self.nodes[n as usize].id);
+        let mut places = vec![0_u32; order.len()];
+        for (place, &n) in (0..).zip(&order) {
+            places[n as usize] = place;
+        }
+        self.nodes.sort_by_key(|n| n.id);
+        let twice = self.nodes.windows(2).position(|p| p[0].id == p[1].id);
+        if let Some(at) = twice {
+            let id = self.nodes[at].id;
+            return Err(Trouble::at(
+                self.place(names, at as u32),
+                format!(
+                    "there are two nodes {id}: this one and {}",
+                    self.place(names, at as u32 + 1)
+                ),
+            ));
+        }
+        let find = |id: u64| self.nodes.binary_search_by_key(&id, |n| n.id).ok();
+        let mut found = Vec::new();
+        let mut dropped = 0;
+        for &(child, parent) in data {
+            let child = places[child as usize];
+            match find(parent) {
+                Some(parent) => found.push((parent as u32, child)),
+                None if options.repair.drop_missing => dropped += 1,
+                None => {
+                    return Err(Trouble::at(
+                        self.place(names, child),
+                        format!("waits for node {parent}, which is not there"),
+                    )
+                    .help("`repair = \"drop\"` drops such dependencies"));
+                }
+            }
+        }
+        let mut kept = Vec::new();
+        let mut missing = 0;
+        let mut first = None;
+        for &(child, parent) in control {
+            let child = places[child as usize];
+            match find(parent) {
+                Some(parent) => kept.push((parent as u32, child)),
+                None if options.control_deps == ControlDeps::Keep => {
+                    return Err(Trouble::at(
+                        self.place(names, child),
+                        format!("has the control parent {parent}, which is not there"),
+                    )
+                    .help("`control-deps = \"auto\"` drops all control dependencies then"));
+                }
+                None => {
+                    missing += 1;
+                    first.get_or_insert((self.nodes[child as usize].id, parent));
+                }
+            }
+        }
+        self.data = found;
+        self.control = kept;
+        self.dropped = dropped;
+        self.missing_control = missing;
+        self.first_missing_control = first;
+        Ok(())
+    }
+
+    /// Chains the kernels of each stream in the order of their ids.
+    pub(super) fn chain_streams(&mut self) {
+        let mut last: HashMap<i128, u32> = HashMap::new();
+        for (place, node) in (0..).zip(&self.nodes) {
+            let Some(stream) = node.stream.filter(|_| node.is_kernel) else {
+                continue;
+            };
+            if let Some(before) = last.insert(stream, place) {
+                self.data.push((before, place));
+            }
+        }
+    }
+
+    /// Kernels that nothing waits for: how many, and for how many ns they last.
+    pub(super) fn loose_kernels(&self) -> (u64, u64) {
+        let mut has_child = vec![false; self.nodes.len()];
+        for &(parent, _) in self.data.iter().chain(&self.control) {
+            has_child[parent as usize] = true;
+        }
+        let loose = self.nodes.iter().zip(has_child);
+        let loose = loose.filter(|(node, has_child)| node.computes() && !has_child);
+        loose.fold((0, 0_u64), |(count, sum), (node, _)| {
+            (count + 1, sum.saturating_add(node.lasts_ns()))
+        })
+    }
+
+    /// How many ns the kernels of the rank last.
+    pub(super) fn kernel_ns(&self) -> u64 {
+        let kernels = self.nodes.iter().filter(|n| n.computes());
+        kernels.fold(0, |sum: u64, node| sum.saturating_add(node.lasts_ns()))
+    }
+}

@@ -1,0 +1,274 @@
+//! ASTRA-sim's system file: how collectives are carried out (astra-sim/astra-sim@518bd51).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Options, read};
+use crate::collective::{Algorithm, CollectiveRules, Delays, Processing};
+use crate::trouble::{Caution, Trouble, unknown};
+
+/// Kinds of collectives that have an algorithm.
+const KINDS: [&str; 4] = ["all-reduce", "all-gather", "reduce-scatter", "all-to-all"];
+
+/// Keys that are read.
+const KEYS: [&str; 5] = [
+    "preferred-dataset-splits",
+    "active-chunks-per-dimension",
+    "local-mem-bw",
+    "endpoint-delay",
+    "roofline-enabled",
+];
+
+/// Keys that make no difference to what is built: one collective at a time, networks of one dimension.
+const WITHOUT_EFFECT: [&str; 18] = [
+    "scheduling-policy",
+    "collective-optimization",
+    "intra-dimension-scheduling",
+    "inter-dimension-scheduling",
+    "boost-mode",
+    "peak-perf",
+    "local-reduction-delay",
+    "trace-enabled",
+    "replay-only",
+    "seprate-log",
+    "track-local-mem",
+    "local-mem-trace-filename",
+    "model-shared-bus",
+    "L",
+    "o",
+    "g",
+    "G",
+    "logging-folder",
+];
+
+/// A system file.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// How collectives are carried out.
+    pub collectives: CollectiveRules,
+}
+
+/// Reads a system file, and the traces of custom collectives that it names.
+///
+/// # Errors
+///
+/// With the file and the key.
+pub fn read_system(path: &Path) -> Result<(System, Vec<Caution>), Trouble> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|e| Trouble::at(&name, format!("cannot be read: {e}")))?;
+    parse(&name, path.parent().unwrap_or(Path::new(".")), &text)
+}
+
+fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>), Trouble> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|e| Trouble::at(format!("{file}:{}", e.line()), format!("is not JSON: {e}")))?;
+    let Value::Object(keys) = value else {
+        return Err(Trouble::at(file, "expected an object of keys and values"));
+    };
+    let number = |key: &str| -> Result<Option<f64>, Trouble> {
+        match keys.get(key) {
+            None => Ok(None),
+            Some(value) => match value.as_f64().filter(|n| n.is_finite() && *n >= 0.0) {
+                Some(n) => Ok(Some(n)),
+                None => Err(Trouble::at(
+                    file,
+                    format!("{key} is {value}, expected a number of at least 0"),
+                )),
+            },
+        }
+    };
+    let count = |key: &str| -> Result<u32, Trouble> {
+        let value = number(key)?.unwrap_or(1.0);
+        if value.fract() != 0.0 || !(1.0..=f64::from(u32::MAX)).contains(&value) {
+            return Err(Trouble::at(
+                file,
+                format!("{key} is {value}, expected a whole number of at least 1"),
+            ));
+        }
+        Ok(value as u32)
+    };
+    let mut cautions = Vec::new();
+    let mut rules = CollectiveRules {
+        splits: u64::from(count("preferred-dataset-splits")?),
+        active: count("active-chunks-per-dimension")?,
+        delays: Delays {
+            first_ns: 10,
+            next_ns: 10,
+            last_ns: 10,
+            latency_ns: 0,
+            processing: Processing::None,
+        },
+        gather_size_is_part: true,
+        until_sent: false,
+        ..CollectiveRules::default()
+    };
+    match number("local-mem-bw")? {
+        Some(bytes_per_ns) if bytes_per_ns > 0.0 => {
+            rules.delays.processing = Processing::Memory { bytes_per_ns };
+        }
+        Some(_) => {
+            return Err(Trouble::at(file, "local-mem-bw is 0, expected GB/s"));
+        }
+        None => cautions.push(Caution {
+            text: format!("{file} has no local-mem-bw: reductions take no time."),
+        }),
+    }
+    if let Some(delay) = number("endpoint-delay")?.filter(|d| *d != 10.0) {
+        cautions.push(Caution {
+            text: format!("endpoint-delay = {delay} of {file} has no effect: it is 10 ns in rings."),
+        });
+    }
+    if number("roofline-enabled")?.is_some_and(|on| on != 0.0) {
+        return Err(Trouble::at(
+            file,
+            "roofline-enabled is not 0: kernels last as long as the trace says",
+        ));
+    }
+    for (key, value) in &keys {
+        if let Some(kind) = key.strip_suffix("-implementation").filter(|k| KINDS.contains(k)) {
+            *algorithm(&mut rules, kind) = plain(file, key, value)?;
+            continue;
+        }
+        let custom = key.strip_suffix("-implementation-custom");
+        let known = custom.is_some_and(|kind| KINDS.contains(&kind))
+            || KEYS.contains(&key.as_str())
+            || WITHOUT_EFFECT.contains(&key.as_str());
+        if !known {
+            let mut known: Vec<String> = KEYS
+                .iter()
+                .chain(&WITHOUT_EFFECT)
+                .map(ToString::to_string)
+                .collect();
+            known.extend(KINDS.iter().map(|k| format!("{k}-implementation")));
+            known.extend(KINDS.iter().map(|k| format!("{k}-implementation-custom")));
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(unknown(file, "key", key, &known));
+        }
+    }
+    // Custom ones take precedence, in whatever order keys stand.
+    for kind in KINDS {
+        let key = format!("{kind}-implementation-custom");
+        if let Some(value) = keys.get(&key) {
+            let name = only(file, &key, value)?;
+            let prefix = find(folder, Path::new(name)).ok_or_else(|| {
+                Trouble::at(
+                    file,
+                    format!("{key}: there is no {name}.0.et, as seen from here or from this file"),
+                )
+            })?;
+            let options = Options {
+                is_algorithm: true,
+                ..Options::default()
+            };
+            let (graph, mut found) = read(&prefix, &options)?;
+            cautions.append(&mut found);
+            *algorithm(&mut rules, kind) = Algorithm::Custom(Arc::new(graph));
+        }
+    }
+    Ok((System { collectives: rules }, cautions))
+}
+
+fn algorithm<'a>(rules: &'a mut CollectiveRules, kind: &str) -> &'a mut Algorithm {
+    match kind {
+        "all-reduce" => &mut rules.all_reduce,
+        "all-gather" => &mut rules.all_gather,
+        "reduce-scatter" => &mut rules.reduce_scatter,
+        _ => &mut rules.all_to_all,
+    }
+}
+
+/// The text in a list of one.
+fn only<'a>(file: &str, key: &str, value: &'a Value) -> Result<&'a str, Trouble> {
+    let text = match value {
+        Value::Array(list) if list.len() == 1 => list[0].as_str(),
+        Value::String(text) => Some(text.as_str()),
+        _ => None,
+    };
+    text.ok_or_else(|| {
+        Trouble::at(
+            file,
+            format!(
+                "{key} is {value}, expected a list of one text: only networks of one dimension are built"
+            ),
+        )
+    })
+}
+
+fn plain(file: &str, key: &str, value: &Value) -> Result<Algorithm, Trouble> {
+    match only(file, key, value)? {
+        "ring" | "oneRing" => Ok(Algorithm::Ring),
+        "direct" | "oneDirect" => Ok(Algorithm::Direct),
+        "doubleBinaryTree" => Ok(Algorithm::DoubleBinary),
+        name => Err(unknown(
+            file,
+            key,
+            name,
+            &["ring", "direct", "doubleBinaryTree", "oneRing", "oneDirect"],
+        )),
+    }
+}
+
+/// A prefix that is there: as it stands, or its last parts as seen from the folder of the system file and the folder above.
+fn find(folder: &Path, prefix: &Path) -> Option<PathBuf> {
+    let is_there = |path: &Path| super::files(path).is_ok();
+    if is_there(prefix) {
+        return Some(prefix.to_path_buf());
+    }
+    let parts: Vec<_> = prefix.components().collect();
+    let above = folder.join("..");
+    for from in 0..parts.len() {
+        let rest: PathBuf = parts[from..].iter().collect();
+        for base in [folder, &above] {
+            let path = base.join(&rest);
+            if is_there(&path) {
+                return Some(path);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> Result<(System, Vec<Caution>), Trouble> {
+        parse("s.json", Path::new("."), text)
+    }
+
+    #[test]
+    fn mistakes_in_a_system_file_are_named() {
+        for (text, part) in [
+            (r#"{"local-mem-bv": 3}"#, "local-mem-bv"),
+            (r#"{"preferred-dataset-splits": 0}"#, "at least 1"),
+            (r#"{"preferred-dataset-splits": 1.5}"#, "whole number"),
+            (
+                r#"{"all-reduce-implementation": ["ring", "ring"]}"#,
+                "one dimension",
+            ),
+            (r#"{"all-reduce-implementation": ["rinf"]}"#, "rinf"),
+            (
+                r#"{"all-reduce-implementation-custom": ["nowhere"]}"#,
+                "nowhere.0.et",
+            ),
+            (r#"{"all-redux-implementation-custom": ["nowhere"]}"#, "all-redux"),
+            (r#"{"roofline-enabled": 1}"#, "roofline"),
+            (r#"{"local-mem-bw": "x"}"#, "local-mem-bw"),
+            ("[]", "object"),
+            ("{", "s.json:1"),
+        ] {
+            let trouble = read_text(text).unwrap_err().to_string();
+            assert!(trouble.contains(part), "{trouble}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_told() {
+        let (system, cautions) = read_text(r#"{"endpoint-delay": 20}"#).unwrap();
+        assert_eq!((system.collectives.splits, system.collectives.active), (1, 1));
+        assert_eq!(cautions.len(), 2);
+    }
+}

@@ -1,0 +1,249 @@
+//! Protobuf as it is on the wire: varints, fields, and where in the file they are.
+
+/// What is wrong, and where in the file, in bytes from its beginning (unpacked).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) at: u64,
+    pub(crate) message: String,
+}
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Raw<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    Fixed32(u32),
+    /// A text, a message or packed numbers.
+    Bytes(Cursor<'a>),
+}
+
+impl Raw<'_> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Varint(_) => "a number",
+            Self::Fixed64(_) => "a number of 8 bytes",
+            Self::Fixed32(_) => "a number of 4 bytes",
+            Self::Bytes(_) => "text or a message",
+        }
+    }
+}
+
+/// A field of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'a> {
+    pub(crate) number: u32,
+    pub(crate) value: Raw<'a>,
+    /// Where it begins in the file.
+    pub(crate) at: u64,
+}
+
+impl<'a> Field<'a> {
+    fn expected(&self, what: &str) -> Fault {
+        Fault {
+            at: self.at,
+            message: format!("field {} is {}, expected {what}", self.number, self.value.kind()),
+        }
+    }
+
+    pub(crate) fn number(&self) -> Result<u64, Fault> {
+        match self.value {
+            Raw::Varint(value) => Ok(value),
+            _ => Err(self.expected("a number")),
+        }
+    }
+
+    pub(crate) fn message(&self) -> Result<Cursor<'a>, Fault> {
+        match self.value {
+            Raw::Bytes(cursor) => Ok(cursor),
+            _ => Err(self.expected("text or a message")),
+        }
+    }
+
+    pub(crate) fn text(&self) -> Result<String, Fault> {
+        let bytes = self.message()?;
+        match std::str::from_utf8(bytes.bytes) {
+            Ok(text) => Ok(text.to_string()),
+            Err(_) => Err(Fault {
+                at: self.at,
+                message: format!("field {} is not text in UTF-8", self.number),
+            }),
+        }
+    }
+
+    /// Numbers of a repeated field, packed or not.
+    pub(crate) fn numbers(&self, out: &mut Vec<u64>) -> Result<(), Fault> {
+        match self.value {
+            Raw::Varint(value) => out.push(value),
+            Raw::Bytes(mut packed) => {
+                while !packed.is_empty() {
+                    out.push(packed.varint()?);
+                }
+            }
+            _ => return Err(self.expected("numbers")),
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a message, and where they begin in the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: u64,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    fn fault<T>(&self, message: impl Into<String>) -> Result<T, Fault> {
+        Err(Fault {
+            at: self.at,
+            message: message.into(),
+        })
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
+        match self.bytes.split_at_checked(count) {
+            Some((taken, rest)) => {
+                self.bytes = rest;
+                self.at += count as u64;
+                Ok(taken)
+            }
+            None => self.fault(format!(
+                "{count} bytes were announced, but only {} are left",
+                self.bytes.len()
+            )),
+        }
+    }
+
+    pub(crate) fn varint(&mut self) -> Result<u64, Fault> {
+        let mut value = 0_u64;
+        for (place, &byte) in self.bytes.iter().take(10).enumerate() {
+            let bits = u64::from(byte & 127);
+            if place == 9 && bits > 1 {
+                break;
+            }
+            value |= bits << (7 * place);
+            if byte < 128 {
+                self.bytes = &self.bytes[place + 1..];
+                self.at += place as u64 + 1;
+                return Ok(value);
+            }
+        }
+        if self.bytes.len() < 10 {
+            self.fault("ends within a number")
+        } else {
+            self.fault("a number of more than 64 bits")
+        }
+    }
+
+    /// A part that begins with its length.
+    pub(crate) fn part(&mut self) -> Result<Self, Fault> {
+        let start = *self;
+        let length = self.varint()?;
+        let length = u32::try_from(length)
+            .or_else(|_| start.fault(format!("a length of {length} bytes, expected at most 2^32 - 1")))?;
+        let at = self.at;
+        Ok(Self {
+            bytes: self.take(length as usize)?,
+            at,
+        })
+    }
+
+    pub(crate) fn fixed64(&mut self) -> Result<u64, Fault> {
+        let bytes = self.take(8)?;
+        Ok(bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)))
+    }
+
+    pub(crate) fn fixed32(&mut self) -> Result<u32, Fault> {
+        let bytes = self.take(4)?;
+        Ok(bytes.iter().rev().fold(0, |n, &b| n << 8 | u32::from(b)))
+    }
+
+    /// The next field; nothing at the end.
+    pub(crate) fn field(&mut self) -> Result<Option<Field<'a>>, Fault> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let start = *self;
+        let key = self.varint()?;
+        let number = match u32::try_from(key >> 3) {
+            Ok(number) if number > 0 && number < 1 << 29 => number,
+            _ => return start.fault(format!("field number {}, expected 1 to 2^29 - 1", key >> 3)),
+        };
+        let value = match key & 7 {
+            0 => Raw::Varint(self.varint()?),
+            1 => Raw::Fixed64(self.fixed64()?),
+            2 => Raw::Bytes(self.part()?),
+            5 => Raw::Fixed32(self.fixed32()?),
+            kind => {
+                return start.fault(format!(
+                    "field {number} is of wire type {kind}, expected 0, 1, 2 or 5"
+                ));
+            }
+        };
+        Ok(Some(Field {
+            number,
+            value,
+            at: start.at,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_cut_off_or_too_long_are_faults() {
+        assert_eq!(Cursor::new(&[0xac, 2]).varint(), Ok(300));
+        assert!(Cursor::new(&[0xac]).varint().is_err());
+        assert!(Cursor::new(&[]).varint().is_err());
+        assert!(Cursor::new(&[0xff; 11]).varint().is_err());
+        let most = [&[0xff_u8; 9][..], &[1]].concat();
+        assert_eq!(Cursor::new(&most).varint(), Ok(u64::MAX));
+        let more = [&[0xff_u8; 9][..], &[2]].concat();
+        assert!(Cursor::new(&more).varint().is_err());
+    }
+
+    #[test]
+    fn lengths_beyond_the_end_are_faults_with_their_place() {
+        let fault = Cursor::new(&[0x12, 5, 1, 2]).field().unwrap_err();
+        assert_eq!(fault.at, 2);
+        assert!(
+            fault
+                .message
+                .contains("5 bytes were announced, but only 2 are left")
+        );
+        let huge = [0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert!(Cursor::new(&huge).field().unwrap_err().message.contains("length"));
+        assert!(
+            Cursor::new(&[0x13])
+                .field()
+                .unwrap_err()
+                .message
+                .contains("wire type 3")
+        );
+        assert!(
+            Cursor::new(&[0x02, 0])
+                .field()
+                .unwrap_err()
+                .message
+                .contains("field number 0")
+        );
+    }
+}
