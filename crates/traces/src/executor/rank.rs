@@ -1,37 +1,19 @@
 //! Ranks: what is free, what occupies a lane, what is left.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::BinaryHeap;
 
 use paceline_kernel::Time;
 
 use super::matching::Matching;
 use super::results::{Account, OperationRecord, RankRecord};
 use super::{Executor, Job, Todo};
+use crate::frontier::NumberMap;
 use crate::network::Network;
 use crate::program::{NO_LANE, OperationId, Order, Rank, Work};
 
-/// Numbers of operations spread by one multiplication: the maps are never iterated over.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u32(u32::from(byte));
-        }
-    }
-    fn write_u32(&mut self, n: u32) {
-        self.0 = (self.0.rotate_left(5) ^ u64::from(n)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 ^= self.0 >> 29;
-    }
-}
-
-pub(super) type OperationMap<T> = HashMap<OperationId, T, BuildHasherDefault<Spread>>;
+/// By operation. Its order is never asked for.
+pub(super) type OperationMap<T> = NumberMap<OperationId, T>;
 
 /// A free operation that waits for its lane, or a receive whose message has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
