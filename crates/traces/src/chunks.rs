@@ -253,7 +253,18 @@ impl Chunks {
     }
 
     /// Carries a program out until nothing is under way any more: ask the executor whether it is done, or stuck.
-    pub fn run(&mut self, executor: &mut Executor) {
+    ///
+    /// # Errors
+    ///
+    /// If the program has more ranks than the network.
+    pub fn run(&mut self, executor: &mut Executor) -> Result<(), String> {
+        let ranks = executor.program().ranks();
+        if ranks > self.links.ranks {
+            return Err(format!(
+                "the trace has {ranks} ranks, but npus_count of the network is {}",
+                self.links.ranks
+            ));
+        }
         executor.start(self);
         while let Some(Reverse(next)) = self.events.pop() {
             self.now = next.at;
@@ -269,6 +280,7 @@ impl Chunks {
                 Event::Free(from, to) => self.freed(from, to),
             }
         }
+        Ok(())
     }
 
     fn push(&mut self, at: Time, event: Event) {
@@ -354,6 +366,34 @@ mod tests {
         assert!(wrong("npus_count", "npus").contains("npus"));
         assert!(wrong("latency: [ 500.0 ]", "").contains("latency is missing"));
         assert!(wrong("50.0", "-1").contains("n.yml:3"));
+    }
+
+    #[test]
+    fn a_program_of_more_ranks_than_the_network_is_refused() {
+        let links = Links {
+            topology: Topology::Ring,
+            ranks: 4,
+            bandwidth: 1.0,
+            latency_ns: 1.0,
+        };
+        let graph = crate::graph::Graph::builder(5, crate::program::Lanes { orders: Vec::new() });
+        let program = graph.finish(std::sync::Arc::new(Nameless));
+        let rules = crate::executor::Rules::default();
+        let mut executor = Executor::new(std::sync::Arc::new(program), rules);
+        let refused = Chunks::new(links, true).run(&mut executor).unwrap_err();
+        assert!(
+            refused.contains("5 ranks") && refused.contains("is 4"),
+            "{refused}"
+        );
+    }
+
+    #[derive(Debug)]
+    struct Nameless;
+
+    impl crate::graph::Names for Nameless {
+        fn name(&self, _: Rank, _: u32) -> String {
+            String::new()
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use paceline_kernel::Bytes;
 
 use super::node::{Attribute, Node, Scalar};
+use super::rank::Interned;
 use crate::program::{CollectiveKind, Rank};
 use crate::trouble::{Trouble, unknown};
 
@@ -61,7 +62,8 @@ pub(super) enum What {
     Collective {
         kind: CollectiveKind,
         bytes: u64,
-        group: String,
+        /// Its name's place.
+        group: u32,
         root: Option<Rank>,
     },
 }
@@ -77,7 +79,7 @@ pub(super) struct Brief {
     pub(super) is_kernel: bool,
     pub(super) is_broadcast: bool,
     /// The stream that it runs on, if it is told.
-    pub(super) stream: Option<i128>,
+    pub(super) stream: Option<i64>,
 }
 
 impl Brief {
@@ -196,7 +198,7 @@ impl Reader<'_> {
 pub(super) fn brief(
     file: &str,
     node: &Node,
-    name: u32,
+    names: &mut Interned,
     (rank, ranks): (Rank, Rank),
 ) -> Result<Brief, Trouble> {
     let reader = Reader {
@@ -275,9 +277,9 @@ pub(super) fn brief(
                 None => None,
             };
             let group = match node.value("pg_name") {
-                Some(Scalar::Text(name)) => name.clone(),
-                Some(Scalar::Int(name)) => name.to_string(),
-                _ => String::new(),
+                Some(Scalar::Text(name)) => names.place(name),
+                Some(Scalar::Int(name)) => names.place(&name.to_string()),
+                _ => names.place(""),
             };
             if is_broadcast {
                 What::Lasts {
@@ -297,12 +299,12 @@ pub(super) fn brief(
         }
     };
     let stream = match reader.int("stream")? {
-        Some(stream) => Some(stream),
-        None => reader.int("tid")?,
+        Some(stream) => Some(stream as i64),
+        None => reader.int("tid")?.map(|tid| tid as i64),
     };
     Ok(Brief {
         id: node.id,
-        name,
+        name: names.place(&node.name),
         is_kernel: !is_cpu && kind >= 4,
         what,
         is_broadcast,

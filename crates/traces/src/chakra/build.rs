@@ -131,8 +131,7 @@ fn cycle(trace: &RankTrace, names: &Interned, nodes: &[u32]) -> Trouble {
         .take(8)
         .map(|&n| {
             let node = &trace.nodes[n as usize];
-            let name = names.all.get(node.name as usize).map_or("", String::as_str);
-            format!("{} ({name})", node.id)
+            format!("{} ({})", node.id, names.name(node.name))
         })
         .collect();
     if nodes.len() > 8 {
@@ -254,6 +253,7 @@ fn resolve(
         else {
             continue;
         };
+        let group = names.name(*group);
         let members = match trace.groups.get(group).or_else(|| groups.get(group)) {
             Some(members) => members,
             None if group.is_empty() || group == "0" => &all,

@@ -18,7 +18,12 @@ pub(super) struct Interned {
 }
 
 impl Interned {
-    fn place(&mut self, name: &str) -> u32 {
+    /// A name by its place.
+    pub(super) fn name(&self, place: u32) -> &str {
+        self.all.get(place as usize).map_or("", String::as_str)
+    }
+
+    pub(super) fn place(&mut self, name: &str) -> u32 {
         if let Some(&place) = self.places.get(name) {
             return place;
         }
@@ -48,7 +53,7 @@ impl RankTrace {
     /// Where a node is, for people.
     pub(super) fn place(&self, names: &Interned, node: u32) -> String {
         let node = &self.nodes[node as usize];
-        let name = names.all.get(node.name as usize).map_or("", String::as_str);
+        let name = names.name(node.name);
         format!("{}: node {} ({name})", self.file, node.id)
     }
 
@@ -69,8 +74,17 @@ impl RankTrace {
         let mut control: Vec<(u32, u64)> = Vec::new();
         decode::<Trouble>(file, bytes, |node: Node| {
             let number = trace.nodes.len() as u32;
-            let name = names.place(&node.name);
-            let brief = brief(file, &node, name, at)?;
+            let brief = brief(file, &node, names, at)?;
+            if trace
+                .nodes
+                .last()
+                .is_some_and(|before: &Brief| before.id == brief.id)
+            {
+                return Err(Trouble::at(
+                    place(file, &node),
+                    "the node before has this id, too",
+                ));
+            }
             if options.is_algorithm && matches!(brief.what, What::Collective { .. }) {
                 return Err(Trouble::at(
                     place(file, &node),
@@ -164,7 +178,7 @@ impl RankTrace {
 
     /// Chains the kernels of each stream in the order of their ids.
     pub(super) fn chain_streams(&mut self) {
-        let mut last: HashMap<i128, u32> = HashMap::new();
+        let mut last: HashMap<i64, u32> = HashMap::new();
         for (place, node) in (0..).zip(&self.nodes) {
             let Some(stream) = node.stream.filter(|_| node.is_kernel) else {
                 continue;

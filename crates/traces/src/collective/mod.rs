@@ -181,6 +181,9 @@ impl CollectiveRules {
             return Err("a collective needs at least one chunk, and one under way".into());
         }
         match self.algorithm(kind) {
+            Algorithm::Ring if kind == AllToAll && members > 1 << 16 => Err(format!(
+                "AllToAll of {members} members in a ring takes more than 2^31 messages of each: use direct"
+            )),
             Algorithm::Ring | Algorithm::Direct => Ok(()),
             Algorithm::Binomial if matches!(kind, AllGather | AllToAll | ReduceScatter) => {
                 Err(format!("{kind:?} has no binomial tree: use ring or direct"))
@@ -192,7 +195,7 @@ impl CollectiveRules {
                 Err("AllToAll is not hierarchical: use ring or direct".into())
             }
             Algorithm::Hierarchical(sizes)
-                if sizes.iter().map(|&s| u64::from(s)).product::<u64>() != u64::from(members) =>
+                if sizes.iter().fold(1_u64, |p, &s| p.saturating_mul(u64::from(s))) != u64::from(members) =>
             {
                 Err(format!(
                     "hierarchical sizes {sizes:?} do not multiply to the {members} members of the group"

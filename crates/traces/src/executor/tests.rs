@@ -37,7 +37,7 @@ fn run(graph: Builder, rules: Rules) -> Executor {
     check(&rules, &program).unwrap();
     let ranks = program.ranks();
     let mut executor = Executor::new(program, rules);
-    network(ranks).run(&mut executor);
+    network(ranks).run(&mut executor).unwrap();
     executor
 }
 

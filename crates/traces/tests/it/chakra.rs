@@ -34,7 +34,7 @@ fn run(prefix: &Path, options: &Options, rules: Rules, mut network: Chunks) -> E
     let program = shared(graph);
     check(&rules, &program).unwrap();
     let mut executor = Executor::new(program, rules);
-    network.run(&mut executor);
+    network.run(&mut executor).unwrap();
     executor
 }
 
@@ -254,7 +254,7 @@ fn a_clone_in_the_middle_of_nothing_ends_alike() {
     let executor = Executor::new(shared(graph), with_system("rt_template"));
     let mut ends_of = Vec::new();
     for mut executor in [executor.clone(), executor] {
-        Chunks::new(links, true).run(&mut executor);
+        Chunks::new(links, true).run(&mut executor).unwrap();
         ends_of.push(ends(&executor));
     }
     assert_eq!(ends_of[0], ends_of[1]);

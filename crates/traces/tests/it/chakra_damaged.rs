@@ -17,7 +17,7 @@ fn ends(prefix: &Path, options: &Options) -> (Vec<u64>, Vec<String>) {
     let (graph, cautions) = read(prefix, options).unwrap();
     let mut executor = Executor::new(shared(graph), rules());
     let links = Links::read(&data("chakra/networks/Ring_4npus.yml")).unwrap();
-    Chunks::new(links, true).run(&mut executor);
+    Chunks::new(links, true).run(&mut executor).unwrap();
     let ends = executor.results().ranks.iter().map(|r| r.end.as_ns()).collect();
     (ends, cautions.into_iter().map(|c| c.text).collect())
 }

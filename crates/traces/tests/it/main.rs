@@ -2,5 +2,6 @@
 
 mod chakra;
 mod chakra_damaged;
+mod executor;
 mod goal;
 mod loggops;
