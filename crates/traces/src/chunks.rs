@@ -266,21 +266,28 @@ impl Chunks {
             ));
         }
         executor.start(self);
-        while let Some(Reverse(next)) = self.events.pop() {
-            self.now = next.at;
-            match next.event {
-                Event::Wake(token) => executor.woken(token, self),
-                Event::At(message, node) if node == message.to => {
-                    self.carried += 1;
-                    executor.sent(message.id, self);
-                    executor.received(message.id, self);
-                    executor.acknowledged(message.id, self);
-                }
-                Event::At(message, node) => self.forward(message, node),
-                Event::Free(from, to) => self.freed(from, to),
-            }
-        }
+        while self.step(executor) {}
         Ok(())
+    }
+
+    /// Lets the next thing happen; whether there was one.
+    pub fn step(&mut self, executor: &mut Executor) -> bool {
+        let Some(Reverse(next)) = self.events.pop() else {
+            return false;
+        };
+        self.now = next.at;
+        match next.event {
+            Event::Wake(token) => executor.woken(token, self),
+            Event::At(message, node) if node == message.to => {
+                self.carried += 1;
+                executor.sent(message.id, self);
+                executor.received(message.id, self);
+                executor.acknowledged(message.id, self);
+            }
+            Event::At(message, node) => self.forward(message, node),
+            Event::Free(from, to) => self.freed(from, to),
+        }
+        true
     }
 
     fn push(&mut self, at: Time, event: Event) {

@@ -1,6 +1,6 @@
 //! Which message a receive takes: posted receives and messages that came before theirs, both in order of arrival.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use crate::program::{OperationId, Rank};
 
@@ -45,47 +45,45 @@ pub(crate) struct Arrival {
     pub(crate) waiting_send: Option<OperationId>,
 }
 
+/// By what messages have in common, then in the order in which they came.
+type Ordered<T> = BTreeMap<(Key, u64), T>;
+
 /// Both lists of a rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matching {
     number: u64,
-    posted: BTreeMap<Key, VecDeque<(u64, Posted)>>,
+    posted: Ordered<Posted>,
     posted_wild: Vec<(u64, Posted)>,
-    arrived: BTreeMap<Key, VecDeque<(u64, Arrival)>>,
+    arrived: Ordered<Arrival>,
 }
 
-fn pop<T: Copy>(lists: &mut BTreeMap<Key, VecDeque<(u64, T)>>, key: &Key) -> Option<T> {
-    let list = lists.get_mut(key)?;
-    let item = list.pop_front().map(|(_, item)| item);
-    if list.is_empty() {
-        lists.remove(key);
-    }
-    item
+/// The number of the first with a key.
+fn first<T>(all: &Ordered<T>, key: Key) -> Option<u64> {
+    all.range((key, 0)..=(key, u64::MAX))
+        .next()
+        .map(|((_, number), _)| *number)
 }
 
 impl Matching {
     /// A receive is posted: what it takes; nothing if it has to wait.
     pub(crate) fn post(&mut self, receive: Posted) -> Option<Arrival> {
-        let key = match receive.exact() {
-            Some(key) => self.arrived.contains_key(&key).then_some(key),
+        let found = match receive.exact() {
+            Some(key) => first(&self.arrived, key).map(|number| (key, number)),
             None => self
                 .arrived
-                .iter()
+                .keys()
                 .filter(|(key, _)| receive.takes(key))
-                .filter_map(|(key, list)| Some((list.front()?.0, *key)))
-                .min()
-                .map(|(_, key)| key),
+                .min_by_key(|(_, number)| *number)
+                .copied(),
         };
-        if let Some(found) = key.and_then(|key| pop(&mut self.arrived, &key)) {
-            return Some(found);
+        if let Some(place) = found {
+            return self.arrived.remove(&place);
         }
         self.number += 1;
         match receive.exact() {
-            Some(key) => self
-                .posted
-                .entry(key)
-                .or_default()
-                .push_back((self.number, receive)),
+            Some(key) => {
+                self.posted.insert((key, self.number), receive);
+            }
             None => self.posted_wild.push((self.number, receive)),
         }
         None
@@ -93,31 +91,26 @@ impl Matching {
 
     /// Something arrives: the receive that takes it; nothing if it has to wait.
     pub(crate) fn arrive(&mut self, arrival: Arrival) -> Option<OperationId> {
-        let exact = self.posted.get(&arrival.key).and_then(|l| l.front()).map(|p| p.0);
-        let wild = self
-            .posted_wild
-            .iter()
-            .position(|(_, p)| p.takes(&arrival.key))
-            .map(|place| (self.posted_wild[place].0, place));
-        match (exact, wild) {
-            (Some(e), Some((w, place))) if w < e => Some(self.posted_wild.remove(place).1.op),
-            (Some(_), _) => pop(&mut self.posted, &arrival.key).map(|p| p.op),
-            (None, Some((_, place))) => Some(self.posted_wild.remove(place).1.op),
-            (None, None) => {
-                self.number += 1;
-                let number = self.number;
-                self.arrived
-                    .entry(arrival.key)
-                    .or_default()
-                    .push_back((number, arrival));
-                None
+        let key = arrival.key;
+        let exact = first(&self.posted, key);
+        let wild = self.posted_wild.iter().position(|(_, p)| p.takes(&key));
+        let taken = match (exact, wild) {
+            (exact, Some(place)) if exact.is_none_or(|e| self.posted_wild[place].0 < e) => {
+                Some(self.posted_wild.remove(place).1)
             }
+            (Some(number), _) => self.posted.remove(&(key, number)),
+            (None, _) => None,
+        };
+        if taken.is_none() {
+            self.number += 1;
+            self.arrived.insert((key, self.number), arrival);
         }
+        taken.map(|p| p.op)
     }
 
     /// Receives that wait, as they were posted.
     pub(crate) fn posted(&self) -> Vec<Posted> {
-        let mut all: Vec<(u64, Posted)> = self.posted.values().flatten().copied().collect();
+        let mut all: Vec<(u64, Posted)> = self.posted.iter().map(|((_, n), p)| (*n, *p)).collect();
         all.extend(&self.posted_wild);
         all.sort_unstable_by_key(|(number, _)| *number);
         all.into_iter().map(|(_, p)| p).collect()
@@ -125,7 +118,7 @@ impl Matching {
 
     /// What has come and is not taken, as it came.
     pub(crate) fn arrived(&self) -> Vec<Arrival> {
-        let mut all: Vec<(u64, Arrival)> = self.arrived.values().flatten().copied().collect();
+        let mut all: Vec<(u64, Arrival)> = self.arrived.iter().map(|((_, n), a)| (*n, *a)).collect();
         all.sort_unstable_by_key(|(number, _)| *number);
         all.into_iter().map(|(_, a)| a).collect()
     }

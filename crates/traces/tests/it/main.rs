@@ -2,6 +2,8 @@
 
 mod chakra;
 mod chakra_damaged;
+mod chakra_meaning;
+mod encode;
 mod executor;
 mod goal;
 mod loggops;

@@ -1,0 +1,345 @@
+//! What nodes of Chakra traces mean, and what is wrong with traces that cannot run.
+
+use paceline_traces::chakra::{ControlDeps, Options, Repair, Scalar, decode, read_bytes, rules, shared};
+use paceline_traces::chunks::{Chunks, Links, Topology};
+use paceline_traces::executor::Executor;
+use paceline_traces::trouble::Trouble;
+use proptest::prelude::*;
+
+use crate::encode::{MEMORY, METADATA, Message, Node, file, ranks};
+
+/// Each message takes 1000 ns, and a ns for each byte.
+fn links(ranks: u32) -> Links {
+    Links {
+        topology: Topology::FullyConnected,
+        ranks,
+        bandwidth: 1e9 / f64::from(1 << 30),
+        latency_ns: 1000.0,
+    }
+}
+
+fn run(traces: &[Vec<Node>], options: &Options) -> (Executor, Vec<String>) {
+    let (graph, cautions) = read_bytes(ranks(traces), options).unwrap();
+    let mut executor = Executor::new(shared(graph), rules());
+    Chunks::new(links(traces.len() as u32), false)
+        .run(&mut executor)
+        .unwrap();
+    (executor, cautions.into_iter().map(|c| c.text).collect())
+}
+
+fn ends(traces: &[Vec<Node>]) -> Vec<u64> {
+    let (executor, _) = run(traces, &Options::default());
+    assert_eq!(executor.stuck(), []);
+    executor.results().ranks.iter().map(|r| r.end.as_ns()).collect()
+}
+
+fn trouble(traces: &[Vec<Node>], options: &Options) -> String {
+    read_bytes(ranks(traces), options).unwrap_err().to_string()
+}
+
+fn wrong(traces: &[Vec<Node>], parts: &[&str]) {
+    let text = trouble(traces, &Options::default());
+    for part in parts {
+        assert!(text.contains(part), "`{part}` in: {text}");
+    }
+}
+
+#[test]
+fn three_lanes_run_at_a_time_and_free_nodes_go_by_their_ids() {
+    let trace = vec![
+        Node::comp(3, 2),
+        Node::comp(1, 5),
+        Node::comp(2, 7).cpu(),
+        Node::new(4, MEMORY).lasts(9),
+        Node::new(5, MEMORY).lasts(9).cpu(),
+    ];
+    // GPU 5 + 2, CPU 7 + 9, memory 9.
+    assert_eq!(ends(&[trace]), [16_000]);
+    // A kernel of no duration lasts 1 ns; METADATA and INVALID take no time and free what waits for them.
+    let trace = vec![
+        Node::comp(1, 0),
+        Node::new(2, METADATA).after(1),
+        Node::new(3, 0).after(2),
+        Node::comp(4, 1).after(3),
+    ];
+    assert_eq!(ends(&[trace]), [1001]);
+}
+
+#[test]
+fn a_broadcast_lasts_its_duration_and_counts_as_communication() {
+    let trace = vec![Node::comp(1, 4), Node::collective(2, 5, 4096).lasts(3).after(1)];
+    let (executor, _) = run(&[trace.clone(), trace], &Options::default());
+    let rank = &executor.results().ranks[1];
+    assert_eq!(
+        (rank.compute.as_ns(), rank.exposed.as_ns(), rank.end.as_ns()),
+        (4000, 3000, 7000)
+    );
+}
+
+#[test]
+fn collectives_that_astra_sim_lacks_are_trees() {
+    let all = |kind, bytes| {
+        let traces = vec![vec![Node::collective(1, kind, bytes)]; 4];
+        ends(&traces).into_iter().max().unwrap()
+    };
+    assert_eq!(all(1, 500), 2 * 1500, "reduce");
+    assert_eq!(all(3, 500), 1500 + 2000, "gather: one part, then two");
+    assert_eq!(
+        all(4, 2000),
+        2000 + 1500,
+        "scatter: half of the whole, then a quarter"
+    );
+    assert_eq!(all(9, 0), 2 * 1001, "barrier");
+}
+
+#[test]
+fn a_send_is_done_when_it_has_arrived_and_holds_the_lane_until_then() {
+    let traces = [
+        vec![Node::send(1, 1, 5, 500), Node::send(2, 1, 6, 500)],
+        vec![
+            Node::comp(1, 4),
+            Node::receive(2, 0, 5, 500).after(1),
+            Node::receive(3, 0, 6, 500),
+        ],
+    ];
+    assert_eq!(ends(&traces), [3000, 4000]);
+    // To itself a message takes no network.
+    let trace = vec![Node::send(1, 0, 5, 500), Node::receive(2, 0, 5, 500)];
+    assert_eq!(ends(&[trace]), [0]);
+}
+
+#[test]
+fn metadata_may_define_groups() {
+    let text = r#"[{"pg_name": "tp", "ranks": [1, 0]}, {"pg_name": "alone", "ranks": [2]}]"#;
+    let define = Node::new(1, METADATA).values(text);
+    let pair = vec![define.clone(), Node::collective(2, 2, 500).text("pg_name", "tp")];
+    let alone = vec![define, Node::collective(2, 2, 500).text("pg_name", "alone")];
+    assert_eq!(ends(&[pair.clone(), pair, alone]), [1500, 1500, 0]);
+}
+
+#[test]
+fn control_dependencies_are_kept_where_they_are_sound() {
+    let sound = vec![Node::comp(1, 5), Node::comp(2, 5).cpu().control(1)];
+    assert_eq!(ends(std::slice::from_ref(&sound)), [10_000]);
+    let dropped = Options {
+        control_deps: ControlDeps::Drop,
+        ..Options::default()
+    };
+    let (executor, _) = run(&[sound], &dropped);
+    assert_eq!(executor.results().ranks[0].end.as_ns(), 5000);
+
+    let unsound = vec![
+        Node::comp(1, 5).control(2).control(9),
+        Node::comp(2, 5).cpu().after(1),
+    ];
+    let (executor, cautions) = run(std::slice::from_ref(&unsound), &Options::default());
+    assert_eq!(executor.results().ranks[0].end.as_ns(), 10_000);
+    assert!(cautions[0].contains("All 2 control dependencies"), "{cautions:?}");
+    assert!(
+        cautions[0].contains("node 1 on node 9") && cautions[0].contains("2 of 2 nodes"),
+        "{cautions:?}"
+    );
+    let kept = Options {
+        control_deps: ControlDeps::Keep,
+        ..Options::default()
+    };
+    assert!(trouble(&[unsound], &kept).contains("control parent 9"));
+    let cycle = vec![Node::comp(1, 5).control(2), Node::comp(2, 5).after(1)];
+    assert!(trouble(&[cycle], &kept).contains("1 (n1) before 2 (n2) before 1 again"));
+}
+
+#[test]
+fn kernels_of_a_stream_are_chained_on_request() {
+    let kernel = |id| Node::comp(id, 1).int("stream", 7);
+    let trace = vec![kernel(1), kernel(2), Node::comp(3, 1).int("stream", 8)];
+    let (_, cautions) = run(std::slice::from_ref(&trace), &Options::default());
+    assert!(
+        cautions[0].contains("3 kernels have no successor"),
+        "{cautions:?}"
+    );
+    let chained = Options {
+        repair: Repair {
+            chain_streams: true,
+            ..Repair::default()
+        },
+        ..Options::default()
+    };
+    assert_eq!(run(&[trace], &chained).1, [] as [&str; 0]);
+    let against = vec![kernel(1).after(2), kernel(2)];
+    assert!(trouble(&[against], &chained).contains("wait for each other"));
+}
+
+#[test]
+fn what_cannot_run_is_named_with_its_file_and_node() {
+    let one = |node: Node| vec![vec![node]];
+    wrong(&one(Node::new(1, 9)), &["t.0.et: node 1 (n1)", "node type `9`"]);
+    wrong(
+        &one(Node::collective(1, 10, 5)),
+        &["comm_type is 10", "7 REDUCE_SCATTER"],
+    );
+    wrong(&one(Node::collective(1, 0, -5)), &["comm_size is -5"]);
+    wrong(
+        &one(Node::new(1, 7).int("comm_type", 0)),
+        &["COMM_COLL has no comm_size"],
+    );
+    wrong(&one(Node::new(1, 7)), &["COMM_COLL has no comm_type"]);
+    wrong(
+        &one(Node::send(1, 3, 0, 5)),
+        &["comm_dst is 3", "the ranks are 0 to 0"],
+    );
+    wrong(
+        &one(Node::collective(1, 0, 5).text("pg_name", "tp")),
+        &["unknown group `tp`"],
+    );
+    wrong(&one(Node::comp(1, u64::MAX)), &["duration_micros"]);
+    wrong(&one(Node::comp(1, 1).after(1)), &["1 (n1) before 1 again"]);
+    wrong(&[vec![Node::comp(1, 1), Node::comp(1, 1)]], &["node 1"]);
+    wrong(
+        &[vec![
+            Node::comp(1, 1).after(3),
+            Node::comp(2, 1).after(1),
+            Node::comp(3, 1).after(2),
+        ]],
+        &[
+            "t.0.et: node 1 (n1): nodes wait for each other: 1 (n1) before 2 (n2) before 3 (n3) before 1 again",
+        ],
+    );
+}
+
+#[test]
+fn messages_with_one_end_and_collectives_that_differ_are_found_before_the_run() {
+    let two = |a: Node, b: Node| [vec![a], vec![b]];
+    wrong(
+        &two(Node::send(1, 1, 5, 9), Node::comp(1, 1)),
+        &[
+            "t.0.et: node 1",
+            "sends 9 B with tag 5 that rank 1 never receives",
+        ],
+    );
+    wrong(
+        &two(Node::comp(1, 1), Node::receive(1, 0, 5, 9)),
+        &[
+            "t.1.et: node 1",
+            "receives 9 B with tag 5 that rank 0 never sends",
+        ],
+    );
+    wrong(
+        &two(Node::collective(1, 0, 8), Node::collective(1, 0, 16)),
+        &[
+            "number 0 of it",
+            "rank 0 has AllReduce of 8 B",
+            "rank 1 has AllReduce of 16 B (t.1.et: node 1 (n1))",
+        ],
+    );
+    wrong(
+        &two(Node::collective(1, 0, 8), Node::collective(1, 2, 8)),
+        &["AllReduce of 8 B", "AllGather of 8 B"],
+    );
+    let sizes = two(Node::send(1, 1, 5, 400), Node::receive(1, 0, 5, 9));
+    let (executor, cautions) = run(&sizes, &Options::default());
+    assert_eq!(executor.results().ranks[1].end.as_ns(), 1400);
+    assert!(
+        cautions[0].contains("sends 400 B") && cautions[0].contains("receives 9 B"),
+        "{cautions:?}"
+    );
+}
+
+#[test]
+fn a_deadlock_that_only_the_order_makes_ends_with_who_waits_for_whom() {
+    let group = |id, bytes| Node::collective(id, 0, bytes);
+    let traces = [
+        vec![group(1, 8), Node::comp(2, 1).after(1), group(3, 16).after(2)],
+        vec![group(1, 16), Node::comp(2, 1).after(1), group(3, 8).after(2)],
+    ];
+    let (executor, _) = run(&traces, &Options::default());
+    assert!(!executor.is_done());
+    let text: Vec<String> = executor.stuck().into_iter().map(|s| s.text).collect();
+    let text = text.join("\n");
+    assert!(
+        text.contains("AllReduce of 8 B at rank 0") && text.contains("AllReduce of 16 B at rank 1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn attributes_of_all_types_are_read() {
+    let packed = |numbers: &[u64]| {
+        let mut out = Vec::new();
+        numbers.iter().for_each(|&n| crate::encode::varint(n, &mut out));
+        Message::default().bytes(1, &out)
+    };
+    let node = Node::new(1, 0)
+        .attribute("double", |m| m.fixed64(3, 1.5_f64.to_bits()))
+        .attribute("float", |m| m.fixed32(5, 2.5_f32.to_bits()))
+        .attribute("int32", |m| m.number(7, -7_i64 as u64))
+        .attribute("uint32", |m| m.number(11, 7))
+        .attribute("uint64", |m| m.number(13, u64::MAX))
+        .attribute("sint32", |m| m.number(15, 13))
+        .attribute("sint64", |m| m.number(17, 14))
+        .attribute("fixed32", |m| m.fixed32(19, u32::MAX))
+        .attribute("fixed64", |m| m.fixed64(21, u64::MAX))
+        .attribute("sfixed32", |m| m.fixed32(23, u32::MAX))
+        .attribute("sfixed64", |m| m.fixed64(25, u64::MAX))
+        .attribute("bytes", |m| m.bytes(31, &[1, 2]))
+        .attribute("packed", |m| m.bytes(10, &packed(&[1, 300]).0))
+        .attribute("one by one", |m| {
+            m.bytes(10, &Message::default().number(1, 1).number(1, 300).0)
+        })
+        .attribute("texts", |m| {
+            m.bytes(30, &Message::default().bytes(1, b"a").bytes(1, b"b").0)
+        })
+        .attribute("unknown", |m| m.number(99, 5));
+    let mut nodes = Vec::new();
+    decode::<Trouble>("x", &file(&[node]), |node| {
+        nodes.push(node);
+        Ok(())
+    })
+    .unwrap();
+    let values: Vec<Vec<Scalar>> = nodes[0].attributes.iter().map(|a| a.values.clone()).collect();
+    let int = Scalar::Int;
+    let text = |t: &str| Scalar::Text(t.into());
+    assert_eq!(
+        values,
+        [
+            vec![Scalar::Real(1.5)],
+            vec![Scalar::Real(2.5)],
+            vec![int(-7)],
+            vec![int(7)],
+            vec![int(u64::MAX.into())],
+            vec![int(-7)],
+            vec![int(7)],
+            vec![int(u32::MAX.into())],
+            vec![int(u64::MAX.into())],
+            vec![int(-1)],
+            vec![int(-1)],
+            vec![Scalar::Bytes(vec![1, 2])],
+            vec![int(1), int(300)],
+            vec![int(1), int(300)],
+            vec![text("a"), text("b")],
+            vec![],
+        ]
+    );
+}
+
+proptest! {
+    /// Whatever a trace says, reading and running it comes to an end.
+    #[test]
+    fn random_traces_end_or_say_why(
+        shape in prop::collection::vec((0_u64..8, 0_i64..11, 0_i64..3000, 0_u64..12, 0_u64..12, 0_i64..4), 0..12),
+        count in 1_usize..4,
+    ) {
+        let nodes: Vec<Node> = (0..).zip(&shape).map(|(id, &(kind, comm, size, data, control, peer))| {
+            let mut node = Node::new(id, kind).lasts(data).int("comm_type", comm).int("comm_size", size);
+            node = node.int("comm_src", peer).int("comm_dst", peer).int("comm_tag", size % 2);
+            if data < id { node = node.after(data); }
+            if control < 3 { node = node.control(control); }
+            node
+        }).collect();
+        let traces = vec![nodes; count];
+        if let Ok((graph, _)) = read_bytes(ranks(&traces), &Options::default()) {
+            let mut executor = Executor::new(shared(graph), rules());
+            Chunks::new(links(count as u32), true).run(&mut executor).unwrap();
+            prop_assert!(executor.is_done() || !executor.stuck().is_empty());
+        }
+    }
+}
