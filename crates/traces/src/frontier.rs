@@ -40,8 +40,9 @@ pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>
 pub(crate) struct Freed {
     pub(crate) number: OperationId,
     pub(crate) operation: Operation,
-    /// The latest end of what it waited for.
+    /// The latest time of what it waited for, and its number.
     pub(crate) ready: u64,
+    pub(crate) last: Option<OperationId>,
     /// It was the start of another that freed it.
     pub(crate) by_start: bool,
 }
@@ -50,6 +51,7 @@ pub(crate) struct Freed {
 struct Pending {
     waits_for: u32,
     ready: u64,
+    last: Option<OperationId>,
 }
 
 /// Operations of which something, but not everything that they wait for has happened.
@@ -60,34 +62,42 @@ pub(crate) struct Frontier {
 }
 
 impl Frontier {
-    /// Adds what the start of an operation frees, in the order of the trace.
+    /// Adds what the start of an operation frees, in the order of the trace. It is at this time, or 0 where starts do not
+    /// count.
     pub(crate) fn started(
         &mut self,
         program: &dyn Program,
-        rank: Rank,
-        number: OperationId,
+        at: (Rank, OperationId),
+        time: u64,
         freed: &mut Vec<Freed>,
     ) {
         self.list.clear();
-        program.after_start(rank, number, &mut self.list);
-        self.release(program, rank, None, freed);
+        program.after_start(at.0, at.1, &mut self.list);
+        self.release(program, at, time, true, freed);
     }
 
     /// Adds what its end frees, which is at this time.
     pub(crate) fn done(
         &mut self,
         program: &dyn Program,
-        rank: Rank,
-        number: OperationId,
-        end: u64,
+        at: (Rank, OperationId),
+        time: u64,
         freed: &mut Vec<Freed>,
     ) {
         self.list.clear();
-        program.after_end(rank, number, &mut self.list);
-        self.release(program, rank, Some(end), freed);
+        program.after_end(at.0, at.1, &mut self.list);
+        self.release(program, at, time, false, freed);
     }
 
-    fn release(&mut self, program: &dyn Program, rank: Rank, end: Option<u64>, freed: &mut Vec<Freed>) {
+    fn release(
+        &mut self,
+        program: &dyn Program,
+        at: (Rank, OperationId),
+        time: u64,
+        by_start: bool,
+        freed: &mut Vec<Freed>,
+    ) {
+        let (rank, source) = at;
         let mut list = std::mem::take(&mut self.list);
         for number in list.drain(..) {
             let mut known = None;
@@ -97,18 +107,23 @@ impl Frontier {
                 Pending {
                     waits_for: operation.waits_for,
                     ready: 0,
+                    last: None,
                 }
             });
-            pending.ready = pending.ready.max(end.unwrap_or(0));
+            if pending.last.is_none() || time > pending.ready {
+                pending.ready = time;
+                pending.last = Some(source);
+            }
             pending.waits_for = pending.waits_for.saturating_sub(1);
             if pending.waits_for == 0 {
-                let ready = pending.ready;
+                let Pending { ready, last, .. } = *pending;
                 self.pending.remove(&(rank, number));
                 freed.push(Freed {
                     number,
                     operation: known.unwrap_or_else(|| program.operation(rank, number)),
                     ready,
-                    by_start: end.is_none(),
+                    last,
+                    by_start,
                 });
             }
         }

@@ -5,10 +5,12 @@
 //! model.
 
 pub mod chakra;
+pub mod check;
 pub mod chunks;
 pub mod collective;
 mod cycle;
 pub mod executor;
+pub mod explain;
 mod frontier;
 pub mod goal;
 pub mod graph;
@@ -16,3 +18,5 @@ pub mod loggops;
 pub mod network;
 pub mod program;
 pub mod trouble;
+mod waiting;
+mod walk;

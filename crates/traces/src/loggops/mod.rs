@@ -6,7 +6,6 @@
 mod heap;
 mod model;
 mod outcome;
-mod waiting;
 
 use crate::program::Program;
 use crate::trouble::{Caution, Trouble};

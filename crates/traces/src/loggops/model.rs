@@ -1,11 +1,11 @@
 //! What happens at the ranks, one element of the queue after another.
 
 use super::heap::{self, Due, Heap};
-use super::waiting::{ANY, Key, Waiting};
 use super::{Outcome, Parameters, Variant};
 use crate::frontier::{Freed, Frontier};
 use crate::program::{OperationId, Program, Rank, Work};
 use crate::trouble::Trouble;
+use crate::waiting::{ANY, Key, Waiting};
 
 /// In the order in which `loggopsim` sorts what is freed at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +128,7 @@ impl<'a> Model<'a> {
                     number,
                     operation: self.program.operation(rank, number),
                     ready: 0,
+                    last: None,
                     by_start: false,
                 });
             }
@@ -151,14 +152,12 @@ impl<'a> Model<'a> {
         }
         for alike in marks.chunk_by(|a, b| a.rank == b.rank) {
             for mark in alike {
+                let at = (mark.rank, mark.number);
                 match mark.end {
-                    None => self
-                        .frontier
-                        .started(self.program, mark.rank, mark.number, &mut self.freed),
+                    None => self.frontier.started(self.program, at, 0, &mut self.freed),
                     Some(end) => {
                         self.done += 1;
-                        self.frontier
-                            .done(self.program, mark.rank, mark.number, end, &mut self.freed);
+                        self.frontier.done(self.program, at, end, &mut self.freed);
                     }
                 }
             }

@@ -1,9 +1,9 @@
 //! What came out of a model, and why not more.
 
 use super::model::{Element, Model};
-use super::waiting::ANY;
 use super::{Outcome, Stuck};
 use crate::trouble::Caution;
+use crate::waiting::ANY;
 
 /// At most so many waits are told.
 const TOLD: usize = 10;

@@ -3,7 +3,9 @@
 mod chakra;
 mod chakra_damaged;
 mod chakra_meaning;
+mod check;
 mod encode;
 mod executor;
 mod goal;
 mod loggops;
+mod scale;

@@ -4,19 +4,19 @@ use crate::frontier::NumberMap;
 use crate::program::Rank;
 
 /// Any source, or any tag.
-pub(super) const ANY: u32 = u32::MAX;
+pub(crate) const ANY: u32 = u32::MAX;
 
 /// No item.
 const NONE: u32 = u32::MAX;
 
 /// Of whom something waits, or what is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(crate) struct Key {
     /// The receiver.
-    pub(super) rank: Rank,
+    pub(crate) rank: Rank,
     /// The sender.
-    pub(super) source: u32,
-    pub(super) tag: u32,
+    pub(crate) source: u32,
+    pub(crate) tag: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ struct Ends {
 ///
 /// What is taken is always the first of its own key, since what fits one fits all of the same key.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     items: Vec<Item>,
     free: Vec<u32>,
     by_key: NumberMap<Key, Ends>,
@@ -53,7 +53,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn push(&mut self, key: Key, slot: u32) {
+    pub(crate) fn push(&mut self, key: Key, slot: u32) {
         self.wild |= key.source == ANY || key.tag == ANY;
         let place = self.free.pop().unwrap_or(self.items.len() as u32);
         let mut item = Item {
@@ -79,7 +79,7 @@ impl Waiting {
     }
 
     /// Takes the first receive that fits a message.
-    pub(super) fn take_for_message(&mut self, key: Key) -> Option<u32> {
+    pub(crate) fn take_for_message(&mut self, key: Key) -> Option<u32> {
         let mut found = self.by_key.get(&key).map(|e| e.first);
         if self.wild {
             for (source, tag) in [(ANY, key.tag), (key.source, ANY), (ANY, ANY)] {
@@ -96,7 +96,7 @@ impl Waiting {
     }
 
     /// Takes the first message that fits a receive, which may take any source or any tag.
-    pub(super) fn take_for_receive(&mut self, key: Key) -> Option<u32> {
+    pub(crate) fn take_for_receive(&mut self, key: Key) -> Option<u32> {
         if key.source != ANY && key.tag != ANY {
             return self
                 .by_key
@@ -117,7 +117,7 @@ impl Waiting {
     }
 
     /// All that waits, in the order in which it came.
-    pub(super) fn slots(&self) -> Vec<u32> {
+    pub(crate) fn slots(&self) -> Vec<u32> {
         let mut waiting: Vec<&Item> = self
             .by_rank
             .values()

@@ -1,0 +1,121 @@
+//! Collectives whose members do not agree.
+
+use std::collections::BTreeMap;
+
+use super::{Report, counted};
+use crate::program::{Collective, CollectiveKind, OperationId, Program, Rank, Work};
+
+/// How many collectives a rank has in a group, and a sum of hashes of them.
+type Seen = (u64, u64);
+
+fn hash(collective: &Collective) -> u64 {
+    let mut x = collective.bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ (collective.kind as u64) << 32
+        ^ u64::from(collective.root);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Adds what is wrong with collectives.
+pub(super) fn check(program: &dyn Program, report: &mut Report) {
+    if program.collectives().is_empty() {
+        return;
+    }
+    let mut seen: BTreeMap<(u32, Rank), Seen> = BTreeMap::new();
+    for rank in 0..program.ranks() {
+        for number in 0..program.operations(rank) {
+            let Work::Collective(place) = program.operation(rank, number).work else {
+                continue;
+            };
+            let Some(collective) = program.collectives().get(place as usize) else {
+                report.error(|| format!("{} is a collective that is not there", program.name(rank, number)));
+                continue;
+            };
+            let entry = seen.entry((collective.group, rank)).or_default();
+            let foreign = entry.0 == 0 && !group(program, collective.group).contains(&rank);
+            entry.0 += 1;
+            entry.1 = entry.1.wrapping_add(hash(collective));
+            if foreign {
+                report.error(|| {
+                    format!(
+                        "{}: rank {rank} is no member of its group",
+                        program.name(rank, number)
+                    )
+                });
+            }
+        }
+    }
+    for (number, members) in (0u32..).zip(program.groups()) {
+        let of = |rank: Rank| seen.get(&(number, rank)).copied().unwrap_or_default();
+        let Some(first) = members.first().copied() else {
+            continue;
+        };
+        if let Some(other) = members.iter().copied().find(|rank| of(*rank) != of(first)) {
+            report.error(|| differ(program, number, first, other));
+        }
+    }
+}
+
+fn group(program: &dyn Program, number: u32) -> &[Rank] {
+    program.groups().get(number as usize).map_or(&[], Vec::as_slice)
+}
+
+/// Collectives of a rank in a group, in the order of their numbers.
+fn of_rank(program: &dyn Program, group: u32, rank: Rank) -> impl Iterator<Item = (OperationId, Collective)> {
+    (0..program.operations(rank)).filter_map(move |number| {
+        let Work::Collective(place) = program.operation(rank, number).work else {
+            return None;
+        };
+        let collective = *program.collectives().get(place as usize)?;
+        (collective.group == group).then_some((number, collective))
+    })
+}
+
+/// The first collective in which two members differ.
+fn differ(program: &dyn Program, group: u32, one: Rank, other: Rank) -> String {
+    let mut both = [of_rank(program, group, one), of_rank(program, group, other)];
+    let mut count = 1;
+    loop {
+        let [a, b] = &mut both;
+        let (a, b) = (a.next(), b.next());
+        let what = |rank: Rank, found: Option<(OperationId, Collective)>| match found {
+            None => format!("rank {rank} takes no part"),
+            Some((number, c)) => {
+                let root = match c.kind {
+                    CollectiveKind::Reduce
+                    | CollectiveKind::Gather
+                    | CollectiveKind::Scatter
+                    | CollectiveKind::Broadcast => {
+                        format!(" and root {}", c.root)
+                    }
+                    _ => String::new(),
+                };
+                format!(
+                    "rank {rank} has {} of {}{root} ({})",
+                    c.kind.name(),
+                    counted(c.bytes, "byte"),
+                    program.name(rank, number)
+                )
+            }
+        };
+        let same = matches!((&a, &b), (Some(a), Some(b)) if (a.1.kind, a.1.bytes, a.1.root) == (b.1.kind, b.1.bytes, b.1.root));
+        if !same {
+            return format!(
+                "collective {count} of group {group} ({}): {}, {}",
+                members(program, group),
+                what(one, a),
+                what(other, b)
+            );
+        }
+        count += 1;
+    }
+}
+
+/// The members of a group, for people.
+fn members(program: &dyn Program, number: u32) -> String {
+    let all = self::group(program, number);
+    let first: Vec<String> = all.iter().take(8).map(Rank::to_string).collect();
+    let more = if all.len() > 8 { ", ..." } else { "" };
+    format!("ranks {}{more}", first.join(", "))
+}

@@ -1,0 +1,182 @@
+//! What is wrong with a program, found before it runs.
+
+mod circle;
+mod collectives;
+mod messages;
+
+use crate::explain::Costs;
+use crate::program::{Program, Work};
+use crate::trouble::Trouble;
+use crate::walk::walk;
+
+/// So many of a kind are told in full.
+const TOLD: usize = 10;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Ranks.
+    pub ranks: u32,
+    /// Operations of all ranks.
+    pub operations: u64,
+    /// Why it cannot run to its end: sentences with the names of operations, at most ten, then how many more.
+    pub errors: Vec<String>,
+    /// What its user should know, though it runs.
+    pub cautions: Vec<String>,
+    /// Errors and cautions that were found.
+    found: (usize, usize),
+}
+
+/// Tries a program: messages without a receive and receives without a message, as far as counts prove it; collectives whose
+/// members differ; and whether all operations can be done. Sends of more than `eager` bytes are done only when their receive
+/// is posted; `u64::MAX` for none.
+///
+/// Memory follows what is under way, but for a bit or two an operation.
+pub fn check(program: &dyn Program, eager: u64) -> Report {
+    let mut report = Report {
+        ranks: program.ranks(),
+        operations: (0..program.ranks())
+            .map(|rank| u64::from(program.operations(rank)))
+            .sum(),
+        ..Report::default()
+    };
+    messages::check(program, &mut report);
+    collectives::check(program, &mut report);
+    let walked = walk(program, &Costs { eager, ..Costs::FREE });
+    if walked.remaining > 0 {
+        match circle::find(program, &walked, eager) {
+            Some(circle) => report.error(|| told(program, &circle)),
+            // Without a circle it is the messages or collectives above that keep the others waiting.
+            None if report.found.0 == 0 => report.error(|| stuck(program, &walked)),
+            None => {}
+        }
+    }
+    report.finish();
+    if let Some(trouble) = program.trouble() {
+        report.errors.insert(0, trouble.to_string());
+    }
+    report
+}
+
+fn told(program: &dyn Program, circle: &circle::Circle) -> String {
+    const NAMED: usize = 20;
+    let names: Vec<String> = circle
+        .operations
+        .iter()
+        .take(NAMED)
+        .map(|at| program.name(at.0, at.1))
+        .collect();
+    let more = match circle.operations.len() - names.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match names.as_slice() {
+        [one] => format!("{one} waits for itself"),
+        [one, other] if more.is_empty() => format!("{one} and {other} wait for each other"),
+        _ => {
+            let kind = if circle.shortest {
+                "shortest circle"
+            } else {
+                "circle"
+            };
+            format!(
+                "operations wait for each other in a circle (the {kind} has {}): {}{more}, which waits for the first",
+                circle.operations.len(),
+                names.join(", which waits for ")
+            )
+        }
+    }
+}
+
+/// The first operations that started and are not done.
+fn stuck(program: &dyn Program, walked: &crate::walk::Walked) -> String {
+    let mut names = Vec::new();
+    'ranks: for rank in 0..program.ranks() {
+        for number in 0..program.operations(rank) {
+            let at = (rank, number);
+            if walked.started.has(at) && !walked.done.has(at) {
+                let what = match program.operation(rank, number).work {
+                    Work::Receive { .. } => "waits for its message",
+                    Work::Send { .. } => "waits for its receive",
+                    _ => "waits for the other members",
+                };
+                names.push(format!("{} {what}", program.name(rank, number)));
+                if names.len() == TOLD {
+                    break 'ranks;
+                }
+            }
+        }
+    }
+    format!(
+        "{} can never be done: {}",
+        counted(walked.remaining, "operation"),
+        names.join("; ")
+    )
+}
+
+/// `3 messages`.
+fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+impl Report {
+    fn error(&mut self, text: impl FnOnce() -> String) {
+        self.found.0 += 1;
+        if self.errors.len() < TOLD {
+            self.errors.push(text());
+        }
+    }
+
+    fn caution(&mut self, text: impl FnOnce() -> String) {
+        self.found.1 += 1;
+        if self.cautions.len() < TOLD {
+            self.cautions.push(text());
+        }
+    }
+
+    fn finish(&mut self) {
+        for (list, found) in [
+            (&mut self.errors, self.found.0),
+            (&mut self.cautions, self.found.1),
+        ] {
+            if found > list.len() {
+                list.push(format!("and {} more like these", found - list.len()));
+            }
+        }
+    }
+
+    /// The first error, for those that want to run the program; its help tells of the others.
+    ///
+    /// # Errors
+    ///
+    /// There is an error.
+    pub fn into_result(self) -> Result<Vec<String>, Trouble> {
+        let Some(first) = self.errors.first() else {
+            return Ok(self.cautions);
+        };
+        let trouble = Trouble::at("the program cannot run to its end", first);
+        match self.errors.len() {
+            1 => Err(trouble),
+            _ => Err(trouble.help(format!("Also: {}", self.errors[1..].join("; ")))),
+        }
+    }
+
+    /// For a terminal.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "{}, {}\n",
+            counted(u64::from(self.ranks), "rank"),
+            counted(self.operations, "operation")
+        );
+        for error in &self.errors {
+            text += &format!("error: {error}\n");
+        }
+        for caution in &self.cautions {
+            text += &format!("warning: {caution}\n");
+        }
+        if self.errors.is_empty() {
+            text += "all operations can be done\n";
+        }
+        text
+    }
+}

@@ -1,0 +1,339 @@
+//! What a program does, in numbers: before any network is chosen.
+
+use std::collections::BTreeMap;
+
+use crate::program::{CollectiveKind, OperationId, Program, Rank, Work};
+use crate::trouble::Trouble;
+use crate::walk::{At, walk};
+
+/// So many of the largest messages are told.
+const LARGEST: usize = 10;
+
+/// What messages cost where nothing else is under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// L, or alpha: from the last of the sender to the first of the receiver, in ns.
+    pub latency: u64,
+    /// o: before a message leaves, and after it has come, in ns.
+    pub overhead: u64,
+    /// G, or beta: for each byte, in ns.
+    pub per_byte: f64,
+    /// Bytes of a message that cost nothing: 1 in LogGP, where G counts further bytes.
+    pub bytes_free: u64,
+    /// Larger messages, in bytes, leave their send waiting until they are received.
+    pub eager: u64,
+}
+
+impl Costs {
+    /// Messages cost nothing.
+    pub const FREE: Self = Self {
+        latency: 0,
+        overhead: 0,
+        per_byte: 0.0,
+        bytes_free: 0,
+        eager: u64::MAX,
+    };
+
+    /// LogGP: 2o + L + (s - 1)G for a message of s bytes; all but G (ns per byte) in ns.
+    pub const fn loggp(latency: u64, overhead: u64, per_byte: f64) -> Self {
+        Self {
+            latency,
+            overhead,
+            per_byte,
+            bytes_free: 1,
+            eager: u64::MAX,
+        }
+    }
+
+    /// Alpha-beta: a latency in ns, and bytes at a rate in bit/s.
+    pub fn alpha_beta(latency: u64, bits_per_second: u64) -> Self {
+        Self {
+            latency,
+            overhead: 0,
+            per_byte: 8e9 / bits_per_second.max(1) as f64,
+            bytes_free: 0,
+            eager: u64::MAX,
+        }
+    }
+
+    /// What a message of so many bytes is under way, in ns.
+    pub fn message(&self, bytes: u64) -> u64 {
+        let bytes = bytes.saturating_sub(self.bytes_free);
+        self.latency
+            .saturating_add((bytes as f64 * self.per_byte).floor() as u64)
+    }
+}
+
+/// A message that is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Large {
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Sender.
+    pub from: Rank,
+    /// Receiver.
+    pub to: Rank,
+    /// The name of its send.
+    pub name: String,
+}
+
+/// Collectives of a kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collectives {
+    /// How many, each counted once for all its members.
+    pub count: u64,
+    /// Their bytes, as the format counts them.
+    pub bytes: u64,
+}
+
+/// The longest chain of operations that wait for each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Critical {
+    /// Its length in ns: no network of these costs can be faster.
+    pub ns: u64,
+    /// Of which computing, in ns.
+    pub compute: u64,
+    /// Of which collectives, in ns.
+    pub collectives: u64,
+    /// Of which messages with their overheads, in ns.
+    pub messages: u64,
+    /// Its operations, first to last; none where the program has too many to remember the way.
+    pub operations: Vec<(Rank, OperationId)>,
+}
+
+/// What a program does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explanation {
+    /// Ranks.
+    pub ranks: u32,
+    /// Operations of all ranks.
+    pub operations: u64,
+    /// Of which compute.
+    pub computes: u64,
+    /// Of which send.
+    pub sends: u64,
+    /// Of which receive.
+    pub receives: u64,
+    /// Of which take part in a collective.
+    pub members: u64,
+    /// Of which do nothing.
+    pub nothing: u64,
+    /// Computing of all ranks, in ns.
+    pub compute: u128,
+    /// Computing of the rank that has most, in ns.
+    pub most_compute: (Rank, u128),
+    /// Bytes that are sent, without collectives.
+    pub bytes: u128,
+    /// By kind.
+    pub collectives: BTreeMap<CollectiveKind, Collectives>,
+    /// The largest messages, largest first.
+    pub largest: Vec<Large>,
+    /// Without any two messages that meet.
+    pub critical: Critical,
+    /// Names of the first and the last operations of the critical path.
+    pub path: Vec<String>,
+    /// Operations that can never be done, so that the critical path is that of the others.
+    pub remaining: u64,
+}
+
+/// Counts what a program does, and finds its critical path without contention.
+///
+/// # Errors
+///
+/// The file of the program cannot be read any more.
+pub fn explain(program: &dyn Program, costs: &Costs) -> Result<Explanation, Trouble> {
+    let mut it = Explanation {
+        ranks: program.ranks(),
+        ..Explanation::default()
+    };
+    let mut largest: Vec<(u64, At, Rank)> = Vec::new();
+    for rank in 0..program.ranks() {
+        let mut compute = 0u128;
+        for number in 0..program.operations(rank) {
+            it.operations += 1;
+            match program.operation(rank, number).work {
+                Work::Nothing => it.nothing += 1,
+                Work::Compute { ns } => {
+                    it.computes += 1;
+                    compute += u128::from(ns);
+                }
+                Work::Send { to, bytes, .. } => {
+                    it.sends += 1;
+                    it.bytes += u128::from(bytes);
+                    if largest.len() < LARGEST || bytes > largest[LARGEST - 1].0 {
+                        let place = largest.partition_point(|l| l.0 >= bytes);
+                        largest.insert(place, (bytes, (rank, number), to));
+                        largest.truncate(LARGEST);
+                    }
+                }
+                Work::Receive { .. } => it.receives += 1,
+                Work::Collective(place) => {
+                    it.members += 1;
+                    it.collective(program, rank, place);
+                }
+            }
+        }
+        it.compute += compute;
+        if compute > it.most_compute.1 {
+            it.most_compute = (rank, compute);
+        }
+    }
+    it.largest = largest
+        .into_iter()
+        .map(|(bytes, at, to)| Large {
+            bytes,
+            from: at.0,
+            to,
+            name: program.name(at.0, at.1),
+        })
+        .collect();
+    it.critical_path(program, costs);
+    match program.trouble() {
+        Some(trouble) => Err(trouble),
+        None => Ok(it),
+    }
+}
+
+impl Explanation {
+    /// Counts a collective at the first of its members.
+    fn collective(&mut self, program: &dyn Program, rank: Rank, place: u32) {
+        let Some(collective) = program.collectives().get(place as usize) else {
+            return;
+        };
+        let first = program
+            .groups()
+            .get(collective.group as usize)
+            .and_then(|g| g.first());
+        if first == Some(&rank) {
+            let sum = self.collectives.entry(collective.kind).or_default();
+            sum.count += 1;
+            sum.bytes = sum.bytes.saturating_add(collective.bytes);
+        }
+    }
+
+    fn critical_path(&mut self, program: &dyn Program, costs: &Costs) {
+        const NAMED: usize = 5;
+        let walked = walk(program, costs);
+        self.remaining = walked.remaining;
+        let mut critical = Critical {
+            ns: walked.end,
+            ..Critical::default()
+        };
+        let before = |at: At| walked.before.get(at.0 as usize).map(|rank| rank[at.1 as usize]);
+        let mut next = walked.last;
+        while let Some(at) = next {
+            let Some(earlier) = before(at) else { break };
+            critical.operations.push(at);
+            match program.operation(at.0, at.1).work {
+                Work::Compute { ns } => critical.compute = critical.compute.saturating_add(ns),
+                Work::Collective(place) => {
+                    if let Some(c) = program.collectives().get(place as usize) {
+                        let members = program.groups().get(c.group as usize).map_or(0, Vec::len) as u64;
+                        // Of members that waited for the last of them only one counts.
+                        if earlier.0 == at.0 {
+                            critical.collectives = critical
+                                .collectives
+                                .saturating_add(costs.collective(c.kind, c.bytes, members));
+                        }
+                    }
+                }
+                _ => {}
+            }
+            next = (earlier != at).then_some(earlier);
+        }
+        critical.operations.reverse();
+        if !critical.operations.is_empty() {
+            critical.messages = critical
+                .ns
+                .saturating_sub(critical.compute)
+                .saturating_sub(critical.collectives);
+        }
+        let count = critical.operations.len();
+        let names = |range: std::ops::Range<usize>| {
+            critical.operations[range]
+                .iter()
+                .map(|at| program.name(at.0, at.1))
+        };
+        self.path = if count <= 2 * NAMED {
+            names(0..count).collect()
+        } else {
+            let more = format!("... {} more", count - 2 * NAMED);
+            names(0..NAMED)
+                .chain([more])
+                .chain(names(count - NAMED..count))
+                .collect()
+        };
+        self.critical = critical;
+    }
+
+    /// For a terminal.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "ranks          {}\noperations     {}: {} compute, {} send, {} receive, {} take part in a collective, {} do nothing\n",
+            self.ranks, self.operations, self.computes, self.sends, self.receives, self.members, self.nothing
+        );
+        text += &format!(
+            "compute        {} in all, {} at rank {}, which has most\n",
+            time(self.compute),
+            time(self.most_compute.1),
+            self.most_compute.0
+        );
+        text += &format!(
+            "messages       {} with {} bytes, without collectives\n",
+            self.sends, self.bytes
+        );
+        for (kind, sum) in &self.collectives {
+            text += &format!("{:<14} {} with {} bytes\n", kind.name(), sum.count, sum.bytes);
+        }
+        let Critical {
+            ns,
+            compute,
+            collectives,
+            messages,
+            operations,
+        } = &self.critical;
+        text += &format!("critical path  {} without contention", time(u128::from(*ns)));
+        if operations.is_empty() {
+            text += "; the program is too large to tell its operations\n";
+        } else {
+            let part = |ns: u64| time(u128::from(ns));
+            text += &format!(
+                ": {} operations, {} compute, {} collectives, {} messages\n",
+                operations.len(),
+                part(*compute),
+                part(*collectives),
+                part(*messages)
+            );
+            for name in &self.path {
+                text += &format!("               {name}\n");
+            }
+        }
+        if self.remaining > 0 {
+            text += &format!(
+                "warning: {} operations can never be done; check the program\n",
+                self.remaining
+            );
+        }
+        if !self.largest.is_empty() {
+            text += "largest messages\n";
+        }
+        for large in &self.largest {
+            text += &format!(
+                "  {:>12} bytes from {} to {}: {}\n",
+                large.bytes, large.from, large.to, large.name
+            );
+        }
+        text
+    }
+}
+
+/// A time in the unit that reads best.
+fn time(ns: u128) -> String {
+    let value = ns as f64;
+    match ns {
+        0..10_000 => format!("{ns} ns"),
+        10_000..10_000_000 => format!("{:.3} us", value / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.3} ms", value / 1e6),
+        _ => format!("{:.3} s", value / 1e9),
+    }
+}

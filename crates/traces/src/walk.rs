@@ -1,0 +1,370 @@
+//! A program carried out with a network and ranks that have room for everything at once: what can be done at all, and when
+//! at the earliest.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::explain::Costs;
+use crate::frontier::{Freed, Frontier, NumberMap};
+use crate::program::{CollectiveKind, OperationId, Program, Rank, Work};
+use crate::waiting::{ANY, Key, Waiting};
+
+/// An operation of a rank.
+pub(crate) type At = (Rank, OperationId);
+
+/// Above this many operations nothing is remembered of what each waited for last.
+const REMEMBERED: u64 = 8 << 20;
+
+/// What is due at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// An operation starts; with the operation that it waited for last.
+    Start(At, Option<At>),
+    /// It is done.
+    Done(At),
+    /// The message of a send arrives at a rank.
+    Arrival {
+        to: Rank,
+        send: At,
+        tag: u32,
+        bytes: u64,
+    },
+}
+
+/// A receive that is posted or a message that has arrived.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    at: At,
+    time: u64,
+    /// Of the message.
+    bytes: u64,
+}
+
+/// The n-th collective of a group.
+#[derive(Debug, Default)]
+struct Meeting {
+    members: Vec<At>,
+    latest: u64,
+}
+
+/// One bit for each operation of each rank.
+#[derive(Debug)]
+pub(crate) struct Bits(Vec<Vec<u64>>);
+
+impl Bits {
+    fn new(program: &dyn Program) -> Self {
+        Self(
+            (0..program.ranks())
+                .map(|rank| vec![0; program.operations(rank).div_ceil(64) as usize])
+                .collect(),
+        )
+    }
+
+    /// Sets a bit; false if it was set.
+    fn set(&mut self, at: At) -> bool {
+        let word = &mut self.0[at.0 as usize][at.1 as usize / 64];
+        let bit = 1 << (at.1 % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
+    pub(crate) fn has(&self, at: At) -> bool {
+        self.0[at.0 as usize][at.1 as usize / 64] >> (at.1 % 64) & 1 == 1
+    }
+}
+
+/// What could be done.
+#[derive(Debug)]
+pub(crate) struct Walked {
+    pub(crate) started: Bits,
+    pub(crate) done: Bits,
+    /// Operations that are not done.
+    pub(crate) remaining: u64,
+    /// When the last operation was done, in ns.
+    pub(crate) end: u64,
+    /// The operation that was done last.
+    pub(crate) last: Option<At>,
+    /// By rank and operation: what made it end as late as it did, which has itself as its own where nothing did. Empty where
+    /// there are too many.
+    pub(crate) before: Vec<Vec<At>>,
+}
+
+/// Carries a program out as far as that goes.
+pub(crate) fn walk(program: &dyn Program, costs: &Costs) -> Walked {
+    let total: u64 = (0..program.ranks())
+        .map(|rank| u64::from(program.operations(rank)))
+        .sum();
+    let before = if total <= REMEMBERED {
+        (0..program.ranks())
+            .map(|rank| {
+                (0..program.operations(rank))
+                    .map(|number| (rank, number))
+                    .collect()
+            })
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let mut walk = Walk {
+        program,
+        costs,
+        queue: BinaryHeap::new(),
+        number: 0,
+        frontier: Frontier::default(),
+        freed: Vec::new(),
+        posted: Waiting::default(),
+        arrived: Waiting::default(),
+        sides: Vec::new(),
+        unused: Vec::new(),
+        meetings: NumberMap::default(),
+        met: NumberMap::default(),
+        result: Walked {
+            started: Bits::new(program),
+            done: Bits::new(program),
+            remaining: total,
+            end: 0,
+            last: None,
+            before,
+        },
+    };
+    let mut roots = Vec::new();
+    for rank in 0..program.ranks() {
+        roots.clear();
+        program.roots(rank, &mut roots);
+        for number in roots.iter().copied() {
+            walk.push(0, Event::Start((rank, number), None));
+        }
+    }
+    while let Some(Reverse((time, _, event))) = walk.queue.pop() {
+        walk.happen(time, event);
+    }
+    walk.result
+}
+
+struct Walk<'a> {
+    program: &'a dyn Program,
+    costs: &'a Costs,
+    queue: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    number: u64,
+    frontier: Frontier,
+    freed: Vec<Freed>,
+    posted: Waiting,
+    arrived: Waiting,
+    sides: Vec<Side>,
+    unused: Vec<u32>,
+    /// By group and number in it.
+    meetings: NumberMap<(u32, u32), Meeting>,
+    /// By group and rank, how many it has started.
+    met: NumberMap<(u32, Rank), u32>,
+    result: Walked,
+}
+
+impl Walk<'_> {
+    fn push(&mut self, time: u64, event: Event) {
+        self.queue.push(Reverse((time, self.number, event)));
+        self.number += 1;
+    }
+
+    fn happen(&mut self, time: u64, event: Event) {
+        match event {
+            Event::Start(at, before) => self.start(time, at, before),
+            Event::Done(at) => {
+                if !self.result.done.set(at) {
+                    return;
+                }
+                self.result.remaining -= 1;
+                if self.result.last.is_none() || time > self.result.end {
+                    self.result.end = time;
+                    self.result.last = Some(at);
+                }
+                let mut freed = std::mem::take(&mut self.freed);
+                self.frontier.done(self.program, at, time, &mut freed);
+                self.enter(at.0, freed, None);
+            }
+            Event::Arrival { to, send, tag, bytes } => self.arrive(time, to, send, tag, bytes),
+        }
+    }
+
+    /// What is free starts at once. Where a start freed it, it waited for what that start waited for.
+    fn enter(
+        &mut self,
+        rank: Rank,
+        mut freed: Vec<Freed>,
+        start_waited_for: Option<(OperationId, Option<At>)>,
+    ) {
+        for one in freed.drain(..) {
+            let mut before = one.last.map(|number| (rank, number));
+            if let Some((_, its_before)) = start_waited_for.filter(|s| one.last == Some(s.0)) {
+                before = its_before;
+            }
+            self.push(one.ready, Event::Start((rank, one.number), before));
+        }
+        self.freed = freed;
+    }
+
+    fn start(&mut self, time: u64, at: At, before: Option<At>) {
+        if !self.result.started.set(at) {
+            return;
+        }
+        self.remember(at, before);
+        let (rank, number) = at;
+        let mut freed = std::mem::take(&mut self.freed);
+        self.frontier.started(self.program, at, time, &mut freed);
+        self.enter(rank, freed, Some((number, before)));
+        match self.program.operation(rank, number).work {
+            Work::Nothing => self.push(time, Event::Done(at)),
+            Work::Compute { ns } => self.push(time.saturating_add(ns), Event::Done(at)),
+            Work::Send { to, bytes, tag } => {
+                let left = time.saturating_add(self.costs.overhead);
+                let network = if to == rank { 0 } else { self.costs.message(bytes) };
+                if bytes <= self.costs.eager {
+                    self.push(left, Event::Done(at));
+                }
+                self.push(
+                    left.saturating_add(network),
+                    Event::Arrival {
+                        to,
+                        send: at,
+                        tag,
+                        bytes,
+                    },
+                );
+            }
+            Work::Receive { from, tag, .. } => {
+                let key = Key {
+                    rank,
+                    source: from.unwrap_or(ANY),
+                    tag: tag.unwrap_or(ANY),
+                };
+                let receive = Side { at, time, bytes: 0 };
+                match self.arrived.take_for_receive(key) {
+                    Some(slot) => {
+                        let message = self.take(slot);
+                        self.matched(message, receive);
+                    }
+                    None => {
+                        let slot = self.keep(receive);
+                        self.posted.push(key, slot);
+                    }
+                }
+            }
+            Work::Collective(place) => self.meet(time, at, place),
+        }
+    }
+
+    fn arrive(&mut self, time: u64, to: Rank, send: At, tag: u32, bytes: u64) {
+        let key = Key {
+            rank: to,
+            source: send.0,
+            tag,
+        };
+        let message = Side {
+            at: send,
+            time,
+            bytes,
+        };
+        match self.posted.take_for_message(key) {
+            Some(slot) => {
+                let receive = self.take(slot);
+                self.matched(message, receive);
+            }
+            None => {
+                let slot = self.keep(message);
+                self.arrived.push(key, slot);
+            }
+        }
+    }
+
+    fn matched(&mut self, message: Side, receive: Side) {
+        if message.time > receive.time {
+            self.remember(receive.at, Some(message.at));
+        }
+        let end = message.time.max(receive.time).saturating_add(self.costs.overhead);
+        self.push(end, Event::Done(receive.at));
+        if message.bytes > self.costs.eager {
+            if receive.time > message.time {
+                self.remember(message.at, Some(receive.at));
+            }
+            self.push(end, Event::Done(message.at));
+        }
+    }
+
+    /// A rank comes to its next collective in a group; the last one lets all go on.
+    fn meet(&mut self, time: u64, at: At, place: u32) {
+        let Some(collective) = self.program.collectives().get(place as usize).copied() else {
+            return;
+        };
+        let members = self
+            .program
+            .groups()
+            .get(collective.group as usize)
+            .map_or(0, Vec::len);
+        let number = self.met.entry((collective.group, at.0)).or_default();
+        let key = (collective.group, *number);
+        *number += 1;
+        let meeting = self.meetings.entry(key).or_default();
+        meeting.members.push(at);
+        meeting.latest = meeting.latest.max(time);
+        if meeting.members.len() < members {
+            return;
+        }
+        let Some(meeting) = self.meetings.remove(&key) else {
+            return;
+        };
+        let end = meeting.latest.saturating_add(self.costs.collective(
+            collective.kind,
+            collective.bytes,
+            members as u64,
+        ));
+        for member in meeting.members {
+            if member != at {
+                self.remember(member, Some(at));
+            }
+            self.push(end, Event::Done(member));
+        }
+    }
+
+    fn remember(&mut self, at: At, before: Option<At>) {
+        if let Some(before) = before
+            && let Some(rank) = self.result.before.get_mut(at.0 as usize)
+        {
+            rank[at.1 as usize] = before;
+        }
+    }
+
+    fn keep(&mut self, side: Side) -> u32 {
+        if let Some(slot) = self.unused.pop() {
+            self.sides[slot as usize] = side;
+            return slot;
+        }
+        self.sides.push(side);
+        self.sides.len() as u32 - 1
+    }
+
+    fn take(&mut self, slot: u32) -> Side {
+        self.unused.push(slot);
+        self.sides[slot as usize]
+    }
+}
+
+impl Costs {
+    /// What a collective of n members takes where its messages meet nothing: by ring, or by trees where one rank is the root.
+    pub(crate) fn collective(&self, kind: CollectiveKind, bytes: u64, n: u64) -> u64 {
+        if n < 2 || bytes == 0 && kind != CollectiveKind::Barrier {
+            return 0;
+        }
+        let step = |bytes: u64| self.message(bytes).saturating_add(2 * self.overhead);
+        let levels = u64::from(n.next_power_of_two().ilog2());
+        match kind {
+            CollectiveKind::AllReduce => (2 * (n - 1)).saturating_mul(step(bytes / n)),
+            CollectiveKind::AllGather | CollectiveKind::ReduceScatter => {
+                (n - 1).saturating_mul(step(bytes / n))
+            }
+            CollectiveKind::AllToAll => step((bytes / n).saturating_mul(n - 1)),
+            CollectiveKind::Gather | CollectiveKind::Scatter => step(bytes.saturating_mul(n - 1)),
+            CollectiveKind::Reduce | CollectiveKind::Broadcast => levels.saturating_mul(step(bytes)),
+            CollectiveKind::Barrier => levels.saturating_mul(step(1)),
+        }
+    }
+}

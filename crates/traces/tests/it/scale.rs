@@ -1,0 +1,95 @@
+//! Time and memory of large programs. Run in release, each alone:
+//! `cargo test --release --test it -- --ignored --nocapture scale`.
+#![expect(
+    clippy::disallowed_macros,
+    reason = "what was measured is shown to whoever asked for it"
+)]
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use paceline_traces::goal;
+use paceline_traces::loggops::{Parameters, Variant, run};
+use paceline_traces::program::Program as _;
+
+/// Iterations of compute, send right, receive from the left, until the text has so many bytes.
+fn generate(path: &Path, ranks: u32, bytes: u64) {
+    let mut out = std::io::BufWriter::with_capacity(1 << 20, std::fs::File::create(path).unwrap());
+    writeln!(out, "num_ranks {ranks}").unwrap();
+    let iterations = bytes / u64::from(ranks) / 150;
+    for rank in 0..ranks {
+        let (right, left) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        writeln!(out, "rank {rank} {{").unwrap();
+        for i in 0..iterations {
+            writeln!(out, "c{i}: calc {}", 1000 + u64::from(rank) * 7 % 13 + i % 5).unwrap();
+            if i > 0 {
+                let j = i - 1;
+                writeln!(out, "c{i} requires s{j}\nc{i} requires r{j}").unwrap();
+            }
+            writeln!(
+                out,
+                "s{i}: send 4096b to {right} tag {}\ns{i} requires c{i}",
+                i % 1000
+            )
+            .unwrap();
+            writeln!(
+                out,
+                "r{i}: recv 4096b from {left} tag {}\nr{i} requires c{i}",
+                i % 1000
+            )
+            .unwrap();
+        }
+        writeln!(out, "}}").unwrap();
+    }
+    out.flush().unwrap();
+}
+
+/// The largest resident memory so far, in MB, where the system tells.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
+}
+
+/// Reads and runs a text of so many MB; says what each step cost for an operation.
+fn measure(megabytes: u64) -> (f64, Option<u64>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.goal");
+    generate(&path, 256, megabytes << 20);
+    let length = std::fs::metadata(&path).unwrap().len();
+    let start = Instant::now();
+    let (program, _) = goal::read(&path).unwrap();
+    let operations: u64 = (0..256).map(|r| u64::from(program.operations(r))).sum();
+    let each = |start: Instant| start.elapsed().as_secs_f64() * 1e6 / operations as f64;
+    let read = each(start);
+    println!(
+        "{} MB, {operations} operations: read {read:.3} us each, {:?} MB",
+        length >> 20,
+        peak()
+    );
+    let mut whole = read;
+    for variant in [Variant::LogGopSim, Variant::Atlahs] {
+        let start = Instant::now();
+        let outcome = run(&program, variant, &Parameters::default()).unwrap();
+        assert!(outcome.stuck.is_none() && outcome.done == operations);
+        println!("{variant:?}: {:.3} us each, {:?} MB", each(start), peak());
+        whole = whole.max(read + each(start));
+    }
+    (whole, peak())
+}
+
+#[test]
+#[ignore = "1 GB of text"]
+fn scale_of_a_gigabyte() {
+    let (each, peak) = measure(1024);
+    assert!(each < 2.0, "{each} us for an operation");
+    assert!(peak.is_none_or(|mb| mb < 1024), "{peak:?} MB");
+}
+
+#[test]
+#[ignore = "40 MB of text"]
+fn scale_of_what_fits_into_memory() {
+    let (each, _) = measure(40);
+    assert!(each < 2.0, "{each} us for an operation");
+}
