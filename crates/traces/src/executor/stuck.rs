@@ -58,6 +58,23 @@ impl Executor {
         found
     }
 
+    /// The first ten messages that have come and that no receive has taken: when all ranks have ended, no receive will.
+    pub fn unclaimed(&self) -> Vec<Stuck> {
+        let ranks = (0..).zip(&self.ranks);
+        let arrived = ranks.flat_map(|(rank, state)| {
+            let arrived = state.matching.arrived();
+            arrived.into_iter().map(move |arrival| (rank, arrival.key))
+        });
+        let told = arrived.map(|(rank, key)| {
+            let text = format!(
+                "a message of rank {} with tag {} has come to rank {rank}, and no receive has taken it",
+                key.from, key.tag
+            );
+            Stuck::new(rank, text)
+        });
+        told.take(MOST).collect()
+    }
+
     fn name(&self, rank: Rank, op: OperationId) -> String {
         format!("{} of rank {rank}", self.program.name(rank, op))
     }

@@ -237,6 +237,24 @@ fn a_run_that_cannot_go_on_says_who_waits_for_whom() {
 }
 
 #[test]
+fn a_message_that_no_receive_takes_is_told() {
+    let mut graph = Graph::builder(2, lanes(Order::Freed));
+    let send = Work::Send {
+        to: 1,
+        bytes: 10,
+        tag: 4,
+    };
+    graph.operation(0, send, 0, 0);
+    graph.operation(1, Work::Compute { ns: 5000 }, 0, 0);
+    let executor = run(graph, Rules::default());
+    assert!(executor.is_done());
+    assert_eq!(
+        executor.unclaimed()[0].text,
+        "a message of rank 0 with tag 4 has come to rank 1, and no receive has taken it"
+    );
+}
+
+#[test]
 fn the_last_issued_goes_first_and_members_never_wait_for_each_other() {
     // Two groups that overlap at every rank, issued in unlike orders after unlike times.
     let mut graph = Graph::builder(3, lanes(Order::LastIssued));

@@ -9,3 +9,4 @@ mod executor;
 mod goal;
 mod loggops;
 mod scale;
+mod simai_messages;
