@@ -54,6 +54,7 @@ fn input_format() -> impl TypedValueParser<Value = InputFormat> {
 pub(crate) enum Mode {
     Exact,
     Ns3Hpcc,
+    Simai,
     BoltNs3,
     TcdNs3,
     IbOmnet,
@@ -70,6 +71,7 @@ impl ChangeArgs {
             fidelity: self.fidelity.map(|mode| match mode {
                 Mode::Exact => Fidelity::Exact,
                 Mode::Ns3Hpcc => Fidelity::Ns3Hpcc,
+                Mode::Simai => Fidelity::Simai,
                 Mode::BoltNs3 => Fidelity::BoltNs3,
                 Mode::TcdNs3 => Fidelity::TcdNs3,
                 Mode::IbOmnet => Fidelity::IbOmnet,

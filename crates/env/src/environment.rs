@@ -333,7 +333,11 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
         scenario: input.name.clone(),
         why,
     };
-    if !matches!(input.fidelity, Fidelity::Exact | Fidelity::Ns3Hpcc) || run.model.is_some() {
+    if !matches!(
+        input.fidelity,
+        Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::Simai
+    ) || run.model.is_some()
+    {
         let why = format!("in the fidelity `{}` senders ask nobody", input.fidelity.name());
         return Err(no_agents(why));
     }

@@ -166,6 +166,7 @@ const MECHANISMS: &[Mechanism] = &[
         also: &[
             "config.txt",
             "ns3-hpcc",
+            "simai",
             "bolt-ns3",
             "tcd-ns3",
             "ib-omnet",
@@ -174,7 +175,8 @@ const MECHANISMS: &[Mechanism] = &[
         ],
         about: "How exactly a run follows a reference simulator. `exact`: time in picoseconds, headers and \
                 thresholds as written. `ns3-hpcc`: bug-for-bug like HPCC's ns-3 simulator, to reproduce \
-                published numbers; the default for a config.txt. `bolt-ns3` and `tcd-ns3`: the same for the \
+                published numbers; the default for a config.txt. `simai`: the same for SimAI's version of it, the default \
+                for a SimAI.conf. `bolt-ns3` and `tcd-ns3`: the same for the \
                 simulators of Bolt's and TCD's authors. `ib-omnet`: the InfiniBand model of RRCC's author. Settings \
                 of a simulator are in [parity.NAME]. The scenario.toml in the folder of a run lists all quirks as switches in [quirks].",
         example: "paceline run incast-16 --fidelity ns3-hpcc",

@@ -110,6 +110,11 @@ impl Span {
     pub const fn floor_ns(self) -> Self {
         Self(self.0 / PS_PER_NS * PS_PER_NS)
     }
+
+    /// The nearest whole nanoseconds; half a nanosecond is rounded up.
+    pub const fn round_ns(self) -> Self {
+        Self(self.0.saturating_add(PS_PER_NS / 2) / PS_PER_NS * PS_PER_NS)
+    }
 }
 
 impl Bytes {

@@ -102,7 +102,7 @@ pub struct PauseStorm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StaticRoute {
-    /// The switch.
+    /// The switch, or the host whose first hop it is.
     pub node: NodeId,
     /// The host that packets are for.
     pub to: NodeId,

@@ -15,6 +15,9 @@ pub const KINDS: [(&str, &str); 4] = [
     ("server", "servers"),
 ];
 
+/// The tier of switches inside servers.
+pub(crate) const SERVER: &str = "server";
+
 /// The sets of a kind; none where the network has nothing of that kind. A leaf is a switch with hosts,
 /// all else that it is called; a pod is what stays together without the uppermost of three tiers.
 pub fn sets(topology: &Topology, kind: &str) -> Option<Sets> {
@@ -76,7 +79,7 @@ pub fn named_tiers(topology: &Topology) -> Vec<(String, Vec<NodeId>)> {
     };
     let mut named: Vec<_> = (1..=top).map(|tier| (name(tier), of(tier))).collect();
     if !topology.inner.is_empty() {
-        named.push(("server".to_string(), topology.inner.clone()));
+        named.push((SERVER.to_string(), topology.inner.clone()));
     }
     named
 }

@@ -42,7 +42,7 @@ pub(crate) use detection::{DetectionKind, TcdKind};
 use facts::OWN;
 pub(crate) use facts::fact;
 pub use fidelity::Fidelity;
-pub(crate) use fidelity::{Profile, Simulator, TCD_ACKS};
+pub(crate) use fidelity::{Clock, Profile, Simulator, TCD_ACKS};
 pub(crate) use ib_omnet::*;
 pub(crate) use job::*;
 pub(crate) use lanes::*;
@@ -76,8 +76,8 @@ described! {
         /// simulated time at which the run ends at the latest
         #[serde(skip_serializing_if = "Option::is_none")]
         duration: Option<Spanned<Span>> = "1s";
-        /// simulate exactly (`exact`), or bug-for-bug like HPCC's ns-3 simulator (`ns3-hpcc`), that of Bolt's authors
-        /// (`bolt-ns3`), that of TCD's authors (`tcd-ns3`), or an InfiniBand simulator on OMNeT++ (`ib-omnet`)
+        /// simulate exactly (`exact`), or bug-for-bug like HPCC's ns-3 simulator (`ns3-hpcc`), SimAI's (`simai`), that of
+        /// Bolt's authors (`bolt-ns3`), that of TCD's authors (`tcd-ns3`), or an InfiniBand simulator on OMNeT++ (`ib-omnet`)
         #[serde(skip_serializing_if = "Option::is_none")]
         fidelity: Option<Fidelity> = "exact";
         /// simulator of the `config.txt` that this scenario was converted from: `ns3-hpcc`, `tcd-ns3`, `ns3-rdma`,

@@ -15,15 +15,16 @@ use crate::ids::{FlowId, NicId, PacketId, PortId, QpId};
 use crate::world::World;
 use crate::world::links::time_to_send;
 use paceline_run::outcome::{PacketKind, TraceKind};
+use paceline_run::spec::Rounding;
 
 /// The gap, in ps, that pacing leaves after the start of a packet of `wire` bytes. At a rate of zero there is
 /// none: it is the rate that keeps back what follows ([`crate::host::qp::Qp::stands`]).
 #[inline]
-fn gap_after(wire: u16, rate: BitRate, truncate_to_ns: bool) -> u64 {
+fn gap_after(wire: u16, rate: BitRate, rounding: Rounding) -> u64 {
     if rate == NO_RATE {
         return 0;
     }
-    time_to_send(rate, wire, truncate_to_ns).as_ps()
+    time_to_send(rate, wire, rounding).as_ps()
 }
 
 impl Hosts {
@@ -72,9 +73,9 @@ impl Hosts {
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
     /// one is what it would have been at the new rate.
     fn recompute_pacing(&mut self, world: &World, slot: QpId) {
-        let truncate = world.quirks.truncate_to_ns;
+        let rounding = world.quirks.rounding();
         let qp = &mut self.qps[slot];
-        let gap = gap_after(qp.last_wire, qp.rate, truncate);
+        let gap = gap_after(qp.last_wire, qp.rate, rounding);
         qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
         qp.gap = gap;
     }
@@ -285,15 +286,15 @@ impl Hosts {
         } else {
             qp
         };
-        let truncate = world.quirks.truncate_to_ns;
+        let rounding = world.quirks.rounding();
         let pacing = world.nic.pacing;
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;
-        qp.gap = gap_after(wire, rate, truncate);
+        qp.gap = gap_after(wire, rate, rounding);
         qp.next_avail = core.now() + qp.gap;
         if !pacing && world.quirks.repaces_unpaced {
             // A change of rate takes this from the gap all the same.
-            qp.gap = gap_after(wire, qp.rate, truncate);
+            qp.gap = gap_after(wire, qp.rate, rounding);
         }
         self.scheduler.sent(core, slot, wire, &self.qps);
         let nic = core.ports[port].nic();

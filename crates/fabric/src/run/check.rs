@@ -384,9 +384,6 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
             exists(format!("route {i}"), node)?;
         }
         let bad = |why: String| Err(BuildError::BadRoute { route: i, why });
-        if kind(route.node) == NodeKind::Host {
-            return bad(format!("node {} is a host; routes are switches'", route.node.0));
-        }
         if kind(route.to) == NodeKind::Switch {
             return bad(format!("node {} is a switch; routes lead to hosts", route.to.0));
         }

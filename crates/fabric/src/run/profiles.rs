@@ -50,7 +50,12 @@ pub(super) fn build_profiles(
     let mut profiles = Profiles::new();
     let mut profile_of = List::new();
     let tier_of = spec.switch.tier_of(spec.nodes.len());
-    let ends = |link: &LinkSpec| [link.a, link.b].map(|node| tier_of[node.index()]);
+    // A host's port shares the profile of the switch's: nothing in it that tiers change acts at hosts.
+    let tier = |node: NodeId, peer: NodeId| match spec.nodes[node.index()] {
+        NodeKind::Host => tier_of[peer.index()],
+        NodeKind::Switch => tier_of[node.index()],
+    };
+    let ends = |link: &LinkSpec| [tier(link.a, link.b), tier(link.b, link.a)];
     let ports = spec.links.iter().enumerate();
     for ((i, link), tier) in ports.flat_map(|(i, link)| ends(link).map(|tier| ((i, link), tier))) {
         let key = (link.rate.as_bps(), link.delay.as_ps(), tier);
@@ -98,7 +103,7 @@ fn profile(
         common: Vec::new(),
         framing: spec.packet.framing.get() as u16,
         truncate_to_ns: spec.quirks.truncate_to_ns,
-        floor_to_ns: spec.quirks.floor_to_ns,
+        rounding: spec.quirks.rounding(),
     })
 }
 

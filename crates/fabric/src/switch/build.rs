@@ -63,11 +63,13 @@ impl Switches {
 
 /// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
 fn buffers(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> List<SwitchId, SwitchBuffer> {
-    let whole = |tier: u16| SwitchBuffer {
-        shared_used: 0,
-        pool: (spec.switch.tier(tier))
-            .map_or(spec.switch.buffer, |tier| tier.buffer)
-            .get() as i64,
+    let whole = |number: u16| {
+        let tier = spec.switch.tier(number);
+        SwitchBuffer {
+            shared_used: 0,
+            pool: tier.map_or(spec.switch.buffer, |tier| tier.buffer).get() as i64,
+            is_silent: tier.is_some_and(|tier| !tier.pauses),
+        }
     };
     let tier_of = spec.switch.tier_of(spec.nodes.len());
     let mut by_node: List<NodeId, SwitchBuffer> = tier_of.into_iter().map(whole).collect();

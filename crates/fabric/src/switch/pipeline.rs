@@ -443,6 +443,9 @@ impl Switches {
     /// Sends a PFC frame about `class` out of `port`.
     #[cold]
     pub(super) fn send_pfc(&mut self, world: &World, core: &mut Core, port: PortId, class: u8, pause: bool) {
+        if pause && self.buffers[core.ports[port].switch()].is_silent {
+            return;
+        }
         if pause && core.watch.recorder.ports.asks_why(port) {
             core.notify_why(port, class);
         }

@@ -58,6 +58,8 @@ pub(super) struct SwitchBuffer {
     /// Bytes that the pool has: buffer less headroom and reserve of all ports. Negative if the
     /// buffer is too small for them.
     pub(super) pool: i64,
+    /// Whether the switch never pauses.
+    pub(super) is_silent: bool,
 }
 
 impl BufferRules {
@@ -321,6 +323,7 @@ mod tests {
         let mut buffer = SwitchBuffer {
             shared_used: 0,
             pool: 80_000,
+            ..SwitchBuffer::default()
         };
         let mut queue = ClassQueue::EMPTY;
         for _ in 0..4 {
@@ -404,6 +407,7 @@ mod tests {
         let pool = || SwitchBuffer {
             shared_used: 0,
             pool: 80_000,
+            ..SwitchBuffer::default()
         };
         let rules = with(DropPolicy::Shared);
         assert!(rules.is_lossy(lossy) && !rules.is_lossy(CLASS) && rules.bounded == 0);
@@ -434,6 +438,7 @@ mod tests {
         let buffer = SwitchBuffer {
             shared_used: 16_000,
             pool: 80_000,
+            ..SwitchBuffer::default()
         };
         queue.bytes = 15_000;
         assert!(rules.has_room(&buffer, &queue, 1000) && !rules.has_room(&buffer, &queue, 1001));
@@ -448,6 +453,7 @@ mod tests {
         let mut buffer = SwitchBuffer {
             shared_used: 0,
             pool: 80_000,
+            ..SwitchBuffer::default()
         };
         let mut queue = ClassQueue::EMPTY;
         let mut pauses_at = None;

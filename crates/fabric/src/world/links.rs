@@ -6,6 +6,7 @@ use paceline_kernel::queue::LaneId;
 use paceline_kernel::{BitRate, Bytes, Span, ns3};
 
 use crate::ids::ProfileId;
+use paceline_run::spec::Rounding;
 
 /// What ports have in common, by their links' rate and delay and by what switches they are of.
 pub type Profiles = List<ProfileId, LinkProfile>;
@@ -30,7 +31,7 @@ pub struct LinkProfile {
     /// Bytes that the link adds to each packet.
     pub(crate) framing: u16,
     pub(crate) truncate_to_ns: bool,
-    pub(crate) floor_to_ns: bool,
+    pub(crate) rounding: Rounding,
 }
 
 /// A packet size with a serialisation time and event lanes of its own.
@@ -79,20 +80,16 @@ impl LinkProfile {
     /// Time for a packet of `wire` bytes and its framing at `rate`, by this run's arithmetic.
     #[inline]
     pub(crate) fn time_to_send(&self, rate: BitRate, wire: u16) -> Span {
-        let wire = wire + self.framing;
-        if self.floor_to_ns {
-            return ns3::whole_time_to_send(rate, u32::from(wire));
-        }
-        time_to_send(rate, wire, self.truncate_to_ns)
+        time_to_send(rate, wire + self.framing, self.rounding)
     }
 }
 
 /// Time for `wire` bytes at `rate`: exact, or as ns-3 has it.
 #[inline]
-pub(crate) fn time_to_send(rate: BitRate, wire: u16, truncate_to_ns: bool) -> Span {
-    if truncate_to_ns {
-        ns3::time_to_send(rate, u32::from(wire))
-    } else {
-        rate.time_to_send(Bytes::new(u64::from(wire)))
+pub(crate) fn time_to_send(rate: BitRate, wire: u16, rounding: Rounding) -> Span {
+    match rounding {
+        Rounding::Exact => rate.time_to_send(Bytes::new(u64::from(wire))),
+        Rounding::RealNs => ns3::time_to_send(rate, u32::from(wire)),
+        Rounding::WholeNs => ns3::whole_time_to_send(rate, u32::from(wire)),
     }
 }

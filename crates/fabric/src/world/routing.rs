@@ -59,9 +59,9 @@ pub struct Routing {
     as_found: bool,
     /// Set once a switch had several next hops to choose from.
     chose: OnceLock<()>,
-    /// Next hops that are given: (switch, destination) to neighbour.
+    /// Next hops that are given: (node, destination) to neighbour.
     fixed: BTreeMap<(NodeId, NodeId), NodeId>,
-    /// Their destinations.
+    /// Destinations of those of switches.
     fixed_to: BTreeSet<NodeId>,
 }
 
@@ -133,7 +133,10 @@ impl Routing {
 
     /// Takes next hops that are given, instead of those of shortest paths.
     pub(crate) fn fix(&mut self, routes: &[StaticRoute]) {
-        self.fixed_to.extend(routes.iter().map(|route| route.to));
+        let of_switches = routes
+            .iter()
+            .filter(|route| self.kinds[route.node] == NodeKind::Switch);
+        self.fixed_to.extend(of_switches.map(|route| route.to));
         let routes = routes.iter().map(|route| ((route.node, route.to), route.via));
         self.fixed.extend(routes);
     }
@@ -339,7 +342,7 @@ impl Routing {
         ways
     }
 
-    /// Whether next hops to host `dst` are given somewhere.
+    /// Whether a switch has its next hop to host `dst` given.
     pub(crate) fn is_fixed(&self, dst: NodeId) -> bool {
         self.fixed_to.contains(&dst)
     }

@@ -12,6 +12,7 @@ fn as_all(spec: &RunSpec, switches: &[u32]) -> SwitchTier {
         switches: switches.iter().copied().map(NodeId).collect(),
         buffer: spec.switch.buffer,
         headroom: spec.switch.headroom,
+        pauses: true,
         threshold: None,
         ecn: spec.switch.ecn.clone(),
     }
@@ -104,6 +105,23 @@ fn a_tier_pauses_by_its_own_thresholds_and_buffer() {
         assert!(of(&[0], change) > 0);
         assert_eq!(of(&[7], change), 0);
     }
+}
+
+/// A switch that would pause drops instead, where its tier never does.
+#[test]
+fn a_tier_that_never_pauses_drops() {
+    let small = |pauses: bool| {
+        with(two_switches(), &[0], |tier| {
+            tier.buffer = Bytes::new(300_000);
+            tier.headroom = Headroom::Fixed(Bytes::new(40_000));
+            tier.pauses = pauses;
+        })
+    };
+    let (pausing, silent) = (small(true), small(false));
+    assert!(!pausing.pfc.is_empty() && silent.pfc.is_empty());
+    assert_eq!(pausing.counters.buffer_drops, 0);
+    assert!(silent.counters.buffer_drops > 0);
+    assert_eq!(silent.counters.lossless_drops, silent.counters.buffer_drops);
 }
 
 /// Of several tiers that name a switch the first counts, and a tier names switches that there are.

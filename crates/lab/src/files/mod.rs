@@ -191,8 +191,10 @@ pub fn write_run_into(
     }
     let traced = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());
     match input.fidelity {
-        Fidelity::Ns3Hpcc if outcome.trace.is_empty() => {}
-        Fidelity::Ns3Hpcc => folder.write_if_time(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?,
+        Fidelity::Ns3Hpcc | Fidelity::Simai if outcome.trace.is_empty() => {}
+        Fidelity::Ns3Hpcc | Fidelity::Simai => {
+            folder.write_if_time(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?
+        }
         _ if traced => folder.write_if_time(&at("trace.parquet"), |out| {
             trace::write(out, &outcome.trace, &metadata(input))
         })?,

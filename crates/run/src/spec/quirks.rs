@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// What the reference simulator does and nature does not, one switch each; all off by default.
 ///
-/// There are two: HPCC's ns-3 simulator ([`Quirks::ns3_hpcc`]) and that of the authors of Bolt
-/// ([`Quirks::bolt_ns3`]).
+/// They are those of HPCC's ns-3 simulator ([`Quirks::ns3_hpcc`]), of SimAI's ([`Quirks::simai`]), and of those of the
+/// authors of Bolt ([`Quirks::bolt_ns3`]) and TCD ([`Quirks::tcd_ns3`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Quirks {
@@ -72,13 +72,24 @@ pub struct Quirks {
     pub hash_ordered_qps: bool,
     /// The shift of a dynamic PFC threshold is one less for each doubling of the rate started, not completed.
     pub shift_rounds_up: bool,
-    /// Every duration is cut to whole nanoseconds; unlike with `truncate_to_ns` what is whole stays what it is.
+    /// Every duration is cut to whole nanoseconds; unlike with `truncate_to_ns` alone, what is whole stays what it is.
     pub floor_to_ns: bool,
     /// A link that goes down still delivers what it carries and what its ports hold,
     /// and nobody looks for another way.
     pub gentle_failures: bool,
     /// ECMP hashes the hosts alone, not ports: all flows of two hosts take one path.
     pub hash_hosts_only: bool,
+}
+
+/// How times of transmission are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// To picoseconds.
+    Exact,
+    /// To nanoseconds, by real numbers of seconds ([`Quirks::truncate_to_ns`]).
+    RealNs,
+    /// To nanoseconds, by whole numbers ([`Quirks::floor_to_ns`]).
+    WholeNs,
 }
 
 impl Quirks {
@@ -112,6 +123,23 @@ impl Quirks {
             floor_to_ns: false,
             gentle_failures: false,
             hash_hosts_only: false,
+        }
+    }
+
+    /// Those of SimAI's ns-3 simulator: HPCC's on a later ns-3, whose times of transmission are whole numbers.
+    pub const fn simai() -> Self {
+        Self {
+            floor_to_ns: true,
+            ..Self::ns3_hpcc()
+        }
+    }
+
+    /// How times of transmission are rounded.
+    pub const fn rounding(&self) -> Rounding {
+        match (self.floor_to_ns, self.truncate_to_ns) {
+            (true, _) => Rounding::WholeNs,
+            (false, true) => Rounding::RealNs,
+            (false, false) => Rounding::Exact,
         }
     }
 

@@ -48,6 +48,8 @@ pub struct SwitchTier {
     /// Instead of [`Pfc::threshold`], where both are dynamic; without priority flow control it is ignored. (A static one is
     /// all switches': it is looked at with every packet.)
     pub threshold: Option<PfcThreshold>,
+    /// Whether they pause at all. Those that do not drop packets beyond the threshold and the headroom.
+    pub pauses: bool,
     /// Instead of [`SwitchSpec::ecn`].
     pub ecn: Vec<EcnCurve>,
 }

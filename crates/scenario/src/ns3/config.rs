@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{Diagnostics, Problems, Source};
 use crate::files::Files;
-use crate::schema::Scenario;
+use crate::schema::{Fidelity, Scenario};
 use crate::warning::{Warning, WarningKind};
 
 use super::changes::Changes;
@@ -75,7 +75,7 @@ pub(crate) fn scenario(
     match read {
         Ok((mut scenario, places)) => {
             scenario.input_format = Some(format);
-            if format != InputFormat::Ns3Hpcc && format != InputFormat::TcdNs3 {
+            if format.fidelity() == Fidelity::Exact {
                 warnings.push(
                     Warning::new(
                         WarningKind::Reading,

@@ -186,9 +186,19 @@ impl Reader<'_> {
                 );
             }
         }
-        if matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud) && !self.ns3() {
+        if matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud)
+            && self.fidelity != Fidelity::Ns3Hpcc
+        {
             // Its sequence numbers have eight bytes.
             network.data_header = self.at("PACKET_PAYLOAD_SIZE", Bytes::new(52));
+        }
+        if config.format() == InputFormat::Simai {
+            network.global_rtt = Some(true);
+            if !config.flag("GLOBAL_T", true) {
+                let text = "GLOBAL_T is 0, which SimAI reads and does not use: the window of all flows is the largest \
+                            bandwidth-delay product";
+                warnings.push(Warning::new(WarningKind::Reading, text).at(&place("GLOBAL_T")));
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use paceline_kernel::units::PS_PER_S;
 use paceline_kernel::{BitRate, Span, Time, ns3};
 
-use crate::schema::Fidelity;
+use crate::schema::{Clock, Fidelity};
 
 use super::tokens::{Read, Unreadable};
 
@@ -83,12 +83,13 @@ fn parse_span(text: &str, fidelity: Fidelity) -> Option<Span> {
     if value * unit_ns.max(1) as f64 > Time::LATEST.as_ps() as f64 / 1e3 {
         return None;
     }
-    match (fidelity.profile().whole_ns, unit_ns) {
-        (false, _) => exact(number, unit),
+    match (fidelity.profile().clock, unit_ns) {
+        (Clock::Picoseconds, _) => exact(number, unit),
+        (Clock::Rounded, _) => exact(number, unit).map(Span::round_ns),
         // ns-3's clock has no part of a nanosecond.
-        (true, 0) => exact(number, unit).map(Span::floor_ns),
-        (true, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
-        (true, _) => {
+        (Clock::Cut, 0) => exact(number, unit).map(Span::floor_ns),
+        (Clock::Cut, 1_000_000_000) => Some(ns3::span_of_seconds(value)),
+        (Clock::Cut, _) => {
             let fraction = ((value - value.floor()) * 18_446_744_073_709_551_616.0) as u64;
             let cut = ((fraction as u128 * unit_ns as u128) >> 64) as u64;
             Some(Span::from_ns(value.floor() as u64 * unit_ns + cut))
@@ -136,9 +137,10 @@ pub(crate) fn seconds(text: &str, fidelity: Fidelity, example: &str) -> Result<S
     if value > SECONDS_MAX as f64 {
         return Err(Unreadable::OutOfRange(format!("at most {SECONDS_MAX} seconds")));
     }
-    match fidelity.profile().whole_ns {
-        false => exact(number, "s").ok_or_else(malformed),
-        true => Ok(ns3::span_of_seconds(value)),
+    match fidelity.profile().clock {
+        Clock::Picoseconds => exact(number, "s").ok_or_else(malformed),
+        Clock::Rounded => exact(number, "s").map(Span::round_ns).ok_or_else(malformed),
+        Clock::Cut => Ok(ns3::span_of_seconds(value)),
     }
 }
 
@@ -193,6 +195,14 @@ mod tests {
             ("0.0014ms", 1399),
         ] {
             assert_eq!(span(text, Fidelity::Ns3Hpcc), Ok(Span::from_ns(ns)), "{text}");
+        }
+        for (text, ns) in [
+            ("0.000025ms", 25),
+            ("0.0014ms", 1400),
+            ("1e-6s", 1000),
+            ("1500ps", 2),
+        ] {
+            assert_eq!(span(text, Fidelity::Simai), Ok(Span::from_ns(ns)), "{text}");
         }
         assert_eq!(span("0.0014ms", Fidelity::Exact), Ok(Span::from_ns(1400)));
         assert_eq!(span("1e-6s", Fidelity::Exact), Ok(Span::from_us(1)));

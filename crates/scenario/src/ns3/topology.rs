@@ -147,7 +147,7 @@ pub(crate) fn read(
     inner.dedup();
     net.topology.inner = inner;
     if counts.gpus_per_server > 0 {
-        servers(&mut net, counts.gpus_per_server, source, warnings);
+        servers(&mut net, counts.gpus_per_server);
     }
     problems.or(net)
 }
@@ -182,38 +182,13 @@ fn counts(tokens: &mut Tokens<'_>, header: Header) -> Result<Counts, Problem> {
     Ok(counts)
 }
 
-/// The hosts of each server, as SimAI counts them. Says where its routing differs: it goes by the NVSwitch inside a
-/// server, here all shortest paths are alike.
-fn servers(net: &mut Net, gpus: u32, source: &Source, warnings: &mut Vec<Warning>) {
+/// The hosts of each server, as SimAI counts them.
+fn servers(net: &mut Net, gpus: u32) {
     let mut sets: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
     for host in net.topology.hosts() {
         sets.entry(host.0 / gpus).or_default().push(host);
     }
     net.topology.groups = vec![("server", sets.into_values().collect())];
-    let mut outer: BTreeMap<(NodeId, u32), u32> = BTreeMap::new();
-    for link in &net.topology.links {
-        for (host, switch) in [(link.a, link.b), (link.b, link.a)] {
-            let is_inner = net.topology.inner.binary_search(&switch).is_ok();
-            if net.topology.is_host(host) && !net.topology.is_host(switch) && !is_inner {
-                *outer.entry((switch, host.0 / gpus)).or_default() += 1;
-            }
-        }
-    }
-    if let Some(((switch, _), _)) = outer.iter().find(|(_, count)| **count > 1)
-        && !net.topology.inner.is_empty()
-    {
-        warnings.push(
-            Warning::new(
-                WarningKind::Reading,
-                format!(
-                    "GPUs of one server are also linked by switch {}; \
-         SimAI uses only the NVSwitch between them, Paceline both paths",
-                    switch.0
-                ),
-            )
-            .of_file(source),
-        );
-    }
 }
 
 fn link<'a>(

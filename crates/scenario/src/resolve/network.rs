@@ -101,6 +101,7 @@ pub(super) fn switch(
     scheme: &SchemeConfig,
 ) -> Result<SwitchSpec, Problem> {
     super::tcd_ns3::fill_switch(cx, n);
+    tiers::fill_servers(cx, n, net);
     let buffer = filled!(n.buffer: Network);
     let reserve = filled!(n.port_reserve: Network).into_inner();
     let per_link = cx.profile().headroom(packet);

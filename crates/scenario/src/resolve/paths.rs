@@ -1,14 +1,14 @@
 //! From `[[network.pause-storm]]` and `[[network.route]]` to storms and next hops.
 
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_fabric::spec::{NodeId, NodeKind, PauseStorm, StaticRoute};
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
 use crate::schema::{self, FlowControlKind};
-use crate::topology::{Net, ends};
+use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
 use super::fill::filled;
@@ -104,7 +104,41 @@ pub(super) fn routes(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
             routes.push(route_to(net, &mut known, (switch, host.0, via), &to_place)?);
         }
     }
+    routes.extend(inside_servers(&net.topology));
     Ok(routes)
+}
+
+/// Hosts of one server reach each other by the switch inside it, also where another switch is as near.
+fn inside_servers(topology: &Topology) -> Vec<StaticRoute> {
+    if topology.inner.is_empty() {
+        return Vec::new();
+    }
+    let mut switches: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
+    for link in &topology.links {
+        for (host, switch) in [(link.a, link.b), (link.b, link.a)] {
+            if topology.is_host(host) && !topology.is_host(switch) {
+                switches.entry(host).or_default().insert(switch);
+            }
+        }
+    }
+    let mut inside: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+    for (&host, at) in &switches {
+        for &switch in at
+            .iter()
+            .filter(|switch| topology.inner.binary_search(switch).is_ok())
+        {
+            inside.entry(switch).or_default().push(host);
+        }
+    }
+    let mut routes = Vec::new();
+    for (via, hosts) in inside {
+        for &node in &hosts {
+            let near = |to: &NodeId| switches[&node].intersection(&switches[to]).any(|&at| at != via);
+            let others = hosts.iter().copied().filter(|to| *to != node && near(to));
+            routes.extend(others.map(|to| StaticRoute { node, to, via }));
+        }
+    }
+    routes
 }
 
 /// The next hop of a switch to a host, of which `known` has none yet.

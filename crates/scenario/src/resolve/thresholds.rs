@@ -230,8 +230,10 @@ fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
         // There and back; then what had started at either end.
         link.rate.bytes_in(link.delay * 2 + response).get() + 2 * packet
     };
+    let pauses = |switch: &&Switch<'_>| switch.tier.is_none_or(|tier| tier.pauses);
     let all = switches
         .iter()
+        .filter(pauses)
         .flat_map(|switch| switch.links.iter().map(move |&link| (switch, link)));
     let lacking = all.filter_map(|(switch, link)| {
         let (has, needs) = (kept(run, switch.tier, link), needed(link));

@@ -12,7 +12,7 @@ use crate::groups;
 use crate::schema::{self, Headroom};
 use crate::topology::Net;
 
-use super::fill::fill;
+use super::fill::{fill, filled};
 use super::numbers;
 use super::room::{self, Room};
 use super::{Cx, ecn};
@@ -26,6 +26,24 @@ pub(super) struct Common<'a> {
     pub(super) marking: Marking,
     /// The links that thresholds of marking are for.
     pub(super) line: BitRate,
+}
+
+/// Where a fidelity has it so, switches inside servers neither mark nor pause, unless the scenario says so.
+pub(super) fn fill_servers(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) {
+    if !cx.profile().plain_servers || net.topology.inner.is_empty() {
+        return;
+    }
+    let tiers = n.tier.get_or_insert_default();
+    let tier = tiers
+        .entry(groups::SERVER.to_string())
+        .or_insert_with(|| Spanned::new(0..0, schema::Tier::default()))
+        .get_mut();
+    fill(&mut tier.pauses, false);
+    let unmarked = schema::Ecn {
+        curves: Some(Vec::new()),
+        ..schema::Ecn::default()
+    };
+    tier.ecn.get_or_insert_with(|| Spanned::new(0..0, unmarked));
 }
 
 /// After all that switches have in common.
@@ -75,6 +93,7 @@ fn one(
         buffer: numbers::above_zero(cx, &buffer, "the buffer")?,
         headroom: numbers::headroom(cx, &headroom)?,
         threshold: threshold(cx, (name, &mut *tier), common.spec)?,
+        pauses: filled!(tier.pauses: Tier),
         ecn: ecn::of_tier(
             cx,
             &mut tier.ecn,
@@ -83,7 +102,7 @@ fn one(
             (&common.spec.ecn, common.marking, common.line),
         )?,
     };
-    if common.spec.flow_control != FlowControl::None {
+    if spec.pauses && common.spec.flow_control != FlowControl::None {
         let room = Room {
             buffer: &buffer,
             headroom: &headroom,

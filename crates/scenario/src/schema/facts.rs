@@ -5,9 +5,9 @@ use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_fabric::spec::{Recovery, RunSpec};
 
 /// Networks of the engine, rather than those of other simulators.
-pub(crate) const OWN: Condition = is("fidelity", &["exact", "ns3-hpcc"]);
+pub(crate) const OWN: Condition = is("fidelity", &["exact", "ns3-hpcc", "simai"]);
 /// Networks with the engine's queue pairs.
-pub(crate) const QUEUE_PAIRS: Condition = is("fidelity", &["exact", "ns3-hpcc", "bolt-ns3"]);
+pub(crate) const QUEUE_PAIRS: Condition = is("fidelity", &["exact", "ns3-hpcc", "simai", "bolt-ns3"]);
 pub(crate) const PFC: Condition = is("network.flow-control", &["pfc"]);
 pub(crate) const NO_CREDITS: Condition = is("network.flow-control", &["pfc", "none"]);
 pub(crate) const CREDITS: Condition = is("network.flow-control", &["credits"]);

@@ -20,6 +20,8 @@ pub enum Fidelity {
     Exact,
     /// HPCC's ns-3 simulator, quirk by quirk.
     Ns3Hpcc,
+    /// SimAI's ns-3 simulator, quirk by quirk.
+    Simai,
     /// The Bolt authors' ns-3 simulator, quirk by quirk.
     BoltNs3,
     /// The simulator of TCD's authors (ns-3), quirk by quirk.
@@ -39,6 +41,17 @@ pub(crate) enum Simulator {
 /// The priority of acknowledgements of the simulator of TCD's authors: no flow's.
 pub(crate) const TCD_ACKS: u8 = 1;
 
+/// To what times are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Picoseconds.
+    Picoseconds,
+    /// Nanoseconds, cut, as early versions of ns-3 have them.
+    Cut,
+    /// The nearest nanoseconds, as later versions of ns-3 have them.
+    Rounded,
+}
+
 /// What a fidelity decides by itself.
 pub(crate) struct Profile {
     fidelity: Fidelity,
@@ -49,8 +62,8 @@ pub(crate) struct Profile {
     pub(crate) quirks: fn() -> Quirks,
     /// Whether it is the engine without any: what only that has is allowed.
     pub(crate) is_exact: bool,
-    /// Whether times are whole nanoseconds, as ns-3 reads them.
-    pub(crate) whole_ns: bool,
+    /// To what times are read.
+    pub(crate) clock: Clock,
     /// Whether events of an instant run in the order in which they were scheduled.
     pub(crate) by_insertion: bool,
 
@@ -79,6 +92,8 @@ pub(crate) struct Profile {
     pub(crate) thresholds_wrap: bool,
     /// Whether tiers of switches may differ.
     pub(crate) has_tiers: bool,
+    /// Whether switches inside servers neither mark nor pause.
+    pub(crate) plain_servers: bool,
     /// Whether switches have detectors.
     pub(crate) has_detectors: bool,
     /// Whether acknowledgements and queues without a curve are marked all the same.
@@ -100,7 +115,7 @@ const EXACT: Profile = Profile {
     simulator: None,
     quirks: Quirks::default,
     is_exact: true,
-    whole_ns: false,
+    clock: Clock::Picoseconds,
     by_insertion: false,
     mtu: 1000,
     pfc_frame: 64,
@@ -117,6 +132,7 @@ const EXACT: Profile = Profile {
     headroom_of_packets: true,
     thresholds_wrap: false,
     has_tiers: true,
+    plain_servers: false,
     has_detectors: true,
     marks_anyway: false,
     judges_thresholds: true,
@@ -139,23 +155,36 @@ const REPRODUCED: Profile = Profile {
     ..EXACT
 };
 
-static PROFILES: [Profile; 5] = [
+/// HPCC's simulator, and what is made of it.
+const NS3_HPCC: Profile = Profile {
+    fidelity: Fidelity::Ns3Hpcc,
+    name: "ns3-hpcc",
+    quirks: Quirks::ns3_hpcc,
+    clock: Clock::Cut,
+    pfc_frame: 43,
+    ack: Ack::EveryBytes(Bytes::new(1)),
+    ack_class: AckClass(None),
+    script_defaults: true,
+    headroom_of_packets: false,
+    thresholds_wrap: true,
+    judges_thresholds: true,
+    accounts: true,
+    latency: true,
+    ..REPRODUCED
+};
+
+static PROFILES: [Profile; 6] = [
     EXACT,
+    NS3_HPCC,
     Profile {
-        fidelity: Fidelity::Ns3Hpcc,
-        name: "ns3-hpcc",
-        quirks: Quirks::ns3_hpcc,
-        whole_ns: true,
-        pfc_frame: 43,
-        ack: Ack::EveryBytes(Bytes::new(1)),
-        ack_class: AckClass(None),
-        script_defaults: true,
-        headroom_of_packets: false,
-        thresholds_wrap: true,
-        judges_thresholds: true,
-        accounts: true,
-        latency: true,
-        ..REPRODUCED
+        fidelity: Fidelity::Simai,
+        name: "simai",
+        quirks: Quirks::simai,
+        clock: Clock::Rounded,
+        // Sequence numbers of eight bytes.
+        headers: (52, 50, 60),
+        plain_servers: true,
+        ..NS3_HPCC
     },
     Profile {
         fidelity: Fidelity::BoltNs3,
@@ -177,7 +206,7 @@ static PROFILES: [Profile; 5] = [
         name: "tcd-ns3",
         simulator: Some(Simulator::TcdNs3),
         quirks: Quirks::tcd_ns3,
-        whole_ns: true,
+        clock: Clock::Cut,
         pfc_frame: 31,
         cnp: 30,
         headers: (20, 30, 0),
@@ -265,6 +294,7 @@ impl Fidelity {
         match format {
             InputFormat::Ns3Hpcc => Self::Ns3Hpcc,
             InputFormat::TcdNs3 => Self::TcdNs3,
+            InputFormat::Simai => Self::Simai,
             _ => Self::Exact,
         }
     }

@@ -241,7 +241,7 @@ tables! {
     /// Settings of the switches of one tier, such as `[network.tier.spine]`. A tier contains the switches at the same
     /// distance from hosts. One tier is called `leaf`; two are `leaf` and `spine`; three are `edge`, `aggregation` and
     /// `core`; more are `tier-1` to `tier-n`, upwards from the hosts. In `topology.rail`, the switches inside servers
-    /// are `server`. Keys that are not set here are those of [network].
+    /// are `server`; in fidelity `simai` they neither mark nor pause unless this table says so. Keys that are not set here are those of [network].
     struct Tier {
         /// shared buffer of each of these switches
         buffer: Spanned<Bytes> => "network.buffer", only(&[&[NO_CREDITS]]);
@@ -249,6 +249,8 @@ tables! {
         headroom: Spanned<Headroom> => "network.headroom", only(&[&[PFC]]);
         /// { dynamic = { shift, reference-rate } }, if [network.pfc] is dynamic
         pfc: Spanned<TierPfc> => "network.pfc", only(&[&[PFC]]);
+        /// whether these switches send pauses; those that do not drop packets that find no room
+        pauses: bool = "true", only(&[&[PFC]]);
         /// { kmin, kmax, pmax, reference-rate }, each optional, or { curves }
         ecn: Spanned<Ecn> => "network.ecn";
     }

@@ -20,6 +20,7 @@ mod ranges;
 mod relatives;
 mod renamed;
 mod round_trip;
+mod simai;
 mod spec;
 mod streams;
 mod sweeps;

@@ -230,7 +230,7 @@ fn simais_configuration() {
     let resolved = load(path.to_str().unwrap(), &Overrides::default()).unwrap();
     assert_eq!(
         (resolved.input_format, resolved.fidelity, resolved.scheme.as_str()),
-        (Some(InputFormat::Simai), Fidelity::Exact, "dcqcn")
+        (Some(InputFormat::Simai), Fidelity::Simai, "dcqcn")
     );
     assert_eq!(resolved.run.stop, Time::LATEST);
     assert_eq!(
