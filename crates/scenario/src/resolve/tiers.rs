@@ -12,7 +12,7 @@ use crate::groups;
 use crate::schema::{self, Headroom};
 use crate::topology::Net;
 
-use super::fill::{fill, filled};
+use super::fill::fill;
 use super::numbers;
 use super::room::{self, Room};
 use super::{Cx, ecn};
@@ -93,7 +93,7 @@ fn one(
         buffer: numbers::above_zero(cx, &buffer, "the buffer")?,
         headroom: numbers::headroom(cx, &headroom)?,
         threshold: threshold(cx, (name, &mut *tier), common.spec)?,
-        pauses: filled!(tier.pauses: Tier),
+        pauses: fill(&mut tier.pauses, true),
         ecn: ecn::of_tier(
             cx,
             &mut tier.ecn,

@@ -250,7 +250,7 @@ tables! {
         /// { dynamic = { shift, reference-rate } }, if [network.pfc] is dynamic
         pfc: Spanned<TierPfc> => "network.pfc", only(&[&[PFC]]);
         /// whether these switches send pauses; those that do not drop packets that find no room
-        pauses: bool = "true", only(&[&[PFC]]);
+        pauses: bool => "true (simai, in servers: false)", only(&[&[PFC]]);
         /// { kmin, kmax, pmax, reference-rate }, each optional, or { curves }
         ecn: Spanned<Ecn> => "network.ecn";
     }
