@@ -17,6 +17,7 @@ pub mod graph;
 pub mod loggops;
 pub mod network;
 pub mod program;
+pub mod simai;
 pub mod trouble;
 mod waiting;
 mod walk;

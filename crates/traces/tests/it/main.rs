@@ -8,5 +8,6 @@ mod encode;
 mod executor;
 mod goal;
 mod loggops;
+mod simai;
 mod scale;
 mod simai_messages;

@@ -1,0 +1,186 @@
+//! The first line of a workload.
+
+use crate::trouble::{Caution, Trouble};
+
+use super::workload::{nearest, whole};
+
+/// The policy that is carried out: the one that AICB writes.
+pub const POLICY: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD";
+
+/// The other policies of SimAI.
+const OTHERS: [&str; 10] = [
+    "HYBRID_TRANSFORMER",
+    "DATA",
+    "MODEL",
+    "HYBRID_DATA_MODEL",
+    "HYBRID_MODEL_DATA",
+    "HYBRID_CUSTOMIZED",
+    "HYBRID_DLRM",
+    "HYBRID_DLRM_ENHANCED",
+    "MICRO",
+    "DISTRIBUTED_INFERENCE",
+];
+
+const KEYS: [&str; 9] = [
+    "model_parallel_NPU_group",
+    "ep",
+    "pp",
+    "vpp",
+    "ga",
+    "all_gpus",
+    "checkpoints",
+    "checkpoint_initiates",
+    "pp_comm",
+];
+
+/// What the first line says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// Ranks of a tensor-parallel group, TP (`model_parallel_NPU_group`).
+    pub tp: u32,
+    /// Ranks of an expert-parallel group; 1 where the line does not say.
+    pub ep: u32,
+    /// Stages of the pipeline; 1 where the line does not say.
+    pub pp: u32,
+    /// Virtual stages; 1 where the line does not say.
+    pub vpp: u32,
+    /// Batches that are accumulated; 1 where the line does not say.
+    pub ga: u32,
+    /// All ranks, if the line says how many.
+    pub all_gpus: Option<u32>,
+    /// Layers at which checkpoints are.
+    pub checkpoints: Vec<u32>,
+    /// Layers that begin a forward pass within the backward pass.
+    pub checkpoint_initiates: Vec<u32>,
+    /// Bytes between two stages of the pipeline.
+    pub pp_comm: f64,
+}
+
+impl Header {
+    /// Reads it; `place` is that of the line.
+    pub(super) fn read(line: &str, place: &str) -> Result<Self, Trouble> {
+        let mut words = line.split_ascii_whitespace().peekable();
+        policy(words.next(), place)?;
+        let mut header = Self {
+            ep: 1,
+            pp: 1,
+            vpp: 1,
+            ga: 1,
+            ..Self::default()
+        };
+        let mut seen: Vec<&str> = Vec::new();
+        while let Some(word) = words.next() {
+            let key = word.strip_suffix(':').unwrap_or(word);
+            let Some(known) = KEYS.into_iter().find(|known| *known == key) else {
+                return Err(
+                    Trouble::at(place, format!("unknown key `{word}`")).help(nearest(key, KEYS.into_iter()))
+                );
+            };
+            if seen.contains(&known) {
+                return Err(Trouble::at(place, format!("{known} is given twice")));
+            }
+            seen.push(known);
+            let Some(value) = words.next() else {
+                return Err(Trouble::at(place, format!("{known} has no value")));
+            };
+            let number = || -> Result<u32, Trouble> {
+                let number = whole(value, known, place)?;
+                u32::try_from(number).map_err(|_| too_large(known, number, place))
+            };
+            let count = || -> Result<u32, Trouble> {
+                match number()? {
+                    0 => Err(Trouble::at(place, format!("{known} is 0: expected at least 1"))),
+                    count => Ok(count),
+                }
+            };
+            match known {
+                "model_parallel_NPU_group" => header.tp = count()?,
+                "ep" => header.ep = count()?,
+                "pp" => header.pp = count()?,
+                "vpp" => header.vpp = count()?,
+                "ga" => header.ga = count()?,
+                "all_gpus" => header.all_gpus = Some(count()?),
+                "pp_comm" => header.pp_comm = bytes(value, place)?,
+                _ => {
+                    let mut layers = Vec::new();
+                    for i in 0..number()? {
+                        let Some(layer) = words.next_if(|word| !word.ends_with(':')) else {
+                            let message = format!("{known} announces {value} layers, and there are {i}");
+                            return Err(Trouble::at(place, message));
+                        };
+                        let layer = whole(layer, known, place)?;
+                        layers.push(u32::try_from(layer).map_err(|_| too_large(known, layer, place))?);
+                    }
+                    match known {
+                        "checkpoints" => header.checkpoints = layers,
+                        _ => header.checkpoint_initiates = layers,
+                    }
+                }
+            }
+        }
+        if header.tp == 0 {
+            let message = "there is no `model_parallel_NPU_group:`: expected how many ranks a tensor-parallel group has";
+            return Err(Trouble::at(place, message));
+        }
+        Ok(header)
+    }
+
+    /// What it asks for and SimAI does not do either.
+    pub(super) fn cautions(&self, place: &str) -> Vec<Caution> {
+        let mut cautions = Vec::new();
+        let mut say = |text: String| {
+            cautions.push(Caution {
+                text: format!("{place}: {text}"),
+            });
+        };
+        if self.pp > 1 {
+            say(format!(
+                "pp is {}: as in SimAI's packet simulation there is no pipeline, and every rank has all layers",
+                self.pp
+            ));
+        }
+        if !(self.checkpoints.is_empty() && self.checkpoint_initiates.is_empty()) {
+            say(
+                "checkpoints: as in SimAI, which reads and does not use them, no forward pass is repeated in the backward pass"
+                    .to_string(),
+            );
+        }
+        cautions
+    }
+}
+
+fn policy(word: Option<&str>, place: &str) -> Result<(), Trouble> {
+    let Some(word) = word else {
+        return Err(Trouble::at(
+            place,
+            format!("the file is empty: expected `{POLICY}`"),
+        ));
+    };
+    if word == POLICY {
+        return Ok(());
+    }
+    if OTHERS.contains(&word) {
+        let message = format!("policy `{word}` is not carried out: expected `{POLICY}`");
+        return Err(Trouble::at(place, message));
+    }
+    let known = OTHERS.into_iter().chain([POLICY]);
+    Err(Trouble::at(place, format!("unknown policy `{word}`")).help(nearest(word, known)))
+}
+
+/// A size that may have decimals: AICB computes it.
+fn bytes(text: &str, place: &str) -> Result<f64, Trouble> {
+    match text.parse::<f64>() {
+        Ok(bytes) if bytes.is_finite() && bytes >= 0.0 => Ok(bytes),
+        _ => Err(Trouble::at(
+            place,
+            format!("pp_comm is `{text}`: expected bytes, not negative"),
+        )),
+    }
+}
+
+fn too_large(what: &str, number: u64, place: &str) -> Trouble {
+    Trouble::at(
+        place,
+        format!("{what} is {number}: expected at most {}", u32::MAX),
+    )
+}

@@ -1,0 +1,418 @@
+//! What ranks do with the layers of a workload.
+//!
+//! An iteration of a rank is a chain. Forward, layer by layer: compute, the collective, its process time, 1 ns. Backward, from
+//! the last layer: compute the gradients of inputs, the collective, its process time, 1 ns; compute the gradients of weights;
+//! then their collective, which nothing waits for, and, at once, 1 ns and the next layer. The rank is done with all of these.
+//! (`Workload::iterate_hybrid_parallel_Transformer_fwd_in_bckwd` of aliyun/SimAI@f5efb5a.)
+
+use crate::program::{
+    Collective, CollectiveKind, Lanes, NO_LANE, Operation, OperationId, Order, Program, Rank, Work,
+};
+use crate::trouble::{Caution, Trouble};
+
+use super::groups::{GroupKind, Groups};
+use super::workload::{Layer, Phase, Workload, list};
+
+/// Lanes of a rank.
+const COMPUTE: u8 = 0;
+const COMMUNICATION: u8 = 1;
+
+/// Sizes of forward collectives up to this many bytes count as this many.
+const LEAST_FORWARD: u64 = 4096;
+
+/// The servers that a job runs on, and what SimAI's environment asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Servers {
+    /// All ranks: GPUs of the topology, or of the job.
+    pub ranks: u32,
+    /// Ranks r with equal `r / gpus_per_server` share a server.
+    pub gpus_per_server: u32,
+    /// The type of GPU that the topology names, such as `A100`.
+    pub gpu: Option<String>,
+    /// `AS_NVLS_ENABLE`.
+    pub nvls: bool,
+    /// `AS_PXN_ENABLE`.
+    pub pxn: bool,
+    /// Payload bytes of a full packet, by which messages are told that SimAI itself never ends.
+    pub mtu: u64,
+}
+
+/// An operation of the iteration that all ranks have.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    what: What,
+    /// Its layer, by its place.
+    layer: u32,
+    part: Part,
+    /// Operations that wait for its end.
+    next: [Option<OperationId>; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Compute { ns: u64, lane: u8 },
+    Collective { shape: u32 },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Forward,
+    Input,
+    Weight,
+}
+
+/// Collectives that differ in their groups alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    kind: CollectiveKind,
+    group: GroupKind,
+    bytes: u64,
+    /// The place of the first in the program's list; those of the other groups follow.
+    first: u32,
+}
+
+/// An iteration of a workload.
+#[derive(Clone, Debug)]
+pub struct SimaiProgram {
+    file: String,
+    layers: Vec<(String, u32)>,
+    steps: Vec<Step>,
+    ranks: u32,
+    grouping: Groups,
+    shapes: Vec<Shape>,
+    collectives: Vec<Collective>,
+    groups: Vec<Vec<Rank>>,
+    lanes: Lanes,
+}
+
+/// Makes the program of a workload.
+///
+/// # Errors
+/// Where groups and ranks do not fit together, and where it asks for what is not carried out.
+pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, Vec<Caution>), Trouble> {
+    let place = format!("{}:1", workload.file);
+    let (tp, ranks) = (workload.header.tp, servers.ranks);
+    if let Some(all) = workload.header.all_gpus
+        && all != ranks
+    {
+        let message = format!(
+            "all_gpus is {all}, and the job has {ranks} ranks (model_parallel_NPU_group {tp}): expected as many"
+        );
+        return Err(Trouble::at(place, message));
+    }
+    if servers.gpus_per_server == 0 || !ranks.is_multiple_of(servers.gpus_per_server) {
+        let message = format!(
+            "{ranks} ranks are not whole servers of {} (model_parallel_NPU_group {tp})",
+            servers.gpus_per_server
+        );
+        return Err(Trouble::at(place, message));
+    }
+    let grouping = Groups::new(&workload.header, ranks, &place)?;
+    if servers.pxn {
+        return Err(Trouble::at(
+            place,
+            "PXN (AS_PXN_ENABLE) is not carried out: turn it off",
+        ));
+    }
+    refuse_nvls(workload, servers, &place)?;
+    let mut builder = Builder {
+        steps: Vec::new(),
+        shapes: Vec::new(),
+        last: None,
+    };
+    for (layer, number) in workload.layers.iter().zip(0..) {
+        builder.blocking(layer, number, Part::Forward);
+    }
+    for (number, layer) in workload.layers.iter().enumerate().rev() {
+        let number = number as u32;
+        builder.blocking(layer, number, Part::Input);
+        builder.weight(layer, number);
+    }
+    let Builder {
+        steps, mut shapes, ..
+    } = builder;
+    let mut groups = Vec::new();
+    let mut first_group = Vec::new();
+    for kind in Groups::KINDS {
+        first_group.push((kind, groups.len() as u32));
+        if shapes.iter().any(|shape| shape.group == kind) {
+            groups.extend((0..grouping.count(kind)).map(|number| grouping.members(kind, number)));
+        }
+    }
+    let mut collectives = Vec::new();
+    for shape in &mut shapes {
+        shape.first = collectives.len() as u32;
+        let first = first_group.iter().find(|(kind, _)| *kind == shape.group);
+        let first = first.map_or(0, |(_, first)| *first);
+        collectives.extend((0..grouping.count(shape.group)).map(|number| Collective {
+            kind: shape.kind,
+            bytes: shape.bytes,
+            group: first + number,
+            root: 0,
+        }));
+    }
+    let cautions = endless(workload, &grouping, servers).into_iter().collect();
+    let program = SimaiProgram {
+        file: workload.file.clone(),
+        layers: workload
+            .layers
+            .iter()
+            .map(|layer| (layer.name.clone(), layer.line))
+            .collect(),
+        steps,
+        ranks,
+        grouping,
+        shapes,
+        collectives,
+        groups,
+        lanes: Lanes {
+            orders: vec![Order::Freed, Order::LastIssued],
+        },
+    };
+    Ok((program, cautions))
+}
+
+/// Collectives of a layer, as they are carried out.
+fn phases(layer: &Layer) -> [Phase; 3] {
+    let mut forward = layer.forward;
+    if let Some((_, _, bytes)) = &mut forward.collective {
+        *bytes = (*bytes).max(LEAST_FORWARD);
+    }
+    [forward, layer.input, layer.weight]
+}
+
+/// On H100 and H800 servers with NVLS all-reduces of large tensor-parallel groups go through the NVSwitch.
+fn refuse_nvls(workload: &Workload, servers: &Servers, place: &str) -> Result<(), Trouble> {
+    let gpu = servers.gpu.as_deref().unwrap_or("");
+    if !servers.nvls || !matches!(gpu, "H100" | "H800") || workload.header.tp < 8 {
+        return Ok(());
+    }
+    let reduces = |layer: &&Layer| {
+        let of_tp = |phase: &Phase| {
+            matches!(
+                phase.collective,
+                Some((CollectiveKind::AllReduce, GroupKind::Tp, _))
+            )
+        };
+        phases(layer).iter().any(of_tp)
+    };
+    match workload.layers.iter().find(reduces) {
+        None => Ok(()),
+        Some(layer) => Err(Trouble::at(
+            place,
+            format!(
+                "all-reduces of {} ranks go through the NVSwitch (NVLS) on {gpu} servers, which is not carried out: the first \
+                 is in line {}",
+                workload.header.tp, layer.line
+            ),
+        )
+        .help("turn AS_NVLS_ENABLE off, or take another type of GPU")),
+    }
+}
+
+/// Messages whose sender SimAI never tells that they have left: its last packets are not told from full ones, or from
+/// acknowledgements.
+fn endless(workload: &Workload, groups: &Groups, servers: &Servers) -> Option<Caution> {
+    let headers = 52;
+    let mtu = servers.mtu.max(1);
+    let never = |kind: CollectiveKind, group: GroupKind, bytes: u64| {
+        let n = u64::from(groups.size(group));
+        if n < 2 {
+            return false;
+        }
+        let members = groups.members(group, 0);
+        let on_first = members
+            .iter()
+            .filter(|rank| *rank / servers.gpus_per_server == members[0] / servers.gpus_per_server);
+        let rings = match kind {
+            CollectiveKind::AllToAll => 1,
+            _ => on_first.count() as u64,
+        };
+        let message = (bytes / n / rings).max(1);
+        let last = (message - 1) % mtu + 1;
+        !(61..9000).contains(&(last + headers))
+    };
+    let lines: Vec<u32> = workload
+        .layers
+        .iter()
+        .filter(|layer| {
+            let collectives = phases(layer).into_iter().filter_map(|phase| phase.collective);
+            collectives
+                .into_iter()
+                .any(|(kind, group, bytes)| never(kind, group, bytes))
+        })
+        .map(|layer| layer.line)
+        .collect();
+    (!lines.is_empty()).then(|| Caution {
+        text: format!(
+            "{}: SimAI itself never ends the messages of these collectives (their last packets have less than 61 B or more \
+             than 8999 B); here they end: lines {}",
+            workload.file,
+            list(&lines)
+        ),
+    })
+}
+
+struct Builder {
+    steps: Vec<Step>,
+    shapes: Vec<Shape>,
+    /// What the next operation of the chain waits for.
+    last: Option<OperationId>,
+}
+
+impl Builder {
+    /// An operation after another one.
+    fn add(&mut self, before: Option<OperationId>, what: What, layer: u32, part: Part) -> OperationId {
+        let number = self.steps.len() as OperationId;
+        self.steps.push(Step {
+            what,
+            layer,
+            part,
+            next: [None; 2],
+        });
+        if let Some(before) = before {
+            let free = self.steps[before as usize]
+                .next
+                .iter_mut()
+                .find(|next| next.is_none());
+            if let Some(next) = free {
+                *next = Some(number);
+            }
+        }
+        number
+    }
+
+    fn shape(&mut self, (kind, group, bytes): (CollectiveKind, GroupKind, u64)) -> What {
+        let shape = Shape {
+            kind,
+            group,
+            bytes,
+            first: 0,
+        };
+        let known = self.shapes.iter().position(|known| *known == shape);
+        let place = known.unwrap_or_else(|| {
+            self.shapes.push(shape);
+            self.shapes.len() - 1
+        });
+        What::Collective { shape: place as u32 }
+    }
+
+    /// Computing, and a collective that the next layer waits for.
+    fn blocking(&mut self, layer: &Layer, number: u32, part: Part) {
+        let [forward, input, _] = phases(layer);
+        let phase = match part {
+            Part::Forward => forward,
+            Part::Input | Part::Weight => input,
+        };
+        let ns = phase.compute_ns;
+        let lane = COMPUTE;
+        let mut last = self.add(self.last, What::Compute { ns, lane }, number, part);
+        let mut ns = 1;
+        if let Some(collective) = phase.collective {
+            let what = self.shape(collective);
+            last = self.add(Some(last), what, number, part);
+            ns = layer.process_ns.saturating_add(1);
+        }
+        let lane = NO_LANE;
+        self.last = Some(self.add(Some(last), What::Compute { ns, lane }, number, part));
+    }
+
+    /// Computing, and a collective that only the end of the iteration waits for.
+    fn weight(&mut self, layer: &Layer, number: u32) {
+        let [.., phase] = phases(layer);
+        let part = Part::Weight;
+        let ns = phase.compute_ns;
+        let compute = self.add(self.last, What::Compute { ns, lane: COMPUTE }, number, part);
+        if let Some(collective) = phase.collective {
+            let what = self.shape(collective);
+            let collective = self.add(Some(compute), what, number, part);
+            let (ns, lane) = (layer.process_ns, NO_LANE);
+            self.add(Some(collective), What::Compute { ns, lane }, number, part);
+        }
+        let lane = NO_LANE;
+        self.last = Some(self.add(Some(compute), What::Compute { ns: 1, lane }, number, part));
+    }
+}
+
+impl SimaiProgram {
+    /// The groups of its ranks.
+    pub fn grouping(&self) -> &Groups {
+        &self.grouping
+    }
+}
+
+impl Program for SimaiProgram {
+    fn ranks(&self) -> Rank {
+        self.ranks
+    }
+
+    fn operations(&self, _: Rank) -> u32 {
+        self.steps.len() as u32
+    }
+
+    fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
+    fn roots(&self, _: Rank, out: &mut Vec<OperationId>) {
+        out.extend((!self.steps.is_empty()).then_some(0));
+    }
+
+    fn operation(&self, rank: Rank, number: OperationId) -> Operation {
+        let nothing = Operation {
+            work: Work::Nothing,
+            lane: NO_LANE,
+            nic: 0,
+            waits_for: u32::from(number > 0),
+        };
+        match self.steps.get(number as usize).map(|step| step.what) {
+            None => nothing,
+            Some(What::Compute { ns, lane }) => Operation {
+                work: Work::Compute { ns },
+                lane,
+                ..nothing
+            },
+            Some(What::Collective { shape }) => {
+                let shape = &self.shapes[shape as usize];
+                Operation {
+                    work: Work::Collective(shape.first + self.grouping.of(shape.group, rank)),
+                    lane: COMMUNICATION,
+                    ..nothing
+                }
+            }
+        }
+    }
+
+    fn after_end(&self, _: Rank, number: OperationId, out: &mut Vec<OperationId>) {
+        if let Some(step) = self.steps.get(number as usize) {
+            out.extend(step.next.iter().flatten());
+        }
+    }
+
+    fn after_start(&self, _: Rank, _: OperationId, _: &mut Vec<OperationId>) {}
+
+    fn collectives(&self) -> &[Collective] {
+        &self.collectives
+    }
+
+    fn groups(&self) -> &[Vec<Rank>] {
+        &self.groups
+    }
+
+    fn name(&self, _: Rank, number: OperationId) -> String {
+        let Some(step) = self.steps.get(number as usize) else {
+            return self.file.clone();
+        };
+        let part = match step.part {
+            Part::Forward => "forward",
+            Part::Input => "input gradients",
+            Part::Weight => "weight gradients",
+        };
+        let (name, line) = &self.layers[step.layer as usize];
+        let what = match step.what {
+            What::Collective { shape } => format!(", {:?}", self.shapes[shape as usize].kind),
+            What::Compute { .. } => String::new(),
+        };
+        format!("{}:{line} ({name}, {part}{what})", self.file)
+    }
+}
