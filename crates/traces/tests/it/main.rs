@@ -8,6 +8,6 @@ mod encode;
 mod executor;
 mod goal;
 mod loggops;
-mod simai;
 mod scale;
+mod simai;
 mod simai_messages;
