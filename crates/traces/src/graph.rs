@@ -158,6 +158,7 @@ impl Graph {
     pub fn builder(ranks: Rank, lanes: Lanes) -> Builder {
         Builder {
             ranks: vec![RankBuilder::default(); ranks as usize],
+            sealed: vec![None; ranks as usize],
             lanes,
             collectives: Vec::new(),
             collective_places: HashMap::new(),
@@ -241,6 +242,8 @@ struct RankBuilder {
 #[derive(Debug)]
 pub struct Builder {
     ranks: Vec<RankBuilder>,
+    /// Ranks to which nothing is added any more.
+    sealed: Vec<Option<RankGraph>>,
     lanes: Lanes,
     collectives: Vec<Collective>,
     collective_places: HashMap<Collective, u32>,
@@ -292,20 +295,32 @@ impl Builder {
         self.ranks[rank as usize].after_start.push((before, after));
     }
 
-    /// The graph.
-    pub fn finish(self, names: Arc<dyn Names>) -> Graph {
-        let ranks = self.ranks.into_iter().map(|mut rank| {
-            let count = rank.operations.len();
-            for &(_, after) in rank.after_end.iter().chain(&rank.after_start) {
-                rank.operations[after as usize].waits_for += 1;
-            }
-            rank.operations.shrink_to_fit();
-            RankGraph {
-                after_end: Edges::new(count, &rank.after_end),
-                after_start: Edges::new(count, &rank.after_start),
-                operations: rank.operations,
-            }
+    /// Nothing is added to a rank any more: its edges take half of the memory from here on.
+    pub fn seal(&mut self, rank: Rank) {
+        let RankBuilder {
+            mut operations,
+            after_end,
+            after_start,
+        } = std::mem::take(&mut self.ranks[rank as usize]);
+        for &(_, after) in after_end.iter().chain(&after_start) {
+            operations[after as usize].waits_for += 1;
+        }
+        operations.shrink_to_fit();
+        self.sealed[rank as usize] = Some(RankGraph {
+            after_end: Edges::new(operations.len(), &after_end),
+            after_start: Edges::new(operations.len(), &after_start),
+            operations,
         });
+    }
+
+    /// The graph.
+    pub fn finish(mut self, names: Arc<dyn Names>) -> Graph {
+        for rank in 0..self.ranks.len() {
+            if self.sealed[rank].is_none() {
+                self.seal(rank as Rank);
+            }
+        }
+        let ranks = self.sealed.into_iter().flatten();
         Graph {
             ranks: ranks.collect(),
             lanes: self.lanes,

@@ -93,15 +93,15 @@ pub(super) fn graph(
     }
     soundness::collectives(&traces, &names, &collectives, builder.groups())?;
     empty_collectives(&traces, &names, &collectives, &mut cautions);
-    for ((rank, trace), collectives) in (0..ranks).zip(&traces).zip(&collectives) {
-        fill(rank, trace, collectives, options, &mut builder);
+    let mut named = Vec::new();
+    for ((rank, trace), collectives) in (0..ranks).zip(traces).zip(&collectives) {
+        fill(rank, &trace, collectives, options, &mut builder);
+        let ids = trace.nodes.iter().map(|n| (n.id, n.name)).collect();
+        named.push((trace.file, ids));
     }
     let names = NodeNames {
         names: names.all,
-        ranks: traces
-            .into_iter()
-            .map(|t| (t.file, t.nodes.iter().map(|n| (n.id, n.name)).collect()))
-            .collect(),
+        ranks: named,
     };
     Ok((builder.finish(Arc::new(names)), cautions))
 }
@@ -379,4 +379,5 @@ fn fill(
     for &(before, after) in trace.data.iter().chain(&trace.control) {
         builder.after_end(rank, before, after);
     }
+    builder.seal(rank);
 }

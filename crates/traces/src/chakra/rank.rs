@@ -49,6 +49,28 @@ pub(super) struct RankTrace {
     pub(super) groups: Groups,
 }
 
+/// Parents of nodes by their ids, in the order of the file, until all ids are known.
+#[derive(Default)]
+struct Parents {
+    ids: Vec<u64>,
+    /// Where those of each node end.
+    ends: Vec<usize>,
+}
+
+impl Parents {
+    fn push(&mut self, parents: &[u64]) {
+        self.ids.extend_from_slice(parents);
+        self.ends.push(self.ids.len());
+    }
+
+    /// Pairs of a child, by its number in the file, and a parent.
+    fn pairs(&self) -> impl Iterator<Item = (usize, u64)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let ranges = starts.zip(&self.ends).enumerate();
+        ranges.flat_map(|(child, (from, &to))| self.ids[from..to].iter().map(move |&id| (child, id)))
+    }
+}
+
 impl RankTrace {
     /// Where a node is, for people.
     pub(super) fn place(&self, names: &Interned, node: u32) -> String {
@@ -69,11 +91,9 @@ impl RankTrace {
             file: file.to_string(),
             ..Self::default()
         };
-        // Edges by the places of children in the file and the ids of parents, until all ids are known.
-        let mut data: Vec<(u32, u64)> = Vec::new();
-        let mut control: Vec<(u32, u64)> = Vec::new();
+        let mut data = Parents::default();
+        let mut control = Parents::default();
         decode::<Trouble>(file, bytes, |node: Node| {
-            let number = trace.nodes.len() as u32;
             let brief = brief(file, &node, names, at)?;
             if trace
                 .nodes
@@ -95,9 +115,9 @@ impl RankTrace {
                 of_metadata(&place(file, &node), &node.inputs.values, at.1, &mut trace.groups)?;
             }
             trace.nodes.push(brief);
-            data.extend(node.data.iter().map(|&parent| (number, parent)));
+            data.push(&node.data);
             if options.control_deps != ControlDeps::Drop {
-                control.extend(node.control.iter().map(|&parent| (number, parent)));
+                control.push(&node.control);
             }
             Ok(())
         })?;
@@ -109,8 +129,8 @@ impl RankTrace {
     fn resolve(
         &mut self,
         names: &Interned,
-        data: &[(u32, u64)],
-        control: &[(u32, u64)],
+        data: &Parents,
+        control: &Parents,
         options: &Options,
     ) -> Result<(), Trouble> {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
@@ -134,8 +154,8 @@ impl RankTrace {
         let find = |id: u64| self.nodes.binary_search_by_key(&id, |n| n.id).ok();
         let mut found = Vec::new();
         let mut dropped = 0;
-        for &(child, parent) in data {
-            let child = places[child as usize];
+        for (child, parent) in data.pairs() {
+            let child = places[child];
             match find(parent) {
                 Some(parent) => found.push((parent as u32, child)),
                 None if options.repair.drop_missing => dropped += 1,
@@ -151,8 +171,8 @@ impl RankTrace {
         let mut kept = Vec::new();
         let mut missing = 0;
         let mut first = None;
-        for &(child, parent) in control {
-            let child = places[child as usize];
+        for (child, parent) in control.pairs() {
+            let child = places[child];
             match find(parent) {
                 Some(parent) => kept.push((parent as u32, child)),
                 None if options.control_deps == ControlDeps::Keep => {

@@ -1,8 +1,14 @@
-//! GOAL programs by the executor on an ideal network: closed forms, and what an operation costs.
+//! GOAL programs by the executor on an ideal network: closed forms. What operations of graphs and of Chakra traces cost; run
+//! these in release, each alone: `cargo test --release --test it -- --ignored --nocapture NAME`.
+#![expect(
+    clippy::disallowed_macros,
+    reason = "what was measured is shown to whoever asked for it"
+)]
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use paceline_traces::chakra;
 use paceline_traces::chunks::{Chunks, Links, Topology};
 use paceline_traces::executor::{Executor, PointRules, Rules};
 use paceline_traces::goal;
@@ -10,6 +16,7 @@ use paceline_traces::graph::{Graph, Names};
 use paceline_traces::program::{Lanes, OperationId, Order, Program, Rank, Work};
 
 use crate::chakra::data;
+use crate::encode::{Node, file};
 
 /// All messages take this time, whatever their size.
 fn network(ranks: Rank, latency_ns: f64) -> Chunks {
@@ -114,6 +121,53 @@ fn ten_million_operations() {
     assert!(executor.is_done());
     let each = took.as_secs_f64() * 1e9 / f64::from(3 * RANKS * ROUNDS);
     assert!(each < 2000.0, "{each:.0} ns for each operation");
-    // Shown where the test is run by hand.
-    std::fs::write(std::env::temp_dir().join("executor-ns"), format!("{each:.0}\n")).unwrap();
+    println!("{each:.0} ns for each operation, with those of the network");
+}
+
+/// The largest resident memory so far, in MB, where the system tells.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
+}
+
+#[test]
+#[ignore = "measures: run it with --release"]
+fn a_million_nodes_of_chakra() {
+    const RANKS: u64 = 8;
+    const NODES: u64 = 125_000;
+    let folder = tempfile::tempdir().unwrap();
+    let mut length = 0;
+    for rank in 0..RANKS {
+        let nodes: Vec<Node> = (0..NODES)
+            .map(|id| {
+                let node = match id % 50 {
+                    49 => Node::collective(id, 0, 4096),
+                    _ => Node::comp(id, 1 + (id + rank) % 7),
+                };
+                (1..=5_u64.min(id)).fold(node.int("seq_id", id as i64), |node, k| node.after(id - k))
+            })
+            .collect();
+        let bytes = file(&nodes);
+        length += bytes.len();
+        std::fs::write(folder.path().join(format!("t.{rank}.et")), bytes).unwrap();
+    }
+    let before = peak();
+    let begin = Instant::now();
+    let (graph, _) = chakra::read(&folder.path().join("t"), &chakra::Options::default()).unwrap();
+    let read = begin.elapsed().as_secs_f64() * 1e6 / (RANKS * NODES) as f64;
+    println!(
+        "{} MB: {read:.2} us a node, {before:?} MB before, {:?} MB after",
+        length >> 20,
+        peak()
+    );
+    let begin = Instant::now();
+    let mut executor = Executor::new(chakra::shared(graph), chakra::rules());
+    network(RANKS as Rank, 1000.0).run(&mut executor).unwrap();
+    let run = begin.elapsed().as_secs_f64() * 1e6 / (RANKS * NODES) as f64;
+    println!("run: {run:.2} us a node, {:?} MB", peak());
+    assert!(
+        executor.is_done() && read + run < 4.0,
+        "{read} + {run} us for a node"
+    );
 }
