@@ -65,6 +65,23 @@ impl<R: Read> Cursor<R> {
         }
     }
 
+    /// Goes past the bytes up to the first that `wanted` does not have, and adds them to `out` until it has `most`.
+    pub(super) fn take_while(&mut self, wanted: &[bool; 256], most: usize, out: &mut Vec<u8>) {
+        while out.len() < most && (self.start < self.end || self.fill()) {
+            let rest = &self.buffer[self.start..self.end];
+            let rest = &rest[..rest.len().min(most - out.len())];
+            let length = rest
+                .iter()
+                .position(|b| !wanted[usize::from(*b)])
+                .unwrap_or(rest.len());
+            out.extend_from_slice(&rest[..length]);
+            self.start += length;
+            if length < rest.len() {
+                return;
+            }
+        }
+    }
+
     fn fill(&mut self) -> bool {
         if self.failed.is_some() {
             return false;

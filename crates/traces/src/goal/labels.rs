@@ -20,13 +20,25 @@ struct Entry {
 }
 
 /// An open table of labels, one behind the other in one piece of memory. It is used again for the next rank.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Labels {
     text: Vec<u8>,
     entries: Vec<Entry>,
     /// Number of an entry plus one; 0 where free. Its length is a power of two.
     table: Vec<u32>,
-    hasher: RandomState,
+    /// Unknown to those who write texts, who could otherwise choose labels that all meet in one slot.
+    seed: u64,
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        Self {
+            text: Vec::new(),
+            entries: Vec::new(),
+            table: Vec::new(),
+            seed: RandomState::new().hash_one(0),
+        }
+    }
 }
 
 impl Labels {
@@ -75,7 +87,14 @@ impl Labels {
     }
 
     fn hash(&self, label: &[u8]) -> u32 {
-        (self.hasher.hash_one(label) >> 32) as u32
+        let mut hash = self.seed ^ label.len() as u64;
+        for chunk in label.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            let product = u128::from(hash ^ u64::from_le_bytes(word)) * u128::from(self.seed | 1);
+            hash = (product >> 64) as u64 ^ product as u64;
+        }
+        (hash >> 32) as u32
     }
 
     fn text_of(&self, entry: &Entry) -> &[u8] {

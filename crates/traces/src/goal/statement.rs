@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::record::{ANY, CALC, RECEIVE, Record, SEND};
 use crate::trouble::{Trouble, unknown};
 
-/// Longer words are no GOAL.
+/// No word has so many characters.
 const LONGEST: usize = 1 << 16;
 
 /// A line of a rank. The label of an operation, and those of an edge, are in [`Lines`].
@@ -127,18 +127,9 @@ impl<'a, R: Read> Lines<'a, R> {
     /// Reads a word, a number or what else stands without a blank.
     fn word(&mut self) -> Result<(), Trouble> {
         self.word.clear();
-        while let Some(byte) = self.cursor.peek() {
-            if !is_word(byte) {
-                break;
-            }
-            if self.word.len() == LONGEST {
-                return Err(self.trouble(format!(
-                    "a word of more than {LONGEST} characters: `{}...`",
-                    self.text()
-                )));
-            }
-            self.word.push(byte);
-            self.cursor.advance();
+        self.cursor.take_while(&WORD, LONGEST, &mut self.word);
+        if self.word.len() == LONGEST {
+            return Err(self.trouble(format!("a word of {LONGEST} characters: `{}...`", self.text())));
         }
         Ok(())
     }
@@ -389,5 +380,16 @@ impl<'a, R: Read> Lines<'a, R> {
 }
 
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.')
+    WORD[usize::from(byte)]
 }
+
+/// What stands together: letters, digits, and what a number or a label might be mistaken with.
+static WORD: [bool; 256] = {
+    let mut word = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        word[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'.');
+        byte += 1;
+    }
+    word
+};
