@@ -3,9 +3,11 @@
 //! A rank has cpus and NICs, which each do one thing at a time; messages have a latency and never meet. The variants are
 //! those of LogGOPSim (spcl/LogGOPSim, commit 76451de) and ATLAHS (spcl/atlahs, commit 8837294), to the ns.
 
+mod element;
 mod heap;
 mod model;
 mod outcome;
+mod parking;
 
 use crate::program::Program;
 use crate::trouble::{Caution, Trouble};
@@ -56,6 +58,12 @@ impl Parameters {
         overhead_per_byte: 0,
         eager: 0,
     };
+
+    /// Whether a message of no byte, which has -1 further bytes, leaves no clock earlier than it was.
+    fn keeps_clocks(&self) -> bool {
+        let most = self.gap_per_byte.max(self.overhead_per_byte as f64);
+        self.gap as f64 >= self.gap_per_byte && self.overhead as f64 >= most
+    }
 }
 
 impl Default for Parameters {

@@ -1,40 +1,13 @@
 //! What happens at the ranks, one element of the queue after another.
 
+use super::element::{Clocks, Element, Kind};
 use super::heap::{self, Due, Heap};
+use super::parking::Parking;
 use super::{Outcome, Parameters, Variant};
 use crate::frontier::{Freed, Frontier};
 use crate::program::{OperationId, Program, Rank, Work};
 use crate::trouble::Trouble;
 use crate::waiting::{ANY, Key, Waiting};
-
-/// In the order in which `loggopsim` sorts what is freed at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Send,
-    Receive,
-    Calc,
-    Message,
-}
-
-/// Something that is due: an operation that is free, or a message that arrives.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Element {
-    kind: Kind,
-    /// Where it is due.
-    pub(super) rank: Rank,
-    /// Of the operation, or of the message's send at `peer`.
-    pub(super) number: OperationId,
-    /// The receiver of a send, the sender of a message, what a receive takes.
-    pub(super) peer: u32,
-    pub(super) tag: u32,
-    /// Of a message those of its send.
-    pub(super) cpu: u8,
-    pub(super) nic: u8,
-    /// Bytes, or ns of a calc.
-    pub(super) size: u64,
-    /// When what it waited for was over; of a message when it arrived.
-    pub(super) ready: u64,
-}
 
 /// That an operation has started, or that it is done at some time.
 #[derive(Clone, Copy, Debug)]
@@ -44,36 +17,14 @@ struct Mark {
     end: Option<u64>,
 }
 
-/// Clocks of all ranks: by rank and number of a cpu or NIC.
-#[derive(Debug, Default)]
-pub(super) struct Clocks(pub(super) Vec<Vec<u64>>);
-
-impl Clocks {
-    fn get(&self, rank: Rank, number: u8) -> u64 {
-        self.0[rank as usize]
-            .get(usize::from(number))
-            .copied()
-            .unwrap_or(0)
-    }
-
-    fn set(&mut self, rank: Rank, number: u8, time: u64) {
-        let clocks = &mut self.0[rank as usize];
-        if clocks.len() <= usize::from(number) {
-            clocks.resize(usize::from(number) + 1, 0);
-        }
-        clocks[usize::from(number)] = time;
-    }
-
-    fn rise(&mut self, rank: Rank, number: u8, time: u64) {
-        self.set(rank, number, self.get(rank, number).max(time));
-    }
-}
-
 pub(super) struct Model<'a> {
     pub(super) program: &'a dyn Program,
     variant: Variant,
     pub(super) parameters: Parameters,
     queue: Heap,
+    parking: Parking,
+    /// Elements are parked: clocks never go back, and order is by time and number alone.
+    pub(super) parks: bool,
     pub(super) elements: Vec<Element>,
     unused: Vec<u32>,
     /// The next element's.
@@ -101,6 +52,8 @@ impl<'a> Model<'a> {
             variant,
             parameters,
             queue: Heap::default(),
+            parking: Parking::default(),
+            parks: variant == Variant::LogGopSim && parameters.keeps_clocks(),
             elements: Vec::new(),
             unused: Vec::new(),
             number: 0,
@@ -135,7 +88,13 @@ impl<'a> Model<'a> {
             self.enter(rank)?;
         }
         while let Some(due) = self.queue.pop() {
-            self.happen(due)?;
+            let element = &self.elements[due.slot as usize];
+            match element.parked {
+                // Of what stood here only the place in the queue is left.
+                _ if element.order != due.number => {}
+                false => self.happen(due)?,
+                true => self.unpark(due)?,
+            }
             self.release()?;
         }
         if let Some(trouble) = self.program.trouble() {
@@ -228,10 +187,15 @@ impl<'a> Model<'a> {
             nic: operation.nic,
             size,
             ready: freed.ready,
+            order: 0,
+            parked: false,
         })
     }
 
-    fn push(&mut self, time: u64, element: Element) {
+    fn push(&mut self, time: u64, mut element: Element) {
+        let number = self.number;
+        self.number += u64::from(self.variant == Variant::LogGopSim);
+        element.order = number;
         let slot = match self.unused.pop() {
             Some(slot) => {
                 self.elements[slot as usize] = element;
@@ -242,8 +206,6 @@ impl<'a> Model<'a> {
                 self.elements.len() as u32 - 1
             }
         };
-        let number = self.number;
-        self.number += u64::from(self.variant == Variant::LogGopSim);
         self.queue.push(Due { time, number, slot });
     }
 
@@ -272,7 +234,48 @@ impl<'a> Model<'a> {
 
     /// Puts an element back until its clocks are free; it keeps its number.
     fn delay(&mut self, due: Due, until: u64) {
-        self.queue.push(Due { time: until, ..due });
+        if !self.parks {
+            return self.queue.push(Due { time: until, ..due });
+        }
+        let element = &mut self.elements[due.slot as usize];
+        element.parked = true;
+        if let Some(due) = self.parking.add(element.clocks(), due, until) {
+            self.queue.push(due);
+        }
+    }
+
+    /// When the clocks of an element are free, in `loggopsim`.
+    fn busy(&self, element: &Element) -> u64 {
+        let cpu = self.cpu.get(element.rank, element.cpu);
+        match element.kind {
+            Kind::Send => cpu.max(self.sending.get(element.rank, element.nic)),
+            Kind::Message => cpu.max(self.receiving.get(element.rank, element.nic)),
+            Kind::Calc | Kind::Receive => cpu,
+        }
+    }
+
+    /// Lets one that was parked happen, if it is its turn, and puts the next one of its clocks into the queue.
+    fn unpark(&mut self, due: Due) -> Result<(), Trouble> {
+        let element = self.elements[due.slot as usize];
+        let clocks = element.clocks();
+        if !self.parking.is_first(clocks, due) {
+            // Another one has taken its place in the queue.
+            return Ok(());
+        }
+        let busy = self.busy(&element);
+        if busy > due.time {
+            let due = self.parking.wait(clocks, due, busy);
+            self.queue.push(due);
+            return Ok(());
+        }
+        self.parking.remove_first(clocks);
+        self.elements[due.slot as usize].parked = false;
+        self.happen(due)?;
+        let time = self.busy(&element).max(due.time);
+        if let Some(due) = self.parking.next(clocks, time) {
+            self.queue.push(due);
+        }
+        Ok(())
     }
 
     fn started(&mut self, element: &Element, time: u64) {

@@ -1,6 +1,7 @@
 //! What came out of a model, and why not more.
 
-use super::model::{Element, Model};
+use super::element::Element;
+use super::model::Model;
 use super::{Outcome, Stuck};
 use crate::trouble::Caution;
 use crate::waiting::ANY;

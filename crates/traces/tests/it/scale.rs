@@ -127,3 +127,30 @@ fn scale_of_what_fits_into_memory() {
     let (each, _) = measure(40);
     assert!(each < 2.0, "{each} us for an operation");
 }
+
+/// Every rank sends to all others at once: whatever is free waits for the same clocks.
+#[test]
+#[ignore = "half a million operations"]
+fn scale_of_an_all_to_all() {
+    let ranks = 512;
+    let mut text = format!("num_ranks {ranks}\n");
+    for rank in 0..ranks {
+        text += &format!("rank {rank} {{\n");
+        for other in (0..ranks).filter(|other| *other != rank) {
+            text += &format!("send 4096b to {other}\nrecv 4096b from {other}\n");
+        }
+        text += "}\n";
+    }
+    let (program, _) = goal::read_bytes("x.goal", text.as_bytes()).unwrap();
+    for variant in [Variant::LogGopSim, Variant::Atlahs] {
+        let begun = seconds(Instant::now());
+        let outcome = run(&program, variant, &Parameters::default()).unwrap();
+        let each = (seconds(Instant::now()) - begun) * 1e6 / outcome.done as f64;
+        println!("{variant:?}: {each:.3} us each");
+        // ATLAHS leaves ties to its heap, so that all of them have to go through it.
+        assert!(
+            variant == Variant::Atlahs || each < 2.0,
+            "{each} us for an operation"
+        );
+    }
+}
