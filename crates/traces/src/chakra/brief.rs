@@ -98,12 +98,12 @@ impl Brief {
 }
 
 /// Where a node is, for people.
-pub(super) fn place(file: &str, node: &Node) -> String {
+pub(super) fn place(file: &str, node: &Node<'_>) -> String {
     format!("{file}: node {} ({})", node.id, node.name)
 }
 
-fn whole(at: &str, attribute: &Attribute) -> Result<Option<i128>, Trouble> {
-    match attribute.values.first() {
+fn whole(at: &str, attribute: &Attribute<'_>) -> Result<Option<i128>, Trouble> {
+    match attribute.values().first() {
         None => Ok(None),
         Some(Scalar::Int(n)) => Ok(Some(*n)),
         Some(other) => Err(Trouble::at(
@@ -115,7 +115,7 @@ fn whole(at: &str, attribute: &Attribute) -> Result<Option<i128>, Trouble> {
 
 /// Reads attributes of a node.
 struct Reader<'a> {
-    node: &'a Node,
+    node: &'a Node<'a>,
     at: String,
 }
 
@@ -185,11 +185,9 @@ impl Reader<'_> {
     fn is_involved(&self) -> bool {
         let dims = self.node.attribute("involved_dim");
         dims.is_none_or(|dims| {
-            dims.values.is_empty()
-                || dims
-                    .values
-                    .iter()
-                    .any(|v| !matches!(v, Scalar::Bool(false) | Scalar::Int(0)))
+            let values = dims.values();
+            let is_no = |value: &Scalar<'_>| matches!(value, Scalar::Bool(false) | Scalar::Int(0));
+            values.is_empty() || !values.iter().all(is_no)
         })
     }
 }
@@ -197,7 +195,7 @@ impl Reader<'_> {
 /// What a node means at a rank of so many.
 pub(super) fn brief(
     file: &str,
-    node: &Node,
+    node: &Node<'_>,
     names: &mut Interned,
     (rank, ranks): (Rank, Rank),
 ) -> Result<Brief, Trouble> {
@@ -304,7 +302,7 @@ pub(super) fn brief(
     };
     Ok(Brief {
         id: node.id,
-        name: names.place(&node.name),
+        name: names.place(node.name),
         is_kernel: !is_cpu && kind >= 4,
         what,
         is_broadcast,

@@ -62,11 +62,11 @@ pub fn unpack(name: &str, bytes: Vec<u8>, gzip_limit: u64) -> Result<Vec<u8>, Tr
 /// # Errors
 ///
 /// With the place in the (unpacked) file.
-pub fn decode<E: From<Trouble>>(
+pub fn decode<'a, E: From<Trouble>>(
     file: &str,
-    bytes: &[u8],
-    mut each: impl FnMut(Node) -> Result<(), E>,
-) -> Result<Metadata, E> {
+    bytes: &'a [u8],
+    mut each: impl FnMut(Node<'a>) -> Result<(), E>,
+) -> Result<Metadata<'a>, E> {
     let trouble = |fault: Fault| Trouble::at(format!("{file}: byte {}", fault.at), fault.message);
     let mut cursor = Cursor::new(bytes);
     if cursor.is_empty() {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use file::{GZIP_LIMIT, decode, files, load, unpack};
-pub use node::{Attribute, Io, Metadata, Node, Scalar};
+pub use node::{Attribute, Io, Metadata, Node, Scalar, Values};
 pub use system::{System, read_system};
 
 use crate::executor::{PointRules, Rules};

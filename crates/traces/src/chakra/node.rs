@@ -22,8 +22,8 @@ const TYPES: [(u32, &str); 15] = [
 ];
 
 /// A value of an attribute.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Scalar {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar<'a> {
     /// A real number.
     Real(f64),
     /// A whole number of any width.
@@ -31,53 +31,74 @@ pub enum Scalar {
     /// Yes or no.
     Bool(bool),
     /// Text.
-    Text(String),
+    Text(&'a str),
     /// Bytes.
-    Bytes(Vec<u8>),
+    Bytes(&'a [u8]),
+}
+
+/// What an attribute is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Values<'a> {
+    /// It has no value.
+    #[default]
+    None,
+    /// A value.
+    One(Scalar<'a>),
+    /// A list.
+    List(Vec<Scalar<'a>>),
 }
 
 /// An attribute of a node or of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attribute {
+pub struct Attribute<'a> {
     /// Name.
-    pub name: String,
+    pub name: &'a str,
     /// What it is for.
-    pub doc: String,
-    /// Type as the schema names it; nothing if it has no value.
-    pub kind: Option<&'static str>,
-    /// Whether it is a list.
-    pub is_list: bool,
+    pub doc: &'a str,
+    /// Type as the schema names it; empty if it has no value.
+    pub kind: &'static str,
+    /// What it is.
+    pub values: Values<'a>,
+}
+
+impl<'a> Attribute<'a> {
     /// The value, or those of the list.
-    pub values: Vec<Scalar>,
+    pub fn values(&self) -> &[Scalar<'a>] {
+        match &self.values {
+            Values::None => &[],
+            Values::One(value) => std::slice::from_ref(value),
+            Values::List(list) => list,
+        }
+    }
 }
 
 /// Inputs or outputs of a node: texts that resemble JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Io {
+pub struct Io<'a> {
     /// Values.
-    pub values: String,
+    pub values: &'a str,
     /// Shapes.
-    pub shapes: String,
+    pub shapes: &'a str,
     /// Types.
-    pub types: String,
+    pub types: &'a str,
 }
 
 /// What a trace says of itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Metadata {
+pub struct Metadata<'a> {
     /// Version of the schema; often empty.
-    pub version: String,
+    pub version: &'a str,
     /// Attributes.
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<Attribute<'a>>,
 }
 
 /// A node of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Node {
+pub struct Node<'a> {
     /// Number in the file, in no order.
     pub id: u64,
     /// Name.
-    pub name: String,
+    pub name: &'a str,
     /// Type, by its number in the schema.
     pub kind: u64,
     /// Control parents.
@@ -89,26 +110,26 @@ pub struct Node {
     /// Duration in us.
     pub duration_us: u64,
     /// Inputs.
-    pub inputs: Io,
+    pub inputs: Io<'a>,
     /// Outputs.
-    pub outputs: Io,
+    pub outputs: Io<'a>,
     /// Attributes.
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<Attribute<'a>>,
 }
 
-impl Node {
+impl<'a> Node<'a> {
     /// An attribute by its name.
-    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+    pub fn attribute(&self, name: &str) -> Option<&Attribute<'a>> {
         self.attributes.iter().find(|a| a.name == name)
     }
 
     /// The first value of an attribute.
-    pub fn value(&self, name: &str) -> Option<&Scalar> {
-        self.attribute(name)?.values.first()
+    pub fn value(&self, name: &str) -> Option<&Scalar<'a>> {
+        self.attribute(name)?.values().first()
     }
 }
 
-pub(crate) fn metadata(mut from: Cursor<'_>) -> Result<Metadata, Fault> {
+pub(crate) fn metadata(mut from: Cursor<'_>) -> Result<Metadata<'_>, Fault> {
     let mut metadata = Metadata::default();
     while let Some(field) = from.field()? {
         match field.number {
@@ -120,7 +141,7 @@ pub(crate) fn metadata(mut from: Cursor<'_>) -> Result<Metadata, Fault> {
     Ok(metadata)
 }
 
-pub(crate) fn node(mut from: Cursor<'_>) -> Result<Node, Fault> {
+pub(crate) fn node(mut from: Cursor<'_>) -> Result<Node<'_>, Fault> {
     let mut node = Node::default();
     while let Some(field) = from.field()? {
         match field.number {
@@ -140,7 +161,7 @@ pub(crate) fn node(mut from: Cursor<'_>) -> Result<Node, Fault> {
     Ok(node)
 }
 
-fn io(mut from: Cursor<'_>) -> Result<Io, Fault> {
+fn io(mut from: Cursor<'_>) -> Result<Io<'_>, Fault> {
     let mut io = Io::default();
     while let Some(field) = from.field()? {
         match field.number {
@@ -153,7 +174,7 @@ fn io(mut from: Cursor<'_>) -> Result<Io, Fault> {
     Ok(io)
 }
 
-fn attribute(mut from: Cursor<'_>) -> Result<Attribute, Fault> {
+fn attribute(mut from: Cursor<'_>) -> Result<Attribute<'_>, Fault> {
     let mut attribute = Attribute::default();
     while let Some(field) = from.field()? {
         match field.number {
@@ -164,19 +185,21 @@ fn attribute(mut from: Cursor<'_>) -> Result<Attribute, Fault> {
                 let Some(&(kind, name)) = found else {
                     continue;
                 };
-                attribute.kind = Some(name);
-                attribute.is_list = number != kind;
-                attribute.values.clear();
-                if attribute.is_list {
-                    let mut list = field.message()?;
-                    while let Some(item) = list.field()? {
+                attribute.kind = name;
+                attribute.values = if number == kind {
+                    let mut last = Values::None;
+                    values(kind, field, &mut |value| last = Values::One(value))?;
+                    last
+                } else {
+                    let mut list = Vec::new();
+                    let mut items = field.message()?;
+                    while let Some(item) = items.field()? {
                         if item.number == 1 {
-                            values(kind, item, &mut attribute.values)?;
+                            values(kind, item, &mut |value| list.push(value))?;
                         }
                     }
-                } else {
-                    values(kind, field, &mut attribute.values)?;
-                }
+                    Values::List(list)
+                };
             }
         }
     }
@@ -188,7 +211,7 @@ fn zigzag(n: u64) -> i128 {
 }
 
 /// Reads a value of a type, or several where numbers are packed.
-fn values(kind: u32, field: Field<'_>, out: &mut Vec<Scalar>) -> Result<(), Fault> {
+fn values<'a>(kind: u32, field: Field<'a>, out: &mut dyn FnMut(Scalar<'a>)) -> Result<(), Fault> {
     let varint = |n: u64| match kind {
         7 => Scalar::Int(i128::from(n as i32)),
         9 => Scalar::Int(i128::from(n as i64)),
@@ -212,27 +235,27 @@ fn values(kind: u32, field: Field<'_>, out: &mut Vec<Scalar>) -> Result<(), Faul
         message: format!("field {} of an attribute is not {expected}", field.number),
     };
     match (kind, field.value) {
-        (29, _) => out.push(Scalar::Text(field.text()?)),
-        (31, Raw::Bytes(bytes)) => out.push(Scalar::Bytes(bytes.bytes().to_vec())),
+        (29, _) => out(Scalar::Text(field.text()?)),
+        (31, Raw::Bytes(bytes)) => out(Scalar::Bytes(bytes.bytes())),
         (31, _) => return Err(wrong("bytes")),
-        (3 | 21 | 25, Raw::Fixed64(n)) => out.push(long(n)),
+        (3 | 21 | 25, Raw::Fixed64(n)) => out(long(n)),
         (3 | 21 | 25, Raw::Bytes(mut packed)) => {
             while !packed.is_empty() {
-                out.push(long(packed.fixed64()?));
+                out(long(packed.fixed64()?));
             }
         }
         (3 | 21 | 25, _) => return Err(wrong("a number of 8 bytes")),
-        (5 | 19 | 23, Raw::Fixed32(n)) => out.push(short(n)),
+        (5 | 19 | 23, Raw::Fixed32(n)) => out(short(n)),
         (5 | 19 | 23, Raw::Bytes(mut packed)) => {
             while !packed.is_empty() {
-                out.push(short(packed.fixed32()?));
+                out(short(packed.fixed32()?));
             }
         }
         (5 | 19 | 23, _) => return Err(wrong("a number of 4 bytes")),
-        (_, Raw::Varint(n)) => out.push(varint(n)),
+        (_, Raw::Varint(n)) => out(varint(n)),
         (_, Raw::Bytes(mut packed)) => {
             while !packed.is_empty() {
-                out.push(varint(packed.varint()?));
+                out(varint(packed.varint()?));
             }
         }
         _ => return Err(wrong("a number")),

@@ -93,7 +93,7 @@ impl RankTrace {
         };
         let mut data = Parents::default();
         let mut control = Parents::default();
-        decode::<Trouble>(file, bytes, |node: Node| {
+        decode::<Trouble>(file, bytes, |node: Node<'_>| {
             let brief = brief(file, &node, names, at)?;
             if trace
                 .nodes
@@ -112,7 +112,7 @@ impl RankTrace {
                 ));
             }
             if node.kind == 1 {
-                of_metadata(&place(file, &node), &node.inputs.values, at.1, &mut trace.groups)?;
+                of_metadata(&place(file, &node), node.inputs.values, at.1, &mut trace.groups)?;
             }
             trace.nodes.push(brief);
             data.push(&node.data);

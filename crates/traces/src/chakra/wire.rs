@@ -59,15 +59,11 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(crate) fn text(&self) -> Result<String, Fault> {
-        let bytes = self.message()?;
-        match std::str::from_utf8(bytes.bytes) {
-            Ok(text) => Ok(text.to_string()),
-            Err(_) => Err(Fault {
-                at: self.at,
-                message: format!("field {} is not text in UTF-8", self.number),
-            }),
-        }
+    pub(crate) fn text(&self) -> Result<&'a str, Fault> {
+        std::str::from_utf8(self.message()?.bytes).map_err(|_| Fault {
+            at: self.at,
+            message: format!("field {} is not text in UTF-8", self.number),
+        })
     }
 
     /// Numbers of a repeated field, packed or not.

@@ -95,8 +95,8 @@ fn a_custom_collective_takes_what_astra_sim_says() {
     assert_eq!(executor.results().collectives[0].last_end.as_ns(), 90174);
 }
 
-fn attributes(list: &[chakra::Attribute]) -> Value {
-    let scalar = |value: &Scalar| match value {
+fn attributes(list: &[chakra::Attribute<'_>]) -> Value {
+    let scalar = |value: &Scalar<'_>| match value {
         Scalar::Real(n) => json!(n),
         Scalar::Int(n) => json!(i64::try_from(*n).unwrap()),
         Scalar::Bool(b) => json!(b),
@@ -105,13 +105,13 @@ fn attributes(list: &[chakra::Attribute]) -> Value {
     };
     list.iter()
         .map(|a| {
-            assert!(!a.is_list);
-            json!({"name": a.name, "type": a.kind, "value": a.values.first().map(scalar)})
+            assert!(!matches!(a.values, chakra::Values::List(_)));
+            json!({"name": a.name, "type": a.kind, "value": a.values().first().map(scalar)})
         })
         .collect()
 }
 
-fn as_json(metadata: &Metadata, nodes: &[Node]) -> Value {
+fn as_json(metadata: &Metadata<'_>, nodes: &[Node<'_>]) -> Value {
     const TYPES: [&str; 8] = [
         "INVALID_NODE",
         "METADATA_NODE",

@@ -290,14 +290,15 @@ fn attributes_of_all_types_are_read() {
         })
         .attribute("unknown", |m| m.number(99, 5));
     let mut nodes = Vec::new();
-    decode::<Trouble>("x", &file(&[node]), |node| {
+    let bytes = file(&[node]);
+    decode::<Trouble>("x", &bytes, |node| {
         nodes.push(node);
         Ok(())
     })
     .unwrap();
-    let values: Vec<Vec<Scalar>> = nodes[0].attributes.iter().map(|a| a.values.clone()).collect();
+    let values: Vec<Vec<Scalar<'_>>> = nodes[0].attributes.iter().map(|a| a.values().to_vec()).collect();
     let int = Scalar::Int;
-    let text = |t: &str| Scalar::Text(t.into());
+    let text = |t: &'static str| Scalar::Text(t);
     assert_eq!(
         values,
         [
@@ -312,7 +313,7 @@ fn attributes_of_all_types_are_read() {
             vec![int(u64::MAX.into())],
             vec![int(-1)],
             vec![int(-1)],
-            vec![Scalar::Bytes(vec![1, 2])],
+            vec![Scalar::Bytes(&[1, 2])],
             vec![int(1), int(300)],
             vec![int(1), int(300)],
             vec![text("a"), text("b")],
