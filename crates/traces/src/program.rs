@@ -119,7 +119,8 @@ pub enum Order {
     Freed,
     /// The lowest number first, whenever something of the rank is done.
     Number,
-    /// The last issued first, of those that all members of the group have issued.
+    /// The last issued first, of those that all members of the group have issued. A collective that is all that its rank has
+    /// to do starts at once.
     LastIssued,
 }
 

@@ -109,7 +109,7 @@ pub(super) struct Instance {
     plan: Plan,
     pub(super) members: Vec<Member>,
     issued: u32,
-    /// When its first member started, in the executor's sequence.
+    /// When all members had issued it and one had started, in the executor's sequence.
     first_start: Option<u64>,
     pub(super) done: u32,
     flights: u32,
@@ -215,13 +215,20 @@ impl Executor {
         let (id, member) = self.acquire(rank, op, place)?;
         let instance = self.instances.get(id)?;
         if instance.issued as usize == instance.members.len() {
+            if instance.members.iter().any(|member| member.job.is_some()) {
+                self.sequence += 1;
+                if let Some(instance) = self.instances.get_mut(id) {
+                    instance.first_start = Some(self.sequence);
+                }
+            }
+            let instance = self.instances.get(id)?;
             let members = Arc::clone(&self.groups[instance.group as usize].members);
             self.todo.extend(members.iter().map(|&rank| Todo::Try(rank)));
         }
         Some((id, member))
     }
 
-    /// Nothing until all members have issued it; then when the first started, if one has.
+    /// Nothing until all members have issued it; then when one had started, too, if one has.
     pub(super) fn instance_readiness(&self, id: u32) -> Option<Option<u64>> {
         let instance = self.instances.get(id)?;
         (instance.issued as usize == instance.members.len()).then_some(instance.first_start)
@@ -237,7 +244,9 @@ impl Executor {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
-        instance.first_start.get_or_insert(self.sequence);
+        if instance.issued as usize == instance.members.len() {
+            instance.first_start.get_or_insert(self.sequence);
+        }
         let now = net.now();
         let record = &mut self.collectives[instance.label as usize - 1];
         record.first_start = record.first_start.min(now);

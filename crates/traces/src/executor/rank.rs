@@ -292,7 +292,7 @@ impl Executor {
 
     /// Starts the last issued operation of those that all members have issued. A collective that another member has started
     /// already goes before those that nobody has, the one that started first before the others: without this, two members
-    /// could each be in a collective that waits for the other.
+    /// could each be in a collective that waits for the other. What a rank has to do before anything else starts at once.
     fn try_issued<N: Network>(&mut self, rank: Rank, place: usize, net: &mut N) {
         loop {
             let lane = &self.ranks[rank as usize].lanes[place];
@@ -306,7 +306,10 @@ impl Executor {
                 .filter_map(|(at, issued)| {
                     let started = match issued.member {
                         None => None,
-                        Some((instance, _)) => self.instance_readiness(instance)?,
+                        Some((instance, _)) => match self.instance_readiness(instance) {
+                            None if self.has_nothing_else(rank, place) => None,
+                            started => started?,
+                        },
                     };
                     Some(((started.unwrap_or(u64::MAX), Reverse(issued.key)), at))
                 })
@@ -320,6 +323,21 @@ impl Executor {
             self.ranks[rank as usize].issued_member = issued.member;
             self.start_operation(rank, issued.op, place as u8, net);
         }
+    }
+
+    /// Whether the one operation that waits for this lane is all that a rank has to do: it issues nothing before that is done.
+    /// So no other member waits for it in a collective that it had issued before, and it may start before all members have
+    /// issued it. Of circles of ranks that wait for each other there is none then: from a collective to one that a member is in
+    /// instead, the time at which all had issued it and one had started it falls, or where that is to come, its place in the
+    /// program.
+    fn has_nothing_else(&self, rank: Rank, lane: usize) -> bool {
+        let state = &self.ranks[rank as usize];
+        let is_soon = |todo: &Todo| match *todo {
+            Todo::Start { rank: other, .. } => other == rank,
+            Todo::Done(job) => job.rank == rank,
+            _ => false,
+        };
+        state.lanes[lane].issued.len() == 1 && state.account.is_idle() && !self.todo.iter().any(is_soon)
     }
 
     /// A lane is free again; what waits for it is to be tried.

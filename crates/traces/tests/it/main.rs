@@ -10,4 +10,3 @@ mod goal;
 mod loggops;
 mod scale;
 mod simai;
-mod simai_messages;

@@ -1,0 +1,105 @@
+//! With the network's answers taken from SimAI's own runs, messages start at the ns at which they started there.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use paceline_kernel::Time;
+use paceline_traces::network::Message;
+use paceline_traces::program::Rank;
+
+use super::{made, run, text};
+
+/// A message of a run of SimAI: bytes, start and completion time in ns.
+type Recorded = (u64, u64, u64);
+
+/// Messages of a run by sender and receiver, in the order in which they started.
+fn recorded(name: &str) -> BTreeMap<(Rank, Rank), Vec<Recorded>> {
+    let mut all: BTreeMap<(Rank, Rank), Vec<(u64, Recorded)>> = BTreeMap::new();
+    for line in text(&format!("{name}-messages.csv.gz")).lines().skip(1) {
+        let fields: Vec<u64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        let ends = (fields[0] as Rank, fields[1] as Rank);
+        all.entry(ends)
+            .or_default()
+            .push((fields[2], (fields[3], fields[4], fields[5])));
+    }
+    let in_order = |mut list: Vec<(u64, Recorded)>| {
+        list.sort_unstable();
+        list.into_iter().map(|(_, message)| message).collect()
+    };
+    all.into_iter()
+        .map(|(ends, list)| (ends, in_order(list)))
+        .collect()
+}
+
+/// Gives each message the time that the message of its number and pair took in SimAI's own run.
+struct Replay {
+    recorded: BTreeMap<(Rank, Rank), Vec<Recorded>>,
+    next: BTreeMap<(Rank, Rank), usize>,
+    /// What starts from here on, in ns, is not compared.
+    until: u64,
+    equal: u64,
+    unequal: Vec<String>,
+}
+
+impl Replay {
+    fn ns(&mut self, now: Time, message: &Message) -> u64 {
+        let ends = (message.from, message.to);
+        let place = self.next.entry(ends).or_default();
+        let found = self.recorded.get(&ends).and_then(|list| list.get(*place));
+        let (bytes, start, fct) = found.copied().unwrap_or_default();
+        *place += 1;
+        if (bytes, start) == (message.bytes, now.as_ns()) {
+            self.equal += u64::from(start < self.until);
+        } else if start.min(now.as_ns()) < self.until {
+            let (ours, at) = (message.bytes, now.as_ns());
+            let text = format!("{ends:?}: {ours} B at {at}, expected {bytes} B at {start}");
+            self.unequal.push(text);
+        }
+        fct
+    }
+}
+
+/// Carries a workload out with the times of SimAI's messages: the end of rank 0, how many messages start when they start
+/// there, and which do not.
+fn replay(name: &str, (ranks, latency_us): (u32, u64), until: u64) -> (u64, u64, Vec<String>) {
+    let stem = name.trim_end_matches(".txt");
+    let replay = RefCell::new(Replay {
+        recorded: recorded(&format!("{stem}-lat{latency_us}")),
+        next: BTreeMap::new(),
+        until,
+        equal: 0,
+        unequal: Vec::new(),
+    });
+    let ns = |now: Time, message: &Message| replay.borrow_mut().ns(now, message);
+    let (executor, _) = run(made(name, ranks), latency_us * 1000, &ns);
+    let Replay { equal, unequal, .. } = replay.into_inner();
+    (executor.results().ranks[0].end.as_ns(), equal, unequal)
+}
+
+#[test]
+fn messages_start_when_they_do_in_simai() {
+    for (name, ranks_and_latency, end, messages) in [
+        ("microAllReduce.txt", (8, 3), 1_688_030, 1792),
+        ("microAllReduce.txt", (8, 6), 1_772_030, 1792),
+        ("dense32.txt", (32, 3), 4_991_457, 37_728),
+        ("reduced-dense-w32-tp8-pp2.txt", (32, 3), 685_776, 46_688),
+    ] {
+        let ours = replay(name, ranks_and_latency, u64::MAX);
+        assert_eq!(ours, (end, messages, Vec::new()), "{name}");
+    }
+    // Rings over two servers, until two messages of a pair start at once: which of them took which time is not recorded.
+    let (_, equal, unequal) = replay("tp16.txt", (16, 3), 34_056);
+    assert_eq!((equal, unequal), (533, Vec::new()));
+}
+
+/// Ranks are not at the same place at the same time, and three collectives of weight gradients overlap. SimAI starts one as
+/// soon as a rank is free, which may end in ranks that wait for each other; here all members issue it first.
+#[test]
+fn experts_start_when_they_do_in_simai_until_collectives_overlap() {
+    let name = "reduced-moe-w32-tp2-ep8.txt";
+    let (_, equal, unequal) = replay(name, (32, 3), 180_302);
+    assert_eq!((equal, unequal), (3840, Vec::new()));
+    let (end, ..) = replay(name, (32, 3), u64::MAX);
+    let off = end.abs_diff(303_958) as f64 / 303_958.0;
+    assert!(off < 0.0005, "{end}");
+}
