@@ -78,7 +78,7 @@ pub(super) struct Brief {
     /// On the GPU, whether it computes or communicates.
     pub(super) is_kernel: bool,
     pub(super) is_broadcast: bool,
-    /// The stream that it runs on, if it is told.
+    /// The stream that it runs on, if the trace says so.
     pub(super) stream: Option<i64>,
 }
 

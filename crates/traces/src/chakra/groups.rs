@@ -63,7 +63,7 @@ pub(super) fn parse(file: &str, text: &str, ranks: Rank) -> Result<Groups, Troub
     Ok(groups)
 }
 
-/// Reads what a METADATA node tells of groups, if it does: a list of `{"pg_name": ..., "ranks": [...]}`.
+/// Reads the groups of a METADATA node, if it has any: a list of `{"pg_name": ..., "ranks": [...]}`.
 pub(super) fn of_metadata(at: &str, text: &str, ranks: Rank, into: &mut Groups) -> Result<(), Trouble> {
     // Other texts are nobody's concern here.
     let Ok(Value::Array(list)) = serde_json::from_str::<Value>(text) else {

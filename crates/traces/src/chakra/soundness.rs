@@ -153,7 +153,7 @@ pub(super) fn collectives(
             let number = (0..longest)
                 .find(|&n| key(expected.get(n)) != key(mine.get(n)))
                 .unwrap_or(0);
-            let tell = |rank: Rank, c: Option<&(u32, Collective)>| match c {
+            let describe = |rank: Rank, c: Option<&(u32, Collective)>| match c {
                 Some((place, c)) => format!(
                     "rank {rank} has {:?} of {} B ({})",
                     c.kind,
@@ -171,8 +171,8 @@ pub(super) fn collectives(
                 at,
                 format!(
                     "members of a group differ in their collective number {number} of it: {}, {}",
-                    tell(first, expected.get(number)),
-                    tell(rank, mine.get(number))
+                    describe(first, expected.get(number)),
+                    describe(rank, mine.get(number))
                 ),
             )
             .help(format!("The group has the ranks {}", some(members))));

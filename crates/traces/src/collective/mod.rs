@@ -86,9 +86,9 @@ pub struct Delays {
     pub next_ns: u64,
     /// Between the last message and the end, in ns.
     pub last_ns: u64,
-    /// Before each send, besides, in ns.
+    /// Before each send, in addition, in ns.
     pub latency_ns: u64,
-    /// Besides, for reductions.
+    /// In addition, for reductions.
     pub processing: Processing,
 }
 

@@ -81,7 +81,7 @@ pub(super) struct Member {
     pub(super) done: bool,
     /// What is under way.
     sequences: Vec<Sequence>,
-    /// Messages for stages that have not begun: chunk, channel, stage.
+    /// Messages for stages that have not started: chunk, channel, stage.
     early: Vec<(u64, u32, u32)>,
     next_chunk: u64,
     finished: u64,

@@ -22,7 +22,7 @@ pub struct Rules {
     pub point: PointRules,
     /// Collectives.
     pub collectives: CollectiveRules,
-    /// What is kept for results beside what is always kept.
+    /// Records that are kept in addition to those of ranks and collectives.
     pub keep: Keep,
 }
 

@@ -65,14 +65,14 @@ impl Executor {
             let arrived = state.matching.arrived();
             arrived.into_iter().map(move |arrival| (rank, arrival.key))
         });
-        let told = arrived.map(|(rank, key)| {
+        let found = arrived.map(|(rank, key)| {
             let text = format!(
                 "a message of rank {} with tag {} has come to rank {rank}, and no receive has taken it",
                 key.from, key.tag
             );
             Stuck::new(rank, text)
         });
-        told.take(MOST).collect()
+        found.take(MOST).collect()
     }
 
     fn name(&self, rank: Rank, op: OperationId) -> String {

@@ -134,6 +134,25 @@ fn collectives_take_what_closed_forms_say() {
         end(CollectiveKind::AllReduce, 8000, nested),
         Some(6 * 3000 + 2 * 2000)
     );
+    // Twelve members in rings of two, three and two.
+    let twelve = |kind, bytes| {
+        let algorithm = Algorithm::Hierarchical(vec![2, 3, 2]);
+        let rules = CollectiveRules {
+            all_gather: algorithm.clone(),
+            reduce_scatter: algorithm,
+            ..plain()
+        };
+        ends(&one_collective(12, kind, bytes, rules)).into_iter().max()
+    };
+    let gathered = 4 * 1000 + 1200 + 2 * 2400 + 7200;
+    assert_eq!(twelve(CollectiveKind::AllGather, 1200), Some(gathered));
+    let reduced = 4 * 1000 + 6000 + 2 * 2000 + 1000;
+    assert_eq!(twelve(CollectiveKind::ReduceScatter, 12_000), Some(reduced));
+    let tree = CollectiveRules {
+        all_reduce: Algorithm::Binomial,
+        ..plain()
+    };
+    assert_eq!(end(CollectiveKind::AllReduce, 500, tree), Some(6 * 1500));
     // Each of two servers has four ranks: four rings of eight, each with a quarter of a part.
     let channels = CollectiveRules::simai(4, 3000);
     assert_eq!(

@@ -1,9 +1,6 @@
 //! GOAL programs by the executor on an ideal network: closed forms. What operations of graphs and of Chakra traces cost; run
 //! these in release, each alone: `cargo test --release --test it -- --ignored --nocapture NAME`.
-#![expect(
-    clippy::disallowed_macros,
-    reason = "what was measured is shown to whoever asked for it"
-)]
+#![expect(clippy::disallowed_macros, reason = "measurements are shown when run by hand")]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -124,7 +121,7 @@ fn ten_million_operations() {
     println!("{each:.0} ns for each operation, with those of the network");
 }
 
-/// The largest resident memory so far, in MB, where the system tells.
+/// The largest resident memory so far, in MB, where the system knows.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
