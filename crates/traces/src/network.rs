@@ -40,6 +40,7 @@ pub trait Network {
     fn wake(&mut self, at: Time, token: u64);
 
     /// A message leaves. Its last packet has left (`sent`), its last byte has arrived in order (`received`), and its sender
-    /// knows that it has arrived whole (`acknowledged`): each is told once, in this order or at the same time.
+    /// knows that it has arrived whole (`acknowledged`): each is told once, in this order or at the same time. A network that
+    /// does not know when the last packet has left need not tell: what has arrived has left.
     fn send(&mut self, message: Message);
 }

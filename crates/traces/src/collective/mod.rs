@@ -115,6 +115,9 @@ pub struct CollectiveRules {
     pub delays: Delays,
     /// Whether the size of an all-gather is that of each member's part; otherwise it is that of the whole.
     pub gather_size_is_part: bool,
+    /// Whether each member sends to the others in their order where it sends to all at once; otherwise it begins with the one
+    /// after it.
+    pub ascending: bool,
     /// Whether a member is done only when the last packet of its own messages has left, too.
     pub until_sent: bool,
 }
@@ -133,6 +136,7 @@ impl Default for CollectiveRules {
             trigger: Trigger::Received,
             delays: Delays::default(),
             gather_size_is_part: true,
+            ascending: false,
             until_sent: true,
         }
     }
@@ -155,6 +159,7 @@ impl CollectiveRules {
                 processing: Processing::Fixed { ns: 30 },
             },
             gather_size_is_part: false,
+            ascending: true,
             ..Self::default()
         }
     }

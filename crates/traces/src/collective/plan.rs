@@ -63,6 +63,8 @@ pub(crate) struct Plan {
     shape: Shape,
     members: u32,
     root: u32,
+    /// [`CollectiveRules::ascending`].
+    ascending: bool,
     /// How many chunks there are.
     pub(crate) chunks: u64,
     /// How many channels each chunk has.
@@ -190,6 +192,7 @@ impl Plan {
             shape,
             members,
             root,
+            ascending: rules.ascending,
             chunks,
             channels,
         }
@@ -302,7 +305,10 @@ impl Plan {
                 }
             }
             Shape::Direct { bytes, .. } => Step {
-                to: ((u64::from(member) + 1 + u64::from(k)) % u64::from(n)) as u32,
+                to: match self.ascending {
+                    true => k + u32::from(k >= member),
+                    false => ((u64::from(member) + 1 + u64::from(k)) % u64::from(n)) as u32,
+                },
                 stage: stage + 1,
                 bytes: *bytes,
             },

@@ -372,6 +372,7 @@ impl Executor {
                 chunk: key.0,
                 channel: key.1,
                 stage: step.stage,
+                is_sent: false,
             });
             net.send(Message {
                 id: MessageId(flight),

@@ -65,6 +65,8 @@ enum Flight {
         chunk: u64,
         channel: u32,
         stage: u32,
+        /// Whether its sender knows that its last packet has left.
+        is_sent: bool,
     },
     /// A message of a custom collective.
     Nested { instance: u32, id: MessageId },
@@ -187,18 +189,32 @@ impl Executor {
 
     /// The last packet of a message has left its sender.
     pub fn sent<N: Network>(&mut self, id: MessageId, net: &mut N) {
-        match self.flights.get(id.0).copied() {
-            Some(Flight::Step { instance, from, .. }) => self.step_sent(instance, from, net),
-            Some(Flight::Nested { instance, id }) => {
-                self.nested(instance, net, |inner, net| inner.sent(id, net));
-            }
-            _ => {}
+        if let Some(&Flight::Nested { instance, id }) = self.flights.get(id.0) {
+            self.nested(instance, net, |inner, net| inner.sent(id, net));
         }
+        self.step_left(id, net);
         self.work(net);
+    }
+
+    /// The last packet of a message of a collective has left, if it is not known yet.
+    fn step_left<N: Network>(&mut self, id: MessageId, net: &mut N) {
+        if let Some(Flight::Step {
+            instance,
+            from,
+            is_sent: is_sent @ false,
+            ..
+        }) = self.flights.get_mut(id.0)
+        {
+            *is_sent = true;
+            let (instance, from) = (*instance, *from);
+            self.step_sent(instance, from, net);
+        }
     }
 
     /// The last byte of a message has arrived, all before it having arrived, too.
     pub fn received<N: Network>(&mut self, id: MessageId, net: &mut N) {
+        // Not every network knows when it left.
+        self.step_left(id, net);
         match self.flights.get(id.0).copied() {
             Some(Flight::Data { job, to, receive }) => self.data_received(job, to, receive, net),
             Some(Flight::Request { job, to }) => self.request_received(job, to, net),

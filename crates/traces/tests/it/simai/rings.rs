@@ -137,3 +137,16 @@ fn an_iteration_without_messages_is_a_chain() {
     let forward = 2 * (556_000 + 14 * 3010 + 1 + 1);
     assert_eq!(executor.results().ranks[0].end.as_ns(), forward + 2 * 4);
 }
+
+/// All messages of a rank leave at once, in the order of the members.
+#[test]
+fn an_all_to_all_goes_to_the_members_in_their_order() {
+    let header = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8";
+    let text = format!("{header}\n1\nl -1 1 ALLTOALL 65536 1 NONE 0 1 NONE 0 1\n");
+    let (workload, _) = read("one.txt", &text).unwrap();
+    let (program, _) = program(&workload, &servers(8)).unwrap();
+    let (_, messages) = run(program, 3000, &|_, _| 1000);
+    let of_3 = messages.iter().filter(|message| message.from == 3);
+    let to: Vec<(Rank, u64)> = of_3.map(|message| (message.to, message.bytes)).collect();
+    assert_eq!(to, [0, 1, 2, 4, 5, 6, 7].map(|to| (to, 8192)));
+}
