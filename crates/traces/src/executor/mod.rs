@@ -276,7 +276,8 @@ impl Executor {
             Some(Wake::Done(job)) => self.todo.push_back(Todo::Done(job)),
             Some(Wake::Leave(job)) => self.leave(job, net),
             Some(Wake::Again { rank, op }) => {
-                self.enqueue(rank, op, false);
+                let lane = self.program.operation(rank, op).lane;
+                self.enqueue(rank, op, lane, false);
                 self.todo.push_back(Todo::Try(rank));
             }
             Some(Wake::Fire {

@@ -176,7 +176,7 @@ impl Executor {
     fn take<N: Network>(&mut self, rank: Rank, receive: OperationId, net: &mut N) {
         let lane = self.program.operation(rank, receive).lane;
         if self.orders.get(usize::from(lane)).is_some() {
-            self.enqueue(rank, receive, true);
+            self.enqueue(rank, receive, lane, true);
             self.todo.push_back(Todo::Try(rank));
         } else {
             self.charge_receive(rank, receive, NO_LANE, net);

@@ -10,7 +10,7 @@ use super::results::{Account, OperationRecord, RankRecord};
 use super::{Executor, Job, Todo};
 use crate::frontier::NumberMap;
 use crate::network::Network;
-use crate::program::{NO_LANE, OperationId, Order, Rank, Work};
+use crate::program::{NO_LANE, Operation, OperationId, Order, Rank, Work};
 
 /// By operation. Its order is never asked for.
 pub(super) type OperationMap<T> = NumberMap<OperationId, T>;
@@ -158,7 +158,7 @@ impl Executor {
         roots.clear();
         self.program.roots(rank, &mut roots);
         for &op in &roots {
-            self.free(rank, op);
+            self.free(rank, op, self.program.operation(rank, op));
         }
         self.scratch = roots;
         self.todo.push_back(Todo::Try(rank));
@@ -182,32 +182,25 @@ impl Executor {
     /// One of the dependencies of an operation is met.
     pub(super) fn dependency_met(&mut self, rank: Rank, op: OperationId) {
         let state = &mut self.ranks[rank as usize];
-        let left = match state.remaining.get_mut(&op) {
-            Some(left) => {
-                *left -= 1;
-                if *left == 0 {
-                    state.remaining.remove(&op);
-                    0
-                } else {
-                    *left
-                }
+        match state.remaining.get_mut(&op) {
+            Some(left) if *left > 1 => *left -= 1,
+            Some(_) => {
+                state.remaining.remove(&op);
+                self.free(rank, op, self.program.operation(rank, op));
             }
             None => {
-                let left = self.program.operation(rank, op).waits_for.saturating_sub(1);
-                if left > 0 {
-                    state.remaining.insert(op, left);
+                let operation = self.program.operation(rank, op);
+                if operation.waits_for > 1 {
+                    state.remaining.insert(op, operation.waits_for - 1);
+                } else {
+                    self.free(rank, op, operation);
                 }
-                left
             }
-        };
-        if left == 0 {
-            self.free(rank, op);
         }
     }
 
     /// An operation waits for nothing any more but its lane.
-    fn free(&mut self, rank: Rank, op: OperationId) {
-        let operation = self.program.operation(rank, op);
+    fn free(&mut self, rank: Rank, op: OperationId, operation: Operation) {
         let lane = match operation.work {
             // A posted receive occupies nothing until its message comes.
             Work::Receive { .. } => NO_LANE,
@@ -233,13 +226,13 @@ impl Executor {
                         member,
                     });
             }
-            Some(_) => self.enqueue(rank, op, false),
+            Some(_) => self.enqueue(rank, op, lane, false),
         }
     }
 
     /// An operation waits for its lane.
-    pub(super) fn enqueue(&mut self, rank: Rank, op: OperationId, arrived: bool) {
-        let lane = usize::from(self.program.operation(rank, op).lane);
+    pub(super) fn enqueue(&mut self, rank: Rank, op: OperationId, lane: u8, arrived: bool) {
+        let lane = usize::from(lane);
         let Some(order) = self.orders.get(lane) else {
             self.todo.push_back(Todo::Start { rank, op });
             return;

