@@ -322,6 +322,30 @@ fn attributes_of_all_types_are_read() {
     );
 }
 
+/// A sound trace of a rank: kernels, CPU nodes, memory, collectives, and exchanges with neighbours.
+fn sound(shape: &[(u8, i64, i64, u64)], rank: i64, ranks: i64) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    for (n, &(what, size, kind, before)) in (0_u64..).zip(shape) {
+        let id = 2 * n;
+        let added = match what {
+            0 => vec![Node::comp(id, (size + rank) as u64 % 9)],
+            1 => vec![Node::comp(id, size as u64 % 9).cpu()],
+            2 => vec![Node::new(id, MEMORY).lasts(size as u64 % 9)],
+            3 => vec![Node::collective(id, kind, size)],
+            _ => vec![
+                Node::send(id, (rank + 1) % ranks, kind, size),
+                Node::receive(id + 1, (rank + ranks - 1) % ranks, kind, size),
+            ],
+        };
+        let parent = |node: Node| match before < n {
+            true => node.after(2 * before),
+            false => node,
+        };
+        nodes.extend(added.into_iter().map(parent));
+    }
+    nodes
+}
+
 proptest! {
     /// Whatever a trace says, reading and running it comes to an end.
     #[test]
@@ -341,6 +365,25 @@ proptest! {
             let mut executor = Executor::new(shared(graph), rules());
             Chunks::new(links(count as u32), true).run(&mut executor).unwrap();
             prop_assert!(executor.is_done() || !executor.stuck().is_empty());
+        }
+    }
+
+    /// Sound traces are read, and end unless ranks come to collectives in unlike orders; times of a rank add up.
+    #[test]
+    fn sound_traces_run(
+        shape in prop::collection::vec((0_u8..5, 0_i64..5000, 0_i64..10, 0_u64..30), 0..25),
+        count in 1_i64..6,
+    ) {
+        let traces: Vec<Vec<Node>> = (0..count).map(|rank| sound(&shape, rank, count)).collect();
+        let (executor, _) = run(&traces, &Options::default());
+        if executor.is_done() {
+            for rank in executor.results().ranks {
+                let sum = rank.compute.as_ps() + rank.exposed.as_ps() + rank.waiting.as_ps();
+                prop_assert_eq!(sum, rank.end.as_ps());
+            }
+            prop_assert_eq!(executor.unclaimed(), []);
+        } else {
+            prop_assert!(executor.stuck().iter().any(|s| s.text.contains("collective") || s.text.contains("number")));
         }
     }
 }
