@@ -396,12 +396,12 @@ impl<'a> Model<'a> {
             return self.posted.push(key, due.slot);
         };
         let message = self.elements[slot as usize];
-        self.mark(receive.rank, receive.number, Some(time));
         if self.matched((slot, &message), (due.slot, receive)) {
             self.cpu.rise(message.peer, receive.cpu, time);
             self.sending.rise(message.peer, receive.nic, time);
             self.mark(message.peer, message.number, Some(time));
         }
+        self.mark(receive.rank, receive.number, Some(time));
     }
 
     fn message_of_atlahs(&mut self, due: Due, message: &Element) {
@@ -426,11 +426,18 @@ impl<'a> Model<'a> {
             .wrapping_add(self.further(message.size).1);
         self.receiving.set(receive.rank, message.nic, freed);
         self.cpu.set(receive.rank, receive.cpu, end);
-        self.mark(receive.rank, receive.number, Some(end));
+        // Of two ranks the receiver is asked first for what it can do now, of one rank the send counts first.
+        let other = message.peer != receive.rank;
+        if other {
+            self.mark(receive.rank, receive.number, Some(end));
+        }
         if self.matched((due.slot, message), (slot, &receive)) {
             self.cpu.rise(message.peer, message.cpu, end);
             self.sending.rise(message.peer, message.nic, freed);
             self.mark(message.peer, message.number, Some(end));
+        }
+        if !other {
+            self.mark(receive.rank, receive.number, Some(end));
         }
     }
 
@@ -462,12 +469,19 @@ impl<'a> Model<'a> {
             .wrapping_add(self.further(receive.size).1);
         self.cpu.set(receive.rank, receive.cpu, end);
         self.receiving.set(receive.rank, receive.nic, freed);
+        // Of two ranks the sender is asked first for what it can do now.
+        let other = message.peer != receive.rank;
+        if !other {
+            self.started(receive, due.time);
+        }
         if self.matched((slot, &message), (due.slot, receive)) {
             self.cpu.rise(message.peer, receive.cpu, end);
             self.sending.rise(message.peer, receive.nic, freed);
             self.mark(message.peer, message.number, Some(end));
         }
-        self.started(receive, due.time);
+        if other {
+            self.started(receive, due.time);
+        }
         self.mark(receive.rank, receive.number, Some(end));
         Ok(())
     }

@@ -7,6 +7,7 @@ mod check;
 mod encode;
 mod executor;
 mod goal;
+mod goal_mutated;
 mod loggops;
 mod scale;
 mod simai;
