@@ -11,12 +11,22 @@ use paceline_traces::loggops::{Parameters, Variant, run};
 fn changed_samples_are_errors_or_values() {
     let mut state = 1u64;
     let mut random = |n: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % n
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/goal");
     let (mut programs, mut errors) = (0, 0);
-    for name in ["irequires.goal", "wildcards.goal", "nics.goal", "mixed_03.goal", "irequires.bin", "wildcards.bin", "mixed_03.bin"] {
+    for name in [
+        "irequires.goal",
+        "wildcards.goal",
+        "nics.goal",
+        "mixed_03.goal",
+        "irequires.bin",
+        "wildcards.bin",
+        "mixed_03.bin",
+    ] {
         let whole = std::fs::read(folder.join(name)).unwrap();
         for _ in 0..400 {
             let mut bytes = whole.clone();
@@ -29,7 +39,11 @@ fn changed_samples_are_errors_or_values() {
                     5.. => {
                         let digit = (at..bytes.len()).find(|i| bytes[*i].is_ascii_digit() || bytes[*i] == 1);
                         if let Some(digit) = digit {
-                            bytes[digit] = if bytes[digit] == 1 { 2 } else { b'0' + random(10) as u8 };
+                            bytes[digit] = if bytes[digit] == 1 {
+                                2
+                            } else {
+                                b'0' + random(10) as u8
+                            };
                         }
                     }
                     2 => drop(bytes.remove(at)),
@@ -52,10 +66,17 @@ fn changed_samples_are_errors_or_values() {
             explain(&program, &Costs::loggp(2500, 1500, 6.0)).unwrap();
             for variant in [Variant::LogGopSim, Variant::Atlahs] {
                 for parameters in [Parameters::default(), Parameters::ALPS] {
-                    let Ok(outcome) = run(&program, variant, &parameters) else { continue };
+                    let Ok(outcome) = run(&program, variant, &parameters) else {
+                        continue;
+                    };
                     // What can never be done by any network is not done here.
-                    let sound = report.errors.is_empty() || outcome.stuck.is_some() || !outcome.cautions.is_empty();
-                    assert!(sound, "{report:?} {outcome:?}\n{}", String::from_utf8_lossy(&bytes));
+                    let sound =
+                        report.errors.is_empty() || outcome.stuck.is_some() || !outcome.cautions.is_empty();
+                    assert!(
+                        sound,
+                        "{report:?} {outcome:?}\n{}",
+                        String::from_utf8_lossy(&bytes)
+                    );
                 }
             }
         }
