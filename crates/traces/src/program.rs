@@ -166,7 +166,7 @@ pub trait Program: Debug + Send + Sync {
         &[]
     }
 
-    /// What people call an operation, with its place in the trace: `x.goal:12 (l4)`, `trace.3.et: node 17 (AllReduce_layer_4)`.
+    /// What people call an operation, with its place in the trace: `x.goal:12 (l4 of rank 0)`, `trace.3.et: node 17 (AllReduce_layer_4)`.
     fn name(&self, rank: Rank, number: OperationId) -> String;
 
     /// Why what was read since the program was made may be wrong, if it lives in a file that cannot be read any more.

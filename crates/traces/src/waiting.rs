@@ -9,7 +9,7 @@ pub(crate) const ANY: u32 = u32::MAX;
 /// No item.
 const NONE: u32 = u32::MAX;
 
-/// Of whom something waits, or what is looked for.
+/// Receiver, sender and tag of a message, or those that a receive takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The receiver.

@@ -202,7 +202,7 @@ fn unmatched(program: &dyn Program, key: Key, net: i64, takers: i64) -> String {
     );
     if net < 0 {
         let first = receives.get(sends.len()).map_or(0, |r| r.0);
-        format!("{counts}: {} waits for ever", program.name(rank, first))
+        format!("{counts}: {} never gets a message", program.name(rank, first))
     } else {
         let first = sends
             .get(receives.len() + takers.unsigned_abs() as usize)

@@ -1,7 +1,7 @@
 //! What is wrong with a program, found before it runs.
 
-mod circle;
 mod collectives;
+mod deadlock;
 mod messages;
 
 use crate::explain::Costs;
@@ -44,9 +44,9 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
     collectives::check(program, &mut report);
     let walked = walk(program, &Costs { eager, ..Costs::FREE });
     if walked.remaining > 0 {
-        match circle::find(program, &walked, eager) {
-            Some(circle) => report.error(|| told(program, &circle)),
-            // Without a circle it is the messages or collectives above that keep the others waiting.
+        match deadlock::find(program, &walked, eager) {
+            Some(cycle) => report.error(|| told(program, &cycle)),
+            // Without a cycle it is the messages or collectives above that keep the others waiting.
             None if report.found.0 == 0 => report.error(|| stuck(program, &walked)),
             None => {}
         }
@@ -58,15 +58,15 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
     report
 }
 
-fn told(program: &dyn Program, circle: &circle::Circle) -> String {
+fn told(program: &dyn Program, cycle: &deadlock::Cycle) -> String {
     const NAMED: usize = 20;
-    let names: Vec<String> = circle
+    let names: Vec<String> = cycle
         .operations
         .iter()
         .take(NAMED)
         .map(|at| program.name(at.0, at.1))
         .collect();
-    let more = match circle.operations.len() - names.len() {
+    let more = match cycle.operations.len() - names.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -74,14 +74,10 @@ fn told(program: &dyn Program, circle: &circle::Circle) -> String {
         [one] => format!("{one} waits for itself"),
         [one, other] if more.is_empty() => format!("{one} and {other} wait for each other"),
         _ => {
-            let kind = if circle.shortest {
-                "shortest circle"
-            } else {
-                "circle"
-            };
+            let kind = if cycle.shortest { "shortest cycle" } else { "cycle" };
             format!(
-                "operations wait for each other in a circle (the {kind} has {}): {}{more}, which waits for the first",
-                circle.operations.len(),
+                "operations wait for each other in a cycle (the {kind} has {}): {}{more}, which waits for the first",
+                cycle.operations.len(),
                 names.join(", which waits for ")
             )
         }

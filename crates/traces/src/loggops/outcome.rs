@@ -78,8 +78,7 @@ impl Model<'_> {
             waits.push(format!("and {more} more"));
         }
         if waits.is_empty() {
-            waits
-                .push("no operation that remains was ever free: they wait for each other in a circle".into());
+            waits.push("no operation that remains was ever free: they wait for each other in a cycle".into());
         }
         waits
     }

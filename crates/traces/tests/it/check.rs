@@ -33,7 +33,7 @@ fn sound_programs_have_no_errors() {
 }
 
 #[test]
-fn the_shortest_circle_is_named() {
+fn the_shortest_cycle_is_named() {
     let errors = check(&data("damaged/cycle.goal"), u64::MAX).errors;
     assert_eq!(errors.len(), 1);
     assert!(
@@ -51,23 +51,23 @@ fn the_shortest_circle_is_named() {
         ["x.goal:3 (a of rank 0) waits for itself"]
     );
 
-    // Five in a circle, of which three are in a shorter one, and others before and behind them.
-    let circles = "num_ranks 1\nrank 0 {\nz: calc 1\na: calc 1\nb: calc 1\nc: calc 1\nd: calc 1\ne: calc 1\nf: calc 1\n\
+    // Five in a cycle, of which three are in a shorter one, and others before and behind them.
+    let cycles = "num_ranks 1\nrank 0 {\nz: calc 1\na: calc 1\nb: calc 1\nc: calc 1\nd: calc 1\ne: calc 1\nf: calc 1\n\
         a requires z\nb requires a\nc requires b\nd requires c\ne requires d\na requires e\na irequires c\nf requires e\n}\n";
     assert_eq!(
-        check(&text(circles), u64::MAX).errors,
+        check(&text(cycles), u64::MAX).errors,
         [
-            "operations wait for each other in a circle (the shortest circle has 3): x.goal:4 (a of rank 0), which waits for \
+            "operations wait for each other in a cycle (the shortest cycle has 3): x.goal:4 (a of rank 0), which waits for \
              x.goal:6 (c of rank 0), which waits for x.goal:5 (b of rank 0), which waits for the first"
         ]
     );
 
-    // Two ranks that each receive before they send: no circle at either rank alone.
+    // Two ranks that each receive before they send: no cycle at either rank alone.
     let across = "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}\n";
     assert_eq!(
         check(&text(across), u64::MAX).errors,
         [
-            "operations wait for each other in a circle (the shortest circle has 4): x.goal:3 (r of rank 0), which waits for \
+            "operations wait for each other in a cycle (the shortest cycle has 4): x.goal:3 (r of rank 0), which waits for \
              x.goal:9 (s of rank 1), which waits for x.goal:8 (r of rank 1), which waits for x.goal:4 (s of rank 0), which \
              waits for the first"
         ]
@@ -79,7 +79,7 @@ fn a_rendezvous_deadlock_is_found_before_the_run() {
     let program = data("damaged/rendezvous_deadlock.goal");
     let errors = check(&program, 65535).errors;
     assert!(
-        errors.len() == 1 && errors[0].contains("the shortest circle has 4"),
+        errors.len() == 1 && errors[0].contains("the shortest cycle has 4"),
         "{errors:?}"
     );
     for name in [
@@ -113,7 +113,7 @@ fn messages_without_a_partner_are_named() {
     assert_eq!(
         errors(&two("calc 5", "r: recv 8b from 0 tag 3")),
         [
-            "rank 0 sends 0 messages to rank 1 with tag 3, which posts 1 receive: x.goal:6 (r of rank 1) waits for ever"
+            "rank 0 sends 0 messages to rank 1 with tag 3, which posts 1 receive: x.goal:6 (r of rank 1) never gets a message"
         ]
     );
     // Of three receives with wildcards two fit, and one of them at most once.

@@ -1,9 +1,6 @@
 //! Time and memory of large programs. Run in release, each alone:
 //! `cargo test --release --test it -- --ignored --nocapture scale`.
-#![expect(
-    clippy::disallowed_macros,
-    reason = "what was measured is shown to whoever asked for it"
-)]
+#![expect(clippy::disallowed_macros, reason = "what was measured is the result")]
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Why operations can never be done: the shortest circle of those that wait for each other.
+//! Why operations can never be done: the shortest cycle of those that wait for each other.
 
 use std::collections::VecDeque;
 
@@ -6,9 +6,9 @@ use crate::frontier::NumberMap;
 use crate::program::{OperationId, Program, Rank, Work};
 use crate::walk::{At, Walked};
 
-/// More operations than this are not searched for a circle.
+/// More operations than this are not searched for a cycle.
 const MOST: u64 = 4 << 20;
-/// Steps of a search in all; the shortest circle found by then is told.
+/// Steps of a search in all; the shortest cycle found by then is told.
 const STEPS: u64 = 200_000_000;
 
 /// What has to happen: a start (even) or an end (odd), and for what it is waited for.
@@ -21,16 +21,16 @@ struct Graph {
     edges: Vec<(u32, u32)>,
 }
 
-/// A circle: each operation waits for the next, the last for the first.
+/// A cycle: each operation waits for the next, the last for the first.
 #[derive(Debug)]
-pub(super) struct Circle {
+pub(super) struct Cycle {
     pub(super) operations: Vec<At>,
-    /// No circle is shorter, as far as was searched.
+    /// No cycle is shorter, as far as was searched.
     pub(super) shortest: bool,
 }
 
-/// The shortest circle among the operations that cannot be done. Sends of more than `eager` bytes wait for their receives.
-pub(super) fn find(program: &dyn Program, walked: &Walked, eager: u64) -> Option<Circle> {
+/// The shortest cycle among the operations that cannot be done. Sends of more than `eager` bytes wait for their receives.
+pub(super) fn find(program: &dyn Program, walked: &Walked, eager: u64) -> Option<Cycle> {
     if walked.remaining > MOST {
         return None;
     }
@@ -104,8 +104,8 @@ impl Graph {
         }
     }
 
-    /// Searches from each node that is on a circle or between two, breadth first, no deeper than the best circle so far.
-    fn shortest(&self) -> Option<Circle> {
+    /// Searches from each node that is on a cycle or between two, breadth first, no deeper than the best cycle so far.
+    fn shortest(&self) -> Option<Cycle> {
         let nodes = self.operations.len() * 2;
         let forward = Lists::new(nodes, self.edges.iter().copied());
         let backward = Lists::new(nodes, self.edges.iter().map(|e| (e.1, e.0)));
@@ -132,13 +132,13 @@ impl Graph {
                 for next in backward.of(node) {
                     steps += 1;
                     if *next == root {
-                        let mut circle = vec![node];
-                        while circle[circle.len() - 1] != root {
-                            circle.push(before[circle[circle.len() - 1] as usize].0);
+                        let mut cycle = vec![node];
+                        while cycle[cycle.len() - 1] != root {
+                            cycle.push(before[cycle[cycle.len() - 1] as usize].0);
                         }
-                        circle.reverse();
-                        if best.as_ref().is_none_or(|b| circle.len() < b.len()) {
-                            best = Some(circle);
+                        cycle.reverse();
+                        if best.as_ref().is_none_or(|b| cycle.len() < b.len()) {
+                            best = Some(cycle);
                         }
                         break 'search;
                     }
@@ -161,7 +161,7 @@ impl Graph {
         // It begins with the lowest rank and number.
         let lowest = (0..operations.len()).min_by_key(|i| operations[*i]).unwrap_or(0);
         operations.rotate_left(lowest);
-        Some(Circle {
+        Some(Cycle {
             operations,
             shortest: steps <= STEPS,
         })
