@@ -291,3 +291,63 @@ impl program::Program for Program {
         self.trouble.get().cloned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Programs above 64 MB are read from their file; here small ones are, too.
+    #[test]
+    fn a_program_in_a_file_is_the_one_in_memory() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/goal");
+        for name in ["mixed_01.bin", "mixed_04.bin", "halo_4x4.bin"] {
+            let bytes = std::fs::read(folder.join(name)).unwrap();
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&bytes).unwrap();
+            let store = Store::of_file(
+                file,
+                bytes.len() as u64,
+                binary::claimed_ranks(&bytes, bytes.len() as u64),
+            );
+            let (in_file, _) = of_binary(name.into(), store).unwrap();
+            let mut written = Vec::new();
+            write_binary(&in_file, &mut written).unwrap();
+            assert!(written == bytes, "{name}");
+            let (in_memory, _) = read_bytes(name, &bytes).unwrap();
+            let ends = |program: &Program| {
+                let variant = crate::loggops::Variant::LogGopSim;
+                crate::loggops::run(program, variant, &crate::loggops::Parameters::default()).unwrap()
+            };
+            assert_eq!(ends(&in_file), ends(&in_memory), "{name}");
+        }
+    }
+
+    /// A file that is cut off after it was read is told, and no panic.
+    #[test]
+    fn a_file_that_shrinks_is_told() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/goal");
+        let bytes = std::fs::read(folder.join("halo_4x4.bin")).unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes).unwrap();
+        let same = file.try_clone().unwrap();
+        // No cache has seen the ranks when the file is cut.
+        let head = binary::check(&Store::Memory(bytes.clone()), "x.bin").unwrap();
+        let store = Store::of_file(file, bytes.len() as u64, 16);
+        let program = Program::new("x.bin".into(), store, head.sections, head.highest, &head.cpus).unwrap();
+        same.set_len(1000).unwrap();
+        let outcome = crate::loggops::run(
+            &program,
+            crate::loggops::Variant::LogGopSim,
+            &crate::loggops::Parameters::default(),
+        );
+        assert!(
+            outcome
+                .unwrap_err()
+                .message
+                .contains("cannot be read any more at byte")
+        );
+        assert!(!crate::check::check(&program, u64::MAX).errors.is_empty());
+    }
+}
