@@ -48,6 +48,14 @@ impl Element {
     }
 }
 
+/// That an operation has started, or that it is done at some time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    pub(super) rank: Rank,
+    pub(super) number: OperationId,
+    pub(super) end: Option<u64>,
+}
+
 /// Clocks of all ranks: by rank and number of a cpu or NIC.
 #[derive(Debug, Default)]
 pub(super) struct Clocks(pub(super) Vec<Vec<u64>>);

@@ -1,6 +1,6 @@
 //! What happens at the ranks, one element of the queue after another.
 
-use super::element::{Clocks, Element, Kind};
+use super::element::{Clocks, Element, Kind, Mark};
 use super::heap::{self, Due, Heap};
 use super::parking::Parking;
 use super::{Outcome, Parameters, Variant};
@@ -8,14 +8,6 @@ use crate::frontier::{Freed, Frontier};
 use crate::program::{OperationId, Program, Rank, Work};
 use crate::trouble::Trouble;
 use crate::waiting::{ANY, Key, Waiting};
-
-/// That an operation has started, or that it is done at some time.
-#[derive(Clone, Copy, Debug)]
-struct Mark {
-    rank: Rank,
-    number: OperationId,
-    end: Option<u64>,
-}
 
 pub(super) struct Model<'a> {
     pub(super) program: &'a dyn Program,
@@ -137,6 +129,8 @@ impl<'a> Model<'a> {
                 _ => Kind::Calc as u8,
             });
         }
+        // Of many that need the same clocks at the same time only the first enters the queue.
+        let many = self.parks && freed.len() > 16;
         for one in freed.drain(..) {
             let element = self.element(rank, &one)?;
             let cpu = self.cpu.get(rank, element.cpu);
@@ -149,7 +143,12 @@ impl<'a> Model<'a> {
                 (Variant::Atlahs, Kind::Receive) => start,
                 (Variant::Atlahs, _) => start.max(cpu),
             };
-            self.push(time, element);
+            let due = self.place(time, element);
+            if many && element.kind != Kind::Receive {
+                self.delay(due, time);
+            } else {
+                self.queue.push(due);
+            }
         }
         self.freed = freed;
         Ok(())
@@ -192,7 +191,8 @@ impl<'a> Model<'a> {
         })
     }
 
-    fn push(&mut self, time: u64, mut element: Element) {
+    /// Gives an element a slot and a number.
+    fn place(&mut self, time: u64, mut element: Element) -> Due {
         let number = self.number;
         self.number += u64::from(self.variant == Variant::LogGopSim);
         element.order = number;
@@ -206,7 +206,7 @@ impl<'a> Model<'a> {
                 self.elements.len() as u32 - 1
             }
         };
-        self.queue.push(Due { time, number, slot });
+        Due { time, number, slot }
     }
 
     /// The time that further bytes take a NIC, and a cpu.
@@ -328,7 +328,7 @@ impl<'a> Model<'a> {
             Variant::Atlahs => end.wrapping_add(latency).wrapping_add(nic),
         };
         self.unused.push(due.slot);
-        self.push(
+        let due = self.place(
             arrival,
             Element {
                 kind: Kind::Message,
@@ -337,6 +337,7 @@ impl<'a> Model<'a> {
                 ..*send
             },
         );
+        self.queue.push(due);
         self.started(send, time);
         if send.size <= eager {
             self.mark(send.rank, send.number, Some(end));
