@@ -13,7 +13,7 @@ use crate::ids::FlowId;
 use crate::traffic::Traffic;
 use crate::traffic::records::Records;
 use paceline_run::outcome::{FlowRecord, ModelOutcome};
-use paceline_run::spec::{Asks, Awaited, FlowSpec, RunSpec, State};
+use paceline_run::spec::{Asks, Awaited, FlowSpec, RunSpec, State, TieOrder};
 
 /// All programs of a run.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,9 @@ pub(super) struct Programs {
     next: u32,
     /// Flows that programs have started.
     started: u64,
+    /// Whether events of an instant run in the order in which they were asked for: then each time has a place of its own
+    /// among them, and flows start at once.
+    counted: bool,
 }
 
 /// A program under way.
@@ -32,12 +35,16 @@ pub(super) struct Programs {
 struct Running {
     state: State,
     begun: bool,
-    /// Times at which it is to be woken, in ps, in the order in which it asked, with its tokens.
+    /// Times at which it is to be woken, in ps, in the order in which it asked, with its tokens. Where that is counted, the
+    /// order is the place among all events.
     wakes: BinaryHeap<Reverse<(u64, u64, u64)>>,
     asked: u64,
-    /// The earliest time of an event that wakes it, in ps.
-    armed: u64,
+    /// The time and place of the event that wakes it next.
+    armed: (u64, u64),
 }
+
+/// None.
+const NEVER: (u64, u64) = (u64::MAX, u64::MAX);
 
 /// What a program can ask for during a call.
 struct Asking<'a> {
@@ -49,6 +56,7 @@ struct Asking<'a> {
     wakes: &'a mut BinaryHeap<Reverse<(u64, u64, u64)>>,
     asked: &'a mut u64,
     program: u32,
+    counted: bool,
 }
 
 impl Asks for Asking<'_> {
@@ -58,8 +66,11 @@ impl Asks for Asking<'_> {
 
     fn wake(&mut self, at: Time, token: u64) {
         let at = at.as_ps().max(self.core.now());
+        *self.asked = match self.counted {
+            true => self.core.agenda.reserve(1),
+            false => *self.asked + 1,
+        };
         self.wakes.push(Reverse((at, *self.asked, token)));
-        *self.asked += 1;
     }
 
     fn send(&mut self, message: u32, flow: FlowSpec) {
@@ -69,8 +80,13 @@ impl Asks for Asking<'_> {
         self.core.describe(id, flow);
         self.flows.begin(id, FlowRecord::not_started(&flow));
         self.told.insert(id, (self.program, message));
-        self.core
-            .schedule(LaneId::WHEEL, self.core.now(), Event::FlowStart { flow: id });
+        let (now, tie) = self.core.instant();
+        let start = Event::FlowStart { flow: id };
+        match self.counted {
+            // Of several the one with the lower number goes first.
+            true => self.core.schedule_tied(now, tie, start),
+            false => self.core.schedule(LaneId::WHEEL, now, start),
+        }
     }
 }
 
@@ -81,11 +97,12 @@ impl Programs {
             begun: false,
             wakes: BinaryHeap::new(),
             asked: 0,
-            armed: u64::MAX,
+            armed: NEVER,
         };
         Self {
             all: spec.programs.iter().map(running).collect(),
             next: spec.described_flows() as u32,
+            counted: spec.ties == TieOrder::Insertion,
             ..Self::default()
         }
     }
@@ -124,18 +141,24 @@ impl Traffic {
 
     /// A program begins, or is woken: it is told of every time that has come.
     pub(crate) fn wake_program(&mut self, core: &mut Core, program: u32) {
+        let (now, tie) = core.instant();
+        let counted = self.programs.counted;
         let running = &mut self.programs.all[program as usize];
-        running.armed = u64::MAX;
         if !running.begun {
             running.begun = true;
             self.call_program(core, program, |state, asks| state.begin(asks));
+        } else if running.armed == (now, if counted { tie } else { 0 }) {
+            running.armed = NEVER;
+        } else {
+            // Another event wakes it, which was asked for later and comes earlier.
+            return;
         }
         loop {
             let wakes = &mut self.programs.all[program as usize].wakes;
-            let Some(&Reverse((at, _, token))) = wakes.peek() else {
+            let Some(&Reverse((at, asked, token))) = wakes.peek() else {
                 break;
             };
-            if at > core.now() {
+            if at > now || counted && asked > tie {
                 break;
             }
             wakes.pop();
@@ -166,6 +189,7 @@ impl Traffic {
             told,
             next,
             started,
+            counted,
         } = &mut self.programs;
         let running = &mut all[program as usize];
         let mut asks = Asking {
@@ -177,18 +201,27 @@ impl Traffic {
             wakes: &mut running.wakes,
             asked: &mut running.asked,
             program,
+            counted: *counted,
         };
         call(&mut running.state, &mut asks);
     }
 
     /// Sees to it that an event wakes the program when it next asked for that.
     fn arm_program(&mut self, core: &mut Core, program: u32) {
+        let counted = self.programs.counted;
         let running = &mut self.programs.all[program as usize];
-        if let Some(&Reverse((at, ..))) = running.wakes.peek()
-            && at < running.armed
-        {
-            running.armed = at;
-            core.schedule(LaneId::WHEEL, at, Event::Program { program });
+        let Some(&Reverse((at, asked, _))) = running.wakes.peek() else {
+            return;
+        };
+        let next = (at, if counted { asked } else { 0 });
+        if next >= running.armed {
+            return;
+        }
+        running.armed = next;
+        let event = Event::Program { program };
+        match counted {
+            true => core.schedule_tied(at, asked, event),
+            false => core.schedule(LaneId::WHEEL, at, event),
         }
     }
 }

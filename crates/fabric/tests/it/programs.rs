@@ -247,3 +247,76 @@ fn a_program_of_hosts_that_are_not_there_is_refused() {
     let error = Simulation::new(spec).err().unwrap().to_string();
     assert_eq!(error, "program 0: priority 9 is not one of 1 to 7");
 }
+
+/// Sends a flow at a time, the next a microsecond after the last; and wants to be woken often, later.
+#[derive(Clone, Debug)]
+struct Impatient {
+    flow: FlowSpec,
+    left: u32,
+}
+
+const LATER: u64 = 1 << 32;
+
+impl Behaviour for Impatient {
+    fn begin(&mut self, asks: &mut dyn Asks) {
+        for us in 0..1000 {
+            asks.wake(Time::from_ns(50_500 + us * 1000), LATER);
+        }
+        asks.wake(Time::from_ns(1000), 0);
+    }
+
+    fn woken(&mut self, token: u64, asks: &mut dyn Asks) {
+        if token != LATER {
+            asks.send(0, self.flow);
+        }
+    }
+
+    fn heard(&mut self, _: u32, what: Awaited, asks: &mut dyn Asks) {
+        if what == Awaited::Acknowledged {
+            self.left -= 1;
+            if self.left > 0 {
+                asks.wake(asks.now() + Span::from_us(1), 0);
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.left == 0
+    }
+
+    fn close(&self) -> ModelOutcome {
+        ModelOutcome::new(self.left)
+    }
+}
+
+/// What is asked for later and comes earlier leaves an event behind, and no more: whatever decides over the order of events.
+#[test]
+fn a_program_is_woken_by_an_event_for_each_time() {
+    for ties in [TieOrder::Structural, TieOrder::Insertion, TieOrder::Shuffled(7)] {
+        let mut spec = natural(star(2, scheme("hpcc")));
+        spec.ties = ties;
+        let flow = FlowSpec {
+            src: NodeId(1),
+            dst: NodeId(2),
+            size: Bytes::new(1000),
+            start: Time::ZERO,
+            class: 3,
+            sport: 10_000,
+            dport: 100,
+            label: 0,
+            scheme: 0,
+            connection: None,
+        };
+        let impatient = Impatient { flow, left: 200 };
+        spec.programs = vec![Program {
+            flows: 200,
+            largest: 1000,
+            state: State::new(impatient),
+            ..program(&spec, Follows::default())
+        }];
+        let outcome = run(spec);
+        assert_eq!(outcome.programs[0].get::<u32>(), Some(&0));
+        let events = outcome.counters.events;
+        assert!((1000..4000).contains(&events), "{ties:?}: {events}");
+    }
+}
