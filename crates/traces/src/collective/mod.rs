@@ -90,6 +90,8 @@ pub struct Delays {
     pub latency_ns: u64,
     /// In addition, for reductions.
     pub processing: Processing,
+    /// Whether the delay of a stage starts when its messages come, also while that of the stage before has not ended.
+    pub overlap: bool,
 }
 
 /// How collectives are carried out.
@@ -157,6 +159,7 @@ impl CollectiveRules {
                 last_ns: 0,
                 latency_ns: send_latency_ns,
                 processing: Processing::Fixed { ns: 30 },
+                overlap: true,
             },
             gather_size_is_part: false,
             ascending: true,

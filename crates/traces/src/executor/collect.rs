@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use paceline_kernel::Time;
+
 use super::{CollectiveRecord, Executor, Flight, Job, Stuck, Todo, Wake, span};
 use crate::collective::{Algorithm, CollectiveRules, Plan};
 use crate::network::{Message, MessageId, Network};
@@ -81,8 +83,8 @@ pub(super) struct Member {
     pub(super) done: bool,
     /// What is under way.
     sequences: Vec<Sequence>,
-    /// Messages for stages that have not started: chunk, channel, stage.
-    early: Vec<(u64, u32, u32)>,
+    /// Messages for stages that have not started: chunk, channel, stage, and when they came.
+    early: Vec<(u64, u32, u32, Time)>,
     next_chunk: u64,
     finished: u64,
     unsent: u32,
@@ -171,9 +173,9 @@ impl Executor {
             group: collective.group,
             number,
             bytes: collective.bytes,
-            first_start: paceline_kernel::Time::MAX,
-            last_start: paceline_kernel::Time::ZERO,
-            last_end: paceline_kernel::Time::ZERO,
+            first_start: Time::MAX,
+            last_start: Time::ZERO,
+            last_end: Time::ZERO,
             done: 0,
             members: if self.rules.keep.members {
                 vec![Default::default(); count as usize]
@@ -306,19 +308,22 @@ impl Executor {
         };
         let stage = member.sequences[place].stage;
         let mut missing = instance.plan.stage(at, key.1, stage).needs;
-        member.early.retain(|early| {
-            let mine = missing > 0 && *early == (key.0, key.1, stage);
+        let mut last = None;
+        member.early.retain(|&(chunk, channel, number, came)| {
+            let mine = missing > 0 && (chunk, channel, number) == (key.0, key.1, stage);
             missing -= u32::from(mine);
+            last = last.max(mine.then_some(came));
             !mine
         });
         member.sequences[place].missing = Some(missing);
         if missing == 0 {
-            self.satisfied(id, at, key, net);
+            let since = last.filter(|_| self.rules.collectives.delays.overlap);
+            self.satisfied(id, at, key, since.unwrap_or(net.now()), net);
         }
     }
 
-    /// A stage has all that it needs.
-    fn satisfied<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+    /// A stage has had all that it needs since some time.
+    fn satisfied<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), since: Time, net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
@@ -332,7 +337,8 @@ impl Executor {
         let delay = instance
             .plan
             .delay_ns(&self.rules.collectives, instance.kind, number, stage);
-        if delay == 0 {
+        let end = since.saturating_add(span(delay));
+        if end <= net.now() {
             self.todo.push_back(Todo::Fire {
                 instance: id,
                 member: at,
@@ -346,7 +352,7 @@ impl Executor {
                 chunk: key.0,
                 channel: key.1,
             };
-            self.wake(net.now().saturating_add(span(delay)), wake, net);
+            self.wake(end, wake, net);
         }
     }
 
@@ -420,9 +426,9 @@ impl Executor {
             })
         });
         match waiting {
-            Some(0) => self.satisfied(id, at, (chunk, channel), net),
+            Some(0) => self.satisfied(id, at, (chunk, channel), net.now(), net),
             Some(_) => {}
-            None => member.early.push((chunk, channel, stage)),
+            None => member.early.push((chunk, channel, stage, net.now())),
         }
     }
 
