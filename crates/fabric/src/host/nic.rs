@@ -73,7 +73,7 @@ impl Hosts {
     /// A change of rate moves the time at which the next packet may leave: the gap after the last
     /// one is what it would have been at the new rate.
     fn recompute_pacing(&mut self, world: &World, slot: QpId) {
-        let rounding = world.quirks.rounding();
+        let rounding = world.rounding;
         let qp = &mut self.qps[slot];
         let gap = gap_after(qp.last_wire, qp.rate, rounding);
         qp.next_avail = (qp.next_avail + gap).saturating_sub(qp.gap);
@@ -286,7 +286,7 @@ impl Hosts {
         } else {
             qp
         };
-        let rounding = world.quirks.rounding();
+        let rounding = world.rounding;
         let pacing = world.nic.pacing;
         let rate = if pacing { qp.rate } else { qp.path.line_rate };
         qp.last_wire = wire;

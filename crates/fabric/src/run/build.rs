@@ -100,6 +100,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let world = World {
         nic: spec.nic,
         quirks: spec.quirks,
+        rounding: spec.quirks.rounding(),
         hosts_are_foreign: spec.model.is_some(),
         packet: spec.packet,
         first_header: spec.first_header(),

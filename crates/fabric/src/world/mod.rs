@@ -16,7 +16,7 @@ use crate::world::classes::Classes;
 use crate::world::connections::Connections;
 use crate::world::links::Profiles;
 use crate::world::routing::Routing;
-use paceline_run::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, RunSpec};
+use paceline_run::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, Rounding, RunSpec};
 
 /// A link goes down, or comes up.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,8 @@ pub struct World {
     /// What packets ask of it at every hop, here at hand: what hosts are told.
     pub nic: NicSpec,
     pub(crate) quirks: Quirks,
+    /// [`Quirks::rounding`].
+    pub(crate) rounding: Rounding,
     /// Whether hosts are a model's, which look for themselves whether they may send.
     pub(crate) hosts_are_foreign: bool,
     /// Sizes of packets.

@@ -1,71 +1,13 @@
 //! Collectives under way.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use paceline_kernel::Time;
 
 use super::{CollectiveRecord, Executor, Flight, Job, Stuck, Todo, Wake, span};
-use crate::collective::{Algorithm, CollectiveRules, Plan};
+use crate::collective::{Algorithm, Plan};
 use crate::network::{Message, MessageId, Network};
 use crate::program::{CollectiveKind, OperationId, Rank};
-
-/// Not made yet.
-const NONE: u32 = u32::MAX;
-/// Over.
-const OVER: u32 = u32::MAX - 1;
-
-/// A group, and which of its collectives are under way.
-#[derive(Clone, Debug)]
-pub(super) struct Group {
-    pub(super) members: Arc<[Rank]>,
-    /// Members by rank.
-    index: Arc<[(Rank, u32)]>,
-    rings: u32,
-    /// The number of each member's next collective.
-    next: Vec<u64>,
-    /// The number of the first in `live`.
-    base: u64,
-    live: VecDeque<u32>,
-}
-
-impl Group {
-    pub(super) fn new(members: &[Rank], rules: &CollectiveRules) -> Self {
-        let mut index: Vec<(Rank, u32)> = members.iter().copied().zip(0..).collect();
-        index.sort_unstable();
-        Self {
-            rings: rules.channels(members),
-            next: vec![0; members.len()],
-            members: members.into(),
-            index: index.into(),
-            base: 0,
-            live: VecDeque::new(),
-        }
-    }
-
-    fn member(&self, rank: Rank) -> Option<u32> {
-        let place = self.index.binary_search_by_key(&rank, |&(r, _)| r).ok()?;
-        Some(self.index[place].1)
-    }
-
-    fn place(&mut self, number: u64) -> Option<&mut u32> {
-        let at = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        while self.live.len() <= at {
-            self.live.push_back(NONE);
-        }
-        self.live.get_mut(at)
-    }
-
-    fn over(&mut self, number: u64) {
-        if let Some(place) = self.place(number) {
-            *place = OVER;
-        }
-        while self.live.front() == Some(&OVER) {
-            self.live.pop_front();
-            self.base += 1;
-        }
-    }
-}
 
 /// A chunk in a channel of a member.
 #[derive(Clone, Copy, Debug)]
@@ -334,23 +276,23 @@ impl Executor {
         sequence.missing = None;
         let number = sequence.stage;
         let stage = instance.plan.stage(at, key.1, number);
-        let delay = instance
-            .plan
-            .delay_ns(&self.rules.collectives, instance.kind, number, stage);
+        let rules = &self.rules.collectives;
+        let delay = instance.plan.delay_ns(rules, instance.kind, number, stage);
+        let (instance, member, (chunk, channel)) = (id, at, key);
         let end = since.saturating_add(span(delay));
         if end <= net.now() {
             self.todo.push_back(Todo::Fire {
-                instance: id,
-                member: at,
-                chunk: key.0,
-                channel: key.1,
+                instance,
+                member,
+                chunk,
+                channel,
             });
         } else {
             let wake = Wake::Fire {
-                instance: id,
-                member: at,
-                chunk: key.0,
-                channel: key.1,
+                instance,
+                member,
+                chunk,
+                channel,
             };
             self.wake(end, wake, net);
         }
@@ -428,7 +370,24 @@ impl Executor {
         match waiting {
             Some(0) => self.satisfied(id, at, (chunk, channel), net.now(), net),
             Some(_) => {}
-            None => member.early.push((chunk, channel, stage, net.now())),
+            None => {
+                let rules = &self.rules.collectives;
+                let needs = instance.plan.stage(at, channel, stage);
+                let is_under_way = member.sequence((chunk, channel)).is_some();
+                if !(rules.delays.overlap && is_under_way && needs.needs == 1 && needs.sends > 0) {
+                    return member.early.push((chunk, channel, stage, net.now()));
+                }
+                // Its delay runs already. That of the stage before ends first: it began before, and takes as long.
+                let delay = instance.plan.delay_ns(rules, instance.kind, stage, needs);
+                let (instance, member) = (id, at);
+                let wake = Wake::Fire {
+                    instance,
+                    member,
+                    chunk,
+                    channel,
+                };
+                self.wake(net.now().saturating_add(span(delay)), wake, net);
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! the program lives in a file. It is a value: a simulation is forked by cloning it together with its network.
 
 mod collect;
+mod group;
 mod matching;
 mod nested;
 mod point;
@@ -24,7 +25,8 @@ pub use results::{CollectiveRecord, OperationRecord, RankRecord, Results};
 pub use rules::{Keep, PointRules, Rules, SendEnd, check};
 pub use stuck::Stuck;
 
-use collect::{Group, Instance};
+use collect::Instance;
+use group::Group;
 use rank::RankState;
 use results::Class;
 use slab::Slab;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::collect::Group;
+use super::group::Group;
 use super::slab::Slab;
 use super::{Executor, Flight, Rules, Wake};
 use crate::collective::CollectiveRules;

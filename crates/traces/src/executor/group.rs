@@ -1,0 +1,64 @@
+//! Groups, and which of their collectives are under way.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::collective::CollectiveRules;
+use crate::program::Rank;
+
+/// Not made yet.
+const NONE: u32 = u32::MAX;
+/// Over.
+const OVER: u32 = u32::MAX - 1;
+
+/// A group, and which of its collectives are under way.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) members: Arc<[Rank]>,
+    /// Members by rank.
+    index: Arc<[(Rank, u32)]>,
+    pub(super) rings: u32,
+    /// The number of each member's next collective.
+    pub(super) next: Vec<u64>,
+    /// The number of the first in `live`.
+    base: u64,
+    live: VecDeque<u32>,
+}
+
+impl Group {
+    pub(super) fn new(members: &[Rank], rules: &CollectiveRules) -> Self {
+        let mut index: Vec<(Rank, u32)> = members.iter().copied().zip(0..).collect();
+        index.sort_unstable();
+        Self {
+            rings: rules.channels(members),
+            next: vec![0; members.len()],
+            members: members.into(),
+            index: index.into(),
+            base: 0,
+            live: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn member(&self, rank: Rank) -> Option<u32> {
+        let place = self.index.binary_search_by_key(&rank, |&(r, _)| r).ok()?;
+        Some(self.index[place].1)
+    }
+
+    pub(super) fn place(&mut self, number: u64) -> Option<&mut u32> {
+        let at = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        while self.live.len() <= at {
+            self.live.push_back(NONE);
+        }
+        self.live.get_mut(at)
+    }
+
+    pub(super) fn over(&mut self, number: u64) {
+        if let Some(place) = self.place(number) {
+            *place = OVER;
+        }
+        while self.live.front() == Some(&OVER) {
+            self.live.pop_front();
+            self.base += 1;
+        }
+    }
+}
