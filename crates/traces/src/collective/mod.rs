@@ -55,7 +55,8 @@ pub enum Processing {
         /// W, in bytes per ns (GB/s).
         bytes_per_ns: f64,
     },
-    /// A fixed time before each send but the first in a reduce-scatter, and in an all-reduce of an odd number of channels
+    /// A fixed time before each send in a reduce-scatter, and in an all-reduce while a toggle of the member is on; but for
+    /// each n-th send of a channel in a group of n, from the first on, which turns the toggle over for all channels
     /// (aliyun/SimAI@f5efb5a).
     Fixed {
         /// In ns.

@@ -369,12 +369,13 @@ impl Plan {
     }
 
     /// The delay of a stage, in ns, before its messages leave or, if it has none, before the member is done.
+    /// `toggle` is the member's: see [`Processing::Fixed`].
     pub(crate) fn delay_ns(
         &self,
         rules: &CollectiveRules,
         kind: CollectiveKind,
-        stage_number: u32,
-        stage: Stage,
+        (stage_number, stage): (u32, Stage),
+        toggle: &mut bool,
     ) -> u64 {
         let delays = &rules.delays;
         let processing = match delays.processing {
@@ -386,10 +387,15 @@ impl Plan {
             Processing::Fixed { ns } => {
                 let counts = match kind {
                     CollectiveKind::ReduceScatter => true,
-                    CollectiveKind::AllReduce => self.channels % 2 == 1,
+                    CollectiveKind::AllReduce => *toggle,
                     _ => false,
                 };
-                if counts && stage_number > 0 && stage.sends > 0 {
+                if stage.sends == 0 {
+                    0
+                } else if stage_number % self.members.max(1) == 0 {
+                    *toggle = !*toggle;
+                    0
+                } else if counts {
                     ns
                 } else {
                     0

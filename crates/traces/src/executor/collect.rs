@@ -30,6 +30,8 @@ pub(super) struct Member {
     next_chunk: u64,
     finished: u64,
     unsent: u32,
+    /// See [`crate::collective::Processing::Fixed`].
+    toggle: bool,
 }
 
 impl Member {
@@ -277,7 +279,10 @@ impl Executor {
         let number = sequence.stage;
         let stage = instance.plan.stage(at, key.1, number);
         let rules = &self.rules.collectives;
-        let delay = instance.plan.delay_ns(rules, instance.kind, number, stage);
+        let toggle = &mut instance.members[at as usize].toggle;
+        let delay = instance
+            .plan
+            .delay_ns(rules, instance.kind, (number, stage), toggle);
         let (instance, member, (chunk, channel)) = (id, at, key);
         let end = since.saturating_add(span(delay));
         if end <= net.now() {
@@ -377,8 +382,10 @@ impl Executor {
                 if !(rules.delays.overlap && is_under_way && needs.needs == 1 && needs.sends > 0) {
                     return member.early.push((chunk, channel, stage, net.now()));
                 }
-                // Its delay runs already. That of the stage before ends first: it began before, and takes as long.
-                let delay = instance.plan.delay_ns(rules, instance.kind, stage, needs);
+                // Its delay runs already.
+                let delay = instance
+                    .plan
+                    .delay_ns(rules, instance.kind, (stage, needs), &mut member.toggle);
                 let (instance, member) = (id, at);
                 let wake = Wake::Fire {
                     instance,

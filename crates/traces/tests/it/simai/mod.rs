@@ -60,7 +60,7 @@ const RECEIVED: u64 = u64::MAX;
 type Event = (Time, u64, Option<u64>, u32);
 
 /// A network in which each message takes a time of its own, whatever else is under way. The last acknowledgement takes two
-/// links from the receiver to the sender.
+/// links from the receiver to the sender, four between rails.
 struct Ideal<'a> {
     now: Time,
     events: BinaryHeap<Reverse<Event>>,
@@ -85,10 +85,13 @@ impl Network for Ideal<'_> {
     }
     fn send(&mut self, message: Message) {
         let ns = (self.ns)(self.now, &message);
-        let back = if message.from / 8 == message.to / 8 {
-            50
-        } else {
-            1004
+        let back = match (
+            message.from / 8 == message.to / 8,
+            message.from % 8 == message.to % 8,
+        ) {
+            (true, _) => 50,
+            (false, true) => 1004,
+            (false, false) => 2010,
         };
         let at = Time::from_ps(self.now.as_ps() + ns.saturating_sub(back) * 1000);
         self.at(at, Some(RECEIVED), message.id.0);
