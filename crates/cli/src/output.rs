@@ -159,3 +159,9 @@ pub(crate) fn warnings(summaries: &[&Summary]) -> String {
     }
     format!("check before trusting:\n{text}")
 }
+
+/// A trace that cannot be read.
+pub(crate) fn trouble(trouble: paceline_traces::trouble::Trouble) -> Failure {
+    let help = trouble.help.as_ref().map(|help| format!("\nhelp: {help}"));
+    Failure::arguments(format!("{trouble}{}", help.unwrap_or_default()))
+}

@@ -213,6 +213,13 @@ const CONFIG: [(&str, &str); 4] = [
     ),
 ];
 
+/// Traces of jobs, as the tests of their readers have them.
+const GOAL: &[u8] = include_bytes!("../../traces/tests/data/goal/mixed_02.goal");
+const GOAL_BINARY: &[u8] = include_bytes!("../../traces/tests/data/goal/mixed_02.bin");
+const CHAKRA: &[u8] =
+    include_bytes!("../../traces/tests/data/chakra/dags/compute_then_all_reduce/trace.0.et");
+const SIMAI: &[u8] = include_bytes!("../../traces/tests/data/simai/reduced-moe-w32-tp2-ep8.txt");
+
 /// Makes it in `folder`.
 pub(crate) fn make(folder: &Path) -> Result<()> {
     for name in SHIPPED_SCENARIOS {
@@ -235,6 +242,12 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     write(folder, "messages/messages.csv", TABLE)?;
     write(folder, "settings/mine.toml", RUN)?;
     write(folder, "settings/set.txt", SETTINGS)?;
+    write(folder, "goal/mine.goal", GOAL)?;
+    write(folder, "goal/mine.bin", GOAL_BINARY)?;
+    for rank in 0..8 {
+        write(folder, &format!("chakra/mine.{rank}.et"), CHAKRA)?;
+    }
+    write(folder, "simai/mine.txt", SIMAI)?;
     write(folder, "random/mine.toml", "")?;
     write(folder, "model/catboost.json", CATBOOST)?;
     runs(folder)?;

@@ -19,6 +19,10 @@ use paceline_lab::why::{slowest, slowest_table};
 use paceline_learn::dataset::{Dataset, Trace};
 use paceline_report::figure::{self, Size, What};
 use paceline_scenario::Overrides;
+use paceline_traces::check::check;
+use paceline_traces::explain::{Costs, explain};
+use paceline_traces::loggops::{self, Parameters, Variant};
+use paceline_traces::open::{self, Format};
 use sha2::{Digest as _, Sha256};
 
 use crate::mutate::{Kind, Mutator};
@@ -71,7 +75,7 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
 }
 
 /// All of them.
-pub(crate) static TARGETS: [Target; 32] = [
+pub(crate) static TARGETS: [Target; 36] = [
     text("scenario", "scenario/*", scenario),
     random("random", Made::Random),
     random("random-damaged", Made::RandomDamaged),
@@ -87,6 +91,10 @@ pub(crate) static TARGETS: [Target; 32] = [
     text("cdf", "drawn/sizes.txt", beside),
     text("csv", "csv/flows.csv", beside),
     binary("parquet", "parquet/flows.parquet", beside),
+    text("goal", "goal/mine.goal", trace),
+    binary("goal-binary", "goal/mine.bin", trace),
+    binary("chakra", "chakra/mine.0.et", trace),
+    text("simai", "simai/mine.txt", trace),
     text("model-card", "model/mine.json", model),
     binary("model-weights", "model/mine.safetensors", model_by_its_hash),
     text("forest", "model/forest.json", forest_by_its_hash),
@@ -205,6 +213,22 @@ impl Target {
 
 fn scenario(path: &Path) -> Said {
     load_and_run(path)
+}
+
+/// What commands make of a trace; what is sound runs to its end, or says why it does not.
+fn trace(path: &Path) -> Said {
+    let (program, format, _) = open::open(path).map_err(words)?;
+    let report = check(&*program, 65_535);
+    explain(&*program, &Costs::alpha_beta(1_000, 100_000_000_000)).map_err(words)?;
+    let sound = report.errors.is_empty();
+    report.into_result().map_err(words)?;
+    if format == Format::Goal && sound {
+        let outcome = loggops::run(&*program, Variant::LogGopSim, &Parameters::default()).map_err(words)?;
+        if let Some(stuck) = outcome.stuck {
+            return Err(stuck.waits.join("; ") + "stuck");
+        }
+    }
+    Ok(())
 }
 
 /// What stands alongside a damaged file and names it.

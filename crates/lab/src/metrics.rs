@@ -324,6 +324,8 @@ mod tests {
             time_us: Some(1.0),
             algbw_gbps: Some(gbps),
             busbw_gbps: Some(gbps),
+            name: None,
+            group: None,
         };
         let names = |summary: &Summary| -> Vec<&str> {
             let shown = shown(&[summary]).into_iter();

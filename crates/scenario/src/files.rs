@@ -24,6 +24,12 @@ pub(crate) struct Files {
     parquet: Option<ParquetReader>,
 }
 
+/// A file on disk, which may have been put there to be read.
+pub(crate) struct OnDisk {
+    pub(crate) path: PathBuf,
+    _folder: Option<tempfile::TempDir>,
+}
+
 impl Files {
     /// Looks in `folders`, in that order; an empty path is the working directory.
     pub(crate) fn within(folders: impl IntoIterator<Item = PathBuf>) -> Self {
@@ -83,6 +89,28 @@ impl Files {
             Err(missing) => return shipped(path).ok_or(missing),
         };
         read(&found).map_err(|problem| problem.see(place, format!("{what} is named here")))
+    }
+
+    /// The file that is named at `place` as one on disk.
+    pub(crate) fn on_disk(&self, path: &str, what: &str, place: &Place) -> Result<OnDisk, Problem> {
+        let Some(name) = self.memory.contains_key(path).then(|| Path::new(path)) else {
+            let path = self.find(path, what, place)?;
+            return Ok(OnDisk { path, _folder: None });
+        };
+        // A file may come with others of its folder.
+        let failed = |error| Problem::new(format!("cannot keep {what} in a file: {error}")).at(place);
+        let folder = tempfile::tempdir().map_err(failed)?;
+        for (path, bytes) in &self.memory {
+            let to = folder.path().join(path);
+            if let Some(parent) = to.parent() {
+                std::fs::create_dir_all(parent).map_err(failed)?;
+            }
+            std::fs::write(to, bytes).map_err(failed)?;
+        }
+        Ok(OnDisk {
+            path: folder.path().join(name),
+            _folder: Some(folder),
+        })
     }
 
     /// Reads the file that is named at `place`, whatever is in it; gives where it was found too.

@@ -4,6 +4,7 @@
 //! has its value, and the TOML text that says the same. What is wrong comes back as [`Diagnostics`].
 
 pub mod builtin;
+mod carrier;
 mod cc;
 pub mod collective;
 mod decisions;
@@ -18,6 +19,7 @@ mod models;
 mod ns3;
 mod open;
 mod overrides;
+mod priced;
 mod resolve;
 mod resolved;
 mod schema;
@@ -34,6 +36,7 @@ use std::path::{Path, PathBuf};
 use paceline_congestion::registry::{SCHEMES, Scheme};
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
+pub use carrier::{TraceCollective, TraceOutcome};
 pub use decisions::{Decision, Decisions, EXTERNAL};
 pub use diagnostics::{Diagnostics, Problem};
 pub use document::read_toml;

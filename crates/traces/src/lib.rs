@@ -16,6 +16,7 @@ pub mod goal;
 pub mod graph;
 pub mod loggops;
 pub mod network;
+pub mod open;
 pub mod program;
 pub mod simai;
 pub mod trouble;

@@ -1,10 +1,12 @@
 //! `paceline explain`: a page about anything that has a name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paceline_explain::{explain as page, index};
 use paceline_scenario::{builtin, find_model};
+use paceline_traces::explain::{Costs, explain as numbers};
+use paceline_traces::open;
 
 use super::{folder, forest};
 use crate::failure::{Done, Ended, Failure};
@@ -17,17 +19,24 @@ Examples:
   paceline explain network.ecn         a section of a scenario
   paceline explain incast-16 > mine.toml
                                        a built-in scenario, as a start for your own
+  paceline explain app.goal --rate 400   a trace: messages, bytes, critical path without contention
   paceline explain adpg-tree-300 --page forest.html
                                        a page about a forest: features and proofs";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// A name or key, or a model file [default: list all names]
+    /// A name or key, a model file, or a trace (GOAL, Chakra, SimAI) [default: list all names]
     name: Option<String>,
     /// Write an HTML page about a forest: feature importance and proofs
     #[arg(long, value_name = "FILE", requires = "name")]
     page: Option<PathBuf>,
+    /// Of a trace: latency of a message, for the critical path
+    #[arg(long, value_name = "NS", default_value_t = 1000)]
+    latency: u64,
+    /// Of a trace: rate of a link, for the critical path
+    #[arg(long, value_name = "GBPS", default_value_t = 100)]
+    rate: u32,
     /// Replace an existing page
     #[arg(long, requires = "page")]
     force: bool,
@@ -52,11 +61,34 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
         forest::write(Some(path), args.force, &folder::forest_page(shown, command)?)?;
         return Ok(Done::All);
     }
+    if open::format(Path::new(name)).is_some() {
+        return trace(args, Path::new(name));
+    }
     output::print(&page(name, width).map_err(Failure::arguments)?)?;
     // Of a scenario the page is the file: what may be done with it stands beside it.
     let name = name.trim();
     if builtin::scenarios().iter().any(|shipped| shipped.name == name) {
         say!("Example:\n  paceline run {name}");
     }
+    Ok(Done::All)
+}
+
+/// Prints what a trace does, in numbers.
+fn trace(args: &ExplainArgs, path: &Path) -> Ended {
+    let (program, format, cautions) = open::open(path).map_err(output::trouble)?;
+    let costs = Costs::alpha_beta(args.latency, u64::from(args.rate) * 1_000_000_000);
+    let explained = numbers(&*program, &costs).map_err(output::trouble)?;
+    for caution in cautions {
+        say!("warning: {}", caution.text);
+    }
+    let text = format!(
+        "{}: {}\n{}(critical path: {} ns and {} Gbit/s for each message, none waits for another)\n",
+        path.display(),
+        format.name(),
+        explained.text(),
+        args.latency,
+        args.rate
+    );
+    output::print(&text)?;
     Ok(Done::All)
 }

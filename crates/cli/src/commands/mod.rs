@@ -1,8 +1,10 @@
 //! One file per command.
 
 mod bench;
+mod check;
 mod compare;
 mod completions;
+mod convert;
 mod demo;
 mod diff;
 mod explain;
@@ -52,14 +54,18 @@ enum Command {
     Run(run::RunArgs),
     /// Compare schemes on the same flows
     Compare(compare::CompareArgs),
+    /// Check a trace or a scenario without running it
+    Check(check::CheckArgs),
     /// Run a grid of parameter values, with several seeds each
     Sweep(sweep::SweepArgs),
     /// Merge the shards of a sweep
     Merge(merge::MergeArgs),
     /// List built-in schemes, scenarios, topologies, workloads and models
     List(list::ListArgs),
-    /// Explain a scheme, topology, workload, mechanism, key or model
+    /// Explain a scheme, topology, workload, mechanism, key, model or trace
     Explain(explain::ExplainArgs),
+    /// Convert a GOAL trace between text and binary
+    Convert(convert::ConvertArgs),
     /// Generate topology and flow files, also for ns-3
     Generate(generate::GenerateArgs),
     /// Render a report of finished runs
@@ -144,6 +150,8 @@ pub(crate) fn dispatch() -> Ended {
         Command::Demo(args) => demo::demo(&args),
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Convert(args) => convert::convert(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::List(args) => list::list(&args),

@@ -92,6 +92,15 @@ pub(super) fn run(args: &RunArgs) -> Ended {
             say!("{hint}");
         }
     }
+    if finished.summary.status == RunStatus::Stuck {
+        let jobs = finished.summary.jobs.iter();
+        let stuck = jobs.flat_map(|job| {
+            job.stuck
+                .first()
+                .map(|why| format!("job `{}` cannot go on: {why}", job.label))
+        });
+        return Err(Failure::run(stuck.collect::<Vec<_>>().join("\n")));
+    }
     Ok(ending(&[&finished]))
 }
 

@@ -21,6 +21,7 @@ mod structure;
 mod sweeps;
 mod threads;
 mod timeline;
+mod traces;
 mod training;
 mod training_rounds;
 mod warnings;

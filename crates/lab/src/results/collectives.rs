@@ -1,8 +1,11 @@
 //! How long collectives took.
 
+use std::collections::BTreeMap;
+
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
-use paceline_scenario::{Collective, Resolved};
+use paceline_scenario::{Collective, Resolved, TraceCollective, TraceOutcome};
+use paceline_traces::program::CollectiveKind;
 use serde::{Deserialize, Serialize};
 
 /// One iteration of a collective.
@@ -23,6 +26,12 @@ pub struct CollectiveTime {
     /// What a host's link has to carry for it over that time ("busbw" of NCCL's tests): comparable
     /// with the links' rate, whatever the number of hosts.
     pub busbw_gbps: Option<f64>,
+    /// Of a trace: what that calls it where its first member stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Of a trace: its group there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
 }
 
 /// Every iteration of every collective, in order.
@@ -33,7 +42,53 @@ pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<Colle
             all.push(time_of(collective, iteration, flows, outcome));
         }
     }
+    for job in &input.jobs {
+        let program = job.trace.map(|by_trace| by_trace.program);
+        let trace = program.and_then(|program| outcome.programs.get(program)?.get::<TraceOutcome>());
+        all.extend(trace.into_iter().flat_map(|trace| of_trace(&job.label, trace)));
+    }
     all
+}
+
+/// Collectives of a trace: those of one kind, in the order of their starts.
+fn of_trace<'a>(job: &'a str, trace: &'a TraceOutcome) -> impl Iterator<Item = CollectiveTime> + 'a {
+    let mut kinds: BTreeMap<CollectiveKind, Vec<&TraceCollective>> = BTreeMap::new();
+    for one in &trace.collectives {
+        kinds.entry(one.kind).or_default().push(one);
+    }
+    kinds.into_iter().flat_map(move |(kind, all)| {
+        let label = format!("{job}/{}", kind.name());
+        (0..).zip(all).map(move |(iteration, one)| {
+            let end = one.end;
+            let time = end.map(|end| end.saturating_since(one.start).as_us_f64());
+            let time = time.filter(|&us| us > 0.0);
+            let algbw_gbps = time.map(|us| one.bytes as f64 * 8e-3 / us);
+            CollectiveTime {
+                label: label.clone(),
+                iteration,
+                start_s: Some(one.start.as_secs_f64()),
+                end_s: end.map(|at| at.as_secs_f64()),
+                time_us: time,
+                algbw_gbps,
+                busbw_gbps: algbw_gbps
+                    .zip(bus_factor(kind, one.members))
+                    .map(|(rate, factor)| rate * factor),
+                name: Some(one.name.clone()),
+                group: Some(one.group),
+            }
+        })
+    })
+}
+
+/// What a host's link carries for each byte of a collective, as NCCL's tests count it; nothing for those that it does not
+/// know or whose size each format counts in its own way.
+fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
+    let n = f64::from(members);
+    match kind {
+        CollectiveKind::AllReduce => Some(2.0 * (n - 1.0) / n),
+        CollectiveKind::AllToAll => Some((n - 1.0) / n),
+        _ => None,
+    }
 }
 
 /// Bus bandwidth in Gbit/s over the iterations of a collective that ended: what all of them carried, over the time that
@@ -70,6 +125,8 @@ fn time_of(collective: &Collective, iteration: u32, flows: &[u32], outcome: &Out
         time_us: time,
         algbw_gbps,
         busbw_gbps: algbw_gbps.map(|rate| rate * collective.bus_factor),
+        name: None,
+        group: None,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use paceline_scenario::{Collective, Resolved, Warning, WarningKind};
+use paceline_fabric::Outcome;
+use paceline_scenario::{Collective, Resolved, TraceOutcome, Warning, WarningKind};
 
 use super::collectives::CollectiveTime;
 use super::jobs::JobTimes;
@@ -25,14 +26,44 @@ struct Repeated<'a> {
 
 /// Says which iterations have no end in sight, on how few a percentile rests, and which messages open queue pairs of
 /// their own.
-pub(super) fn warnings(input: &Resolved, jobs: &[JobTimes], times: &[CollectiveTime]) -> Vec<Warning> {
+pub(super) fn warnings(
+    input: &Resolved,
+    outcome: &Outcome,
+    jobs: &[JobTimes],
+    times: &[CollectiveTime],
+) -> Vec<Warning> {
     let all = repeated(input, jobs, times);
     let rising = all.iter().filter_map(still_rise);
     let rising = rising.map(|text| Warning::new(WarningKind::RisingIterations, text));
     let few = few(&all).map(|text| Warning::new(WarningKind::FewIterations, text));
     let per_message =
         per_message(input, &all).map(|text| Warning::new(WarningKind::QueuePairPerMessage, text));
-    rising.chain(few).chain(per_message).collect()
+    let stuck = jobs.iter().flat_map(|job| {
+        let said = |text: &String| {
+            Warning::new(
+                WarningKind::StuckFlows,
+                format!("Job `{}` cannot go on: {text}", job.label),
+            )
+        };
+        job.stuck.iter().map(said)
+    });
+    let cautions = told(input, outcome);
+    rising
+        .chain(few)
+        .chain(per_message)
+        .chain(stuck)
+        .chain(cautions)
+        .collect()
+}
+
+/// What cost models had to say of traces.
+fn told(input: &Resolved, outcome: &Outcome) -> Vec<Warning> {
+    let of = |job: &paceline_scenario::Job| {
+        let trace = outcome.programs.get(job.trace?.program)?.get::<TraceOutcome>()?;
+        let said = |text: &String| Warning::new(WarningKind::Reading, format!("Job `{}`: {text}", job.label));
+        Some(trace.cautions.iter().map(said).collect::<Vec<_>>())
+    };
+    input.jobs.iter().filter_map(of).flatten().collect()
 }
 
 fn repeated<'a>(input: &'a Resolved, jobs: &'a [JobTimes], times: &[CollectiveTime]) -> Vec<Repeated<'a>> {

@@ -1,6 +1,7 @@
 //! How long the iterations of training jobs took.
 
-use paceline_scenario::Resolved;
+use paceline_fabric::Outcome;
+use paceline_scenario::{Resolved, TraceOutcome};
 use serde::{Deserialize, Serialize};
 
 use super::collectives::CollectiveTime;
@@ -28,15 +29,87 @@ pub struct JobTimes {
     /// The share of that time in which hosts did not compute, which is what the network adds; null before the first
     /// iteration's end.
     pub communication: Option<f64>,
+    /// Of a job by a trace: what became of each rank.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_rank: Vec<RankTimes>,
+    /// Of a job by a trace that cannot go on: who waits for whom.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stuck: Vec<String>,
+}
+
+/// Where the time of a rank went, from the start of its job to its own end.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankTimes {
+    /// The rank.
+    pub rank: u32,
+    /// When it ended; of a run that did not get there, its last operation so far.
+    pub end_s: f64,
+    /// While it computed, in microseconds.
+    pub compute_us: f64,
+    /// While it did not compute, and a message or a collective of its own was under way.
+    pub exposed_us: f64,
+    /// While neither was.
+    pub waiting_us: f64,
+}
+
+/// A job by a trace. An iteration takes from the end of the one before at the last rank, or the job's start, to its own.
+fn of_trace(job: &paceline_scenario::Job, trace: &TraceOutcome, repeats: u64) -> JobTimes {
+    let ends = (0..).map_while(|iteration| {
+        let ends = trace.ranks.iter().map(|rank| rank.iterations.get(iteration));
+        ends.collect::<Option<Vec<_>>>()?.into_iter().max().copied()
+    });
+    let mut before = job.start;
+    let iterations_us: Vec<f64> = ends
+        .take(repeats as usize)
+        .map(|end| {
+            end.saturating_since(std::mem::replace(&mut before, end))
+                .as_us_f64()
+        })
+        .collect();
+    let iteration_us = Distribution::of(iterations_us.clone());
+    let by_rank: Vec<RankTimes> = (0..)
+        .zip(&trace.ranks)
+        .map(|(rank, record)| RankTimes {
+            rank,
+            end_s: record.end.as_secs_f64(),
+            compute_us: record.compute.as_us_f64(),
+            exposed_us: record.exposed.as_us_f64(),
+            waiting_us: record.waiting.as_us_f64(),
+        })
+        .collect();
+    let sum = |of: fn(&RankTimes) -> f64| by_rank.iter().map(of).sum::<f64>();
+    let (compute, all) = (
+        sum(|rank| rank.compute_us),
+        sum(|rank| rank.compute_us + rank.exposed_us + rank.waiting_us),
+    );
+    JobTimes {
+        label: job.label.clone(),
+        ranks: job.hosts.len() as u32,
+        start_s: job.start.as_secs_f64(),
+        compute_us: compute / by_rank.len().max(1) as f64 / repeats.max(1) as f64,
+        iterations: FlowCount {
+            total: repeats,
+            completed: iterations_us.len() as u64,
+        },
+        communication: (trace.is_done && all > 0.0).then(|| 1.0 - compute / all),
+        iteration_us,
+        iterations_us,
+        by_rank,
+        stuck: trace.stuck.iter().map(|one| one.text.clone()).collect(),
+    }
 }
 
 /// Every job; `times` are those of all collectives' iterations, one collective after another.
-pub(super) fn job_times(input: &Resolved, times: &[CollectiveTime]) -> Vec<JobTimes> {
+pub(super) fn job_times(input: &Resolved, outcome: &Outcome, times: &[CollectiveTime]) -> Vec<JobTimes> {
     let first = |collective: usize| -> usize {
         let before = &input.collectives[..collective];
         before.iter().map(|one| one.iterations.len()).sum()
     };
     let of = |job: &paceline_scenario::Job| {
+        if let Some(by_trace) = &job.trace {
+            let trace = outcome.programs.get(by_trace.program)?.get()?;
+            return Some(of_trace(job, trace, u64::from(by_trace.repeats)));
+        }
         let last = *job.collectives.last()?;
         let all = &times[first(last)..][..input.collectives[last].iterations.len()];
         let mut before = job.start.as_secs_f64();
@@ -58,6 +131,8 @@ pub(super) fn job_times(input: &Resolved, times: &[CollectiveTime]) -> Vec<JobTi
             communication: iteration_us.mean.map(|mean| 1.0 - compute_us / mean),
             iteration_us,
             iterations_us,
+            by_rank: Vec::new(),
+            stuck: Vec::new(),
         })
     };
     input.jobs.iter().filter_map(of).collect()

@@ -31,7 +31,7 @@ pub use flows::{FlowRow, FlowState, IdealFct, slowest_of};
 pub use goodput::GoodputShare;
 pub(crate) use groups::labels_of;
 pub use groups::{FlowCount, Group, LABELS_MAX, SIZE_EDGES, SizeBucket};
-pub use jobs::JobTimes;
+pub use jobs::{JobTimes, RankTimes};
 pub use marks::{FlowMarks, PortStates};
 pub use pairs::{FlowPairs, pair_flows, pair_repeats};
 pub(crate) use pauses::pauses;

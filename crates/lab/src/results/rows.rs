@@ -353,6 +353,26 @@ mod tests {
         execute(&input, &mut |_| Control::Continue).unwrap()
     }
 
+    /// Completions of a list and of a program, in the order of their ends.
+    #[test]
+    fn a_list_and_a_program_complete_in_one_order() {
+        let goal = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../traces/tests/data/goal/dissemination_16.bin"
+        );
+        let text = format!(
+            "duration = '1ms'\n[topology.star]\nhosts = 16\n[[workload]]\nincast = {{ receiver = 0, fan-in = 9, \
+             size = '9KB' }}\n[[job]]\ngoal = {goal:?}\n[cc]\nscheme = 'hpcc'\n"
+        );
+        let input = load_text("test.toml", &text, &Overrides::default()).unwrap();
+        let done = execute(&input, &mut |_| Control::Continue).unwrap();
+        let ends: Vec<_> = done.flows.completions().map(|entry| entry.end_ps()).collect();
+        assert_eq!((ends.len(), done.flows.len()), (9 + 64, 9 + 64));
+        assert!(ends.is_sorted());
+        let of_list = done.flows.completions().map(|entry| entry.flow < 9);
+        assert!(!of_list.is_sorted(), "they take turns");
+    }
+
     /// More than what stays in memory here.
     #[test]
     fn a_stream_gives_the_rows_of_its_list() {

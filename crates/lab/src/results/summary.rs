@@ -36,6 +36,8 @@ pub enum RunStatus {
     /// Pauses that never end hold everything that was left.
     #[serde(alias = "standstill")]
     Deadlock,
+    /// A job by a trace cannot go on: its operations wait for what never comes.
+    Stuck,
 }
 
 /// What a run cost. All that may differ between two runs of the same input.
@@ -285,8 +287,12 @@ pub fn summarise(
     machine: Machine,
 ) -> Summary {
     let stands = outcome.deadlock.as_ref().is_some_and(|found| found.ended);
+    let collectives = collective_times(input, outcome);
+    let jobs = job_times(input, outcome, &collectives);
+    let stuck = jobs.iter().any(|job| !job.stuck.is_empty());
     let status = match status {
         RunStatus::Completed if stands => RunStatus::Deadlock,
+        RunStatus::Completed if stuck => RunStatus::Stuck,
         other => other,
     };
     let (all, schemes) = Group::all_and_parts(flows, &reacting(&input.run));
@@ -303,10 +309,8 @@ pub fn summarise(
         machine.wall_s
     };
     let hops = counters.packet_hops();
-    let collectives = collective_times(input, outcome);
-    let jobs = job_times(input, &collectives);
     let mut warnings = checks::warnings(input, outcome, flows, all.unscheduled, status);
-    warnings.extend(iterations::warnings(input, &jobs, &collectives));
+    warnings.extend(iterations::warnings(input, outcome, &jobs, &collectives));
     Summary {
         version: env!("CARGO_PKG_VERSION").to_string(),
         scenario: input.name.clone(),

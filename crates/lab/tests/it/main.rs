@@ -7,3 +7,4 @@ mod hpcc_two_flows;
 mod iterations;
 mod rails;
 mod ties;
+mod traces;

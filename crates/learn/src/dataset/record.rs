@@ -46,7 +46,7 @@ pub fn record_runs(sources: &[Source], jobs: usize, watch: Watch<'_>) -> Result<
             match run.summary.status {
                 RunStatus::Partial => Err(Error::Stopped("the runs were recorded")),
                 // What was measured until a deadlock was measured.
-                RunStatus::Completed | RunStatus::Deadlock => Ok(Recorded {
+                RunStatus::Completed | RunStatus::Deadlock | RunStatus::Stuck => Ok(Recorded {
                     trace: Trace::new(input, &source.settings, &run.outcome.rtt_samples),
                     summary: run.summary,
                 }),

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::AssertUnwindSafe;
 
 use paceline_kernel::Time;
 use serde::ser::Error;
@@ -40,7 +40,7 @@ pub trait Behaviour: CopyBehaviour {
 }
 
 /// What a behaviour has to be able to do; every plain value is.
-pub trait CopyBehaviour: Any + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+pub trait CopyBehaviour: Any + fmt::Debug + Send + Sync {
     /// A copy.
     fn copy(&self) -> Box<dyn Behaviour>;
 }
@@ -53,31 +53,31 @@ impl<T: Behaviour + Clone> CopyBehaviour for T {
 
 /// A program as it is at some time: in [`Program`], before the run.
 #[derive(Debug)]
-pub struct State(Box<dyn Behaviour>);
+pub struct State(AssertUnwindSafe<Box<dyn Behaviour>>);
 
 impl State {
     /// Of something that behaves so.
     pub fn new(behaviour: impl Behaviour) -> Self {
-        Self(Box::new(behaviour))
+        Self(AssertUnwindSafe(Box::new(behaviour)))
     }
 }
 
 impl std::ops::Deref for State {
     type Target = dyn Behaviour;
     fn deref(&self) -> &Self::Target {
-        &*self.0
+        &**self.0
     }
 }
 
 impl std::ops::DerefMut for State {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut *self.0
+        &mut **self.0
     }
 }
 
 impl Clone for State {
     fn clone(&self) -> Self {
-        Self(self.0.copy())
+        Self(AssertUnwindSafe(self.0.copy()))
     }
 }
 

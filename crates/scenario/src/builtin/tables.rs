@@ -67,6 +67,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<Workload>("workload"),
             entry::<Job>("job"),
             entry::<JobStep>("job.step"),
+            entry::<crate::schema::TraceRules>("job.rules"),
             entry::<Network>("network"),
             entry::<Tier>("network.tier"),
             entry::<Irn>("network.irn"),
@@ -184,6 +185,7 @@ mod tests {
             let table = match section.name {
                 "" => String::new(),
                 "job.step" => "[[job]]\n[[job.step]]\n".to_string(),
+                "job.rules" => "[[job]]\n[job.rules]\n".to_string(),
                 "network.tier" => "[network.tier.leaf]\n".to_string(),
                 "workload" | "job" | "network.failure" | "network.pause-storm" | "network.route" => {
                     format!("[[{}]]\n", section.name)

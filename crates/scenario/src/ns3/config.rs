@@ -54,7 +54,8 @@ pub(crate) fn scenario(
         config.distinguish_by(topology::Header::of(&source));
     }
     for key in ["TOPOLOGY_FILE", "FLOW_FILE"] {
-        if !config.given(key) && !problems.mention(key) {
+        let instead = key == "FLOW_FILE" && config.given("WORKLOAD_FILE");
+        if !config.given(key) && !problems.mention(key) && !instead {
             problems.push(config.missing(key));
         }
     }
@@ -117,6 +118,9 @@ fn with_files(
     all.take_all::<()>(Err(found));
     let mut file = |key: &str, what: &str, read: &dyn Fn(&Source) -> Option<Diagnostics>| {
         let Some(path) = config.text(key) else { return };
+        if key == "FLOW_FILE" && config.given("WORKLOAD_FILE") {
+            return;
+        }
         let place = config.source.at(config.span(key));
         match files.read(path, what, &place) {
             Err(problem) => all.push(problem),

@@ -131,7 +131,11 @@ impl Reader<'_> {
             duration: self.at("SIMULATOR_STOP_TIME", self.stop()),
             fidelity: Some(self.fidelity),
             topology: self.at("TOPOLOGY_FILE", self.topology()),
-            workload: vec![Spanned::new(config.span("FLOW_FILE"), self.workload())],
+            workload: match config.given("WORKLOAD_FILE") {
+                true => Vec::new(),
+                false => vec![Spanned::new(config.span("FLOW_FILE"), self.workload())],
+            },
+            job: self.job().into_iter().collect(),
             network,
             cc,
             cc_blocks: cc_blocks.unwrap_or_default(),
@@ -218,6 +222,20 @@ impl Reader<'_> {
             file: self.path("FLOW_FILE"),
             ..Workload::default()
         }
+    }
+
+    /// SimAI's workload. Its flow file says nothing of it.
+    fn job(&self) -> Option<Spanned<schema::Job>> {
+        let job = schema::Job {
+            simai: Some(self.path("WORKLOAD_FILE")?),
+            rules: Some(schema::TraceRules {
+                send_latency: (self.config.given("AS_SEND_LAT"))
+                    .then(|| Span::from_us(self.config.int("AS_SEND_LAT", 6))),
+                ..schema::TraceRules::default()
+            }),
+            ..schema::Job::default()
+        };
+        Some(Spanned::new(self.config.span("WORKLOAD_FILE"), job))
     }
 
     fn window(&self) -> WindowMode {

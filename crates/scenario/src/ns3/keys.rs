@@ -262,7 +262,7 @@ impl Config {
                 "SimAI takes the topology from its command line (-n): add a line `TOPOLOGY_FILE <file>`",
             ),
             (InputFormat::Simai, "FLOW_FILE") => {
-                problem.help("SimAI makes its flows of a workload: add a line `FLOW_FILE <file>`")
+                problem.help("SimAI makes its flows of a workload: add a line `WORKLOAD_FILE <file>`")
             }
             _ => problem,
         }

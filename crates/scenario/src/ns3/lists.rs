@@ -27,7 +27,7 @@ pub(super) static ALL: [Keys; 6] = [
     },
     Keys {
         format: InputFormat::Simai,
-        lists: &[HPCC, MONITORS],
+        lists: &[HPCC, MONITORS, COMMAND_LINE],
         aliases: &[],
     },
     Keys {
@@ -112,6 +112,9 @@ const TCD: List = &[
     ("X_APP", Kind::Path),
     ("X_SLOTS", Kind::Int),
 ];
+
+/// Keys of ours for what SimAI is told on its command line and by its environment.
+const COMMAND_LINE: List = &[("WORKLOAD_FILE", Kind::Path), ("AS_SEND_LAT", Kind::Int)];
 
 /// Keys of HPCC's ns-3 simulator.
 const HPCC: List = &[

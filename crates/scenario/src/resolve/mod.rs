@@ -21,6 +21,7 @@ mod inherited;
 mod inputs;
 mod lanes;
 mod limits;
+mod listed;
 mod loss;
 mod models;
 mod network;
@@ -57,7 +58,8 @@ use crate::warning::{Warning, WarningKind};
 
 use context::Cx;
 use fill::{fill, fill_at, filled};
-pub use workload::{Collective, Job};
+pub use listed::Collective;
+pub use workload::Job;
 
 /// A scenario as it was read.
 pub(crate) struct Input {
@@ -373,7 +375,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         labels: traffic.labels,
         flows: traffic.flows,
         arrivals: traffic.arrivals,
-        programs: Vec::new(),
+        programs: traffic.programs,
         dependencies: traffic.dependencies,
         stop: cx.stop,
         seed: cx.seed,

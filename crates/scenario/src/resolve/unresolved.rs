@@ -14,8 +14,8 @@ use crate::topology::Net;
 use crate::traffic::Message;
 
 use super::Cx;
+use super::listed::Collective;
 use super::reach::Reach;
-use super::workload::Collective;
 
 /// A flow without its ports. There may be very many of them.
 pub(super) struct Draft {

@@ -1,14 +1,14 @@
 //! `[[job]]` and its steps.
 
-use paceline_kernel::{Span, Time};
+use paceline_kernel::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::{AllReduce, AllToAll, Connections, Nodes, Ring, tables};
 
 tables! {
-    /// A training job. Its ranks are hosts that repeat the same steps in every iteration. A host finishes each step
-    /// before it starts the next; there is no barrier between hosts. Flows are labelled `label/step`.
+    /// A training job: steps that its hosts repeat, or a trace. A host finishes each step before it starts the next; there
+    /// is no barrier between hosts. Flows are labelled `label/step`, those of a trace `label/send` and `label/all-reduce`.
     struct Job {
         /// name of the job in results
         label: String => "job-0, job-1, ..";
@@ -30,11 +30,24 @@ tables! {
         share_hosts: bool = "false";
         /// start of the first iteration
         start: Time = "0s";
-        /// number of iterations
+        /// a GOAL trace, text or binary, instead of steps: its path
+        goal: Spanned<String>;
+        /// Chakra traces, instead of steps: PREFIX of the files PREFIX.0.et, PREFIX.1.et, ..
+        chakra: Spanned<String>;
+        /// a SimAI workload, instead of steps: its path
+        simai: Spanned<String>;
+        /// number of iterations; of a trace, how often it is run
         iterations: Spanned<u32> = "1";
         /// `persistent`: one queue pair per peer, reused. `per-message`: one queue pair per message; the default of
         /// fidelities other than `exact`
         connections: Connections => "persistent";
+        /// what carries the messages of a trace: `packets`, the network of this scenario; `loggops`, the cost model of
+        /// LogGOPSim and ATLAHS; `chunks`, that of ASTRA-sim's analytical network
+        network: Spanned<String> = "packets";
+        /// factor on computing times of a trace
+        compute_scale: Spanned<f64> = "1.0";
+        /// how a trace is carried out
+        rules: TraceRules;
         /// the steps of an iteration: a list of tables
         step: Vec<Spanned<JobStep>>;
     }
@@ -54,6 +67,48 @@ tables! {
         all_reduce: AllReduce;
         reduce_scatter: Ring;
         all_gather: Ring;
+    }
+}
+
+tables! {
+    /// How the trace of a job is carried out. Keys of one format are refused in jobs of another.
+    struct TraceRules {
+        /// GOAL's o: time that a send or a receive takes its processor
+        overhead: Span => "0s; under loggops 1.5us";
+        /// GOAL's g: time between two messages of a host
+        gap: Span => "0s; under loggops 1us";
+        /// GOAL's S: larger messages wait for their receive
+        eager: Bytes = "65535B";
+        /// under loggops, the program to follow: `loggopsim` or `atlahs`
+        variant: Spanned<String> = "loggopsim";
+        /// under loggops, L: latency of the network
+        latency: Span = "2.5us";
+        /// under loggops, G: nanoseconds for each byte of a message but the first
+        gap_per_byte: Spanned<f64> = "6.0";
+        /// under loggops, O: nanoseconds of a processor for each byte but the first
+        overhead_per_byte: u64 = "0";
+        /// Chakra: ASTRA-sim's system file (JSON), which says how collectives are carried out
+        system: Spanned<String>;
+        /// under chunks: ASTRA-sim's network file (YAML)
+        links: Spanned<String>;
+        /// under chunks: messages wait for links that are busy
+        waits: bool = "true";
+        /// Chakra: file with the members of communicator groups, as JSON: {"1": [0, 1, 2]}
+        groups: Spanned<String>;
+        /// Chakra: wait for control dependencies: `auto` (if none is missing and none makes a cycle), `true`, `false`
+        control_deps: Spanned<String> = "auto";
+        /// Chakra: `drop` dependencies on nodes that are not there; `stream`: run kernels of one stream in order
+        repair: Spanned<String> => "refuse";
+        /// algorithm of collectives: `ring`, `direct`, `binomial` or `double-binary`
+        algorithm: Spanned<String> = "ring";
+        /// Chakra: parts into which a collective is split
+        splits: Spanned<u32> = "1";
+        /// Chakra: parts of a collective under way at a time
+        active: Spanned<u32> = "1";
+        /// SimAI: time between two messages of a ring
+        send_latency: Span = "6us";
+        /// SimAI: GPUs of a server
+        gpus_per_server: Spanned<u32> => "that of the topology";
     }
 }
 

@@ -17,6 +17,7 @@ const KINDS: &[(&str, &str)] = &[
     ("lossy", include_str!("acts/lossy.toml")),
     ("credits", include_str!("acts/credits.toml")),
     ("job", include_str!("acts/job.toml")),
+    ("trace", include_str!("acts/trace.toml")),
     ("ns3-hpcc", include_str!("acts/ns3-hpcc.toml")),
     ("bolt-ns3", include_str!("acts/bolt-ns3.toml")),
     ("bolt-ns3-swift", include_str!("acts/bolt-ns3-swift.toml")),
@@ -70,6 +71,9 @@ const SELDOM: &[(&str, &str, &str)] = &[
 fn own_values(path: &str) -> &'static [&'static str] {
     match path.rsplit_once(".0.").map_or(path, |(_, key)| key) {
         "shuffle-ties" => &["5"],
+        "goal" | "chakra" | "simai" | "rules.system" | "rules.groups" | "rules.links" => &["\"nothing\""],
+        "rules.eager" => &["\"1B\""],
+        "rules.gap" => &["\"50us\""],
         "topology.leaf-spine.oversubscription" => &["8"],
         "topology.star.delay" => &["\"1us\"", "\"3us\""],
         "network.detection.kind" => &["\"np-ecn\"", "\"tcd\""],
@@ -210,6 +214,7 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
         "job" | "workload" | "network.failure" | "network.pause-storm" | "network.route" => text
             .contains(&format!("[[{name}]]"))
             .then(|| format!("{name}.0.")),
+        "job.rules" => text.contains("goal =").then(|| "job.0.rules.".to_string()),
         "job.step" => text.contains("[[job.step]]").then(|| "job.0.step.0.".to_string()),
         _ if !whole => None,
         "" => Some(String::new()),
@@ -365,7 +370,7 @@ fn every_key_acts_or_is_said_not_to() {
     let kinds: Vec<_> = kinds.map(|(_, kind)| kind).collect();
     let all = on_threads(&kinds, |(kind, text)| {
         let base = Base::of(kind, text).unwrap_or_else(|error| panic!("{kind}: {error}"));
-        let keys = keys_of(text, !["job", "schemes"].contains(kind));
+        let keys = keys_of(text, !["job", "trace", "schemes"].contains(kind));
         let keys = keys.iter().filter(|key| !key.is_excused(kind));
         keys.flat_map(|key| faults(kind, text, &base, key)).collect()
     });

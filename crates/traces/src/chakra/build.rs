@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::brief::{COMMUNICATION, What};
 use super::groups::{self, Groups};
+use super::options::{ControlDeps, Options};
 use super::rank::{Interned, RankTrace};
 use super::soundness;
-use super::{ControlDeps, Options};
 use crate::cycle::Waits;
 use crate::graph::{Builder, Graph, Names};
 use crate::program::{Collective, CollectiveKind, Lanes, NO_LANE, OperationId, Order, Rank, Work};

@@ -9,70 +9,24 @@ mod build;
 mod file;
 mod groups;
 mod node;
+mod options;
 mod rank;
 mod soundness;
 mod system;
 mod wire;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use file::{GZIP_LIMIT, decode, files, load, unpack};
 pub use node::{Attribute, Io, Metadata, Node, Scalar, Values};
+pub use options::{ControlDeps, Options, Repair};
 pub use system::{System, read_system};
 
 use crate::executor::{PointRules, Rules};
 use crate::graph::Graph;
 use crate::program::Program;
 use crate::trouble::{Caution, Trouble};
-
-/// What becomes of control dependencies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ControlDeps {
-    /// Kept if all are there and no cycle arises; otherwise all are dropped, and a caution counts them.
-    #[default]
-    Auto,
-    /// Kept; it is an error if one is not there or a cycle arises.
-    Keep,
-    /// Dropped.
-    Drop,
-}
-
-/// What may be mended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Repair {
-    /// Data dependencies on nodes that are not there are dropped, with a caution.
-    pub drop_missing: bool,
-    /// Kernels of one `stream` (`tid`, if there is no such attribute) wait for each other in the order of their ids.
-    pub chain_streams: bool,
-}
-
-/// How a trace is read.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Control dependencies.
-    pub control_deps: ControlDeps,
-    /// What may be mended.
-    pub repair: Repair,
-    /// A file of groups: `{"1": [0, 1], ...}`.
-    pub groups: Option<PathBuf>,
-    /// What a packed file may unpack to, in bytes.
-    pub gzip_limit: u64,
-    /// Whether the trace is the algorithm of a collective: its nodes occupy nothing.
-    pub is_algorithm: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            control_deps: ControlDeps::Auto,
-            repair: Repair::default(),
-            groups: None,
-            gzip_limit: GZIP_LIMIT,
-            is_algorithm: false,
-        }
-    }
-}
 
 /// Reads the files of a prefix: `PREFIX.0.et`, `PREFIX.1.et`, ...
 ///

@@ -6,7 +6,7 @@ use super::brief::{Brief, What, brief, place};
 use super::file::decode;
 use super::groups::{Groups, of_metadata};
 use super::node::Node;
-use super::{ControlDeps, Options};
+use super::options::{ControlDeps, Options};
 use crate::program::Rank;
 use crate::trouble::Trouble;
 

@@ -49,6 +49,13 @@ pub struct Program {
     trouble: OnceLock<Trouble>,
 }
 
+/// Whether a file that begins so is meant to be GOAL.
+pub fn is_goal(begin: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(begin);
+    let mut lines = text.lines().map(str::trim_start);
+    binary::is_binary(begin) || lines.any(|line| line.starts_with("num_ranks"))
+}
+
 /// Reads a file, text or binary as its first eight bytes tell.
 pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> {
     let path = path.as_ref();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use paceline_fabric::spec::NodeId;
+use paceline_fabric::spec::{NodeId, Program};
 use paceline_kernel::rng::Purpose;
 use paceline_kernel::{Bytes, Span, Time};
 use toml::Spanned;
@@ -19,6 +19,7 @@ use crate::traffic::{SHARED, Seeds};
 
 use super::collectives::Operation;
 use super::placement::place;
+use super::traces::{self, Trace};
 use super::{Collective, Labels, Maker, destination_port};
 
 /// A training job: iterations of some collectives with computing in between, by the same hosts.
@@ -34,6 +35,17 @@ pub struct Job {
     pub compute: Span,
     /// Its collectives, in the order in which they are carried out: places in the run's list.
     pub collectives: Vec<usize>,
+    /// What a job by a trace has instead of collectives in the list.
+    pub trace: Option<ByTrace>,
+}
+
+/// A job by a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByTrace {
+    /// The place of its program in the run.
+    pub program: usize,
+    /// How often the trace is run.
+    pub repeats: u32,
 }
 
 /// Makes the flows of all jobs.
@@ -43,10 +55,19 @@ pub(super) fn resolve(
     net: &Net,
     schemes: &mut Schemes<'_>,
     (unresolved, labels, workloads): (&mut UnresolvedFlows, &mut Labels, usize),
-) -> Result<Vec<Job>, Problem> {
+) -> Result<(Vec<Job>, Vec<Program>), Problem> {
+    let read = |job: &mut Spanned<schema::Job>| traces::read(cx, job, net);
+    let traces: Vec<Option<Trace>> = jobs.iter_mut().map(read).collect::<Result<_, _>>()?;
+    for (job, trace) in jobs.iter_mut().zip(&traces) {
+        let (span, job) = (job.span(), job.get_mut());
+        if let (Some(trace), None, None) = (trace, &job.hosts, &job.ranks) {
+            job.ranks = Some(Spanned::new(span, trace.ranks()));
+        }
+    }
     let placed = places(cx, jobs, net, workloads)?;
     let (mut all, mut known) = (Vec::with_capacity(jobs.len()), BTreeSet::new());
-    for (i, (spanned, hosts)) in jobs.iter_mut().zip(placed).enumerate() {
+    let mut programs = Vec::new();
+    for (i, ((spanned, hosts), trace)) in jobs.iter_mut().zip(placed).zip(traces).enumerate() {
         let place = cx.texts.of_value(spanned);
         let written = spanned.get_mut();
         let scheme = schemes.index(cx, written.scheme.as_ref())?;
@@ -63,9 +84,16 @@ pub(super) fn resolve(
         if !known.insert(label.clone()) {
             return Err(Problem::new(format!("a second job called `{label}`")).at(&factory.place));
         }
-        all.push(factory.job(written, label, hosts, unresolved)?);
+        all.push(match trace {
+            None => factory.job(written, label, hosts, unresolved)?,
+            Some(trace) => {
+                let (job, program) = factory.trace_job(written, label, hosts, &trace, programs.len())?;
+                programs.push(program);
+                job
+            }
+        });
     }
-    Ok(all)
+    Ok((all, programs))
 }
 
 /// Jobs come behind workloads.
@@ -244,6 +272,7 @@ impl Maker<'_, '_> {
             hosts,
             start,
             collectives,
+            trace: None,
         })
     }
 

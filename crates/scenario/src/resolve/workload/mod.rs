@@ -10,10 +10,11 @@ mod placement;
 mod random;
 mod single;
 mod sizes;
+mod traces;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
+use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Program};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_parity::ib_omnet::Source;
 use toml::Spanned;
@@ -31,26 +32,12 @@ use super::fill::{fill, fill_at, fill_value, filled, only_block};
 use super::hosts::{self, Holds};
 use super::schemes::Schemes;
 use super::unresolved::{Block, UnresolvedFlows};
+use crate::resolve::listed::Collective;
 use crate::schema::Nodes;
 use collectives::Operation;
 use labels::Labels;
 
 pub use jobs::Job;
-
-/// A collective operation of several hosts, or of several groups of as many at a time, and the flows that it is made of.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Collective {
-    /// The label of its flows.
-    pub label: String,
-    /// How many hosts take part; of several groups, in each.
-    pub hosts: u32,
-    /// The bytes by which its bandwidth is counted: those that a host has in all.
-    pub size: Bytes,
-    /// What a host's link carries for each of these bytes.
-    pub bus_factor: f64,
-    /// The flows of each iteration: indices in the run's flows.
-    pub iterations: Vec<Vec<u32>>,
-}
 
 /// More would exhaust the memory of most machines.
 const MOST_FLOWS: f64 = 5e7;
@@ -62,6 +49,7 @@ pub(super) struct Traffic {
     pub(super) dependencies: Vec<Dependency>,
     pub(super) collectives: Vec<Collective>,
     pub(super) jobs: Vec<Job>,
+    pub(super) programs: Vec<Program>,
     pub(super) labels: Vec<String>,
     /// The places of flows in the order in which they were written, where that matters (`tcd-ns3`).
     pub(super) written: Vec<u32>,
@@ -76,14 +64,17 @@ impl Traffic {
             .arrivals
             .as_ref()
             .map_or(0, |arrivals| arrivals.flows as usize);
-        self.flows.len() + streamed
+        let of_programs = self.programs.iter().map(|program| program.flows as usize);
+        self.flows.len() + streamed + of_programs.sum::<usize>()
     }
 
     /// Priority classes of flows.
     pub(super) fn classes(&self) -> BTreeSet<u8> {
         let sources = self.arrivals.iter().flat_map(|arrivals| &arrivals.sources);
         let streamed = sources.map(|source| source.class);
-        self.flows.iter().map(|flow| flow.class).chain(streamed).collect()
+        let of_programs = self.programs.iter().map(|program| program.class);
+        let described = self.flows.iter().map(|flow| flow.class).chain(streamed);
+        described.chain(of_programs).collect()
     }
 }
 
@@ -124,7 +115,7 @@ pub(super) fn resolve(
         factory.make(written, schemes, &mut unresolved)?;
     }
     let at = (&mut unresolved, &mut labels, workloads.len());
-    let jobs = jobs::resolve(cx, jobs, net, schemes, at)?;
+    let (jobs, programs) = jobs::resolve(cx, jobs, net, schemes, at)?;
     labels.check()?;
     if schemes.all().any(|scheme| scheme.needs().foresight) {
         unresolved.list_sources(cx.seed);
@@ -147,6 +138,7 @@ pub(super) fn resolve(
         dependencies: unresolved.dependencies,
         collectives: unresolved.collectives,
         jobs,
+        programs,
         labels: labels.names,
     })
 }

@@ -1,0 +1,137 @@
+//! Jobs by traces whose messages a cost model carries, beside the packet network and without a trace in it.
+
+use std::sync::Arc;
+
+use paceline_fabric::outcome::ModelOutcome;
+use paceline_fabric::spec::{Asks, Awaited, Behaviour};
+use paceline_kernel::{Span, Time};
+use paceline_traces::chunks::{Chunks, Links};
+use paceline_traces::executor::{Executor, RankRecord, Rules, Stuck};
+use paceline_traces::loggops::{self, Parameters, Variant};
+use paceline_traces::program::Program;
+
+use crate::carrier::TraceOutcome;
+
+/// A cost model.
+#[derive(Clone, Debug)]
+pub(crate) enum Model {
+    /// LogGOPS.
+    LogGops(Variant, Parameters),
+    /// Links that carry whole messages.
+    Chunks {
+        links: Links,
+        aware: bool,
+        rules: Box<Rules>,
+    },
+}
+
+/// A job under a cost model: all of it is carried out when it begins, and it is over when the last rank is.
+#[derive(Clone, Debug)]
+pub(crate) struct Priced {
+    program: Arc<dyn Program>,
+    model: Model,
+    outcome: TraceOutcome,
+    is_over: bool,
+}
+
+impl Priced {
+    pub(crate) fn new(program: Arc<dyn Program>, model: Model) -> Self {
+        Self {
+            program,
+            model,
+            outcome: TraceOutcome::default(),
+            is_over: false,
+        }
+    }
+
+    /// What came of it, as if it had begun at 0.
+    fn carry_out(&self) -> TraceOutcome {
+        match &self.model {
+            Model::LogGops(variant, parameters) => match loggops::run(&*self.program, *variant, parameters) {
+                Ok(outcome) => of_loggops(outcome),
+                Err(trouble) => TraceOutcome::refused(trouble.to_string()),
+            },
+            Model::Chunks { links, aware, rules } => {
+                let mut executor = Executor::new(self.program.clone(), (**rules).clone());
+                match Chunks::new(*links, *aware).run(&mut executor) {
+                    Ok(()) => TraceOutcome::of(&executor),
+                    Err(message) => TraceOutcome::refused(message),
+                }
+            }
+        }
+    }
+}
+
+fn of_loggops(outcome: loggops::Outcome) -> TraceOutcome {
+    let rank = |&ns: &u64| {
+        let end = Time::from_ps(ns.saturating_mul(1000));
+        RankRecord {
+            end,
+            iterations: vec![end],
+            ..RankRecord::default()
+        }
+    };
+    let waits = outcome.stuck.iter().flat_map(|stuck| &stuck.waits);
+    TraceOutcome {
+        ranks: outcome.ends.iter().map(rank).collect(),
+        is_done: outcome.stuck.is_none(),
+        stuck: waits
+            .map(|text| Stuck {
+                rank: 0,
+                text: text.clone(),
+            })
+            .collect(),
+        cautions: outcome.cautions.into_iter().map(|caution| caution.text).collect(),
+        ..TraceOutcome::default()
+    }
+}
+
+impl TraceOutcome {
+    /// Of what could not begin.
+    fn refused(why: String) -> Self {
+        Self {
+            stuck: vec![Stuck { rank: 0, text: why }],
+            ..Self::default()
+        }
+    }
+
+    /// The same, so much later.
+    fn later(mut self, by: Span) -> Self {
+        for rank in &mut self.ranks {
+            rank.end = rank.end.saturating_add(by);
+            for end in &mut rank.iterations {
+                *end = end.saturating_add(by);
+            }
+        }
+        for one in &mut self.collectives {
+            one.start = one.start.saturating_add(by);
+            one.end = one.end.map(|end| end.saturating_add(by));
+        }
+        self
+    }
+}
+
+impl Behaviour for Priced {
+    fn begin(&mut self, asks: &mut dyn Asks) {
+        let since = asks.now().saturating_since(Time::ZERO);
+        self.outcome = self.carry_out().later(since);
+        if self.outcome.is_done {
+            let end = self.outcome.ranks.iter().map(|rank| rank.end).max();
+            asks.wake(end.unwrap_or_default(), 0);
+        }
+    }
+
+    fn woken(&mut self, _: u64, _: &mut dyn Asks) {
+        self.is_over = true;
+    }
+
+    fn heard(&mut self, _: u32, _: Awaited, _: &mut dyn Asks) {}
+
+    fn is_done(&self) -> bool {
+        self.is_over
+    }
+
+    fn close(&self) -> ModelOutcome {
+        ModelOutcome::new(self.outcome.clone())
+    }
+}

@@ -1,0 +1,239 @@
+//! Jobs by traces: GOAL, Chakra, SimAI.
+
+mod files;
+mod found;
+mod refused;
+mod rules;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use paceline_fabric::spec::{self, NodeId, State};
+use paceline_kernel::{Span, Time};
+use paceline_traces::check::check;
+use paceline_traces::executor::Executor;
+use paceline_traces::program::{CollectiveKind, Program, Work};
+use paceline_traces::trouble::Caution;
+
+use crate::carrier::{Carrier, Common};
+use toml::Spanned;
+
+use crate::diagnostics::Problem;
+use crate::priced::Priced;
+use crate::resolve::Cx;
+use crate::resolve::fill::{fill, fill_value, filled};
+use crate::schema;
+use crate::topology::Net;
+use crate::warning::WarningKind;
+
+pub(super) use found::Trace;
+use found::{Format, Network, choice, problem};
+
+use super::jobs::{ByTrace, Job};
+use super::{Maker, destination_port};
+
+/// The trace of a job, if it is by one.
+pub(super) fn read(
+    cx: &mut Cx<'_>,
+    job: &mut Spanned<schema::Job>,
+    net: &Net,
+) -> Result<Option<Trace>, Problem> {
+    let (span, job) = (job.span(), job.get_mut());
+    let written = [
+        (Format::Goal, &job.goal),
+        (Format::Chakra, &job.chakra),
+        (Format::SimAi, &job.simai),
+    ];
+    let mut present = written
+        .iter()
+        .filter_map(|&(format, path)| Some((format, path.clone()?)));
+    let Some((format, path)) = present.next() else {
+        let of_traces = [
+            ("network", job.network.as_ref().map(Spanned::span)),
+            ("compute-scale", job.compute_scale.as_ref().map(Spanned::span)),
+            ("rules", job.rules.as_ref().map(|_| span)),
+        ];
+        let written = of_traces.into_iter().find_map(|(key, span)| Some((key, span?)));
+        return written.map_or(Ok(None), |(key, span)| {
+            let message = format!("`{key}` is for jobs by a trace: `goal`, `chakra` or `simai`");
+            Err(Problem::new(message).at(&cx.texts.at(span)))
+        });
+    };
+    let place = cx.texts.of_value(&path);
+    if let Some((other, second)) = present.next() {
+        let message = format!("a job by `{}` and by `{}`", format.name(), other.name());
+        return Err(Problem::new(message)
+            .at(&cx.texts.of_value(&second))
+            .help("use a job for each trace"));
+    }
+    if job.step.is_some() {
+        let message = format!("a job by a trace (`{}`) has no steps of its own", format.name());
+        return Err(Problem::new(message).at(&place));
+    }
+    if job.connections == Some(schema::Connections::Persistent) {
+        let message =
+            "messages of a trace have a queue pair each: `connections = \"persistent\"` is for steps";
+        return Err(Problem::new(message).at(&place));
+    }
+    let known =
+        [Network::Packets, Network::LogGops, Network::Chunks].map(|network| (network.name(), network));
+    let written = filled!(job.network: Job);
+    let at = cx.texts.of_value(&written);
+    let network = choice(cx, written, &known)?;
+    if network == Network::LogGops && format != Format::Goal
+        || network == Network::Chunks && format == Format::Goal
+    {
+        let message = format!(
+            "a job by `{}` on this network: `loggops` is for GOAL, `chunks` for Chakra",
+            format.name()
+        );
+        return Err(Problem::new(message).at(&at));
+    }
+    let rules = job.rules.get_or_insert_default();
+    refused::refuse_others(cx, rules, format, network, &place)?;
+    let (program, kept, cautions) = match format {
+        Format::Goal => files::goal(cx, &path, &place)?,
+        Format::Chakra => files::chakra(cx, &path, rules, &place)?,
+        Format::SimAi => files::simai(
+            cx,
+            &path,
+            (
+                job.hosts.is_some(),
+                job.ranks.as_ref().map(|ranks| *ranks.get_ref()),
+            ),
+            rules,
+            net,
+            &place,
+        )?,
+    };
+    for Caution { text } in cautions {
+        cx.warn(WarningKind::Reading, &place, text);
+    }
+    let slot = match format {
+        Format::Goal => &mut job.goal,
+        Format::Chakra => &mut job.chakra,
+        Format::SimAi => &mut job.simai,
+    };
+    *slot.as_mut().expect("it is present").get_mut() = kept;
+    Ok(Some(Trace {
+        program,
+        format,
+        network,
+        place,
+    }))
+}
+
+/// What programs send, as far as that is known before they are carried out.
+#[derive(Default)]
+struct Extent {
+    kinds: BTreeSet<CollectiveKind>,
+    messages: u64,
+    largest: u64,
+}
+
+impl Extent {
+    fn of(program: &dyn Program) -> Self {
+        let mut extent = Self::default();
+        for rank in 0..program.ranks() {
+            for number in 0..program.operations(rank) {
+                match program.operation(rank, number).work {
+                    Work::Send { bytes, .. } => extent.add(1, bytes),
+                    Work::Collective(place) => {
+                        let collective = program.collectives()[place as usize];
+                        let members = program.groups()[collective.group as usize].len() as u64;
+                        extent.kinds.insert(collective.kind);
+                        extent.add(2 * members, collective.bytes);
+                    }
+                    Work::Nothing | Work::Compute { .. } | Work::Receive { .. } => {}
+                }
+            }
+        }
+        extent
+    }
+
+    fn add(&mut self, messages: u64, bytes: u64) {
+        self.messages = self.messages.saturating_add(messages);
+        self.largest = self.largest.max(bytes);
+    }
+}
+
+impl Maker<'_, '_> {
+    /// A job by a trace: the job, and the program that carries it out.
+    pub(super) fn trace_job(
+        &mut self,
+        written: &mut schema::Job,
+        label: String,
+        hosts: Vec<NodeId>,
+        trace: &Trace,
+        number: usize,
+    ) -> Result<(Job, spec::Program), Problem> {
+        if hosts.len() != trace.ranks() as usize {
+            let message = format!(
+                "a trace of {} ranks on {} hosts: expected a host for each rank",
+                trace.ranks(),
+                hosts.len()
+            );
+            return Err(Problem::new(message).at(&trace.place));
+        }
+        let class = self.checked_class(&written.priority)?.unwrap_or(3);
+        fill_value(&mut written.priority, class);
+        let start = fill(&mut written.start, Time::ZERO);
+        let iterations = self.count(&mut written.iterations, 1, "iterations")?;
+        written.connections = Some(schema::Connections::PerMessage);
+        let rules = trace.rules(self.cx, written, start, iterations)?;
+        let report = check(&*trace.program, rules.point.eager_bytes);
+        for text in report
+            .into_result()
+            .map_err(|trouble| problem(trouble, &trace.place))?
+        {
+            self.cx.warn(WarningKind::Reading, &trace.place, text);
+        }
+        let model = trace.model(self.cx, written, &rules)?;
+        let mut extent = Extent::of(&*trace.program);
+        if model.is_some() {
+            // What a cost model carries is no flow.
+            extent = Extent::default();
+        }
+        let most = u64::from(u32::MAX >> 6);
+        let flows = extent.messages.saturating_mul(u64::from(iterations)).min(most) as u32;
+        let of = |labels: &mut super::Labels, name: &str| labels.index(&format!("{label}/{name}"));
+        let common = Common {
+            class,
+            scheme: self.scheme,
+            dport: destination_port("job"),
+            send: of(self.labels, "send"),
+            collectives: extent
+                .kinds
+                .iter()
+                .map(|&kind| (kind, of(self.labels, kind.name())))
+                .collect::<BTreeMap<_, _>>(),
+            hosts: hosts.clone(),
+        };
+        let digest = format!("{:?} {rules:?} {common:?} {model:?}", trace.program);
+        let state = match model {
+            None => State::new(Carrier::new(Executor::new(trace.program.clone(), rules), common)),
+            Some(model) => State::new(Priced::new(trace.program.clone(), model)),
+        };
+        let program = spec::Program {
+            digest,
+            start,
+            hosts: hosts.clone(),
+            class,
+            scheme: self.scheme,
+            flows,
+            largest: extent.largest,
+            state,
+        };
+        let job = Job {
+            label,
+            hosts,
+            start,
+            compute: Span::ZERO,
+            collectives: Vec::new(),
+            trace: Some(ByTrace {
+                program: number,
+                repeats: iterations,
+            }),
+        };
+        Ok((job, program))
+    }
+}

@@ -1,0 +1,85 @@
+//! Keys of a job that say nothing about its trace.
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use crate::diagnostics::{Place, Problem};
+use crate::resolve::Cx;
+use crate::schema;
+
+use super::found::{Format, Network};
+
+/// Refuses rules that a format or a network does not know.
+pub(super) fn refuse_others(
+    cx: &Cx<'_>,
+    rules: &schema::TraceRules,
+    format: Format,
+    network: Network,
+    place: &Place,
+) -> Result<(), Problem> {
+    use Format::{Chakra, Goal, SimAi};
+    let at = |span: Option<Range<usize>>| span.map_or_else(|| place.clone(), |span| cx.texts.at(span));
+    let there = |is_there: bool| is_there.then_some(None);
+    let text = |key: &Option<Spanned<String>>| key.as_ref().map(|key| Some(key.span()));
+    let count = |key: &Option<Spanned<u32>>| key.as_ref().map(|key| Some(key.span()));
+    // Each with where it stands, if it does, and whose it is.
+    let keys = [
+        ("overhead", there(rules.overhead.is_some()), Goal, None),
+        ("gap", there(rules.gap.is_some()), Goal, None),
+        ("eager", there(rules.eager.is_some()), Goal, None),
+        ("variant", text(&rules.variant), Goal, Some(Network::LogGops)),
+        (
+            "latency",
+            there(rules.latency.is_some()),
+            Goal,
+            Some(Network::LogGops),
+        ),
+        (
+            "gap-per-byte",
+            there(rules.gap_per_byte.is_some()),
+            Goal,
+            Some(Network::LogGops),
+        ),
+        (
+            "overhead-per-byte",
+            there(rules.overhead_per_byte.is_some()),
+            Goal,
+            Some(Network::LogGops),
+        ),
+        ("groups", text(&rules.groups), Chakra, None),
+        ("control-deps", text(&rules.control_deps), Chakra, None),
+        ("repair", text(&rules.repair), Chakra, None),
+        ("system", text(&rules.system), Chakra, None),
+        ("algorithm", text(&rules.algorithm), Chakra, None),
+        ("splits", count(&rules.splits), Chakra, None),
+        ("active", count(&rules.active), Chakra, None),
+        ("links", text(&rules.links), Chakra, Some(Network::Chunks)),
+        (
+            "waits",
+            there(rules.waits.is_some()),
+            Chakra,
+            Some(Network::Chunks),
+        ),
+        ("send-latency", there(rules.send_latency.is_some()), SimAi, None),
+        ("gpus-per-server", count(&rules.gpus_per_server), SimAi, None),
+    ];
+    for (key, span, of, on) in &keys {
+        let Some(span) = span else { continue };
+        let message = if *of != format {
+            let names = (of.name(), format.name());
+            format!(
+                "`{key}` is for jobs by `{}`, and this one is by `{}`",
+                names.0, names.1
+            )
+        } else if let Some(on) = on.filter(|&on| on != network) {
+            format!("`{key}` is for `network = \"{}\"`", on.name())
+        } else if rules.system.is_some() && ["algorithm", "splits", "active"].contains(key) {
+            format!("`{key}` beside `system`, whose file says that")
+        } else {
+            continue;
+        };
+        return Err(Problem::new(message).at(&at(span.clone())));
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! By which rules a trace is carried out.
+
+use paceline_kernel::{Span, Time};
+use paceline_traces::chunks::Links;
+use paceline_traces::collective::{Algorithm, CollectiveRules};
+use paceline_traces::executor::{PointRules, Rules};
+use paceline_traces::loggops::{Parameters, Variant};
+use paceline_traces::trouble::Caution;
+use toml::Spanned;
+
+use crate::diagnostics::{Place, Problem};
+use crate::priced::Model;
+use crate::resolve::Cx;
+use crate::resolve::fill::{fill, filled};
+use crate::schema;
+use crate::warning::WarningKind;
+
+use super::files::{absolute, keep};
+use super::found::{Format, Network, Trace, choice, problem};
+
+/// A whole number of ns.
+fn ns(span: Span, what: &str, place: &Place) -> Result<u64, Problem> {
+    match span.as_ps() % 1000 {
+        0 => Ok(span.as_ps() / 1000),
+        _ => Err(Problem::new(format!("{what} is {span}: expected whole nanoseconds")).at(place)),
+    }
+}
+
+impl Trace {
+    pub(super) fn rules(
+        &self,
+        cx: &mut Cx<'_>,
+        job: &mut schema::Job,
+        start: Time,
+        repeats: u32,
+    ) -> Result<Rules, Problem> {
+        let scale = filled!(job.compute_scale: Job);
+        if !(scale.get_ref().is_finite() && *scale.get_ref() >= 0.0) {
+            let message = format!("compute-scale is {}: expected 0 or more", scale.get_ref());
+            return Err(Problem::new(message).at(&cx.texts.of_value(&scale)));
+        }
+        let written = job.rules.get_or_insert_default();
+        let mut rules = match self.format {
+            Format::Goal if self.network == Network::LogGops => Rules::default(),
+            Format::Goal => Rules {
+                point: PointRules {
+                    overhead_ns: ns(
+                        fill(&mut written.overhead, Span::ZERO),
+                        "the overhead",
+                        &self.place,
+                    )?,
+                    gap_ns: ns(fill(&mut written.gap, Span::ZERO), "the gap", &self.place)?,
+                    eager_bytes: filled!(written.eager: TraceRules).get(),
+                    ..PointRules::GOAL
+                },
+                ..Rules::default()
+            },
+            Format::SimAi => Rules {
+                collectives: CollectiveRules::simai(
+                    written.gpus_per_server.as_ref().map_or(8, |gpus| *gpus.get_ref()),
+                    ns(
+                        filled!(written.send_latency: TraceRules),
+                        "the send latency",
+                        &self.place,
+                    )?,
+                ),
+                ..Rules::default()
+            },
+            Format::Chakra => Rules {
+                collectives: collectives(cx, written, &self.place)?,
+                ..paceline_traces::chakra::rules()
+            },
+        };
+        rules.start = start;
+        rules.repeats = repeats;
+        rules.compute_scale = *scale.get_ref();
+        paceline_traces::executor::check(&rules, &self.program)
+            .map_err(|message| Problem::new(message).at(&self.place))?;
+        Ok(rules)
+    }
+
+    /// The cost model that carries its messages, if one does.
+    pub(super) fn model(
+        &self,
+        cx: &mut Cx<'_>,
+        job: &mut schema::Job,
+        rules: &Rules,
+    ) -> Result<Option<Model>, Problem> {
+        let written = job.rules.get_or_insert_default();
+        match self.network {
+            Network::Packets => Ok(None),
+            Network::LogGops => {
+                if rules.repeats != 1 || rules.compute_scale != 1.0 {
+                    let message = "`iterations` and `compute-scale` are for the other networks: LogGOPS runs a trace once, as it is";
+                    return Err(Problem::new(message).at(&self.place));
+                }
+                let known = [("loggopsim", Variant::LogGopSim), ("atlahs", Variant::Atlahs)];
+                let variant = choice(cx, filled!(written.variant: TraceRules), &known)?;
+                let overhead = fill(&mut written.overhead, Span::from_ns(1500));
+                let gap = fill(&mut written.gap, Span::from_ns(1000));
+                let parameters = Parameters {
+                    latency: ns(filled!(written.latency: TraceRules), "the latency", &self.place)?,
+                    overhead: ns(overhead, "the overhead", &self.place)?,
+                    gap: ns(gap, "the gap", &self.place)?,
+                    gap_per_byte: *filled!(written.gap_per_byte: TraceRules).get_ref(),
+                    overhead_per_byte: filled!(written.overhead_per_byte: TraceRules),
+                    eager: filled!(written.eager: TraceRules).get(),
+                };
+                Ok(Some(Model::LogGops(variant, parameters)))
+            }
+            Network::Chunks => {
+                let Some(links) = &mut written.links else {
+                    let message = "a job on `chunks` needs `links`, a network file of ASTRA-sim";
+                    return Err(Problem::new(message).at(&self.place));
+                };
+                let at = cx.texts.of_value(links);
+                let found = cx.files.on_disk(links.get_ref(), "the network file", &at)?;
+                let read = Links::read(&found.path).map_err(|trouble| problem(trouble, &at))?;
+                let kept = keep(cx, "links", &[("yml".to_string(), found.path.clone())]);
+                let links = written.links.as_mut().expect("it is present");
+                *links.get_mut() = kept.map_or_else(|| absolute(&found.path), |stem| format!("{stem}.yml"));
+                Ok(Some(Model::Chunks {
+                    links: read,
+                    aware: filled!(written.waits: TraceRules),
+                    rules: Box::new(Rules {
+                        start: Time::ZERO,
+                        ..rules.clone()
+                    }),
+                }))
+            }
+        }
+    }
+}
+
+fn collectives(
+    cx: &mut Cx<'_>,
+    written: &mut schema::TraceRules,
+    trace: &Place,
+) -> Result<CollectiveRules, Problem> {
+    if let Some(system) = &mut written.system {
+        let at = cx.texts.of_value(system);
+        let found = cx.files.on_disk(system.get_ref(), "the system file", &at)?;
+        let (read, cautions) =
+            paceline_traces::chakra::read_system(&found.path).map_err(|trouble| problem(trouble, &at))?;
+        for Caution { text } in cautions {
+            cx.warn(WarningKind::Reading, trace, text);
+        }
+        // It may name traces beside it.
+        *system.get_mut() = absolute(&found.path);
+        return Ok(read.collectives);
+    }
+    let algorithm = filled!(written.algorithm: TraceRules);
+    let known = [("ring", 0), ("direct", 1), ("binomial", 2), ("double-binary", 3)];
+    let number = choice(cx, algorithm, &known)?;
+    let positive = |slot: &Spanned<u32>, what: &str| match *slot.get_ref() {
+        0 => Err(Problem::new(format!("`{what}` is 0: expected at least 1")).at(&cx.texts.of_value(slot))),
+        count => Ok(count),
+    };
+    let splits = filled!(written.splits: TraceRules);
+    let active = filled!(written.active: TraceRules);
+    let all_reduce = match number {
+        0 => Algorithm::Ring,
+        1 => Algorithm::Direct,
+        2 => Algorithm::Binomial,
+        _ => Algorithm::DoubleBinary,
+    };
+    // Trees are for all-reduce; what has none goes directly.
+    let others = || match number {
+        0 => Algorithm::Ring,
+        _ => Algorithm::Direct,
+    };
+    Ok(CollectiveRules {
+        all_reduce,
+        all_gather: others(),
+        reduce_scatter: others(),
+        all_to_all: Algorithm::Direct,
+        splits: u64::from(positive(&splits, "splits")?),
+        active: positive(&active, "active")?,
+        ..CollectiveRules::default()
+    })
+}

@@ -1,0 +1,114 @@
+//! Traces of any format, told apart by what is in them.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::program::Program;
+use crate::simai::Servers;
+use crate::trouble::{Caution, Trouble};
+use crate::{chakra, goal, simai};
+
+/// A format of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// GOAL, text or binary.
+    Goal,
+    /// Chakra, by the prefix of its files.
+    Chakra,
+    /// A workload of SimAI.
+    SimAi,
+}
+
+impl Format {
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Goal => "GOAL",
+            Self::Chakra => "Chakra",
+            Self::SimAi => "SimAI",
+        }
+    }
+}
+
+/// Bytes that tell a format.
+const BEGIN: u64 = 4096;
+
+/// The format of what is at a path, and where its reader finds it; nothing for what is no trace.
+pub fn format(path: &Path) -> Option<(Format, PathBuf)> {
+    if let Some(prefix) = prefix(path) {
+        return Some((Format::Chakra, prefix));
+    }
+    let mut begin = Vec::new();
+    File::open(path).ok()?.take(BEGIN).read_to_end(&mut begin).ok()?;
+    if goal::is_goal(&begin) {
+        return Some((Format::Goal, path.to_path_buf()));
+    }
+    let text = String::from_utf8_lossy(&begin);
+    let first = text.lines().next().unwrap_or_default();
+    first
+        .contains("model_parallel_NPU_group")
+        .then(|| (Format::SimAi, path.to_path_buf()))
+}
+
+/// The prefix of Chakra's files, of which the first is there: that itself, or one of the files.
+fn prefix(path: &Path) -> Option<PathBuf> {
+    let name = path.to_str()?;
+    let first = |prefix: &str| {
+        let there = |packed: &str| Path::new(&format!("{prefix}.0.et{packed}")).is_file();
+        there("") || there(".gz")
+    };
+    if first(name) {
+        return Some(path.to_path_buf());
+    }
+    let plain = name.strip_suffix(".gz").unwrap_or(name);
+    let (prefix, number) = plain.strip_suffix(".et")?.rsplit_once('.')?;
+    (number.bytes().all(|byte| byte.is_ascii_digit()) && first(prefix)).then(|| PathBuf::from(prefix))
+}
+
+/// Reads a trace of any format with the defaults of its reader. A workload of SimAI has servers of eight GPUs here.
+///
+/// # Errors
+/// As its reader; where the format is none of these, with what they are.
+pub fn open(path: &Path) -> Result<(Arc<dyn Program>, Format, Vec<Caution>), Trouble> {
+    let Some((format, path)) = format(path) else {
+        let message =
+            "is no trace: expected GOAL (text or binary), Chakra (PREFIX.0.et, ..) or a workload of SimAI";
+        return Err(Trouble::at(path.display(), message));
+    };
+    let (program, cautions): (Arc<dyn Program>, _) = match format {
+        Format::Goal => {
+            let (program, cautions) = goal::read(&path)?;
+            (Arc::new(program), cautions)
+        }
+        Format::Chakra => {
+            let (graph, cautions) = chakra::read(&path, &chakra::Options::default())?;
+            (Arc::new(graph), cautions)
+        }
+        Format::SimAi => workload(&path)?,
+    };
+    Ok((program, format, cautions))
+}
+
+fn workload(path: &Path) -> Result<(Arc<dyn Program>, Vec<Caution>), Trouble> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Trouble::at(&name, format!("cannot be read: {error}")))?;
+    let (workload, mut cautions) = simai::read(&name, &text)?;
+    let ranks = workload.header.all_gpus.unwrap_or(workload.header.tp);
+    let servers = Servers {
+        ranks,
+        gpus_per_server: (1..=8)
+            .rev()
+            .find(|gpus| ranks.is_multiple_of(*gpus))
+            .unwrap_or(1),
+        gpu: None,
+        nvls: false,
+        pxn: false,
+        mtu: 9000,
+    };
+    let (program, more) = simai::program(&workload, &servers)?;
+    cautions.extend(more);
+    Ok((Arc::new(program), cautions))
+}
