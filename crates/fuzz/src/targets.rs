@@ -217,7 +217,7 @@ fn scenario(path: &Path) -> Said {
 
 /// What commands make of a trace; what is sound runs to its end, or says why it does not.
 fn trace(path: &Path) -> Said {
-    let (program, format, _) = open::open(path).map_err(words)?;
+    let open::Opened { program, format, .. } = open::open(path).map_err(words)?;
     let report = check(&*program, 65_535);
     explain(&*program, &Costs::alpha_beta(1_000, 100_000_000_000)).map_err(words)?;
     let sound = report.errors.is_empty();

@@ -151,12 +151,12 @@ impl Behaviour for Carrier {
         self.call(asks, |executor, over| match what {
             Awaited::Started => {}
             Awaited::Received => executor.received(id, over),
-            // Its last packet left long before; the engine does not tell when.
-            Awaited::Acknowledged => {
-                executor.sent(id, over);
-                executor.acknowledged(id, over);
-            }
+            Awaited::Acknowledged => executor.acknowledged(id, over),
         });
+    }
+
+    fn left(&mut self, message: u32, asks: &mut dyn Asks) {
+        self.call(asks, |executor, over| executor.sent(MessageId(message), over));
     }
 
     fn is_done(&self) -> bool {

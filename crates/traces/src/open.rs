@@ -67,11 +67,22 @@ fn prefix(path: &Path) -> Option<PathBuf> {
     (number.bytes().all(|byte| byte.is_ascii_digit()) && first(prefix)).then(|| PathBuf::from(prefix))
 }
 
+/// A trace that has been read.
+#[derive(Debug)]
+pub struct Opened {
+    /// What its ranks do.
+    pub program: Arc<dyn Program>,
+    /// How it was written.
+    pub format: Format,
+    /// What its user should know.
+    pub cautions: Vec<Caution>,
+}
+
 /// Reads a trace of any format with the defaults of its reader. A workload of SimAI has servers of eight GPUs here.
 ///
 /// # Errors
 /// As its reader; where the format is none of these, with what they are.
-pub fn open(path: &Path) -> Result<(Arc<dyn Program>, Format, Vec<Caution>), Trouble> {
+pub fn open(path: &Path) -> Result<Opened, Trouble> {
     let Some((format, path)) = format(path) else {
         let message =
             "is no trace: expected GOAL (text or binary), Chakra (PREFIX.0.et, ..) or a workload of SimAI";
@@ -88,7 +99,11 @@ pub fn open(path: &Path) -> Result<(Arc<dyn Program>, Format, Vec<Caution>), Tro
         }
         Format::SimAi => workload(&path)?,
     };
-    Ok((program, format, cautions))
+    Ok(Opened {
+        program,
+        format,
+        cautions,
+    })
 }
 
 fn workload(path: &Path) -> Result<(Arc<dyn Program>, Vec<Caution>), Trouble> {

@@ -6,7 +6,7 @@ use clap::Args;
 use paceline_lab::InputWarnings;
 use paceline_scenario::{Overrides, visible};
 use paceline_traces::check::check as check_program;
-use paceline_traces::open::{format, open};
+use paceline_traces::open::{Opened, format, open};
 
 use crate::failure::{Done, Ended, Failure};
 use crate::output;
@@ -42,7 +42,11 @@ pub(super) fn check(args: &CheckArgs) -> Ended {
             output::print(&format!("{}: a scenario that can run\n", visible(&name)))?;
             continue;
         }
-        let (program, format, cautions) = open(path).map_err(output::trouble)?;
+        let Opened {
+            program,
+            format,
+            cautions,
+        } = open(path).map_err(output::trouble)?;
         let report = check_program(&*program, args.eager);
         let cautions = cautions
             .iter()

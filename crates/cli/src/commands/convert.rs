@@ -13,7 +13,7 @@ use crate::output;
 const EXAMPLES: &str = "\
 Examples:
   paceline convert app.goal app.bin      text to binary, as LogGOPSim's converter writes it
-  paceline convert app.bin app.goal      binary to text";
+  paceline convert app.bin copy.goal     binary to text";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -75,7 +75,11 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
 
 /// Prints what a trace does, in numbers.
 fn trace(args: &ExplainArgs, path: &Path) -> Ended {
-    let (program, format, cautions) = open::open(path).map_err(output::trouble)?;
+    let open::Opened {
+        program,
+        format,
+        cautions,
+    } = open::open(path).map_err(output::trouble)?;
     let costs = Costs::alpha_beta(args.latency, u64::from(args.rate) * 1_000_000_000);
     let explained = numbers(&*program, &costs).map_err(output::trouble)?;
     for caution in cautions {

@@ -78,6 +78,23 @@ impl Reader {
         for file in ["config.txt", "flow.txt", "topology.txt", "trace.txt"] {
             fs::copy(given.join(file), folder.join("mix").join(file)).expect("a file");
         }
+        let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/data");
+        let copy = |from: &str, to: &str| {
+            fs::copy(traces.join(from), folder.join(to)).expect("a file");
+        };
+        fs::create_dir(folder.join("traces")).expect("a folder");
+        copy("goal/halo_4x4.goal", "app.goal");
+        for rank in 0..8 {
+            copy(
+                &format!("chakra/dags/overlap/trace.{rank}.et"),
+                &format!("traces/llama.{rank}.et"),
+            );
+        }
+        copy("simai/microAllReduce.txt", "gpt.txt");
+        copy("simai/Rail_Opti_SingleToR_8g_8gps_200Gbps_H20", "topology");
+        let conf = fs::read_to_string(traces.join("simai/SimAI.conf")).expect("a file");
+        let conf = format!("TOPOLOGY_FILE topology\nWORKLOAD_FILE gpt.txt\n{conf}");
+        fs::write(folder.join("SimAI.conf"), conf).expect("a file");
         fs::write(folder.join("my.toml"), MY).expect("a file");
         fs::write(folder.join("catboost.json"), CATBOOST).expect("a file");
         // The mistake that the README makes.

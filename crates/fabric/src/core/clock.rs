@@ -4,7 +4,9 @@ use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::ids::FlowId;
 use paceline_run::outcome::Counters;
+use paceline_run::spec::TieOrder;
 
 /// What an event adds to a run's digest: it depends on its time, its kind and whose it is. The digest is the sum, so
 /// it does not depend on the order of events of the same instant in different places.
@@ -130,6 +132,17 @@ impl Core {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();
         self.agenda.queue.push(LaneId::WHEEL, Entry { at, tie, what });
+    }
+
+    /// The last packet of a program's flow leaves: the program hears of it at this time, where
+    /// events are counted right behind this one.
+    pub(crate) fn tell_sent(&mut self, flow: FlowId, ties: TieOrder) {
+        let (now, tie) = self.instant();
+        let sent = Event::Sent { flow };
+        match ties {
+            TieOrder::Insertion => self.schedule_tied(now, tie, sent),
+            _ => self.schedule(LaneId::WHEEL, now, sent),
+        }
     }
 
     /// All that is to happen, in no order.

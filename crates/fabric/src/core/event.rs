@@ -41,7 +41,9 @@ pub enum Event {
     Decided { nic: NicId },
     /// A program begins, or asked for this time.
     Program { program: u32 },
-    /// What only networks of one make have, which say what it is. The kind is 14, or 16 to 30.
+    /// The last packet of a program's flow leaves its host.
+    Sent { flow: FlowId },
+    /// What only networks of one make have, which say what it is. The kind is 14, or 16 to 29.
     Special { kind: u8, a: u32, b: u32 },
 }
 
@@ -80,6 +82,7 @@ impl Event {
             Self::HostDone { nic } => (12, nic.0, 0),
             Self::Decided { nic } => (15, nic.0, 0),
             Self::Program { program } => (31, 0, program),
+            Self::Sent { flow } => (30, flow.0, 0),
             Self::Special { kind, a, b } => (u64::from(kind), a, b),
         };
         kind << KIND | u64::from(a) << 32 | u64::from(b)
@@ -131,6 +134,7 @@ impl Event {
             },
             15 => Self::Decided { nic: NicId(a) },
             31 => Self::Program { program: b },
+            30 => Self::Sent { flow: FlowId(a) },
             kind => Self::Special {
                 kind: kind as u8,
                 a,
@@ -235,9 +239,10 @@ mod tests {
             Event::HostDone { nic: NicId(1 << 26) },
             Event::Decided { nic: NicId(1 << 26) },
             Event::Program { program: 5 },
+            Event::Sent { flow: FlowId(7) },
             Event::Special { kind: 14, a: 6, b: 0 },
             Event::Special {
-                kind: 30,
+                kind: 29,
                 a: (1 << 27) - 1,
                 b: u32::MAX,
             },

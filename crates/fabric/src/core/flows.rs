@@ -116,6 +116,12 @@ impl Described {
 }
 
 impl World {
+    /// Whether a program starts the flow.
+    #[inline]
+    pub(crate) fn is_of_program(&self, flow: FlowId) -> bool {
+        !self.spec.programs.is_empty() && flow.index() >= self.spec.described_flows()
+    }
+
     /// The scheme of a flow.
     pub(crate) fn scheme_of(&self, core: &Core, flow: FlowId) -> &ActiveScheme {
         &self.schemes[usize::from(self.flow(core, flow).scheme)]

@@ -281,8 +281,8 @@ impl Hosts {
         } else {
             qp.max_sent = end;
         }
-        let qp = if core.watch.recorder.tracing || qp.needs.counts_sent {
-            self.notify_sent(world, core, (port, slot), id)
+        let qp = if core.watch.recorder.tracing || qp.hears_sent {
+            self.notify_sent(world, core, (port, slot), (id, is_new))
         } else {
             qp
         };
@@ -313,7 +313,7 @@ impl Hosts {
         world: &World,
         core: &mut Core,
         (port, slot): (PortId, QpId),
-        id: PacketId,
+        (id, is_new): (PacketId, bool),
     ) -> &mut Qp {
         if core.watch.recorder.tracing {
             self.trace(world, core, port, TraceKind::Dequeue, id, 0);
@@ -325,6 +325,10 @@ impl Hosts {
                 wire: Bytes::new(u64::from(packet.wire)),
             };
             self.call_scheme(world, core, slot, |scheme, cx| scheme.on_send(cx, &sent));
+        }
+        let qp = &self.qps[slot];
+        if is_new && qp.snd_nxt == qp.size && world.is_of_program(qp.flow) {
+            core.tell_sent(qp.flow, world.spec.ties);
         }
         &mut self.qps[slot]
     }

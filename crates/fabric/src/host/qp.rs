@@ -74,6 +74,8 @@ pub struct Qp {
     pub(super) last_progress: u64,
     pub(super) retransmitted: u64,
     pub(super) needs: Requirements,
+    /// Whether its scheme or a program is to be told of packets that leave.
+    pub(super) hears_sent: bool,
     /// Whether echoes of marks in acknowledgements are notifications: the receiver sends none in their place.
     pub(super) echo_notifies: bool,
     pub(super) scheme: Box<dyn CongestionControl>,
@@ -297,6 +299,7 @@ impl Qp {
             last_progress: core.now(),
             retransmitted: 0,
             needs,
+            hears_sent: needs.counts_sent || world.is_of_program(flow),
             echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),
             scheme: at_work.build(&info),
             timers: match world.spec.ties {

@@ -162,6 +162,7 @@ impl Simulation {
                 | Event::FlowDue { .. }
                 | Event::FlowStart { .. }
                 | Event::Program { .. }
+                | Event::Sent { .. }
                 | Event::Topology { .. }
                 | Event::Storm { .. }
                 | Event::Sample => {}

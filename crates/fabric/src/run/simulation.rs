@@ -253,6 +253,7 @@ impl Simulation {
                 self.traffic.flow_due(&self.world, &mut self.core, flow);
             }
             Event::FlowStart { flow } => self.flow_start(flow),
+            Event::Sent { flow } => self.traffic.flow_sent(&mut self.core, flow),
             Event::Program { program } => self.traffic.wake_program(&mut self.core, program),
             Event::PauseEnd { port, class } => self.pause_end(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),

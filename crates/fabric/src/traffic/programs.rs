@@ -167,6 +167,14 @@ impl Traffic {
         self.arm_program(core, program);
     }
 
+    /// The last packet of a flow has left its host, for the first time.
+    pub(crate) fn flow_sent(&mut self, core: &mut Core, flow: FlowId) {
+        if let Some(&(program, message)) = self.programs.told.get(flow) {
+            self.call_program(core, program, |state, asks| state.left(message, asks));
+            self.arm_program(core, program);
+        }
+    }
+
     /// Something has happened to a flow: the program that started it hears of it, if one did.
     pub(super) fn tell_program(&mut self, core: &mut Core, flow: FlowId, what: Awaited) {
         let Some(&(program, message)) = self.programs.told.get(flow) else {

@@ -320,3 +320,76 @@ fn a_program_is_woken_by_an_event_for_each_time() {
         assert!((1000..4000).contains(&events), "{ties:?}: {events}");
     }
 }
+
+/// Sends one flow, and notes when it hears what of it.
+#[derive(Clone, Debug, Default)]
+struct Hears {
+    flow: Option<FlowSpec>,
+    heard: Vec<(&'static str, u64)>,
+}
+
+impl Behaviour for Hears {
+    fn begin(&mut self, asks: &mut dyn Asks) {
+        asks.send(7, self.flow.expect("it has one"));
+    }
+
+    fn woken(&mut self, _: u64, _: &mut dyn Asks) {}
+
+    fn left(&mut self, message: u32, asks: &mut dyn Asks) {
+        assert_eq!(message, 7);
+        self.heard.push(("left", asks.now().as_ps()));
+    }
+
+    fn heard(&mut self, _: u32, what: Awaited, asks: &mut dyn Asks) {
+        let what = match what {
+            Awaited::Received => "received",
+            _ => "acknowledged",
+        };
+        self.heard.push((what, asks.now().as_ps()));
+    }
+
+    fn is_done(&self) -> bool {
+        self.heard.len() == 3
+    }
+
+    fn close(&self) -> ModelOutcome {
+        ModelOutcome::new(self.heard.clone())
+    }
+}
+
+/// Three packets of 1048 bytes at 100 Gbit/s, 83.84 ns each: the last leaves after two of them.
+#[test]
+fn a_program_hears_when_the_last_packet_leaves() {
+    let mut spec = natural(star(2, scheme("none")));
+    let flow = FlowSpec {
+        src: NodeId(1),
+        dst: NodeId(2),
+        size: Bytes::new(3_000),
+        start: Time::ZERO,
+        class: 3,
+        sport: 1,
+        dport: 100,
+        label: 0,
+        scheme: 0,
+        connection: None,
+    };
+    spec.programs = vec![Program {
+        digest: String::new(),
+        start: Time::ZERO,
+        hosts: vec![NodeId(1), NodeId(2)],
+        class: 3,
+        scheme: 0,
+        flows: 1,
+        largest: 3_000,
+        state: State::new(Hears {
+            flow: Some(flow),
+            ..Hears::default()
+        }),
+    }];
+    let outcome = run(spec);
+    let heard: &Vec<(&str, u64)> = outcome.programs[0].get().unwrap();
+    let names: Vec<&str> = heard.iter().map(|(what, _)| *what).collect();
+    assert_eq!(names, ["left", "received", "acknowledged"]);
+    assert_eq!(heard[0].1, 2 * 83_840);
+    assert_eq!(heard[1].1, 4 * 83_840 + 2_000_000);
+}
