@@ -11,7 +11,7 @@ pub type Rank = u32;
 pub type OperationId = u32;
 
 /// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Work {
     /// Nothing: it is done as soon as it starts.
     Nothing,
@@ -43,7 +43,7 @@ pub enum Work {
 }
 
 /// An operation of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
     /// What it does.
     pub work: Work,

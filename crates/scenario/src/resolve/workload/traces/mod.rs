@@ -6,6 +6,7 @@ mod refused;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use paceline_fabric::spec::{self, NodeId, State};
 use paceline_kernel::{Span, Time};
@@ -128,6 +129,8 @@ struct Extent {
     kinds: BTreeSet<CollectiveKind>,
     messages: u64,
     largest: u64,
+    /// Of what all operations do: tells programs apart.
+    hash: u64,
 }
 
 impl Extent {
@@ -135,7 +138,11 @@ impl Extent {
         let mut extent = Self::default();
         for rank in 0..program.ranks() {
             for number in 0..program.operations(rank) {
-                match program.operation(rank, number).work {
+                let operation = program.operation(rank, number);
+                let mut hasher = DefaultHasher::new();
+                (extent.hash, rank, number, operation).hash(&mut hasher);
+                extent.hash = hasher.finish();
+                match operation.work {
                     Work::Send { bytes, .. } => extent.add(1, bytes),
                     Work::Collective(place) => {
                         let collective = program.collectives()[place as usize];
@@ -191,7 +198,10 @@ impl Maker<'_, '_> {
         let mut extent = Extent::of(&*trace.program);
         if model.is_some() {
             // What a cost model carries is no flow.
-            extent = Extent::default();
+            extent = Extent {
+                hash: extent.hash,
+                ..Extent::default()
+            };
         }
         let most = u64::from(u32::MAX >> 6);
         let flows = extent.messages.saturating_mul(u64::from(iterations)).min(most) as u32;
@@ -208,7 +218,7 @@ impl Maker<'_, '_> {
                 .collect::<BTreeMap<_, _>>(),
             hosts: hosts.clone(),
         };
-        let digest = format!("{:?} {rules:?} {common:?} {model:?}", trace.program);
+        let digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.hash);
         let state = match model {
             None => State::new(Carrier::new(Executor::new(trace.program.clone(), rules), common)),
             Some(model) => State::new(Priced::new(trace.program.clone(), model)),
