@@ -81,6 +81,13 @@ fn loggops_gives_the_answers_of_both_programs() {
         ends(&done.summary.jobs[0]),
         [1000 + 4 * (2 * 100 + 1000 + 50); 16]
     );
+    let deadlock = |eager: &str| {
+        format!(
+            "{STAR}[[job]]\ngoal = 'DATA/goal/damaged/rendezvous_deadlock.goal'\nnetwork = 'loggops'\nrules = {{ eager = '{eager}' }}\n"
+        )
+    };
+    assert!(refused(&deadlock("65535B")).contains("wait"));
+    assert_eq!(run(&deadlock("100000B")).summary.status, RunStatus::Completed);
     let message = refused(&job("rules = { latency = '1500ps' }\n"));
     assert!(message.contains("expected whole nanoseconds"), "{message}");
 }

@@ -67,13 +67,13 @@ pub(super) fn problem(trouble: Trouble, place: &Place) -> Problem {
 }
 
 /// A value of a few.
-pub(super) fn choice<T: Copy>(
+pub(super) fn choice<T: Clone>(
     cx: &Cx<'_>,
     written: Spanned<String>,
     known: &[(&str, T)],
 ) -> Result<T, Problem> {
     let found = known.iter().find(|(name, _)| name == written.get_ref());
-    found.map(|&(_, value)| value).ok_or_else(|| {
+    found.map(|(_, value)| value.clone()).ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|&(name, _)| name).collect();
         Problem::new(format!("unknown value `{}`", written.get_ref()))
             .at(&cx.texts.of_value(&written))

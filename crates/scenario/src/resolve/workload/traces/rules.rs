@@ -41,7 +41,14 @@ impl Trace {
         }
         let written = job.rules.get_or_insert_default();
         let mut rules = match self.format {
-            Format::Goal if self.network == Network::LogGops => Rules::default(),
+            // The model has its own overheads and gaps: see below.
+            Format::Goal if self.network == Network::LogGops => Rules {
+                point: PointRules {
+                    eager_bytes: filled!(written.eager: TraceRules).get(),
+                    ..PointRules::GOAL
+                },
+                ..Rules::default()
+            },
             Format::Goal => Rules {
                 point: PointRules {
                     overhead_ns: ns(
@@ -104,7 +111,7 @@ impl Trace {
                     gap: ns(gap, "the gap", &self.place)?,
                     gap_per_byte: *filled!(written.gap_per_byte: TraceRules).get_ref(),
                     overhead_per_byte: filled!(written.overhead_per_byte: TraceRules),
-                    eager: filled!(written.eager: TraceRules).get(),
+                    eager: rules.point.eager_bytes,
                 };
                 Ok(Some(Model::LogGops(variant, parameters)))
             }
@@ -150,29 +157,28 @@ fn collectives(
         return Ok(read.collectives);
     }
     let algorithm = filled!(written.algorithm: TraceRules);
-    let known = [("ring", 0), ("direct", 1), ("binomial", 2), ("double-binary", 3)];
-    let number = choice(cx, algorithm, &known)?;
+    let known = [
+        ("ring", Algorithm::Ring),
+        ("direct", Algorithm::Direct),
+        ("binomial", Algorithm::Binomial),
+        ("double-binary", Algorithm::DoubleBinary),
+    ];
+    let all_reduce = choice(cx, algorithm, &known)?;
     let positive = |slot: &Spanned<u32>, what: &str| match *slot.get_ref() {
         0 => Err(Problem::new(format!("`{what}` is 0: expected at least 1")).at(&cx.texts.of_value(slot))),
         count => Ok(count),
     };
     let splits = filled!(written.splits: TraceRules);
     let active = filled!(written.active: TraceRules);
-    let all_reduce = match number {
-        0 => Algorithm::Ring,
-        1 => Algorithm::Direct,
-        2 => Algorithm::Binomial,
-        _ => Algorithm::DoubleBinary,
-    };
-    // Trees are for all-reduce; what has none goes directly.
-    let others = || match number {
-        0 => Algorithm::Ring,
+    // Trees are for all-reduce: the other kinds send directly.
+    let others = match all_reduce {
+        Algorithm::Ring => Algorithm::Ring,
         _ => Algorithm::Direct,
     };
     Ok(CollectiveRules {
         all_reduce,
-        all_gather: others(),
-        reduce_scatter: others(),
+        all_gather: others.clone(),
+        reduce_scatter: others,
         all_to_all: Algorithm::Direct,
         splits: u64::from(positive(&splits, "splits")?),
         active: positive(&active, "active")?,
