@@ -68,20 +68,37 @@ impl Behaviour for Follows {
 }
 
 fn program(spec: &RunSpec, follows: Follows) -> Program {
+    let flows = follows.flows.clone();
+    program_of(spec, &flows, follows)
+}
+
+/// A program of all hosts that starts these flows.
+fn program_of(spec: &RunSpec, flows: &[FlowSpec], behaviour: impl Behaviour) -> Program {
     Program {
         digest: String::new(),
         start: Time::ZERO,
         hosts: (1..spec.nodes.len() as u32).map(NodeId).collect(),
         class: 3,
         scheme: 0,
-        flows: follows.flows.len() as u32,
-        largest: follows
-            .flows
-            .iter()
-            .map(|flow| flow.size.get())
-            .max()
-            .unwrap_or(1),
-        state: State::new(follows),
+        flows: flows.len() as u32,
+        largest: flows.iter().map(|flow| flow.size.get()).max().unwrap_or(1),
+        state: State::new(behaviour),
+    }
+}
+
+/// A flow that starts at so many ns.
+fn flow(src: u32, dst: u32, size: u64, start: u64) -> FlowSpec {
+    FlowSpec {
+        src: NodeId(src),
+        dst: NodeId(dst),
+        size: Bytes::new(size),
+        start: Time::from_ns(start),
+        class: 3,
+        sport: 1,
+        dport: 100,
+        label: 0,
+        scheme: 0,
+        connection: None,
     }
 }
 
@@ -188,18 +205,6 @@ proptest! {
 #[test]
 fn a_program_runs_alongside_a_list_and_in_copies() {
     let mut spec = natural(star(4, scheme("hpcc")));
-    let flow = |src, dst, size, start| FlowSpec {
-        src: NodeId(src),
-        dst: NodeId(dst),
-        size: Bytes::new(size),
-        start: Time::from_ns(start),
-        class: 3,
-        sport: 1,
-        dport: 100,
-        label: 0,
-        scheme: 0,
-        connection: None,
-    };
     spec.flows = vec![flow(1, 2, 100_000, 0), flow(3, 2, 50_000, 2_000)];
     let after = |flow| Dependency {
         flow,
@@ -295,24 +300,11 @@ fn a_program_is_woken_by_an_event_for_each_time() {
     for ties in [TieOrder::Structural, TieOrder::Insertion, TieOrder::Shuffled(7)] {
         let mut spec = natural(star(2, scheme("hpcc")));
         spec.ties = ties;
-        let flow = FlowSpec {
-            src: NodeId(1),
-            dst: NodeId(2),
-            size: Bytes::new(1000),
-            start: Time::ZERO,
-            class: 3,
-            sport: 10_000,
-            dport: 100,
-            label: 0,
-            scheme: 0,
-            connection: None,
-        };
+        let flow = flow(1, 2, 1000, 0);
         let impatient = Impatient { flow, left: 200 };
         spec.programs = vec![Program {
             flows: 200,
-            largest: 1000,
-            state: State::new(impatient),
-            ..program(&spec, Follows::default())
+            ..program_of(&spec, &[flow], impatient)
         }];
         let outcome = run(spec);
         assert_eq!(outcome.programs[0].get::<u32>(), Some(&0));
@@ -361,31 +353,12 @@ impl Behaviour for Hears {
 #[test]
 fn a_program_hears_when_the_last_packet_leaves() {
     let mut spec = natural(star(2, scheme("none")));
-    let flow = FlowSpec {
-        src: NodeId(1),
-        dst: NodeId(2),
-        size: Bytes::new(3_000),
-        start: Time::ZERO,
-        class: 3,
-        sport: 1,
-        dport: 100,
-        label: 0,
-        scheme: 0,
-        connection: None,
+    let flow = flow(1, 2, 3_000, 0);
+    let hears = Hears {
+        flow: Some(flow),
+        ..Hears::default()
     };
-    spec.programs = vec![Program {
-        digest: String::new(),
-        start: Time::ZERO,
-        hosts: vec![NodeId(1), NodeId(2)],
-        class: 3,
-        scheme: 0,
-        flows: 1,
-        largest: 3_000,
-        state: State::new(Hears {
-            flow: Some(flow),
-            ..Hears::default()
-        }),
-    }];
+    spec.programs = vec![program_of(&spec, &[flow], hears)];
     let outcome = run(spec);
     let heard: &Vec<(&str, u64)> = outcome.programs[0].get().unwrap();
     let names: Vec<&str> = heard.iter().map(|(what, _)| *what).collect();
