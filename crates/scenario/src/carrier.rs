@@ -32,6 +32,8 @@ pub(crate) struct Carrier {
     common: Arc<Common>,
     /// How many flows each pair of hosts has had.
     pairs: BTreeMap<(NodeId, NodeId), u16>,
+    /// Messages of the call that is under way; empty between calls.
+    messages: Vec<Message>,
 }
 
 /// What a job by a trace leaves behind, in [`paceline_fabric::Outcome::programs`].
@@ -71,7 +73,7 @@ pub struct TraceCollective {
 /// What the executor asks for during a call. Messages are kept until it is over: only then can their labels be asked for.
 struct Over<'a> {
     asks: &'a mut dyn Asks,
-    messages: Vec<Message>,
+    messages: &'a mut Vec<Message>,
 }
 
 impl Network for Over<'_> {
@@ -94,19 +96,22 @@ impl Carrier {
             executor,
             common: Arc::new(common),
             pairs: BTreeMap::new(),
+            messages: Vec::new(),
         }
     }
 
     fn call(&mut self, asks: &mut dyn Asks, call: impl FnOnce(&mut Executor, &mut Over<'_>)) {
+        let mut messages = std::mem::take(&mut self.messages);
         let mut over = Over {
-            asks,
-            messages: Vec::new(),
+            asks: &mut *asks,
+            messages: &mut messages,
         };
         call(&mut self.executor, &mut over);
-        for message in over.messages {
+        for message in messages.drain(..) {
             let flow = self.flow(&message, asks.now());
             asks.send(message.id.0, flow);
         }
+        self.messages = messages;
     }
 
     fn flow(&mut self, message: &Message, start: Time) -> FlowSpec {

@@ -1,5 +1,7 @@
 //! Posted receives and arrived messages: the first that fits is taken.
 
+use std::hash::Hash;
+
 use crate::frontier::NumberMap;
 use crate::program::Rank;
 
@@ -11,20 +13,35 @@ const NONE: u32 = u32::MAX;
 
 /// Receiver, sender and tag of a message, or those that a receive takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct Key<S = ()> {
     /// The receiver.
     pub(crate) rank: Rank,
     /// The sender.
     pub(crate) source: u32,
     pub(crate) tag: u32,
+    /// A receive takes only messages of its own size, where sizes count.
+    pub(crate) size: S,
+}
+
+impl Key {
+    /// Of a message of any size.
+    pub(crate) fn new(rank: Rank, source: u32, tag: u32) -> Self {
+        let size = ();
+        Self {
+            rank,
+            source,
+            tag,
+            size,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Item {
-    key: Key,
+struct Item<T, S> {
+    key: Key<S>,
     /// Smaller came earlier.
     number: u64,
-    slot: u32,
+    value: T,
     /// The next of the same key.
     next_alike: u32,
     /// Neighbours at the same rank.
@@ -41,25 +58,25 @@ struct Ends {
 /// What waits at all ranks, in the order in which it came.
 ///
 /// What is taken is always the first of its own key, since what fits one fits all of the same key.
-#[derive(Debug, Default)]
-pub(crate) struct Waiting {
-    items: Vec<Item>,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waiting<T, S = ()> {
+    items: Vec<Item<T, S>>,
     free: Vec<u32>,
-    by_key: NumberMap<Key, Ends>,
+    by_key: NumberMap<Key<S>, Ends>,
     by_rank: NumberMap<Rank, Ends>,
     number: u64,
     /// Something that waits takes any source or any tag.
     wild: bool,
 }
 
-impl Waiting {
-    pub(crate) fn push(&mut self, key: Key, slot: u32) {
+impl<T: Copy, S: Copy + Eq + Hash> Waiting<T, S> {
+    pub(crate) fn push(&mut self, key: Key<S>, value: T) {
         self.wild |= key.source == ANY || key.tag == ANY;
         let place = self.free.pop().unwrap_or(self.items.len() as u32);
         let mut item = Item {
             key,
             number: self.number,
-            slot,
+            value,
             next_alike: NONE,
             previous: NONE,
             next: NONE,
@@ -79,7 +96,7 @@ impl Waiting {
     }
 
     /// Takes the first receive that fits a message.
-    pub(crate) fn take_for_message(&mut self, key: Key) -> Option<u32> {
+    pub(crate) fn take_for_message(&mut self, key: Key<S>) -> Option<T> {
         let mut found = self.by_key.get(&key).map(|e| e.first);
         if self.wild {
             for (source, tag) in [(ANY, key.tag), (key.source, ANY), (ANY, ANY)] {
@@ -96,7 +113,7 @@ impl Waiting {
     }
 
     /// Takes the first message that fits a receive, which may take any source or any tag.
-    pub(crate) fn take_for_receive(&mut self, key: Key) -> Option<u32> {
+    pub(crate) fn take_for_receive(&mut self, key: Key<S>) -> Option<T> {
         if key.source != ANY && key.tag != ANY {
             return self
                 .by_key
@@ -108,7 +125,7 @@ impl Waiting {
         while place != NONE {
             let item = &self.items[place as usize];
             let fits = |wanted: u32, has: u32| wanted == ANY || wanted == has;
-            if fits(key.source, item.key.source) && fits(key.tag, item.key.tag) {
+            if fits(key.source, item.key.source) && fits(key.tag, item.key.tag) && key.size == item.key.size {
                 return Some(self.take(place));
             }
             place = item.next;
@@ -117,26 +134,32 @@ impl Waiting {
     }
 
     /// All that waits, in the order in which it came.
-    pub(crate) fn slots(&self) -> Vec<u32> {
-        let mut waiting: Vec<&Item> = self
+    pub(crate) fn values(&self) -> Vec<T> {
+        let mut waiting: Vec<&Item<T, S>> = self
             .by_rank
             .values()
-            .flat_map(|ends| self.of_rank(ends.first))
+            .flat_map(|ends| self.items_from(ends.first))
             .collect();
         waiting.sort_unstable_by_key(|item| item.number);
-        waiting.into_iter().map(|item| item.slot).collect()
+        waiting.into_iter().map(|item| item.value).collect()
     }
 
-    fn of_rank(&self, first: u32) -> impl Iterator<Item = &Item> {
+    /// What waits at a rank, in the order in which it came.
+    pub(crate) fn of_rank(&self, rank: Rank) -> impl Iterator<Item = (Key<S>, T)> {
+        let first = self.by_rank.get(&rank).map_or(NONE, |ends| ends.first);
+        self.items_from(first).map(|item| (item.key, item.value))
+    }
+
+    fn items_from(&self, first: u32) -> impl Iterator<Item = &Item<T, S>> {
         std::iter::successors(self.items.get(first as usize), |item| {
             self.items.get(item.next as usize)
         })
     }
 
-    fn take(&mut self, place: u32) -> u32 {
+    fn take(&mut self, place: u32) -> T {
         let Item {
             key,
-            slot,
+            value,
             next_alike,
             previous,
             next,
@@ -157,12 +180,12 @@ impl Waiting {
             item.previous = previous;
         }
         self.free.push(place);
-        slot
+        value
     }
 }
 
 /// Appends a place to a list, and tells the one before it.
-fn append<K: std::hash::Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, place: u32) -> Option<u32> {
+fn append<K: Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, place: u32) -> Option<u32> {
     let mut last = None;
     lists
         .entry(key)
@@ -178,7 +201,7 @@ fn append<K: std::hash::Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, place
 }
 
 /// Takes the first of a list away, behind which `next` stands.
-fn remove_first<K: std::hash::Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, next: u32) {
+fn remove_first<K: Hash + Eq>(lists: &mut NumberMap<K, Ends>, key: K, next: u32) {
     if next == NONE {
         lists.remove(&key);
     } else if let Some(ends) = lists.get_mut(&key) {
@@ -202,16 +225,17 @@ mod tests {
         };
         let fits = |wanted: u32, has: u32| wanted == ANY || has == ANY || wanted == has;
         for wild_items in [true, false] {
-            let (mut waiting, mut list) = (Waiting::default(), Vec::<(Key, u32)>::new());
+            let (mut waiting, mut list) = (Waiting::default(), Vec::<(Key<bool>, u32)>::new());
             for slot in 0..20_000u32 {
                 let wild = |v: u32, is: bool| if is && v == 0 { ANY } else { v };
-                let (rank, source, tag) = (random(2), random(4), random(3));
+                let (rank, source, tag, size) = (random(2), random(4), random(3), random(2) == 0);
                 let push = random(2) == 0;
                 let wilds = push == wild_items;
                 let key = Key {
                     rank,
                     source: wild(source, wilds),
                     tag: wild(tag, wilds),
+                    size,
                 };
                 if push {
                     waiting.push(key, slot);
@@ -223,12 +247,14 @@ mod tests {
                 } else {
                     waiting.take_for_receive(key)
                 };
-                let place = list
-                    .iter()
-                    .position(|(k, _)| k.rank == rank && fits(key.source, k.source) && fits(key.tag, k.tag));
+                let place = list.iter().position(|(k, _)| {
+                    (k.rank, k.size) == (rank, size) && fits(key.source, k.source) && fits(key.tag, k.tag)
+                });
                 assert_eq!(taken, place.map(|p| list.remove(p).1));
             }
-            assert_eq!(waiting.slots(), list.iter().map(|i| i.1).collect::<Vec<_>>());
+            assert_eq!(waiting.values(), list.iter().map(|i| i.1).collect::<Vec<_>>());
+            let of_rank = list.iter().filter(|(key, _)| key.rank == 1).copied();
+            assert!(waiting.of_rank(1).eq(of_rank));
         }
     }
 }

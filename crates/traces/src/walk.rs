@@ -32,7 +32,7 @@ enum Event {
 }
 
 /// A receive that is posted or a message that has arrived.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Side {
     at: At,
     time: u64,
@@ -115,8 +115,6 @@ pub(crate) fn walk(program: &dyn Program, costs: &Costs) -> Walked {
         freed: Vec::new(),
         posted: Waiting::default(),
         arrived: Waiting::default(),
-        sides: Vec::new(),
-        unused: Vec::new(),
         meetings: NumberMap::default(),
         met: NumberMap::default(),
         result: Walked {
@@ -149,10 +147,8 @@ struct Walk<'a> {
     number: u64,
     frontier: Frontier,
     freed: Vec<Freed>,
-    posted: Waiting,
-    arrived: Waiting,
-    sides: Vec<Side>,
-    unused: Vec<u32>,
+    posted: Waiting<Side>,
+    arrived: Waiting<Side>,
     /// By group and number in it.
     meetings: NumberMap<(u32, u32), Meeting>,
     /// By group and rank, how many it has started.
@@ -232,21 +228,11 @@ impl Walk<'_> {
                 );
             }
             Work::Receive { from, tag, .. } => {
-                let key = Key {
-                    rank,
-                    source: from.unwrap_or(ANY),
-                    tag: tag.unwrap_or(ANY),
-                };
+                let key = Key::new(rank, from.unwrap_or(ANY), tag.unwrap_or(ANY));
                 let receive = Side { at, time, bytes: 0 };
                 match self.arrived.take_for_receive(key) {
-                    Some(slot) => {
-                        let message = self.take(slot);
-                        self.matched(message, receive);
-                    }
-                    None => {
-                        let slot = self.keep(receive);
-                        self.posted.push(key, slot);
-                    }
+                    Some(message) => self.matched(message, receive),
+                    None => self.posted.push(key, receive),
                 }
             }
             Work::Collective(place) => self.meet(time, at, place),
@@ -254,25 +240,15 @@ impl Walk<'_> {
     }
 
     fn arrive(&mut self, time: u64, to: Rank, send: At, tag: u32, bytes: u64) {
-        let key = Key {
-            rank: to,
-            source: send.0,
-            tag,
-        };
+        let key = Key::new(to, send.0, tag);
         let message = Side {
             at: send,
             time,
             bytes,
         };
         match self.posted.take_for_message(key) {
-            Some(slot) => {
-                let receive = self.take(slot);
-                self.matched(message, receive);
-            }
-            None => {
-                let slot = self.keep(message);
-                self.arrived.push(key, slot);
-            }
+            Some(receive) => self.matched(message, receive),
+            None => self.arrived.push(key, message),
         }
     }
 
@@ -331,20 +307,6 @@ impl Walk<'_> {
         {
             rank[at.1 as usize] = before;
         }
-    }
-
-    fn keep(&mut self, side: Side) -> u32 {
-        if let Some(slot) = self.unused.pop() {
-            self.sides[slot as usize] = side;
-            return slot;
-        }
-        self.sides.push(side);
-        self.sides.len() as u32 - 1
-    }
-
-    fn take(&mut self, slot: u32) -> Side {
-        self.unused.push(slot);
-        self.sides[slot as usize]
     }
 }
 

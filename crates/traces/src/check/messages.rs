@@ -28,20 +28,9 @@ fn size_hash(bytes: u64) -> u64 {
 /// The key of a send or a receive, and its size.
 fn key_of(rank: Rank, work: Work) -> Option<(Key, u64, bool)> {
     match work {
-        Work::Send { to, bytes, tag } => {
-            let key = Key {
-                rank: to,
-                source: rank,
-                tag,
-            };
-            Some((key, bytes, true))
-        }
+        Work::Send { to, bytes, tag } => Some((Key::new(to, rank, tag), bytes, true)),
         Work::Receive { from, bytes, tag } => {
-            let key = Key {
-                rank,
-                source: from.unwrap_or(ANY),
-                tag: tag.unwrap_or(ANY),
-            };
+            let key = Key::new(rank, from.unwrap_or(ANY), tag.unwrap_or(ANY));
             Some((key, bytes, false))
         }
         _ => None,
@@ -186,7 +175,9 @@ fn sides(program: &dyn Program, key: Key) -> Sides {
 /// More sends than receives of a key, or fewer.
 fn unmatched(program: &dyn Program, key: Key, net: i64, takers: i64) -> String {
     let (sends, receives) = sides(program, key);
-    let Key { rank, source, tag } = key;
+    let Key {
+        rank, source, tag, ..
+    } = key;
     let others = if takers > 0 {
         format!(
             " and {} that may take them",

@@ -5,7 +5,6 @@
 
 mod collect;
 mod group;
-mod matching;
 mod nested;
 mod point;
 mod rank;
@@ -15,8 +14,8 @@ mod slab;
 mod stuck;
 #[cfg(test)]
 mod tests;
+mod todo;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use paceline_kernel::{Span, Time};
@@ -30,10 +29,12 @@ use group::Group;
 use rank::RankState;
 use results::Class;
 use slab::Slab;
+use todo::{Todo, Todos};
 
 use crate::collective::Trigger;
 use crate::network::{MessageId, Network};
 use crate::program::{NO_LANE, OperationId, Order, Program, Rank, Work};
+use crate::waiting::Waiting;
 
 /// The label of messages between two ranks that belong to no collective.
 pub const POINT_LABEL: u32 = 0;
@@ -96,24 +97,6 @@ enum Wake {
     Nested { instance: u32, token: u64 },
 }
 
-/// What has to be done now, in order.
-#[derive(Clone, Copy, Debug)]
-enum Todo {
-    Begin(Rank),
-    Start {
-        rank: Rank,
-        op: OperationId,
-    },
-    Done(Job),
-    Try(Rank),
-    Fire {
-        instance: u32,
-        member: u32,
-        chunk: u64,
-        channel: u32,
-    },
-}
-
 /// Carries a program out on a network, which calls `sent`, `received`, `acknowledged` and `woken`.
 #[derive(Clone, Debug)]
 pub struct Executor {
@@ -125,7 +108,11 @@ pub struct Executor {
     instances: Slab<Instance>,
     flights: Slab<Flight>,
     wakes: Slab<Wake>,
-    todo: VecDeque<Todo>,
+    todo: Todos,
+    /// Receives that are posted.
+    posted: Waiting<OperationId, u64>,
+    /// Messages, and sends whose request has come: their bytes are still at the sender.
+    arrived: Waiting<Option<Job>, u64>,
     scratch: Vec<OperationId>,
     collectives: Vec<CollectiveRecord>,
     operations: Vec<OperationRecord>,
@@ -159,7 +146,9 @@ impl Executor {
             instances: Slab::default(),
             flights: Slab::default(),
             wakes: Slab::default(),
-            todo: VecDeque::new(),
+            todo: Todos::new(count),
+            posted: Waiting::default(),
+            arrived: Waiting::default(),
             scratch: Vec::new(),
             collectives: Vec::new(),
             operations: Vec::new(),

@@ -1,10 +1,10 @@
 //! Sends and receives.
 
-use super::matching::{Arrival, Key, Posted};
 use super::results::Class;
 use super::{Executor, Flight, Job, POINT_LABEL, SendEnd, Todo, Wake, span};
 use crate::network::{Message, MessageId, Network};
 use crate::program::{NO_LANE, OperationId, Rank, Work};
+use crate::waiting::{ANY, Key};
 
 impl Executor {
     /// What a message of so many bytes takes of a lane, in ns.
@@ -41,8 +41,8 @@ impl Executor {
         }
         let eager = bytes <= self.rules.point.eager_bytes;
         if to == job.rank {
-            let key = self.key(job.rank, bytes, tag);
-            self.arrive(to, key, (!eager).then_some(job), net);
+            let key = self.key(to, job.rank, bytes, tag);
+            self.arrive(key, (!eager).then_some(job), net);
             if eager {
                 self.todo.push_back(Todo::Done(job));
             }
@@ -57,9 +57,15 @@ impl Executor {
         }
     }
 
-    fn key(&self, from: Rank, bytes: u64, tag: u32) -> Key {
+    /// What a message and its receive have in common. The size is 0 where sizes do not matter.
+    fn key(&self, rank: Rank, source: u32, bytes: u64, tag: u32) -> Key<u64> {
         let size = if self.rules.point.match_size { bytes } else { 0 };
-        Key { from, tag, size }
+        Key {
+            rank,
+            source,
+            tag,
+            size,
+        }
     }
 
     /// The bytes of a send leave, for a receive if it is known.
@@ -105,27 +111,24 @@ impl Executor {
             return;
         }
         if let Work::Send { bytes, tag, .. } = self.program.operation(job.rank, job.op).work {
-            let key = self.key(job.rank, bytes, tag);
-            self.arrive(to, key, None, net);
+            let key = self.key(to, job.rank, bytes, tag);
+            self.arrive(key, None, net);
         }
     }
 
     /// The request of a send has arrived.
     pub(super) fn request_received<N: Network>(&mut self, job: Job, to: Rank, net: &mut N) {
         if let Work::Send { bytes, tag, .. } = self.program.operation(job.rank, job.op).work {
-            let key = self.key(job.rank, bytes, tag);
-            self.arrive(to, key, Some(job), net);
+            let key = self.key(to, job.rank, bytes, tag);
+            self.arrive(key, Some(job), net);
         }
     }
 
-    /// A message, or the request for it, is at its receiver.
-    fn arrive<N: Network>(&mut self, rank: Rank, key: Key, request: Option<Job>, net: &mut N) {
-        let arrival = Arrival {
-            key,
-            waiting_send: request.map(|job| job.op),
-        };
-        if let Some(receive) = self.ranks[rank as usize].matching.arrive(arrival) {
-            self.matched(rank, receive, arrival, net);
+    /// A message, or the request of a send, is at its receiver.
+    fn arrive<N: Network>(&mut self, key: Key<u64>, request: Option<Job>, net: &mut N) {
+        match self.posted.take_for_message(key) {
+            Some(receive) => self.matched(key.rank, receive, request, net),
+            None => self.arrived.push(key, request),
         }
     }
 
@@ -138,28 +141,18 @@ impl Executor {
         tag: Option<u32>,
         net: &mut N,
     ) {
-        let posted = Posted {
-            op: job.op,
-            from,
-            tag,
-            size: if self.rules.point.match_size { bytes } else { 0 },
-        };
-        if let Some(arrival) = self.ranks[job.rank as usize].matching.post(posted) {
-            self.matched(job.rank, job.op, arrival, net);
+        let key = self.key(job.rank, from.unwrap_or(ANY), bytes, tag.unwrap_or(ANY));
+        match self.arrived.take_for_receive(key) {
+            Some(request) => self.matched(job.rank, job.op, request, net),
+            None => self.posted.push(key, job.op),
         }
     }
 
-    /// A receive and its message, or the request for it, have met.
-    fn matched<N: Network>(&mut self, rank: Rank, receive: OperationId, arrival: Arrival, net: &mut N) {
-        let Some(send) = arrival.waiting_send else {
+    /// A receive and its message, or the request of a send, have met.
+    fn matched<N: Network>(&mut self, rank: Rank, receive: OperationId, request: Option<Job>, net: &mut N) {
+        let Some(job) = request else {
             self.take(rank, receive, net);
             return;
-        };
-        let job = Job {
-            rank: arrival.key.from,
-            op: send,
-            lane: NO_LANE,
-            class: Class::Communicate,
         };
         let Work::Send { bytes, .. } = self.program.operation(job.rank, job.op).work else {
             return;

@@ -5,7 +5,6 @@ use std::collections::BinaryHeap;
 
 use paceline_kernel::Time;
 
-use super::matching::Matching;
 use super::results::{Account, OperationRecord, RankRecord};
 use super::{Executor, Job, Todo};
 use crate::frontier::NumberMap;
@@ -56,7 +55,6 @@ pub(super) struct RankState {
     /// Starts of what is under way, where the rules keep them.
     pub(super) started: OperationMap<Time>,
     pub(super) account: Account,
-    pub(super) matching: Matching,
     /// The collective, and the member, that the operation which starts now was issued as.
     pub(super) issued_member: Option<(u32, u32)>,
     /// When a NIC may send again.
@@ -85,7 +83,6 @@ impl RankState {
             remaining: OperationMap::default(),
             started: OperationMap::default(),
             account: Account::default(),
-            matching: Matching::default(),
             issued_member: None,
             send_clocks: Vec::new(),
             receive_clocks: Vec::new(),
@@ -325,12 +322,7 @@ impl Executor {
     /// program.
     fn has_nothing_else(&self, rank: Rank, lane: usize) -> bool {
         let state = &self.ranks[rank as usize];
-        let is_soon = |todo: &Todo| match *todo {
-            Todo::Start { rank: other, .. } => other == rank,
-            Todo::Done(job) => job.rank == rank,
-            _ => false,
-        };
-        state.lanes[lane].issued.len() == 1 && state.account.is_idle() && !self.todo.iter().any(is_soon)
+        state.lanes[lane].issued.len() == 1 && state.account.is_idle() && !self.todo.is_due(rank)
     }
 
     /// A lane is free again; what waits for it is to be tried.

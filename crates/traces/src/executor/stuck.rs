@@ -2,6 +2,7 @@
 
 use super::Executor;
 use crate::program::{OperationId, Rank, Work};
+use crate::waiting::ANY;
 
 /// An operation that waits for something that never comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,17 +61,13 @@ impl Executor {
 
     /// The first ten messages that have come and that no receive has taken: when all ranks have ended, no receive will.
     pub fn unclaimed(&self) -> Vec<Stuck> {
-        let ranks = (0..).zip(&self.ranks);
-        let arrived = ranks.flat_map(|(rank, state)| {
-            let arrived = state.matching.arrived();
-            arrived.into_iter().map(move |arrival| (rank, arrival.key))
-        });
-        let found = arrived.map(|(rank, key)| {
+        let arrived = (0..self.program.ranks()).flat_map(|rank| self.arrived.of_rank(rank));
+        let found = arrived.map(|(key, _)| {
             let text = format!(
-                "a message of rank {} with tag {} has come to rank {rank}, and no receive has taken it",
-                key.from, key.tag
+                "a message of rank {} with tag {} has come to rank {}, and no receive has taken it",
+                key.source, key.tag, key.rank
             );
-            Stuck::new(rank, text)
+            Stuck::new(key.rank, text)
         });
         found.take(MOST).collect()
     }
@@ -119,47 +116,44 @@ impl Executor {
     }
 
     fn stuck_messages(&self, rank: Rank, found: &mut Vec<Stuck>) {
-        let matching = &self.ranks[rank as usize].matching;
-        for arrival in matching.arrived() {
-            if let Some(send) = arrival.waiting_send {
-                let from = arrival.key.from;
+        for (key, request) in self.arrived.of_rank(rank) {
+            if let Some(send) = request {
                 found.push(Stuck::new(
-                    from,
+                    send.rank,
                     format!(
                         "{} waits for a receive of rank {rank} with tag {}",
-                        self.name(from, send),
-                        arrival.key.tag
+                        self.name(send.rank, send.op),
+                        key.tag
                     ),
                 ));
             }
         }
-        for posted in matching.posted() {
-            let from = posted
-                .from
-                .map_or("any rank".to_string(), |f| format!("rank {f}"));
-            let tag = posted.tag.map_or("any tag".to_string(), |t| format!("tag {t}"));
-            let other: Vec<String> = matching
-                .arrived()
-                .iter()
-                .filter(|a| posted.from.is_none_or(|f| f == a.key.from))
-                .take(1)
-                .map(|a| {
-                    let size = match a.key.size {
-                        0 => String::new(),
-                        size => format!(" and {size} B"),
-                    };
-                    format!(
-                        " (a message of rank {} with tag {}{size} has come and fits no receive)",
-                        a.key.from, a.key.tag
-                    )
-                })
-                .collect();
+        for (posted, op) in self.posted.of_rank(rank) {
+            let from = match posted.source {
+                ANY => "any rank".to_string(),
+                source => format!("rank {source}"),
+            };
+            let tag = match posted.tag {
+                ANY => "any tag".to_string(),
+                tag => format!("tag {tag}"),
+            };
+            let mut arrived = self.arrived.of_rank(rank).map(|(key, _)| key);
+            let other = arrived.find(|key| posted.source == ANY || posted.source == key.source);
+            let other = other.map_or(String::new(), |key| {
+                let size = match key.size {
+                    0 => String::new(),
+                    size => format!(" and {size} B"),
+                };
+                format!(
+                    " (a message of rank {} with tag {}{size} has come and fits no receive)",
+                    key.source, key.tag
+                )
+            });
             found.push(Stuck::new(
                 rank,
                 format!(
-                    "{} waits for a message of {from} with {tag}{}",
-                    self.name(rank, posted.op),
-                    other.concat()
+                    "{} waits for a message of {from} with {tag}{other}",
+                    self.name(rank, op)
                 ),
             ));
         }

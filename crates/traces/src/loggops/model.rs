@@ -25,8 +25,8 @@ pub(super) struct Model<'a> {
     sending: Clocks,
     receiving: Clocks,
     frontier: Frontier,
-    pub(super) posted: Waiting,
-    pub(super) arrived: Waiting,
+    pub(super) posted: Waiting<u32>,
+    pub(super) arrived: Waiting<u32>,
     marks: Vec<Mark>,
     freed: Vec<Freed>,
     pub(super) done: u64,
@@ -489,9 +489,5 @@ impl<'a> Model<'a> {
 }
 
 fn key_of(element: &Element) -> Key {
-    Key {
-        rank: element.rank,
-        source: element.peer,
-        tag: element.tag,
-    }
+    Key::new(element.rank, element.peer, element.tag)
 }

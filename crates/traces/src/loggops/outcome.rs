@@ -37,8 +37,8 @@ impl Model<'_> {
 
     /// Receives without a message, and sends without a receive.
     fn waits(&self) -> Vec<String> {
-        let receives = self.posted.slots();
-        let sends = self.arrived.slots();
+        let receives = self.posted.values();
+        let sends = self.arrived.values();
         let waiting = |element: &Element| element.size > self.parameters.eager;
         let sends: Vec<&Element> = sends
             .iter()
@@ -101,7 +101,7 @@ impl Model<'_> {
                 receive.size
             ));
         }
-        let unreceived = self.arrived.slots();
+        let unreceived = self.arrived.values();
         let eager = |slot: &&u32| self.elements[**slot as usize].size <= self.parameters.eager;
         if let Some(first) = unreceived.iter().find(eager) {
             let count = unreceived.iter().filter(eager).count();
