@@ -1,6 +1,6 @@
 //! The quantities of a summary that comparisons show.
 
-use crate::results::{CollectiveTime, FlowCount, Summary, WORTH_SAYING, bus_bandwidth};
+use crate::results::{FlowCount, Summary, WORTH_SAYING, bus_bandwidth};
 use crate::stats;
 use crate::text::{duration_us, number, whole, whole_bytes};
 
@@ -93,28 +93,62 @@ const COLLECTIVE_TIME: Metric = Metric {
     group: "collective",
     name: "mean time",
     key: "collectives.time_us",
-    text: |s| match s.collectives.iter().filter(|one| one.time_us.is_some()).count() {
-        ended if ended == s.collectives.len() => duration_us(mean_time(s)),
-        ended => format!("{ended} of {} ended", s.collectives.len()),
+    text: |s| match one_collective(s).map(|one| one.ended) {
+        None => duration_us(None),
+        Some(ended) if ended.completed == ended.total => duration_us(mean_time(s)),
+        Some(ended) => format!("{} of {} ended", ended.completed, ended.total),
     },
     value: mean_time,
     show: duration_us,
     cost: mean_time,
 };
 
-/// The only collective of a run, if all its iterations ended: times and rates of several are not of the same kind, and
-/// where some iterations did not end, the means of the others cannot be compared.
-fn only_collective(summary: &Summary) -> Option<&[CollectiveTime]> {
-    let all = &summary.collectives[..];
-    let alike = all
+/// A collective with its iterations.
+struct OneCollective {
+    ended: FlowCount,
+    mean_us: Option<f64>,
+    busbw_gbps: Option<f64>,
+}
+
+/// The only collective of a run: times and rates of several are not of the same kind.
+fn one_collective(summary: &Summary) -> Option<OneCollective> {
+    // Of a trace the list has the slowest only.
+    let mut listed = summary
+        .collectives
         .iter()
-        .all(|one| one.label == all[0].label && one.time_us.is_some());
-    (alike && !all.is_empty()).then_some(all)
+        .filter(|one| one.name.is_none())
+        .peekable();
+    match (&summary.collective_sums[..], listed.peek().is_some()) {
+        ([one], false) => Some(OneCollective {
+            ended: one.collectives,
+            mean_us: one.time_us.mean,
+            busbw_gbps: one.busbw_gbps,
+        }),
+        ([], true) => {
+            let all = &summary.collectives[..];
+            let times: Vec<f64> = all.iter().filter_map(|one| one.time_us).collect();
+            let ended = FlowCount {
+                total: all.len() as u64,
+                completed: times.len() as u64,
+            };
+            let alike = all.iter().all(|one| one.label == all[0].label);
+            alike.then(|| OneCollective {
+                ended,
+                mean_us: stats::mean(&times),
+                busbw_gbps: bus_bandwidth(all),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The same if all its iterations ended: where some did not, the means of the others cannot be compared.
+fn only_collective(summary: &Summary) -> Option<OneCollective> {
+    one_collective(summary).filter(|one| one.ended.completed == one.ended.total)
 }
 
 fn mean_time(summary: &Summary) -> Option<f64> {
-    let times = only_collective(summary)?.iter().filter_map(|one| one.time_us);
-    stats::mean(&times.collect::<Vec<_>>())
+    only_collective(summary)?.mean_us
 }
 
 /// Decisions that took effect.
@@ -145,7 +179,7 @@ const TRIGGERS: &[Metric] = &[Metric {
 /// What is shown besides where runs have one collective; of several there is a table.
 const COLLECTIVES: &[Metric] = metrics! {
     COLLECTIVE_TIME;
-    "collective" "bus Gbit/s" "collectives.busbw_gbps": |s| bus_bandwidth(only_collective(s)?), number, high;
+    "collective" "bus Gbit/s" "collectives.busbw_gbps": |s| only_collective(s)?.busbw_gbps, number, high;
 };
 
 /// What is shown besides where decisions take time.
@@ -261,15 +295,12 @@ pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
 
 /// What tables and pages of these runs show.
 pub fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
-    let one_collective = |run: &&Summary| match &run.collectives[..] {
-        [] => false,
-        [first, others @ ..] => others.iter().all(|other| other.label == first.label),
-    };
+    let has_one_collective = |run: &&Summary| one_collective(run).is_some();
     let decisions = runs.iter().any(|run| run.decisions.is_some());
     let feedback = runs.iter().any(|run| unscheduled(run).is_some());
     let mut metrics: Vec<&Metric> = METRICS.iter().collect();
     for (more, shown) in [
-        (COLLECTIVES, runs.iter().any(one_collective)),
+        (COLLECTIVES, runs.iter().any(has_one_collective)),
         (DECISIONS, decisions),
         (TRIGGERS, runs.iter().any(|run| triggers(run).is_some())),
         (MARKS, runs.iter().any(|run| run.detection.is_some())),
@@ -294,7 +325,7 @@ pub(crate) fn done(flows: FlowCount, of: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Machine;
+    use crate::results::{CollectiveTime, Machine};
     use crate::sample;
 
     /// A sample per round trip has few of the long ones: 4, 5 and 6 µs here, where acknowledgements took up to 90.

@@ -13,7 +13,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::files::{Folder, Writing, write_run_into};
 use crate::results::{FlowRows, Machine, RunStatus, Summary, summarise};
 use crate::run::Finished;
-use paceline_scenario::{Fidelity, Origin, Resolved};
+use paceline_scenario::{Fidelity, LinkTiers, Origin, Resolved};
 
 const START: Time = Time::from_ns(2_000_000);
 
@@ -243,6 +243,7 @@ pub fn incast() -> (Resolved, Outcome) {
         run: spec().into(),
         collectives: Vec::new(),
         jobs: Vec::new(),
+        link_tiers: LinkTiers::default(),
         toml: "name = \"tiny\"\ndescription = \"Three flows to one host.\"\n".into(),
         files: vec![("flows/f.csv".into(), "src,dst\n1,4\n".into())],
         decisions: None,

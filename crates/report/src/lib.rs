@@ -9,6 +9,7 @@ pub mod decimate;
 pub mod figure;
 mod look;
 pub mod palette;
+mod path;
 mod repeats;
 mod sheet;
 #[cfg(test)]
@@ -98,6 +99,10 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         more_flows: runs[0].flows.len().saturating_sub(slow.len()),
         slow_shown: slow.len(),
         slow,
+        paths: match runs {
+            [run] => path::sections(run),
+            _ => Vec::new(),
+        },
         single,
         linked: runs.iter().any(|run| run.folder.is_some()),
         topology: match runs {
@@ -135,6 +140,8 @@ struct Page<'a> {
     slow_shown: usize,
     /// Flows that are not in that list.
     more_flows: usize,
+    /// Critical paths of jobs by traces.
+    paths: Vec<path::Section>,
     single: bool,
     /// Whether the rows of the table lead to pages.
     linked: bool,

@@ -11,10 +11,11 @@ use upon::{Engine, Value, fmt};
 pub struct RenderError(#[from] upon::Error);
 
 /// Templates that others include, by name.
-const PARTS: [(&str, &str); 3] = [
+const PARTS: [(&str, &str); 4] = [
     ("topology.html", include_str!("../assets/topology.html.j2")),
     ("seeds.html", include_str!("../assets/seeds.html.j2")),
     ("details.html", include_str!("../assets/details.html.j2")),
+    ("path.html", include_str!("../assets/path.html.j2")),
 ];
 
 /// A page of a template.

@@ -7,9 +7,11 @@ use paceline_fabric::outcome::ModelOutcome;
 use paceline_fabric::spec::{Asks, Awaited, Behaviour, FlowSpec, NodeId};
 use paceline_fabric::stream::source_port;
 use paceline_kernel::{Bytes, Time};
-use paceline_traces::executor::{CollectiveRecord, Executor, RankRecord, Results, Stuck};
+use paceline_traces::executor::Executor;
 use paceline_traces::network::{Message, MessageId, Network};
 use paceline_traces::program::CollectiveKind;
+
+use crate::trace_outcome::TraceOutcome;
 
 /// What flows of a job have in common.
 #[derive(Clone, Debug)]
@@ -34,40 +36,6 @@ pub(crate) struct Carrier {
     pairs: BTreeMap<(NodeId, NodeId), u16>,
     /// Messages of the call that is under way; empty between calls.
     messages: Vec<Message>,
-}
-
-/// What a job by a trace leaves behind, in [`paceline_fabric::Outcome::programs`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TraceOutcome {
-    /// Ranks, by number.
-    pub ranks: Vec<RankRecord>,
-    /// Its collectives.
-    pub collectives: Vec<TraceCollective>,
-    /// Whether all of it has been carried out.
-    pub is_done: bool,
-    /// If not: who waits for whom, the first of them.
-    pub stuck: Vec<Stuck>,
-    /// What its user should know.
-    pub cautions: Vec<String>,
-}
-
-/// A collective of a trace.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TraceCollective {
-    /// What the trace calls it where its first member stands.
-    pub name: String,
-    /// What it is.
-    pub kind: CollectiveKind,
-    /// The place of its group in the trace.
-    pub group: u32,
-    /// How many members that has.
-    pub members: u32,
-    /// Its size in bytes, as the trace counts it.
-    pub bytes: u64,
-    /// When its first member started.
-    pub start: Time,
-    /// When its last member was done; nothing if one was not.
-    pub end: Option<Time>,
 }
 
 /// What the executor asks for during a call. Messages are kept until it is over: only then can their labels be asked for.
@@ -170,45 +138,5 @@ impl Behaviour for Carrier {
 
     fn close(&self) -> ModelOutcome {
         ModelOutcome::new(TraceOutcome::of(&self.executor))
-    }
-}
-
-impl TraceOutcome {
-    /// What an executor has come to.
-    pub(crate) fn of(executor: &Executor) -> Self {
-        let Results {
-            ranks, collectives, ..
-        } = executor.results();
-        let program = executor.program();
-        let trouble = program.trouble();
-        let collective = |record: CollectiveRecord| {
-            let (rank, operation) = record.first;
-            let members = program.groups()[record.group as usize].len() as u32;
-            TraceCollective {
-                name: program.name(rank, operation),
-                kind: record.kind,
-                group: record.group,
-                members,
-                bytes: record.bytes,
-                start: record.first_start,
-                end: (record.done == members).then_some(record.last_end),
-            }
-        };
-        Self {
-            ranks,
-            collectives: collectives.into_iter().map(collective).collect(),
-            is_done: executor.is_done() && trouble.is_none(),
-            stuck: match trouble {
-                Some(trouble) => vec![Stuck {
-                    rank: 0,
-                    text: trouble.to_string(),
-                }],
-                None => executor.stuck(),
-            },
-            cautions: match executor.is_done() {
-                true => executor.unclaimed().into_iter().map(|one| one.text).collect(),
-                false => Vec::new(),
-            },
-        }
     }
 }

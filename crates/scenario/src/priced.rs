@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use paceline_fabric::outcome::ModelOutcome;
 use paceline_fabric::spec::{Asks, Awaited, Behaviour};
-use paceline_kernel::{Span, Time};
+use paceline_kernel::Time;
 use paceline_traces::chunks::{Chunks, Links};
 use paceline_traces::executor::{Executor, RankRecord, Rules, Stuck};
 use paceline_traces::loggops::{self, Parameters, Variant};
 use paceline_traces::program::Program;
 
-use crate::carrier::TraceOutcome;
+use crate::trace_outcome::TraceOutcome;
 
 /// A cost model.
 #[derive(Clone, Debug)]
@@ -93,21 +93,6 @@ impl TraceOutcome {
             stuck: vec![Stuck { rank: 0, text: why }],
             ..Self::default()
         }
-    }
-
-    /// The same, so much later.
-    fn later(mut self, by: Span) -> Self {
-        for rank in &mut self.ranks {
-            rank.end = rank.end.saturating_add(by);
-            for end in &mut rank.iterations {
-                *end = end.saturating_add(by);
-            }
-        }
-        for one in &mut self.collectives {
-            one.start = one.start.saturating_add(by);
-            one.end = one.end.map(|end| end.saturating_add(by));
-        }
-        self
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use paceline_fabric::spec::RunSpec;
 
 use crate::decisions::Decisions;
+use crate::link_tiers::LinkTiers;
 use crate::ns3::format::InputFormat;
 use crate::resolve::{Collective, Job};
 use crate::schema::Fidelity;
@@ -43,6 +44,8 @@ pub struct Resolved {
     pub collectives: Vec<Collective>,
     /// Training jobs.
     pub jobs: Vec<Job>,
+    /// Links by the tiers that they join.
+    pub link_tiers: LinkTiers,
     /// The same as a scenario, every parameter with its value: [`crate::load`] gives an equal run.
     pub toml: String,
     /// Files that `toml` refers to, to be written alongside it: name (a relative path) and content.

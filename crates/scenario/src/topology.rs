@@ -137,6 +137,8 @@ pub(crate) struct Net {
     pub(crate) note: Option<String>,
     /// Whether the file means to have several links between two nodes.
     pub(crate) parallel: bool,
+    /// Whether `network.rate-factor` has multiplied rates of links.
+    pub(crate) has_rate_factors: bool,
 }
 
 /// Reads a file of a network: of an ns-3 program, or of htsim.

@@ -17,6 +17,8 @@ Examples:
   paceline why results/incast-16-hpcc-1 incast   the slowest flows of a label
   paceline why link-flap 12                      a scenario, which is run first
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
+  paceline why results/gpt --job training                  its critical path
+  paceline why results/gpt --job training --faster host    the same with links twice as fast
 
 The flow completion time has three parts: the sender's time until it sends the packet that was
 acknowledged last, that packet's path, hop by hop, and the path of the acknowledgement. The parts
@@ -39,6 +41,12 @@ Time at the sender:
   unreachable     no path
   credit          no credits
 
+For a job by a trace (GOAL, Chakra, SimAI), --job shows the critical path of its last complete
+iteration: the computing, messages and collectives that ended one after another until the last rank
+was done. Each message is bound by the link where it waited longest or, if it hardly waited, by the
+slowest link of its path. Contention is the time by which messages took longer than alone in the
+network. critical_path.csv has all of it, in the order of time.
+
 The fidelities bolt-ns3 and tcd-ns3 record no breakdown, only completion times.
 
 Exit status: 0 done, 2 no such run or flow, 130 interrupted.";
@@ -58,6 +66,12 @@ pub(super) struct WhyArgs {
     /// Number of slowest flows to list [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
+    /// Show the critical path of a job by a trace
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["flow", "top"])]
+    job: Option<String>,
+    /// Run again with these links twice as fast (LINK=N: N times): a tier such as host or leaf-spine, or two nodes (3-17)
+    #[arg(long, value_name = "LINK", requires = "job", conflicts_with = "brief")]
+    faster: Option<String>,
     /// Use only the data in the folder; run nothing again
     #[arg(long)]
     brief: bool,
@@ -90,6 +104,7 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
         kept: None,
     };
     let partial = match flow {
+        _ if args.job.is_some() => of_job(&question, args, &mut user)?,
         Some(Ok(flow)) => {
             let answer = question.flow(flow, &mut user)?;
             show(&answer.why(), args)?;
@@ -102,6 +117,35 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
         }
     };
     Ok(if partial { Done::Interrupted } else { Done::All })
+}
+
+/// Tells a job's critical path, with links as they are or with faster ones.
+fn of_job(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bool, Failure> {
+    let label = args.job.as_deref().unwrap_or_default();
+    let width = output::stdout_width();
+    let Some(faster) = &args.faster else {
+        let why = question.job(label, user)?;
+        match args.say.json {
+            true => output::print_json(&why)?,
+            false => output::print(&why.text(width))?,
+        }
+        return Ok(why.partial);
+    };
+    let (links, factor) = match faster.split_once('=') {
+        None => (faster.as_str(), Some(2.0)),
+        Some((links, factor)) => (links, factor.parse().ok()),
+    };
+    let Some(factor) = factor.filter(|factor| (0.001..=1000.0).contains(factor)) else {
+        return Err(Failure::arguments(format!(
+            "--faster {faster}: expected LINK or LINK=N, with N from 0.001 to 1000"
+        )));
+    };
+    let answer = question.faster(label, (links, factor), user)?;
+    match args.say.json {
+        true => output::print_json(&answer)?,
+        false => output::print(&answer.text(width))?,
+    }
+    Ok(answer.partial)
 }
 
 /// Whoever asked, at the terminal.

@@ -4,6 +4,7 @@ mod bench;
 mod book;
 mod common;
 mod continual;
+mod critical_path;
 mod errors;
 mod forests;
 mod help;

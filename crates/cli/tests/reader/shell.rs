@@ -25,6 +25,23 @@ scheme = "hpcc"
 repeats = 2
 "#;
 
+/// The scenario of the guide to traces, as it stands there.
+const TRAINING: &str = r#"duration = "100ms"
+[topology.leaf-spine]
+leaves = 4
+spines = 2
+hosts-per-leaf = 4
+spine-rate = "25Gbps"
+[cc]
+scheme = "dcqcn"
+
+[[job]]
+label = "training"
+chakra = "traces/llama"
+placement = "spread"
+iterations = 3
+"#;
+
 /// What takes minutes or hours as it stands, by a part of it: it is run with these words in place of those, or with
 /// these behind it. So that it ends soon it is shorter, or less is trained; all else is as a reader types it.
 const SHORTER: &[(&str, Shorter)] = &[
@@ -95,6 +112,7 @@ impl Reader {
         let conf = fs::read_to_string(traces.join("simai/SimAI.conf")).expect("a file");
         let conf = format!("TOPOLOGY_FILE topology\nWORKLOAD_FILE gpt.txt\n{conf}");
         fs::write(folder.join("SimAI.conf"), conf).expect("a file");
+        fs::write(folder.join("training.toml"), TRAINING).expect("a file");
         fs::write(folder.join("my.toml"), MY).expect("a file");
         fs::write(folder.join("catboost.json"), CATBOOST).expect("a file");
         // The mistake that the README makes.

@@ -5,13 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{
-    FlowTime, Format, Series, flow_times, read_flow_times, read_flows_csv, read_flows_parquet, read_series,
-    series_of,
+    FlowTime, Format, Series, flow_times, of_traces, read_flow_times, read_flows_csv, read_flows_parquet,
+    read_series, series_of,
 };
-use crate::results::{FlowRows, Summary};
+use crate::results::{CollectiveRow, FlowRows, PathRow, Summary, collective_rows, path_rows};
 use crate::run::Finished;
 use paceline_scenario::topology::Topology;
-use paceline_scenario::{Fidelity, Resolved};
+use paceline_scenario::{Fidelity, Resolved, multiply_rates};
+use serde::de::DeserializeOwned;
 
 /// The network of a run whose scenario names no file of it.
 pub(crate) const TOPOLOGY: &str = "topology.txt";
@@ -29,6 +30,10 @@ pub struct RunData {
     pub series: Vec<Series>,
     /// `flow_time.csv`, if there is one: where the time of flows went, a flow's rows together.
     pub flow_times: Vec<FlowTime>,
+    /// `collectives.csv`, if there is one: collectives of jobs by traces.
+    pub collectives: Vec<CollectiveRow>,
+    /// `critical_path.csv`, if there is one: what the last complete iterations of jobs by traces waited for.
+    pub critical_path: Vec<PathRow>,
     /// The network: of the file that the scenario names, or of `topology.txt`.
     pub topology: Option<Topology>,
     /// The folder of the run as seen from that of a page about several, which then links to its page.
@@ -112,6 +117,8 @@ impl RunData {
             flows: finished.flows.clone(),
             series: series_of(&input.run, outcome),
             flow_times: flow_times(&input.run, outcome),
+            collectives: collective_rows(input, outcome),
+            critical_path: path_rows(input, outcome, &finished.flows),
             topology: Some(Topology::of(&input.run)),
             folder: None,
             pauses_ns: outcome
@@ -141,6 +148,8 @@ impl RunData {
             scenario,
             series: series_in(&folder.join("series.parquet"))?,
             flow_times: flow_times_in(&folder.join("flow_time.csv"))?,
+            collectives: rows_in(&folder.join(of_traces::COLLECTIVES))?,
+            critical_path: rows_in(&folder.join(of_traces::CRITICAL_PATH))?,
             folder: None,
             pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
         })
@@ -211,6 +220,14 @@ fn flow_times_in(path: &Path) -> Result<Vec<FlowTime>, ReadError> {
     read_flow_times(path).map_err(|message| content(path, message))
 }
 
+/// The rows of a file about jobs by traces; none when the run has no such jobs.
+fn rows_in<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, ReadError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    of_traces::read(path).map_err(|message| content(path, message))
+}
+
 /// The file with a run's network and how to read it, as its scenario tells.
 pub(crate) fn topology_file(scenario: &str) -> (String, Fidelity) {
     let table: toml::Table = scenario.parse().unwrap_or_default();
@@ -233,9 +250,22 @@ fn topology_in(folder: &Path, scenario: &str) -> Result<Option<Topology>, ReadEr
     }
     let wrong = |problems: paceline_scenario::Diagnostics| content(&path, problems.to_string());
     let text = read(&path)?;
-    Topology::parse(&path.display().to_string(), &text, fidelity)
-        .map(Some)
-        .map_err(wrong)
+    let mut topology = Topology::parse(&path.display().to_string(), &text, fidelity).map_err(wrong)?;
+    // Paceline's own file has the rates of the run, others those before `network.rate-factor`.
+    let table: toml::Table = scenario.parse().unwrap_or_default();
+    if table
+        .get("topology")
+        .is_some_and(|topology| topology.get("file").is_some())
+    {
+        let factors = table
+            .get("network")
+            .and_then(|network| network.get("rate-factor"));
+        let factors = factors.and_then(toml::Value::as_table).into_iter().flatten();
+        let factors = factors.filter_map(|(name, factor)| Some((name.as_str(), factor.as_float()?)));
+        multiply_rates(&mut topology, factors)
+            .map_err(|(name, _)| content(&path, format!("it has no links `{name}`")))?;
+    }
+    Ok(Some(topology))
 }
 
 fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {

@@ -10,6 +10,7 @@ mod format;
 mod labels;
 mod lines;
 pub mod ns3;
+mod of_traces;
 pub mod ports;
 mod seal;
 mod series;
@@ -174,6 +175,21 @@ pub fn write_run_into(
     if !data.flow_times.is_empty() {
         folder.write_if_time(&at("flow_time.csv"), |out| {
             flow_time::write(out, &data.flow_times)
+        })?;
+    }
+    if !data.collectives.is_empty() {
+        folder.write_if_time(&at(of_traces::COLLECTIVES), |out| {
+            of_traces::write(out, &data.collectives)
+        })?;
+    }
+    if !data.critical_path.is_empty() {
+        folder.write_if_time(&at(of_traces::CRITICAL_PATH), |out| {
+            of_traces::write(out, &data.critical_path)
+        })?;
+    }
+    if of_traces::has_operations(input, outcome) {
+        folder.write_if_time(&at(of_traces::OPERATIONS), |out| {
+            of_traces::write_operations(out, input, outcome)
         })?;
     }
     if spec.record.rtt_samples {

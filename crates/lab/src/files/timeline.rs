@@ -124,14 +124,22 @@ fn flows<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()>
 fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
     let ps = |seconds: f64| (seconds * 1e12).round() as u64;
     let end = data.end_ps();
-    let mut all: Vec<_> = (data.summary.collectives.iter())
-        .filter_map(|one| Some((ps(one.start_s?), one.end_s.map_or(end, ps), one)))
-        .collect();
-    all.sort_by_key(|(from, ..)| *from);
-    let mut rows = Rows::default();
-    for (from, to, one) in all {
+    // Those of traces are in a file of their own.
+    let listed = data.summary.collectives.iter().filter(|one| one.name.is_none());
+    let listed = listed.filter_map(|one| {
         let args = json!({ "iteration": one.iteration, "busbw_gbps": one.busbw_gbps });
         let name = format!("{} {}", one.label, one.iteration);
+        Some((ps(one.start_s?), one.end_s.map_or(end, ps), name, args))
+    });
+    let of_traces = data.collectives.iter().map(|one| {
+        let args = json!({ "iteration": one.iteration, "group": one.group, "bytes": one.bytes });
+        let name = format!("{}/{} {}", one.job, one.kind, one.name);
+        (one.start_ps, one.end_ps.unwrap_or(end), name, args)
+    });
+    let mut all: Vec<_> = listed.chain(of_traces).collect();
+    all.sort_by_key(|(from, ..)| *from);
+    let mut rows = Rows::default();
+    for (from, to, name, args) in all {
         events.slice(&name, (COLLECTIVES, rows.take(from, to)), (from, to), &args)?;
     }
     Ok(())

@@ -9,8 +9,10 @@ use std::path::Path;
 use super::folder::OURS;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 31] = [
+const WRITTEN: [&str; 34] = [
+    "collectives.csv",
     "comparison.json",
+    "critical_path.csv",
     "dataset.parquet",
     "fct.txt",
     "fct_table.tsv",
@@ -22,6 +24,7 @@ const WRITTEN: [&str; 31] = [
     "index.html",
     "labels.csv",
     "left_out.txt",
+    "operations.csv",
     "pfc.txt",
     "points.csv",
     "points.parquet",

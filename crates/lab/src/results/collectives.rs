@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
+use paceline_kernel::Time;
 use paceline_scenario::{Collective, Resolved, TraceCollective, TraceOutcome};
 use paceline_traces::program::CollectiveKind;
 use serde::{Deserialize, Serialize};
+
+use super::groups::FlowCount;
+use crate::stats::Distribution;
 
 /// One iteration of a collective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +38,48 @@ pub struct CollectiveTime {
     pub group: Option<u32>,
 }
 
-/// Every iteration of every collective, in order.
+/// The collectives of one kind of a job by a trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveSum {
+    /// The label of their flows: the job and the kind.
+    pub label: String,
+    /// How many there are, and how many came to their end.
+    pub collectives: FlowCount,
+    /// Their sizes, as the trace counts them.
+    pub bytes: u64,
+    /// How long those took that came to their end, in microseconds.
+    pub time_us: Distribution,
+    /// See [`CollectiveTime::busbw_gbps`], over all of them.
+    pub busbw_gbps: Option<f64>,
+}
+
+/// A collective of a job by a trace: a row of `collectives.csv`, the fields are its columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveRow {
+    /// The job's label.
+    pub job: String,
+    /// In which iteration of its first member, from 0.
+    pub iteration: u32,
+    /// What the trace calls it where its first member stands.
+    pub name: String,
+    /// `all-reduce` and so on.
+    pub kind: String,
+    /// Its group in the trace.
+    pub group: u32,
+    /// How many members that has.
+    pub members: u32,
+    /// Its size, as the trace counts it.
+    pub bytes: u64,
+    /// When its first member started, in ps.
+    pub start_ps: u64,
+    /// When its last member was done; nothing if it was not.
+    pub end_ps: Option<u64>,
+}
+
+/// So many of a trace's collectives are in a summary, the slowest.
+const SLOWEST: usize = 20;
+
+/// Every iteration of every collective, in order; of a trace the slowest.
 pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<CollectiveTime> {
     let mut all = Vec::new();
     for collective in &input.collectives {
@@ -42,23 +87,79 @@ pub(super) fn collective_times(input: &Resolved, outcome: &Outcome) -> Vec<Colle
             all.push(time_of(collective, iteration, flows, outcome));
         }
     }
-    for job in &input.jobs {
-        let program = job.trace.map(|by_trace| by_trace.program);
-        let trace = program.and_then(|program| outcome.programs.get(program)?.get::<TraceOutcome>());
-        all.extend(trace.into_iter().flat_map(|trace| of_trace(&job.label, trace)));
+    for (job, trace) in traces(input, outcome) {
+        let times: Vec<CollectiveTime> = of_trace(&job.label, trace)
+            .into_iter()
+            .flat_map(|(_, times)| times)
+            .collect();
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        // One without an end is slower than all others.
+        let us = |place: &usize| times[*place].time_us.unwrap_or(f64::INFINITY);
+        order.sort_by(|a, b| us(b).total_cmp(&us(a)).then(a.cmp(b)));
+        order.truncate(SLOWEST);
+        order.sort_unstable();
+        all.extend(order.into_iter().map(|place| times[place].clone()));
     }
     all
 }
 
-/// Collectives of a trace: those of one kind, in the order of their starts.
-fn of_trace<'a>(job: &'a str, trace: &'a TraceOutcome) -> impl Iterator<Item = CollectiveTime> + 'a {
+/// The collectives of jobs by traces, by job and kind.
+pub(super) fn collective_sums(input: &Resolved, outcome: &Outcome) -> Vec<CollectiveSum> {
+    let of_kind = |(bytes, times): (u64, Vec<CollectiveTime>)| CollectiveSum {
+        label: times[0].label.clone(),
+        collectives: FlowCount {
+            total: times.len() as u64,
+            completed: times.iter().filter(|one| one.end_s.is_some()).count() as u64,
+        },
+        bytes,
+        time_us: Distribution::of(times.iter().filter_map(|one| one.time_us).collect()),
+        busbw_gbps: bus_bandwidth(&times),
+    };
+    traces(input, outcome)
+        .flat_map(|(job, trace)| of_trace(&job.label, trace))
+        .map(of_kind)
+        .collect()
+}
+
+/// All collectives of jobs by traces, as `collectives.csv` has them.
+pub(crate) fn collective_rows(input: &Resolved, outcome: &Outcome) -> Vec<CollectiveRow> {
+    let row = |job: &str, one: &TraceCollective| CollectiveRow {
+        job: job.to_string(),
+        iteration: one.iteration,
+        name: one.name.clone(),
+        kind: one.kind.name().to_string(),
+        group: one.group,
+        members: one.members,
+        bytes: one.bytes,
+        start_ps: one.start.as_ps(),
+        end_ps: one.end.map(Time::as_ps),
+    };
+    traces(input, outcome)
+        .flat_map(|(job, trace)| trace.collectives.iter().map(|one| row(&job.label, one)))
+        .collect()
+}
+
+/// Jobs by traces, and what came of them.
+pub(super) fn traces<'a>(
+    input: &'a Resolved,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = (&'a paceline_scenario::Job, &'a TraceOutcome)> {
+    input.jobs.iter().filter_map(|job| {
+        let program = outcome.programs.get(job.trace?.program)?;
+        Some((job, program.get::<TraceOutcome>()?))
+    })
+}
+
+/// Collectives of a trace by kind, those of one kind in the order of their starts, with all of their bytes.
+fn of_trace(job: &str, trace: &TraceOutcome) -> Vec<(u64, Vec<CollectiveTime>)> {
     let mut kinds: BTreeMap<CollectiveKind, Vec<&TraceCollective>> = BTreeMap::new();
     for one in &trace.collectives {
         kinds.entry(one.kind).or_default().push(one);
     }
-    kinds.into_iter().flat_map(move |(kind, all)| {
+    let of_kind = |(kind, all): (CollectiveKind, Vec<&TraceCollective>)| {
         let label = format!("{job}/{}", kind.name());
-        (0..).zip(all).map(move |(iteration, one)| {
+        let bytes = all.iter().map(|one| one.bytes).sum();
+        let times = (0..).zip(all).map(|(iteration, one)| {
             let end = one.end;
             let time = end.map(|end| end.saturating_since(one.start).as_us_f64());
             let time = time.filter(|&us| us > 0.0);
@@ -76,8 +177,10 @@ fn of_trace<'a>(job: &'a str, trace: &'a TraceOutcome) -> impl Iterator<Item = C
                 name: Some(one.name.clone()),
                 group: Some(one.group),
             }
-        })
-    })
+        });
+        (bytes, times.collect())
+    };
+    kinds.into_iter().map(of_kind).collect()
 }
 
 /// What a host's link carries for each byte of a collective, as NCCL's tests count it; nothing for those that it does not
@@ -93,10 +196,10 @@ fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
 
 /// Bus bandwidth in Gbit/s over the iterations of a collective that ended: what all of them carried, over the time that
 /// all took. (The mean of their rates would belong to no mean time.)
-pub fn bus_bandwidth(iterations: &[CollectiveTime]) -> Option<f64> {
+pub fn bus_bandwidth<'a>(iterations: impl IntoIterator<Item = &'a CollectiveTime>) -> Option<f64> {
     let (mut kilobits, mut us) = (0.0, 0.0);
     for (gbps, time) in iterations
-        .iter()
+        .into_iter()
         .filter_map(|one| one.busbw_gbps.zip(one.time_us))
     {
         kilobits += gbps * time;

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::collectives::CollectiveTime;
 use super::groups::FlowCount;
+use super::paths::{CriticalPath, critical_paths};
+use super::rows::FlowRows;
 use crate::stats::Distribution;
 
 /// A training job. An iteration takes from the end of the one before, or the job's start, to the arrival of the last
@@ -32,6 +34,9 @@ pub struct JobTimes {
     /// Of a job by a trace: what became of each rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_rank: Vec<RankTimes>,
+    /// Of a job by a trace: what its last complete iteration waited for, from its start to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<CriticalPath>,
     /// Of a job by a trace that cannot go on: who waits for whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stuck: Vec<String>,
@@ -53,7 +58,12 @@ pub struct RankTimes {
 }
 
 /// A job by a trace. An iteration takes from the end of the one before at the last rank, or the job's start, to its own.
-fn of_trace(job: &paceline_scenario::Job, trace: &TraceOutcome, repeats: u64) -> JobTimes {
+fn of_trace(
+    job: &paceline_scenario::Job,
+    trace: &TraceOutcome,
+    repeats: u64,
+    path: Option<CriticalPath>,
+) -> JobTimes {
     let ends = (0..).map_while(|iteration| {
         let ends = trace.ranks.iter().map(|rank| rank.iterations.get(iteration));
         ends.collect::<Option<Vec<_>>>()?.into_iter().max().copied()
@@ -95,12 +105,19 @@ fn of_trace(job: &paceline_scenario::Job, trace: &TraceOutcome, repeats: u64) ->
         iteration_us,
         iterations_us,
         by_rank,
+        path,
         stuck: trace.stuck.iter().map(|one| one.text.clone()).collect(),
     }
 }
 
 /// Every job; `times` are those of all collectives' iterations, one collective after another.
-pub(super) fn job_times(input: &Resolved, outcome: &Outcome, times: &[CollectiveTime]) -> Vec<JobTimes> {
+pub(super) fn job_times(
+    input: &Resolved,
+    outcome: &Outcome,
+    flows: &FlowRows,
+    times: &[CollectiveTime],
+) -> Vec<JobTimes> {
+    let paths = critical_paths(input, outcome, flows);
     let first = |collective: usize| -> usize {
         let before = &input.collectives[..collective];
         before.iter().map(|one| one.iterations.len()).sum()
@@ -108,7 +125,8 @@ pub(super) fn job_times(input: &Resolved, outcome: &Outcome, times: &[Collective
     let of = |job: &paceline_scenario::Job| {
         if let Some(by_trace) = &job.trace {
             let trace = outcome.programs.get(by_trace.program)?.get()?;
-            return Some(of_trace(job, trace, u64::from(by_trace.repeats)));
+            let path = paths.get(&job.label).cloned();
+            return Some(of_trace(job, trace, u64::from(by_trace.repeats), path));
         }
         let last = *job.collectives.last()?;
         let all = &times[first(last)..][..input.collectives[last].iterations.len()];
@@ -132,6 +150,7 @@ pub(super) fn job_times(input: &Resolved, outcome: &Outcome, times: &[Collective
             iteration_us,
             iterations_us,
             by_rank: Vec::new(),
+            path: None,
             stuck: Vec::new(),
         })
     };

@@ -7,7 +7,7 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::Counters;
 use serde::{Deserialize, Serialize};
 
-use super::collectives::{CollectiveTime, collective_times};
+use super::collectives::{CollectiveSum, CollectiveTime, collective_sums, collective_times};
 use super::deadlock::Deadlock;
 use super::decisions::DecisionTimes;
 use super::feedback::{Unscheduled, reacting};
@@ -174,9 +174,12 @@ pub struct Summary {
     /// How long flows took to equal shares after others came or went; null unless goodput was
     /// recorded, or if nothing changed for long enough.
     pub convergence_us: Option<Convergence>,
-    /// How long each iteration of each collective took; absent without collectives.
+    /// How long each iteration of each collective took, of a trace the slowest 20 collectives; absent without collectives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CollectiveTime>,
+    /// The collectives of jobs by traces, by job and kind; absent without such jobs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collective_sums: Vec<CollectiveSum>,
     /// How long the iterations of training jobs took; absent without jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTimes>,
@@ -288,7 +291,7 @@ pub fn summarise(
 ) -> Summary {
     let stands = outcome.deadlock.as_ref().is_some_and(|found| found.ended);
     let collectives = collective_times(input, outcome);
-    let jobs = job_times(input, outcome, &collectives);
+    let jobs = job_times(input, outcome, flows, &collectives);
     let stuck = jobs.iter().any(|job| !job.stuck.is_empty());
     let status = match status {
         RunStatus::Completed if stands => RunStatus::Deadlock,
@@ -380,6 +383,7 @@ pub fn summarise(
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
         jobs,
         collectives,
+        collective_sums: collective_sums(input, outcome),
         decisions: outcome.decisions.as_ref().map(DecisionTimes::of),
         measures: measures::summarised(input, outcome),
         counters: Totals::from(counters),

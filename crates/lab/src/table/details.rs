@@ -238,9 +238,13 @@ fn label_row(name: String, run: usize, group: &Group, detects: bool) -> Row {
 fn collectives(runs: &[&Summary]) -> Table {
     let mut rows = Vec::new();
     for (run, summary) in runs.iter().enumerate() {
-        for iterations in summary.collectives.chunk_by(|a, b| a.label == b.label) {
+        // Of a trace the list has the slowest only.
+        let listed: Vec<&CollectiveTime> = (summary.collectives.iter())
+            .filter(|one| one.name.is_none())
+            .collect();
+        for iterations in listed.chunk_by(|a, b| a.label == b.label) {
             let with = |value: fn(&CollectiveTime) -> Option<f64>| -> Vec<f64> {
-                iterations.iter().filter_map(value).collect()
+                iterations.iter().filter_map(|one| value(one)).collect()
             };
             let times = Distribution::of(with(|time| time.time_us));
             let ended = FlowCount {
@@ -256,10 +260,22 @@ fn collectives(runs: &[&Summary]) -> Table {
                     of(ended),
                     duration_us(times.mean),
                     duration_us(times.p99),
-                    number(bus_bandwidth(iterations)),
+                    number(bus_bandwidth(iterations.iter().copied())),
                 ],
             });
         }
+        rows.extend(summary.collective_sums.iter().map(|sum| Row {
+            name: sum.label.clone(),
+            run,
+            begun: true,
+            weight: sum.time_us.mean.unwrap_or(0.0),
+            cells: vec![
+                of(sum.collectives),
+                duration_us(sum.time_us.mean),
+                duration_us(sum.time_us.p99),
+                number(sum.busbw_gbps),
+            ],
+        }));
     }
     let head = vec!["collective", "iterations done", "time mean", "p99", "bus Gbit/s"];
     Table {

@@ -141,7 +141,7 @@ impl Question<'_> {
     }
 
     /// The run's folder, if it has one.
-    fn folder(&self) -> Result<Option<RunData>, AskError> {
+    pub(super) fn folder(&self) -> Result<Option<RunData>, AskError> {
         let folder = Path::new(self.run);
         if folder.join("comparison.json").is_file() {
             return Err(several_runs(folder));

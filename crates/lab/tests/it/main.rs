@@ -2,6 +2,7 @@
 
 mod acc;
 mod connections;
+mod critical_paths;
 mod detection;
 mod hpcc_two_flows;
 mod iterations;

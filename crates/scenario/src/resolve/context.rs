@@ -34,6 +34,8 @@ pub(super) struct Cx<'a> {
     pub(super) inputs: Inputs,
     /// When the senders of flows stop, in the order of their files, where these say so.
     pub(super) stops: Vec<Time>,
+    /// Whether operations of traces are recorded.
+    pub(super) operations: bool,
 }
 
 impl Cx<'_> {

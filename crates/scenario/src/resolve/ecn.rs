@@ -209,6 +209,21 @@ fn listed(
         if curves.iter().any(|curve| curve.rate == rate) {
             continue;
         }
+        // Curves that a run wrote are for the rates before `network.rate-factor`: the nearest is scaled.
+        let far = |curve: &&EcnCurve| {
+            let (a, b) = (rate.max(curve.rate), rate.min(curve.rate));
+            u128::from(a.as_bps()) * 1000 / u128::from(b.as_bps().max(1))
+        };
+        let nearest = curves.iter().filter(|_| net.has_rate_factors).min_by_key(far);
+        if let Some(&curve) = nearest.filter(|curve| curve.rate > BitRate::default()) {
+            curves.push(EcnCurve {
+                rate,
+                kmin: scaled(curve.kmin, rate, curve.rate),
+                kmax: scaled(curve.kmax, rate, curve.rate),
+                ..curve
+            });
+            continue;
+        }
         let known: Vec<_> = curves.iter().map(|curve| curve.rate.to_string()).collect();
         let message = format!(
             "there is no ECN curve for links of {rate}, only for {}",

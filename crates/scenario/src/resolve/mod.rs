@@ -27,6 +27,7 @@ mod models;
 mod network;
 mod numbers;
 mod paths;
+mod rate_factors;
 mod reach;
 mod record;
 mod recovery;
@@ -50,6 +51,7 @@ use crate::decisions::{Decisions, EXTERNAL};
 use crate::diagnostics::{Diagnostics, Problem};
 use crate::document::{Places, Texts};
 use crate::files::Files;
+use crate::link_tiers::LinkTiers;
 use crate::ns3::flows::Columns;
 use crate::resolved::{Origin, Resolved};
 use crate::schema::{Fidelity, Network, Nodes, Scenario, Ties};
@@ -132,6 +134,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         columns,
         inputs: inputs::Inputs::default(),
         stops: Vec::new(),
+        operations: scenario.record.operations.unwrap_or(false),
     };
     inputs::read(&mut cx, &scenario)?;
     let written = idle::settings(&scenario);
@@ -141,6 +144,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         schemes,
         collectives,
         jobs,
+        link_tiers,
     } = describe(&mut cx, &mut scenario)?;
     let decisions = decisions(&mut cx, &mut scenario, &run)?;
     let configs = run.schemes.iter().map(|scheme| &scheme.config);
@@ -172,6 +176,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         sweep: scenario.sweep,
         collectives,
         jobs,
+        link_tiers,
         run: run.into(),
     })
 }
@@ -250,6 +255,7 @@ struct Described {
     schemes: Vec<String>,
     collectives: Vec<Collective>,
     jobs: Vec<Job>,
+    link_tiers: LinkTiers,
 }
 
 /// Whether switches may drop packets of flows for lack of buffer: there the order of simultaneous arrivals says which.
@@ -308,6 +314,8 @@ fn int_multi(cx: &Cx<'_>, n: &mut Network) -> Result<u32, Problem> {
 fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Problem> {
     let quirks = scenario.quirks.fill((cx.profile().quirks)());
     let mut net = topology::resolve(cx, &mut scenario.topology)?;
+    rate_factors::apply(cx, scenario.network.rate_factor.as_ref(), &mut net)?;
+    let link_tiers = LinkTiers::of(&net.topology);
     hosts::name(cx, scenario, &mut net)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
     let unsaid = inherited::Unsaid::of(scenario);
@@ -397,5 +405,6 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         schemes: names,
         collectives: traffic.collectives,
         jobs: traffic.jobs,
+        link_tiers,
     })
 }

@@ -83,6 +83,7 @@ pub(super) fn resolve(
         accounts: accounts(cx, record, flows)?,
         flow_probes: Vec::new(),
     };
+    filled!(record.operations: Record);
     check_dumps(cx, record, &spec, ports)?;
     Ok((spec, pcap))
 }

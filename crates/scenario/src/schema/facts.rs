@@ -48,7 +48,7 @@ fn any(run: &RunSpec, is: impl Fn(&SchemeConfig) -> bool) -> bool {
     run.schemes.iter().any(|spec| is(&spec.config))
 }
 
-static FACTS: [Fact; 14] = [
+static FACTS: [Fact; 15] = [
     Fact {
         name: "a scheme that uses INT",
         holds: |run| any(run, |scheme| scheme.needs().int),
@@ -127,6 +127,11 @@ static FACTS: [Fact; 14] = [
         name: "Swift",
         holds: |run| any(run, |scheme| scheme.name() == "swift"),
         idle: "no flow runs under swift",
+    },
+    Fact {
+        name: "a job by a trace",
+        holds: |run| !run.programs.is_empty(),
+        idle: "no job is by a trace",
     },
     Fact {
         name: "a detector",

@@ -90,6 +90,9 @@ tables! {
         assist: Spanned<AssistKind> = "auto", only(&[&[if_so("a scheme that needs it")]]);
         /// ports that provide it: `switches` (all) or `between-switches`
         assist_ports: Spanned<AssistPortsKind> = "switches", only(&[&[OWN, if_so("a scheme that needs it")]]);
+        /// factors of the rates of links, by tier of links or by the two nodes of a link, such as
+        /// { host = 2, leaf-spine = 0.5 } or { "3-17" = 2 }; links of hosts are `host`, links inside servers `server`
+        rate_factor: BTreeMap<String, Spanned<f64>> => "none";
         /// packet loss probability of links without one of their own
         error_rate: Spanned<f64> = "0";
         /// when receivers acknowledge: { every-packets = n } or { every-bytes = "size" }

@@ -45,6 +45,8 @@ tables! {
         /// 1000 flows; otherwise a sample of 1000 and the slowest 20, for which `run` and `compare` repeat short runs
         /// (ns3-hpcc: `off`)
         accounts: Spanned<Accounts> = "auto";
+        /// jobs by a trace: list each operation with its start, its end and why it started then: operations.csv
+        operations: bool = "false", only(&[&[if_so("a job by a trace")]]);
         /// also write traced packets to trace.pcapng; without `trace`, those of all nodes
         pcap: bool = "false";
         /// nodes to trace, including switches, as a set of hosts; `all` for all: trace.parquet (ns3-hpcc: trace.tr)

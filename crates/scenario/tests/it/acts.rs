@@ -90,6 +90,7 @@ fn own_values(path: &str) -> &'static [&'static str] {
         }
         "network.detection.priority" | "hosts-per-leaf" => &["2"],
         "network.error-rate" => &["0.01"],
+        "network.rate-factor" => &["{ host = 0.5 }"],
         "network.ecn.curves" => &["[]"],
         "parity.ib-omnet.marking-rate" => &["\"2\"", "\"7\""],
         "parity.ib-omnet.weights" => &["[7, 20]"],

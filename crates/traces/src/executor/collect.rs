@@ -4,43 +4,12 @@ use std::sync::Arc;
 
 use paceline_kernel::Time;
 
+use super::member::{Early, Member, Sequence, forget};
+use super::trail::Since;
 use super::{CollectiveRecord, Executor, Flight, Job, Stuck, Todo, Wake, span};
 use crate::collective::{Algorithm, Plan};
 use crate::network::{Message, MessageId, Network};
 use crate::program::{CollectiveKind, OperationId, Rank};
-
-/// A chunk in a channel of a member.
-#[derive(Clone, Copy, Debug)]
-struct Sequence {
-    chunk: u64,
-    channel: u32,
-    stage: u32,
-    /// How many messages this stage still waits for; nothing while its delay runs.
-    missing: Option<u32>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Member {
-    pub(super) job: Option<Job>,
-    pub(super) done: bool,
-    /// What is under way.
-    sequences: Vec<Sequence>,
-    /// Messages for stages that have not started: chunk, channel, stage, and when they came.
-    early: Vec<(u64, u32, u32, Time)>,
-    next_chunk: u64,
-    finished: u64,
-    unsent: u32,
-    /// See [`crate::collective::Processing::Fixed`].
-    toggle: bool,
-}
-
-impl Member {
-    fn sequence(&mut self, (chunk, channel): (u64, u32)) -> Option<usize> {
-        self.sequences
-            .iter()
-            .position(|s| s.chunk == chunk && s.channel == channel)
-    }
-}
 
 /// A collective that some member has started or issued and some has not ended.
 #[derive(Clone, Debug)]
@@ -116,6 +85,7 @@ impl Executor {
             kind: collective.kind,
             group: collective.group,
             number,
+            iteration: self.ranks[rank as usize].iteration(),
             bytes: collective.bytes,
             first_start: Time::MAX,
             last_start: Time::ZERO,
@@ -252,22 +222,28 @@ impl Executor {
         };
         let stage = member.sequences[place].stage;
         let mut missing = instance.plan.stage(at, key.1, stage).needs;
-        let mut last = None;
-        member.early.retain(|&(chunk, channel, number, came)| {
-            let mine = missing > 0 && (chunk, channel, number) == (key.0, key.1, stage);
-            missing -= u32::from(mine);
-            last = last.max(mine.then_some(came));
-            !mine
-        });
+        let last = member.take_early((key.0, key.1, stage), &mut missing, &mut self.trail);
         member.sequences[place].missing = Some(missing);
+        let (came, since) = last.unwrap_or((net.now(), None));
+        if missing == 0 && self.rules.collectives.delays.overlap {
+            self.satisfied(id, at, key, (came, since), net);
+            return;
+        }
+        forget(&mut self.trail, since);
         if missing == 0 {
-            let since = last.filter(|_| self.rules.collectives.delays.overlap);
-            self.satisfied(id, at, key, since.unwrap_or(net.now()), net);
+            self.satisfied(id, at, key, (net.now(), None), net);
         }
     }
 
-    /// A stage has had all that it needs since some time.
-    fn satisfied<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), since: Time, net: &mut N) {
+    /// A stage has had all that it needs since some time, and since what happened then.
+    fn satisfied<N: Network>(
+        &mut self,
+        id: u32,
+        at: u32,
+        key: (u64, u32),
+        (came, since): (Time, Option<Since>),
+        net: &mut N,
+    ) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
@@ -284,8 +260,9 @@ impl Executor {
             .plan
             .delay_ns(rules, instance.kind, (number, stage), toggle);
         let (instance, member, (chunk, channel)) = (id, at, key);
-        let end = since.saturating_add(span(delay));
+        let end = came.saturating_add(span(delay));
         if end <= net.now() {
+            forget(&mut self.trail, since);
             self.todo.push_back(Todo::Fire {
                 instance,
                 member,
@@ -299,7 +276,7 @@ impl Executor {
                 chunk,
                 channel,
             };
-            self.wake(end, wake, net);
+            self.wake_since(end, wake, since, net);
         }
     }
 
@@ -327,7 +304,7 @@ impl Executor {
                 stage: step.stage,
                 is_sent: false,
             });
-            net.send(Message {
+            let message = Message {
                 id: MessageId(flight),
                 from: members[at as usize],
                 to: members[step.to as usize],
@@ -335,7 +312,11 @@ impl Executor {
                 to_nic: 0,
                 bytes: step.bytes,
                 label: instance.label,
-            });
+            };
+            if let Some(trail) = &mut self.trail {
+                trail.sent(&message, 0, false);
+            }
+            net.send(message);
         }
         let stages = instance.plan.stages(at, key.1);
         let member = &mut instance.members[at as usize];
@@ -373,14 +354,20 @@ impl Executor {
             })
         });
         match waiting {
-            Some(0) => self.satisfied(id, at, (chunk, channel), net.now(), net),
+            Some(0) => self.satisfied(id, at, (chunk, channel), (net.now(), None), net),
             Some(_) => {}
             None => {
                 let rules = &self.rules.collectives;
                 let needs = instance.plan.stage(at, channel, stage);
                 let is_under_way = member.sequence((chunk, channel)).is_some();
                 if !(rules.delays.overlap && is_under_way && needs.needs == 1 && needs.sends > 0) {
-                    return member.early.push((chunk, channel, stage, net.now()));
+                    return member.early.push(Early {
+                        chunk,
+                        channel,
+                        stage,
+                        came: net.now(),
+                        since: self.trail.as_mut().map(|trail| trail.since_now()),
+                    });
                 }
                 // Its delay runs already.
                 let delay = instance

@@ -5,6 +5,8 @@
 
 mod collect;
 mod group;
+mod job;
+mod member;
 mod nested;
 mod point;
 mod rank;
@@ -15,21 +17,25 @@ mod stuck;
 #[cfg(test)]
 mod tests;
 mod todo;
+mod trail;
 
 use std::sync::Arc;
 
 use paceline_kernel::{Span, Time};
 
-pub use results::{CollectiveRecord, OperationRecord, RankRecord, Results};
+pub use results::{After, CollectiveRecord, OperationRecord, RankRecord, Results};
 pub use rules::{Keep, PointRules, Rules, SendEnd, check};
 pub use stuck::Stuck;
+pub use trail::{Activity, Carried, Path, Segment, Until};
 
 use collect::Instance;
 use group::Group;
+use job::Job;
 use rank::RankState;
 use results::Class;
 use slab::Slab;
 use todo::{Todo, Todos};
+use trail::{Since, Trail};
 
 use crate::collective::Trigger;
 use crate::network::{MessageId, Network};
@@ -38,16 +44,6 @@ use crate::waiting::Waiting;
 
 /// The label of messages between two ranks that belong to no collective.
 pub const POINT_LABEL: u32 = 0;
-
-/// An operation under way.
-#[derive(Clone, Copy, Debug)]
-struct Job {
-    rank: Rank,
-    op: OperationId,
-    /// The lane that it still holds.
-    lane: u8,
-    class: Class,
-}
 
 /// A message under way.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +93,21 @@ enum Wake {
     Nested { instance: u32, token: u64 },
 }
 
+impl Wake {
+    /// What has taken the time until it comes.
+    fn activity(&self, instances: &Slab<Instance>) -> Option<Activity> {
+        Some(match *self {
+            Self::Start => return None,
+            Self::Done(job) if job.class == Class::Compute => Activity::Compute(job.rank, job.op),
+            Self::Done(job) | Self::Leave(job) => Activity::Overhead(job.rank, job.op),
+            Self::Again { rank, op } => Activity::Gap(rank, op),
+            Self::Fire { instance, .. } | Self::Nested { instance, .. } => {
+                Activity::Delay(instances.get(instance).map_or(0, |of| of.label))
+            }
+        })
+    }
+}
+
 /// Carries a program out on a network, which calls `sent`, `received`, `acknowledged` and `woken`.
 #[derive(Clone, Debug)]
 pub struct Executor {
@@ -124,6 +135,10 @@ pub struct Executor {
     ended: Vec<Rank>,
     /// Counts what becomes free, and what starts of collectives.
     sequence: u64,
+    /// The time of the present call.
+    now: Time,
+    /// What follows from what, where the rules keep it.
+    trail: Option<Box<Trail>>,
 }
 
 impl Executor {
@@ -138,6 +153,8 @@ impl Executor {
             .map(|members| Group::new(members, &rules.collectives))
             .collect();
         Self {
+            now: Time::ZERO,
+            trail: rules.keep.path.then(|| Box::new(Trail::new(count))),
             program,
             rules: Arc::new(rules),
             orders,
@@ -166,6 +183,13 @@ impl Executor {
             net.wake(self.rules.start, u64::from(token));
             return;
         }
+        self.start_ranks(net);
+    }
+
+    fn start_ranks<N: Network>(&mut self, net: &mut N) {
+        if let Some(trail) = &mut self.trail {
+            trail.begin(net.now());
+        }
         for rank in 0..self.program.ranks() {
             self.start_rank(rank, net);
         }
@@ -173,18 +197,28 @@ impl Executor {
 
     /// Starts one rank now.
     fn start_rank<N: Network>(&mut self, rank: Rank, net: &mut N) {
-        self.ranks[rank as usize].account.begin(net.now());
+        self.now = net.now();
+        self.ranks[rank as usize].account.begin(self.now);
         self.todo.push_back(Todo::Begin(rank));
         self.work(net);
     }
 
     /// The last packet of a message has left its sender.
     pub fn sent<N: Network>(&mut self, id: MessageId, net: &mut N) {
+        self.message(id, Until::Sent, net);
         if let Some(&Flight::Nested { instance, id }) = self.flights.get(id.0) {
             self.nested(instance, net, |inner, net| inner.sent(id, net));
         }
         self.step_left(id, net);
         self.work(net);
+    }
+
+    /// Something becomes of a message: all that follows is due to it.
+    fn message<N: Network>(&mut self, id: MessageId, until: Until, net: &N) {
+        self.now = net.now();
+        if let Some(trail) = &mut self.trail {
+            trail.message(id, until, self.now);
+        }
     }
 
     /// The last packet of a message of a collective has left, if it is not known yet.
@@ -204,6 +238,7 @@ impl Executor {
 
     /// The last byte of a message has arrived, all before it having arrived, too.
     pub fn received<N: Network>(&mut self, id: MessageId, net: &mut N) {
+        self.message(id, Until::Received, net);
         // Not every network knows when it left.
         self.step_left(id, net);
         match self.flights.get(id.0).copied() {
@@ -229,6 +264,7 @@ impl Executor {
 
     /// The sender of a message knows that it has arrived whole; its number is free.
     pub fn acknowledged<N: Network>(&mut self, id: MessageId, net: &mut N) {
+        self.message(id, Until::Acknowledged, net);
         match self.flights.remove(id.0) {
             Some(Flight::Data { job, receive, .. }) => {
                 if self.rules.point.end == SendEnd::Posted && receive.is_some() {
@@ -258,12 +294,15 @@ impl Executor {
 
     /// A time has come that was asked for with this token.
     pub fn woken<N: Network>(&mut self, token: u64, net: &mut N) {
-        match self.wakes.remove(token as u32) {
-            Some(Wake::Start) => {
-                for rank in 0..self.program.ranks() {
-                    self.start_rank(rank, net);
-                }
-            }
+        self.now = net.now();
+        let wake = self.wakes.remove(token as u32);
+        if let (Some(trail), Some(wake)) = (&mut self.trail, &wake)
+            && let Some(activity) = wake.activity(&self.instances)
+        {
+            trail.woken(token as u32, activity, self.now);
+        }
+        match wake {
+            Some(Wake::Start) => self.start_ranks(net),
             Some(Wake::Done(job)) => self.todo.push_back(Todo::Done(job)),
             Some(Wake::Leave(job)) => self.leave(job, net),
             Some(Wake::Again { rank, op }) => {
@@ -296,6 +335,7 @@ impl Executor {
             ranks: self.ranks.iter().map(RankState::record).collect(),
             collectives: self.collectives.clone(),
             operations: self.operations.clone(),
+            path: self.trail.as_ref().and_then(|trail| trail.path().cloned()),
         }
     }
 
@@ -328,7 +368,16 @@ impl Executor {
     }
 
     fn wake<N: Network>(&mut self, at: Time, wake: Wake, net: &mut N) {
+        self.wake_since(at, wake, None, net);
+    }
+
+    /// The same for what began earlier, when something else ended.
+    fn wake_since<N: Network>(&mut self, at: Time, wake: Wake, since: Option<Since>, net: &mut N) {
         let token = self.wakes.insert(wake);
+        if let Some(trail) = &mut self.trail {
+            let since = since.unwrap_or_else(|| trail.since_now());
+            trail.asked(token, since);
+        }
         net.wake(at, u64::from(token));
     }
 
@@ -366,7 +415,7 @@ impl Executor {
         after.clear();
         self.program.after_start(rank, op, &mut after);
         for &next in &after {
-            self.dependency_met(rank, next);
+            self.dependency_met(rank, next, After::Start(op));
         }
         if !after.is_empty() {
             self.todo.push_back(Todo::Try(rank));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::group::Group;
 use super::slab::Slab;
+use super::trail::Trail;
 use super::{Executor, Flight, Rules, Wake};
 use crate::collective::CollectiveRules;
 use crate::network::{Message, MessageId, Network};
@@ -15,6 +16,7 @@ pub(super) struct Nested<'a> {
     net: &'a mut (dyn Network + 'a),
     flights: &'a mut Slab<Flight>,
     wakes: &'a mut Slab<Wake>,
+    trail: Option<&'a mut Trail>,
     group: &'a Group,
     instance: u32,
     label: u32,
@@ -28,6 +30,10 @@ impl Network for Nested<'_> {
     fn wake(&mut self, at: Time, token: u64) {
         let instance = self.instance;
         let token = self.wakes.insert(Wake::Nested { instance, token });
+        if let Some(trail) = &mut self.trail {
+            let since = trail.since_now();
+            trail.asked(token, since);
+        }
         self.net.wake(at, u64::from(token));
     }
 
@@ -36,13 +42,17 @@ impl Network for Nested<'_> {
             instance: self.instance,
             id: message.id,
         });
-        self.net.send(Message {
+        let message = Message {
             id: MessageId(id),
             from: self.group.members[message.from as usize],
             to: self.group.members[message.to as usize],
             label: self.label,
             ..message
-        });
+        };
+        if let Some(trail) = &mut self.trail {
+            trail.sent(&message, 0, false);
+        }
+        self.net.send(message);
     }
 }
 
@@ -83,6 +93,7 @@ impl Executor {
             net,
             flights: &mut self.flights,
             wakes: &mut self.wakes,
+            trail: self.trail.as_deref_mut(),
             group: &self.groups[instance.group as usize],
             instance: id,
             label: instance.label,

@@ -83,16 +83,19 @@ impl Executor {
 
     fn send<N: Network>(&mut self, flight: Flight, job: Job, to: Rank, bytes: u64, net: &mut N) {
         let nic = self.program.operation(job.rank, job.op).nic;
-        let id = MessageId(self.flights.insert(flight));
-        net.send(Message {
-            id,
+        let message = Message {
+            id: MessageId(self.flights.insert(flight)),
             from: job.rank,
             to,
             from_nic: nic,
             to_nic: nic,
             bytes,
             label: POINT_LABEL,
-        });
+        };
+        if let Some(trail) = &mut self.trail {
+            trail.sent(&message, job.op, matches!(flight, Flight::Request { .. }));
+        }
+        net.send(message);
     }
 
     /// The bytes of a send have arrived.

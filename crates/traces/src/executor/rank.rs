@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use paceline_kernel::Time;
 
-use super::results::{Account, OperationRecord, RankRecord};
+use super::results::{Account, After, OperationRecord, RankRecord};
 use super::{Executor, Job, Todo};
 use crate::frontier::NumberMap;
 use crate::network::Network;
@@ -22,6 +22,7 @@ struct Waiting {
     op: OperationId,
     /// A receive that waits to be charged for its message.
     arrived: bool,
+    since: Time,
 }
 
 /// An issued operation that the lane chooses from, last first.
@@ -31,6 +32,7 @@ struct Issued {
     op: OperationId,
     /// The collective that it takes part in, and as which member.
     member: Option<(u32, u32)>,
+    since: Time,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -54,6 +56,8 @@ pub(super) struct RankState {
     pub(super) remaining: OperationMap<u32>,
     /// Starts of what is under way, where the rules keep them.
     pub(super) started: OperationMap<Time>,
+    /// Since when and after what operations are free that are not done, where the rules keep them.
+    freed: OperationMap<(Time, After)>,
     pub(super) account: Account,
     /// The collective, and the member, that the operation which starts now was issued as.
     pub(super) issued_member: Option<(u32, u32)>,
@@ -82,6 +86,7 @@ impl RankState {
             end: Time::ZERO,
             remaining: OperationMap::default(),
             started: OperationMap::default(),
+            freed: OperationMap::default(),
             account: Account::default(),
             issued_member: None,
             send_clocks: Vec::new(),
@@ -102,6 +107,11 @@ impl RankState {
 
     pub(super) fn receive_clock(&mut self, nic: u8) -> &mut Time {
         clock(&mut self.receive_clocks, nic)
+    }
+
+    /// Which iteration it is in.
+    pub(super) fn iteration(&self) -> u32 {
+        self.iteration
     }
 
     /// How many operations of this iteration are not done.
@@ -155,7 +165,7 @@ impl Executor {
         roots.clear();
         self.program.roots(rank, &mut roots);
         for &op in &roots {
-            self.free(rank, op, self.program.operation(rank, op));
+            self.free(rank, op, self.program.operation(rank, op), After::Nothing);
         }
         self.scratch = roots;
         self.todo.push_back(Todo::Try(rank));
@@ -165,6 +175,9 @@ impl Executor {
         let repeats = self.rules.repeats;
         let state = &mut self.ranks[rank as usize];
         state.iterations.push(net.now());
+        if let Some(trail) = &mut self.trail {
+            trail.iteration_over(state.iteration);
+        }
         state.iteration += 1;
         if state.iteration < repeats {
             self.todo.push_back(Todo::Begin(rank));
@@ -177,27 +190,31 @@ impl Executor {
     }
 
     /// One of the dependencies of an operation is met.
-    pub(super) fn dependency_met(&mut self, rank: Rank, op: OperationId) {
+    pub(super) fn dependency_met(&mut self, rank: Rank, op: OperationId, after: After) {
         let state = &mut self.ranks[rank as usize];
         match state.remaining.get_mut(&op) {
             Some(left) if *left > 1 => *left -= 1,
             Some(_) => {
                 state.remaining.remove(&op);
-                self.free(rank, op, self.program.operation(rank, op));
+                self.free(rank, op, self.program.operation(rank, op), after);
             }
             None => {
                 let operation = self.program.operation(rank, op);
                 if operation.waits_for > 1 {
                     state.remaining.insert(op, operation.waits_for - 1);
                 } else {
-                    self.free(rank, op, operation);
+                    self.free(rank, op, operation, after);
                 }
             }
         }
     }
 
     /// An operation waits for nothing any more but its lane.
-    fn free(&mut self, rank: Rank, op: OperationId, operation: Operation) {
+    fn free(&mut self, rank: Rank, op: OperationId, operation: Operation, after: After) {
+        if self.rules.keep.operations {
+            let freed = &mut self.ranks[rank as usize].freed;
+            freed.insert(op, (self.now, after));
+        }
         let lane = match operation.work {
             // A posted receive occupies nothing until its message comes.
             Work::Receive { .. } => NO_LANE,
@@ -221,6 +238,7 @@ impl Executor {
                         key: self.sequence,
                         op,
                         member,
+                        since: self.now,
                     });
             }
             Some(_) => self.enqueue(rank, op, lane, false),
@@ -239,15 +257,22 @@ impl Executor {
             Order::Number => u64::from(op),
             _ => self.sequence,
         };
+        let since = self.now;
         let lane = &mut self.ranks[rank as usize].lanes[lane];
         if *order == Order::LastIssued && !arrived {
             lane.issued.push(Issued {
                 key,
                 op,
                 member: None,
+                since,
             });
         } else {
-            lane.waiting.push(Reverse(Waiting { key, op, arrived }));
+            lane.waiting.push(Reverse(Waiting {
+                key,
+                op,
+                arrived,
+                since,
+            }));
         }
     }
 
@@ -267,11 +292,13 @@ impl Executor {
             let lane = &mut self.ranks[rank as usize].lanes[place];
             lane.waiting.pop();
             lane.busy = true;
+            self.waited_for_lane(waiting.since < net.now());
             if waiting.arrived {
                 self.charge_receive(rank, waiting.op, place as u8, net);
             } else {
                 self.start_operation(rank, waiting.op, place as u8, net);
             }
+            self.waited_for_lane(false);
         }
         for place in 0..self.orders.len() {
             if self.orders[place] == Order::LastIssued {
@@ -311,7 +338,16 @@ impl Executor {
             let issued = lane.issued.remove(at);
             lane.busy = true;
             self.ranks[rank as usize].issued_member = issued.member;
+            self.waited_for_lane(issued.since < net.now());
             self.start_operation(rank, issued.op, place as u8, net);
+            self.waited_for_lane(false);
+        }
+    }
+
+    /// Whether what starts now had waited for its lane.
+    fn waited_for_lane(&mut self, waited: bool) {
+        if let Some(trail) = &mut self.trail {
+            trail.waited_for_lane = waited;
         }
     }
 
@@ -341,10 +377,14 @@ impl Executor {
         state.account.end(now, job.class);
         if self.rules.keep.operations {
             let start = state.started.remove(&job.op).unwrap_or(now);
+            let freed = state.freed.remove(&job.op);
+            let (free, after) = freed.unwrap_or((start, After::Nothing));
             self.operations.push(OperationRecord {
                 rank: job.rank,
                 operation: job.op,
                 iteration: state.iteration,
+                free,
+                after,
                 start,
                 end: now,
             });
@@ -356,7 +396,7 @@ impl Executor {
         after.clear();
         self.program.after_end(job.rank, job.op, &mut after);
         for &next in &after {
-            self.dependency_met(job.rank, next);
+            self.dependency_met(job.rank, next, After::End(job.op));
         }
         self.scratch = after;
         if over {

@@ -2,6 +2,7 @@
 
 use paceline_kernel::{Span, Time};
 
+use super::trail::Path;
 use crate::program::{CollectiveKind, OperationId, Rank};
 
 /// What came of a job, up to now.
@@ -13,6 +14,8 @@ pub struct Results {
     pub collectives: Vec<CollectiveRecord>,
     /// Operations in the order in which they were done, where the rules keep them.
     pub operations: Vec<OperationRecord>,
+    /// The critical path of the last iteration that all ranks have ended, where the rules keep it.
+    pub path: Option<Path>,
 }
 
 /// What came of a rank. Computing, exposed communication and waiting add up to the span from its start to its end.
@@ -41,6 +44,8 @@ pub struct CollectiveRecord {
     pub group: u32,
     /// Which one of its group it is, from 0.
     pub number: u64,
+    /// In which iteration of its first member, from 0.
+    pub iteration: u32,
     /// Its size in bytes, as the format counts it.
     pub bytes: u64,
     /// When its first member started.
@@ -64,10 +69,25 @@ pub struct OperationRecord {
     pub operation: OperationId,
     /// Which time, from 0.
     pub iteration: u32,
+    /// When it waited for nothing any more but its lane or the other members of its collective.
+    pub free: Time,
+    /// What it waited for last until then.
+    pub after: After,
     /// When it started.
     pub start: Time,
     /// When it was done.
     pub end: Time,
+}
+
+/// What an operation waited for last, but for its lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// The start of the iteration.
+    Nothing,
+    /// The end of another operation of its rank.
+    End(OperationId),
+    /// The start of another.
+    Start(OperationId),
 }
 
 /// What a rank does, and for how long.

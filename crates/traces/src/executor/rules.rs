@@ -43,10 +43,12 @@ impl Default for Rules {
 /// What is kept for results, where memory may grow with the length of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// Start and end of each operation.
+    /// Start and end of each operation, and why it began when it did.
     pub operations: bool,
     /// Start and end of each collective at each member.
     pub members: bool,
+    /// The critical path of the last iteration. Its memory grows with that path only.
+    pub path: bool,
 }
 
 /// When a send is done.

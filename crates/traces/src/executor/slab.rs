@@ -50,6 +50,11 @@ impl<T> Slab<T> {
         self.items.len() - self.free.len()
     }
 
+    /// Numbers are below this.
+    pub(crate) fn places(&self) -> u32 {
+        self.items.len() as u32
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.items.iter().flatten()
     }

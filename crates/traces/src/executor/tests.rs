@@ -36,9 +36,33 @@ fn run(graph: Builder, rules: Rules) -> Executor {
     let program: Arc<dyn Program> = Arc::new(graph.finish(Arc::new(Numbers)));
     check(&rules, &program).unwrap();
     let ranks = program.ranks();
+    let mut rules = rules;
+    rules.keep.path = true;
     let mut executor = Executor::new(program, rules);
     network(ranks).run(&mut executor).unwrap();
+    path_is_whole(&executor);
     executor
+}
+
+/// Segments follow each other from the start of the last iteration to its end, and nothing that is over is remembered.
+fn path_is_whole(executor: &Executor) {
+    let Some(path) = executor.results().path else {
+        return assert!(!executor.is_done());
+    };
+    let mut at = path.start;
+    for segment in &path.segments {
+        assert_eq!(segment.start, at, "{path:?}");
+        assert!(segment.end > at);
+        at = segment.end;
+    }
+    assert_eq!(at, path.end);
+    let end = executor.results().ranks.iter().map(|rank| rank.end).max();
+    if executor.is_done() {
+        assert_eq!(Some(path.end), end);
+        // The present holds one.
+        let links = executor.trail.as_ref().map_or(0, |trail| trail.len());
+        assert!(links <= 1, "{links}");
+    }
 }
 
 fn ends(executor: &Executor) -> Vec<u64> {
@@ -323,6 +347,7 @@ fn times_of_a_rank_add_up_and_iterations_follow_each_other() {
         keep: Keep {
             operations: true,
             members: true,
+            path: true,
         },
         ..Rules::default()
     };
@@ -345,4 +370,126 @@ fn times_of_a_rank_add_up_and_iterations_follow_each_other() {
 fn a_clone_goes_on_as_the_original_would() {
     let original = one_collective(5, CollectiveKind::AllReduce, 1000, CollectiveRules::default());
     assert_eq!(ends(&original.clone()), ends(&original));
+}
+
+/// Rank 0 computes 500 ns and sends, rank 1 waits for its lane, receives, and computes: 500 + (1000 + 100) + 250.
+#[test]
+fn a_critical_path_by_hand() {
+    let mut graph = Graph::builder(2, lanes(Order::Freed));
+    let tag = 3;
+    let calc = graph.operation(0, Work::Compute { ns: 500 }, 0, 0);
+    let send = graph.operation(
+        0,
+        Work::Send {
+            to: 1,
+            bytes: 100,
+            tag,
+        },
+        1,
+        0,
+    );
+    graph.after_end(0, calc, send);
+    // The path does not lead to what ends before the message comes.
+    graph.operation(1, Work::Compute { ns: 900 }, 0, 0);
+    let receive = Work::Receive {
+        from: Some(0),
+        bytes: 100,
+        tag: Some(tag),
+    };
+    let receive = graph.operation(1, receive, 1, 0);
+    let second = graph.operation(1, Work::Compute { ns: 250 }, 0, 0);
+    graph.after_end(1, receive, second);
+    // It waits for the lane of the one before.
+    let third = graph.operation(1, Work::Compute { ns: 50 }, 0, 0);
+    graph.after_end(1, receive, third);
+    let rules = Rules {
+        keep: Keep {
+            operations: true,
+            ..Keep::default()
+        },
+        ..Rules::default()
+    };
+    let results = run(graph, rules).results();
+    let path = results.path.unwrap();
+    let short: Vec<(u64, u64, Activity, bool)> = (path.segments.iter())
+        .map(|s| (s.start.as_ns(), s.end.as_ns(), s.activity, s.waited_for_lane))
+        .collect();
+    let carried = Carried {
+        from: 0,
+        to: 1,
+        bytes: 100,
+        label: 0,
+        send,
+        is_request: false,
+        left: Time::from_ns(500),
+    };
+    assert_eq!(
+        short,
+        [
+            (0, 500, Activity::Compute(0, calc), false),
+            (500, 1600, Activity::Message(carried, Until::Received), false),
+            (1600, 1850, Activity::Compute(1, second), false),
+            (1850, 1900, Activity::Compute(1, third), true),
+        ]
+    );
+    let began = |op| {
+        results
+            .operations
+            .iter()
+            .find(|o| (o.rank, o.operation) == (1, op))
+    };
+    let third = began(third).unwrap();
+    assert_eq!((third.free.as_ns(), third.start.as_ns()), (1600, 1850));
+    assert_eq!(third.after, After::End(receive));
+}
+
+/// Above the eager limit the receive decides when the message leaves: a request, which comes in time, and the receive's own
+/// past.
+#[test]
+fn a_path_leads_through_a_late_receive() {
+    let mut graph = Graph::builder(2, lanes(Order::Freed));
+    let bytes = 100_000;
+    graph.operation(0, Work::Send { to: 1, bytes, tag: 0 }, 0, 0);
+    let calc = graph.operation(1, Work::Compute { ns: 5000 }, 0, 0);
+    let receive = Work::Receive {
+        from: None,
+        bytes,
+        tag: None,
+    };
+    let receive = graph.operation(1, receive, 1, 0);
+    graph.after_end(1, calc, receive);
+    let path = run(graph, Rules::default()).results().path.unwrap();
+    let kinds: Vec<Activity> = path.segments.iter().map(|s| s.activity).collect();
+    assert_eq!(kinds[0], Activity::Compute(1, calc));
+    assert!(matches!(kinds[1], Activity::Message(c, _) if c.bytes == bytes && !c.is_request));
+    assert_eq!((kinds.len(), path.end.as_ns()), (2, 106_000));
+}
+
+/// Each iteration has a path of its own, and what led to those before is forgotten.
+#[test]
+fn the_path_of_the_last_iteration() {
+    let mut graph = Graph::builder(2, lanes(Order::Freed));
+    let group = graph.group(&[0, 1]);
+    let work = graph.collective(Collective {
+        kind: CollectiveKind::AllGather,
+        bytes: 1000,
+        group,
+        root: 0,
+    });
+    for rank in 0..2 {
+        let ns = 500 * (1 + u64::from(rank));
+        let calc = graph.operation(rank, Work::Compute { ns }, 0, 0);
+        let op = graph.operation(rank, work, 1, 0);
+        graph.after_end(rank, calc, op);
+    }
+    let rules = Rules {
+        repeats: 50,
+        ..Rules::default()
+    };
+    let executor = run(graph, rules);
+    let path = executor.results().path.unwrap();
+    assert_eq!((path.iteration, path.segments.len()), (49, 2));
+    assert_eq!(path.end.as_ns() - path.start.as_ns(), 3000);
+    let links = executor.trail.as_ref().unwrap().places();
+    assert!(links < 8, "{links}");
 }

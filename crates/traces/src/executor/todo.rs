@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Job;
+use super::job::Job;
 use crate::program::{OperationId, Rank};
 
 /// What has to be done now, in order.

@@ -81,6 +81,8 @@ impl Trace {
         rules.start = start;
         rules.repeats = repeats;
         rules.compute_scale = *scale.get_ref();
+        rules.keep.path = true;
+        rules.keep.operations = cx.operations;
         paceline_traces::executor::check(&rules, &self.program)
             .map_err(|message| Problem::new(message).at(&self.place))?;
         Ok(rules)
@@ -100,6 +102,10 @@ impl Trace {
                 if rules.repeats != 1 || rules.compute_scale != 1.0 {
                     let message = "`iterations` and `compute-scale` are for the other networks: LogGOPS runs a trace once, as it is";
                     return Err(Problem::new(message).at(&self.place));
+                }
+                if cx.operations {
+                    let text = "record.operations has no effect: LogGOPS computes the ends of ranks only";
+                    cx.warn(WarningKind::UnusedSetting, &self.place, text);
                 }
                 let known = [("loggopsim", Variant::LogGopSim), ("atlahs", Variant::Atlahs)];
                 let variant = choice(cx, filled!(written.variant: TraceRules), &known)?;

@@ -1,0 +1,404 @@
+//! Critical paths of jobs by traces: which computing and which messages an iteration took its time from, and which links
+//! bound these messages.
+
+mod links;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use paceline_fabric::Outcome;
+use paceline_scenario::{Job, Resolved, TraceActivity, TraceOutcome, TracePath, TraceStep};
+use serde::{Deserialize, Serialize};
+
+use super::collectives::traces;
+use super::rows::FlowRows;
+use links::{Bound, Bounds};
+
+/// So many of the largest shares are in a summary.
+const LARGEST: usize = 20;
+
+/// What takes time on a critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathKind {
+    /// Computing.
+    Computing,
+    /// The overhead of a send or a receive, or the gap of a NIC.
+    Overhead,
+    /// Messages and delays of a collective.
+    Collective,
+    /// A message between two ranks.
+    Message,
+    /// The request of a message for its receive (rendezvous).
+    Request,
+}
+
+/// A row of `critical_path.csv`; the fields are its columns. Rows of an iteration follow each other without gaps; steps of
+/// one collective that follow each other are one row, and so is what a rank computes without interruption.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathRow {
+    /// The job's label.
+    pub job: String,
+    /// The iteration, from 0: the last complete one.
+    pub iteration: u32,
+    /// When it began, in ps.
+    pub start_ps: u64,
+    /// When it ended, in ps.
+    pub end_ps: u64,
+    /// What took the time.
+    pub what: PathKind,
+    /// The kind of collective; empty otherwise.
+    pub collective: String,
+    /// What the trace calls it; of several operations, the first.
+    pub name: String,
+    /// The group of the collective.
+    pub group: Option<u32>,
+    /// The rank that computed, or that sent the first message.
+    pub rank: Option<u32>,
+    /// The rank that received the last message.
+    pub to_rank: Option<u32>,
+    /// Operations or messages in this row.
+    pub count: u64,
+    /// Payload of the messages.
+    pub bytes: u64,
+    /// Time in messages, in ps; the rest of a collective's time is delays.
+    pub messages_ps: u64,
+    /// How much longer the messages took than alone in the network, in ps.
+    pub contention_ps: u64,
+    /// The tier of the link that bounds most of the messages' time.
+    pub link: String,
+    /// That link: two nodes.
+    pub nodes: String,
+    /// Whether it began when a lane of its rank became free.
+    pub after_lane: bool,
+}
+
+/// The critical path of the last complete iteration of a job by a trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CriticalPath {
+    /// Which iteration, from 0.
+    pub iteration: u32,
+    /// The job's start, or the end of the iteration before.
+    pub start_s: f64,
+    /// The end of the iteration at its last rank.
+    pub end_s: f64,
+    /// From one to the other, in microseconds: the sum of all parts.
+    pub time_us: f64,
+    /// It by computing, kind of collective, messages, overheads; the largest first.
+    pub sums: Vec<PathShare>,
+    /// Time in messages by the links that bound them; the largest first.
+    pub links: Vec<PathLink>,
+    /// The 20 largest operations and collectives, the largest first.
+    pub largest: Vec<PathShare>,
+    /// How often it went on because a lane of a rank became free.
+    pub after_lane: u64,
+}
+
+/// A part of a critical path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathShare {
+    /// `computing`, `message`, `request`, `overhead`, or the kind of collective.
+    pub what: String,
+    /// What the trace calls it; absent in sums.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The group of a collective; absent in sums.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
+    /// How long, in microseconds.
+    pub time_us: f64,
+    /// The same over the whole.
+    pub share: f64,
+    /// Operations or messages.
+    pub count: u64,
+    /// Of it, time in messages, in microseconds; the rest of a collective's time is delays, which no link shortens.
+    pub messages_us: f64,
+    /// How much longer the messages took than alone in the network, in microseconds.
+    pub contention_us: f64,
+    /// The tier of the link that bounds most of the messages' time.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub link: String,
+}
+
+/// Messages of a critical path that links of one tier bound.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathLink {
+    /// The tier: `host`, `server`, `leaf-spine` and so on.
+    pub link: String,
+    /// The rate of these links.
+    pub rate_gbps: f64,
+    /// How many messages.
+    pub messages: u64,
+    /// How long they took, in microseconds.
+    pub time_us: f64,
+    /// The same over the whole path.
+    pub share: f64,
+    /// How much longer they took than alone in the network, in microseconds.
+    pub contention_us: f64,
+}
+
+/// Time and contention of messages by what bounds them, in ps.
+type ByLink = BTreeMap<Bound, (u64, u64, u64)>;
+
+/// The path of a job under construction.
+struct Building<'a> {
+    job: &'a Job,
+    trace: &'a TraceOutcome,
+    path: &'a TracePath,
+    rows: Vec<PathRow>,
+    /// Of the last row.
+    of_row: ByLink,
+    links: ByLink,
+}
+
+fn ps(from: paceline_kernel::Time, to: paceline_kernel::Time) -> u64 {
+    to.saturating_since(from).as_ps()
+}
+
+impl Building<'_> {
+    fn add(&mut self, step: &TraceStep, bounds: &Bounds<'_>) {
+        let took = ps(step.start, step.end);
+        let mut row = PathRow {
+            job: self.job.label.clone(),
+            iteration: self.path.iteration,
+            start_ps: step.start.as_ps(),
+            end_ps: step.end.as_ps(),
+            what: PathKind::Computing,
+            collective: String::new(),
+            name: String::new(),
+            group: None,
+            rank: None,
+            to_rank: None,
+            count: 1,
+            bytes: 0,
+            messages_ps: 0,
+            contention_ps: 0,
+            link: String::new(),
+            nodes: String::new(),
+            after_lane: step.waited_for_lane,
+        };
+        let mut bound = None;
+        let mut place = None;
+        match &step.what {
+            TraceActivity::Compute { rank, name } => {
+                (row.rank, row.name) = (Some(*rank), name.clone());
+            }
+            TraceActivity::Overhead { rank, name } => {
+                (row.what, row.rank, row.name) = (PathKind::Overhead, Some(*rank), name.clone());
+            }
+            TraceActivity::Delay { collective } => {
+                (row.what, row.count, place) = (PathKind::Collective, 0, *collective);
+            }
+            TraceActivity::Message {
+                from,
+                to,
+                bytes,
+                left,
+                collective,
+                name,
+                is_request,
+                ..
+            } => {
+                row.what = match (collective, is_request) {
+                    (Some(_), _) => PathKind::Collective,
+                    (None, true) => PathKind::Request,
+                    (None, false) => PathKind::Message,
+                };
+                (row.name, row.rank, row.to_rank) = (name.clone(), Some(*from), Some(*to));
+                (row.bytes, row.messages_ps, place) = (*bytes, took, *collective);
+                let hosts = [from, to].map(|&rank| self.job.hosts[rank as usize]);
+                let found = bounds.of(hosts[0], hosts[1], left.as_ps(), *bytes);
+                row.contention_ps = found.contention_ps.min(took);
+                bound = found.bound;
+            }
+        }
+        if let Some(one) = place.and_then(|place| self.trace.collectives.get(place)) {
+            row.collective = one.kind.name().to_string();
+            (row.name, row.group) = (one.name.clone(), Some(one.group));
+        }
+        self.merge(row);
+        let Some(bound) = bound else {
+            return;
+        };
+        let last = self.rows.last().map_or(0, |row| row.contention_ps);
+        let contention = last - self.of_row.values().map(|of| of.2).sum::<u64>();
+        for links in [&mut self.links, &mut self.of_row] {
+            let sum = links.entry(bound.clone()).or_default();
+            *sum = (sum.0 + 1, sum.1 + took, sum.2 + contention);
+        }
+        if let (Some(row), Some((bound, _))) = (
+            self.rows.last_mut(),
+            self.of_row.iter().max_by_key(|(_, of)| of.1),
+        ) {
+            (row.link, row.nodes) = (bound.tier.clone(), bound.nodes());
+        }
+    }
+
+    /// Adds a row, or adds it to the last.
+    fn merge(&mut self, row: PathRow) {
+        if let Some(last) = self.rows.last_mut()
+            && last.what == row.what
+            && match row.what {
+                PathKind::Computing | PathKind::Overhead => last.rank == row.rank,
+                PathKind::Collective => {
+                    (&last.name, last.group, &last.collective) == (&row.name, row.group, &row.collective)
+                }
+                PathKind::Message | PathKind::Request => false,
+            }
+        {
+            last.end_ps = row.end_ps;
+            last.count += row.count;
+            last.bytes += row.bytes;
+            last.messages_ps += row.messages_ps;
+            last.contention_ps += row.contention_ps;
+            last.rank = last.rank.or(row.rank);
+            last.to_rank = row.to_rank.or(last.to_rank);
+            return;
+        }
+        self.of_row.clear();
+        self.rows.push(row);
+    }
+}
+
+/// The paths of all jobs by traces.
+fn build<'a>(input: &'a Resolved, outcome: &'a Outcome, flows: &FlowRows) -> Vec<Building<'a>> {
+    let with_path = |(job, trace): (&'a Job, &'a TraceOutcome)| Some((job, trace, trace.path.as_ref()?));
+    let all: Vec<_> = traces(input, outcome).filter_map(with_path).collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let bounds = Bounds::of_messages(input, outcome, flows, &all);
+    let of = |(job, trace, path): (&'a Job, &'a TraceOutcome, &'a TracePath)| {
+        let mut building = Building {
+            job,
+            trace,
+            path,
+            rows: Vec::new(),
+            of_row: ByLink::new(),
+            links: ByLink::new(),
+        };
+        for step in &path.steps {
+            building.add(step, &bounds);
+        }
+        building
+    };
+    all.into_iter().map(of).collect()
+}
+
+/// The rows of `critical_path.csv`.
+pub(crate) fn path_rows(input: &Resolved, outcome: &Outcome, flows: &FlowRows) -> Vec<PathRow> {
+    let all = build(input, outcome, flows).into_iter();
+    all.flat_map(|building| building.rows).collect()
+}
+
+/// The paths by the labels of their jobs.
+pub(super) fn critical_paths(
+    input: &Resolved,
+    outcome: &Outcome,
+    flows: &FlowRows,
+) -> BTreeMap<String, CriticalPath> {
+    let all = build(input, outcome, flows).into_iter();
+    all.map(|building| (building.job.label.clone(), summed(&building)))
+        .collect()
+}
+
+impl PathRow {
+    /// How long it took, in ps.
+    pub fn time_ps(&self) -> u64 {
+        self.end_ps.saturating_sub(self.start_ps)
+    }
+
+    /// `computing`, `message`, `request`, `overhead`, or the kind of collective.
+    pub fn words(&self) -> &str {
+        match self.what {
+            PathKind::Computing => "computing",
+            PathKind::Overhead => "overhead",
+            PathKind::Collective => &self.collective,
+            PathKind::Message => "message",
+            PathKind::Request => "request",
+        }
+    }
+}
+
+fn summed(building: &Building<'_>) -> CriticalPath {
+    let (rows, path) = (&building.rows, building.path);
+    let whole = ps(path.start, path.end).max(1);
+    let mut links: Vec<PathLink> = Vec::new();
+    for (bound, &(messages, time_ps, contention_ps)) in &building.links {
+        let rate_gbps = bound.rate.as_bps() as f64 / 1e9;
+        let (time_us, contention_us) = (time_ps as f64 / 1e6, contention_ps as f64 / 1e6);
+        let share = time_ps as f64 / whole as f64;
+        let known = links
+            .iter_mut()
+            .find(|known| (&known.link, known.rate_gbps) == (&bound.tier, rate_gbps));
+        match known {
+            Some(known) => {
+                known.messages += messages;
+                known.time_us += time_us;
+                known.share += share;
+                known.contention_us += contention_us;
+            }
+            None => links.push(PathLink {
+                link: bound.tier.clone(),
+                rate_gbps,
+                messages,
+                time_us,
+                share,
+                contention_us,
+            }),
+        }
+    }
+    links.sort_by(|a, b| b.time_us.total_cmp(&a.time_us));
+    let mut largest = shares(rows, whole, |row| {
+        (row.words().to_string(), Some(row.name.clone()), row.group)
+    });
+    largest.truncate(LARGEST);
+    CriticalPath {
+        iteration: path.iteration,
+        start_s: path.start.as_secs_f64(),
+        end_s: path.end.as_secs_f64(),
+        time_us: ps(path.start, path.end) as f64 / 1e6,
+        sums: shares(rows, whole, |row| (row.words().to_string(), None, None)),
+        links,
+        largest,
+        after_lane: rows.iter().filter(|row| row.after_lane).count() as u64,
+    }
+}
+
+/// By what rows are added up.
+type Key = (String, Option<String>, Option<u32>);
+
+fn shares(rows: &[PathRow], whole: u64, key: impl Fn(&PathRow) -> Key) -> Vec<PathShare> {
+    #[derive(Default)]
+    struct Sum<'a> {
+        time: u64,
+        count: u64,
+        messages: u64,
+        contention: u64,
+        links: BTreeMap<&'a str, u64>,
+    }
+    let mut sums: BTreeMap<Key, Sum<'_>> = BTreeMap::new();
+    for row in rows {
+        let sum = sums.entry(key(row)).or_default();
+        sum.time += row.time_ps();
+        sum.count += row.count;
+        sum.messages += row.messages_ps;
+        sum.contention += row.contention_ps;
+        *sum.links.entry(&row.link).or_default() += row.messages_ps;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|(_, sum)| Reverse(sum.time));
+    let share = |((what, name, group), sum): (Key, Sum<'_>)| PathShare {
+        what,
+        name,
+        group,
+        time_us: sum.time as f64 / 1e6,
+        share: sum.time as f64 / whole as f64,
+        count: sum.count,
+        messages_us: sum.messages as f64 / 1e6,
+        contention_us: sum.contention as f64 / 1e6,
+        link: (sum.links.iter().max_by_key(|(_, time)| **time))
+            .map_or_else(String::new, |(link, _)| (*link).to_string()),
+    };
+    sums.into_iter().map(share).collect()
+}

@@ -1,0 +1,203 @@
+//! Which link bounds a message of a critical path.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use paceline_fabric::Outcome;
+use paceline_fabric::account::{FlowAccount, HopTotals};
+use paceline_fabric::outcome::PortRef;
+use paceline_fabric::spec::{NodeId, NodeKind};
+use paceline_kernel::BitRate;
+use paceline_scenario::{Job, Resolved, TraceActivity, TraceOutcome, TracePath};
+
+use super::super::rows::FlowRows;
+
+/// A message that takes this much longer than alone is bound by the link where it waited, not by its slowest.
+const CONTENTION: f64 = 0.1;
+
+/// A link that bounds messages.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Bound {
+    pub(super) tier: String,
+    pub(super) rate: BitRate,
+    /// Its two nodes.
+    ends: (u32, u32),
+}
+
+impl Bound {
+    pub(super) fn nodes(&self) -> String {
+        format!("{}-{}", self.ends.0, self.ends.1)
+    }
+}
+
+/// What is known of a message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) bound: Option<Bound>,
+    /// How much longer its flow took than alone.
+    pub(super) contention_ps: u64,
+}
+
+/// By which a message is found among flows: sender, receiver, start in ps, bytes.
+type Key = (u32, u32, u64, u64);
+
+/// By node: the one before it, and the link that leads to it.
+type Tree = Vec<Option<(NodeId, usize)>>;
+
+/// What bounds the messages of paths.
+pub(super) struct Bounds<'a> {
+    input: &'a Resolved,
+    /// Flows of messages: completion time, and that alone, in ps; account.
+    flows: HashMap<Key, (u64, u64, Option<&'a FlowAccount>)>,
+    /// Links by node: neighbour and place.
+    links: Vec<Vec<(NodeId, usize)>>,
+    /// By sender.
+    trees: RefCell<BTreeMap<NodeId, Tree>>,
+}
+
+impl<'a> Bounds<'a> {
+    pub(super) fn of_messages(
+        input: &'a Resolved,
+        outcome: &'a Outcome,
+        flows: &FlowRows,
+        paths: &[(&'a Job, &'a TraceOutcome, &'a TracePath)],
+    ) -> Self {
+        let mut wanted: HashMap<Key, (u64, u64, Option<&FlowAccount>)> = HashMap::new();
+        for (job, _, path) in paths {
+            for step in &path.steps {
+                if let TraceActivity::Message {
+                    from,
+                    to,
+                    bytes,
+                    left,
+                    ..
+                } = step.what
+                {
+                    let host = |rank: u32| job.hosts[rank as usize].0;
+                    let key = (host(from), host(to), left.as_ps(), bytes);
+                    wanted.insert(key, (0, 0, None));
+                }
+            }
+        }
+        let accounts: BTreeMap<u32, &FlowAccount> = outcome
+            .accounts
+            .iter()
+            .map(|account| (account.flow, account))
+            .collect();
+        for row in flows.rows() {
+            let key = (row.src, row.dst, row.start_ps, row.size_bytes);
+            if let (Some(fct), Some(found)) = (row.fct_ps, wanted.get_mut(&key)) {
+                *found = (fct, row.ideal_fct_ps, accounts.get(&row.flow_id).copied());
+            }
+        }
+        wanted.retain(|_, (fct, ..)| *fct > 0);
+        let mut links = vec![Vec::new(); input.run.nodes.len()];
+        for (place, link) in input.run.links.iter().enumerate() {
+            links[link.a.0 as usize].push((link.b, place));
+            links[link.b.0 as usize].push((link.a, place));
+        }
+        Self {
+            input,
+            flows: wanted,
+            links,
+            trees: RefCell::default(),
+        }
+    }
+
+    /// Of a message.
+    pub(super) fn of(&self, from: NodeId, to: NodeId, left_ps: u64, bytes: u64) -> Found {
+        let flow = self.flows.get(&(from.0, to.0, left_ps, bytes)).copied();
+        // A cost model's messages are no flows.
+        let Some((fct, alone, account)) = flow else {
+            return Found::default();
+        };
+        let contention_ps = fct.saturating_sub(alone);
+        let waits = contention_ps as f64 > CONTENTION * alone as f64;
+        let link = account
+            .filter(|_| waits)
+            .and_then(|account| self.where_it_waited(account, from))
+            .or_else(|| self.slowest(account, from, to));
+        Found {
+            bound: link.map(|place| self.bound(place)),
+            contention_ps,
+        }
+    }
+
+    fn bound(&self, place: usize) -> Bound {
+        let link = &self.input.run.links[place];
+        Bound {
+            tier: self.input.link_tiers.name(place).to_string(),
+            rate: link.rate,
+            ends: (link.a.0.min(link.b.0), link.a.0.max(link.b.0)),
+        }
+    }
+
+    /// The link on which its packets waited longest on average, its NIC's if other flows of its host went first.
+    fn where_it_waited(&self, account: &FlowAccount, from: NodeId) -> Option<usize> {
+        let data = account.hops.iter().filter(|hop| !hop.back);
+        let waited = |hop: &HopTotals| (hop.queueing.as_ps() + hop.paused.as_ps()) / hop.packets.max(1);
+        let most = data.max_by_key(|hop| waited(hop)).filter(|hop| waited(hop) > 0);
+        let nic = account.sender.nic.as_ps();
+        match most {
+            Some(hop) if waited(hop) >= nic => self.of_port(&hop.port),
+            _ if nic > 0 => self.links[from.0 as usize].first().map(|&(_, place)| place),
+            _ => None,
+        }
+    }
+
+    fn of_port(&self, port: &PortRef) -> Option<usize> {
+        let mut at = self.links.get(port.node.0 as usize)?.iter();
+        at.find(|(peer, _)| *peer == port.peer).map(|&(_, place)| place)
+    }
+
+    /// The slowest link of its path; of equals the first.
+    fn slowest(&self, account: Option<&FlowAccount>, from: NodeId, to: NodeId) -> Option<usize> {
+        let hops = account.into_iter().flat_map(|account| &account.hops);
+        let known: Vec<usize> = hops
+            .filter(|hop| !hop.back)
+            .filter_map(|hop| self.of_port(&hop.port))
+            .collect();
+        let way = match known.is_empty() {
+            true => self.shortest(from, to),
+            false => known,
+        };
+        let rate = |place: &usize| self.input.run.links[*place].rate;
+        way.into_iter().min_by_key(rate)
+    }
+
+    /// The links of a shortest path; ECMP may have taken another of as many links.
+    fn shortest(&self, from: NodeId, to: NodeId) -> Vec<usize> {
+        let mut trees = self.trees.borrow_mut();
+        let tree = trees.entry(from).or_insert_with(|| self.tree(from));
+        let mut way = Vec::new();
+        let mut at = to;
+        while at != from {
+            let Some((before, place)) = tree[at.0 as usize] else {
+                return Vec::new();
+            };
+            way.push(place);
+            at = before;
+        }
+        way.reverse();
+        way
+    }
+
+    /// A breadth-first search from a host; other hosts do not forward.
+    fn tree(&self, from: NodeId) -> Tree {
+        let nodes = &self.input.run.nodes;
+        let mut tree = vec![None; nodes.len()];
+        let mut next = VecDeque::from([from]);
+        while let Some(node) = next.pop_front() {
+            if node != from && nodes[node.0 as usize] == NodeKind::Host {
+                continue;
+            }
+            for &(peer, place) in &self.links[node.0 as usize] {
+                if peer != from && tree[peer.0 as usize].is_none() {
+                    tree[peer.0 as usize] = Some((node, place));
+                    next.push_back(peer);
+                }
+            }
+        }
+        tree
+    }
+}

@@ -1,0 +1,228 @@
+//! The critical paths of jobs by traces on a run's page: a table, and the path over time as a picture.
+
+use std::collections::BTreeMap;
+
+use paceline_lab::files::RunData;
+use paceline_lab::results::{CriticalPath, PathRow};
+use paceline_lab::text::duration_us;
+use paceline_lab::why::{of_links, path_rows_of, share_text};
+use serde::Serialize;
+
+/// Rows of the picture at most: the kinds that take most time; the others share the last.
+const KINDS_MAX: usize = 8;
+/// Parts of tables.
+const LISTED: usize = 10;
+/// The picture in its own units: the plot, the room for names, a row, the axis.
+const WIDTH: f64 = 1000.0;
+const NAMES: f64 = 130.0;
+const ROW: f64 = 22.0;
+const AXIS: f64 = 22.0;
+/// Narrower parts are drawn together.
+const NARROW: f64 = 1.0;
+
+/// A job's critical path.
+#[derive(Serialize)]
+pub(super) struct Section {
+    job: String,
+    story: String,
+    /// An SVG element.
+    picture: String,
+    sums: Vec<[String; 6]>,
+    links: Vec<[String; 6]>,
+    largest: Vec<Largest>,
+}
+
+/// An operation or a collective.
+#[derive(Serialize)]
+struct Largest {
+    what: String,
+    name: String,
+    /// Group, time, share, steps, time in messages.
+    numbers: [String; 5],
+    link: String,
+}
+
+/// Of every job that has one.
+pub(super) fn sections(run: &RunData) -> Vec<Section> {
+    let jobs = run.summary.jobs.iter();
+    jobs.filter_map(|job| {
+        let path = job.path.as_ref()?;
+        let rows: Vec<&PathRow> = path_rows_of(run, &job.label).collect();
+        Some(section(&job.label, path, &rows))
+    })
+    .collect()
+}
+
+fn us(value: f64) -> String {
+    duration_us(Some(value))
+}
+
+fn section(label: &str, path: &CriticalPath, rows: &[&PathRow]) -> Section {
+    Section {
+        job: label.to_string(),
+        story: path.story(label),
+        picture: picture(rows),
+        sums: (path.sums.iter())
+            .map(|one| {
+                [
+                    one.what.clone(),
+                    us(one.time_us),
+                    share_text(one.share),
+                    one.count.to_string(),
+                    one.in_messages(),
+                    one.contention(),
+                ]
+            })
+            .collect(),
+        links: (path.links.iter())
+            .map(|one| {
+                [
+                    of_links(&one.link),
+                    one.rate_gbps.to_string(),
+                    us(one.time_us),
+                    share_text(one.share),
+                    one.messages.to_string(),
+                    us(one.contention_us),
+                ]
+            })
+            .collect(),
+        largest: (path.largest.iter().take(LISTED))
+            .map(|one| Largest {
+                what: one.what.clone(),
+                name: one.name.clone().unwrap_or_default(),
+                numbers: [
+                    one.group.map_or_else(String::new, |group| group.to_string()),
+                    us(one.time_us),
+                    share_text(one.share),
+                    one.count.to_string(),
+                    one.in_messages(),
+                ],
+                link: one.link.clone(),
+            })
+            .collect(),
+    }
+}
+
+/// A part of the picture, in its units.
+struct Part {
+    from: f64,
+    to: f64,
+    title: String,
+}
+
+/// The path over time: a row for each kind, a part for each row of the path. Nothing of a path without time.
+fn picture(rows: &[&PathRow]) -> String {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return String::new();
+    };
+    let (start, whole) = (first.start_ps, last.end_ps.saturating_sub(first.start_ps).max(1));
+    let place = |ps: u64| (ps.saturating_sub(start) as f64 / whole as f64 * WIDTH).min(WIDTH);
+    let mut times: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in rows {
+        *times.entry(row.words()).or_default() += row.time_ps();
+    }
+    let mut kinds: Vec<(&str, u64)> = times.into_iter().collect();
+    kinds.sort_by_key(|&(_, time)| std::cmp::Reverse(time));
+    let mut names: Vec<String> = kinds.iter().map(|(name, _)| (*name).to_string()).collect();
+    if names.len() > KINDS_MAX {
+        names.truncate(KINDS_MAX - 1);
+        names.push("other".to_string());
+    }
+    let mut lanes: Vec<Vec<Part>> = names.iter().map(|_| Vec::new()).collect();
+    for row in rows {
+        let kind = names.iter().position(|name| name == row.words());
+        let lane = &mut lanes[kind.unwrap_or(names.len() - 1)];
+        let (from, to) = (place(row.start_ps), place(row.end_ps));
+        match lane.last_mut() {
+            Some(last) if from - last.to < NARROW && (to - from < NARROW || last.to - last.from < NARROW) => {
+                last.to = to;
+                last.title.clear();
+            }
+            _ => lane.push(Part {
+                from,
+                to,
+                title: title(row),
+            }),
+        }
+    }
+    let height = ROW * lanes.len() as f64 + AXIS;
+    let mut svg = format!(
+        "<svg class=\"path\" viewBox=\"0 0 {} {height}\" role=\"img\" aria-label=\"critical path over time\">",
+        NAMES + WIDTH + 20.0
+    );
+    axis(&mut svg, whole, height);
+    for (i, (name, parts)) in names.iter().zip(&lanes).enumerate() {
+        let y = ROW * i as f64;
+        svg.push_str(&format!(
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
+            NAMES - 8.0,
+            y + 15.0,
+            escaped(name),
+        ));
+        for part in parts {
+            svg.push_str(&format!(
+                "<rect x=\"{:.2}\" y=\"{}\" width=\"{:.2}\" height=\"{}\" style=\"fill:var(--c{})\">",
+                NAMES + part.from,
+                y + 3.0,
+                (part.to - part.from).max(NARROW / 2.0),
+                ROW - 6.0,
+                i % 8,
+            ));
+            if !part.title.is_empty() {
+                svg.push_str(&format!("<title>{}</title>", escaped(&part.title)));
+            }
+            svg.push_str("</rect>");
+        }
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// What a part is, as it is shown when pointed at.
+fn title(row: &PathRow) -> String {
+    let mut text = row.words().to_string();
+    if !row.name.is_empty() {
+        text.push_str(&format!(" {}", row.name));
+    }
+    match (row.rank, row.to_rank) {
+        (Some(from), Some(to)) => text.push_str(&format!(", rank {from} to {to}")),
+        (Some(rank), None) => text.push_str(&format!(", rank {rank}")),
+        _ => {}
+    }
+    text.push_str(&format!(": {}", us(row.time_ps() as f64 / 1e6)));
+    if !row.link.is_empty() {
+        text.push_str(&format!(", bound by {}", of_links(&row.link)));
+    }
+    text
+}
+
+/// Round times below the plot.
+fn axis(svg: &mut String, whole_ps: u64, height: f64) {
+    let whole = whole_ps as f64;
+    // About six of them.
+    let rough = whole / 6.0;
+    let power = 10f64.powi(rough.log10().floor() as i32);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|&step| step >= rough)
+        .unwrap_or(10.0 * power);
+    let mut at = 0.0;
+    while at <= whole {
+        let x = NAMES + at / whole * WIDTH;
+        svg.push_str(&format!(
+            "<line x1=\"{x:.2}\" x2=\"{x:.2}\" y1=\"0\" y2=\"{}\"/><text x=\"{x:.2}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            height - AXIS,
+            height - 6.0,
+            us(at / 1e6),
+        ));
+        at += step;
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}

@@ -1,0 +1,142 @@
+//! Links by the tiers that they join.
+
+use std::collections::BTreeMap;
+
+use crate::groups::{SERVER, named_tiers};
+use crate::topology::{Topology, ends};
+use paceline_fabric::spec::NodeId;
+use paceline_kernel::BitRate;
+
+/// The tier of links at hosts.
+const HOST: &str = "host";
+
+/// Links by the tiers that they join: `host` where one end is a host, `server` inside servers, otherwise the tiers of both
+/// switches, the lower one first, such as `leaf-spine`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkTiers {
+    names: Vec<String>,
+    of: Vec<u16>,
+    nodes: Vec<(NodeId, NodeId)>,
+}
+
+impl LinkTiers {
+    /// Of the links of a network, in their order.
+    pub fn of(topology: &Topology) -> Self {
+        let mut tier_of: BTreeMap<NodeId, (usize, String)> = BTreeMap::new();
+        for (place, (name, switches)) in named_tiers(topology).into_iter().enumerate() {
+            for switch in switches {
+                tier_of.insert(switch, (place, name.clone()));
+            }
+        }
+        let mut tiers = Self::default();
+        for link in &topology.links {
+            let mut at = [link.a, link.b].map(|node| tier_of.get(&node));
+            at.sort_by_key(|tier| tier.map(|(place, _)| *place));
+            let is_inner = |tier: &&(usize, String)| tier.1 == SERVER;
+            let name = match at {
+                [None, other] if other.as_ref().is_some_and(is_inner) => SERVER.to_string(),
+                [Some(below), Some(above)] => format!("{}-{}", below.1, above.1),
+                _ => HOST.to_string(),
+            };
+            let known = tiers.names.iter().position(|known| *known == name);
+            let place = known.unwrap_or_else(|| {
+                tiers.names.push(name);
+                tiers.names.len() - 1
+            });
+            tiers.of.push(place as u16);
+            tiers.nodes.push(ends(link.a, link.b));
+        }
+        tiers
+    }
+
+    /// The names, as their first links come.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The tier of a link; empty for one that there is not.
+    pub fn name(&self, link: usize) -> &str {
+        let place = self.of.get(link).map(|&place| usize::from(place));
+        place.map_or("", |place| self.names[place].as_str())
+    }
+
+    /// The links that are meant by a tier's name, or by their two nodes: `3-17`.
+    pub fn links(&self, meant: &str) -> Vec<usize> {
+        let all = 0..self.of.len();
+        if self.names.iter().any(|name| name == meant) {
+            return all.filter(|&link| self.name(link) == meant).collect();
+        }
+        let nodes = meant.split_once('-').and_then(|(a, b)| {
+            let node = |text: &str| text.trim().parse().ok().map(NodeId);
+            Some(ends(node(a)?, node(b)?))
+        });
+        all.filter(|&link| Some(self.nodes[link]) == nodes).collect()
+    }
+}
+
+/// Multiplies the rates of links by the factors of their tiers or nodes.
+///
+/// # Errors
+/// The first name that no link has, and all tiers.
+pub fn multiply_rates<'a>(
+    topology: &mut Topology,
+    factors: impl IntoIterator<Item = (&'a str, f64)>,
+) -> Result<(), (&'a str, LinkTiers)> {
+    let tiers = LinkTiers::of(topology);
+    let mut of_links = vec![1.0; topology.links.len()];
+    for (name, factor) in factors {
+        let links = tiers.links(name);
+        if links.is_empty() {
+            return Err((name, tiers));
+        }
+        for link in links {
+            of_links[link] *= factor;
+        }
+    }
+    for (link, factor) in topology.links.iter_mut().zip(of_links) {
+        let rate = (link.rate.as_bps() as f64 * factor).round();
+        link.rate = BitRate::from_bps((rate as u64).max(1));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use paceline_kernel::Span;
+
+    use super::*;
+    use crate::topology::{FatTreeRates, fat_tree, star};
+
+    #[test]
+    fn links_have_the_tiers_of_their_ends() {
+        let rate = BitRate::from_gbps(100);
+        let one = LinkTiers::of(&star(3, rate, Span::from_us(1)));
+        assert_eq!(one.names(), ["host"]);
+        assert_eq!(one.links("host"), [0, 1, 2]);
+        assert_eq!(one.links("2-0"), [1]);
+        assert!(one.links("1-2").is_empty() && one.links("spine").is_empty());
+        let rates = FatTreeRates {
+            host: rate,
+            aggregation: rate,
+            core: rate,
+        };
+        let mut tree = LinkTiers::of(&fat_tree(4, 1, rates, Span::from_us(1)));
+        tree.names.sort();
+        assert_eq!(tree.names(), ["aggregation-core", "edge-aggregation", "host"]);
+    }
+
+    #[test]
+    fn what_is_inside_a_server_is_a_tier_of_its_own() {
+        let rate = BitRate::from_gbps(100);
+        let mut net = Topology::new(2, 2);
+        for (host, switch) in [(0, 2), (1, 2), (0, 3), (1, 3)] {
+            net.link(host, switch, rate, Span::from_us(1));
+        }
+        net.inner = vec![NodeId(3)];
+        let tiers = LinkTiers::of(&net);
+        assert_eq!(
+            (tiers.links("host"), tiers.links("server")),
+            (vec![0, 1], vec![2, 3])
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! From `[network] rate-factor` to links of other rates.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+
+use crate::diagnostics::{Problem, suggestion};
+use crate::link_tiers::multiply_rates;
+use crate::topology::Net;
+
+use super::Cx;
+
+/// Multiplies the rates of links.
+pub(super) fn apply(
+    cx: &Cx<'_>,
+    written: Option<&BTreeMap<String, Spanned<f64>>>,
+    net: &mut Net,
+) -> Result<(), Problem> {
+    let Some(written) = written else {
+        return Ok(());
+    };
+    for (name, factor) in written {
+        if !(0.001..=1000.0).contains(factor.get_ref()) {
+            let message = format!("the rate of `{name}` times {}", factor.get_ref());
+            return Err(Problem::new(message)
+                .at(&cx.texts.of_value(factor))
+                .label("expected a factor from 0.001 to 1000"));
+        }
+    }
+    let factors = written
+        .iter()
+        .map(|(name, factor)| (name.as_str(), *factor.get_ref()));
+    multiply_rates(&mut net.topology, factors).map_err(|(name, tiers)| {
+        let names = tiers.names().iter().map(String::as_str);
+        Problem::new(format!(
+            "this network has neither a tier of links nor a link `{name}`"
+        ))
+        .at(&cx.texts.of_value(&written[name]))
+        .label(suggestion(name, names))
+        .help("a link is named by its two nodes, such as `3-17`")
+    })?;
+    net.has_rate_factors = !written.is_empty();
+    Ok(())
+}
