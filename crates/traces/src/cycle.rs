@@ -1,100 +1,124 @@
-//! Cycles among operations of a rank.
+//! Cycles among nodes that wait for each other.
 
-/// Operations of a rank and which wait for which.
-pub(crate) struct Waits {
+use std::collections::VecDeque;
+
+/// Steps of a search in all; the shortest cycle found by then is told.
+const STEPS: u64 = 200_000_000;
+
+/// Nodes and the edges that leave them.
+#[derive(Debug)]
+pub(crate) struct Edges {
     starts: Vec<u32>,
-    after: Vec<u32>,
-    /// How many each waits for.
-    left: Vec<u32>,
+    targets: Vec<u32>,
 }
 
-impl Waits {
-    /// Of `count` operations and pairs (before, after).
-    pub(crate) fn new<'a>(count: usize, pairs: impl Iterator<Item = &'a (u32, u32)> + Clone) -> Self {
-        let mut starts = vec![0_u32; count + 1];
-        let mut left = vec![0_u32; count];
-        for &(before, later) in pairs.clone() {
-            starts[before as usize + 1] += 1;
-            left[later as usize] += 1;
+impl Edges {
+    pub(crate) fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut starts = vec![0_u32; nodes + 1];
+        for (from, _) in edges.clone() {
+            starts[from as usize + 1] += 1;
         }
-        for place in 1..starts.len() {
-            starts[place] += starts[place - 1];
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
         }
         let mut next = starts.clone();
-        let mut after = vec![0; starts[count] as usize];
-        for &(before, later) in pairs {
-            after[next[before as usize] as usize] = later;
-            next[before as usize] += 1;
+        let mut targets = vec![0; starts[nodes] as usize];
+        for (from, to) in edges {
+            targets[next[from as usize] as usize] = to;
+            next[from as usize] += 1;
         }
-        Self { starts, after, left }
+        Self { starts, targets }
     }
 
-    fn after(&self, op: u32) -> &[u32] {
-        let (from, to) = (self.starts[op as usize], self.starts[op as usize + 1]);
-        &self.after[from as usize..to as usize]
+    fn nodes(&self) -> u32 {
+        self.starts.len() as u32 - 1
     }
 
-    /// Operations that never become free: those in cycles and behind them.
-    pub(crate) fn never_free(&self) -> Vec<u32> {
-        let mut left = self.left.clone();
-        let all = 0..left.len() as u32;
-        let mut free: Vec<u32> = all.clone().filter(|&op| left[op as usize] == 0).collect();
-        while let Some(op) = free.pop() {
-            for &next in self.after(op) {
-                left[next as usize] -= 1;
-                if left[next as usize] == 0 {
-                    free.push(next);
+    fn of(&self, node: u32) -> &[u32] {
+        &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+
+    fn reversed(&self) -> Self {
+        let pairs = (0..self.nodes()).flat_map(|from| self.of(from).iter().map(move |to| (*to, from)));
+        Self::new(self.nodes() as usize, pairs)
+    }
+
+    /// Of each node whether it is in a cycle or behind one. Nodes that are not alive do not count.
+    fn behind_cycles(&self, alive: &[bool]) -> Vec<bool> {
+        let living = |node: &u32| alive[*node as usize];
+        let mut before = vec![0_u32; alive.len()];
+        for node in (0..self.nodes()).filter(living) {
+            for next in self.of(node) {
+                before[*next as usize] += 1;
+            }
+        }
+        let mut behind = alive.to_vec();
+        let mut free: Vec<u32> = (0..self.nodes())
+            .filter(living)
+            .filter(|node| before[*node as usize] == 0)
+            .collect();
+        while let Some(node) = free.pop() {
+            behind[node as usize] = false;
+            for next in self.of(node).iter().filter(|next| living(next)) {
+                before[*next as usize] -= 1;
+                if before[*next as usize] == 0 {
+                    free.push(*next);
                 }
             }
         }
-        all.filter(|&op| left[op as usize] > 0).collect()
+        behind
     }
 
-    /// The shortest cycle among those that never become free: each waits for the one before it, the first for the last. Of
-    /// very many only the first are looked at.
-    pub(crate) fn shortest(&self, never_free: &[u32]) -> Vec<u32> {
-        const MOST: usize = 3000;
-        let mut inside = vec![false; self.left.len()];
-        for &op in never_free {
-            inside[op as usize] = true;
+    /// How many nodes are in cycles or behind them: they never become free where each waits for all before it.
+    pub(crate) fn never_free(&self) -> usize {
+        let behind = self.behind_cycles(&vec![true; self.nodes() as usize]);
+        behind.into_iter().filter(|behind| *behind).count()
+    }
+
+    /// The shortest cycle in the order of its edges, from its lowest node, and whether the search was complete. It searches
+    /// from each node that is on a cycle or between two, breadth first, no deeper than the best cycle so far.
+    pub(crate) fn shortest_cycle(&self) -> Option<(Vec<u32>, bool)> {
+        let behind = self.behind_cycles(&vec![true; self.nodes() as usize]);
+        if !behind.contains(&true) {
+            return None;
         }
-        let mut best: Vec<u32> = Vec::new();
-        let mut from = vec![u32::MAX; inside.len()];
-        for &start in never_free.iter().take(MOST) {
-            let mut seen = vec![start];
-            let mut depth = vec![1_usize];
-            let mut at = 0;
-            'search: while at < seen.len() {
-                let (op, far) = (seen[at], depth[at]);
-                at += 1;
-                if !best.is_empty() && far >= best.len() {
-                    break;
-                }
-                for &next in self.after(op) {
-                    if next == start {
-                        let mut cycle = vec![op];
-                        while cycle[cycle.len() - 1] != start {
-                            cycle.push(from[cycle[cycle.len() - 1] as usize]);
-                        }
-                        cycle.reverse();
-                        best = cycle;
-                        break 'search;
-                    }
-                    if inside[next as usize] && from[next as usize] == u32::MAX {
-                        from[next as usize] = op;
-                        seen.push(next);
-                        depth.push(far + 1);
-                    }
-                }
-            }
-            for op in seen {
-                from[op as usize] = u32::MAX;
-            }
-            if best.len() == 1 {
+        let alive = self.reversed().behind_cycles(&behind);
+        let mut best: Option<Vec<u32>> = None;
+        let mut steps = 0;
+        // The node before each, and the root of the search that reached it, plus one.
+        let mut before = vec![(0_u32, 0_u32); alive.len()];
+        let mut queue = VecDeque::new();
+        for root in (0..self.nodes()).filter(|node| alive[*node as usize]) {
+            let deepest = best.as_ref().map_or(usize::MAX, |best| best.len() - 1);
+            if deepest < 1 || steps > STEPS {
                 break;
             }
+            queue.clear();
+            queue.push_back((root, 1_usize));
+            'search: while let Some((node, depth)) = queue.pop_front() {
+                if depth > deepest {
+                    break;
+                }
+                for next in self.of(node) {
+                    steps += 1;
+                    if *next == root {
+                        let mut cycle = vec![node];
+                        while cycle[cycle.len() - 1] != root {
+                            cycle.push(before[cycle[cycle.len() - 1] as usize].0);
+                        }
+                        cycle.reverse();
+                        best = Some(cycle);
+                        break 'search;
+                    }
+                    let seen = &mut before[*next as usize];
+                    if alive[*next as usize] && seen.1 != root + 1 {
+                        *seen = (node, root + 1);
+                        queue.push_back((*next, depth + 1));
+                    }
+                }
+            }
         }
-        best
+        Some((best?, steps <= STEPS))
     }
 }
 
@@ -104,14 +128,16 @@ mod tests {
 
     #[test]
     fn the_shortest_cycle_is_found() {
-        let pairs = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 3), (4, 5), (6, 0)];
-        let waits = Waits::new(7, pairs.iter());
-        let never = waits.never_free();
-        assert_eq!(never, [0, 1, 2, 3, 4, 5]);
-        assert_eq!(waits.shortest(&never), [3, 4]);
-        let own = Waits::new(2, [(0, 1), (1, 1)].iter());
-        assert_eq!(own.shortest(&own.never_free()), [1]);
-        let none = Waits::new(3, [(0, 1), (0, 2), (1, 2)].iter());
-        assert_eq!(none.never_free(), [] as [u32; 0]);
+        let edges = |nodes, pairs: &[(u32, u32)]| Edges::new(nodes, pairs.iter().copied());
+        let two = edges(
+            7,
+            &[(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 3), (4, 5), (6, 0)],
+        );
+        assert_eq!(two.never_free(), 6);
+        assert_eq!(two.shortest_cycle(), Some((vec![3, 4], true)));
+        let own = edges(2, &[(0, 1), (1, 1)]);
+        assert_eq!(own.shortest_cycle(), Some((vec![1], true)));
+        let none = edges(3, &[(0, 1), (0, 2), (1, 2)]);
+        assert_eq!((none.never_free(), none.shortest_cycle()), (0, None));
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use paceline_lab::InputWarnings;
 use paceline_scenario::{Overrides, visible};
 use paceline_traces::check::check as check_program;
-use paceline_traces::open::{Opened, format, open};
+use paceline_traces::open::{Format, Opened, format, open};
 
 use crate::failure::{Done, Ended, Failure};
 use crate::output;
@@ -47,7 +47,13 @@ pub(super) fn check(args: &CheckArgs) -> Ended {
             format,
             cautions,
         } = open(path).map_err(output::trouble)?;
-        let report = check_program(&*program, args.eager);
+        // Chakra's sends never wait for their receives.
+        let eager = if format == Format::Goal {
+            args.eager
+        } else {
+            u64::MAX
+        };
+        let report = check_program(&*program, eager);
         let cautions = cautions
             .iter()
             .map(|caution| format!("warning: {}\n", caution.text));

@@ -6,8 +6,8 @@ use super::brief::{COMMUNICATION, What};
 use super::groups::{self, Groups};
 use super::options::{ControlDeps, Options};
 use super::rank::{Interned, RankTrace};
-use super::soundness;
-use crate::cycle::Waits;
+use super::sizes;
+use crate::cycle::Edges;
 use crate::graph::{Builder, Graph, Names};
 use crate::program::{Collective, CollectiveKind, Lanes, NO_LANE, OperationId, Order, Rank, Work};
 use crate::trouble::{Caution, Trouble};
@@ -67,11 +67,10 @@ pub(super) fn graph(
     if options.repair.chain_streams {
         for trace in &mut traces {
             trace.chain_streams();
-            let edges = trace.data.iter().chain(&trace.control);
-            let waits = Waits::new(trace.nodes.len(), edges);
-            let never = waits.never_free();
-            if !never.is_empty() {
-                let trouble = cycle(trace, &names, &waits.shortest(&never));
+            let pairs = trace.data.iter().chain(&trace.control);
+            let edges = Edges::new(trace.nodes.len(), pairs.copied());
+            if let Some((nodes, _)) = edges.shortest_cycle() {
+                let trouble = cycle(trace, &names, &nodes);
                 return Err(trouble.help("Without `repair = \"stream\"` there is no such cycle"));
             }
         }
@@ -85,13 +84,12 @@ pub(super) fn graph(
             vec![Order::Number; 3]
         },
     };
-    soundness::messages(&mut traces, &names, &mut cautions)?;
+    sizes::equalize(&mut traces, &names, &mut cautions);
     let mut builder = Graph::builder(ranks, lanes);
     let mut collectives = Vec::new();
     for (rank, trace) in (0..ranks).zip(&traces) {
         collectives.push(resolve(rank, ranks, trace, &names, &groups, &mut builder)?);
     }
-    soundness::collectives(&traces, &names, &collectives, builder.groups())?;
     empty_collectives(&traces, &names, &collectives, &mut cautions);
     let mut named = Vec::new();
     for ((rank, trace), collectives) in (0..ranks).zip(traces).zip(&collectives) {
@@ -157,21 +155,22 @@ fn control(
     let mut in_cycles = 0_u64;
     for trace in traces.iter() {
         let count = trace.nodes.len();
-        let both = Waits::new(count, trace.data.iter().chain(&trace.control));
-        let never = both.never_free();
-        if never.is_empty() {
+        let both = Edges::new(count, trace.data.iter().chain(&trace.control).copied());
+        let never_free = both.never_free();
+        if never_free == 0 {
             continue;
         }
-        let data = Waits::new(count, trace.data.iter());
-        let never_by_data = data.never_free();
-        if !never_by_data.is_empty() {
-            return Err(cycle(trace, names, &data.shortest(&never_by_data)));
+        let data = Edges::new(count, trace.data.iter().copied());
+        if let Some((nodes, _)) = data.shortest_cycle() {
+            return Err(cycle(trace, names, &nodes));
         }
-        if options.control_deps == ControlDeps::Keep {
-            return Err(cycle(trace, names, &both.shortest(&never))
+        if options.control_deps == ControlDeps::Keep
+            && let Some((nodes, _)) = both.shortest_cycle()
+        {
+            return Err(cycle(trace, names, &nodes)
                 .help("`control-deps = \"auto\"` drops all control dependencies then"));
         }
-        in_cycles += never.len() as u64;
+        in_cycles += never_free as u64;
     }
     let missing: u64 = traces.iter().map(|t| t.missing_control).sum();
     if missing == 0 && in_cycles == 0 {

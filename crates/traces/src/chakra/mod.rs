@@ -11,7 +11,7 @@ mod groups;
 mod node;
 mod options;
 mod rank;
-mod soundness;
+mod sizes;
 mod system;
 mod wire;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Options, read};
+use crate::check::check;
 use crate::collective::{Algorithm, CollectiveRules, Delays, Processing};
 use crate::trouble::{Caution, Trouble, unknown};
 
@@ -166,6 +167,7 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
             };
             let (graph, mut found) = read(&prefix, &options)?;
             cautions.append(&mut found);
+            check(&graph, u64::MAX).into_result()?;
             *algorithm(&mut rules, kind) = Algorithm::Custom(Arc::new(graph));
         }
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{Report, counted};
 use crate::program::{Collective, CollectiveKind, OperationId, Program, Rank, Work};
+use crate::walk::At;
 
 /// How many collectives a rank has in a group, and a sum of hashes of them.
-type Seen = (u64, u64);
+type Sum = (u64, u64);
 
 fn hash(collective: &Collective) -> u64 {
     let mut x = collective.bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -17,37 +18,39 @@ fn hash(collective: &Collective) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Adds what is wrong with collectives.
-pub(super) fn check(program: &dyn Program, report: &mut Report) {
-    if program.collectives().is_empty() {
-        return;
-    }
-    let mut seen: BTreeMap<(u32, Rank), Seen> = BTreeMap::new();
-    for rank in 0..program.ranks() {
-        for number in 0..program.operations(rank) {
-            let Work::Collective(place) = program.operation(rank, number).work else {
-                continue;
-            };
-            let Some(collective) = program.collectives().get(place as usize) else {
-                report.error(|| format!("{} is a collective that is not there", program.name(rank, number)));
-                continue;
-            };
-            let entry = seen.entry((collective.group, rank)).or_default();
-            let foreign = entry.0 == 0 && !group(program, collective.group).contains(&rank);
-            entry.0 += 1;
-            entry.1 = entry.1.wrapping_add(hash(collective));
-            if foreign {
-                report.error(|| {
-                    format!(
-                        "{}: rank {rank} is no member of its group",
-                        program.name(rank, number)
-                    )
-                });
-            }
+/// Collectives by group and rank.
+#[derive(Debug, Default)]
+pub(super) struct Seen(BTreeMap<(u32, Rank), Sum>);
+
+impl Seen {
+    /// Adds an operation, and what is wrong with it alone.
+    pub(super) fn add(&mut self, program: &dyn Program, (rank, number): At, work: Work, report: &mut Report) {
+        let Work::Collective(place) = work else {
+            return;
+        };
+        let Some(collective) = program.collectives().get(place as usize) else {
+            report.error(|| format!("{} is a collective that is not there", program.name(rank, number)));
+            return;
+        };
+        let entry = self.0.entry((collective.group, rank)).or_default();
+        let foreign = entry.0 == 0 && !group(program, collective.group).contains(&rank);
+        entry.0 += 1;
+        entry.1 = entry.1.wrapping_add(hash(collective));
+        if foreign {
+            report.error(|| {
+                format!(
+                    "{}: rank {rank} is no member of its group",
+                    program.name(rank, number)
+                )
+            });
         }
     }
+}
+
+/// Adds collectives in which members differ.
+pub(super) fn check(program: &dyn Program, seen: &Seen, report: &mut Report) {
     for (number, members) in (0u32..).zip(program.groups()) {
-        let of = |rank: Rank| seen.get(&(number, rank)).copied().unwrap_or_default();
+        let of = |rank: Rank| seen.0.get(&(number, rank)).copied().unwrap_or_default();
         let Some(first) = members.first().copied() else {
             continue;
         };

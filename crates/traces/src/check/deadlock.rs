@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 
+use crate::cycle::Edges;
 use crate::frontier::NumberMap;
 use crate::program::{OperationId, Program, Rank, Work};
 use crate::walk::{At, Walked};
 
 /// More operations than this are not searched for a cycle.
 const MOST: u64 = 4 << 20;
-/// Steps of a search in all; the shortest cycle found by then is told.
-const STEPS: u64 = 200_000_000;
 
 /// What has to happen: a start (even) or an end (odd), and for what it is waited for.
 #[derive(Debug, Default)]
@@ -104,53 +103,15 @@ impl Graph {
         }
     }
 
-    /// Searches from each node that is on a cycle or between two, breadth first, no deeper than the best cycle so far.
+    /// The operations of the shortest cycle.
     fn shortest(&self) -> Option<Cycle> {
-        let nodes = self.operations.len() * 2;
-        let forward = Lists::new(nodes, self.edges.iter().copied());
-        let backward = Lists::new(nodes, self.edges.iter().map(|e| (e.1, e.0)));
-        let mut alive = vec![true; nodes];
-        trim(&mut alive, &forward, &backward);
-        trim(&mut alive, &backward, &forward);
-
-        let mut best: Option<Vec<u32>> = None;
-        let mut steps = 0;
-        // The node before each, and when it was reached, counted over all searches.
-        let mut before = vec![(0u32, 0u32); nodes];
-        let mut queue = VecDeque::new();
-        for root in (0..nodes as u32).filter(|n| alive[*n as usize]) {
-            let deepest = best.as_ref().map_or(usize::MAX, |b| b.len() - 1);
-            if deepest < 2 || steps > STEPS {
-                break;
-            }
-            queue.clear();
-            queue.push_back((root, 1usize));
-            'search: while let Some((node, depth)) = queue.pop_front() {
-                if depth > deepest {
-                    break;
-                }
-                for next in backward.of(node) {
-                    steps += 1;
-                    if *next == root {
-                        let mut cycle = vec![node];
-                        while cycle[cycle.len() - 1] != root {
-                            cycle.push(before[cycle[cycle.len() - 1] as usize].0);
-                        }
-                        cycle.reverse();
-                        if best.as_ref().is_none_or(|b| cycle.len() < b.len()) {
-                            best = Some(cycle);
-                        }
-                        break 'search;
-                    }
-                    let seen = &mut before[*next as usize];
-                    if alive[*next as usize] && seen.1 != root + 1 {
-                        *seen = (node, root + 1);
-                        queue.push_back((*next, depth + 1));
-                    }
-                }
-            }
-        }
-        let mut operations: Vec<At> = best?
+        // From what waits to what it waits for.
+        let edges = Edges::new(
+            self.operations.len() * 2,
+            self.edges.iter().map(|edge| (edge.1, edge.0)),
+        );
+        let (nodes, shortest) = edges.shortest_cycle()?;
+        let mut operations: Vec<At> = nodes
             .into_iter()
             .map(|node| self.operations[node as usize / 2])
             .collect();
@@ -161,57 +122,6 @@ impl Graph {
         // It begins with the lowest rank and number.
         let lowest = (0..operations.len()).min_by_key(|i| operations[*i]).unwrap_or(0);
         operations.rotate_left(lowest);
-        Some(Cycle {
-            operations,
-            shortest: steps <= STEPS,
-        })
-    }
-}
-
-/// Successors of all nodes.
-struct Lists {
-    starts: Vec<u32>,
-    targets: Vec<u32>,
-}
-
-impl Lists {
-    fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut starts = vec![0u32; nodes + 1];
-        for edge in edges.clone() {
-            starts[edge.0 as usize + 1] += 1;
-        }
-        for node in 0..nodes {
-            starts[node + 1] += starts[node];
-        }
-        let mut next = starts.clone();
-        let mut targets = vec![0; starts[nodes] as usize];
-        for edge in edges {
-            targets[next[edge.0 as usize] as usize] = edge.1;
-            next[edge.0 as usize] += 1;
-        }
-        Self { starts, targets }
-    }
-
-    fn of(&self, node: u32) -> &[u32] {
-        &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
-    }
-}
-
-/// Takes away, one after another, what has nothing left in front of it.
-fn trim(alive: &mut [bool], forward: &Lists, backward: &Lists) {
-    let count =
-        |node: u32, alive: &[bool]| backward.of(node).iter().filter(|n| alive[**n as usize]).count() as u32;
-    let mut left: Vec<u32> = (0..alive.len() as u32).map(|node| count(node, alive)).collect();
-    let mut free: Vec<u32> = (0..alive.len() as u32)
-        .filter(|n| alive[*n as usize] && left[*n as usize] == 0)
-        .collect();
-    while let Some(node) = free.pop() {
-        alive[node as usize] = false;
-        for next in forward.of(node) {
-            left[*next as usize] = left[*next as usize].saturating_sub(1);
-            if left[*next as usize] == 0 && alive[*next as usize] {
-                free.push(*next);
-            }
-        }
+        Some(Cycle { operations, shortest })
     }
 }

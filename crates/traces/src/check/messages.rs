@@ -7,9 +7,6 @@ use crate::frontier::NumberMap;
 use crate::program::{OperationId, Program, Rank, Work};
 use crate::waiting::{ANY, Key};
 
-/// Operations of a rank that are looked at before the next rank's turn: what belongs together is then seen together.
-const TURN: u32 = 256;
-
 /// Sends less receives of a key, and the same of a hash of their sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Net {
@@ -37,48 +34,42 @@ fn key_of(rank: Rank, work: Work) -> Option<(Key, u64, bool)> {
     }
 }
 
-/// What does not cancel, by receiver.
-fn nets(program: &dyn Program) -> BTreeMap<Rank, Vec<(Key, Net)>> {
-    let mut nets: NumberMap<Key, Net> = NumberMap::default();
-    let mut begin = 0;
-    let most = (0..program.ranks())
-        .map(|rank| program.operations(rank))
-        .max()
-        .unwrap_or(0);
-    while begin < most {
-        let end = begin.saturating_add(TURN);
-        for rank in 0..program.ranks() {
-            for number in begin..end.min(program.operations(rank)) {
-                let Some((key, bytes, send)) = key_of(rank, program.operation(rank, number).work) else {
-                    continue;
-                };
-                let net = nets.entry(key).or_default();
-                if send {
-                    net.count += 1;
-                    net.sizes = net.sizes.wrapping_add(size_hash(bytes));
-                } else {
-                    net.count -= 1;
-                    net.sizes = net.sizes.wrapping_sub(size_hash(bytes));
-                }
-                if *net == Net::default() {
-                    nets.remove(&key);
-                }
-            }
+/// Sends and receives that do not cancel.
+#[derive(Debug, Default)]
+pub(super) struct Nets(NumberMap<Key, Net>);
+
+impl Nets {
+    pub(super) fn add(&mut self, rank: Rank, work: Work) {
+        let Some((key, bytes, send)) = key_of(rank, work) else {
+            return;
+        };
+        let net = self.0.entry(key).or_default();
+        if send {
+            net.count += 1;
+            net.sizes = net.sizes.wrapping_add(size_hash(bytes));
+        } else {
+            net.count -= 1;
+            net.sizes = net.sizes.wrapping_sub(size_hash(bytes));
         }
-        begin = end;
+        if *net == Net::default() {
+            self.0.remove(&key);
+        }
     }
-    let mut by_rank: BTreeMap<Rank, Vec<(Key, Net)>> = BTreeMap::new();
-    let mut all: Vec<(Key, Net)> = nets.into_iter().collect();
-    all.sort_unstable_by_key(|(key, _)| (key.rank, key.source, key.tag));
-    for (key, net) in all {
-        by_rank.entry(key.rank).or_default().push((key, net));
+
+    fn by_receiver(self) -> BTreeMap<Rank, Vec<(Key, Net)>> {
+        let mut by_rank: BTreeMap<Rank, Vec<(Key, Net)>> = BTreeMap::new();
+        let mut all: Vec<(Key, Net)> = self.0.into_iter().collect();
+        all.sort_unstable_by_key(|(key, _)| (key.rank, key.source, key.tag));
+        for (key, net) in all {
+            by_rank.entry(key.rank).or_default().push((key, net));
+        }
+        by_rank
     }
-    by_rank
 }
 
 /// Adds what is wrong with messages.
-pub(super) fn check(program: &dyn Program, report: &mut Report) {
-    for (rank, keys) in nets(program) {
+pub(super) fn check(program: &dyn Program, nets: Nets, report: &mut Report) {
+    for (rank, keys) in nets.by_receiver() {
         let is_wild = |key: &Key| key.source == ANY || key.tag == ANY;
         let wild: i64 = keys
             .iter()

@@ -2,12 +2,18 @@
 
 mod collectives;
 mod deadlock;
+mod extent;
 mod messages;
 
+pub use extent::Extent;
+
 use crate::explain::Costs;
-use crate::program::{Program, Work};
+use crate::program::{Operation, Program, Work};
 use crate::trouble::Trouble;
-use crate::walk::walk;
+use crate::walk::{At, walk};
+
+/// Operations of a rank that are looked at before the next rank's turn: what belongs together is then seen together.
+const TURN: u32 = 256;
 
 /// So many of a kind are told in full.
 const TOLD: usize = 10;
@@ -19,6 +25,8 @@ pub struct Report {
     pub ranks: u32,
     /// Operations of all ranks.
     pub operations: u64,
+    /// What it sends.
+    pub extent: Extent,
     /// Why it cannot run to its end: sentences with the names of operations, at most ten, then how many more.
     pub errors: Vec<String>,
     /// What its user should know, though it runs.
@@ -40,8 +48,14 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
             .sum(),
         ..Report::default()
     };
-    messages::check(program, &mut report);
-    collectives::check(program, &mut report);
+    let (mut nets, mut seen) = (messages::Nets::default(), collectives::Seen::default());
+    for (at, operation) in operations(program) {
+        report.extent.add(program, at, operation);
+        nets.add(at.0, operation.work);
+        seen.add(program, at, operation.work, &mut report);
+    }
+    messages::check(program, nets, &mut report);
+    collectives::check(program, &seen, &mut report);
     let walked = walk(program, &Costs { eager, ..Costs::FREE });
     if walked.remaining > 0 {
         match deadlock::find(program, &walked, eager) {
@@ -56,6 +70,20 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
         report.errors.insert(0, trouble.to_string());
     }
     report
+}
+
+/// All operations, some of each rank in turn.
+fn operations(program: &dyn Program) -> impl Iterator<Item = (At, Operation)> {
+    let ranks = 0..program.ranks();
+    let most = ranks.clone().map(|rank| program.operations(rank)).max();
+    (0..most.unwrap_or(0))
+        .step_by(TURN as usize)
+        .flat_map(move |begin| {
+            ranks.clone().flat_map(move |rank| {
+                let end = begin.saturating_add(TURN).min(program.operations(rank));
+                (begin..end).map(move |number| ((rank, number), program.operation(rank, number)))
+            })
+        })
 }
 
 fn told(program: &dyn Program, cycle: &deadlock::Cycle) -> String {

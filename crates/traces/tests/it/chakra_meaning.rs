@@ -1,6 +1,7 @@
 //! What nodes of Chakra traces mean, and what is wrong with traces that cannot run.
 
 use paceline_traces::chakra::{ControlDeps, Options, Repair, Scalar, decode, read_bytes, rules, shared};
+use paceline_traces::check::check;
 use paceline_traces::chunks::{Chunks, Links, Topology};
 use paceline_traces::executor::Executor;
 use paceline_traces::trouble::Trouble;
@@ -209,31 +210,25 @@ fn what_cannot_run_is_named_with_its_file_and_node() {
 #[test]
 fn messages_with_one_end_and_collectives_that_differ_are_found_before_the_run() {
     let two = |a: Node, b: Node| [vec![a], vec![b]];
-    wrong(
-        &two(Node::send(1, 1, 5, 9), Node::comp(1, 1)),
-        &[
-            "t.0.et: node 1",
-            "sends 9 B with tag 5 that rank 1 never receives",
-        ],
+    let error = |traces: &[Vec<Node>]| {
+        let (graph, _) = read_bytes(ranks(traces), &Options::default()).unwrap();
+        check(&graph, u64::MAX).errors[0].clone()
+    };
+    assert_eq!(
+        error(&two(Node::send(1, 1, 5, 9), Node::comp(1, 1))),
+        "rank 0 sends 1 message to rank 1 with tag 5, which posts 0 receives: t.0.et: node 1 (n1) is never received"
     );
-    wrong(
-        &two(Node::comp(1, 1), Node::receive(1, 0, 5, 9)),
-        &[
-            "t.1.et: node 1",
-            "receives 9 B with tag 5 that rank 0 never sends",
-        ],
+    assert_eq!(
+        error(&two(Node::comp(1, 1), Node::receive(1, 0, 5, 9))),
+        "rank 0 sends 0 messages to rank 1 with tag 5, which posts 1 receive: t.1.et: node 1 (n1) never gets a message"
     );
-    wrong(
-        &two(Node::collective(1, 0, 8), Node::collective(1, 0, 16)),
-        &[
-            "number 0 of it",
-            "rank 0 has AllReduce of 8 B",
-            "rank 1 has AllReduce of 16 B (t.1.et: node 1 (n1))",
-        ],
+    assert_eq!(
+        error(&two(Node::collective(1, 0, 8), Node::collective(1, 0, 16))),
+        "collective 1 of group 0 (ranks 0, 1): rank 0 has all-reduce of 8 bytes (t.0.et: node 1 (n1)), rank 1 has all-reduce of 16 bytes (t.1.et: node 1 (n1))"
     );
-    wrong(
-        &two(Node::collective(1, 0, 8), Node::collective(1, 2, 8)),
-        &["AllReduce of 8 B", "AllGather of 8 B"],
+    assert!(
+        error(&two(Node::collective(1, 0, 8), Node::collective(1, 2, 8)))
+            .contains("rank 1 has all-gather of 8 bytes")
     );
     let sizes = two(Node::send(1, 1, 5, 400), Node::receive(1, 0, 5, 9));
     let (executor, cautions) = run(&sizes, &Options::default());

@@ -5,14 +5,12 @@ mod found;
 mod refused;
 mod rules;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::collections::BTreeMap;
 
 use paceline_fabric::spec::{self, NodeId, State};
 use paceline_kernel::{Span, Time};
-use paceline_traces::check::check;
+use paceline_traces::check::{Extent, check};
 use paceline_traces::executor::Executor;
-use paceline_traces::program::{CollectiveKind, Program, Work};
 use paceline_traces::trouble::Caution;
 
 use crate::carrier::{Carrier, Common};
@@ -123,46 +121,6 @@ pub(super) fn read(
     }))
 }
 
-/// What programs send, as far as that is known before they are carried out.
-#[derive(Default)]
-struct Extent {
-    kinds: BTreeSet<CollectiveKind>,
-    messages: u64,
-    largest: u64,
-    /// Of what all operations do: tells programs apart.
-    hash: u64,
-}
-
-impl Extent {
-    fn of(program: &dyn Program) -> Self {
-        let mut extent = Self::default();
-        for rank in 0..program.ranks() {
-            for number in 0..program.operations(rank) {
-                let operation = program.operation(rank, number);
-                let mut hasher = DefaultHasher::new();
-                (extent.hash, rank, number, operation).hash(&mut hasher);
-                extent.hash = hasher.finish();
-                match operation.work {
-                    Work::Send { bytes, .. } => extent.add(1, bytes),
-                    Work::Collective(place) => {
-                        let collective = program.collectives()[place as usize];
-                        let members = program.groups()[collective.group as usize].len() as u64;
-                        extent.kinds.insert(collective.kind);
-                        extent.add(2 * members, collective.bytes);
-                    }
-                    Work::Nothing | Work::Compute { .. } | Work::Receive { .. } => {}
-                }
-            }
-        }
-        extent
-    }
-
-    fn add(&mut self, messages: u64, bytes: u64) {
-        self.messages = self.messages.saturating_add(messages);
-        self.largest = self.largest.max(bytes);
-    }
-}
-
 impl Maker<'_, '_> {
     /// A job by a trace: the job, and the program that carries it out.
     pub(super) fn trace_job(
@@ -188,6 +146,7 @@ impl Maker<'_, '_> {
         written.connections = Some(schema::Connections::PerMessage);
         let rules = trace.rules(self.cx, written, start, iterations)?;
         let report = check(&*trace.program, rules.point.eager_bytes);
+        let mut extent = report.extent.clone();
         for text in report
             .into_result()
             .map_err(|trouble| problem(trouble, &trace.place))?
@@ -195,11 +154,10 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Reading, &trace.place, text);
         }
         let model = trace.model(self.cx, written, &rules)?;
-        let mut extent = Extent::of(&*trace.program);
         if model.is_some() {
             // What a cost model carries is no flow.
             extent = Extent {
-                hash: extent.hash,
+                digest: extent.digest,
                 ..Extent::default()
             };
         }
@@ -218,7 +176,7 @@ impl Maker<'_, '_> {
                 .collect::<BTreeMap<_, _>>(),
             hosts: hosts.clone(),
         };
-        let digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.hash);
+        let digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.digest);
         let state = match model {
             None => State::new(Carrier::new(Executor::new(trace.program.clone(), rules), common)),
             Some(model) => State::new(Priced::new(trace.program.clone(), model)),

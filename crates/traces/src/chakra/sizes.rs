@@ -1,0 +1,94 @@
+//! Sizes of messages. Receives take messages of their own size: one whose size differs from its send's would wait forever.
+
+use std::collections::BTreeMap;
+
+use super::brief::What;
+use super::rank::{Interned, RankTrace};
+use crate::program::Rank;
+use crate::trouble::Caution;
+
+/// A send or receive: rank, place of the node, bytes.
+type End = (Rank, u32, u64);
+
+/// Sends and receives of the same source, destination and tag.
+#[derive(Default)]
+struct Pairs {
+    sends: Vec<End>,
+    receives: Vec<End>,
+}
+
+/// Where sizes of a send and its receive differ, the sender's counts. What has no other end is for [`crate::check`].
+pub(super) fn equalize(traces: &mut [RankTrace], names: &Interned, cautions: &mut Vec<Caution>) {
+    let mut pairs: BTreeMap<(Rank, Rank, u32), Pairs> = BTreeMap::new();
+    for (rank, trace) in (0..).zip(traces.iter()) {
+        for (place, node) in (0..).zip(&trace.nodes) {
+            match node.what {
+                What::Send { to, bytes, tag } => {
+                    let ends = pairs.entry((rank, to, tag)).or_default();
+                    ends.sends.push((rank, place, bytes));
+                }
+                What::Receive { from, bytes, tag } => {
+                    let ends = pairs.entry((from, rank, tag)).or_default();
+                    ends.receives.push((rank, place, bytes));
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut unequal = 0_u64;
+    let mut first = None;
+    for Pairs {
+        mut sends,
+        mut receives,
+    } in pairs.into_values()
+    {
+        remove_equal(&mut sends, &mut receives);
+        for (send, receive) in sends.into_iter().zip(receives) {
+            unequal += 1;
+            if first.is_none() {
+                let send_place = traces[send.0 as usize].place(names, send.1);
+                let receive_place = traces[receive.0 as usize].place(names, receive.1);
+                first = Some(format!(
+                    "{send_place} sends {} B, {receive_place} receives {} B",
+                    send.2, receive.2
+                ));
+            }
+            if let What::Receive { bytes, .. } =
+                &mut traces[receive.0 as usize].nodes[receive.1 as usize].what
+            {
+                *bytes = send.2;
+            }
+        }
+    }
+    if let Some(first) = first {
+        cautions.push(Caution {
+            text: format!(
+                "{unequal} receives differ in size from their sends, whose sizes count; the first: {first}."
+            ),
+        });
+    }
+}
+
+/// Takes out pairs of equal size; the rest keeps its order.
+fn remove_equal(sends: &mut Vec<End>, receives: &mut Vec<End>) {
+    let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+    for receive in receives.iter() {
+        *sizes.entry(receive.2).or_default() += 1;
+    }
+    let mut taken: BTreeMap<u64, u64> = BTreeMap::new();
+    sends.retain(|send| match sizes.get_mut(&send.2) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            *taken.entry(send.2).or_default() += 1;
+            false
+        }
+        _ => true,
+    });
+    receives.retain(|receive| match taken.get_mut(&receive.2) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        _ => true,
+    });
+}

@@ -1,0 +1,45 @@
+//! What a program sends, as far as that is known before it is carried out.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::program::{CollectiveKind, Operation, Program, Work};
+use crate::walk::At;
+
+/// What a program sends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Kinds of its collectives.
+    pub kinds: BTreeSet<CollectiveKind>,
+    /// Messages, about two for each two members of a collective.
+    pub messages: u64,
+    /// The largest message or collective, in bytes.
+    pub largest: u64,
+    /// Of what all operations do: tells programs apart.
+    pub digest: u64,
+}
+
+impl Extent {
+    pub(super) fn add(&mut self, program: &dyn Program, at: At, operation: Operation) {
+        let mut hasher = DefaultHasher::new();
+        (self.digest, at, operation).hash(&mut hasher);
+        self.digest = hasher.finish();
+        let (messages, bytes) = match operation.work {
+            Work::Send { bytes, .. } => (1, bytes),
+            Work::Collective(place) => {
+                let Some(collective) = program.collectives().get(place as usize) else {
+                    return;
+                };
+                let members = program
+                    .groups()
+                    .get(collective.group as usize)
+                    .map_or(0, Vec::len);
+                self.kinds.insert(collective.kind);
+                (2 * members as u64, collective.bytes)
+            }
+            Work::Nothing | Work::Compute { .. } | Work::Receive { .. } => return,
+        };
+        self.messages = self.messages.saturating_add(messages);
+        self.largest = self.largest.max(bytes);
+    }
+}
