@@ -169,7 +169,12 @@ impl Asker for User {
     }
 }
 
-fn list(SlowAnswer { slow, flows, .. }: &SlowAnswer, args: &WhyArgs) -> Result<(), Failure> {
+fn list(
+    SlowAnswer {
+        slow, flows, jobs, ..
+    }: &SlowAnswer,
+    args: &WhyArgs,
+) -> Result<(), Failure> {
     if args.say.json {
         return output::print_json(slow);
     }
@@ -185,10 +190,15 @@ fn list(SlowAnswer { slow, flows, .. }: &SlowAnswer, args: &WhyArgs) -> Result<(
         1 => format!("the slowest of {flows} flows{of}"),
         some => format!("the {some} slowest of {flows} flows{of}"),
     };
+    let of_job = |job: &String| {
+        let run = &args.run;
+        format!("critical path of job `{job}`: paceline why {run} --job {job}\n")
+    };
     output::print(&format!(
-        "{head}\n{}\nmore on one of them: {}\n",
+        "{head}\n{}\nmore on one of them: {}\n{}",
         slowest_table(slow),
-        slow[0].command
+        slow[0].command,
+        jobs.iter().map(of_job).collect::<String>()
     ))
 }
 

@@ -24,6 +24,11 @@ fn the_path_of_a_job() {
     let path = folder.path();
     stdout(path, &["run", "my.toml", "-q", "--out", "a"]);
     assert_snapshot!("of_a_job", said(path, &["why", "a", "--job", "solver"]));
+    let list = stdout(path, &["why", "a"]);
+    assert!(
+        list.ends_with("critical path of job `solver`: paceline why a --job solver\n"),
+        "{list}"
+    );
     // The same of the scenario, which is run for it.
     let of_scenario = stdout(path, &["why", "my.toml", "--job", "solver"]);
     let of_folder = stdout(path, &["why", "a", "--job", "solver"]);
@@ -102,6 +107,28 @@ fn operations_are_listed_on_request() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("record.operations"), "{error}");
     assert!(error.contains("no job is by a trace"), "{error}");
+}
+
+#[test]
+fn a_cost_model_has_a_path_without_links() {
+    let folder = solver("");
+    let path = folder.path();
+    let job = "[topology.star]\nhosts = 8\n[cc]\nscheme = 'none'\n[[job]]\nlabel = 'ring'\nnetwork = 'chunks'\n\
+               chakra = 'DATA/microbenchmarks/all_reduce/8npus_1MB/all_reduce'\n\
+               rules = { system = 'DATA/systems/rt_template.json', links = 'DATA/networks/Ring_8npus.yml' }\n";
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/data/chakra");
+    let data = data.canonicalize().unwrap().display().to_string();
+    fs::write(path.join("ring.toml"), job.replace("DATA", &data)).unwrap();
+    let text = stdout(path, &["why", "ring.toml", "--job", "ring"]);
+    assert!(
+        text.starts_with("Iteration 0 of job `ring` took 117.8 µs."),
+        "{text}"
+    );
+    assert!(!text.contains("--faster"), "{text}");
+    let output = run(path, &["why", "ring.toml", "--job", "ring", "--faster", "host"]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("faster links change nothing"), "{error}");
 }
 
 #[test]

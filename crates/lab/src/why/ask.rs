@@ -10,7 +10,7 @@ use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
 use super::{CloseLook, Slow, Why, nothing_to_tell, slowest};
 use crate::files::{FlowTime, ReadError, RunData, flow_times};
-use crate::results::{FlowRow, FlowRows, FlowState, IdealFct, RunStatus};
+use crate::results::{FlowRow, FlowRows, FlowState, IdealFct, RunStatus, Summary};
 use crate::run::{Finished, RunError};
 
 /// What is asked.
@@ -113,6 +113,8 @@ pub struct SlowAnswer {
     pub slow: Vec<Slow<'static>>,
     /// How many flows the run has.
     pub flows: usize,
+    /// Jobs with a critical path, by their labels.
+    pub jobs: Vec<String>,
     /// Whether the run was stopped that was made for it.
     pub partial: bool,
 }
@@ -269,7 +271,7 @@ impl Question<'_> {
         // In that fidelity nothing is accounted for.
         let unaccounted = !data.fidelity().accounts();
         if missing == 0 || self.brief || unaccounted || data.summary.status == RunStatus::Partial {
-            return Ok(SlowAnswer::new(slow, count, false));
+            return Ok(SlowAnswer::new(slow, count, &data.summary, false));
         }
         asker.inform(&format!(
             "the run has no account of {missing} of its slowest flows: running its scenario again for that"
@@ -292,7 +294,8 @@ impl Question<'_> {
         let times = flow_times(&input.run, &finished.outcome);
         let slow = slowest(self.asked_of(&finished.flows), &times, self.top, self.run);
         let partial = finished.summary.status == RunStatus::Partial;
-        Ok(SlowAnswer::new(slow, self.count(&finished.flows)?, partial))
+        let count = self.count(&finished.flows)?;
+        Ok(SlowAnswer::new(slow, count, &finished.summary, partial))
     }
 
     /// The flows that are asked of, one by one: all, or those of a label.
@@ -316,10 +319,12 @@ impl Question<'_> {
 }
 
 impl SlowAnswer {
-    fn new(slow: Vec<Slow<'_>>, flows: usize, partial: bool) -> Self {
+    fn new(slow: Vec<Slow<'_>>, flows: usize, summary: &Summary, partial: bool) -> Self {
+        let jobs = summary.jobs.iter().filter(|job| job.path.is_some());
         Self {
             slow: slow.into_iter().map(Slow::into_owned).collect(),
             flows,
+            jobs: jobs.map(|job| job.label.clone()).collect(),
             partial,
         }
     }

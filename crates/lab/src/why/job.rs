@@ -103,6 +103,12 @@ impl Question<'_> {
     ) -> Result<Faster, AskError> {
         let (summary, stopped) = self.summary(asker)?;
         let (before_job, before) = path_of(&summary, label)?;
+        if before.links.is_empty() {
+            return Err(AskError::Refused(format!(
+                "no message on the critical path of job `{label}` takes a link of this network: faster links change \
+                 nothing"
+            )));
+        }
         let written = crate::load(self.run, &Overrides::default())?;
         let known = known_factor(&written.toml, links).unwrap_or(1.0);
         let overrides = Overrides {
