@@ -335,7 +335,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn what_is_stopped_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let args = ["reproduce", "thesis-table6", "--jobs", "1"];
+    let args = ["reproduce", "thesis-table5", "--jobs", "1"];
     let whole = stdout(path, &[&args[..], &["--out", "whole", "--quiet"]].concat());
     let (here, unfinished) = (
         path.join("results/reproduce"),

@@ -1,5 +1,6 @@
 //! Where commands stand.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -114,9 +115,13 @@ fn of_helps() -> Page {
     texts.extend(["topology", "flows"].map(|what| stdout(here, &["generate", what, "--help"])));
     // A flow.txt that is made below would stand in for that of a config.txt here.
     texts.insert(0, top.clone());
+    let mut commands: Vec<Command> = texts.iter().flat_map(|text| examples(text)).collect();
+    // Those of the overview stand in the helps of their commands again.
+    let mut seen = BTreeSet::new();
+    commands.retain(|command| seen.insert(command.line.clone()));
     Page {
         name: "examples of helps".into(),
-        commands: texts.iter().flat_map(|text| examples(text)).collect(),
+        commands,
         ..Page::default()
     }
 }
