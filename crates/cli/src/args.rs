@@ -9,7 +9,7 @@ use paceline_kernel::Span;
 use paceline_lab::files::{self, Writing};
 use paceline_lab::results::Buckets;
 use paceline_lab::run::cores;
-use paceline_scenario::{Fidelity, InputFormat, Overrides};
+use paceline_scenario::{Fidelity, InputFormat, Memoise, Overrides};
 
 use crate::failure::Failure;
 
@@ -38,7 +38,7 @@ pub(crate) struct ChangeArgs {
     /// Shuffle simultaneous events, to see which results depend on their order
     #[arg(long, value_name = "SEED")]
     pub(crate) shuffle_ties: Option<u64>,
-    /// Check all invariants while running (slower)
+    /// Check all invariants while running, and a tenth of the phases taken from memory (slower)
     #[arg(long)]
     pub(crate) check: bool,
 }
@@ -80,6 +80,11 @@ impl ChangeArgs {
             shuffle_ties: self.shuffle_ties,
             check: self.check,
             threads: threads.threads.and_then(NonZeroU32::new),
+            memoise: match (threads.memoise, self.check) {
+                (MemoiseWhen::Off, _) => Memoise::Off,
+                (MemoiseWhen::On, true) => Memoise::Check,
+                (MemoiseWhen::On, false) => Memoise::On,
+            },
             streams: true,
             ..Overrides::default()
         }
@@ -192,6 +197,18 @@ pub(crate) struct ThreadArgs {
     /// Number of threads per run; never changes results [default: the scenario's, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Option<u32>,
+    /// Take phases of jobs by traces that come again from memory; never changes results
+    #[arg(long, value_name = "WHEN", default_value = "on")]
+    memoise: MemoiseWhen,
+}
+
+/// Whether phases are taken from memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MemoiseWhen {
+    /// Wherever the network is in a state in which it was before.
+    On,
+    /// All phases are simulated.
+    Off,
 }
 
 /// The most seeds of a comparison: each is a run of each scheme, and what comes of all is held.

@@ -5,6 +5,8 @@
 //! code runs in the simulator, in a test that is a loop of calls, or over real packets.
 
 use crate::copies::copies;
+use std::fmt;
+
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
@@ -312,7 +314,7 @@ copies! {
 }
 
 /// The sender's half of a congestion control scheme.
-pub trait CongestionControl: CloneBox + Send {
+pub trait CongestionControl: CloneBox + fmt::Debug + Send {
     /// What the sender may do now.
     fn limits(&self) -> SendLimits;
     /// An acknowledgement arrived.

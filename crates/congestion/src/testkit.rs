@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     /// Halves its rate when its timer expires, and sets it again.
-    #[derive(Clone)]
+    #[derive(Clone, Debug)]
     struct Halver(BitRate);
 
     impl CongestionControl for Halver {

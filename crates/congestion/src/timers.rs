@@ -1,5 +1,7 @@
 //! A flow's timers: what a scheme sets, and what that asks of the host's event queue.
 
+use std::fmt;
+
 use paceline_kernel::Time;
 
 /// Which of a flow's timers.
@@ -32,7 +34,7 @@ pub enum Expiry {
 ///
 /// A timer that is only ever put off has one event: when that comes before the deadline, it is scheduled
 /// again for it. A timer that is set to an earlier time has another event, and the old one goes stale.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TimerBank {
     deadlines: [Time; Self::SLOTS],
     /// When the event comes that looks after each timer; [`Time::MAX`] for none.
@@ -73,6 +75,24 @@ impl Requests {
     /// That a trigger is counted: see [`crate::Ctx::count_trigger`].
     pub const fn count(self) -> bool {
         self.0 & Self::COUNT.0 != 0
+    }
+}
+
+impl fmt::Debug for TimerBank {
+    /// What is left of a timer that does not run is left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timers = (0..Self::SLOTS).map(|slot| {
+            let runs = self.armed >> slot & 1 == 1;
+            let deadline = runs.then_some(self.deadlines[slot]);
+            (deadline, self.pending[slot], self.generations[slot])
+        });
+        f.debug_list().entries(timers).finish()?;
+        let asked = &self.requests[..usize::from(self.request_count)];
+        write!(
+            f,
+            "{asked:?}{:?}{}{}",
+            self.asked, self.event_per_setting, self.repaced
+        )
     }
 }
 

@@ -65,6 +65,11 @@ impl Rng {
         Self(Source::CLibrary(Box::new(CRand::new(1))))
     }
 
+    /// What [`Self::next_u64`] would give.
+    pub fn peek(&self) -> u64 {
+        self.clone().next_u64()
+    }
+
     /// 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         match &mut self.0 {

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use paceline_fabric::outcome::EndedFlow;
+use paceline_fabric::outcome::{EndedFlow, Repeats};
 use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
 
@@ -18,7 +18,7 @@ use crate::measures;
 use crate::results::{FlowRows, Gathering, Machine, RunStatus, Summary, summarise};
 use decided::{Decided, Halt};
 use machine::Cpu;
-use paceline_scenario::Resolved;
+use paceline_scenario::{Memoise, Resolved};
 
 mod decided;
 mod machine;
@@ -121,6 +121,10 @@ pub enum RunError {
 /// What [`execute`] needs of a simulation: [`Simulation`], or a stand-in.
 trait Engine: Sized {
     fn cut(&mut self, parts: usize) -> Cut;
+    /// Takes phases that come again from memory, where there can be any.
+    fn memoise(&mut self, _checks: bool) -> Result<(), &'static str> {
+        Err("its senders are decided for from outside")
+    }
     fn advance(&mut self, events: u64) -> Progress;
     /// What keeps it from going on, if something does.
     fn halt(&self) -> Option<Halt> {
@@ -136,6 +140,9 @@ trait Engine: Sized {
 impl Engine for Simulation {
     fn cut(&mut self, parts: usize) -> Cut {
         Self::cut(self, parts)
+    }
+    fn memoise(&mut self, checks: bool) -> Result<(), &'static str> {
+        Self::memoise(self, checks)
     }
     fn advance(&mut self, events: u64) -> Progress {
         Self::advance(self, events)
@@ -206,6 +213,10 @@ fn drive<E: Engine>(
             (resources.on_cut)(cut);
             parts = cut.unwrap_or(1);
         }
+        let memoised = match input.memoise {
+            Memoise::Off => Err("`--memoise off`"),
+            memoise => engine.memoise(memoise == Memoise::Check),
+        };
         let mut over = Gathering::new(input, &scratch);
         let mut events = SLICE_EVENTS.0 * parts.min(cores()) as u64;
         let status = loop {
@@ -227,7 +238,15 @@ fn drive<E: Engine>(
                 break RunStatus::Partial;
             }
         };
-        let outcome = engine.finish();
+        let mut outcome = engine.finish();
+        if let (Err(why), false, Memoise::On | Memoise::Check) =
+            (memoised, input.run.programs.is_empty(), input.memoise)
+        {
+            outcome.repeats = Some(Repeats {
+                why_not: Some(why),
+                ..Repeats::default()
+            });
+        }
         let flows = over.end(&input.run, &outcome)?;
         Ok((outcome, flows, status, parts))
     }));

@@ -13,7 +13,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::files::{Folder, Writing, write_run_into};
 use crate::results::{FlowRows, Machine, RunStatus, Summary, summarise};
 use crate::run::Finished;
-use paceline_scenario::{Fidelity, LinkTiers, Origin, Resolved};
+use paceline_scenario::{Fidelity, LinkTiers, Memoise, Origin, Resolved};
 
 const START: Time = Time::from_ns(2_000_000);
 
@@ -240,6 +240,7 @@ pub fn incast() -> (Resolved, Outcome) {
         fidelity: Fidelity::Exact,
         seed: 7,
         threads: 1,
+        memoise: Memoise::On,
         run: spec().into(),
         collectives: Vec::new(),
         jobs: Vec::new(),
@@ -329,6 +330,7 @@ pub fn incast() -> (Resolved, Outcome) {
         stalls: Default::default(),
         ties: TiedArrivals::default(),
         hangs_on_seed: false,
+        repeats: None,
         digest: 0x0123_4567_89ab_cdef,
     };
     (input, outcome)

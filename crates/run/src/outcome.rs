@@ -14,6 +14,7 @@ pub mod flow_probe;
 mod flows;
 mod model;
 mod ports;
+mod repeats;
 mod room;
 
 pub use binned::{Bin, Binned};
@@ -21,6 +22,7 @@ pub use deadlock::{Deadlock, EndlessPause};
 pub use flows::FlowSeries;
 pub use model::{ModelOutcome, ModelRecord};
 pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
+pub use repeats::{Repeats, StateRepeats};
 pub use room::Room;
 
 /// How a flow ended.
@@ -171,8 +173,11 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds what was counted in another part of the network.
-    pub const fn merge(&mut self, other: &Self) {
+    /// So many times in [`Self::add`], what was counted is taken away.
+    pub const MINUS_ONE: u64 = u64::MAX;
+
+    /// Adds what was counted elsewhere, so many times.
+    pub fn add(&mut self, other: &Self, times: u64) {
         let &Self {
             events,
             data_hops,
@@ -196,27 +201,32 @@ impl Counters {
             paused_ps,
             retransmitted_bytes,
         } = other;
-        self.events += events;
-        self.data_hops += data_hops;
-        self.ack_hops += ack_hops;
-        self.control_hops += control_hops;
-        self.control_bytes += control_bytes;
-        self.data_received += data_received;
-        self.buffer_drops += buffer_drops;
-        self.lossless_drops += lossless_drops;
-        self.trimmed += trimmed;
-        self.link_drops += link_drops;
-        self.marked += marked;
-        self.undetermined += undetermined;
-        self.notifications += notifications;
-        self.notices += notices;
-        self.nacks += nacks;
-        self.timeouts += timeouts;
-        self.pauses += pauses;
-        self.pause_frames += pause_frames;
-        self.resume_frames += resume_frames;
-        self.paused_ps += paused_ps;
-        self.retransmitted_bytes += retransmitted_bytes;
+        let sums = [
+            (&mut self.events, events),
+            (&mut self.data_hops, data_hops),
+            (&mut self.ack_hops, ack_hops),
+            (&mut self.control_hops, control_hops),
+            (&mut self.control_bytes, control_bytes),
+            (&mut self.data_received, data_received),
+            (&mut self.buffer_drops, buffer_drops),
+            (&mut self.lossless_drops, lossless_drops),
+            (&mut self.trimmed, trimmed),
+            (&mut self.link_drops, link_drops),
+            (&mut self.marked, marked),
+            (&mut self.undetermined, undetermined),
+            (&mut self.notifications, notifications),
+            (&mut self.notices, notices),
+            (&mut self.nacks, nacks),
+            (&mut self.timeouts, timeouts),
+            (&mut self.pauses, pauses),
+            (&mut self.pause_frames, pause_frames),
+            (&mut self.resume_frames, resume_frames),
+            (&mut self.paused_ps, paused_ps),
+            (&mut self.retransmitted_bytes, retransmitted_bytes),
+        ];
+        for (sum, part) in sums {
+            *sum = sum.wrapping_add(part.wrapping_mul(times));
+        }
     }
 
     /// Transmissions of a packet of any kind over a link: the unit of work.
@@ -500,6 +510,8 @@ pub struct Outcome {
     /// Whether chance had a say: something was drawn from a random stream of the seed, or a path or the order of an
     /// instant was chosen by a hash that depends on it. If not, the same flows do the same under any other seed.
     pub hangs_on_seed: bool,
+    /// Phases that were taken from memory, where they were kept.
+    pub repeats: Option<Repeats>,
     /// A digest of the order and time of all events: equal runs have equal digests.
     pub digest: u64,
 }

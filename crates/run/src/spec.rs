@@ -404,6 +404,11 @@ impl RunSpec {
         self.described_flows() + self.programs.iter().map(most).sum::<usize>()
     }
 
+    /// Whether all its flows are programs'.
+    pub fn is_of_programs(&self) -> bool {
+        !self.programs.is_empty() && self.described_flows() == 0
+    }
+
     /// How many flows there are in the list or the stream.
     pub fn described_flows(&self) -> usize {
         let streamed = self

@@ -47,7 +47,7 @@ pub use models::{find_model, is_model_file, read_model};
 pub use ns3::format::InputFormat;
 pub use overrides::Overrides;
 pub use resolve::{Collective, Job};
-pub use resolved::{Origin, Resolved};
+pub use resolved::{Memoise, Origin, Resolved};
 pub use schema::Fidelity;
 pub use sweep::Grid;
 pub use trace_outcome::{TraceActivity, TraceCollective, TraceOperation, TraceOutcome, TracePath, TraceStep};
@@ -188,6 +188,7 @@ fn load_toml(
         warnings: document.warnings,
         streams: overrides.streams,
         decided_outside: overrides.decided_outside,
+        memoise: overrides.memoise,
     })
 }
 
@@ -225,6 +226,7 @@ fn load_config(
         warnings,
         streams: false,
         decided_outside: overrides.decided_outside,
+        memoise: overrides.memoise,
     })?;
     if changed.is_empty() {
         return Ok(resolved);
@@ -245,6 +247,7 @@ fn load_config(
         warnings: resolved.warnings,
         streams: false,
         decided_outside: overrides.decided_outside,
+        memoise: overrides.memoise,
     })
 }
 

@@ -8,6 +8,7 @@ use paceline_kernel::Span;
 use crate::diagnostics::Problem;
 use crate::document::{Point, Setting};
 use crate::ns3::format::InputFormat;
+use crate::resolved::Memoise;
 use crate::schema::Fidelity;
 
 /// What the command line changes in a scenario.
@@ -31,6 +32,8 @@ pub struct Overrides {
     pub check: bool,
     /// `threads`.
     pub threads: Option<NonZeroU32>,
+    /// Whether phases that come again are taken from memory.
+    pub memoise: Memoise,
     /// Flows that wait for nothing come as a stream ([`paceline_fabric::spec::RunSpec::arrivals`]) instead of a list: the run is the same,
     /// and holds those that are under way.
     pub streams: bool,

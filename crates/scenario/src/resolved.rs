@@ -21,6 +21,18 @@ pub enum Origin {
     Ns3Config,
 }
 
+/// Whether phases of a run that come again are taken from memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memoise {
+    /// Where there can be any.
+    #[default]
+    On,
+    /// All phases are simulated.
+    Off,
+    /// A tenth of those that could be taken are simulated, and compared with what would have been taken.
+    Check,
+}
+
 /// A run, ready to be built.
 #[derive(Clone, Debug)]
 pub struct Resolved {
@@ -38,6 +50,8 @@ pub struct Resolved {
     pub fidelity: Fidelity,
     /// Threads that it may have. Results do not depend on it, so it is neither in `run` nor in `toml`.
     pub threads: usize,
+    /// Whether phases that come again are taken from memory; never changes results.
+    pub memoise: Memoise,
     /// The run, shared with whoever runs it.
     pub run: Arc<RunSpec>,
     /// Which flows make up which collective.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use paceline_fabric::outcome::Repeats;
 use paceline_lab::InputWarnings;
 use paceline_lab::files::RunData;
 use paceline_lab::results::{Buckets, FlowRows, RunStatus, Summary};
@@ -87,6 +88,14 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     show(args, &finished.summary, &finished.flows, buckets)?;
     upload(args, &input, &finished.summary, &finished.flows)?;
     if !args.say.quiet {
+        if let Some(repeats) = finished
+            .outcome
+            .repeats
+            .as_ref()
+            .and_then(|repeats| tell_repeats(repeats, &finished.summary))
+        {
+            say!("{repeats}");
+        }
         say!("results in {}", folder.display());
         if let Some(hint) = hint_at_threads(&input, &finished) {
             say!("{hint}");
@@ -192,6 +201,29 @@ pub(super) fn watched(
         interrupt::control()
     })?;
     Ok((finished, kept))
+}
+
+/// What of a run of repeated traces was taken from memory, and if nothing was, why.
+fn tell_repeats(repeats: &Repeats, summary: &Summary) -> Option<String> {
+    /// With fewer phases nobody expects that any come again.
+    const FEW: u64 = 8;
+    if repeats.taken > 0 {
+        return Some(format!(
+            "{} of {} phases came again and were taken from memory, {:.1} % of the events (repeats.json)",
+            repeats.taken,
+            repeats.taken + repeats.simulated,
+            100.0 * repeats.events_taken as f64 / summary.events.max(1) as f64
+        ));
+    }
+    let repeated = summary.jobs.iter().any(|job| job.iterations.total > 1);
+    if let Some(why) = repeats.why_not {
+        return repeated.then(|| format!("all iterations were simulated: {why}"));
+    }
+    let differs = repeats.differs().filter(|_| repeats.simulated > FEW)?;
+    Some(format!(
+        "no phase came again: the network was in {} states, each once; they differ most in their {differs} (repeats.json)",
+        repeats.states.len()
+    ))
 }
 
 /// What `--threads` would do for a run that took long on one thread, while cores had nothing to do.

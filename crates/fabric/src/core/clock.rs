@@ -3,18 +3,12 @@
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 
 use crate::core::Core;
+use crate::core::digest::Digest;
 use crate::core::event::Event;
+use crate::core::link::Sent;
 use crate::ids::FlowId;
 use paceline_run::outcome::Counters;
 use paceline_run::spec::TieOrder;
-
-/// What an event adds to a run's digest: it depends on its time, its kind and whose it is. The digest is the sum, so
-/// it does not depend on the order of events of the same instant in different places.
-#[inline(always)]
-const fn mark(at: u64, what: u64) -> u64 {
-    let mixed = (at ^ (what >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    mixed ^ mixed >> 32
-}
 
 /// For the loop.
 impl Core {
@@ -37,7 +31,7 @@ impl Core {
         assert!(at >= self.now, "time never runs back");
         (self.now, self.tie) = (at, tie);
         self.counters.events += 1;
-        self.digest = self.digest.wrapping_add(mark(at, what));
+        self.digest.note(at, what);
         if large {
             self.fetch_upcoming();
         }
@@ -55,7 +49,50 @@ impl Core {
     #[cold]
     pub(crate) fn discount_event(&mut self, event: Event) {
         self.counters.events -= 1;
-        self.digest = self.digest.wrapping_sub(mark(self.now, event.encode()));
+        self.digest.forget(self.now, event.encode());
+    }
+
+    /// The event that happens is of a flow of a program: it counts, if the flow is not over, for its kind alone. Flows have
+    /// other numbers where a phase comes again, and what is scheduled for flows that are over is no part of it.
+    pub(crate) fn recount_event(&mut self, event: Event, counts: bool) {
+        self.discount_event(event);
+        if counts {
+            self.counters.events += 1;
+            self.digest
+                .note(self.now, event.encode() >> Event::KIND << Event::KIND);
+        }
+    }
+
+    /// The digest of all events so far, which begins anew.
+    pub(crate) fn take_digest(&mut self) -> Digest {
+        std::mem::take(&mut self.digest)
+    }
+
+    /// What was counted so far.
+    pub(crate) fn counted(&self) -> (Counters, Sent, Digest) {
+        (self.counters, self.agenda.sent, self.digest)
+    }
+
+    /// Adds what was counted elsewhere.
+    pub(crate) fn add_counted(&mut self, counters: &Counters, sent: &Sent, digest: &Digest) {
+        self.counters.add(counters, 1);
+        self.agenda.sent.add(sent, 1);
+        self.digest.add(digest);
+    }
+
+    /// What is to happen is exchanged for something else.
+    pub(crate) fn exchange_agenda(&mut self, other: &mut EventQueue) {
+        std::mem::swap(&mut self.agenda.queue, other);
+    }
+
+    /// Nothing is to happen, in lanes like those of what is.
+    pub(crate) fn empty_agenda(&self) -> EventQueue {
+        self.agenda.queue.emptied()
+    }
+
+    /// The running event has this place in its instant.
+    pub(crate) fn stand_at(&mut self, tie: u64) {
+        self.tie = tie;
     }
 
     /// The instant, in ps.
@@ -164,13 +201,13 @@ impl Core {
 
     /// Adds what has been counted in another part of the network.
     pub(crate) fn merge_counts(&mut self, other: &Self) {
-        self.agenda.sent.merge(&other.agenda.sent);
-        self.counters.merge(&other.counters);
-        self.digest = self.digest.wrapping_add(other.digest);
+        self.agenda.sent.add(&other.agenda.sent, 1);
+        self.counters.add(&other.counters, 1);
+        self.digest.add(&other.digest);
     }
 
     /// Counters, and the digest of all events.
     pub(crate) fn counts(&self) -> (Counters, u64) {
-        (self.counters, self.digest)
+        (self.counters, self.digest.finish())
     }
 }

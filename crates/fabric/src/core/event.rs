@@ -55,6 +55,8 @@ const ARRIVE: u64 = 9;
 const A_MASK: u64 = (1 << A_BITS) - 1;
 
 impl Event {
+    /// Bits before those of the kind.
+    pub(super) const KIND: u32 = KIND;
     /// Ports and flows that there can be.
     pub(crate) const MAX_ENTITIES: usize = 1 << A_BITS;
 

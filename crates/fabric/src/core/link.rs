@@ -13,7 +13,7 @@ use paceline_run::outcome::{Counters, PacketKind, TraceKind};
 use paceline_run::spec::{FlowControl, PfcMode};
 
 /// Transmissions and bytes of each kind of packet.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
     hops: [u64; PacketKind::COUNT],
     bytes: [u64; PacketKind::COUNT],
@@ -26,16 +26,16 @@ impl Sent {
         self.bytes[kind as usize] += u64::from(wire);
     }
 
-    /// Adds what was sent in another part of the network.
-    pub(super) fn merge(&mut self, other: &Self) {
+    /// Adds what was sent elsewhere, so many times: [`paceline_run::outcome::Counters::MINUS_ONE`] takes it away.
+    pub(crate) fn add(&mut self, other: &Self, times: u64) {
         for kind in 0..PacketKind::COUNT {
-            self.hops[kind] += other.hops[kind];
-            self.bytes[kind] += other.bytes[kind];
+            self.hops[kind] = self.hops[kind].wrapping_add(other.hops[kind].wrapping_mul(times));
+            self.bytes[kind] = self.bytes[kind].wrapping_add(other.bytes[kind].wrapping_mul(times));
         }
     }
 
     /// Of all kinds.
-    pub(super) fn hops(&self) -> u64 {
+    pub(crate) fn hops(&self) -> u64 {
         self.hops.iter().sum()
     }
 

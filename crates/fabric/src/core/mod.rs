@@ -2,6 +2,7 @@
 
 mod clock;
 pub(crate) mod credits;
+pub(crate) mod digest;
 pub(crate) mod event;
 pub(crate) mod flow_table;
 pub(crate) mod flows;
@@ -11,13 +12,16 @@ pub(crate) mod parts;
 pub(crate) mod paths;
 mod pauses;
 pub(crate) mod port;
+pub(crate) mod print;
 pub(crate) mod random;
+mod rest;
 
 use std::sync::Arc;
 
 use paceline_kernel::queue::EventQueue;
 
 use crate::core::credits::Credits;
+use crate::core::digest::Digest;
 use crate::core::event::Ties;
 use crate::core::flows::Described;
 use crate::core::link::{EventSchedule, Sent};
@@ -53,7 +57,7 @@ pub struct Core {
     credits: Option<Box<Credits>>,
     /// What is counted of a run.
     pub counters: Counters,
-    digest: u64,
+    digest: Digest,
     done: bool,
     pub(crate) watch: Watch,
     /// What of a run that is cut is here; `None` for all.
@@ -100,7 +104,7 @@ impl Core {
             pauses: Pauses::new(spec, ports.len(), class_count),
             credits,
             counters: Counters::default(),
-            digest: 0,
+            digest: Digest::default(),
             done: false,
             share: None,
             described: Described::default(),
@@ -128,7 +132,7 @@ impl Core {
             pauses: self.pauses.clone(),
             credits: self.credits.clone(),
             counters: Counters::default(),
-            digest: 0,
+            digest: Digest::default(),
             done: false,
             watch,
         }

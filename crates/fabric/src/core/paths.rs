@@ -28,6 +28,12 @@ impl World {
         Some(Paths { forward, back })
     }
 
+    /// Whether all flows between the hosts of this one take its ways.
+    pub(crate) fn has_one_way(&self, flow: &FlowSpec) -> bool {
+        let (src, dst) = (flow.src, flow.dst);
+        self.routing.has_one_path(src, dst) && self.routing.has_one_path(dst, src)
+    }
+
     /// Finds the path of a flow's acknowledgements.
     pub(crate) fn find_way_back(&self, core: &Core, flow: FlowId) -> Option<Vec<PortId>> {
         let flow = self.flow(core, flow);

@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::core::print::Print;
 use crate::core::random::have_moved;
 use crate::ids::{PacketId, PortId};
 use paceline_kernel::Span;
@@ -44,6 +45,14 @@ impl Pauses {
     /// Whether a response has been drawn from a stream of the seed.
     pub(super) fn have_drawn(&self, seed: u64) -> bool {
         have_moved(&self.responses, seed, Purpose::PauseResponse)
+    }
+
+    /// Whether no frame is still to be heeded; where the streams of ports are.
+    pub(super) fn note(&self, now: u64, print: &mut Print) -> bool {
+        for stream in &self.responses {
+            print.note_stream(stream);
+        }
+        self.applied_at.numbered().all(|(_, &at)| at <= now)
     }
 
     /// Exchanges a port's stream with another part of the run.

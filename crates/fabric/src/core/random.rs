@@ -3,6 +3,7 @@
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Mrg32k3a, Ns3Streams, Purpose, Rng};
 
+use crate::core::print::Print;
 use crate::ids::{LinkId, PortId};
 use paceline_run::spec::RunSpec;
 
@@ -47,6 +48,15 @@ impl SharedRandom {
     #[inline]
     pub(crate) fn of_schemes(&mut self) -> Option<&mut Rng> {
         self.c_library.as_mut()
+    }
+}
+
+impl SharedRandom {
+    /// Where they are.
+    pub(super) fn note(&self, print: &mut Print) {
+        if self.ns3.is_some() || self.c_library.is_some() {
+            print.note_whole(self);
+        }
     }
 }
 

@@ -2,9 +2,12 @@
 
 use crate::core::Core;
 use crate::core::packet::Packet;
+use crate::core::print::{Part, Print};
 use crate::host::Hosts;
 use crate::host::qp::Qp;
-use crate::ids::QpId;
+use crate::host::queue_pairs::has_drawn;
+use crate::host::receivers::Receiver;
+use crate::ids::{FlowId, NicId, QpId};
 use crate::traffic::Traffic;
 use crate::world::World;
 
@@ -48,6 +51,64 @@ impl Hosts {
     /// What NICs know of their queue pairs is so.
     pub(crate) fn verify_schedule(&self) {
         self.scheduler.verify(&self.qps);
+    }
+
+    /// Whether no flow is under way and no NIC is to wake; what of NICs matters for what comes then.
+    pub(crate) fn are_at_rest(&self, print: &mut Print) -> bool {
+        print.begin(Part::Nics);
+        self.shared.is_empty()
+            && self
+                .scheduler
+                .nics
+                .iter()
+                .all(|nic| nic.is_at_rest(&self.qps, print))
+    }
+
+    /// Notes NICs, senders and receivers. Says no where they cannot be compared.
+    pub(crate) fn note(&self, world: &World, print: &mut Print) -> bool {
+        if !self.shared.is_empty() || !self.receivers.late.is_empty() || !self.repeats.is_empty() {
+            return false;
+        }
+        print.begin(Part::Nics);
+        for nic in &self.scheduler.nics {
+            nic.note(&self.qps, print);
+        }
+        print.begin(Part::Senders);
+        for slot in self.live_senders() {
+            let qp = &self.qps[slot];
+            if qp.is_connection() || has_drawn(world, qp) {
+                return false;
+            }
+            qp.note(print);
+        }
+        let mut receivers: Vec<&Receiver> = self.receivers.iter().collect();
+        receivers.sort_unstable_by_key(|receiver| receiver.flow);
+        print.begin(Part::Receivers);
+        for receiver in receivers {
+            receiver.note(print);
+        }
+        true
+    }
+
+    /// The wake-up of a NIC that is armed, if it is this.
+    pub(crate) fn is_armed(&self, nic: NicId, generation: u32) -> bool {
+        let nic = &self.scheduler.nics[nic];
+        nic.wake_generation == generation && nic.wake_at != u64::MAX
+    }
+
+    /// Queue pairs that there have been at a time.
+    pub(crate) fn queue_pairs(&self) -> usize {
+        self.qps.len()
+    }
+
+    /// Whether something of a flow is still to arrive.
+    pub(crate) fn is_receiving(&self, flow: FlowId) -> bool {
+        self.receivers.find(flow).is_some()
+    }
+
+    /// Whether hosts keep nothing but what [`Self::are_at_rest`] looks at, when nothing is under way.
+    pub(crate) fn forget_what_is_over(&self) -> bool {
+        self.endpoints.is_none() && !self.scheduler.has_turns()
     }
 
     /// The next data packet of a sender, as its NIC would make it; a full one after the last.

@@ -151,13 +151,15 @@ impl Hosts {
         core.schedule(LaneId::WHEEL, at, event);
     }
 
-    pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: PortId, generation: u32) {
+    /// A wake-up of a NIC; returns whether it is the last that was armed.
+    pub(crate) fn wake(&mut self, world: &World, core: &mut Core, port: PortId, generation: u32) -> bool {
         let nic = &mut self.scheduler.nics[core.ports[port].nic()];
         if nic.wake_generation != generation || nic.wake_at == u64::MAX {
-            return;
+            return false;
         }
         nic.wake_at = u64::MAX;
         self.nic_send(world, core, port);
+        true
     }
 
     /// Something has changed for a host's senders. (Those of a model look for themselves.)

@@ -160,6 +160,6 @@ impl Hosts {
 }
 
 /// Whether a flow's scheme has drawn.
-fn has_drawn(world: &World, qp: &Qp) -> bool {
+pub(super) fn has_drawn(world: &World, qp: &Qp) -> bool {
     qp.rng != Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(qp.flow.0))
 }

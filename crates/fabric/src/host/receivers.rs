@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
+use crate::core::print::Print;
 use crate::host::flow_path::FlowPath;
 use crate::host::recovery::bits::Bits;
 use crate::ids::{FlowId, QpId, ReceiverId};
@@ -54,6 +55,39 @@ impl Receiver {
             half: None,
             timer_runs: false,
         }
+    }
+}
+
+impl Receiver {
+    /// Notes all that is not the same for all flows between its hosts of its size, class and scheme.
+    pub(super) fn note(&self, print: &mut Print) {
+        let Self {
+            flow,
+            path,
+            expected,
+            end_seq,
+            ends: _,
+            last_nack,
+            nack_until,
+            trimmed,
+            unacked_packets,
+            unacked_bytes,
+            mark,
+            shows: _,
+            half,
+            timer_runs,
+        } = self;
+        print.note_flow(*flow);
+        for word in [path.ack_route, *expected, *end_seq, *last_nack, *trimmed] {
+            print.note(word);
+        }
+        print.note_deadline(*nack_until);
+        print.note(
+            u64::from(path.ack_port.0) << 32 | u64::from(path.ack_wire) << 16 | u64::from(path.ack_epoch),
+        );
+        print.note(u64::from(*unacked_packets) << 32 | u64::from(*unacked_bytes));
+        print.note(u64::from(*mark as u8) << 1 | u64::from(*timer_runs));
+        print.note_whole(half);
     }
 }
 

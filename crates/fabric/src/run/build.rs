@@ -127,6 +127,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
         foresight,
         parts: None,
         window_counts: None,
+        memory: None,
     };
     simulation.schedule_first_events();
     Ok(simulation)

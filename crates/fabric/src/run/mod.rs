@@ -12,6 +12,7 @@ pub mod ideal;
 mod kind;
 mod lanes;
 mod links;
+mod memo;
 mod parallel;
 mod partition;
 mod profiles;

@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::core::event::Event;
 use crate::host::Hosts;
 use crate::run::kind::Kind;
+use crate::run::memo::Memory;
 use crate::run::windows::{WindowCounts, Windows};
 use crate::switch::Switches;
 use crate::traffic::Traffic;
@@ -67,6 +68,8 @@ pub struct Simulation {
     pub(super) parts: Option<Box<Parts>>,
     /// Where it was cut, and its parts are one again, what their windows were.
     pub(super) window_counts: Option<WindowCounts>,
+    /// Where phases are kept ([`Simulation::memoise`]).
+    pub(super) memory: Option<Box<Memory>>,
 }
 
 /// The other parts of a run that is cut.
@@ -124,7 +127,7 @@ impl Simulation {
     pub fn advance_to(&mut self, until: Until) -> Progress {
         match until {
             Until::Events(events) => {
-                let last = self.progress().events.saturating_add(events);
+                let last = (self.progress().events - self.taken().0).saturating_add(events);
                 self.execute(last, u64::MAX);
             }
             Until::Time(at) => self.execute_until(at.as_ps()),
@@ -160,9 +163,22 @@ impl Simulation {
             return self.execute_parts(last, limit);
         }
         while self.core.counters.events < last && !self.core.is_over() {
+            if self.stands() {
+                assert!(
+                    limit == u64::MAX,
+                    "what takes phases from memory goes on by events"
+                );
+                if !self.replay() {
+                    return;
+                }
+                continue;
+            }
             self.run_until(self.horizon().min(limit), last);
             if self.core.counters.events >= last {
                 return;
+            }
+            if self.stands() {
+                continue;
             }
             match self.core.next_event_at() {
                 Some(at) if at >= limit => return,
@@ -204,15 +220,14 @@ impl Simulation {
     fn horizon(&self) -> u64 {
         let watch = &self.core.watch;
         let free_until = watch.recorder.free_until().min(watch.deadlock.due() - 1);
-        self.world.spec.stop.as_ps().min(free_until) + 1
+        self.stop().min(free_until) + 1
     }
 
     /// No event is left before the horizon: samples up to the next one, or ends the run.
     #[cold]
     fn reach_horizon(&mut self, next: Option<u64>) {
-        let stop = self.world.spec.stop.as_ps();
         match next {
-            Some(at) if at <= stop => {
+            Some(at) if at <= self.stop() => {
                 let look_at = self.core.watch.deadlock.due();
                 if look_at <= at {
                     self.look_for_deadlock(at);
@@ -233,7 +248,10 @@ impl Simulation {
         self.core.end();
         if next.is_some() {
             // It stays pending: its packet, if it has one, is still under way.
-            self.core.set_clock(self.world.spec.stop.as_ps());
+            self.core.set_clock(self.stop());
+        } else if let Some(last) = self.last_call() {
+            // What came later were timers of flows that were over.
+            self.core.set_clock(last);
         }
     }
 
@@ -243,18 +261,32 @@ impl Simulation {
             Event::Arrive { port, packet } => self.arrive(port, packet),
             Event::TxDone { port } => self.transmission_done(port),
             Event::Wake { port, generation } => {
-                self.hosts.wake(&self.world, &mut self.core, port, generation)
+                let woke = self.hosts.wake(&self.world, &mut self.core, port, generation);
+                if !woke && !self.world.spec.programs.is_empty() {
+                    self.core.discount_event(event);
+                }
             }
-            Event::Timer { .. } | Event::Timeout { .. } | Event::Special { .. } => {
+            Event::Timer { flow, .. } | Event::Timeout { flow } => {
+                if self.world.is_of_program(flow) {
+                    self.core
+                        .recount_event(event, self.hosts.sender_of(flow).is_some());
+                }
                 self.notify_kind(event);
             }
+            Event::Special { .. } => self.notify_kind(event),
             Event::FlowDue { flow } => {
                 self.core.discount_event(event);
                 self.traffic.flow_due(&self.world, &mut self.core, flow);
             }
-            Event::FlowStart { flow } => self.flow_start(flow),
-            Event::Sent { flow } => self.traffic.flow_sent(&mut self.core, flow),
-            Event::Program { program } => self.traffic.wake_program(&mut self.core, program),
+            Event::FlowStart { flow } => self.start_event(flow),
+            Event::Sent { flow } => {
+                self.core.discount_event(event);
+                self.traffic.flow_sent(&self.world, &mut self.core, flow);
+            }
+            Event::Program { program } => {
+                self.core.discount_event(event);
+                self.program_event(program);
+            }
             Event::PauseEnd { port, class } => self.pause_end(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => {
@@ -265,6 +297,9 @@ impl Simulation {
             }
             Event::Sample => self.queue_sample_event(),
             Event::ReceiverTimer { flow } => {
+                if self.world.is_of_program(flow) {
+                    self.core.recount_event(event, self.hosts.is_receiving(flow));
+                }
                 self.hosts.receiver_timer(&self.world, &mut self.core, flow);
             }
             Event::Storm { storm, ends } => self.storm(storm, !ends),
@@ -278,12 +313,13 @@ impl Simulation {
 
     /// How far the run is.
     pub fn progress(&self) -> Progress {
-        let sum = |of: fn(&Self) -> u64| self.all_parts().map(of).sum();
+        let sum = |of: fn(&Self) -> u64| self.all_parts().map(of).sum::<u64>();
         let now = self.all_parts().map(|part| part.core.now()).max();
+        let (taken, now) = (self.taken(), self.in_run(now.unwrap_or(0)));
         Progress {
-            now: Time::from_ps(now.unwrap_or(0)),
-            events: sum(|part| part.core.counters.events),
-            packet_hops: sum(|part| part.core.hops()),
+            now: Time::from_ps(now),
+            events: sum(|part| part.core.counters.events) + taken.0,
+            packet_hops: sum(|part| part.core.hops()) + taken.1,
             completed: sum(|part| part.traffic.completed()),
             done: self.core.is_over(),
         }
@@ -308,6 +344,7 @@ impl Simulation {
     /// Ends the run, wherever it is.
     pub fn finish(mut self) -> Outcome {
         self.join();
+        self.stand_no_more();
         self.last_look();
         let now = self.core.now();
         self.core.count_lasting_pauses();
@@ -330,8 +367,11 @@ impl Simulation {
         let decisions = self.hosts.decision_stats(&self.core);
         self.core.notify_all();
         self.core.watch.recorder.finish_queues();
+        self.count_taken();
         self.core.count_sent();
         let hangs_on_seed = self.hangs_on_seed();
+        let end = Time::from_ps(self.in_run(now));
+        let repeats = self.repeats();
         if self.world.spec.ties.is_by_entity() {
             self.core.watch.recorder.put_in_order();
             self.traffic.put_in_order();
@@ -362,7 +402,7 @@ impl Simulation {
         let accounts = of_messages.unwrap_or(accounts);
         let (flows, ended, begun, completions, programs) = self.traffic.close();
         Outcome {
-            end: Time::from_ps(now),
+            end,
             flows,
             ended,
             begun,
@@ -398,6 +438,7 @@ impl Simulation {
             stalls,
             ties,
             hangs_on_seed,
+            repeats,
             digest,
         }
     }

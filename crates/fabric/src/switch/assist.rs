@@ -217,6 +217,11 @@ impl Assists {
         }
     }
 
+    /// Whether there are none.
+    pub(super) fn are_none(&self) -> bool {
+        self.halves.is_empty()
+    }
+
     /// The ports' streams; none where no scheme has a half.
     pub(super) fn rngs(&self) -> &List<PortId, Rng> {
         &self.rngs

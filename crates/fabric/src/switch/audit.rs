@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::core::port::{ClassQueue, Port};
+use crate::core::print::{Part, Print};
 use crate::ids::{PortId, SwitchId};
 use crate::switch::Switches;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
@@ -41,6 +42,42 @@ impl Switches {
             buffers,
             queues,
         }
+    }
+
+    /// Whether buffers are empty; what of switches matters for what comes then.
+    pub(crate) fn are_at_rest(&self, core: &Core, print: &mut Print) -> bool {
+        print.begin(Part::Streams);
+        for stream in &self.mark_rng {
+            print.note_stream(stream);
+        }
+        print.begin(Part::Ports);
+        if let (true, Some((unit, _))) = (self.telemetry.on, self.telemetry.wire_units) {
+            for port in &core.ports {
+                print.note(port.tx_bytes % u64::from(unit));
+            }
+        }
+        self.buffers.iter().all(|buffer| buffer.shared_used == 0)
+    }
+
+    /// Notes buffers and streams. Says no where packets carry telemetry, which cannot be compared.
+    pub(crate) fn note(&self, print: &mut Print) -> bool {
+        print.begin(Part::Streams);
+        for stream in &self.mark_rng {
+            print.note_stream(stream);
+        }
+        print.begin(Part::Ports);
+        for buffer in &self.buffers {
+            print.note(u64::from(buffer.shared_used));
+        }
+        !self.telemetry.on
+    }
+
+    /// Whether switches keep nothing but what [`Self::are_at_rest`] looks at, when nothing is under way.
+    pub(crate) fn forget_what_is_over(&self) -> bool {
+        self.assists.are_none()
+            && self.telemetry.pint.is_none()
+            && !self.spreading.is_on()
+            && self.ties.is_none()
     }
 
     /// What came in and has not gone out is in the queues, and the pool knows its share.

@@ -1,11 +1,14 @@
 //! Flows: when they start, what they wait for, what became of them.
 
+pub(crate) mod memo;
 mod parts;
 mod programs;
 mod records;
+pub(crate) mod replay;
 mod tasks;
 
 use crate::core::Core;
+use crate::core::print::Print;
 use crate::ids::FlowId;
 use crate::world::World;
 use paceline_congestion::Mark;
@@ -13,6 +16,7 @@ use paceline_kernel::{Bytes, Time};
 use paceline_run::outcome::{EndedFlow, FlowRecord, FlowStatus, ModelOutcome};
 use paceline_run::spec::{Awaited, RunSpec};
 
+use memo::Memo;
 use paceline_run::stream::FlowStream;
 use programs::Programs;
 use records::Records;
@@ -61,7 +65,51 @@ impl Traffic {
 
     /// How many flows have completed.
     pub(crate) fn completed(&self) -> u64 {
+        self.completed + self.programs.memo.as_ref().map_or(0, |memo| memo.taken.completed)
+    }
+
+    /// The same without those in phases that were taken from memory.
+    pub(crate) fn completed_in_network(&self) -> u64 {
         self.completed
+    }
+
+    /// Programs, and how far the run is ahead of the network.
+    pub(crate) fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    /// Phases are kept from here on.
+    pub(crate) fn keep_phases(&mut self, memo: Memo) {
+        self.programs.memo = Some(Box::new(memo));
+    }
+
+    /// Phases that are kept.
+    pub(crate) fn kept(&self) -> Option<&Memo> {
+        self.programs.memo.as_deref()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn kept_mut(&mut self) -> Option<&mut Memo> {
+        self.programs.memo.as_deref_mut()
+    }
+
+    /// Notes flows that are under way and wakes that are to come; returns wakes that have their places among all events.
+    pub(crate) fn note(
+        &mut self,
+        world: &World,
+        core: &Core,
+        print: &mut Print,
+    ) -> Vec<(u64, u64, [u64; 2])> {
+        let mut memo = self.programs.memo.take().expect("phases are kept");
+        let ways = |flow| memo.ways(world, &world.flow(core, flow));
+        let wakes = self.programs.note(&self.flows, print, ways);
+        self.programs.memo = Some(memo);
+        wakes
+    }
+
+    /// Whether the state with this fingerprint was there before.
+    pub(crate) fn has_state(&self, print: &Print) -> bool {
+        self.programs.memo.as_ref().is_some_and(|memo| memo.has(print))
     }
 
     /// What has become of a flow, unless it is one of a stream and over.
@@ -137,11 +185,15 @@ impl Traffic {
         let Some(record) = self.flows.end(flow) else {
             return;
         };
-        self.ended.push(EndedFlow {
-            flow: flow.0,
-            spec: world.flow(core, flow),
-            record,
-        });
+        if self.programs.has(flow) {
+            self.ended.extend(self.programs.end(core.now(), flow, record));
+        } else {
+            self.ended.push(EndedFlow {
+                flow: flow.0,
+                spec: world.flow(core, flow),
+                record,
+            });
+        }
         // In the simulators of others, hosts keep flows that are over.
         if !world.quirks.receiver_forgets {
             core.flow_is_over(flow, asks);
@@ -155,13 +207,19 @@ impl Traffic {
 
     /// Gives away what there is of the flows of a stream that are not over.
     pub(crate) fn end_all(&mut self, world: &World, core: &Core) {
-        let left = self.flows.underway().map(|(flow, record)| EndedFlow {
+        let (of_programs, left): (Vec<_>, Vec<_>) = (self.flows.underway())
+            .map(|(flow, record)| (flow, *record))
+            .partition(|&(flow, _)| self.programs.has(flow));
+        let first = self.ended.len();
+        let of_stream = |(flow, record): (FlowId, FlowRecord)| EndedFlow {
             flow: flow.0,
             spec: world.flow(core, flow),
-            record: *record,
-        });
-        let first = self.ended.len();
-        self.ended.extend(left);
+            record,
+        };
+        self.ended.extend(left.into_iter().map(of_stream));
+        for (flow, record) in of_programs {
+            self.ended.push(self.programs.leave(flow, record));
+        }
         self.ended[first..].sort_unstable_by_key(|ended| ended.flow);
     }
 

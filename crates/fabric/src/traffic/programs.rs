@@ -1,33 +1,68 @@
 //! Flows of programs: they start as the run goes on, and what becomes of them decides over the next.
+//!
+//! A program only reacts: it is called, and asks for wakes and flows. Each call has two halves. One is the program's: what it
+//! is told, and how it calls its flows and wakes. The other is the network's: what is scheduled. Where a phase is taken
+//! from memory ([`super::memo`]) the program's half happens alone. So its times and numbers are those of the run, and the
+//! network's are behind them by a [`Shift`].
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
 
+use super::memo::{Known, Memo, PendingWake, Place, What};
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::flows::Underway;
+use crate::core::print::{Part, Print};
 use crate::ids::FlowId;
 use crate::traffic::Traffic;
 use crate::traffic::records::Records;
-use paceline_run::outcome::{FlowRecord, ModelOutcome};
+use crate::world::World;
+use paceline_run::outcome::{EndedFlow, FlowRecord, ModelOutcome};
 use paceline_run::spec::{Asks, Awaited, FlowSpec, RunSpec, State, TieOrder};
 
 /// All programs of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Programs {
+pub(crate) struct Programs {
     all: Vec<Running>,
-    /// Flows that a program has started and still hears of: whose, and how it calls them.
-    told: Underway<(u32, u32)>,
-    /// The number of the next flow of a program: behind all others.
+    /// Flows that programs have started and that are not over, by their numbers in the run.
+    told: Underway<Told>,
+    /// The number of the next flow of a program: behind all others. In the network, and in the run.
     next: u32,
-    /// Flows that programs have started.
-    started: u64,
+    pub(super) next_in_run: u32,
+    /// The first of them.
+    first: u32,
+    /// Wakes that programs have asked for: the number of the next one in the network, and the tokens of those in the run.
+    next_wake: u64,
+    tokens: Tokens,
+    shift: Shift,
     /// Whether events of an instant run in the order in which they were asked for: then each time has a place of its own
     /// among them, and flows start at once.
     counted: bool,
+    /// Phases that were simulated, where they are kept.
+    pub(super) memo: Option<Box<Memo>>,
+    /// Room for what a call asks for.
+    requests: Vec<Request>,
+    /// The last instant of the run in which one was called, or a flow ended.
+    last: u64,
+}
+
+/// By how much the run is ahead of the network: in time (ps), and in numbers of flows and wakes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Shift {
+    time: u64,
+    flows: u32,
+    wakes: u64,
+}
+
+/// Whose flow it is, how its program calls it, and what it is.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    program: u32,
+    message: u32,
+    flow: FlowSpec,
 }
 
 /// A program under way.
@@ -35,8 +70,8 @@ pub(super) struct Programs {
 struct Running {
     state: State,
     begun: bool,
-    /// Times at which it is to be woken, in ps, in the order in which it asked, with its tokens. Where that is counted, the
-    /// order is the place among all events.
+    /// Times at which it is to be woken, in ps of the network, in the order in which it asked, with the wakes' numbers. Where
+    /// that is counted, the order is the place among all events.
     wakes: BinaryHeap<Reverse<(u64, u64, u64)>>,
     asked: u64,
     /// The time and place of the event that wakes it next.
@@ -46,47 +81,59 @@ struct Running {
 /// None.
 const NEVER: (u64, u64) = (u64::MAX, u64::MAX);
 
+/// Tokens of wakes that are to come, by the wakes' numbers.
+#[derive(Clone, Debug, Default)]
+struct Tokens {
+    first: u64,
+    list: VecDeque<Option<u64>>,
+}
+
+impl Tokens {
+    fn next(&self) -> u64 {
+        self.first + self.list.len() as u64
+    }
+
+    fn push(&mut self, token: u64) {
+        self.list.push_back(Some(token));
+    }
+
+    fn take(&mut self, wake: u64) -> u64 {
+        let token = self.list[(wake - self.first) as usize].take();
+        while let Some(None) = self.list.front() {
+            self.list.pop_front();
+            self.first += 1;
+        }
+        token.expect("a wake comes once")
+    }
+}
+
+/// What a program asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Request {
+    /// To be woken at a time of the run.
+    Wake { at: Time, token: u64 },
+    /// A flow.
+    Send { message: u32, flow: FlowSpec },
+}
+
 /// What a program can ask for during a call.
 struct Asking<'a> {
-    core: &'a mut Core,
-    flows: &'a mut Records,
-    told: &'a mut Underway<(u32, u32)>,
-    next: &'a mut u32,
-    started: &'a mut u64,
-    wakes: &'a mut BinaryHeap<Reverse<(u64, u64, u64)>>,
-    asked: &'a mut u64,
-    program: u32,
-    counted: bool,
+    now: Time,
+    requests: &'a mut Vec<Request>,
 }
 
 impl Asks for Asking<'_> {
     fn now(&self) -> Time {
-        Time::from_ps(self.core.now())
+        self.now
     }
 
     fn wake(&mut self, at: Time, token: u64) {
-        let at = at.as_ps().max(self.core.now());
-        *self.asked = match self.counted {
-            true => self.core.agenda.reserve(1),
-            false => *self.asked + 1,
-        };
-        self.wakes.push(Reverse((at, *self.asked, token)));
+        let at = at.max(self.now);
+        self.requests.push(Request::Wake { at, token });
     }
 
     fn send(&mut self, message: u32, flow: FlowSpec) {
-        let id = FlowId(*self.next);
-        *self.next += 1;
-        *self.started += 1;
-        self.core.describe(id, flow);
-        self.flows.begin(id, FlowRecord::not_started(&flow));
-        self.told.insert(id, (self.program, message));
-        let (now, tie) = self.core.instant();
-        let start = Event::FlowStart { flow: id };
-        match self.counted {
-            // Of several the one with the lower number goes first.
-            true => self.core.schedule_tied(now, tie, start),
-            false => self.core.schedule(LaneId::WHEEL, now, start),
-        }
+        self.requests.push(Request::Send { message, flow });
     }
 }
 
@@ -99,9 +146,12 @@ impl Programs {
             asked: 0,
             armed: NEVER,
         };
+        let first = spec.described_flows() as u32;
         Self {
             all: spec.programs.iter().map(running).collect(),
-            next: spec.described_flows() as u32,
+            next: first,
+            next_in_run: first,
+            first,
             counted: spec.ties == TieOrder::Insertion,
             ..Self::default()
         }
@@ -112,9 +162,14 @@ impl Programs {
         self.all.iter().all(|program| program.state.is_done())
     }
 
+    /// Whether all have begun.
+    pub(super) fn have_begun(&self) -> bool {
+        self.all.iter().all(|program| program.begun)
+    }
+
     /// Flows that they have started.
     pub(super) fn started(&self) -> u64 {
-        self.started
+        u64::from(self.next_in_run - self.first)
     }
 
     /// Whether one is to be woken after `now`.
@@ -125,6 +180,286 @@ impl Programs {
 
     pub(super) fn close(&self) -> Vec<ModelOutcome> {
         self.all.iter().map(|program| program.state.close()).collect()
+    }
+
+    /// The last instant of the run in which one was called.
+    pub(crate) fn last_call(&self) -> u64 {
+        self.last
+    }
+
+    /// By how much time the run is ahead of the network, in ps.
+    pub(crate) fn ahead(&self) -> u64 {
+        self.shift.time
+    }
+
+    /// Whether a flow of the network is one of a program's.
+    pub(super) fn has(&self, flow: FlowId) -> bool {
+        flow.0 >= self.first && !self.all.is_empty()
+    }
+
+    fn in_run(&self, flow: FlowId) -> FlowId {
+        FlowId(flow.0.wrapping_add(self.shift.flows))
+    }
+
+    /// Whether the event that wakes a program now is the one that it waits for.
+    pub(super) fn is_armed(&self, at: u64, tie: u64, program: u32) -> bool {
+        let tie = if self.counted { tie } else { 0 };
+        self.all[program as usize].armed == (at, tie)
+    }
+
+    /// The numbers of the next flow and wake, in the network.
+    pub(crate) fn next_numbers(&self) -> (u32, u64) {
+        (self.next, self.next_wake)
+    }
+
+    /// The same in the run.
+    pub(crate) fn next_numbers_in_run(&self) -> (u32, u64) {
+        (self.next_in_run, self.tokens.next())
+    }
+
+    /// Wakes that are to come, in the order of their events; those of an instant in the order in which they are heard.
+    pub(super) fn pending_wakes(&self, now: u64) -> Vec<PendingWake> {
+        let mut pending: Vec<_> = (0..)
+            .zip(&self.all)
+            .flat_map(|(program, running)| {
+                let all = running.wakes.iter();
+                all.map(move |&Reverse((at, asked, wake))| (at, asked, program, wake))
+            })
+            .collect();
+        match self.counted {
+            true => pending.sort_unstable(),
+            false => pending.sort_unstable_by_key(|&(at, asked, program, _)| (at, program, asked)),
+        }
+        let next = self.next_wake;
+        let wake = |(at, _, program, wake): (u64, u64, u32, u64)| PendingWake {
+            after: at - now,
+            program,
+            before_next: (next - wake) as u32,
+        };
+        pending.into_iter().map(wake).collect()
+    }
+
+    /// The program's half of a call, at a time of the run: `of` is the number of its flow or wake there.
+    pub(super) fn ask(&mut self, now: u64, place: (What, u32, u64), requests: &mut Vec<Request>) {
+        let (what, program, of) = place;
+        self.last = now;
+        let mut asks = Asking {
+            now: Time::from_ps(now),
+            requests,
+        };
+        let told = match what {
+            What::Begin | What::Woken | What::Ended => None,
+            _ => self.told.get(FlowId(of as u32)),
+        };
+        let message = told.map_or(0, |told| told.message);
+        let state = &mut self.all[program as usize].state;
+        match what {
+            What::Begin => state.begin(&mut asks),
+            What::Woken => {
+                let token = self.tokens.take(of);
+                state.woken(token, &mut asks);
+            }
+            What::Left => state.left(message, &mut asks),
+            What::Received => state.heard(message, Awaited::Received, &mut asks),
+            What::Acknowledged => state.heard(message, Awaited::Acknowledged, &mut asks),
+            What::Ended => {}
+        }
+    }
+
+    /// What a program has asked for gets its numbers in the run.
+    pub(super) fn enter(&mut self, program: u32, requests: &[Request]) {
+        for request in requests {
+            match *request {
+                Request::Wake { token, .. } => self.tokens.push(token),
+                Request::Send { message, flow } => {
+                    let told = Told {
+                        program,
+                        message,
+                        flow,
+                    };
+                    self.told.insert(FlowId(self.next_in_run), told);
+                    self.next_in_run += 1;
+                }
+            }
+        }
+    }
+
+    /// The network's half of a call.
+    fn arrange(&mut self, core: &mut Core, flows: &mut Records, program: u32, requests: &[Request]) {
+        let behind = self.shift.time;
+        for request in requests {
+            match *request {
+                Request::Wake { at, .. } => {
+                    let running = &mut self.all[program as usize];
+                    running.asked = match self.counted {
+                        true => core.agenda.reserve(1),
+                        false => running.asked + 1,
+                    };
+                    let at = at.as_ps() - behind;
+                    running.wakes.push(Reverse((at, running.asked, self.next_wake)));
+                    self.next_wake += 1;
+                }
+                Request::Send { mut flow, .. } => {
+                    let id = FlowId(self.next);
+                    self.next += 1;
+                    flow.start = Time::from_ps(core.now());
+                    core.describe(id, flow);
+                    flows.begin(id, FlowRecord::not_started(&flow));
+                    let (now, tie) = core.instant();
+                    let start = Event::FlowStart { flow: id };
+                    match self.counted {
+                        // Of several the one with the lower number goes first.
+                        true => core.schedule_tied(now, tie, start),
+                        false => core.schedule(LaneId::WHEEL, now, start),
+                    }
+                }
+            }
+        }
+    }
+
+    /// A flow of the network is over: what it was in the run, unless that is known already.
+    pub(super) fn end(&mut self, now: u64, flow: FlowId, record: FlowRecord) -> Option<EndedFlow> {
+        if let Some(memo) = &mut self.memo {
+            let place = Place {
+                at: now,
+                of: u64::from(flow.0),
+                program: 0,
+                what: What::Ended,
+            };
+            if memo.note_end(place, &record) {
+                return None;
+            }
+        }
+        Some(self.leave(flow, record))
+    }
+
+    /// A flow of the network is over, or the run is: what it was in the run.
+    pub(super) fn leave(&mut self, flow: FlowId, record: FlowRecord) -> EndedFlow {
+        let flow = self.in_run(flow);
+        self.ended(flow, shifted(record, self.shift.time))
+    }
+
+    /// What a flow of the run came to.
+    pub(super) fn ended(&mut self, flow: FlowId, record: FlowRecord) -> EndedFlow {
+        let told = self.told.remove(flow).expect("a flow ends once");
+        EndedFlow {
+            flow: flow.0,
+            spec: told.flow,
+            record,
+        }
+    }
+
+    /// Sees to it that an event wakes the program when it next asked for that.
+    fn arm(&mut self, core: &mut Core, program: u32) {
+        let counted = self.counted;
+        let running = &mut self.all[program as usize];
+        let Some(&Reverse((at, asked, _))) = running.wakes.peek() else {
+            return;
+        };
+        let next = (at, if counted { asked } else { 0 });
+        if next >= running.armed {
+            return;
+        }
+        running.armed = next;
+        let event = Event::Program { program };
+        match counted {
+            true => core.schedule_tied(at, asked, event),
+            false => core.schedule(LaneId::WHEEL, at, event),
+        }
+    }
+
+    /// The network stands still, and goes on at another place of the run: at the time `at` there, and with these numbers of
+    /// the next flow and wake.
+    pub(super) fn move_on(&mut self, core: &Core, at: u64, (flow, wake): (u32, u64)) {
+        self.shift = Shift {
+            time: at - core.now(),
+            flows: flow.wrapping_sub(self.next),
+            wakes: wake.wrapping_sub(self.next_wake),
+        };
+    }
+
+    /// These wakes are to come, and no others; the first is the event that happens now. Returns whose it is.
+    pub(super) fn wake_at(&mut self, core: &mut Core, wakes: &[PendingWake]) -> u32 {
+        let now = core.now();
+        for running in &mut self.all {
+            running.wakes.clear();
+            running.armed = NEVER;
+        }
+        let first = wakes[0].program;
+        for wake in wakes {
+            let running = &mut self.all[wake.program as usize];
+            running.asked = match self.counted {
+                true => core.agenda.reserve(1),
+                false => running.asked + 1,
+            };
+            let number = self.next_wake.wrapping_sub(u64::from(wake.before_next));
+            running
+                .wakes
+                .push(Reverse((now + wake.after, running.asked, number)));
+        }
+        let running = &mut self.all[first as usize];
+        if let (true, Some(&Reverse((_, asked, _)))) = (self.counted, running.wakes.peek()) {
+            core.stand_at(asked);
+            running.armed = (now, asked);
+        } else {
+            running.armed = (now, 0);
+        }
+        for program in 0..self.all.len() as u32 {
+            self.arm(core, program);
+        }
+        first
+    }
+
+    /// Notes flows that are under way, and where wakes do not stand among all events, these; returns those that do.
+    pub(super) fn note(
+        &self,
+        flows: &Records,
+        print: &mut Print,
+        mut ways: impl FnMut(FlowId) -> u64,
+    ) -> Vec<(u64, u64, [u64; 2])> {
+        print.begin(Part::Flows);
+        let mut underway: Vec<(FlowId, &FlowRecord)> = flows.underway().collect();
+        underway.sort_unstable_by_key(|&(flow, _)| flow);
+        for (flow, record) in underway {
+            let told = self.told.get(self.in_run(flow));
+            let &Told {
+                program, flow: spec, ..
+            } = told.expect("a flow of a program is told of until it is over");
+            print.note_flow(flow);
+            print.note(u64::from(program));
+            print.note(u64::from(spec.src.0) << 32 | u64::from(spec.dst.0));
+            print.note(spec.size.get());
+            print.note(u64::from(spec.class) << 16 | u64::from(spec.scheme));
+            print.note(ways(flow));
+            print.note_whole(record);
+        }
+        let all = (0..).zip(&self.all).flat_map(|(program, running)| {
+            let wakes = running.wakes.iter();
+            wakes.map(move |&Reverse((at, asked, wake))| {
+                (at, asked, [program << 8 | 3, self.next_wake - wake])
+            })
+        });
+        let mut all: Vec<_> = all.collect();
+        print.begin(Part::Coming);
+        if self.counted {
+            return all;
+        }
+        all.sort_unstable_by_key(|&(at, asked, [program, _])| (at, program, asked));
+        for (at, _, words) in all {
+            print.note_time(at);
+            words.into_iter().for_each(|word| print.note(word));
+        }
+        Vec::new()
+    }
+}
+
+/// A record of the network as it is in the run.
+pub(super) fn shifted(record: FlowRecord, time: u64) -> FlowRecord {
+    let later = |at: Time| Time::from_ps(at.as_ps().wrapping_add(time));
+    FlowRecord {
+        start: later(record.start),
+        received: record.received.map(later),
+        ..record
     }
 }
 
@@ -140,13 +475,13 @@ impl Traffic {
     }
 
     /// A program begins, or is woken: it is told of every time that has come.
-    pub(crate) fn wake_program(&mut self, core: &mut Core, program: u32) {
+    pub(crate) fn wake_program(&mut self, world: &World, core: &mut Core, program: u32) {
         let (now, tie) = core.instant();
         let counted = self.programs.counted;
         let running = &mut self.programs.all[program as usize];
         if !running.begun {
             running.begun = true;
-            self.call_program(core, program, |state, asks| state.begin(asks));
+            self.call_program(world, core, program, (What::Begin, 0));
         } else if running.armed == (now, if counted { tie } else { 0 }) {
             running.armed = NEVER;
         } else {
@@ -155,81 +490,83 @@ impl Traffic {
         }
         loop {
             let wakes = &mut self.programs.all[program as usize].wakes;
-            let Some(&Reverse((at, asked, token))) = wakes.peek() else {
+            let Some(&Reverse((at, asked, wake))) = wakes.peek() else {
                 break;
             };
             if at > now || counted && asked > tie {
                 break;
             }
             wakes.pop();
-            self.call_program(core, program, |state, asks| state.woken(token, asks));
+            self.call_program(world, core, program, (What::Woken, wake));
         }
-        self.arm_program(core, program);
+        self.programs.arm(core, program);
+    }
+
+    /// Whether the event wakes the program, and it has begun.
+    pub(crate) fn is_woken(&self, core: &Core, program: u32) -> bool {
+        let (now, tie) = core.instant();
+        self.programs.is_armed(now, tie, program)
     }
 
     /// The last packet of a flow has left its host, for the first time.
-    pub(crate) fn flow_sent(&mut self, core: &mut Core, flow: FlowId) {
-        if let Some(&(program, message)) = self.programs.told.get(flow) {
-            self.call_program(core, program, |state, asks| state.left(message, asks));
-            self.arm_program(core, program);
-        }
+    pub(crate) fn flow_sent(&mut self, world: &World, core: &mut Core, flow: FlowId) {
+        self.tell(world, core, flow, What::Left);
     }
 
     /// Something has happened to a flow: the program that started it hears of it, if one did.
-    pub(super) fn tell_program(&mut self, core: &mut Core, flow: FlowId, what: Awaited) {
-        let Some(&(program, message)) = self.programs.told.get(flow) else {
-            return;
-        };
+    pub(super) fn tell_program(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
         match what {
-            Awaited::Started => return,
-            Awaited::Received => {}
-            Awaited::Acknowledged => {
-                self.programs.told.remove(flow);
-            }
+            Awaited::Started => {}
+            Awaited::Received => self.tell(world, core, flow, What::Received),
+            Awaited::Acknowledged => self.tell(world, core, flow, What::Acknowledged),
         }
-        self.call_program(core, program, |state, asks| state.heard(message, what, asks));
-        self.arm_program(core, program);
     }
 
-    fn call_program(&mut self, core: &mut Core, program: u32, call: impl FnOnce(&mut State, &mut dyn Asks)) {
-        let Programs {
-            all,
-            told,
-            next,
-            started,
-            counted,
-        } = &mut self.programs;
-        let running = &mut all[program as usize];
-        let mut asks = Asking {
-            core,
-            flows: &mut self.flows,
-            told,
-            next,
-            started,
-            wakes: &mut running.wakes,
-            asked: &mut running.asked,
+    fn tell(&mut self, world: &World, core: &mut Core, flow: FlowId, what: What) {
+        if !self.programs.has(flow) {
+            return;
+        }
+        // Where the call is known the flow may be over in the run.
+        let known = self.programs.memo.as_ref().and_then(|memo| memo.known_program());
+        let told = || Some(self.programs.told.get(self.programs.in_run(flow))?.program);
+        let Some(program) = known.or_else(told) else {
+            return;
+        };
+        self.call_program(world, core, program, (what, u64::from(flow.0)));
+        self.programs.arm(core, program);
+    }
+
+    /// Both halves of a call; `of` is the number of the flow or the wake in the network.
+    fn call_program(&mut self, world: &World, core: &mut Core, program: u32, (what, of): (What, u64)) {
+        let programs = &mut self.programs;
+        let mut requests = std::mem::take(&mut programs.requests);
+        requests.clear();
+        let place = Place {
+            at: core.now(),
+            of,
             program,
-            counted: *counted,
+            what,
         };
-        call(&mut running.state, &mut asks);
-    }
-
-    /// Sees to it that an event wakes the program when it next asked for that.
-    fn arm_program(&mut self, core: &mut Core, program: u32) {
-        let counted = self.programs.counted;
-        let running = &mut self.programs.all[program as usize];
-        let Some(&Reverse((at, asked, _))) = running.wakes.peek() else {
-            return;
-        };
-        let next = (at, if counted { asked } else { 0 });
-        if next >= running.armed {
-            return;
+        let behind = programs.shift.time;
+        let known = programs
+            .memo
+            .as_mut()
+            .map_or(Known::No, |memo| memo.known(place, &mut requests));
+        if known == Known::No {
+            let of = match what {
+                What::Begin => 0,
+                What::Woken => of.wrapping_add(programs.shift.wakes),
+                _ => u64::from(programs.in_run(FlowId(of as u32)).0),
+            };
+            programs.ask(core.now() + behind, (what, program, of), &mut requests);
         }
-        running.armed = next;
-        let event = Event::Program { program };
-        match counted {
-            true => core.schedule_tied(at, asked, event),
-            false => core.schedule(LaneId::WHEEL, at, event),
+        if known != Known::Whole {
+            programs.enter(program, &requests);
         }
+        if let Some(memo) = &mut programs.memo {
+            memo.note_call(world, place, behind, &requests);
+        }
+        programs.arrange(core, &mut self.flows, program, &requests);
+        programs.requests = requests;
     }
 }

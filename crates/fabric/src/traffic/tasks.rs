@@ -177,7 +177,7 @@ impl Traffic {
     /// Something happened to `flow` that others may wait for: those for which it was the last
     /// thing start, each after its delay.
     pub fn release(&mut self, world: &World, core: &mut Core, flow: FlowId, what: Awaited) {
-        self.tell_program(core, flow, what);
+        self.tell_program(world, core, flow, what);
         if self.dependencies.first.is_empty() || flow.index() >= world.spec.flows.len() {
             return;
         }

@@ -13,6 +13,8 @@ pub(crate) struct Watch {
     /// When the next look is due, and the time between two.
     pub(crate) due: u64,
     every: u64,
+    /// By how much the run is ahead of the clock, in ps.
+    ahead: u64,
     /// Data packets received at the last look.
     pub(crate) received: u64,
 }
@@ -26,6 +28,7 @@ impl Watch {
             found: None,
             due: every,
             every,
+            ahead: 0,
             received: 0,
         }
     }
@@ -36,7 +39,15 @@ impl Watch {
 
     /// The next look is due after `at`.
     pub(crate) const fn next_after(&mut self, at: u64) {
-        self.due = (at / self.every + 1).saturating_mul(self.every);
+        let in_run = at + self.ahead;
+        self.due = (in_run / self.every + 1).saturating_mul(self.every) - self.ahead;
+    }
+
+    /// The run is so much ahead of the clock from here on, and much has happened.
+    pub(crate) const fn move_on(&mut self, at: u64, ahead: u64) {
+        self.ahead = ahead;
+        self.received = u64::MAX;
+        self.next_after(at);
     }
 
     /// There was a look before the event at `at`, and nothing to be seen.

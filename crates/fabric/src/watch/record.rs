@@ -22,7 +22,7 @@ mod hooks;
 mod merge;
 mod ports;
 mod rates;
-mod round_trips;
+pub(crate) mod round_trips;
 mod states;
 
 /// Bins of the queues of all ports together, at most: 20 MB.

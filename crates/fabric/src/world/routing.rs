@@ -239,6 +239,11 @@ impl Routing {
 
     /// The egress port that packets with `key` take from `node` towards host `dst`.
     pub(crate) fn next_hop(&self, node: NodeId, dst: NodeId, key: FlowKey) -> Option<PortId> {
+        self.hop(node, dst, key).map(|(port, _)| port)
+    }
+
+    /// The same, and among how many it was chosen.
+    fn hop(&self, node: NodeId, dst: NodeId, key: FlowKey) -> Option<(PortId, u32)> {
         let root = self.root(dst);
         let Distances {
             hops: distance,
@@ -303,15 +308,16 @@ impl Routing {
             // Parallel links stay in their order.
             let mut places: Vec<usize> = (0..list.len()).filter(|&i| keep(i)).collect();
             places.sort_by_key(|&i| found[neighbours[i]]);
-            return Some(list[places[choice as usize]]);
+            return Some((list[places[choice as usize]], count));
         }
-        match kept.get(choice as usize) {
+        let port = match kept.get(choice as usize) {
             Some(&port) => Some(port),
             None => {
                 let mut places = (0..list.len()).filter(|&i| keep(i));
                 places.nth(choice as usize).map(|i| list[i])
             }
-        }
+        };
+        port.map(|port| (port, count))
     }
 
     /// Whether a switch chose, of another part of the run too.
@@ -365,6 +371,21 @@ impl Routing {
             }
             list.push(port);
         }
+    }
+
+    /// Whether there is one path only from host `src` to host `dst`.
+    pub(crate) fn has_one_path(&self, src: NodeId, dst: NodeId) -> bool {
+        let (mut node, any) = (src, FlowKey::new(src.0, dst.0, 0, 0));
+        for _ in 0..self.kinds.len() {
+            let Some((port, 1)) = self.hop(node, dst, any) else {
+                return false;
+            };
+            node = self.peer(port);
+            if node == dst {
+                return true;
+            }
+        }
+        false
     }
 
     /// The path of packets with `key` from host `src` to host `dst`.

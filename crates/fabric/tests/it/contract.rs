@@ -31,7 +31,7 @@ struct Log {
     expired: Vec<Time>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Actor {
     script: Script,
     limits: SendLimits,

@@ -36,7 +36,7 @@ enum Ask {
     Never,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Thinker {
     id: usize,
     rate: BitRate,

@@ -27,7 +27,7 @@ struct Ack {
 type Log = Arc<Mutex<Vec<Ack>>>;
 
 /// How a sender sends.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Manner {
     rate: BitRate,
     window: u64,
@@ -51,7 +51,7 @@ const fn paced(rate: BitRate) -> Manner {
     }
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Seer {
     id: usize,
     manner: Manner,
@@ -286,7 +286,7 @@ fn pauses_are_foreseen_closely() {
 }
 
 /// A sender that is told and does not apply it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Deaf(Arc<AtomicUsize>);
 
 impl CongestionControl for Deaf {

@@ -237,7 +237,7 @@ fn slots_are_used_again() {
 type Seen = Arc<Mutex<Vec<[u64; 4]>>>;
 
 /// Sends at line rate and writes down what acknowledgements say.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Listener(Seen);
 
 impl CongestionControl for Listener {

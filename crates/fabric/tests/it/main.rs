@@ -30,6 +30,7 @@ mod limits;
 mod loss;
 mod many;
 mod marking;
+mod memo;
 mod networks;
 mod ns3_quirks;
 mod parts;

@@ -111,7 +111,7 @@ fn policy(acks: u64) -> SendLimits {
 }
 
 /// Asks at every `every`-th acknowledgement, unless it waits for an answer.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Pupil {
     acks: u64,
     every: u64,

@@ -10,7 +10,7 @@ use paceline_testkit::modules::Modules;
 const ALL_MAY_NAME: [&str; 2] = ["ids", "common"];
 
 /// Fields that other folders may name, by struct: all else is asked for by methods. An empty list is all of them.
-const OPEN_FIELDS: [(&str, &[&str], &str); 16] = [
+const OPEN_FIELDS: [(&str, &[&str], &str); 21] = [
     (
         "core::Core",
         &[
@@ -48,6 +48,19 @@ const OPEN_FIELDS: [(&str, &[&str], &str); 16] = [
     ("model::Site", &[], "what is lent"),
     ("lanes::switch::Net", &[], "what is lent"),
     ("watch::Watch", &[], "recorders, which all tell"),
+    (
+        "traffic::memo::Memo",
+        &["taken"],
+        "what the run adds to what it counts itself",
+    ),
+    (
+        "traffic::memo::Counts",
+        &[],
+        "what was counted, handed to who keeps it",
+    ),
+    ("traffic::memo::Taken", &[], "the same of all phases"),
+    ("traffic::memo::Begin", &[], "an answer, handed on to the phase"),
+    ("traffic::replay::Standing", &[], "an answer"),
     (
         "watch::record::Recorder",
         &[],

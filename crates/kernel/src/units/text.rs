@@ -248,7 +248,13 @@ impl fmt::Display for BitRate {
 macro_rules! quantity_traits {
     ($($name:ident: $what:literal),*) => { $(
         impl fmt::Debug for $name {
+            /// As it is displayed. With `{:-?}` the number alone: behind `@` if it is a time, so that what compares states at
+            /// different times can tell.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                if f.sign_minus() {
+                    let sign = if stringify!($name) == "Time" { '@' } else { '~' };
+                    return write!(f, "{sign}{}", self.0);
+                }
                 fmt::Display::fmt(self, f)
             }
         }

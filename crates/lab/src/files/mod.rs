@@ -12,6 +12,7 @@ mod lines;
 pub mod ns3;
 mod of_traces;
 pub mod ports;
+mod repeats;
 mod seal;
 mod series;
 mod staging;
@@ -160,6 +161,11 @@ pub fn write_run_into(
         Fidelity::TcdNs3 => tcd_ns3::fct(out, spec, &finished.flows),
         _ => ns3::fct(out, &finished.flows),
     })?;
+    if let Some(repeats) = &outcome.repeats {
+        folder.write(&at("repeats.json"), |out| {
+            repeats::write(out, repeats, &finished.summary)
+        })?;
+    }
     if let Some(record) = TcdNs3Record::of(outcome) {
         tcd_ns3::write(folder, sub, spec, record)?;
     }

@@ -6,6 +6,7 @@ mod critical_paths;
 mod detection;
 mod hpcc_two_flows;
 mod iterations;
+mod memo;
 mod rails;
 mod ties;
 mod traces;

@@ -1,6 +1,7 @@
 //! A sender that learns, and what all senders of a training share.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use paceline_congestion::api::{AckInfo, CongestionControl, Ctx, PathInfo, SendLimits};
@@ -232,6 +233,12 @@ pub(super) struct Learner {
     warm_up: u64,
     line: BitRate,
     updates: u64,
+}
+
+impl fmt::Debug for Learner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sender.fmt(f)
+    }
 }
 
 impl Learner {

@@ -146,7 +146,7 @@ fn drain_ns(port: &CongestedPort) -> u64 {
 }
 
 /// What the two senders do each in its own way.
-trait Rules: Clone + Send + 'static {
+trait Rules: std::fmt::Debug + Clone + Send + 'static {
     /// What an acknowledgement tells of a switch, also the one with which a flow comes to rest.
     fn apply(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
     /// What else it does to the window.

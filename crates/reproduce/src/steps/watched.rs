@@ -1,5 +1,6 @@
 //! Runs in which what senders predicted is written down alongside what they measured next.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,6 +48,12 @@ struct Watched {
     expected: Option<f64>,
     seen: u64,
     log: Arc<Mutex<Log>>,
+}
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
 }
 
 impl Watched {

@@ -374,9 +374,11 @@ impl Reader<'_> {
 
     fn record(&self) -> schema::Record {
         let config = self.config;
+        // What SimAI monitors it writes at other times, in files of another form.
+        let of_simai = matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud);
         let asked = ["QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END"]
             .iter()
-            .any(|key| config.given(key));
+            .any(|key| config.given(key) && !of_simai);
         let start = Time::from_ns(config.int("QLEN_MON_START", 2_000_000_000).min(1 << 53));
         let end = Time::from_ns(config.int("QLEN_MON_END", 2_100_000_000).min(1 << 53));
         let stop = self.stop();

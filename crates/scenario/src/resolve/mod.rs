@@ -74,6 +74,7 @@ pub(crate) struct Input {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) streams: bool,
     pub(crate) decided_outside: bool,
+    pub(crate) memoise: crate::Memoise,
     /// The columns of its flow file, where a configuration tells them.
     pub(crate) columns: Option<Columns>,
     /// Where keys stand.
@@ -91,6 +92,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         warnings,
         streams,
         decided_outside,
+        memoise,
         columns,
         places,
     } = input;
@@ -162,6 +164,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         seed,
         fidelity: scenario.fidelity.unwrap_or_default(),
         threads: scenario.threads.map_or(1, |threads| threads.get() as usize),
+        memoise,
         pcap: scenario.record.pcap.unwrap_or(false),
         measures: scenario.record.measures.clone().unwrap_or_default(),
         toml: format!(
@@ -346,7 +349,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let routes = paths::routes(cx, written, &net)?;
     let links = links(cx, written, &net)?;
     let int_multi = int_multi(cx, written)?;
-    let got = record::Recordable::of(cx, &switch);
+    let got = record::Recordable::of(cx, &switch, repeats_traces(scenario));
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), got)?;
     scenario.record.pcap = Some(pcap);
     schemes.warn_of_unused(cx)?;
@@ -407,4 +410,19 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         jobs: traffic.jobs,
         link_tiers,
     })
+}
+
+/// So many iterations are worth taking from memory.
+const MANY_ITERATIONS: u32 = 10;
+
+/// Whether all traffic is jobs by traces, some of which are run many times.
+fn repeats_traces(scenario: &crate::schema::Scenario) -> bool {
+    let mut jobs = scenario.job.iter().map(toml::Spanned::get_ref);
+    let is_by_trace =
+        |job: &crate::schema::Job| job.goal.is_some() || job.chakra.is_some() || job.simai.is_some();
+    let repeats = |job: &crate::schema::Job| {
+        let count = job.iterations.as_ref().map_or(1, |count| *count.get_ref());
+        count >= MANY_ITERATIONS
+    };
+    scenario.workload.is_empty() && jobs.clone().all(is_by_trace) && jobs.any(repeats)
 }

@@ -20,10 +20,13 @@ pub(super) struct Recordable {
     /// States of ports.
     states: bool,
     credits: bool,
+    /// Whether all flows are of traces and some of these are run many times: what is written down of certain times keeps the
+    /// engine from taking phases from memory.
+    repeats: bool,
 }
 
 impl Recordable {
-    pub(super) fn of(cx: &Cx<'_>, switch: &SwitchSpec) -> Self {
+    pub(super) fn of(cx: &Cx<'_>, switch: &SwitchSpec, repeats: bool) -> Self {
         Self {
             // Under NP-ECN the ports of that simulator have no states.
             states: match cx.is_of(Simulator::TcdNs3) {
@@ -31,6 +34,7 @@ impl Recordable {
                 false => !switch.detectors().is_empty(),
             },
             credits: cx.is_of(Simulator::IbOmnet) || switch.flow_control == FlowControl::Credits,
+            repeats,
         }
     }
 }
@@ -68,7 +72,7 @@ pub(super) fn resolve(
         queue_every: period(cx, &mut record.queue, "queue")?,
         queue_window: (from, to.into_inner()),
         queue_dump_every: period(cx, &mut record.queue_dump, "queue-dump")?,
-        port_bin: port_bin(cx, &mut record.ports, ports)?,
+        port_bin: port_bin(cx, &mut record.ports, ports, there.repeats)?,
         state_every: state_every(cx, &mut record.states, there.states)?,
         credit_every: credit_every(cx, &mut record.credits, ports, there.credits)?,
         rate_every: period(cx, &mut record.rates, "rates")?,
@@ -80,7 +84,7 @@ pub(super) fn resolve(
         trace_window: Some(trace_window),
         rtt_samples: filled!(record.rtt_samples: Record),
         latency: latency(cx, record)?,
-        accounts: accounts(cx, record, flows)?,
+        accounts: accounts(cx, record, flows, there.repeats)?,
         flow_probes: Vec::new(),
     };
     filled!(record.operations: Record);
@@ -129,8 +133,9 @@ fn port_bin(
     cx: &Cx<'_>,
     slot: &mut Option<Spanned<PortBins>>,
     ports: usize,
+    repeats: bool,
 ) -> Result<Option<Span>, Problem> {
-    let default = match ports <= cx.profile().port_bins_up_to && !cx.ns3_source {
+    let default = match ports <= cx.profile().port_bins_up_to && !cx.ns3_source && !repeats {
         true => PortBins::Auto,
         false => PortBins::Off,
     };
@@ -192,8 +197,13 @@ fn width(cx: &Cx<'_>, of: &Spanned<PortBins>, (key, what): (&str, &str)) -> Resu
 }
 
 /// Whose time to account for, of `flows` flows.
-fn accounts(cx: &Cx<'_>, record: &mut schema::Record, flows: usize) -> Result<Accounted, Problem> {
-    let default = match cx.profile().accounts_by_default {
+fn accounts(
+    cx: &Cx<'_>,
+    record: &mut schema::Record,
+    flows: usize,
+    repeats: bool,
+) -> Result<Accounted, Problem> {
+    let default = match cx.profile().accounts_by_default && !repeats {
         true => Accounts::Auto,
         false => Accounts::Off,
     };

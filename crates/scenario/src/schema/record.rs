@@ -19,7 +19,8 @@ tables! {
         /// interval of queue histograms, as in ns-3
         queue_dump: Spanned<OrOff<Span>> = "off", only(&[&[is_not(".queue", &["off"])]]);
         /// utilisation, maximum queue, paused share and marks per port, and maximum occupancy per switch, in bins of
-        /// this initial width; the width doubles whenever 512 bins are full: `auto` (1us) or `off` (ns3-hpcc)
+        /// this initial width; the width doubles whenever 512 bins are full: `auto` (1us) or `off` (ns3-hpcc, and where all
+        /// flows are of traces, one of them run 10 times or more)
         ports: Spanned<PortBins> = "auto";
         /// sampling period of the detector state of each port: `auto` (1us, with `[network.detection]`) or `off`
         states: Spanned<PortBins> = "auto", only(&[&[if_so("a detector")]]);

@@ -78,6 +78,11 @@ impl QpScheduler {
         }
     }
 
+    /// Whether something else than round robin says whose turn it is.
+    pub(super) fn has_turns(&self) -> bool {
+        self.turns.is_some()
+    }
+
     /// Whether a NIC has none.
     #[inline]
     pub(super) fn is_empty(&self, nic: NicId) -> bool {

@@ -3,6 +3,7 @@
 use paceline_kernel::ids::{Id, List};
 
 use super::pacing_tree::PacingTree;
+use crate::core::print::Print;
 use crate::host::qp::{NEVER, Qp};
 use crate::ids::{NicId, PortId, QpId};
 
@@ -43,6 +44,30 @@ impl Nic {
             served: 0,
             served_of_lane: Vec::new(),
             tree: PacingTree::default(),
+        }
+    }
+
+    /// Whether nothing is under way here; what matters for what comes then.
+    pub(in crate::host) fn is_at_rest(&self, qps: &List<QpId, Qp>, print: &mut Print) -> bool {
+        print.note(self.slots.len() as u64 | (self.served as u64) << 32);
+        print.note(self.first as u64 | (self.gone as u64) << 32);
+        for &served in &self.served_of_lane {
+            print.note(served as u64);
+        }
+        self.wake_at == u64::MAX && self.live().all(|slot| qps[slot].done)
+    }
+
+    /// Notes it; what its tree knows follows from the queue pairs.
+    pub(in crate::host) fn note(&self, qps: &List<QpId, Qp>, print: &mut Print) {
+        self.is_at_rest(qps, print);
+        print.note(u64::from(self.tree.is_known()));
+        print.note(if self.wake_at == u64::MAX { 0 } else { 1 });
+        for &slot in &self.slots {
+            match qps.get(slot) {
+                Some(qp) if !qp.done => print.note_flow(qp.flow),
+                Some(_) => print.note(u64::MAX),
+                None => print.note(u64::MAX - 1),
+            }
         }
     }
 

@@ -25,9 +25,26 @@ pub(crate) struct RoundTrips {
     samples: u64,
 }
 
+/// Some of them, in few words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RoundTripCounts {
+    /// Row, 0 for short ones, bin and count of each bin that is not empty.
+    bins: Vec<(u32, u32, u64)>,
+    least_long: u64,
+    sum_ps: u128,
+    max_ps: u64,
+    samples: u64,
+}
+
 /// To the nearest nanosecond.
 fn whole_ns(ps: u64) -> u64 {
     (ps + 500) / 1000
+}
+
+impl Default for RoundTrips {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl RoundTrips {
@@ -73,7 +90,7 @@ impl RoundTrips {
     }
 
     /// Adds those of another part of the network.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         let add = |mine: &mut [u64], theirs: &[u64]| {
             for (mine, theirs) in mine.iter_mut().zip(theirs) {
                 *mine += theirs;
@@ -87,6 +104,48 @@ impl RoundTrips {
         self.sum_ps += other.sum_ps;
         self.max_ps = self.max_ps.max(other.max_ps);
         self.samples += other.samples;
+    }
+
+    /// Takes all of them out.
+    pub(crate) fn take(&mut self) -> RoundTripCounts {
+        if self.samples == 0 {
+            return RoundTripCounts::default();
+        }
+        let mut bins = Vec::new();
+        let longest = (whole_ns(self.max_ps) as usize).min(SHORT - 1);
+        let short = &mut self.short[..=longest];
+        for (row, counts) in
+            (0..).zip(std::iter::once(short).chain(self.long.iter_mut().map(|row| &mut row[..])))
+        {
+            for (bin, count) in (0..).zip(counts).filter(|(_, count)| **count > 0) {
+                bins.push((row, bin, std::mem::take(count)));
+            }
+        }
+        RoundTripCounts {
+            bins,
+            least_long: std::mem::replace(&mut self.least_long, u64::MAX),
+            sum_ps: std::mem::take(&mut self.sum_ps),
+            max_ps: std::mem::take(&mut self.max_ps),
+            samples: std::mem::take(&mut self.samples),
+        }
+    }
+
+    /// Adds some.
+    pub(crate) fn add(&mut self, counts: &RoundTripCounts) {
+        if counts.samples == 0 {
+            return;
+        }
+        for &(row, bin, count) in &counts.bins {
+            let counts = match row {
+                0 => &mut self.short[..],
+                row => self.row(row as usize - 1),
+            };
+            counts[bin as usize] += count;
+        }
+        self.least_long = self.least_long.min(counts.least_long);
+        self.sum_ps += counts.sum_ps;
+        self.max_ps = self.max_ps.max(counts.max_ps);
+        self.samples += counts.samples;
     }
 
     /// All of them.
@@ -175,8 +234,13 @@ mod tests {
             whole.record(ps);
             parts[(i % 3 / 2) as usize].record(ps);
         }
-        let [mut merged, other] = parts;
-        merged.merge(&other);
+        let [mut merged, mut other] = parts;
+        let copy = other.clone();
+        let taken = other.take();
+        assert_eq!(other.take(), RoundTripCounts::default());
+        other.add(&taken);
+        assert_eq!(other.finish().histogram_ns, copy.clone().finish().histogram_ns);
+        merged.merge(&copy);
         let (whole, merged) = (whole.finish(), merged.finish());
         assert_eq!(whole.histogram_ns, merged.histogram_ns);
         assert_eq!(

@@ -1,0 +1,184 @@
+//! What the state of ports and packets is: all that matters for what comes.
+
+use crate::core::Core;
+use crate::core::event::Event;
+use crate::core::packet::Packet;
+use crate::core::port::{ClassQueue, LinkState, Port};
+use crate::core::print::{Part, Print};
+use crate::ids::{FlowId, PacketId, PortId};
+use paceline_kernel::ids::Id;
+
+impl Core {
+    /// Whether no packet exists, and ports neither pause nor are paused; what of them matters for what comes then.
+    pub(crate) fn is_at_rest(&self, print: &mut Print) -> bool {
+        if self.packets.live() > 0 {
+            return false;
+        }
+        for port in &self.ports {
+            let is_idle = port.ready | port.paused | port.asked == 0 && !port.is_busy(self.now, self.tie);
+            if !is_idle || port.link != LinkState::Open {
+                return false;
+            }
+            print.note(u64::from(port.served));
+        }
+        let is_empty = |queue: &ClassQueue| queue.bytes | queue.ingress | queue.headroom == 0;
+        if !self.queues.numbered().all(|(_, queue)| is_empty(queue)) {
+            return false;
+        }
+        print.begin(Part::Streams);
+        self.shared_rng.note(print);
+        self.pauses.note(self.now, print)
+    }
+
+    /// Notes all ports, with what waits there. Says no where that cannot be compared.
+    pub(crate) fn note_ports(&self, print: &mut Print) -> bool {
+        for (id, port) in self.ports.numbered() {
+            let &Port {
+                free_at,
+                queued,
+                ready,
+                paused,
+                asked,
+                served,
+                link,
+                done_pending,
+                ..
+            } = port;
+            if link != LinkState::Open {
+                return false;
+            }
+            print.note(u64::from(queued) << 32 | u64::from(ready) << 16 | u64::from(paused));
+            print.note(u64::from(asked) << 16 | u64::from(served) << 1 | u64::from(done_pending));
+            print.note_deadline(free_at);
+            for class in 0..self.class_count as u8 {
+                let ClassQueue {
+                    head,
+                    bytes,
+                    ingress,
+                    headroom,
+                    ..
+                } = self.queues[(id, class)];
+                print.note(u64::from(bytes) << 32 | u64::from(ingress));
+                print.note(u64::from(headroom));
+                if paused >> class & 1 == 1 {
+                    print.note_time(self.pauses.since[(id, class)]);
+                }
+                print.note_deadline(self.pauses.applied_at[(id, class)]);
+                if head != PacketId::NONE {
+                    for packet in self.packets.linked(head) {
+                        self.note_packet(packet, print);
+                    }
+                }
+            }
+        }
+        print.begin(Part::Streams);
+        self.shared_rng.note(print);
+        self.pauses.note(u64::MAX, print)
+    }
+
+    /// Notes a packet that reads no telemetry.
+    fn note_packet(&self, id: PacketId, print: &mut Print) {
+        let &Packet {
+            next: _,
+            flow,
+            qp: _,
+            ingress,
+            path,
+            seq,
+            sent_at,
+            wire,
+            payload,
+            pint,
+            epoch,
+            kind,
+            class,
+            mark,
+            hops,
+            flags,
+            tag,
+            note_port,
+            note,
+            answers,
+        } = self.packets.get(id);
+        if flow != FlowId::NONE {
+            print.note_flow(flow);
+        }
+        print.note(path);
+        print.note(seq);
+        print.note_time(sent_at);
+        print.note(u64::from(ingress.0) << 32 | u64::from(wire) << 16 | u64::from(payload));
+        let small = [kind as u8, class, mark as u8, hops, flags, tag];
+        print.note(
+            small
+                .into_iter()
+                .fold(0, |word, byte| word << 8 | u64::from(byte)),
+        );
+        print.note(u64::from(pint) << 32 | u64::from(epoch) << 16 | u64::from(note_port.0));
+        print.note(u64::from(note) << 32 | u64::from(answers));
+    }
+
+    /// A few of the things that [`Self::note_ports`] notes, in much less time.
+    pub(crate) fn glance(&self) -> u64 {
+        let mut print = Print::new(self.now, 0);
+        for port in &self.ports {
+            print.note(u64::from(port.queued));
+            print.note_deadline(port.free_at);
+        }
+        print.finish() as u64
+    }
+
+    /// What is to happen and matters, and when ports are free again, in the order in which it comes; `others` are more of
+    /// that: times, places, words. Says how to note each event, or that it does not matter.
+    pub(crate) fn note_pending(
+        &self,
+        print: &mut Print,
+        others: Vec<(u64, u64, [u64; 2])>,
+        note: impl Fn(Event, &mut Print) -> bool,
+    ) {
+        enum Pending {
+            Event(Event),
+            Words([u64; 2]),
+        }
+        let mut all: Vec<(u64, u64, Pending)> = Vec::new();
+        self.agenda.queue.for_each(|entry| {
+            all.push((entry.at, entry.tie, Pending::Event(Event::decode(entry.what))));
+        });
+        for (at, tie, words) in others {
+            all.push((at, tie, Pending::Words(words)));
+        }
+        for (id, port) in self.ports.numbered() {
+            if !port.done_pending && port.is_busy(self.now, self.tie) {
+                all.push((port.free_at, port.free_tie, Pending::Words([u64::from(id.0), 1])));
+            }
+        }
+        all.sort_unstable_by_key(|&(at, tie, _)| (at, tie));
+        for (at, _, what) in all {
+            match what {
+                Pending::Words([a, b]) => {
+                    print.note_time(at);
+                    print.note(a);
+                    print.note(b);
+                }
+                Pending::Event(event) => {
+                    let before = *print;
+                    print.note_time(at);
+                    let matters = match event {
+                        Event::Arrive { port, packet } => {
+                            print.note(u64::from(port.0));
+                            self.note_packet(packet, print);
+                            true
+                        }
+                        Event::TxDone { port: PortId(port) } => {
+                            print.note(u64::from(port) << 8 | 2);
+                            true
+                        }
+                        event => note(event, print),
+                    };
+                    if !matters {
+                        *print = before;
+                    }
+                }
+            }
+        }
+    }
+}

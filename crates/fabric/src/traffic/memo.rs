@@ -1,0 +1,506 @@
+//! Phases that were simulated, kept for when they come again.
+//!
+//! A *state* is what the network is at some instant, up to a shift in time and in the numbers of flows and wakes. A *phase*
+//! leads from one state to the next: all calls of programs in it, with what they asked for. What the network does depends on
+//! its state and on what is asked for, and on nothing else. So where the network is in a known state and programs ask for the
+//! same, the rest of the phase is known.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use paceline_kernel::Time;
+
+use super::programs::Request;
+use crate::core::digest::Digest;
+use crate::core::link::Sent;
+use crate::core::print::{Part, Print};
+use crate::watch::record::round_trips::{RoundTripCounts, RoundTrips};
+use crate::world::World;
+use paceline_run::outcome::{Counters, FlowRecord, PfcEvent, Repeats, StateRepeats};
+use paceline_run::spec::{FlowSpec, NodeId};
+
+/// What a program is told; the end of a flow, of which no program hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Begin,
+    Woken,
+    Left,
+    Received,
+    Acknowledged,
+    Ended,
+}
+
+/// A call, with time and numbers of the network.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) at: u64,
+    /// The number of the flow or wake.
+    pub(super) of: u64,
+    pub(super) program: u32,
+    pub(super) what: What,
+}
+
+/// The same from the begin of its phase on, and how much was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) after: u64,
+    pub(super) of: u32,
+    pub(super) program: u32,
+    pub(super) asked: u32,
+    pub(super) what: What,
+}
+
+/// What was asked for, as far as the network depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A wake, so long after the begin of the phase.
+    Wake { after: u64 },
+    /// A flow.
+    Send {
+        src: NodeId,
+        dst: NodeId,
+        size: u64,
+        class: u8,
+        scheme: u16,
+        /// Tells ways through the network apart, where there are several between its hosts.
+        ways: u64,
+    },
+}
+
+/// A wake that is to come, and how many were asked for since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PendingWake {
+    pub(super) after: u64,
+    pub(super) program: u32,
+    pub(super) before_next: u32,
+}
+
+/// What the network was at some instant.
+#[derive(Clone, Debug)]
+pub(super) struct NetworkState {
+    /// What was left in the network that matters.
+    pub(super) residue: u128,
+    pub(super) wakes: Vec<PendingWake>,
+    /// Phases that have begun with it, the last that came first.
+    pub(super) phases: Vec<u32>,
+    pub(super) counts: StateRepeats,
+}
+
+/// From one state to the next.
+#[derive(Clone, Debug)]
+pub(super) struct Phase {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) lasts: u64,
+    pub(super) items: Vec<Item>,
+    pub(super) asked: Vec<Asked>,
+    /// Records of flows that ended, with times from the begin of the phase on.
+    pub(super) ends: Vec<FlowRecord>,
+    pub(super) counts: Counts,
+}
+
+/// What is counted in a phase; times are from its begin on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    pub(crate) counters: Counters,
+    pub(crate) sent: Sent,
+    pub(crate) digest: Digest,
+    pub(crate) round_trips: [RoundTripCounts; 3],
+    pub(crate) pfc: Vec<PfcEvent>,
+    pub(crate) completed: u64,
+}
+
+/// What has been counted of a run so far, apart from what the network counts since its last state; with times of the run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Taken {
+    /// In phases that were taken from memory.
+    pub(crate) counters: Counters,
+    pub(crate) sent: Sent,
+    pub(crate) completed: u64,
+    /// In these, and in what was simulated before the network last stood still.
+    pub(crate) digest: Digest,
+    pub(crate) pfc: Vec<PfcEvent>,
+    /// In all phases.
+    pub(crate) round_trips: [RoundTrips; 3],
+}
+
+/// A phase that is being simulated.
+#[derive(Clone, Debug)]
+struct Recording {
+    from: u32,
+    /// Time and numbers of the next flow and wake when it began, in the network.
+    begin: Begin,
+    items: Vec<Item>,
+    asked: Vec<Asked>,
+    ends: Vec<FlowRecord>,
+    /// What the phase began with that is known already, and the call in which programs asked for something else.
+    known: Option<Beginning>,
+}
+
+/// Where a phase begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Begin {
+    pub(crate) at: u64,
+    pub(crate) flow: u32,
+    pub(crate) wake: u64,
+}
+
+/// The part of a phase that programs have been through while the network stood still.
+#[derive(Clone, Debug)]
+pub(crate) struct Beginning {
+    pub(super) items: Vec<Item>,
+    /// What programs asked for in these, with times of the run, and how much of it the network has been told.
+    pub(super) requests: Vec<Request>,
+    pub(super) next: usize,
+    /// The call behind them, and what they asked for in it that nobody foresaw.
+    pub(super) last: Option<(Item, Vec<Request>)>,
+}
+
+/// What is known of a call beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Nothing.
+    No,
+    /// What is asked for.
+    Requests,
+    /// That, and the program has got its numbers.
+    Whole,
+}
+
+/// Phases that were simulated.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memo {
+    pub(super) states: Vec<NetworkState>,
+    known: BTreeMap<u128, u32>,
+    /// Different ones of each part of states.
+    parts: [HashSet<u64>; Part::ALL.len()],
+    pub(super) phases: Vec<Phase>,
+    recording: Option<Recording>,
+    /// Pairs of hosts with one way between them, and with several.
+    ways: HashMap<(NodeId, NodeId), bool>,
+    pub(crate) taken: Taken,
+    pub(super) report: Repeats,
+    /// Bytes of all phases.
+    bytes: usize,
+    /// Whether a tenth of the phases that could be taken are simulated.
+    pub(super) checks: bool,
+}
+
+/// Phases take no more memory than this.
+const ROOM: usize = 1 << 29;
+
+impl Memo {
+    /// Without phases; with `checks`, a tenth of those that could be taken are simulated.
+    pub(crate) fn new(checks: bool) -> Self {
+        Self {
+            checks,
+            ..Self::default()
+        }
+    }
+
+    /// The state with this fingerprint; with `wakes` in a network that is at rest.
+    pub(super) fn state(&mut self, rest: Print, wakes: Vec<PendingWake>) -> u32 {
+        let mut print = rest;
+        print.begin(Part::Coming);
+        for wake in &wakes {
+            print.note(wake.after);
+            print.note(u64::from(wake.program) << 32 | u64::from(wake.before_next));
+        }
+        let Self {
+            states, known, parts, ..
+        } = self;
+        *known.entry(print.finish()).or_insert_with(|| {
+            states.push(NetworkState {
+                residue: rest.finish(),
+                wakes,
+                phases: Vec::new(),
+                counts: StateRepeats {
+                    print: print.finish(),
+                    simulated: 0,
+                    taken: 0,
+                },
+            });
+            for (seen, part) in parts.iter_mut().zip(print.parts()) {
+                seen.insert(part);
+            }
+            states.len() as u32 - 1
+        })
+    }
+
+    /// Whether the state with this fingerprint is known.
+    pub(super) fn has(&self, print: &Print) -> bool {
+        self.known.contains_key(&print.finish())
+    }
+
+    /// Tells the ways of a flow from others between its hosts.
+    pub(super) fn ways(&mut self, world: &World, flow: &FlowSpec) -> u64 {
+        ways_of(&mut self.ways, world, flow)
+    }
+
+    /// What to say of it.
+    pub(crate) fn report(&self) -> Repeats {
+        Repeats {
+            states: self.states.iter().map(|state| state.counts).collect(),
+            parts: (Part::ALL.into_iter().zip(&self.parts))
+                .map(|(part, seen)| (part, seen.len() as u64))
+                .collect(),
+            ..self.report.clone()
+        }
+    }
+
+    /// Whether the network goes through what programs have been through.
+    pub(crate) fn is_catching_up(&self) -> bool {
+        let Some(recording) = &self.recording else {
+            return false;
+        };
+        let known = recording.known.as_ref();
+        known.is_some_and(|known| known.expected(recording.items.len()).is_some())
+    }
+
+    /// A phase begins.
+    pub(crate) fn record(&mut self, from: u32, begin: Begin, known: Option<Beginning>) {
+        self.recording = (self.bytes < ROOM || known.is_some()).then(|| Recording {
+            from,
+            begin,
+            items: Vec::new(),
+            asked: Vec::new(),
+            ends: Vec::new(),
+            known,
+        });
+    }
+
+    /// The phase that was simulated has led to `to`, at `now`. If one with the same requests is known, they have to be
+    /// the same.
+    pub(crate) fn close(&mut self, to: u32, now: u64, counts: impl FnOnce(u64) -> Counts) {
+        let Some(recording) = self.recording.take() else {
+            return;
+        };
+        let Recording {
+            from,
+            begin,
+            items,
+            asked,
+            ends,
+            known,
+        } = recording;
+        let ahead = known.is_some_and(|known| known.expected(items.len()).is_some());
+        assert!(!ahead, "a phase ends behind what is known of its beginning");
+        let phase = Phase {
+            from,
+            to,
+            lasts: now - begin.at,
+            items,
+            asked,
+            ends,
+            counts: counts(begin.at),
+        };
+        self.report.simulated += 1;
+        self.states[from as usize].counts.simulated += 1;
+        for &other in &self.states[from as usize].phases {
+            let other = &self.phases[other as usize];
+            if other.asked != phase.asked {
+                continue;
+            }
+            let differs = other.differs(&phase);
+            assert!(
+                differs.is_empty(),
+                "a phase began with a known state of the network, and went on otherwise: {differs:?}"
+            );
+            if (other.to, other.lasts) == (phase.to, phase.lasts) {
+                self.report.checked += 1;
+                return;
+            }
+        }
+        self.bytes += size_of::<Phase>()
+            + size_of_val(&phase.items[..])
+            + size_of_val(&phase.asked[..])
+            + size_of_val(&phase.ends[..]);
+        self.report.kept += 1;
+        let number = self.phases.len() as u32;
+        self.phases.push(phase);
+        self.states[from as usize].phases.insert(0, number);
+    }
+
+    /// What is known of a call beforehand; `requests` are those that are.
+    pub(super) fn known(&mut self, place: Place, requests: &mut Vec<Request>) -> Known {
+        let Some(recording) = &mut self.recording else {
+            return Known::No;
+        };
+        let Some(known) = &mut recording.known else {
+            return Known::No;
+        };
+        let is_last = recording.items.len() == known.items.len();
+        let Some(item) = known.expected(recording.items.len()) else {
+            recording.known = None;
+            return Known::No;
+        };
+        let is = recording.begin.item(place, item.asked as usize);
+        assert!(
+            is == *item,
+            "the network did something else than before: {is:?} was {item:?}"
+        );
+        if is_last {
+            let (_, last) = known.last.take().expect("it is expected");
+            requests.extend(last);
+            recording.known = None;
+            return Known::Requests;
+        }
+        let asked = known.next + item.asked as usize;
+        requests.extend(&known.requests[known.next..asked]);
+        known.next = asked;
+        Known::Whole
+    }
+
+    /// Which program is called next, where that is known.
+    pub(super) fn known_program(&self) -> Option<u32> {
+        let recording = self.recording.as_ref()?;
+        let known = recording.known.as_ref()?;
+        Some(known.expected(recording.items.len())?.program)
+    }
+
+    /// A call happens.
+    pub(super) fn note_call(&mut self, world: &World, place: Place, behind: u64, requests: &[Request]) {
+        let Some(recording) = &mut self.recording else {
+            return;
+        };
+        recording.items.push(recording.begin.item(place, requests.len()));
+        let since = recording.begin.at + behind;
+        for request in requests {
+            recording.asked.push(asked(&mut self.ways, world, since, request));
+        }
+    }
+
+    /// A flow ends; whether that is known already.
+    pub(super) fn note_end(&mut self, place: Place, record: &FlowRecord) -> bool {
+        let Some(recording) = &mut self.recording else {
+            return false;
+        };
+        let item = recording.begin.item(place, 0);
+        let is_known = recording
+            .known
+            .as_ref()
+            .and_then(|known| known.items.get(recording.items.len()));
+        if let Some(known) = is_known {
+            assert!(
+                item == *known,
+                "the network did something else than before: {item:?} was {known:?}"
+            );
+        }
+        let is_known = is_known.is_some();
+        recording.items.push(item);
+        let from_begin = recording.begin.at.wrapping_neg();
+        recording.ends.push(super::programs::shifted(*record, from_begin));
+        is_known
+    }
+
+    /// What a program asks for, in a phase that began at `since` in the run.
+    pub(super) fn asked(&mut self, world: &World, since: u64, request: &Request) -> Asked {
+        asked(&mut self.ways, world, since, request)
+    }
+}
+
+impl Phase {
+    /// In what it differs from a phase in which the same was asked for; which may end at another state in between.
+    fn differs(&self, other: &Self) -> Vec<&'static str> {
+        let items = self.items.iter().zip(&other.items);
+        if (self.to, self.lasts) != (other.to, other.lasts) {
+            let differs = items.into_iter().any(|(mine, theirs)| mine != theirs);
+            return differs.then_some("calls").into_iter().collect();
+        }
+        let (mine, theirs) = (&self.counts, &other.counts);
+        let parts = [
+            (self.items != other.items, "calls"),
+            (self.ends != other.ends, "flows"),
+            (
+                mine.counters != theirs.counters || mine.sent != theirs.sent,
+                "counters",
+            ),
+            (mine.digest != theirs.digest, "events"),
+            (mine.round_trips != theirs.round_trips, "round-trip times"),
+            (mine.pfc != theirs.pfc, "pauses"),
+            (mine.completed != theirs.completed, "completions"),
+        ];
+        parts
+            .into_iter()
+            .filter_map(|(differs, what)| differs.then_some(what))
+            .collect()
+    }
+}
+
+impl Beginning {
+    /// What comes at this place.
+    fn expected(&self, place: usize) -> Option<&Item> {
+        let last = || self.last.as_ref().filter(|_| place == self.items.len());
+        self.items.get(place).or_else(|| last().map(|(item, _)| item))
+    }
+}
+
+impl Begin {
+    fn item(&self, place: Place, asked: usize) -> Item {
+        let of = match place.what {
+            What::Begin => 0,
+            What::Woken => place.of.wrapping_sub(self.wake) as u32,
+            _ => (place.of as u32).wrapping_sub(self.flow),
+        };
+        Item {
+            after: place.at - self.at,
+            of,
+            program: place.program,
+            asked: asked as u32,
+            what: place.what,
+        }
+    }
+}
+
+fn asked(ways: &mut HashMap<(NodeId, NodeId), bool>, world: &World, since: u64, request: &Request) -> Asked {
+    match request {
+        Request::Wake { at, .. } => Asked::Wake {
+            after: at.as_ps() - since,
+        },
+        Request::Send { flow, .. } => Asked::Send {
+            src: flow.src,
+            dst: flow.dst,
+            size: flow.size.get(),
+            class: flow.class,
+            scheme: flow.scheme,
+            ways: ways_of(ways, world, flow),
+        },
+    }
+}
+
+/// Tells the ways of a flow from others between its hosts.
+fn ways_of(known: &mut HashMap<(NodeId, NodeId), bool>, world: &World, flow: &FlowSpec) -> u64 {
+    let pair = (flow.src, flow.dst);
+    let has_one = *known.entry(pair).or_insert_with(|| world.has_one_way(flow));
+    if has_one {
+        return 0;
+    }
+    let Some(paths) = world.find_paths_of(flow) else {
+        return 1;
+    };
+    let ports = paths.forward.iter().chain(&paths.back);
+    ports.fold(2, |print, port| {
+        paceline_kernel::rng::mix(print ^ u64::from(port.0))
+    })
+}
+
+impl Taken {
+    /// Adds what is counted in a phase that begins at `at`.
+    pub(super) fn add(&mut self, phase: &Counts, at: u64) {
+        self.counters.add(&phase.counters, 1);
+        self.sent.add(&phase.sent, 1);
+        self.completed += phase.completed;
+        self.digest.add(&phase.digest.shifted(at));
+        self.pfc.extend(phase.pfc.iter().map(|event| later(event, at)));
+        for (sum, part) in self.round_trips.iter_mut().zip(&phase.round_trips) {
+            sum.add(part);
+        }
+    }
+}
+
+/// A frame as it is so much later.
+pub(crate) fn later(event: &PfcEvent, by: u64) -> PfcEvent {
+    PfcEvent {
+        at: Time::from_ps(event.at.as_ps().wrapping_add(by)),
+        ..*event
+    }
+}

@@ -1,0 +1,83 @@
+//! `repeats.json`: which phases of a run were simulated, and which were taken from memory.
+
+use std::io::{self, Write};
+
+use paceline_fabric::outcome::{Repeats, StateRepeats};
+use serde::Serialize;
+
+use crate::results::Summary;
+
+/// Whose time is told: phases lead from one state of the network to the next.
+#[derive(Serialize)]
+struct File<'a> {
+    /// Why no phase could be taken, where that is so of the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<&'a str>,
+    phases: Phases,
+    events: Events,
+    /// How many different ones there were of each part of a state.
+    parts: serde_json::Map<String, serde_json::Value>,
+    states: Vec<State>,
+}
+
+#[derive(Serialize)]
+struct Phases {
+    simulated: u64,
+    kept: u64,
+    checked: u64,
+    taken: u64,
+    left: u64,
+}
+
+#[derive(Serialize)]
+struct Events {
+    simulated: u64,
+    taken: u64,
+}
+
+#[derive(Serialize)]
+struct State {
+    fingerprint: String,
+    simulated: u64,
+    taken: u64,
+}
+
+pub(super) fn write(out: &mut dyn Write, repeats: &Repeats, summary: &Summary) -> io::Result<()> {
+    let Repeats {
+        why_not,
+        simulated,
+        kept,
+        checked,
+        taken,
+        left,
+        events_taken,
+        ref parts,
+        ref states,
+    } = *repeats;
+    let state = |state: &StateRepeats| State {
+        fingerprint: format!("{:032x}", state.print),
+        simulated: state.simulated,
+        taken: state.taken,
+    };
+    let file = File {
+        why_not,
+        phases: Phases {
+            simulated,
+            kept,
+            checked,
+            taken,
+            left,
+        },
+        events: Events {
+            simulated: summary.events - events_taken,
+            taken: events_taken,
+        },
+        parts: parts
+            .iter()
+            .map(|&(part, different)| (part.to_string(), different.into()))
+            .collect(),
+        states: states.iter().map(state).collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &file)?;
+    writeln!(out)
+}
