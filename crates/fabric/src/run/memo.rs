@@ -174,7 +174,7 @@ impl Simulation {
         if !self.traffic.is_quiet() || !self.may_look(size as u64) {
             return None;
         }
-        let mut print = Print::new(self.core.now(), self.traffic.programs().next_numbers().0);
+        let mut print = Print::new(self.core.now(), self.traffic.programs().next_number());
         let at_rest = self.core.is_at_rest(&mut print)
             && self.hosts.are_at_rest(&mut print)
             && self.switches.are_at_rest(&self.core, &mut print)
@@ -196,7 +196,7 @@ impl Simulation {
         if !self.may_look(if known { 0 } else { words }) {
             return None;
         }
-        let mut print = Print::new(self.core.now(), self.traffic.programs().next_numbers().0);
+        let mut print = Print::new(self.core.now(), self.traffic.programs().next_number());
         let like = self.note_all(event, &mut print);
         let memory = self.memory.as_mut().expect("phases are kept");
         memory.words = memory.words.max(print.words());
@@ -290,7 +290,7 @@ impl Simulation {
         let standing = Standing {
             state,
             at: self.in_run(now),
-            numbers: self.traffic.programs().next_numbers_in_run(),
+            flow: self.traffic.programs().next_number_in_run(),
             residue: print.finish(),
         };
         let memory = self.memory.as_mut().expect("phases are kept");
@@ -360,7 +360,7 @@ impl Simulation {
     /// A phase begins that is to be simulated.
     fn begin_phase(&mut self, state: u32, known: Option<Beginning>) {
         let (counters, sent, digest) = self.core.counted();
-        let (flow, wake) = self.traffic.programs().next_numbers();
+        let flow = self.traffic.programs().next_number();
         let memory = self.memory.as_mut().expect("phases are kept");
         memory.begun = Begun {
             counters,
@@ -372,7 +372,6 @@ impl Simulation {
         let begin = Begin {
             at: self.core.now(),
             flow,
-            wake,
         };
         let memo = self.traffic.kept_mut().expect("phases are kept");
         memo.record(state, begin, known);

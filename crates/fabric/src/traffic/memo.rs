@@ -1,6 +1,6 @@
 //! Phases that were simulated, kept for when they come again.
 //!
-//! A *state* is what the network is at some instant, up to a shift in time and in the numbers of flows and wakes. A *phase*
+//! A *state* is what the network is at some instant, up to a shift in time and in the numbers of flows. A *phase*
 //! leads from one state to the next: all calls of programs in it, with what they asked for. What the network does depends on
 //! its state and on what is asked for, and on nothing else. So where the network is in a known state and programs ask for the
 //! same, the rest of the phase is known.
@@ -33,8 +33,8 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) at: u64,
-    /// The number of the flow or wake.
-    pub(super) of: u64,
+    /// The number of the flow.
+    pub(super) of: u32,
     pub(super) program: u32,
     pub(super) what: What,
 }
@@ -66,12 +66,11 @@ pub(super) enum Asked {
     },
 }
 
-/// A wake that is to come, and how many were asked for since.
+/// A wake that is to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PendingWake {
     pub(super) after: u64,
     pub(super) program: u32,
-    pub(super) before_next: u32,
 }
 
 /// What the network was at some instant.
@@ -127,7 +126,7 @@ pub(crate) struct Taken {
 #[derive(Clone, Debug)]
 struct Recording {
     from: u32,
-    /// Time and numbers of the next flow and wake when it began, in the network.
+    /// Time and number of the next flow when it began, in the network.
     begin: Begin,
     items: Vec<Item>,
     asked: Vec<Asked>,
@@ -141,7 +140,6 @@ struct Recording {
 pub(crate) struct Begin {
     pub(crate) at: u64,
     pub(crate) flow: u32,
-    pub(crate) wake: u64,
 }
 
 /// The part of a phase that programs have been through while the network stood still.
@@ -203,7 +201,7 @@ impl Memo {
         print.begin(Part::Coming);
         for wake in &wakes {
             print.note(wake.after);
-            print.note(u64::from(wake.program) << 32 | u64::from(wake.before_next));
+            print.note(u64::from(wake.program));
         }
         let Self {
             states, known, parts, ..
@@ -437,9 +435,8 @@ impl Beginning {
 impl Begin {
     fn item(&self, place: Place, asked: usize) -> Item {
         let of = match place.what {
-            What::Begin => 0,
-            What::Woken => place.of.wrapping_sub(self.wake) as u32,
-            _ => (place.of as u32).wrapping_sub(self.flow),
+            What::Begin | What::Woken => 0,
+            _ => place.of.wrapping_sub(self.flow),
         };
         Item {
             after: place.at - self.at,

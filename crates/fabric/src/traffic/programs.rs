@@ -6,7 +6,7 @@
 //! network's are behind them by a [`Shift`].
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
@@ -34,9 +34,6 @@ pub(crate) struct Programs {
     pub(super) next_in_run: u32,
     /// The first of them.
     first: u32,
-    /// Wakes that programs have asked for: the number of the next one in the network, and the tokens of those in the run.
-    next_wake: u64,
-    tokens: Tokens,
     shift: Shift,
     /// Whether events of an instant run in the order in which they were asked for: then each time has a place of its own
     /// among them, and flows start at once.
@@ -49,12 +46,11 @@ pub(crate) struct Programs {
     last: u64,
 }
 
-/// By how much the run is ahead of the network: in time (ps), and in numbers of flows and wakes.
+/// By how much the run is ahead of the network: in time (ps), and in numbers of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shift {
     time: u64,
     flows: u32,
-    wakes: u64,
 }
 
 /// Whose flow it is, how its program calls it, and what it is.
@@ -70,9 +66,13 @@ struct Told {
 struct Running {
     state: State,
     begun: bool,
-    /// Times at which it is to be woken, in ps of the network, in the order in which it asked, with the wakes' numbers. Where
-    /// that is counted, the order is the place among all events.
-    wakes: BinaryHeap<Reverse<(u64, u64, u64)>>,
+    /// Times at which it is to be woken, in ps of the network, in the order in which it asked. Where that is counted, the
+    /// order is the place among all events.
+    wakes: BinaryHeap<Reverse<(u64, u64)>>,
+    /// Times at which it is to be woken, in ps of the run, in the order in which it is told of those of one time, with its
+    /// tokens; and how many it has asked for.
+    tokens: BinaryHeap<Reverse<(u64, u64, u64, u64)>>,
+    count: u64,
     asked: u64,
     /// The time and place of the event that wakes it next.
     armed: (u64, u64),
@@ -80,32 +80,6 @@ struct Running {
 
 /// None.
 const NEVER: (u64, u64) = (u64::MAX, u64::MAX);
-
-/// Tokens of wakes that are to come, by the wakes' numbers.
-#[derive(Clone, Debug, Default)]
-struct Tokens {
-    first: u64,
-    list: VecDeque<Option<u64>>,
-}
-
-impl Tokens {
-    fn next(&self) -> u64 {
-        self.first + self.list.len() as u64
-    }
-
-    fn push(&mut self, token: u64) {
-        self.list.push_back(Some(token));
-    }
-
-    fn take(&mut self, wake: u64) -> u64 {
-        let token = self.list[(wake - self.first) as usize].take();
-        while let Some(None) = self.list.front() {
-            self.list.pop_front();
-            self.first += 1;
-        }
-        token.expect("a wake comes once")
-    }
-}
 
 /// What a program asks for.
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +117,8 @@ impl Programs {
             state: program.state.clone(),
             begun: false,
             wakes: BinaryHeap::new(),
+            tokens: BinaryHeap::new(),
+            count: 0,
             asked: 0,
             armed: NEVER,
         };
@@ -207,14 +183,14 @@ impl Programs {
         self.all[program as usize].armed == (at, tie)
     }
 
-    /// The numbers of the next flow and wake, in the network.
-    pub(crate) fn next_numbers(&self) -> (u32, u64) {
-        (self.next, self.next_wake)
+    /// The number of the next flow, in the network.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.next
     }
 
     /// The same in the run.
-    pub(crate) fn next_numbers_in_run(&self) -> (u32, u64) {
-        (self.next_in_run, self.tokens.next())
+    pub(crate) fn next_number_in_run(&self) -> u32 {
+        self.next_in_run
     }
 
     /// Wakes that are to come, in the order of their events; those of an instant in the order in which they are heard.
@@ -223,24 +199,22 @@ impl Programs {
             .zip(&self.all)
             .flat_map(|(program, running)| {
                 let all = running.wakes.iter();
-                all.map(move |&Reverse((at, asked, wake))| (at, asked, program, wake))
+                all.map(move |&Reverse((at, asked))| (at, asked, program))
             })
             .collect();
         match self.counted {
             true => pending.sort_unstable(),
-            false => pending.sort_unstable_by_key(|&(at, asked, program, _)| (at, program, asked)),
+            false => pending.sort_unstable_by_key(|&(at, asked, program)| (at, program, asked)),
         }
-        let next = self.next_wake;
-        let wake = |(at, _, program, wake): (u64, u64, u32, u64)| PendingWake {
+        let wake = |(at, _, program)| PendingWake {
             after: at - now,
             program,
-            before_next: (next - wake) as u32,
         };
         pending.into_iter().map(wake).collect()
     }
 
-    /// The program's half of a call, at a time of the run: `of` is the number of its flow or wake there.
-    pub(super) fn ask(&mut self, now: u64, place: (What, u32, u64), requests: &mut Vec<Request>) {
+    /// The program's half of a call, at a time of the run: `of` is the number of its flow there.
+    pub(super) fn ask(&mut self, now: u64, place: (What, u32, u32), requests: &mut Vec<Request>) {
         let (what, program, of) = place;
         self.last = now;
         let mut asks = Asking {
@@ -249,15 +223,16 @@ impl Programs {
         };
         let told = match what {
             What::Begin | What::Woken | What::Ended => None,
-            _ => self.told.get(FlowId(of as u32)),
+            _ => self.told.get(FlowId(of)),
         };
         let message = told.map_or(0, |told| told.message);
-        let state = &mut self.all[program as usize].state;
+        let Running { state, tokens, .. } = &mut self.all[program as usize];
         match what {
             What::Begin => state.begin(&mut asks),
             What::Woken => {
-                let token = self.tokens.take(of);
-                state.woken(token, &mut asks);
+                let woken = tokens.pop().expect("a wake was asked for");
+                assert_eq!(woken.0.0, now, "a wake comes at its time");
+                state.woken(woken.0.3, &mut asks);
             }
             What::Left => state.left(message, &mut asks),
             What::Received => state.heard(message, Awaited::Received, &mut asks),
@@ -270,7 +245,12 @@ impl Programs {
     pub(super) fn enter(&mut self, program: u32, requests: &[Request]) {
         for request in requests {
             match *request {
-                Request::Wake { token, .. } => self.tokens.push(token),
+                Request::Wake { at, token } => {
+                    let running = &mut self.all[program as usize];
+                    running.count += 1;
+                    let place = (at.as_ps(), token >> 32, running.count, token);
+                    running.tokens.push(Reverse(place));
+                }
                 Request::Send { message, flow } => {
                     let told = Told {
                         program,
@@ -296,8 +276,7 @@ impl Programs {
                         false => running.asked + 1,
                     };
                     let at = at.as_ps() - behind;
-                    running.wakes.push(Reverse((at, running.asked, self.next_wake)));
-                    self.next_wake += 1;
+                    running.wakes.push(Reverse((at, running.asked)));
                 }
                 Request::Send { mut flow, .. } => {
                     let id = FlowId(self.next);
@@ -322,7 +301,7 @@ impl Programs {
         if let Some(memo) = &mut self.memo {
             let place = Place {
                 at: now,
-                of: u64::from(flow.0),
+                of: flow.0,
                 program: 0,
                 what: What::Ended,
             };
@@ -353,7 +332,7 @@ impl Programs {
     fn arm(&mut self, core: &mut Core, program: u32) {
         let counted = self.counted;
         let running = &mut self.all[program as usize];
-        let Some(&Reverse((at, asked, _))) = running.wakes.peek() else {
+        let Some(&Reverse((at, asked))) = running.wakes.peek() else {
             return;
         };
         let next = (at, if counted { asked } else { 0 });
@@ -368,13 +347,12 @@ impl Programs {
         }
     }
 
-    /// The network stands still, and goes on at another place of the run: at the time `at` there, and with these numbers of
-    /// the next flow and wake.
-    pub(super) fn move_on(&mut self, core: &Core, at: u64, (flow, wake): (u32, u64)) {
+    /// The network stands still, and goes on at another place of the run: at the time `at` there, and with this number of
+    /// the next flow.
+    pub(super) fn move_on(&mut self, core: &Core, at: u64, flow: u32) {
         self.shift = Shift {
             time: at - core.now(),
             flows: flow.wrapping_sub(self.next),
-            wakes: wake.wrapping_sub(self.next_wake),
         };
     }
 
@@ -392,13 +370,10 @@ impl Programs {
                 true => core.agenda.reserve(1),
                 false => running.asked + 1,
             };
-            let number = self.next_wake.wrapping_sub(u64::from(wake.before_next));
-            running
-                .wakes
-                .push(Reverse((now + wake.after, running.asked, number)));
+            running.wakes.push(Reverse((now + wake.after, running.asked)));
         }
         let running = &mut self.all[first as usize];
-        if let (true, Some(&Reverse((_, asked, _)))) = (self.counted, running.wakes.peek()) {
+        if let (true, Some(&Reverse((_, asked)))) = (self.counted, running.wakes.peek()) {
             core.stand_at(asked);
             running.armed = (now, asked);
         } else {
@@ -435,9 +410,7 @@ impl Programs {
         }
         let all = (0..).zip(&self.all).flat_map(|(program, running)| {
             let wakes = running.wakes.iter();
-            wakes.map(move |&Reverse((at, asked, wake))| {
-                (at, asked, [program << 8 | 3, self.next_wake - wake])
-            })
+            wakes.map(move |&Reverse((at, asked))| (at, asked, [program, 3]))
         });
         let mut all: Vec<_> = all.collect();
         print.begin(Part::Coming);
@@ -490,14 +463,14 @@ impl Traffic {
         }
         loop {
             let wakes = &mut self.programs.all[program as usize].wakes;
-            let Some(&Reverse((at, asked, wake))) = wakes.peek() else {
+            let Some(&Reverse((at, asked))) = wakes.peek() else {
                 break;
             };
             if at > now || counted && asked > tie {
                 break;
             }
             wakes.pop();
-            self.call_program(world, core, program, (What::Woken, wake));
+            self.call_program(world, core, program, (What::Woken, 0));
         }
         self.programs.arm(core, program);
     }
@@ -532,12 +505,12 @@ impl Traffic {
         let Some(program) = known.or_else(told) else {
             return;
         };
-        self.call_program(world, core, program, (what, u64::from(flow.0)));
+        self.call_program(world, core, program, (what, flow.0));
         self.programs.arm(core, program);
     }
 
-    /// Both halves of a call; `of` is the number of the flow or the wake in the network.
-    fn call_program(&mut self, world: &World, core: &mut Core, program: u32, (what, of): (What, u64)) {
+    /// Both halves of a call; `of` is the number of the flow in the network.
+    fn call_program(&mut self, world: &World, core: &mut Core, program: u32, (what, of): (What, u32)) {
         let programs = &mut self.programs;
         let mut requests = std::mem::take(&mut programs.requests);
         requests.clear();
@@ -554,9 +527,8 @@ impl Traffic {
             .map_or(Known::No, |memo| memo.known(place, &mut requests));
         if known == Known::No {
             let of = match what {
-                What::Begin => 0,
-                What::Woken => of.wrapping_add(programs.shift.wakes),
-                _ => u64::from(programs.in_run(FlowId(of as u32)).0),
+                What::Begin | What::Woken => 0,
+                _ => programs.in_run(FlowId(of)).0,
             };
             programs.ask(core.now() + behind, (what, program, of), &mut requests);
         }

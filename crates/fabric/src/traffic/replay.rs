@@ -21,9 +21,9 @@ const SLICE: usize = 1 << 17;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     pub(crate) state: u32,
-    /// When, in the run, and the numbers of the next flow and wake there.
+    /// When, in the run, and the number of the next flow there.
     pub(crate) at: u64,
-    pub(crate) numbers: (u32, u64),
+    pub(crate) flow: u32,
     /// What tells the network's state from those from which it cannot go on.
     pub(crate) residue: u128,
 }
@@ -74,14 +74,14 @@ impl Traffic {
                 return Next::Network(anchor, since.beginning(Some(last)));
             }
             since.phases.push((phase, here.at));
-            let numbers = self.programs.next_numbers_in_run();
+            let flow = self.programs.next_number_in_run();
             let memo = self.memo_mut();
             memo.came_last(here.state, phase);
             let done = &memo.phases[phase as usize];
             here = Standing {
                 state: done.to,
                 at: here.at + done.lasts,
-                numbers,
+                flow,
                 residue: anchor.residue,
             };
             if memo.states[here.state as usize].residue == anchor.residue {
@@ -135,7 +135,7 @@ impl Traffic {
 
     /// The network goes on in this state. Returns which program wakes, if that is what happens.
     pub(crate) fn move_on(&mut self, core: &mut Core, standing: &Standing) -> Option<u32> {
-        self.programs.move_on(core, standing.at, standing.numbers);
+        self.programs.move_on(core, standing.at, standing.flow);
         let wakes = std::mem::take(&mut self.memo_mut().states[standing.state as usize].wakes);
         let first = (!wakes.is_empty()).then(|| self.programs.wake_at(core, &wakes));
         self.memo_mut().states[standing.state as usize].wakes = wakes;
@@ -175,7 +175,7 @@ impl Traffic {
             let now = here.at + item.after;
             let from_anchor = item.told_from(anchor, here);
             if item.what == What::Ended {
-                let flow = FlowId(here.numbers.0.wrapping_add(item.of));
+                let flow = FlowId(here.flow.wrapping_add(item.of));
                 let record = shifted(phase.ends[through.end], here.at);
                 let ended = self.programs.ended(flow, record);
                 self.ended.push(ended);
@@ -185,9 +185,8 @@ impl Traffic {
                 continue;
             }
             let of = match item.what {
-                What::Begin => 0,
-                What::Woken => here.numbers.1.wrapping_add_signed(i64::from(item.of as i32)),
-                _ => u64::from(here.numbers.0.wrapping_add(item.of)),
+                What::Begin | What::Woken => 0,
+                _ => here.flow.wrapping_add(item.of),
             };
             requests.clear();
             self.programs
@@ -225,9 +224,8 @@ impl Item {
     /// The same told from the anchor on.
     fn told_from(&self, anchor: &Standing, here: &Standing) -> Self {
         let before = match self.what {
-            What::Begin => 0,
-            What::Woken => here.numbers.1.wrapping_sub(anchor.numbers.1) as u32,
-            _ => here.numbers.0.wrapping_sub(anchor.numbers.0),
+            What::Begin | What::Woken => 0,
+            _ => here.flow.wrapping_sub(anchor.flow),
         };
         Self {
             after: here.at - anchor.at + self.after,

@@ -15,8 +15,8 @@ use crate::outcome::ModelOutcome;
 pub trait Asks {
     /// The time.
     fn now(&self) -> Time;
-    /// A call of [`Behaviour::woken`] with this token at this time. Of several for the same time the first asked for
-    /// comes first.
+    /// A call of [`Behaviour::woken`] with this token at this time. Of several for the same time those with the
+    /// lowest upper half of the token come first, and of these the first asked for.
     fn wake(&mut self, at: Time, token: u64);
     /// A flow that starts now, whose sizes, hosts and class are of [`Program`]; `message` is how the program calls it.
     fn send(&mut self, message: u32, flow: FlowSpec);

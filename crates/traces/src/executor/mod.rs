@@ -373,12 +373,28 @@ impl Executor {
 
     /// The same for what began earlier, when something else ended.
     fn wake_since<N: Network>(&mut self, at: Time, wake: Wake, since: Option<Since>, net: &mut N) {
+        let order = self.order_of(&wake);
         let token = self.wakes.insert(wake);
         if let Some(trail) = &mut self.trail {
             let since = since.unwrap_or_else(|| trail.since_now());
             trail.asked(token, since);
         }
-        net.wake(at, u64::from(token));
+        net.wake(at, u64::from(order) << 32 | u64::from(token));
+    }
+
+    /// Of several wakes at one time, those of the lowest rank come first: not in an order that depends on what was before, so
+    /// iterations are alike.
+    fn order_of(&self, wake: &Wake) -> Rank {
+        match *wake {
+            Wake::Start | Wake::Nested { .. } => 0,
+            Wake::Done(job) | Wake::Leave(job) => job.rank,
+            Wake::Again { rank, .. } => rank,
+            Wake::Fire { instance, member, .. } => {
+                let instance = self.instances.get(instance);
+                let group = instance.map(|instance| &self.groups[instance.group as usize]);
+                group.map_or(member, |group| group.members[member as usize])
+            }
+        }
     }
 
     fn scaled(&self, ns: u64) -> Span {
