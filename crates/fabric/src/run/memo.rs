@@ -19,6 +19,7 @@ use crate::ids::FlowId;
 use crate::run::simulation::Simulation;
 use crate::traffic::memo::{Begin, Beginning, Counts, Memo, later};
 use crate::traffic::replay::{Next, Standing};
+use crate::watch::record::RoundTrips;
 use paceline_kernel::queue::EventQueue;
 use paceline_run::outcome::{Counters, PfcEvent, Repeats};
 use paceline_run::spec::{Accounted, FlowControl, NodeId, PfcMode, RecordSpec, TieOrder};
@@ -54,9 +55,6 @@ struct Begun {
     pfc: usize,
     completed: u64,
 }
-
-/// A word of a state takes about a hundredth of an event; looks at states take no more than a hundredth of a run.
-const LOOK: u64 = 1;
 
 impl Simulation {
     /// Keeps phases from here on; with `checks`, a tenth of those that could be taken are simulated and compared. The run is
@@ -139,7 +137,7 @@ impl Simulation {
         if self.memory.is_some() && self.traffic.is_woken(&self.core, program) {
             let event = Event::Program { program };
             let print = self.print_at_rest();
-            if print.is_some_and(|(print, quiet)| self.comes_to(print, quiet, event)) {
+            if print.is_some_and(|print| self.comes_to(print, true, event)) {
                 return;
             }
         }
@@ -153,7 +151,7 @@ impl Simulation {
             if *memory.marker.get_or_insert(src) == src {
                 let event = Event::FlowStart { flow };
                 let print = self.print_at_work(event);
-                if print.is_some_and(|(print, quiet)| self.comes_to(print, quiet, event)) {
+                if print.is_some_and(|print| self.comes_to(print, false, event)) {
                     return;
                 }
             }
@@ -161,15 +159,16 @@ impl Simulation {
         self.flow_start(flow);
     }
 
-    /// Whether it is time to look at the state of the network: looks that take so many words take little of the run.
+    /// Whether it is time to look at so many words of the network's state. A word takes about a hundredth of an event: with an
+    /// event for each, looks take a hundredth of the run.
     fn may_look(&self, words: u64) -> bool {
         let looked_at = self.memory.as_ref().map_or(0, |memory| memory.looked_at);
-        self.core.counters.events - looked_at >= words * LOOK
+        self.core.counters.events - looked_at >= words
             && !self.traffic.kept().is_some_and(|memo| memo.is_catching_up())
     }
 
     /// The state of a network in which nothing is under way, if it is that.
-    fn print_at_rest(&self) -> Option<(Print, bool)> {
+    fn print_at_rest(&self) -> Option<Print> {
         let size = self.core.ports.len() * (2 + self.core.class_count()) + 16 * self.hosts.queue_pairs();
         if !self.traffic.is_quiet() || !self.may_look(size as u64) {
             return None;
@@ -180,14 +179,14 @@ impl Simulation {
             && self.switches.are_at_rest(&self.core, &mut print)
             && !self.may_renew_pauses()
             && !self.hosts.have_drawn(&self.world);
-        at_rest.then_some((print, true))
+        at_rest.then_some(print)
     }
 
     /// The state of a network before this event, whatever is under way.
-    fn print_at_work(&mut self, event: Event) -> Option<(Print, bool)> {
+    fn print_at_work(&mut self, event: Event) -> Option<Print> {
         let (ports, events) = (self.core.ports.len() as u64, self.core.counters.events);
         let memory = self.memory.as_mut().expect("phases are kept");
-        if memory.unlike.is_some() || events - memory.glanced_at < 2 * ports * LOOK {
+        if memory.unlike.is_some() || events - memory.glanced_at < 2 * ports {
             return None;
         }
         memory.glanced_at = events;
@@ -205,16 +204,12 @@ impl Simulation {
             return None;
         }
         // What was alike at a glance, and is not, is looked at no sooner than others.
-        let is_new = !self.traffic.has_state(&print);
-        match (known, is_new) {
-            (true, true) => {
-                memory.glances.remove(&glance);
-            }
-            _ => {
-                memory.glances.insert(glance);
-            }
+        if known && !self.traffic.has_state(&print) {
+            memory.glances.remove(&glance);
+        } else {
+            memory.glances.insert(glance);
         }
-        Some((print, false))
+        Some(print)
     }
 
     /// Notes the whole state of the network.
@@ -320,14 +315,14 @@ impl Simulation {
     /// A phase has ended, if one was being simulated.
     fn close_phase(&mut self, state: u32) {
         let recorder = &mut self.core.watch.recorder;
-        let none = &mut crate::watch::record::RoundTrips::default();
-        let latency = recorder.latency.as_mut().unwrap_or(none);
         let round_trips = [
-            &mut recorder.rtt_per_ack,
-            &mut recorder.rtt_per_round_trip,
-            latency,
-        ]
-        .map(|all| all.take());
+            recorder.rtt_per_ack.take(),
+            recorder.rtt_per_round_trip.take(),
+            recorder
+                .latency
+                .as_mut()
+                .map_or_else(Default::default, RoundTrips::take),
+        ];
         let begun = self.memory.as_ref().expect("phases are kept").begun;
         let (mut counters, mut sent, digest) = self.core.counted();
         counters.add(&begun.counters, Counters::MINUS_ONE);

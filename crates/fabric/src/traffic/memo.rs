@@ -73,6 +73,13 @@ pub(super) struct PendingWake {
     pub(super) program: u32,
 }
 
+impl PendingWake {
+    pub(super) fn note(&self, print: &mut Print) {
+        print.note(self.after);
+        print.note(u64::from(self.program));
+    }
+}
+
 /// What the network was at some instant.
 #[derive(Clone, Debug)]
 pub(super) struct NetworkState {
@@ -199,10 +206,7 @@ impl Memo {
     pub(super) fn state(&mut self, rest: Print, wakes: Vec<PendingWake>) -> u32 {
         let mut print = rest;
         print.begin(Part::Coming);
-        for wake in &wakes {
-            print.note(wake.after);
-            print.note(u64::from(wake.program));
-        }
+        wakes.iter().for_each(|wake| wake.note(&mut print));
         let Self {
             states, known, parts, ..
         } = self;

@@ -102,7 +102,7 @@ impl Traffic {
     ) -> Vec<(u64, u64, [u64; 2])> {
         let mut memo = self.programs.memo.take().expect("phases are kept");
         let ways = |flow| memo.ways(world, &world.flow(core, flow));
-        let wakes = self.programs.note(&self.flows, print, ways);
+        let wakes = self.programs.note(core.now(), &self.flows, print, ways);
         self.programs.memo = Some(memo);
         wakes
     }

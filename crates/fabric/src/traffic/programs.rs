@@ -269,15 +269,7 @@ impl Programs {
         let behind = self.shift.time;
         for request in requests {
             match *request {
-                Request::Wake { at, .. } => {
-                    let running = &mut self.all[program as usize];
-                    running.asked = match self.counted {
-                        true => core.agenda.reserve(1),
-                        false => running.asked + 1,
-                    };
-                    let at = at.as_ps() - behind;
-                    running.wakes.push(Reverse((at, running.asked)));
-                }
+                Request::Wake { at, .. } => self.keep_wake(core, program, at.as_ps() - behind),
                 Request::Send { mut flow, .. } => {
                     let id = FlowId(self.next);
                     self.next += 1;
@@ -294,6 +286,16 @@ impl Programs {
                 }
             }
         }
+    }
+
+    /// A program is to be woken at an instant of the network.
+    fn keep_wake(&mut self, core: &mut Core, program: u32, at: u64) {
+        let running = &mut self.all[program as usize];
+        running.asked = match self.counted {
+            true => core.agenda.reserve(1),
+            false => running.asked + 1,
+        };
+        running.wakes.push(Reverse((at, running.asked)));
     }
 
     /// A flow of the network is over: what it was in the run, unless that is known already.
@@ -365,12 +367,7 @@ impl Programs {
         }
         let first = wakes[0].program;
         for wake in wakes {
-            let running = &mut self.all[wake.program as usize];
-            running.asked = match self.counted {
-                true => core.agenda.reserve(1),
-                false => running.asked + 1,
-            };
-            running.wakes.push(Reverse((now + wake.after, running.asked)));
+            self.keep_wake(core, wake.program, now + wake.after);
         }
         let running = &mut self.all[first as usize];
         if let (true, Some(&Reverse((_, asked)))) = (self.counted, running.wakes.peek()) {
@@ -388,6 +385,7 @@ impl Programs {
     /// Notes flows that are under way, and where wakes do not stand among all events, these; returns those that do.
     pub(super) fn note(
         &self,
+        now: u64,
         flows: &Records,
         print: &mut Print,
         mut ways: impl FnMut(FlowId) -> u64,
@@ -408,21 +406,16 @@ impl Programs {
             print.note(ways(flow));
             print.note_whole(record);
         }
+        print.begin(Part::Coming);
+        if !self.counted {
+            self.pending_wakes(now).iter().for_each(|wake| wake.note(print));
+            return Vec::new();
+        }
         let all = (0..).zip(&self.all).flat_map(|(program, running)| {
             let wakes = running.wakes.iter();
             wakes.map(move |&Reverse((at, asked))| (at, asked, [program, 3]))
         });
-        let mut all: Vec<_> = all.collect();
-        print.begin(Part::Coming);
-        if self.counted {
-            return all;
-        }
-        all.sort_unstable_by_key(|&(at, asked, [program, _])| (at, program, asked));
-        for (at, _, words) in all {
-            print.note_time(at);
-            words.into_iter().for_each(|word| print.note(word));
-        }
-        Vec::new()
+        all.collect()
     }
 }
 
@@ -455,8 +448,8 @@ impl Traffic {
         if !running.begun {
             running.begun = true;
             self.call_program(world, core, program, (What::Begin, 0));
-        } else if running.armed == (now, if counted { tie } else { 0 }) {
-            running.armed = NEVER;
+        } else if self.is_woken(core, program) {
+            self.programs.all[program as usize].armed = NEVER;
         } else {
             // Another event wakes it, which was asked for later and comes earlier.
             return;
