@@ -17,8 +17,8 @@ Examples:
   paceline why results/incast-16-hpcc-1 incast   the slowest flows of a label
   paceline why link-flap 12                      a scenario, which is run first
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
-  paceline why results/gpt --job training                  its critical path
-  paceline why results/gpt --job training --faster host    the same with links twice as fast
+  paceline why training.toml --job training                its critical path
+  paceline why training.toml --job training --faster host  the same with links twice as fast
 
 The flow completion time has three parts: the sender's time until it sends the packet that was
 acknowledged last, that packet's path, hop by hop, and the path of the acknowledgement. The parts
