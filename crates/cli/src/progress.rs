@@ -88,7 +88,7 @@ impl OneRun {
         }
     }
 
-    /// The share that is done: of simulated time or of flows, whichever is more. (Runs end when
+    /// The share that is done: of simulated time, of flows or of iterations, whichever is most. (Runs end when
     /// nothing is left to happen, often long before their duration.)
     fn fraction(&self) -> f64 {
         let Some(now) = self.now else { return 0.0 };
@@ -98,7 +98,8 @@ impl OneRun {
         let since = |time: Time| time.as_ps().saturating_sub(self.start.as_ps()) as f64;
         let time = since(now.now) / since(self.stop).max(1.0);
         let flows = now.completed as f64 / self.flows.max(1) as f64;
-        time.max(flows).min(1.0)
+        let iterations = (now.iterations).map_or(0.0, |(over, all)| f64::from(over) / f64::from(all.max(1)));
+        time.max(flows).max(iterations).min(1.0)
     }
 }
 
@@ -208,7 +209,15 @@ fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
     let mut text = match runs {
         [run] => {
             let now = run.now.map_or(Time::ZERO, |now| now.now);
-            format!("{} of at most {}", milliseconds(now), milliseconds(run.stop))
+            let iteration = match run.now.and_then(|now| now.iterations) {
+                Some((over, all)) => format!("iteration {} of {all}  ", (over + 1).min(all)),
+                None => String::new(),
+            };
+            format!(
+                "{iteration}{} of at most {}",
+                milliseconds(now),
+                milliseconds(run.stop)
+            )
         }
         _ => {
             let done = runs
@@ -257,9 +266,27 @@ mod tests {
                 events: 2_000_000,
                 packet_hops: 3_000_000,
                 completed,
+                iterations: None,
                 done,
             }),
         }
+    }
+
+    /// A job by a trace says in which iteration it is.
+    #[test]
+    fn iterations_of_a_trace_are_counted() {
+        let at = |over| {
+            let mut repeated = run(10, 0, false);
+            repeated.now.as_mut().unwrap().iterations = Some((over, 8));
+            describe(&[repeated], Duration::from_secs(3))
+        };
+        let (fraction, text) = at(2);
+        assert_eq!(fraction, 0.25);
+        assert!(
+            text.starts_with("iteration 3 of 8  10.000 ms of at most 100.000 ms  "),
+            "{text}"
+        );
+        assert!(at(8).1.starts_with("iteration 8 of 8  "));
     }
 
     #[test]

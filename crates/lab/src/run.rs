@@ -399,6 +399,7 @@ mod tests {
                 events,
                 packet_hops: 0,
                 completed: 0,
+                iterations: None,
                 done,
             }
         }

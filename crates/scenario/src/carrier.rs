@@ -136,6 +136,11 @@ impl Behaviour for Carrier {
         self.executor.is_done()
     }
 
+    fn iterations(&self) -> Option<(u32, u32)> {
+        let (over, all) = self.executor.iterations();
+        (all > 1).then_some((over, all))
+    }
+
     fn close(&self) -> ModelOutcome {
         ModelOutcome::new(TraceOutcome::of(&self.executor))
     }

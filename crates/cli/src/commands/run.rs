@@ -219,6 +219,13 @@ fn tell_repeats(repeats: &Repeats, summary: &Summary) -> Option<String> {
     if let Some(why) = repeats.why_not {
         return repeated.then(|| format!("all iterations were simulated: {why}"));
     }
+    if let Some(why) = repeats.only_at_rest
+        && (repeated || repeats.simulated > FEW)
+    {
+        return Some(format!(
+            "no phase came again, and states with packets under way cannot be compared: {why} (repeats.json)"
+        ));
+    }
     let differs = repeats.differs().filter(|_| repeats.simulated > FEW)?;
     Some(format!(
         "no phase came again: the network was in {} states, each once; they differ most in their {differs} (repeats.json)",

@@ -172,6 +172,7 @@ mod tests {
                 events: 1,
                 packet_hops: 1_000_000,
                 completed: 2,
+                iterations: None,
                 done: false,
             }),
         };

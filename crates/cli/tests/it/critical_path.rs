@@ -158,3 +158,24 @@ fn questions_without_an_answer() {
         assert!(error.contains(part), "{args:?}: {error}");
     }
 }
+
+/// The list of slow flows suggests a closer look at one of them: it is given for messages of jobs by traces, too.
+#[test]
+fn a_message_of_a_job_is_looked_at_closely() {
+    let folder = solver("");
+    let path = folder.path();
+    stdout(path, &["run", "my.toml", "-q", "--out", "a"]);
+    let list = stdout(path, &["why", "a"]);
+    let suggested = list
+        .lines()
+        .find_map(|line| line.strip_prefix("more on one of them: paceline "))
+        .unwrap();
+    let words: Vec<&str> = suggested.split(' ').collect();
+    let text = stdout(path, &words);
+    assert!(text.contains("shared") && text.contains("→"), "{text}");
+    let flow = words[2];
+    assert!(path.join(format!("a/why/{flow}.json")).is_file(), "{text}");
+    // The run has fewer flows than the job might start.
+    let none = run(path, &["why", "a", "100000"]);
+    assert_eq!(none.status.code(), Some(2));
+}

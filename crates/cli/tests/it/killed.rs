@@ -60,7 +60,7 @@ fn goes_on_in(path: &Path, training: &str) {
         "{training}: it was over before it was killed"
     );
     assert!(!path.join("killed/training.json").exists(), "{training}");
-    kill(path, &again, 2);
+    kill(path, &again, 1);
     let output = run(path, &again);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{training}: {said}");
@@ -145,13 +145,13 @@ fn decc_by_experience() {
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_gradients() {
-    goes_on("train decc --quick --algorithm td3");
+    goes_on("train decc --quick --algorithm td3 --rounds 3");
 }
 
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_proximal_optimisation() {
-    goes_on("train decc --quick --algorithm ppo");
+    goes_on("train decc --quick --algorithm ppo --rounds 3");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn decc_compressed() {
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_cloned() {
-    goes_on("train decc --clone decc-law --quick --rounds 4");
+    goes_on("train decc --clone decc-law --quick --rounds 3");
 }
 
 /// Another command does not go on there, and what goes on nowhere is refused.

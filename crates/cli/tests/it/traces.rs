@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::common::run;
+use crate::common::{folder_with, json, run};
 
 fn paceline(args: &[&str]) -> Output {
     run(Path::new("."), args)
@@ -82,4 +82,32 @@ fn goal_is_converted_both_ways() {
     let done = paceline(&["convert", "--force", &path("b.goal"), &path("a.bin")]);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     assert_eq!(fs::read(path("a.bin")).unwrap(), binary);
+}
+
+/// Where states with packets under way cannot be compared, and nothing was taken from memory, that is the reason.
+#[test]
+fn a_run_that_takes_nothing_from_memory_says_why() {
+    let ring = data("chakra/microbenchmarks/all_reduce/8npus_1MB/all_reduce");
+    let scenario = format!(
+        "duration = '1s'\ncc.scheme = 'hpcc'\ntopology.star.hosts = 8\n[[job]]\niterations = 10\nchakra = {ring:?}\n"
+    );
+    let folder = folder_with("ring.toml", scenario);
+    let words = ["run", "ring.toml", "--out", "ring"];
+    let done = run(folder.path(), &words);
+    let said = stderr(&done);
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    let expected =
+        "no phase came again, and states with packets under way cannot be compared: packets carry telemetry";
+    assert!(said.contains(expected), "{said}");
+    let repeats = json(&folder.path().join("ring/repeats.json"));
+    assert_eq!(repeats["only_at_rest"], "packets carry telemetry");
+    assert_eq!(repeats["phases"]["taken"], 0);
+    // Without telemetry there is nothing to say, and phases are taken.
+    let done = run(
+        folder.path(),
+        &["run", "ring.toml", "--scheme", "dcqcn", "--out", "dcqcn"],
+    );
+    assert!(stderr(&done).contains("phases came again"), "{}", stderr(&done));
+    let repeats = json(&folder.path().join("dcqcn/repeats.json"));
+    assert!(repeats.get("only_at_rest").is_none(), "{repeats}");
 }

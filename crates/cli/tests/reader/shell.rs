@@ -55,10 +55,19 @@ const SHORTER: &[(&str, Shorter)] = &[
     // 720 runs.
     ("reproduce adpg-grid", Shorter::As("reproduce acc-join")),
     ("reproduce decc-law", Shorter::As("reproduce acc-join")),
+    ("reproduce tcd-epsilon", Shorter::As("reproduce acc-join")),
     ("thesis-table8 hpcc-fct", Shorter::As("acc-join")),
     ("thesis-table6 hpcc-fct", Shorter::As("acc-join")),
+    ("reproduce thesis-table6", Shorter::As("reproduce acc-join")),
+    ("compare ai-cluster", Shorter::With("--duration 5ms")),
+    ("run ai-cluster --scheme", Shorter::With("--duration 5ms")),
     ("far.toml", Shorter::With("--duration 1ms")),
     ("--rounds 15", Shorter::As("")),
+    // One records the runs of the built-in model; the others train on less.
+    ("train lstm --compare", Shorter::With("--pairs 300 --rounds 7")),
+    ("train lstm --data", Shorter::With("--pairs 200 --rounds 7")),
+    ("train lstm", Shorter::With(ON_MY_RUNS)),
+    ("train ar3", Shorter::With(ON_MY_RUNS)),
     (
         "train pidnn",
         Shorter::With("--scenarios my.toml --episodes 2 --settle 1"),
@@ -75,6 +84,8 @@ const SHORTER: &[(&str, Shorter)] = &[
     // No cluster here.
     (" | sbatch", Shorter::As("")),
 ];
+
+const ON_MY_RUNS: &str = "--scenarios my.toml --schemes timely --pairs 200 --rounds 7";
 
 enum Shorter {
     As(&'static str),

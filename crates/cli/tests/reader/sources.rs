@@ -160,7 +160,7 @@ fn of_explanations() -> Page {
     }
 }
 
-/// The commands under `Examples:`. What is said about each stands behind three spaces or more.
+/// The commands under `Examples:`. What is said about each stands behind two spaces or more.
 fn examples(help: &str) -> Vec<Command> {
     let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
     let block: Vec<&str> = lines.take_while(|line| line.starts_with("  ")).collect();
@@ -180,7 +180,7 @@ fn examples(help: &str) -> Vec<Command> {
 fn shown(line: &str) -> String {
     let mut kept = String::new();
     for (i, part) in line
-        .split("   ")
+        .split("  ")
         .filter(|part| !part.trim().is_empty())
         .enumerate()
     {

@@ -40,7 +40,7 @@ impl Part {
         "senders",
         "receivers",
         "flows under way",
-        "what is to come",
+        "pending events",
     ];
 }
 

@@ -30,8 +30,8 @@ impl Core {
         self.pauses.note(self.now, print)
     }
 
-    /// Notes all ports, with what waits there. Says no where that cannot be compared.
-    pub(crate) fn note_ports(&self, print: &mut Print) -> bool {
+    /// Notes all ports, with what waits there, or says why they cannot be compared.
+    pub(crate) fn note_ports(&self, print: &mut Print) -> Result<(), &'static str> {
         for (id, port) in self.ports.numbered() {
             let &Port {
                 free_at,
@@ -44,8 +44,10 @@ impl Core {
                 done_pending,
                 ..
             } = port;
-            if link != LinkState::Open {
-                return false;
+            match link {
+                LinkState::Open => {}
+                LinkState::OnCredit => return Err("links send on credit"),
+                LinkState::Down => return Err("a link is down"),
             }
             print.note(u64::from(queued) << 32 | u64::from(ready) << 16 | u64::from(paused));
             print.note(u64::from(asked) << 16 | u64::from(served) << 1 | u64::from(done_pending));
@@ -73,7 +75,8 @@ impl Core {
         }
         print.begin(Part::Streams);
         self.shared_rng.note(print);
-        self.pauses.note(u64::MAX, print)
+        self.pauses.note(u64::MAX, print);
+        Ok(())
     }
 
     /// Notes a packet that reads no telemetry.
@@ -180,5 +183,25 @@ impl Core {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common;
+    use crate::run::simulation::Simulation;
+
+    /// Why ports cannot be compared is said of what is so, not of something else.
+    #[test]
+    fn ports_say_why_they_cannot_be_compared() {
+        let mut simulation = Simulation::new(common::star(2, common::scheme("none"))).unwrap();
+        let mut says = |link| {
+            simulation.core.ports[PortId(0)].link = link;
+            simulation.core.note_ports(&mut Print::new(0, 0))
+        };
+        assert_eq!(says(LinkState::Open), Ok(()));
+        assert_eq!(says(LinkState::Down), Err("a link is down"));
+        assert_eq!(says(LinkState::OnCredit), Err("links send on credit"));
     }
 }

@@ -64,10 +64,24 @@ impl Hosts {
                 .all(|nic| nic.is_at_rest(&self.qps, print))
     }
 
-    /// Notes NICs, senders and receivers. Says no where they cannot be compared.
-    pub(crate) fn note(&self, world: &World, print: &mut Print) -> bool {
-        if !self.shared.is_empty() || !self.receivers.late.is_empty() || !self.repeats.is_empty() {
-            return false;
+    /// Notes NICs, senders and receivers, or says why they cannot be compared.
+    pub(crate) fn note(&self, world: &World, print: &mut Print) -> Result<(), &'static str> {
+        let reasons = [
+            (
+                !self.shared.is_empty(),
+                "queue pairs share a state of their scheme",
+            ),
+            (
+                !self.receivers.late.is_empty(),
+                "receivers forget flows and take their packets again",
+            ),
+            (
+                !self.repeats.is_empty(),
+                "senders remember which packets were acknowledged (selective repeat)",
+            ),
+        ];
+        if let Some((_, why)) = reasons.into_iter().find(|&(is_so, _)| is_so) {
+            return Err(why);
         }
         print.begin(Part::Nics);
         for nic in &self.scheduler.nics {
@@ -76,8 +90,11 @@ impl Hosts {
         print.begin(Part::Senders);
         for slot in self.live_senders() {
             let qp = &self.qps[slot];
-            if qp.is_connection() || has_drawn(world, qp) {
-                return false;
+            if qp.is_connection() {
+                return Err("messages share the queue pair of a connection");
+            }
+            if has_drawn(world, qp) {
+                return Err("senders draw random numbers");
             }
             qp.note(print);
         }
@@ -87,7 +104,7 @@ impl Hosts {
         for receiver in receivers {
             receiver.note(print);
         }
-        true
+        Ok(())
     }
 
     /// The wake-up of a NIC that is armed, if it is this.

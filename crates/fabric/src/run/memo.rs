@@ -43,7 +43,7 @@ pub(super) struct Memory {
     marker: Option<NodeId>,
     /// States that were looked at, at a glance: those that are likely to come again.
     glances: HashSet<u64>,
-    /// What keeps the states of networks that are not at rest from being compared.
+    /// Why states with packets under way cannot be compared.
     unlike: Option<&'static str>,
 }
 
@@ -81,7 +81,10 @@ impl Simulation {
     /// Phases that were simulated and taken.
     pub fn repeats(&self) -> Option<Repeats> {
         let memo = self.traffic.kept()?;
-        Some(memo.report())
+        Some(Repeats {
+            only_at_rest: self.memory.as_ref().and_then(|memory| memory.unlike),
+            ..memo.report()
+        })
     }
 
     /// What keeps the state of this network from ever coming again, or this run from being put together from phases.
@@ -226,12 +229,9 @@ impl Simulation {
             Event::FlowStart { flow } => print.note_flow(flow),
             _ => print.note(u64::MAX),
         }
-        if !core.note_ports(print) || !switches.note(print) {
-            return Err("packets carry telemetry");
-        }
-        if !hosts.note(world, print) {
-            return Err("senders share or keep what cannot be compared");
-        }
+        core.note_ports(print)?;
+        switches.note(print)?;
+        hosts.note(world, print)?;
         let wakes = traffic.note(world, core, print);
         let (hosts, core) = (&*hosts, &*core);
         core.note_pending(print, wakes, |event, print| {
@@ -272,7 +272,7 @@ impl Simulation {
             }
         });
         match self.may_renew_pauses() {
-            true => Err("pauses end by themselves"),
+            true => Err("pauses end after a time, without a frame"),
             false => Ok(()),
         }
     }

@@ -30,6 +30,8 @@ pub struct Progress {
     pub packet_hops: u64,
     /// Flows completed.
     pub completed: u64,
+    /// Iterations that are over, and all, of the program that is least far of those that repeat themselves.
+    pub iterations: Option<(u32, u32)>,
     /// Whether the run is over: the stop time reached, or nothing left to happen.
     pub done: bool,
 }
@@ -321,6 +323,7 @@ impl Simulation {
             events: sum(|part| part.core.counters.events) + taken.0,
             packet_hops: sum(|part| part.core.hops()) + taken.1,
             completed: sum(|part| part.traffic.completed()),
+            iterations: self.traffic.programs().iterations(),
             done: self.core.is_over(),
         }
     }

@@ -59,8 +59,11 @@ impl Switches {
         self.buffers.iter().all(|buffer| buffer.shared_used == 0)
     }
 
-    /// Notes buffers and streams. Says no where packets carry telemetry, which cannot be compared.
-    pub(crate) fn note(&self, print: &mut Print) -> bool {
+    /// Notes buffers and streams, or says why they cannot be compared.
+    pub(crate) fn note(&self, print: &mut Print) -> Result<(), &'static str> {
+        if self.telemetry.on {
+            return Err("packets carry telemetry");
+        }
         print.begin(Part::Streams);
         for stream in &self.mark_rng {
             print.note_stream(stream);
@@ -69,7 +72,7 @@ impl Switches {
         for buffer in &self.buffers {
             print.note(u64::from(buffer.shared_used));
         }
-        !self.telemetry.on
+        Ok(())
     }
 
     /// Whether switches keep nothing but what [`Self::are_at_rest`] looks at, when nothing is under way.

@@ -138,6 +138,12 @@ impl Programs {
         self.all.iter().all(|program| program.state.is_done())
     }
 
+    /// How far the slowest is of those that repeat themselves: iterations that are over, and all.
+    pub(crate) fn iterations(&self) -> Option<(u32, u32)> {
+        let all = self.all.iter().filter_map(|program| program.state.iterations());
+        all.min_by_key(|&(over, of)| (u64::from(over) << 32) / u64::from(of.max(1)))
+    }
+
     /// Whether all have begun.
     pub(super) fn have_begun(&self) -> bool {
         self.all.iter().all(|program| program.begun)

@@ -240,3 +240,38 @@ fn what_cannot_come_again_is_said() {
     spec.links[0].error_rate = 0.1;
     assert_eq!(why(&spec), "links lose packets at random");
 }
+
+/// What keeps states with packets under way from being compared is said, and only where it is so.
+#[test]
+fn why_only_states_at_rest_are_compared_is_said() {
+    let ring: Round = (1..5).map(|host| (host, host % 4 + 1, 100_000, 0)).collect();
+    let irn = Irn {
+        rto_low: Span::from_us(100),
+        rto_high: Span::from_us(320),
+        low_packets: 3,
+        bdp_cap: true,
+        reordering: 0,
+    };
+    for (name, recovery, expected) in [
+        ("none", Recovery::GoBackN, None),
+        ("hpcc", Recovery::GoBackN, Some("packets carry telemetry")),
+        (
+            "none",
+            Recovery::SelectiveRepeat(irn),
+            Some("senders remember which packets were acknowledged (selective repeat)"),
+        ),
+    ] {
+        let stop = Time::from_ns(1 << 40);
+        let mut spec = spec_of(
+            name,
+            TieOrder::Structural,
+            stop,
+            std::slice::from_ref(&ring),
+            &[(0, 0); 40],
+        );
+        spec.nic.recovery = recovery;
+        let repeats = run(&spec, Memory::With, 1000).repeats.unwrap();
+        assert_eq!(repeats.only_at_rest, expected, "{name}");
+        assert_eq!(repeats.taken > 0, expected.is_none(), "{name}");
+    }
+}

@@ -13,6 +13,9 @@ struct File<'a> {
     /// Why no phase could be taken, where that is so of the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<&'a str>,
+    /// Why states with packets under way were not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_at_rest: Option<&'a str>,
     phases: Phases,
     events: Events,
     /// How many different ones there were of each part of a state.
@@ -45,6 +48,7 @@ struct State {
 pub(super) fn write(out: &mut dyn Write, repeats: &Repeats, summary: &Summary) -> io::Result<()> {
     let Repeats {
         why_not,
+        only_at_rest,
         simulated,
         kept,
         checked,
@@ -61,6 +65,7 @@ pub(super) fn write(out: &mut dyn Write, repeats: &Repeats, summary: &Summary) -
     };
     let file = File {
         why_not,
+        only_at_rest,
         phases: Phases {
             simulated,
             kept,

@@ -203,7 +203,8 @@ impl Question<'_> {
         asker: &mut dyn Asker,
     ) -> Result<FlowAnswer, AskError> {
         let mut input = self.unaccounted()?;
-        let count = input.run.flows.len();
+        // Flows of programs count as many as there may be: the run shows how many there are.
+        let count = input.run.flow_count();
         if flow as usize >= count {
             return Err(unknown(flow, count));
         }
@@ -228,7 +229,7 @@ impl Question<'_> {
             let end = finished.outcome.end.as_ps();
             return Ok(answer(row, Known::Nothing(input.fidelity.name(), end)));
         }
-        let look = CloseLook::of(&input.run, &finished.outcome, row);
+        let look = CloseLook::of(&input.run, &finished.outcome, &finished.flows, row);
         if Why::close(row, &look, ideal).is_none() {
             // A flow that began as the run ended took no time.
             let reason = nothing_to_tell(row).unwrap_or("it started as the run ended");

@@ -10,6 +10,7 @@ use paceline_fabric::spec::{Awaited, NodeKind, RunSpec};
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::results::FlowRows;
 use crate::text::{bytes, duration_us, number, port_name};
 
 mod text;
@@ -173,11 +174,11 @@ pub struct WaitRow {
 
 impl Deeper {
     /// Of a run that looked at the flow.
-    pub fn of(spec: &RunSpec, outcome: &Outcome, flow: u32) -> Option<Self> {
+    pub fn of(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows, flow: u32) -> Option<Self> {
         let look = outcome.flow_probes.iter().find(|look| look.flow == flow)?;
         Some(Self {
             waited_for: chain(spec, outcome, flow),
-            ends: spec.flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect(),
+            ends: flows.rows().map(|row| (row.src, row.dst)).collect(),
             hosts: spec.nodes.iter().map(|kind| *kind == NodeKind::Host).collect(),
             ..Self::from(look)
         })
@@ -288,7 +289,10 @@ fn chain(spec: &RunSpec, outcome: &Outcome, flow: u32) -> Vec<WaitRow> {
             let (until, when) = happened(outcome, dependency.after, dependency.awaited)?;
             Some((when.as_ps() + dependency.delay.as_ps(), dependency, until, when))
         });
-        let start = outcome.flows[at as usize].start;
+        // What flows of programs wait for is in their critical path.
+        let Some(start) = outcome.flows.get(at as usize).map(|flow| flow.start) else {
+            break;
+        };
         let Some((ready, dependency, until, when)) =
             met.max_by_key(|&(ready, dependency, ..)| (ready, dependency.after))
         else {

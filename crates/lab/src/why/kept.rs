@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Deeper, Why};
 use crate::files::{FlowTime, OutputError, flow_times, read_flow_times, write_file, write_flow_times};
-use crate::results::{FlowRow, IdealFct, Summary};
+use crate::results::{FlowRow, FlowRows, IdealFct, Summary};
 
 /// What a run that looked at a flow closely tells of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,8 @@ struct File {
 
 impl CloseLook {
     /// Of a run that looked at the flow.
-    pub fn of(spec: &RunSpec, outcome: &Outcome, flow: &FlowRow<'_>) -> Self {
-        let deeper = Deeper::of(spec, outcome, flow.flow_id);
+    pub fn of(spec: &RunSpec, outcome: &Outcome, flows: &FlowRows, flow: &FlowRow<'_>) -> Self {
+        let deeper = Deeper::of(spec, outcome, flows, flow.flow_id);
         let lines = deeper
             .as_ref()
             .map(|deeper| deeper.lines(flow.flow_id, flow.start_ps));

@@ -12,7 +12,8 @@
 //! `fct.txt` and `pfc.txt`), as those that ship in `validation/hpcc-ns3/random` are.
 //!
 //! With `--reference-bolt [DIR]` it runs what the Bolt authors' simulator ran instead, and prints a table; with
-//! `--reference-tcd [DIR]` what that of TCD's authors ran; with `--reference-ib DIR` what an InfiniBand simulator ran.
+//! `--reference-tcd [DIR]` what that of TCD's authors ran; with `--reference-ib DIR` what an InfiniBand simulator ran;
+//! with `--reference-traces [DIR]` what LogGOPSim, ATLAHS, ASTRA-sim and SimAI made of samples of traces.
 //! Below the table stand the files that differ or that nothing here is compared with: then the status is 1.
 
 #![allow(clippy::disallowed_macros, reason = "the pages are its result")]
@@ -26,6 +27,7 @@ mod reference;
 mod sensitivity;
 mod tcd;
 mod thesis;
+mod traces;
 mod verdict;
 
 use std::path::{Path, PathBuf};
@@ -33,7 +35,7 @@ use std::process::ExitCode;
 
 use crate::equality::Checked;
 
-const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR], or validate --reference-tcd [DIR], or validate --reference-ib DIR";
+const USAGE: &str = "validate [--files] [--reference DIR] [--write FILE], or validate --random DIR, or validate --reference-bolt [DIR], or validate --reference-tcd [DIR], or validate --reference-ib DIR, or validate --reference-traces [DIR]";
 
 /// What `paceline reproduce` came to, written by hand from its counts.
 const PUBLICATIONS: &str = include_str!("../../../../validation/REPRODUCTIONS.md");
@@ -76,6 +78,7 @@ fn another_task(given: &[String]) -> Option<ExitCode> {
     let verdict = match (given.first()?.as_str(), folder) {
         ("--reference-bolt", folder) => Some(bolt::section(&folder.unwrap_or_else(bolt::shipped))),
         ("--reference-tcd", folder) => Some(tcd::section(&folder.unwrap_or_else(tcd::shipped))),
+        ("--reference-traces", folder) => Some(traces::section(&folder.unwrap_or_else(traces::shipped))),
         ("--reference-ib", Some(folder)) => Some(infiniband::section(&folder)),
         _ => None,
     };
@@ -128,6 +131,7 @@ fn main() -> ExitCode {
         println!("{}\n{}", equality::section(&checked), random::section(&random));
         return ExitCode::from(u8::from(!all_same));
     }
+    let traces = traces::section(&traces::shipped());
     let page = [
         INTRODUCTION.to_string(),
         equality::section(&checked),
@@ -136,6 +140,7 @@ fn main() -> ExitCode {
         thesis::section(&checked),
         sensitivity::ties(&checked),
         sensitivity::nature(&checked),
+        traces.text(),
         PUBLICATIONS.to_string(),
     ]
     .join("\n");
@@ -148,5 +153,5 @@ fn main() -> ExitCode {
         }
         None => print!("{page}"),
     }
-    ExitCode::from(u8::from(!all_same))
+    ExitCode::from(u8::from(!all_same).max(traces.status()))
 }

@@ -9,6 +9,7 @@ mod command {
     pub(crate) mod infiniband;
     pub(crate) mod reference;
     pub(crate) mod tcd;
+    pub(crate) mod traces;
     pub(crate) mod verdict;
 }
 mod recorded;
@@ -16,5 +17,6 @@ mod reference;
 mod registry;
 mod shown;
 mod tcd_reference;
+mod traces_reference;
 mod validate;
 mod wrong_outcomes;

@@ -5,6 +5,8 @@
 pub struct Repeats {
     /// Why none could be taken, where that is so of the whole run.
     pub why_not: Option<&'static str>,
+    /// Why states with packets under way were not compared, where only states at rest were.
+    pub only_at_rest: Option<&'static str>,
     /// Phases that were simulated.
     pub simulated: u64,
     /// Of these, those that were new and are kept.

@@ -37,6 +37,10 @@ pub trait Behaviour: CopyBehaviour {
     fn left(&mut self, _message: u32, _asks: &mut dyn Asks) {}
     /// Whether it will start nothing any more, and all that it started is over.
     fn is_done(&self) -> bool;
+    /// How far it is, if it repeats itself: iterations that are over, and all.
+    fn iterations(&self) -> Option<(u32, u32)> {
+        None
+    }
     /// The run is over: what is to be known of it.
     fn close(&self) -> ModelOutcome;
 }

@@ -329,6 +329,12 @@ impl Executor {
         self.unfinished == 0
     }
 
+    /// Iterations that are over at all ranks, and all.
+    pub fn iterations(&self) -> (u32, u32) {
+        let over = self.ranks.iter().map(RankState::iteration).min();
+        (over.unwrap_or(0), self.rules.repeats)
+    }
+
     /// What came of the job, up to now.
     pub fn results(&self) -> Results {
         Results {

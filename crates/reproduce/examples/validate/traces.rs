@@ -1,0 +1,308 @@
+//! Traces of jobs: what LogGOPSim, ATLAHS, ASTRA-sim and SimAI made of samples, and what comes out here.
+//!
+//! Each sample is run as a user runs it: as the only job of a scenario, and SimAI's by its own `SimAI.conf`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paceline_lab::results::Summary;
+use paceline_lab::run::{Control, execute};
+use paceline_scenario::{Overrides, Resolved, load, load_text};
+
+use super::verdict::Verdict;
+
+/// The samples that ship with the project.
+pub(crate) fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/tests/data")
+}
+
+/// A published iteration that `answers.csv` does not have: workload, topology, nanoseconds at rank 0.
+const GPT_13B: (&str, &str, u64) = (
+    "b4-gpt13b-w128-tp8-pp2-gbs8.txt",
+    "Spectrum-X_128g_8gps_100Gbps_A100",
+    315_442_327,
+);
+
+/// By how much an iteration of SimAI's may differ.
+const TOLERANCE: f64 = 0.005;
+
+const HEAD: &str = "\
+## Traces of jobs
+
+Samples of `crates/traces/tests/data`, run as jobs of a scenario, and what the programs of their formats made of them
+(`answers.csv` of each folder). The table is printed by
+
+    cargo run --release -p paceline-reproduce --example validate -- --reference-traces
+";
+
+const COST_MODELS: &str = "\
+On a cost model the end of every rank is compared, in nanoseconds: GOAL with the parameters `default`, `fast`, `alps` and
+`overhead` under LogGOPSim and ATLAHS (`network = \"loggops\"`), Chakra under ASTRA-sim's analytical network
+(`network = \"chunks\"`). Samples that a program refuses are refused here, too. A row shows the last rank's end in the
+sample's first run.
+
+| sample | program | runs | every rank the same | expected | ours |
+|---|---|---:|---:|---:|---:|
+";
+
+const PACKETS: &str = "\
+On packets (fidelity `simai`), the iteration of rank 0, in nanoseconds. SimAI's send latency is 3 µs where no other is said.
+
+| workload | GPUs | expected | ours | difference |
+|---|---:|---:|---:|---:|
+";
+
+/// The ends of the ranks of a run's only job.
+fn ends(input: &Resolved) -> Result<Vec<u64>, String> {
+    let finished = execute(input, &mut |_| Control::Continue).map_err(|error| error.to_string())?;
+    let Summary { jobs, .. } = &finished.summary;
+    let job = jobs.first().ok_or("there is no job")?;
+    if !job.stuck.is_empty() || job.by_rank.is_empty() {
+        return Err(format!("it does not run: {}", job.stuck.join("; ")));
+    }
+    let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+    Ok(job.by_rank.iter().map(|rank| ns(rank.end_s)).collect())
+}
+
+/// The ends of the ranks of a job on a cost model.
+fn on_a_model(job: &str) -> Result<Vec<u64>, String> {
+    let scenario =
+        format!("duration = \"1s\"\ntopology.star.hosts = 32\ncc.scheme = \"none\"\n[[job]]\n{job}");
+    let input =
+        load_text("trace.toml", &scenario, &Overrides::default()).map_err(|error| error.to_string())?;
+    ends(&input)
+}
+
+/// A run of a program, and what is run here in its stead.
+struct Sample {
+    name: String,
+    program: &'static str,
+    /// The end of each rank; nothing where the program refuses the sample.
+    expected: Option<Vec<u64>>,
+    job: String,
+}
+
+/// The rows of a table, without its head.
+fn rows(path: &Path) -> Result<Vec<Vec<String>>, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let row = |line: &str| line.split(',').map(str::to_string).collect();
+    Ok(text.lines().skip(1).map(row).collect())
+}
+
+fn expected(ranks: &str) -> Option<Vec<u64>> {
+    (ranks.split(' ')).map(|number| number.parse().ok()).collect()
+}
+
+/// `rules` of a job by GOAL for a set of LogGOPS's parameters, in ns: L, o, g, G, O, S.
+fn loggops(parameters: &str) -> Option<String> {
+    let (latency, overhead, gap, per_byte, overhead_per_byte, eager) = match parameters {
+        "default" => (2500, 1500, 1000, 6.0, 0, 65535),
+        "fast" => (1000, 200, 700, 1.0, 0, 4096),
+        "alps" => (3700, 200, 5, 0.04, 0, 0),
+        "overhead" => (1000, 100, 50, 2.0, 3, 1000),
+        _ => return None,
+    };
+    Some(format!(
+        "latency = \"{latency}ns\", overhead = \"{overhead}ns\", gap = \"{gap}ns\", gap-per-byte = {per_byte:?}, \
+         overhead-per-byte = {overhead_per_byte}, eager = \"{eager}B\""
+    ))
+}
+
+fn goal(root: &Path) -> Result<Vec<Sample>, String> {
+    let folder = root.join("goal");
+    let sample = |row: Vec<String>| {
+        let [name, parameters, variant, _, ranks] = &row[..] else {
+            return Err(format!("goal/answers.csv: {row:?}"));
+        };
+        let rules =
+            loggops(parameters).ok_or_else(|| format!("goal/answers.csv: parameters {parameters}"))?;
+        let path = folder.join(format!("{name}.goal"));
+        Ok(Sample {
+            name: format!("goal/{name}"),
+            program: if variant == "atlahs" {
+                "ATLAHS"
+            } else {
+                "LogGOPSim"
+            },
+            expected: expected(ranks),
+            job: format!(
+                "goal = {path:?}\nnetwork = \"loggops\"\nrules = {{ variant = {variant:?}, {rules} }}\n"
+            ),
+        })
+    };
+    rows(&folder.join("answers.csv"))?
+        .into_iter()
+        .map(sample)
+        .collect()
+}
+
+fn chakra(root: &Path) -> Result<Vec<Sample>, String> {
+    let folder = root.join("chakra");
+    let sample = |row: Vec<String>| {
+        let [trace, system, network, model, _, ranks] = &row[..] else {
+            return Err(format!("chakra/answers.csv: {row:?}"));
+        };
+        // The files of a folder are named after its collective, or `trace`.
+        let of_folder = folder.join(trace);
+        let name = match trace.strip_prefix("microbenchmarks/") {
+            Some(rest) => rest.split('/').next().unwrap_or_default(),
+            None => "trace",
+        };
+        let groups = of_folder.join("groups.json");
+        let groups = (groups.exists()).then(|| format!(", groups = {groups:?}"));
+        Ok(Sample {
+            name: format!("chakra/{trace}"),
+            program: "ASTRA-sim",
+            expected: expected(ranks),
+            job: format!(
+                "chakra = {:?}\nnetwork = \"chunks\"\nrules = {{ system = {:?}, links = {:?}, waits = {}{} }}\n",
+                of_folder.join(name),
+                folder.join("systems").join(format!("{system}.json")),
+                folder.join("networks").join(network),
+                model == "aware",
+                groups.unwrap_or_default()
+            ),
+        })
+    };
+    rows(&folder.join("answers.csv"))?
+        .into_iter()
+        .map(sample)
+        .collect()
+}
+
+/// The iteration of rank 0 of a workload of SimAI's.
+fn iteration(root: &Path, workload: &str, topology: &str, latency: &str) -> Result<u64, String> {
+    let of = |error: std::io::Error| error.to_string();
+    let data = root.join("simai").canonicalize().map_err(of)?;
+    let conf = fs::read_to_string(data.join("SimAI.conf")).map_err(of)?;
+    let folder = tempfile::tempdir().map_err(of)?;
+    let path = folder.path().join("SimAI.conf");
+    let at = |name: &str| data.join(name).display().to_string();
+    let more = format!(
+        "TOPOLOGY_FILE {}\nWORKLOAD_FILE {}\nAS_SEND_LAT {latency}\n",
+        at(topology),
+        at(workload)
+    );
+    fs::write(&path, more + &conf).map_err(of)?;
+    let input =
+        load(&path.display().to_string(), &Overrides::default()).map_err(|error| error.to_string())?;
+    ends(&input)?
+        .first()
+        .copied()
+        .ok_or_else(|| "there is no rank".into())
+}
+
+/// Rows of samples on cost models: runs of one sample and program are one.
+fn cost_models(samples: &[Sample], verdict: &mut Verdict) {
+    for runs in samples.chunk_by(|a, b| (&a.name, a.program) == (&b.name, b.program)) {
+        let ours: Vec<Result<Vec<u64>, String>> = runs.iter().map(|run| on_a_model(&run.job)).collect();
+        let mut same = 0;
+        for (run, ours) in runs.iter().zip(&ours) {
+            match (ours, &run.expected) {
+                (Ok(ours), Some(expected)) if ours == expected => same += 1,
+                (Err(_), None) => same += 1,
+                (ours, expected) => verdict.fault(format!("{}: {ours:?} for {expected:?}", run.name)),
+            }
+        }
+        let last = |ends: Option<&[u64]>| match ends.and_then(|ends| ends.iter().max()) {
+            Some(end) => grouped(*end),
+            None => "refused".into(),
+        };
+        let first = ours[0].as_deref().ok();
+        writeln!(
+            verdict.page,
+            "| {} | {} | {} | {same} | {} | {} |",
+            runs[0].name,
+            runs[0].program,
+            runs.len(),
+            last(runs[0].expected.as_deref()),
+            last(first)
+        )
+        .expect("memory takes everything");
+    }
+}
+
+/// A row of a workload on packets.
+fn packets(
+    root: &Path,
+    (workload, topology, latency): (&str, &str, &str),
+    expected: u64,
+    verdict: &mut Verdict,
+) {
+    let name = match latency {
+        "3" => format!("simai/{workload}"),
+        other => format!("simai/{workload}, {other} µs"),
+    };
+    let gpus = (topology.split('_')).find_map(|word| word.strip_suffix('g')?.parse::<u32>().ok());
+    match iteration(root, workload, topology, latency) {
+        Ok(ours) => {
+            let off = ours as f64 / expected as f64 - 1.0;
+            if off.abs() > TOLERANCE {
+                verdict.fault(format!("{name}: {ours} for {expected}"));
+            }
+            let off = match ours == expected {
+                true => "0".into(),
+                false => format!("{:+.2} %", 100.0 * off),
+            };
+            writeln!(
+                verdict.page,
+                "| {name} | {} | {} | {} | {off} |",
+                gpus.unwrap_or_default(),
+                grouped(expected),
+                grouped(ours)
+            )
+            .expect("memory takes everything");
+        }
+        Err(error) => verdict.fault(format!("{name}: {error}")),
+    }
+}
+
+/// With a comma at each thousand.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The samples below `root` that run on cost models.
+pub(crate) fn on_cost_models(root: &Path) -> Verdict {
+    let mut verdict = Verdict::new(format!("{HEAD}\n{COST_MODELS}"));
+    match goal(root).and_then(|goal| Ok((goal, chakra(root)?))) {
+        Ok((mut samples, chakra)) => {
+            samples.extend(chakra);
+            samples.sort_by(|a, b| (&a.name, b.program).cmp(&(&b.name, a.program)));
+            cost_models(&samples, &mut verdict);
+        }
+        Err(error) => verdict.fault(error),
+    }
+    verdict
+}
+
+/// All samples below `root`.
+pub(crate) fn section(root: &Path) -> Verdict {
+    let mut verdict = on_cost_models(root);
+    verdict.page += "\n";
+    verdict.page += PACKETS;
+    match rows(&root.join("simai/answers.csv")) {
+        Ok(rows) => {
+            for row in &rows {
+                let Some(expected) = row.get(4).and_then(|end| end.parse().ok()) else {
+                    verdict.fault(format!("simai/answers.csv: {row:?}"));
+                    continue;
+                };
+                packets(root, (&row[0], &row[1], &row[2]), expected, &mut verdict);
+            }
+        }
+        Err(error) => verdict.fault(error),
+    }
+    let (workload, topology, expected) = GPT_13B;
+    packets(root, (workload, topology, "3"), expected, &mut verdict);
+    verdict
+}
