@@ -59,8 +59,8 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("thesis-table8 hpcc-fct", Shorter::As("acc-join")),
     ("thesis-table6 hpcc-fct", Shorter::As("acc-join")),
     ("reproduce thesis-table6", Shorter::As("reproduce acc-join")),
-    ("compare ai-cluster", Shorter::With("--duration 5ms")),
-    ("run ai-cluster --scheme", Shorter::With("--duration 5ms")),
+    ("compare ai-cluster", Shorter::With("--duration 500us")),
+    ("run ai-cluster --scheme", Shorter::With("--duration 500us")),
     ("far.toml", Shorter::With("--duration 1ms")),
     ("--rounds 15", Shorter::As("")),
     // One records the runs of the built-in model; the others train on less.
