@@ -13,6 +13,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 pub use crate::mark::Mark;
 pub use crate::observation::{Counters, Observation};
 pub use crate::receiver::Cnp;
+pub use crate::signal::{Signal, Words};
 pub use crate::switch_ack::PortReport;
 pub use crate::timers::{Expiry, Requests, TimerBank, TimerEvent, TimerSlot};
 
@@ -174,25 +175,6 @@ pub struct CongestedPort {
     pub rate: BitRate,
 }
 
-/// What a switch tells the sender in a packet of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SwitchSignal {
-    /// Bolt's SRC: a switch answers a data packet that found its port congested.
-    Congested {
-        /// The port.
-        port: CongestedPort,
-        /// From the start of the data packet's transmission to now.
-        rtt: Span,
-    },
-    /// QCN's congestion notification message: `|Fb|` in 6 bits, 1 to 63.
-    Feedback {
-        /// The value.
-        fb: u8,
-    },
-    /// The answer of a port to a data packet that asked for it ([`crate::switch_ack`]).
-    Report(PortReport),
-}
-
 /// A data packet that is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
@@ -321,8 +303,8 @@ pub trait CongestionControl: CloneBox + fmt::Debug + Send {
     fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>);
     /// A congestion notification packet of the receiver arrived.
     fn on_cnp(&mut self, _cx: &mut Ctx<'_>, _cnp: &Cnp) {}
-    /// A notice of a switch arrived.
-    fn on_notice(&mut self, _cx: &mut Ctx<'_>, _notice: &SwitchSignal) {}
+    /// A signal of the scheme's half in a switch arrived ([`crate::switch::Notify::Sender`]).
+    fn on_signal(&mut self, _cx: &mut Ctx<'_>, _signal: &Signal) {}
     /// The tag of a data packet that is about to leave; called only with [`Requirements::tags`].
     fn tag(&mut self, _cx: &mut Ctx<'_>, _packet: &Outgoing) -> u8 {
         0

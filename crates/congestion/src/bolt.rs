@@ -100,14 +100,13 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, Requirements, SendLimits,
-    SwitchSignal,
+    AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, Requirements, SendLimits, Signal,
 };
 use crate::params::{Auto, ParamError, Parameters, Range, is};
 use crate::registry::{Alias, Definition, Incompatible, NetworkFacts, Scheme, Setting, WindowMode};
 use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchSupport};
 
-pub use switch::{BoltPort, Threshold};
+pub use switch::{BoltPort, Threshold, port_of, src};
 
 /// Tag: the packet has Bolt's header. No other scheme sets this bit.
 pub const BOLT: u8 = 1 << 7;
@@ -424,10 +423,8 @@ impl CongestionControl for Bolt {
         self.set_rate();
     }
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
-        if let SwitchSignal::Congested { port, rtt } = *notice {
-            self.congested(cx.now, port, rtt);
-        }
+    fn on_signal(&mut self, cx: &mut Ctx<'_>, signal: &Signal) {
+        self.congested(cx.now, port_of(signal), signal.after);
     }
 
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {

@@ -90,7 +90,7 @@ impl Definition for Params {
                 departures: true,
                 ..Hooks::default()
             },
-            turns_back: false,
+            ..SwitchSupport::default()
         })
     }
 

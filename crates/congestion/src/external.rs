@@ -41,13 +41,13 @@ use paceline_kernel::rng::Rng;
 
 use crate::api::{
     AckInfo, Cnp, CongestionControl, Counters, Ctx, Decisions, Observation, Outgoing, PathInfo, Requirements,
-    SendLimits, SentInfo, SwitchSignal, TimerSlot,
+    SendLimits, SentInfo, Signal, TimerSlot,
 };
 use crate::params::{Auto, ParamError, Parameters, Range, is};
 use crate::rate::Bounds;
 use crate::registry::{Definition, Scheme, WindowMode};
 use crate::switch::{EgressPort, PerPort, SwitchHalves, SwitchSupport};
-use crate::switch_ack::{self, AnsweringPort, Asking};
+use crate::switch_ack::{self, AnsweringPort, Asking, PortReport};
 
 choice! {
     /// When flows ask.
@@ -157,7 +157,8 @@ impl Definition for Params {
             task: "that answer",
             params: &["switch-threshold", "switch-window"],
             hooks: switch_ack::HOOKS,
-            turns_back: false,
+            signal: Some("switch-ack"),
+            ..SwitchSupport::default()
         })
     }
 
@@ -350,12 +351,10 @@ impl CongestionControl for External {
         self.asking.tag(cx.now)
     }
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
-        if let SwitchSignal::Report(report) = notice {
-            self.tally.answers.count(report);
-            if self.clock == Clock::Feedback {
-                self.ask_with_feedback(cx);
-            }
+    fn on_signal(&mut self, cx: &mut Ctx<'_>, signal: &Signal) {
+        self.tally.answers.count(&PortReport::read(signal));
+        if self.clock == Clock::Feedback {
+            self.ask_with_feedback(cx);
         }
     }
 

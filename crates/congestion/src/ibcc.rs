@@ -164,7 +164,7 @@ impl Definition for Params {
                 pauses: true,
                 ..Hooks::default()
             },
-            turns_back: false,
+            ..SwitchSupport::default()
         })
     }
 

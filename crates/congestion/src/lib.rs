@@ -35,6 +35,7 @@ mod mark;
 mod observation;
 pub mod pint;
 mod rate;
+pub mod signal;
 pub mod switch_ack;
 mod timers;
 
@@ -66,8 +67,8 @@ pub mod example;
 
 pub use api::{
     AckInfo, Cnp, CongestedPort, CongestionControl, Counters, Ctx, Decisions, Expiry, HopSample, IntFormat,
-    Observation, Outgoing, PathInfo, Requests, Requirements, SendLimits, SentInfo, Shared, SwitchSignal,
-    TimerBank, TimerEvent, TimerSlot,
+    Observation, Outgoing, PathInfo, Requests, Requirements, SendLimits, SentInfo, Shared, Signal, TimerBank,
+    TimerEvent, TimerSlot, Words,
 };
 pub use mark::Mark;
 pub use observation::Answers;

@@ -147,6 +147,19 @@ impl fmt::Display for Range {
     }
 }
 
+/// A value as files have it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Whole(u64),
+    /// Any number.
+    Number(f64),
+    /// A text: quantities with their units, and choices.
+    Text(String),
+}
+
 /// A type that parameters can have.
 pub trait ParamValue: Sized {
     /// The unit in which values are written, empty for none.
@@ -162,10 +175,14 @@ pub trait ParamValue: Sized {
     fn read(text: &str) -> Result<Self, String>;
     /// The value as a number in its smallest unit, for [`Range`]; `None` if it is not a number.
     fn number(&self) -> Option<f64>;
+    /// The value as files have it; `None` where they leave it out.
+    fn scalar(&self) -> Option<Scalar> {
+        Some(Scalar::Text(self.show()))
+    }
 }
 
 macro_rules! value_by_parsing {
-    ($($type:ty, $unit:literal, $expected:literal, $number:expr $(, $choices:expr)?;)*) => { $(
+    ($($type:ty, $unit:literal, $expected:literal, $number:expr, $scalar:expr $(, $choices:expr)?;)*) => { $(
         impl ParamValue for $type {
             const UNIT: &'static str = $unit;
             $(const CHOICES: &'static [&'static str] = $choices;)?
@@ -179,16 +196,20 @@ macro_rules! value_by_parsing {
                 let number: fn(&$type) -> Option<f64> = $number;
                 number(self)
             }
+            fn scalar(&self) -> Option<Scalar> {
+                let scalar: fn(&$type) -> Scalar = $scalar;
+                Some(scalar(self))
+            }
         }
     )* };
 }
 value_by_parsing! {
-    f64, "", "a number", |x| Some(*x);
-    u32, "", "a whole number", |x| Some(f64::from(*x));
-    bool, "", "`true` or `false`", |_| None, &["true", "false"];
-    Span, "s, ms, us, ns, ps", "a time", |x| Some(x.as_ps() as f64);
-    Bytes, "B, KB, MB, KiB, MiB", "a size", |x| Some(x.get() as f64);
-    BitRate, "bps, Kbps, Mbps, Gbps", "a rate", |x| Some(x.as_bps() as f64);
+    f64, "", "a number", |x| Some(*x), |x| Scalar::Number(*x);
+    u32, "", "a whole number", |x| Some(f64::from(*x)), |x| Scalar::Whole(u64::from(*x));
+    bool, "", "`true` or `false`", |_| None, |x| Scalar::Bool(*x), &["true", "false"];
+    Span, "s, ms, us, ns, ps", "a time", |x| Some(x.as_ps() as f64), |x| Scalar::Text(x.show());
+    Bytes, "B, KB, MB, KiB, MiB", "a size", |x| Some(x.get() as f64), |x| Scalar::Text(x.show());
+    BitRate, "bps, Kbps, Mbps, Gbps", "a rate", |x| Some(x.as_bps() as f64), |x| Scalar::Text(x.show());
 }
 
 /// A parameter that may be absent: its default depends on other parameters.
@@ -204,6 +225,9 @@ impl<T: ParamValue> ParamValue for Option<T> {
     fn number(&self) -> Option<f64> {
         self.as_ref().and_then(T::number)
     }
+    fn scalar(&self) -> Option<Scalar> {
+        self.as_ref().and_then(T::scalar)
+    }
 }
 
 /// A set of parameters; the `params!` macro implements it.
@@ -212,6 +236,8 @@ pub trait Parameters: Sized {
     fn docs() -> Vec<ParamDoc>;
     /// Name and value of every parameter, in order.
     fn values(&self) -> Vec<(String, String)>;
+    /// Name and value of every parameter as files have them, in order.
+    fn scalars(&self) -> Vec<(String, Option<Scalar>)>;
     /// Sets the parameter `name` to what `text` says.
     ///
     /// # Errors
@@ -225,12 +251,14 @@ pub trait Parameters: Sized {
 }
 
 /// The key of a field in scenario files.
-pub(crate) fn key(field: &str) -> String {
+#[doc(hidden)]
+pub fn key(field: &str) -> String {
     field.replace('_', "-")
 }
 
 /// Makes the documentation of one parameter out of what `params!` knows of it.
-pub(crate) fn doc_of<T: ParamValue>(
+#[doc(hidden)]
+pub fn doc_of<T: ParamValue>(
     field: &str,
     default: String,
     range: Range,
@@ -256,7 +284,11 @@ pub(crate) fn doc_of<T: ParamValue>(
 const NUMBER_MAX: f64 = 1e9;
 
 /// Checks one parameter's range.
-pub(crate) fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Result<(), ParamError> {
+///
+/// # Errors
+/// If it is out of it.
+#[doc(hidden)]
+pub fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Result<(), ParamError> {
     match value.number() {
         Some(number) if !range.contains(number) => Err(ParamError::new(
             &key(field),
@@ -273,11 +305,24 @@ pub(crate) fn check<T: ParamValue>(field: &str, value: &T, range: Range) -> Resu
     }
 }
 
+/// The same as [`scheme_params`], of schemes that ship: scenarios read them by way of serde.
+macro_rules! params {
+    ($(#[$meta:meta])* pub struct $($rest:tt)*) => {
+        $crate::scheme_params! {
+            $(#[$meta])*
+            #[derive(serde::Serialize, serde::Deserialize)]
+            #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+            pub struct $($rest)*
+        }
+    };
+}
+
 /// Declares a scheme's parameters.
 ///
 /// `help` (a doc comment), `name: type = default`, optionally `shown` (how to write a default that
 /// depends on other parameters), `in` a [`Range`], `from` a source; `only` where it does not act in every run.
-macro_rules! params {
+#[macro_export]
+macro_rules! scheme_params {
     (
         $(#[$meta:meta])*
         pub struct $Params:ident { $(
@@ -287,8 +332,7 @@ macro_rules! params {
         )* }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        #[derive(Clone, Debug, PartialEq)]
         pub struct $Params { $(
             $(#[doc = $help])+
             #[doc = concat!("\nDefault `", stringify!($default), "`; source: ", $source, ".")]
@@ -318,6 +362,12 @@ macro_rules! params {
                     $crate::params::ParamValue::show(&self.$field),
                 ),)*]
             }
+            fn scalars(&self) -> Vec<(String, Option<$crate::params::Scalar>)> {
+                vec![$((
+                    $crate::params::key(stringify!($field)),
+                    $crate::params::ParamValue::scalar(&self.$field),
+                ),)*]
+            }
             fn set(&mut self, name: &str, _text: &str) -> Result<(), $crate::params::ParamError> {
                 $(if name == $crate::params::key(stringify!($field)) {
                     self.$field = $crate::params::ParamValue::read(_text)
@@ -338,15 +388,30 @@ macro_rules! params {
     };
 }
 
-/// Declares a parameter whose values are a few names.
+/// The same as [`scheme_choice`], of schemes that ship.
 macro_rules! choice {
     (
         $(#[$meta:meta])*
         pub enum $Choice:ident { $($(#[$variant_meta:meta])* $Variant:ident = $name:literal,)+ }
     ) => {
+        $crate::scheme_choice! {
+            $(#[$meta])*
+            #[derive(serde::Serialize, serde::Deserialize)]
+            pub enum $Choice { $($(#[$variant_meta])* #[serde(rename = $name)] $Variant = $name,)+ }
+        }
+    };
+}
+
+/// Declares a parameter whose values are a few names.
+#[macro_export]
+macro_rules! scheme_choice {
+    (
+        $(#[$meta:meta])*
+        pub enum $Choice:ident { $($(#[$variant_meta:meta])* $Variant:ident = $name:literal,)+ }
+    ) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-        pub enum $Choice { $($(#[$variant_meta])* #[serde(rename = $name)] $Variant,)+ }
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $Choice { $($(#[$variant_meta])* $Variant,)+ }
 
         impl $crate::params::ParamValue for $Choice {
             const UNIT: &'static str = "";

@@ -55,11 +55,12 @@ use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{
-    AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits, SentInfo, SwitchSignal, TimerSlot,
+    AckInfo, CongestionControl, Ctx, PathInfo, Requirements, SendLimits, SentInfo, Signal, TimerSlot,
 };
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::{Bounds, average, in_proportion};
 use crate::registry::{Alias, Definition, RateScaled, Scheme, WindowMode};
+use crate::signal::{Carrier, Words};
 use crate::switch::{
     Egress, EgressPort, Hooks, Notify, PacketView, PayloadKind, PerPort, SwitchHalf, SwitchHalves,
     SwitchSupport, Verdict,
@@ -175,7 +176,8 @@ impl Definition for Params {
                 arrivals: true,
                 ..Hooks::default()
             },
-            turns_back: false,
+            signal: Some("cnm"),
+            ..SwitchSupport::default()
         })
     }
 
@@ -294,8 +296,9 @@ impl CongestionControl for Qcn {
 
     fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
-        if let SwitchSignal::Feedback { fb: fb @ 1.. } = *notice {
+    fn on_signal(&mut self, cx: &mut Ctx<'_>, signal: &Signal) {
+        let fb = signal.words.u8(0);
+        if fb > 0 {
             self.cut(cx, fb.min(63));
         }
     }
@@ -425,7 +428,7 @@ impl SwitchHalf for CongestionPoint {
             queue.old = length;
             queue.left = self.rules.interval(fb, at.rng).max(1);
             if fb > 0 {
-                verdict.notify = Notify::Feedback(fb);
+                verdict.notify = Notify::Sender(Words::EMPTY.with_u8(0, fb), Carrier::Routed);
             }
         }
         verdict

@@ -1,9 +1,16 @@
 //! The list of schemes: names, papers, needs, parameters, and how to build a sender.
 //!
-//! Command line, validation, help and documentation read it; nothing else knows a scheme by name.
+//! Command line, validation, help and documentation read it; nothing else knows a scheme by name. Programs that have this
+//! one as a library add schemes of their own to it ([`add`]).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::OnceLock;
 
 use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Span};
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::ser::{SerializeStruct as _, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, PathInfo, Requirements};
@@ -13,11 +20,13 @@ use crate::pint;
 use crate::receiver::ReceiverHalf;
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
+mod added;
 mod definition;
 mod factory;
 mod facts;
 mod written;
 
+pub use added::{AddError, AddedParams, Addition, add};
 pub use definition::Definition;
 pub use factory::{ActiveScheme, SchemeFactory};
 pub use facts::{Incompatible, Marking, NetworkFacts, RateScaled, SendFloor, Setting};
@@ -94,7 +103,7 @@ pub struct DelayLimit {
 
 macro_rules! schemes {
     ($($Variant:ident($module:ident),)+) => {
-        /// Every scheme.
+        /// Every scheme that ships.
         pub static SCHEMES: &[Scheme] = &[$(<crate::$module::Params as Definition>::SCHEME,)+];
 
         /// Parameters of schemes, a block for each that a scenario mentions.
@@ -107,24 +116,80 @@ macro_rules! schemes {
         /// eta = 0.95
         /// rate-ai = "50Mbps"
         /// ```
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-        pub struct SchemeParams { $(
-            #[doc = concat!("Of [`crate::", stringify!($module), "`].")]
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub $module: Option<crate::$module::Params>,
-        )+ }
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct SchemeParams {
+            $(
+                #[doc = concat!("Of [`crate::", stringify!($module), "`].")]
+                pub $module: Option<crate::$module::Params>,
+            )+
+            /// Of schemes from outside.
+            pub added: BTreeMap<&'static str, AddedParams>,
+        }
 
         /// The parameters of one scheme.
         #[derive(Clone, Debug, PartialEq)]
         pub enum AnyParams { $(
             #[doc = concat!("Of [`crate::", stringify!($module), "`].")]
             $Variant(crate::$module::Params),
-        )+ }
+        )+
+            /// Of a scheme from outside.
+            Added(AddedParams),
+        }
+
+        impl AnyParams {
+            fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$Variant(_) => <crate::$module::Params as Definition>::SCHEME.name,)+
+                    Self::Added(params) => params.name(),
+                }
+            }
+        }
+
+        impl Serialize for SchemeParams {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let blocks = self.present().len();
+                let mut fields = serializer.serialize_struct("SchemeParams", blocks)?;
+                $({
+                    let name = <crate::$module::Params as Definition>::SCHEME.name;
+                    match &self.$module {
+                        Some(_) => fields.serialize_field(name, &self.$module)?,
+                        None => fields.skip_field(name)?,
+                    }
+                })+
+                for (name, params) in &self.added {
+                    fields.serialize_field(name, params)?;
+                }
+                fields.end()
+            }
+        }
+
+        impl<'de> Visitor<'de> for Blocks {
+            type Value = SchemeParams;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("blocks of parameters")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SchemeParams, A::Error> {
+                let mut blocks = SchemeParams::default();
+                while let Some(name) = map.next_key_seed(BlockName)? {
+                    if blocks.has(name) {
+                        return Err(de::Error::duplicate_field(name));
+                    }
+                    $(if name == <crate::$module::Params as Definition>::SCHEME.name {
+                        blocks.$module = map.next_value()?;
+                        continue;
+                    })+
+                    if let Some(addition) = added::addition(name) {
+                        blocks.added.insert(name, map.next_value_seed(addition)?);
+                    }
+                }
+                Ok(blocks)
+            }
+        }
 
         impl SchemeParams {
             fn has(&self, name: &str) -> bool {
                 $((name == <crate::$module::Params as Definition>::SCHEME.name && self.$module.is_some()))||+
+                    || self.added.contains_key(name)
             }
 
             /// What names a model: scheme, key, and the name.
@@ -134,6 +199,9 @@ macro_rules! schemes {
                     let scheme = <crate::$module::Params as Definition>::SCHEME.name;
                     models.extend(params.models().into_iter().map(|(key, model)| (scheme, key, model)));
                 })+
+                for (scheme, params) in &mut self.added {
+                    models.extend(params.models().into_iter().map(|(key, model)| (*scheme, key, model)));
+                }
                 models
             }
 
@@ -141,7 +209,9 @@ macro_rules! schemes {
                 $(if name == <crate::$module::Params as Definition>::SCHEME.name {
                     return Some(AnyParams::$Variant(self.$module.clone().unwrap_or_default()));
                 })+
-                None
+                let given = self.added.get(name).cloned();
+                let params = given.or_else(|| Some(added::addition(name)?.params()));
+                params.map(AnyParams::Added)
             }
         }
 
@@ -150,6 +220,7 @@ macro_rules! schemes {
                 let mut blocks = Self::default();
                 match params {
                     $(AnyParams::$Variant(params) => blocks.$module = Some(params),)+
+                    AnyParams::Added(params) => drop(blocks.added.insert(params.name(), params)),
                 }
                 blocks
             }
@@ -164,10 +235,16 @@ macro_rules! schemes {
         /// Does the same with the parameters of any scheme.
         macro_rules! with_params {
             ($any:expr, $params:ident => $body:expr) => {
-                match $any { $(AnyParams::$Variant($params) => $body,)+ }
+                match $any {
+                    $(AnyParams::$Variant($params) => $body,)+
+                    AnyParams::Added($params) => $body,
+                }
             };
             ($any:expr, $params:ident => wrap $body:expr) => {
-                match $any { $(AnyParams::$Variant($params) => AnyParams::$Variant($body),)+ }
+                match $any {
+                    $(AnyParams::$Variant($params) => AnyParams::$Variant($body),)+
+                    AnyParams::Added($params) => AnyParams::Added($body),
+                }
             };
         }
     };
@@ -198,13 +275,55 @@ schemes! {
     Decc(decc),
 }
 
+/// Every scheme: those that ship, then those that were added.
+pub fn schemes() -> impl Iterator<Item = &'static Scheme> + Clone {
+    SCHEMES.iter().chain(added::added().iter().map(Addition::scheme))
+}
+
+/// The names of all schemes, as a list of fields.
+fn block_names() -> &'static [&'static str] {
+    static NAMES: OnceLock<Box<[&str]>> = OnceLock::new();
+    NAMES.get_or_init(|| schemes().map(|scheme| scheme.name).collect())
+}
+
+impl<'de> Deserialize<'de> for SchemeParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_struct("SchemeParams", block_names(), Blocks)
+    }
+}
+
+/// Reads [`SchemeParams`].
+struct Blocks;
+
+/// Reads the name of one of its blocks.
+struct BlockName;
+
+impl<'de> de::DeserializeSeed<'de> for BlockName {
+    type Value = &'static str;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static str, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for BlockName {
+    type Value = &'static str;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a scheme")
+    }
+    fn visit_str<E: de::Error>(self, found: &str) -> Result<&'static str, E> {
+        let known = block_names().iter().find(|name| **name == found);
+        known
+            .copied()
+            .ok_or_else(|| E::unknown_field(found, block_names()))
+    }
+}
+
 /// The scheme or alias that `name` names.
 ///
 /// # Errors
 /// If there is none.
 pub fn find(name: &str) -> Result<(&'static Scheme, Option<&'static Alias>), UnknownScheme> {
-    SCHEMES
-        .iter()
+    schemes()
         .find_map(|scheme| {
             if scheme.name == name {
                 return Some((scheme, None));
@@ -229,8 +348,7 @@ pub struct UnknownScheme {
 
 impl UnknownScheme {
     fn new(found: &str) -> Self {
-        let names: Vec<_> = SCHEMES
-            .iter()
+        let names: Vec<_> = schemes()
             .flat_map(|scheme| std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|a| a.name)))
             .collect();
         let lower = found.to_lowercase();
@@ -256,8 +374,7 @@ impl UnknownScheme {
 impl SchemeParams {
     /// The schemes that have a block.
     pub fn present(&self) -> Vec<&'static str> {
-        SCHEMES
-            .iter()
+        schemes()
             .map(|scheme| scheme.name)
             .filter(|name| self.has(name))
             .collect()
@@ -304,18 +421,14 @@ impl SchemeConfig {
     /// What is known of the scheme whatever its parameters.
     pub fn scheme(&self) -> &'static Scheme {
         let name = self.name();
-        SCHEMES
-            .iter()
+        schemes()
             .find(|scheme| scheme.name == name)
             .expect("a configured scheme is in the list")
     }
 
     /// The scheme's name, as in the scenario file.
     pub fn name(&self) -> &'static str {
-        fn name_of<P: Definition>(_: &P) -> &'static str {
-            P::SCHEME.name
-        }
-        with_params!(&self.params, params => name_of(params))
+        self.params.name()
     }
 
     /// The name by which it was asked for: the alias, or the scheme's own.

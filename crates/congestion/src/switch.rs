@@ -3,6 +3,10 @@
 //! A half is a state machine for one port with a few hooks. It is given plain numbers and answers with a
 //! verdict, which the switch carries out; it holds no packet and knows no flow. The law by which a network marks
 //! anyway is [`Red`]; a half may overrule it ([`Marking`]).
+//!
+//! A half chooses neither the port nor the class of a packet. It belongs to the port that routing has chosen, and a choice
+//! among equal next hops is load balancing's, which sees all of them. The class says which pause of the switch before
+//! holds a packet back, and which account it is in: that has to be the same at both ends of a link.
 
 use std::fmt::Debug;
 
@@ -11,7 +15,7 @@ use paceline_kernel::{BitRate, Span, Time};
 
 use crate::detect::PortState;
 use crate::mark::Mark;
-use crate::switch_ack::QueueTrend;
+use crate::signal::{Carrier, Words};
 
 mod ports;
 mod red;
@@ -20,7 +24,7 @@ pub use ports::{PerPort, SwitchHalves};
 pub use red::Red;
 
 /// What a scheme asks of every switch alongside marks and telemetry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SwitchSupport {
     /// What its half does, as it follows on "switches".
     pub task: &'static str,
@@ -28,8 +32,13 @@ pub struct SwitchSupport {
     pub params: &'static [&'static str],
     /// What it is called for.
     pub hooks: Hooks,
-    /// Whether it answers data packets with [`Notify::Congested`]: packets of a size that is then common.
+    /// Whether its signals travel in the headers of data packets ([`Carrier::Headers`]): packets of a size that is
+    /// then common.
     pub turns_back: bool,
+    /// What traces call its signals; `None`: as the scheme.
+    pub signal: Option<&'static str>,
+    /// Whether it has packets trimmed ([`Action::Trim`]).
+    pub trims: bool,
 }
 
 /// What a half is called for: nothing else costs anything.
@@ -121,6 +130,8 @@ pub struct Verdict {
     pub tag: u8,
     /// The mark with which it goes on.
     pub mark: Mark,
+    /// Whether it goes on.
+    pub action: Action,
     /// Who is told.
     pub notify: Notify,
 }
@@ -132,9 +143,23 @@ impl Verdict {
         Self {
             tag: packet.tag,
             mark: packet.mark,
+            action: Action::Forward,
             notify: Notify::Nobody,
         }
     }
+}
+
+/// Whether a packet goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Action {
+    /// It does.
+    #[default]
+    Forward,
+    /// Its headers do: its receiver learns at once that the payload is missing. Only with [`SwitchSupport::trims`]; of
+    /// packets other than data nothing is cut off. Dropped where the port has no room for the headers.
+    Trim,
+    /// It does not. It is counted among the packets for which there was no room.
+    Drop,
 }
 
 /// Who is told of a port's state.
@@ -145,13 +170,8 @@ pub enum Notify {
     /// The packet, whose acknowledgement brings the queue to the sender ([`crate::AckInfo::congested`]); of several
     /// ports, that whose queue takes longest.
     Packet,
-    /// The sender: the packet's headers turn back where they are, with the queue
-    /// ([`crate::SwitchSignal::Congested`]).
-    Congested,
-    /// The sender, in a small packet of its own ([`crate::SwitchSignal::Feedback`]).
-    Feedback(u8),
-    /// The sender, in a small packet: the port's queue, and this ([`crate::SwitchSignal::Report`]).
-    Report(QueueTrend),
+    /// The packet's sender, if its scheme is the half's: these words, which come with [`crate::api::CongestionControl::on_signal`].
+    Sender(Words, Carrier),
 }
 
 /// By what law a departing packet is marked.

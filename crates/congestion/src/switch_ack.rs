@@ -10,6 +10,7 @@ mod report;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::params::Auto;
+use crate::signal::Carrier;
 use crate::switch::{
     Egress, EgressPort, Hooks, Marking, Notify, PacketView, PayloadKind, Queue, SwitchHalf, Verdict,
 };
@@ -130,7 +131,8 @@ impl SwitchHalf for AnsweringPort {
         self.go_to(at.now, at.queued);
         let mut verdict = Verdict::pass(packet);
         if packet.load == PayloadKind::Data && packet.tag & ASKS != 0 && at.queued >= self.threshold {
-            verdict.notify = Notify::Report(self.trend(at.now, at.queued));
+            let words = self.trend(at.now, at.queued).words(at.queued);
+            verdict.notify = Notify::Sender(words, Carrier::Packet);
         }
         verdict
     }
@@ -157,6 +159,7 @@ mod tests {
 
     use super::*;
     use crate::mark::Mark;
+    use crate::signal::Signal;
     use crate::switch::Red;
     use paceline_kernel::rng::{Purpose, Rng};
 
@@ -202,10 +205,21 @@ mod tests {
         })
     }
 
-    fn asks(port: &mut AnsweringPort, now_ns: u64, queued: u32) -> Notify {
-        at(now_ns, queued, |egress| {
+    fn asks(port: &mut AnsweringPort, now_ns: u64, queued: u32) -> Option<QueueTrend> {
+        let notify = at(now_ns, queued, |egress| {
             port.on_arrival(egress, &packet(ASKS)).notify
-        })
+        });
+        let Notify::Sender(words, Carrier::Packet) = notify else {
+            assert_eq!(notify, Notify::Nobody);
+            return None;
+        };
+        let report = PortReport::read(&Signal {
+            words,
+            port_rate: G100,
+            after: Span::ZERO,
+        });
+        assert_eq!(report.queue, Bytes::new(u64::from(queued)));
+        Some(report.trend)
     }
 
     fn leaves(port: &mut AnsweringPort, now_ns: u64, left: u32) {
@@ -213,8 +227,8 @@ mod tests {
         assert_eq!(marking, Marking::Curve);
     }
 
-    fn got(utilisation: u16, growth: i32) -> Notify {
-        Notify::Report(QueueTrend { utilisation, growth })
+    fn got(utilisation: u16, growth: i32) -> Option<QueueTrend> {
+        Some(QueueTrend { utilisation, growth })
     }
 
     /// By hand: ten packets of 1000 bytes leave in the window from 0 to 2 us, which carries 25 000 bytes: 40 %. In the
@@ -249,7 +263,7 @@ mod tests {
     #[test]
     fn only_those_who_ask_are_answered_and_from_the_threshold_on() {
         let mut full = port(Auto::Auto);
-        assert_eq!(asks(&mut full, 100, 999), Notify::Nobody);
+        assert_eq!(asks(&mut full, 100, 999), None);
         assert_eq!(asks(&mut full, 100, 1000), got(0, 10_000));
         let silent = at(200, 5000, |egress| full.on_arrival(egress, &packet(!ASKS)));
         assert_eq!(silent, Verdict::pass(&packet(!ASKS)));

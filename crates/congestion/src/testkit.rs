@@ -28,7 +28,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
     AckInfo, Cnp, CongestionControl, Ctx, Expiry, IntFormat, Mark, Outgoing, PathInfo, SendLimits, SentInfo,
-    Shared, SwitchSignal, TimerBank, TimerEvent, TimerSlot,
+    Shared, Signal, TimerBank, TimerEvent, TimerSlot,
 };
 
 use crate::switch::{Egress, EgressPort, PacketView, PayloadKind, Red};
@@ -229,9 +229,9 @@ impl<C: CongestionControl> Pair<C> {
         self.call(|cc, cx| cc.on_cnp(cx, cnp));
     }
 
-    /// A notice of a switch arrives now.
-    pub fn notice(&mut self, notice: &SwitchSignal) {
-        self.call(|cc, cx| cc.on_notice(cx, notice));
+    /// A signal of the switch's half arrives now.
+    pub fn signal(&mut self, signal: &Signal) {
+        self.call(|cc, cx| cc.on_signal(cx, signal));
     }
 
     /// Another sender of its port has changed what they have in common.
@@ -306,8 +306,8 @@ impl CongestionControl for Box<dyn CongestionControl> {
     fn on_cnp(&mut self, cx: &mut Ctx<'_>, cnp: &Cnp) {
         (**self).on_cnp(cx, cnp);
     }
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
-        (**self).on_notice(cx, notice);
+    fn on_signal(&mut self, cx: &mut Ctx<'_>, signal: &Signal) {
+        (**self).on_signal(cx, signal);
     }
     fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
         (**self).tag(cx, packet)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use paceline_congestion::learned::shipped::SHIPPED;
-use paceline_congestion::registry::SCHEMES;
+use paceline_congestion::registry::schemes;
 use paceline_lab::layout;
 use paceline_lab::measures::SETS;
 use paceline_scenario::builtin::{self, Entry};
@@ -24,23 +24,21 @@ const FOUND_MAX: usize = 6;
 
 fn groups() -> Vec<Group> {
     let group = |title, rows| Group { title, rows };
-    let aliases = SCHEMES.iter().flat_map(|scheme| {
+    let aliases = schemes().flat_map(|scheme| {
         let row = |alias: &paceline_congestion::registry::Alias| {
             (alias.name, format!("{}: {}", scheme.name, alias.help))
         };
         scheme.aliases.iter().map(row)
     });
     let entries = |entries: &'static [Entry]| entries.iter().map(|e| (e.name, first_sentence(e.summary)));
-    let schemes = SCHEMES
-        .iter()
-        .map(|scheme| (scheme.name, scheme.title.to_string()));
+    let titles = schemes().map(|scheme| (scheme.name, scheme.title.to_string()));
     let sizes = builtin::distributions().map(|(name, source)| (name, source.to_string()));
     let sections = builtin::sections()
         .iter()
         .filter(|section| !section.name.is_empty());
     let scenarios = builtin::scenarios().iter();
     vec![
-        group("Schemes", schemes.collect()),
+        group("Schemes", titles.collect()),
         group("Variants of schemes", aliases.collect()),
         group("Topologies", entries(builtin::topologies()).collect()),
         group("Workloads", entries(builtin::workloads()).collect()),
@@ -116,7 +114,7 @@ fn keys() -> Vec<String> {
             .collect::<Vec<_>>()
     };
     let sections = sections.flat_map(of_section);
-    sections.chain(SCHEMES.iter().flat_map(of_scheme)).collect()
+    sections.chain(schemes().flat_map(of_scheme)).collect()
 }
 
 /// The page that lists everything that has one.

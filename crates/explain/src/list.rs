@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paceline_congestion::learned::Model;
-use paceline_congestion::registry::SCHEMES;
+use paceline_congestion::registry;
 use paceline_scenario::builtin::{self, Entry, Group, ScenarioSize};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ impl Item {
 /// The schemes, each with its variants.
 pub fn schemes() -> Vec<Item> {
     let mut items = Vec::new();
-    for scheme in SCHEMES {
+    for scheme in registry::schemes() {
         let about = format!("{}. {}", scheme.title, scheme.summary.replace('\n', " "));
         items.push(
             Item::new(scheme.name, about)

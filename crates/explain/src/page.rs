@@ -1,7 +1,7 @@
 //! The page of a name.
 
 use paceline_congestion::params::{ParamDoc, only_with};
-use paceline_congestion::registry::{Alias, SCHEMES, Scheme, SchemeParams, WindowMode};
+use paceline_congestion::registry::{Alias, Scheme, SchemeParams, WindowMode, schemes};
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
@@ -108,9 +108,7 @@ fn parameters_called(name: &str, width: usize) -> Option<String> {
         None => (None, name),
     };
     let parameter = parameter.replace('_', "-");
-    let asked = SCHEMES
-        .iter()
-        .filter(|scheme| of.is_none_or(|of| of == scheme.name));
+    let asked = schemes().filter(|scheme| of.is_none_or(|of| of == scheme.name));
     let mut rows = Vec::new();
     for scheme in asked {
         let docs = (scheme.params)();

@@ -319,6 +319,7 @@ pub fn incast() -> (Resolved, Outcome) {
         ],
         rate_bin: Span::from_us(5),
         trace: Vec::new(),
+        signals: Vec::new(),
         base_rtt: Span::from_ns(4_160),
         bdp: Bytes::new(52_000),
         accounts: vec![account()],

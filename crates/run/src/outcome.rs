@@ -139,7 +139,7 @@ pub struct Counters {
     pub control_bytes: u64,
     /// Data packets that reached their receiver.
     pub data_received: u64,
-    /// Packets dropped in switches for lack of buffer.
+    /// Packets dropped in switches, for lack of buffer or by the half of a scheme.
     pub buffer_drops: u64,
     /// Of these, packets of classes under flow control: the headroom was too small.
     pub lossless_drops: u64,
@@ -344,23 +344,19 @@ pub enum PacketKind {
     Nack,
     /// Congestion notification packet.
     Cnp,
-    /// Bolt's answer of a congested switch to the sender.
-    Src,
-    /// QCN's congestion notification message.
-    Cnm,
+    /// What the switch's half of a scheme tells a sender (Bolt's SRC, QCN's CNM).
+    Signal,
     /// PFC pause frame.
     Pause,
     /// PFC resume frame.
     Resume,
     /// Flow-control packet of a network under credits.
     Credit,
-    /// A switch's answer to a data packet that asked for it.
-    SwitchAck,
 }
 
 impl PacketKind {
     /// How many there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 8;
 
     /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
     #[inline(always)]
@@ -385,6 +381,8 @@ pub struct TraceEvent {
     pub queue_bytes: u32,
     /// The packet's kind.
     pub kind: PacketKind,
+    /// Of a signal: its place in [`Outcome::signals`]. Otherwise 0.
+    pub signal: u8,
     /// Its flow; `u32::MAX` for PFC frames and flow-control packets.
     pub flow: u32,
     /// Data: offset of the first payload byte. ACK, NACK: next expected byte. Flow-control packets: up to where the other
@@ -485,6 +483,8 @@ pub struct Outcome {
     pub rate_bin: Span,
     /// With [`crate::spec::RecordSpec::trace_nodes`] or `trace_ports`, in order of time.
     pub trace: Vec<TraceEvent>,
+    /// What the signals of the run's schemes are called.
+    pub signals: Vec<&'static str>,
     /// The base round-trip time and bandwidth-delay product of the network, as the reference
     /// defines them (largest over all pairs of hosts that have flows).
     pub base_rtt: Span,

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use paceline_congestion::dcqcn::vendor::{NAMES, VendorName};
-use paceline_congestion::registry::SCHEMES;
+use paceline_congestion::registry::schemes;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -436,7 +436,7 @@ fn in_words(message: &str) -> String {
 
 /// Where a key stands that is right in another place: a section, a scheme's block.
 fn elsewhere(found: &str) -> Option<String> {
-    if let Some(scheme) = SCHEMES.iter().find(|scheme| scheme.name == found) {
+    if let Some(scheme) = schemes().find(|scheme| scheme.name == found) {
         return Some(format!("cc.{}", scheme.name));
     }
     let sections = || {
@@ -498,9 +498,9 @@ fn unknown(message: &str) -> Option<Problem> {
     known.retain(|name| *name != "cc-blocks");
     // Keys of `[cc]`: a block for each scheme or alias, flattened.
     let mut aliases_too = Vec::new();
-    if what == "key" && SCHEMES.iter().all(|scheme| known.contains(&scheme.name)) {
+    if what == "key" && schemes().all(|scheme| known.contains(&scheme.name)) {
         known.extend(["scheme", "window", "windows", "defaults"]);
-        let aliases = SCHEMES.iter().flat_map(|scheme| scheme.aliases);
+        let aliases = schemes().flat_map(|scheme| scheme.aliases);
         aliases_too = aliases.map(|alias| alias.name).collect();
     }
     let list: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();

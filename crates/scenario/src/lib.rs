@@ -35,7 +35,7 @@ mod whole;
 
 use std::path::{Path, PathBuf};
 
-use paceline_congestion::registry::{SCHEMES, Scheme};
+use paceline_congestion::registry::{Scheme, schemes};
 
 pub use builtin::{demo, scenarios, sections, topologies, workloads};
 pub use decisions::{Decision, Decisions, EXTERNAL};
@@ -283,7 +283,7 @@ fn config_name(path: &Path) -> String {
             name.strip_prefix(&scheme.name.replace('-', ""))
                 .map(str::to_string)
         };
-        let mut rests = SCHEMES.iter().filter_map(rest);
+        let mut rests = schemes().filter_map(rest);
         rests.any(|rest| ["", "win", "vwin"].contains(&rest.as_str()))
     };
     match stem {

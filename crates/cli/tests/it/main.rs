@@ -10,6 +10,12 @@ mod forests;
 mod help;
 mod interruptions;
 mod killed;
+/// The example of a scheme outside: its own tests.
+#[path = "../../../../examples/own-scheme/src"]
+#[allow(dead_code, unreachable_pub, reason = "it is of another crate")]
+mod own_scheme_src {
+    mod bcn;
+}
 mod plot;
 mod printing;
 mod readme;

@@ -8,6 +8,17 @@
 mod common;
 mod guide;
 mod hints;
+mod own_scheme;
+#[path = "../../../../examples/own-scheme/src"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "it is of another crate, and its tests are not run here"
+)]
+mod own_scheme_src {
+    pub(crate) mod bcn;
+}
 mod shell;
 mod sources;
 
@@ -15,10 +26,18 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
+/// With this variable, this program is that of `examples/own-scheme`.
+const AS_OWN_SCHEME: &str = "PACELINE_TEST_AS_OWN_SCHEME";
+
 fn main() -> ExitCode {
+    if std::env::var_os(AS_OWN_SCHEME).is_some() {
+        return paceline::Schemes::new()
+            .with::<own_scheme_src::bcn::Params>()
+            .main();
+    }
     let trial = |page: sources::Page| {
         Trial::test(page.name.clone(), move || {
-            let reader = shell::Reader::new();
+            let reader = shell::Reader::of(&page.name);
             for (name, text) in &page.scenarios {
                 let path = reader.folder().join(name);
                 std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -46,6 +65,12 @@ fn main() -> ExitCode {
             Ok(())
         },
     ));
+    for (name, test) in own_scheme::TESTS {
+        trials.push(Trial::test(name, move || {
+            test();
+            Ok(())
+        }));
+    }
     trials.push(Trial::test("commands are found", move || {
         assert!(count > 60, "{count} commands are found");
         Ok(())

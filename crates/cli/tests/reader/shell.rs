@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command as Process, Output};
 
+use crate::AS_OWN_SCHEME;
 use crate::common::stdout;
 use crate::guide::Shown;
 use crate::sources::Command;
@@ -95,12 +96,33 @@ enum Shorter {
 /// A folder in which commands are typed.
 pub(crate) struct Reader {
     folder: tempfile::TempDir,
+    /// What `paceline` is, for a shell.
+    program: String,
 }
 
 impl Reader {
+    /// Of a page.
+    pub(crate) fn of(page: &str) -> Self {
+        match page.ends_with("own-scheme.md") {
+            true => Self::of_own_scheme(),
+            false => Self::new(),
+        }
+    }
+
     pub(crate) fn new() -> Self {
+        Self::with(format!("'{}'", env!("CARGO_BIN_EXE_paceline")))
+    }
+
+    /// Of one who has the program of `examples/own-scheme`.
+    pub(crate) fn of_own_scheme() -> Self {
+        let program = std::env::current_exe().expect("this program has a path");
+        Self::with(format!("{AS_OWN_SCHEME}=1 '{}'", program.display()))
+    }
+
+    fn with(program: String) -> Self {
         let reader = Self {
             folder: tempfile::tempdir().expect("a folder"),
+            program,
         };
         let folder = reader.folder();
         let given = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/incast16");
@@ -174,8 +196,7 @@ impl Reader {
 
     /// What a shell makes of a line.
     pub(crate) fn types_line(&self, line: &str) -> Output {
-        let program = env!("CARGO_BIN_EXE_paceline");
-        let function = format!("paceline() {{ '{program}' \"$@\"; }}\n{line}");
+        let function = format!("paceline() {{ {} \"$@\"; }}\n{line}", self.program);
         let mut shell = Process::new("bash");
         shell.args(["-o", "pipefail", "-c", &function]);
         shell
@@ -200,7 +221,9 @@ fn to_run(line: &str) -> Option<String> {
             }
         }
     }
-    let ours = line.starts_with("paceline ") || line.starts_with("cat ");
+    let ours = ["paceline ", "cat ", "cargo new "]
+        .iter()
+        .any(|word| line.starts_with(word));
     ours.then(|| if has_jq() { line.clone() } else { without_jq(&line) })
 }
 

@@ -3,7 +3,9 @@
 use paceline_kernel::{Bytes, Time};
 
 use super::{BOLT, DEC, FIRST, INC, LAST, Params};
+use crate::api::CongestedPort;
 use crate::params::Auto;
+use crate::signal::{Carrier, Signal, Words};
 use crate::switch::{
     Egress, EgressPort, Hooks, Notify, PacketView, PayloadKind, Queue, SwitchHalf, SwitchSupport, Verdict,
 };
@@ -28,6 +30,20 @@ impl Threshold {
     }
 }
 
+/// What SRC says: bytes in the queue. The port's rate and the time since the packet left come with any signal.
+#[inline]
+pub fn src(queue: u32) -> Words {
+    Words::EMPTY.with_u32(0, queue)
+}
+
+/// The port that SRC speaks of.
+pub fn port_of(signal: &Signal) -> CongestedPort {
+    CongestedPort {
+        queue: Bytes::new(u64::from(signal.words.u32(0))),
+        rate: signal.port_rate,
+    }
+}
+
 impl Params {
     /// CCTHRESH: a port with so much queued is congested.
     pub fn congestion_threshold(&self) -> Threshold {
@@ -49,6 +65,8 @@ impl Params {
                 ..Hooks::default()
             },
             turns_back: self.src,
+            signal: Some("src"),
+            ..SwitchSupport::default()
         }
     }
 }
@@ -108,7 +126,7 @@ impl BoltPort {
     #[inline]
     pub(super) fn judge(&mut self, queue: u32, tag: u8) -> (u8, Notify) {
         if queue >= self.threshold {
-            return ((tag | DEC) & !INC, self.congested(tag));
+            return ((tag | DEC) & !INC, self.congested(queue, tag));
         }
         (self.grant(tag), Notify::Nobody)
     }
@@ -143,9 +161,9 @@ impl BoltPort {
     }
 
     /// Only the first congested port of a packet's way tells the sender.
-    fn congested(&self, tag: u8) -> Notify {
+    fn congested(&self, queue: u32, tag: u8) -> Notify {
         match (self.src_on, tag & DEC != 0) {
-            (true, false) => Notify::Congested,
+            (true, false) => Notify::Sender(src(queue), Carrier::Headers),
             (true, true) => Notify::Nobody,
             (false, _) => Notify::Packet,
         }

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::registry::AnyParams;
+use crate::signal::Carrier;
 use crate::switch::Notify;
 use crate::testkit::{Pair, ack, egress_port, star_path};
 
@@ -27,6 +28,11 @@ fn port(pru: u32, sm: i64) -> BoltPort {
     }
 }
 
+/// SRC of a port with so much in its queue.
+fn reported(queue: u32) -> Notify {
+    Notify::Sender(super::src(queue), Carrier::Headers)
+}
+
 #[test]
 fn equation_1_supply_and_demand() {
     let mut port = port(0, 0);
@@ -49,11 +55,8 @@ fn equation_1_supply_and_demand() {
 fn equation_2_one_report_over_a_path() {
     let mut port = port(2, FULL);
     // Congestion comes before everything else: no token is taken, none is left behind.
-    assert_eq!(port.judge(1048, BOLT | INC), (BOLT | DEC, Notify::Congested));
-    assert_eq!(
-        port.judge(5000, BOLT | LAST),
-        (BOLT | LAST | DEC, Notify::Congested)
-    );
+    assert_eq!(port.judge(1048, BOLT | INC), (BOLT | DEC, reported(1048)));
+    assert_eq!(port.judge(5000, BOLT | LAST), (BOLT | LAST | DEC, reported(5000)));
     assert_eq!((port.pru, port.sm), (2, FULL));
     // The next congested port says nothing.
     assert_eq!(port.judge(5000, BOLT | DEC), (BOLT | DEC, Notify::Nobody));
@@ -121,13 +124,11 @@ fn out(seq: u64, end: u64) -> Outgoing {
     }
 }
 
-fn src(queue_packets: u64, rtt_ns: u64) -> SwitchSignal {
-    SwitchSignal::Congested {
-        port: CongestedPort {
-            queue: Bytes::new(queue_packets * 1048),
-            rate: BitRate::from_gbps(100),
-        },
-        rtt: Span::from_ns(rtt_ns),
+fn src(queue_packets: u64, rtt_ns: u64) -> Signal {
+    Signal {
+        words: super::src(queue_packets as u32 * 1048),
+        port_rate: BitRate::from_gbps(100),
+        after: Span::from_ns(rtt_ns),
     }
 }
 
@@ -195,13 +196,13 @@ fn equation_7_spaces_decrements() {
     let mut windows = Vec::new();
     for _ in 0..5 {
         pair.advance(Span::from_ns(500));
-        pair.notice(&src(2, 2000));
+        pair.signal(&src(2, 2000));
         windows.push(window(&pair));
     }
     assert_eq!(windows, [52_000, 51_000, 51_000, 50_000, 50_000]);
     // An empty queue asks for nothing, however long ago the last cut was.
     pair.advance(Span::from_us(1_000_000));
-    pair.notice(&src(0, 2000));
+    pair.signal(&src(0, 2000));
     assert_eq!(window(&pair), 50_000);
 }
 
@@ -217,14 +218,14 @@ fn equation_6_by_the_flows_share() {
         rtt,
         ..ack(1000, 52_000)
     });
-    pair.notice(&src(2, 1)); // cut now: the flow began long ago
+    pair.signal(&src(2, 1)); // cut now: the flow began long ago
     assert_eq!(window(&pair), 51_000);
     // From here on 51/52 of a half: 2 rtt_src packets take 52/51 of rtt_src.
     pair.advance(Span::from_ns(2000));
-    pair.notice(&src(2, 2000));
+    pair.signal(&src(2, 2000));
     assert_eq!(window(&pair), 51_000);
     pair.advance(Span::from_ns(40));
-    pair.notice(&src(2, 2000));
+    pair.signal(&src(2, 2000));
     assert_eq!(window(&pair), 50_000);
 }
 
@@ -290,7 +291,7 @@ fn below_a_packet_it_paces() {
     let mut windows = Vec::new();
     for _ in 0..12 {
         pair.advance(Span::from_us(10));
-        pair.notice(&src(1000, 1));
+        pair.signal(&src(1000, 1));
         windows.push(window(&pair));
     }
     assert_eq!(windows, [3000, 2000, 1000, 500, 250, 125, 62, 31, 15, 10, 10, 10]);
@@ -399,7 +400,7 @@ proptest! {
                 prop_assert!(port.sm <= FULL && port.pru <= port.pru_max);
                 prop_assert!(went_on & INC == 0 || tag & INC != 0, "INC came back");
                 prop_assert!(went_on & DEC != 0 || tag & DEC == 0, "DEC went away");
-                reports += u32::from(got == Notify::Congested);
+                reports += u32::from(got == reported(queue));
                 prop_assert!(reports <= 1);
                 let spent = i64::from(before.pru) * FULL + before.sm - i64::from(port.pru) * FULL - port.sm;
                 let kept = went_on & (INC | LAST) == INC;
@@ -422,7 +423,7 @@ proptest! {
         for (step, ns, value) in steps {
             pair.advance(Span::from_ns(ns));
             match step {
-                0 => pair.notice(&src(value % 500, ns)),
+                0 => pair.signal(&src(value % 500, ns)),
                 1 => pair.timeout(),
                 2 => { pair.tag(&out(sent, 1 << 40)); sent += 1000; }
                 nack_or_ack => {

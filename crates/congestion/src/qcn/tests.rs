@@ -30,8 +30,12 @@ fn data(queue: u32) -> PacketView {
     }
 }
 
-const fn feedback(fb: u8) -> SwitchSignal {
-    SwitchSignal::Feedback { fb }
+fn feedback(fb: u8) -> Signal {
+    Signal {
+        words: Words::EMPTY.with_u8(0, fb),
+        port_rate: BitRate::from_gbps(100),
+        after: Span::ZERO,
+    }
 }
 
 #[test]
@@ -95,13 +99,13 @@ fn equations_4_and_5_by_hand() {
     let mut pair = pair(&Params::default());
     send(&mut pair, 1_000_000);
     assert_eq!(pair.rate(), BitRate::from_gbps(100), "nothing to recover from");
-    pair.notice(&feedback(0));
+    pair.signal(&feedback(0));
     assert_eq!(pair.rate(), BitRate::from_gbps(100));
     // 100 (1 - 32/128) = 75.
-    pair.notice(&feedback(32));
+    pair.signal(&feedback(32));
     assert_eq!(pair.rate(), BitRate::from_gbps(75));
     // A second one in the first cycle leaves the target: 75 (1 - 64/128 + 1/128).
-    pair.notice(&feedback(63));
+    pair.signal(&feedback(63));
     assert_eq!(pair.rate().as_bps(), 38_085_937_500);
     assert_eq!(pair.cc.target_rate(), BitRate::from_gbps(100));
     send(&mut pair, 140_000);
@@ -110,7 +114,7 @@ fn equations_4_and_5_by_hand() {
     assert_eq!(pair.rate().as_bps(), 69_042_968_750);
     // A cycle has ended: the next cut sets the target, and begins a new cycle.
     send(&mut pair, 100_000);
-    pair.notice(&feedback(64 / 2));
+    pair.signal(&feedback(64 / 2));
     assert_eq!(pair.cc.target_rate().as_bps(), 69_042_968_750);
     assert_eq!(pair.rate().as_bps(), 51_782_226_562);
     send(&mut pair, 140_000);
@@ -122,9 +126,9 @@ fn equations_4_and_5_by_hand() {
 #[test]
 fn equations_6_and_7_by_hand() {
     let mut pair = pair(&Params::default());
-    pair.notice(&feedback(32));
+    pair.signal(&feedback(32));
     send(&mut pair, 150_000);
-    pair.notice(&feedback(32)); // Rt = 87.5, R = 65.625 Gbit/s
+    pair.signal(&feedback(32)); // Rt = 87.5, R = 65.625 Gbit/s
     assert_eq!(pair.rate().as_bps(), 65_625_000_000);
     // Five cycles of fast recovery: the distance to the target shrinks to a 32nd.
     send(&mut pair, 5 * 150_000);
@@ -154,7 +158,7 @@ fn equations_6_and_7_by_hand() {
 #[test]
 fn the_limiter_ends_at_the_line() {
     let mut pair = pair(&Params::default());
-    pair.notice(&feedback(1));
+    pair.signal(&feedback(1));
     for _ in 0..1000 {
         send(&mut pair, 150_000);
     }
@@ -173,7 +177,7 @@ proptest! {
         let mut pair = pair(&Params::default());
         for (what, amount) in steps {
             match what {
-                0 => pair.notice(&feedback(amount)),
+                0 => pair.signal(&feedback(amount)),
                 1 => pair.advance(Span::from_us(u64::from(amount) * 20)),
                 _ => send(&mut pair, u64::from(amount) * 4000),
             }

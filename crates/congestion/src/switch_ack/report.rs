@@ -2,6 +2,8 @@
 
 use paceline_kernel::{BitRate, Bytes, Span};
 
+use crate::signal::{Signal, Words};
+
 /// Of a whole: what shares in reports are counted in.
 pub(super) const WHOLE: u64 = 10_000;
 
@@ -27,7 +29,30 @@ pub struct PortReport {
     pub after: Span,
 }
 
+impl QueueTrend {
+    /// The answer of a port with `queue` bytes in its queues.
+    #[inline]
+    pub(super) fn words(self, queue: u32) -> Words {
+        let words = Words::EMPTY.with_u32(0, queue).with_u16(4, self.utilisation);
+        words.with_u32(8, self.growth.cast_unsigned())
+    }
+}
+
 impl PortReport {
+    /// What an answer says.
+    pub fn read(signal: &Signal) -> Self {
+        let words = signal.words;
+        Self {
+            queue: Bytes::new(u64::from(words.u32(0))),
+            rate: signal.port_rate,
+            trend: QueueTrend {
+                utilisation: words.u16(4),
+                growth: words.u32(8).cast_signed(),
+            },
+            after: signal.after,
+        }
+    }
+
     /// How long what is queued takes to leave.
     pub fn drains(&self) -> Span {
         self.rate.time_to_send(self.queue)

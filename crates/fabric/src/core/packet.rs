@@ -1,7 +1,7 @@
 //! Packets: one cache line each, in a slab, linked into queues through their own `next`.
 
 use crate::ids::{FlowId, PacketId, PortId, ProfileId, QpId};
-use paceline_congestion::{HopSample, Mark};
+use paceline_congestion::{HopSample, Mark, Words};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::prefetch::prefetch;
 use paceline_run::outcome::PacketKind;
@@ -46,12 +46,13 @@ pub struct Packet {
     pub hops: u8,
     /// See `Packet::ACK_REQUEST` and its like.
     pub flags: u8,
-    /// What the scheme wrote into it when it left, and switches may change; kept in its ACK.
+    /// What the scheme wrote into it when it left, and switches may change; kept in its ACK. Of a signal: whose it
+    /// is ([`crate::world::signals`]).
     pub tag: u8,
-    /// The link profile of the congested port that `note` speaks of, none where it is about no port.
+    /// The link profile of the congested port that `note` or a signal speaks of, none where it is about no port.
     pub note_port: ProfileId,
-    /// What a switch or the receiver has to say to the sender: bytes in a queue, a feedback value, a
-    /// rate in Mbit/s, or nanoseconds spent in the receiver's host.
+    /// What a switch or the receiver has to say to the sender: bytes in a queue, a rate in Mbit/s, or nanoseconds
+    /// spent in the receiver's host. Of a signal: with `answers`, `pint` and `payload` the scheme's words.
     pub note: u32,
     /// ACK, NACK: number of the data packet that it answers, for selective repeat.
     pub answers: u32,
@@ -94,6 +95,20 @@ impl Packet {
         note: 0,
         answers: 0,
     };
+
+    /// The words of a signal, in fields that it has no other use for.
+    #[inline]
+    pub fn words(&self) -> Words {
+        let words = Words::EMPTY.with_u32(0, self.note).with_u32(4, self.answers);
+        words.with_u16(8, self.pint).with_u16(10, self.payload)
+    }
+
+    /// Makes a signal say these.
+    #[inline]
+    pub fn set_words(&mut self, words: Words) {
+        (self.note, self.answers) = (words.u32(0), words.u32(4));
+        (self.pint, self.payload) = (words.u16(8), words.u16(10));
+    }
 
     #[inline]
     pub(crate) const fn asks_for_ack(&self) -> bool {

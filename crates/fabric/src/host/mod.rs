@@ -11,7 +11,6 @@ mod flow_path;
 mod hash_order;
 mod messages;
 mod nic;
-mod notice;
 mod observe;
 mod on_credit;
 mod parts;
@@ -24,6 +23,7 @@ mod recovery;
 mod scheduler;
 mod sender;
 mod sharing;
+mod signal;
 
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ impl Hosts {
             PacketKind::Data => self.receive_data(world, core, traffic, id),
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(world, core, traffic, id),
             PacketKind::Cnp => self.receive_cnp(world, core, id),
-            PacketKind::Src | PacketKind::Cnm | PacketKind::SwitchAck => self.receive_notice(world, core, id),
+            PacketKind::Signal => self.receive_signal(world, core, id),
             PacketKind::Pause | PacketKind::Resume | PacketKind::Credit => {
                 unreachable!("what links tell each other ends at the port")
             }

@@ -47,12 +47,7 @@ impl Hosts {
         let packet = core.packets.get(id);
         let answers = matches!(
             packet.kind,
-            PacketKind::Ack
-                | PacketKind::Nack
-                | PacketKind::Cnp
-                | PacketKind::Src
-                | PacketKind::Cnm
-                | PacketKind::SwitchAck
+            PacketKind::Ack | PacketKind::Nack | PacketKind::Cnp | PacketKind::Signal
         );
         let Some(qp) = self
             .qps

@@ -21,6 +21,7 @@ use crate::world::World;
 use crate::world::classes::Classes;
 use crate::world::connections::Connections;
 use crate::world::routing::{FirstPaths, FlowKey, LinkEnd, Routing, ScenarioSize};
+use crate::world::signals::Signals;
 use paceline_congestion::registry::{ActiveScheme, SchemeFactory};
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
@@ -114,6 +115,7 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
         classes,
         connections: Connections::of(&spec),
         profiles,
+        signals: Signals::of(&schemes),
         schemes,
         spec,
     };

@@ -430,6 +430,7 @@ impl Simulation {
             rates,
             rate_bin,
             trace,
+            signals: self.world.signals.names(),
             base_rtt: self.world.base_rtt,
             bdp: paceline_kernel::Bytes::new(self.world.bdp),
             accounts,

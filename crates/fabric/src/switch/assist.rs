@@ -7,7 +7,7 @@ use paceline_congestion::Requirements;
 use paceline_congestion::detect::PortState;
 use paceline_congestion::registry::ActiveScheme;
 use paceline_congestion::switch::{
-    Egress, EgressPort, Hooks, Marking, Notify, PacketView, PayloadKind, Queue, SwitchHalves, Verdict,
+    Action, Egress, EgressPort, Hooks, Marking, Notify, PacketView, PayloadKind, Queue, SwitchHalves, Verdict,
 };
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::rng::{Purpose, Rng};
@@ -21,12 +21,13 @@ use crate::switch::Switches;
 use crate::world::World;
 use crate::world::classes::{Classes, STRICT};
 use crate::world::links::{LinkProfile, Profiles};
+use crate::world::signals::Signals;
 use paceline_run::outcome::PacketKind;
-use paceline_run::spec::{AssistPorts, RunSpec};
+use paceline_run::spec::{AssistPorts, Recovery, RunSpec};
 
 mod telling;
 
-use telling::{feedback, note, report, turn_back};
+use telling::{note, signal};
 
 /// The halves of a run's schemes.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +50,10 @@ struct Half {
     hooks: Hooks,
     /// The classes that it is about, a bit each.
     classes: u16,
+    /// The number of its signals.
+    signal: u8,
+    /// Whether it may have packets trimmed.
+    trims: bool,
     ports: Box<dyn SwitchHalves>,
 }
 
@@ -77,6 +82,9 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Stri
         let differs = |other: &ActiveScheme| {
             other.config().name() == config.name() && !other.config().same_in_switches(config)
         };
+        if part.trims {
+            understands_trims(spec, title)?;
+        }
         if schemes[..i].iter().any(differs) {
             let names: Vec<String> = part.params.iter().map(|name| format!("`{name}`")).collect();
             let (last, others) = names.split_last().expect("what differs has a name");
@@ -86,6 +94,19 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Stri
         }
     }
     Ok(())
+}
+
+/// Whether receivers take headers without a payload for what they are.
+fn understands_trims(spec: &RunSpec, title: &str) -> Result<(), String> {
+    let own = match spec.nic.recovery {
+        Recovery::GoBackN | Recovery::SelectiveRepeat(_) => spec.model.is_none(),
+    };
+    match own {
+        true => Ok(()),
+        false => Err(format!(
+            "{title} has packets trimmed, and no receiver of this network understands that"
+        )),
+    }
 }
 
 /// Whether a port does what schemes ask of switches.
@@ -156,14 +177,26 @@ impl Assists {
         for (priorities, detector) in detectors {
             let part = part(&Requirements::default(), Some(AssistPorts::Switches));
             let halves = detector.halves(&part, assists.rngs.as_mut_slice());
-            assists.add(detector.hooks(), classes.of(priorities), halves);
+            assists.add(Half {
+                hooks: detector.hooks(),
+                classes: classes.of(priorities),
+                signal: Signals::NONE,
+                trims: false,
+                ports: halves,
+            });
         }
-        for scheme in asking.into_values() {
-            let part = part(&scheme.needs(), spec.switch.assist);
-            let hooks = scheme.switch_part().map(|part| part.hooks);
-            let ports = scheme.switch_halves(&part, assists.rngs.as_mut_slice());
-            if let (Some(hooks), Some(ports)) = (hooks, ports) {
-                assists.add(hooks, ALL, ports);
+        let signals = Signals::of(schemes);
+        for (name, scheme) in asking {
+            let ports = part(&scheme.needs(), spec.switch.assist);
+            let ports = scheme.switch_halves(&ports, assists.rngs.as_mut_slice());
+            if let (Some(part), Some(ports)) = (scheme.switch_part(), ports) {
+                assists.add(Half {
+                    hooks: part.hooks,
+                    classes: ALL,
+                    signal: signals.named(name),
+                    trims: part.trims,
+                    ports,
+                });
             }
         }
         if assists.departures {
@@ -173,15 +206,11 @@ impl Assists {
         assists
     }
 
-    fn add(&mut self, hooks: Hooks, classes: u16, ports: Box<dyn SwitchHalves>) {
-        self.arrivals |= hooks.arrivals;
-        self.departures |= hooks.departures;
-        self.pauses |= hooks.pauses;
-        self.halves.push(Half {
-            hooks,
-            classes,
-            ports,
-        });
+    fn add(&mut self, half: Half) {
+        self.arrivals |= half.hooks.arrivals;
+        self.departures |= half.hooks.departures;
+        self.pauses |= half.hooks.pauses;
+        self.halves.push(half);
     }
 
     /// Whether halves may want to look at packets that come or go.
@@ -293,7 +322,7 @@ impl Core {
 }
 
 impl Switches {
-    /// A packet came in that will leave through `egress`.
+    /// A packet came in that will leave through `egress`; whether it still does.
     #[inline(never)]
     pub(super) fn arriving(
         &mut self,
@@ -302,7 +331,7 @@ impl Switches {
         ingress: PortId,
         egress_port: PortId,
         id: PacketId,
-    ) {
+    ) -> bool {
         for i in 0..self.assists.halves.len() {
             let Assists { halves, rngs, .. } = &mut self.assists;
             let half = &mut halves[i];
@@ -314,10 +343,13 @@ impl Switches {
             let (mut at, profile) = egress(world, core, rngs, egress_port);
             let packet = passing(profile, packet, queue.bytes);
             let verdict = half.ports.on_arrival(egress_port.index(), &mut at, &packet);
-            if verdict != Verdict::pass(&packet) {
-                self.carry_out(world, core, ingress, egress_port, id, verdict);
+            if verdict != Verdict::pass(&packet)
+                && !self.carry_out(world, core, (ingress, egress_port), id, i, verdict)
+            {
+                return false;
             }
         }
+        true
     }
 
     /// A packet has left its queue, in which `left` bytes stay: it is marked as the halves have it.
@@ -403,32 +435,50 @@ impl Switches {
         }
     }
 
-    /// A half has something to say of an arriving packet.
+    /// A half has something to say of an arriving packet; whether that goes on.
     #[inline(never)]
     fn carry_out(
         &mut self,
         world: &World,
         core: &mut Core,
-        ingress: PortId,
-        egress: PortId,
+        (ingress, egress): (PortId, PortId),
         id: PacketId,
+        half: usize,
         verdict: Verdict,
-    ) {
+    ) -> bool {
         core.packets.get_mut(id).tag = verdict.tag;
-        core.mark(egress, id, verdict.mark);
-        let notice = match verdict.notify {
-            Notify::Nobody => return,
-            Notify::Packet => return note(world, core, egress, id),
-            Notify::Congested => turn_back(world, core, egress, id),
-            Notify::Feedback(value) => feedback(world, core, id, value),
-            Notify::Report(trend) => report(world, core, egress, id, trend),
-        };
-        core.counters.notices += 1;
-        let notice = core.packets.insert(notice);
-        if core.watch.flow_probes.on() {
-            core.observe_notice(notice, egress);
+        if verdict.action != Action::Drop {
+            core.mark(egress, id, verdict.mark);
         }
-        self.enqueue(world, core, ingress, STRICT, notice);
+        match verdict.notify {
+            Notify::Nobody => {}
+            Notify::Packet => note(world, core, egress, id),
+            Notify::Sender(words, carrier) => {
+                let mut signal = signal(world, core, egress, id, carrier);
+                signal.tag = self.assists.halves[half].signal;
+                signal.set_words(words);
+                core.counters.notices += 1;
+                let signal = core.packets.insert(signal);
+                if core.watch.flow_probes.on() {
+                    core.observe_signal(signal, egress);
+                }
+                self.enqueue(world, core, ingress, STRICT, signal);
+            }
+        }
+        match verdict.action {
+            Action::Forward => true,
+            Action::Trim => {
+                assert!(
+                    self.assists.halves[half].trims,
+                    "a switch half trims packets, and its scheme does not say so (`SwitchSupport::trims`)"
+                );
+                self.trim_or_drop(world, core, egress, id)
+            }
+            Action::Drop => {
+                self.drop_packet(world, core, egress, id);
+                false
+            }
+        }
     }
 
     /// What halves know to hold of their ports holds.

@@ -39,7 +39,11 @@ impl Switches {
             core.notify_before(ingress, id);
             return core.discard(world, ingress, id);
         };
-        let straight = self.plain || self.look_at(world, core, ingress, egress, id);
+        let straight = self.plain
+            || match self.look_at(world, core, ingress, egress, id) {
+                Some(straight) => straight,
+                None => return,
+            };
         if straight && self.pass(world, core, ingress, egress, id) {
             return;
         }
@@ -53,7 +57,7 @@ impl Switches {
     }
 
     /// Lets the switch's half of a scheme look at a packet that arrives, and who counts losses; whether it may pass then: no
-    /// half wants to be told that it departs.
+    /// half wants to be told that it departs. `None` if a half has dropped it.
     #[inline(never)]
     fn look_at(
         &mut self,
@@ -62,14 +66,15 @@ impl Switches {
         ingress: PortId,
         egress: PortId,
         id: PacketId,
-    ) -> bool {
-        if self.hears_arrivals {
-            self.hear_arrival(world, core, ingress, egress, id);
+    ) -> Option<bool> {
+        if self.hears_arrivals && !self.hear_arrival(world, core, ingress, egress, id) {
+            return None;
         }
-        self.straight && !self.assists.is_awake(egress)
+        Some(self.straight && !self.assists.is_awake(egress))
     }
 
     /// Tells those who want to hear of each packet that arrives: who counts losses at one instant, and halves of schemes.
+    /// Whether it goes on.
     #[inline(never)]
     fn hear_arrival(
         &mut self,
@@ -78,15 +83,13 @@ impl Switches {
         ingress: PortId,
         egress: PortId,
         id: PacketId,
-    ) {
+    ) -> bool {
         let class = core.packets.get(id).class;
         let lossy = class > STRICT && self.rules.is_lossy(class);
         if let Some(ties) = self.ties.as_mut().filter(|_| lossy) {
             ties.arrives(core.now(), egress, ingress);
         }
-        if self.assists.arrivals {
-            self.arriving(world, core, ingress, egress, id);
-        }
+        !self.assists.arrivals || self.arriving(world, core, ingress, egress, id)
     }
 
     /// Sends a packet that need not wait, if what its ingress has accounts of would be as it was when the packet
@@ -242,26 +245,61 @@ impl Switches {
         if let Some(ties) = self.ties.as_mut().filter(|_| lossy) {
             ties.drops(egress);
         }
-        core.notify_before(core.packets.get(id).ingress, id);
-        let packet = core.packets.get_mut(id);
         if lossy
-            && packet.kind == PacketKind::Data
+            && core.packets.get(id).kind == PacketKind::Data
             && let Some(limit) = self.rules.trim
+            && self.trim(core, egress, id, limit)
         {
-            let header = packet.wire - packet.payload;
-            let queue = &core.queues[(egress, STRICT)];
-            if queue.bytes + u32::from(header) <= limit {
-                packet.flags |= Packet::TRIMMED;
-                (packet.wire, packet.payload, packet.class) = (header, 0, STRICT);
-                core.counters.trimmed += 1;
-                self.enqueue(world, core, egress, STRICT, id);
-                let port = &mut core.ports[egress];
-                port.queue_max = port.queue_max.max(port.queued);
-                return;
-            }
+            self.enqueue(world, core, egress, STRICT, id);
+            let port = &mut core.ports[egress];
+            port.queue_max = port.queue_max.max(port.queued);
+            return;
         }
-        core.counters.buffer_drops += 1;
         core.counters.lossless_drops += u64::from(!lossy);
+        self.drop_packet(world, core, egress, id);
+    }
+
+    /// Cuts off a data packet's payload, if there is room for its headers at `egress`.
+    fn trim(&self, core: &mut Core, egress: PortId, id: PacketId, limit: u32) -> bool {
+        let packet = core.packets.get(id);
+        let (header, ingress) = (packet.wire - packet.payload, packet.ingress);
+        if core.queues[(egress, STRICT)].bytes + u32::from(header) > limit {
+            return false;
+        }
+        core.notify_before(ingress, id);
+        let packet = core.packets.get_mut(id);
+        packet.flags |= Packet::TRIMMED;
+        (packet.wire, packet.payload, packet.class) = (header, 0, STRICT);
+        core.counters.trimmed += 1;
+        true
+    }
+
+    /// A half of a scheme has a packet trimmed; whether that goes on.
+    #[cold]
+    pub(super) fn trim_or_drop(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        egress: PortId,
+        id: PacketId,
+    ) -> bool {
+        let packet = core.packets.get(id);
+        if packet.kind != PacketKind::Data || packet.is_trimmed() {
+            return true;
+        }
+        let limit = self.rules.trim.unwrap_or(u32::MAX);
+        if !self.trim(core, egress, id, limit) {
+            self.drop_packet(world, core, egress, id);
+            return false;
+        }
+        true
+    }
+
+    /// A packet ends here.
+    #[cold]
+    pub(super) fn drop_packet(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
+        core.notify_before(core.packets.get(id).ingress, id);
+        core.counters.buffer_drops += 1;
         core.discard(world, egress, id);
     }
 

@@ -170,6 +170,8 @@ impl Recorder {
         };
         let got = match packet.kind {
             PacketKind::Credit => (u64::from(packet.note), packet.answers, packet.class - STRICT - 1),
+            // The scheme's words are not of the packet's payload.
+            PacketKind::Signal => (packet.seq, 0, classes.priority(packet.class)),
             _ => (
                 packet.seq,
                 u32::from(packet.payload),
@@ -184,6 +186,10 @@ impl Recorder {
             event,
             queue_bytes,
             kind: packet.kind,
+            signal: match packet.kind {
+                PacketKind::Signal => packet.tag,
+                _ => 0,
+            },
             flow: packet.flow.0,
             seq,
             payload,

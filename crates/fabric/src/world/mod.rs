@@ -4,6 +4,7 @@ pub(crate) mod classes;
 pub(crate) mod connections;
 pub(crate) mod links;
 pub mod routing;
+pub(crate) mod signals;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use crate::world::classes::Classes;
 use crate::world::connections::Connections;
 use crate::world::links::Profiles;
 use crate::world::routing::Routing;
+use crate::world::signals::Signals;
 use paceline_run::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, Rounding, RunSpec};
 
 /// A link goes down, or comes up.
@@ -52,6 +54,8 @@ pub struct World {
     pub(crate) first_header: u16,
     /// The schemes that it lists, at work.
     pub(crate) schemes: Vec<ActiveScheme>,
+    /// Whose signals there are.
+    pub signals: Signals,
     /// Classes of packets.
     pub classes: Classes,
     pub(crate) connections: Connections,

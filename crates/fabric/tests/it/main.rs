@@ -55,3 +55,4 @@ mod switch_ack;
 mod tiers;
 mod topology;
 mod trace;
+mod verdicts;

@@ -99,7 +99,7 @@ fn messages_find_the_sender() {
     assert_complete(&spec, &outcome);
     let at = |node, event| {
         common::traced(&outcome, node, event)
-            .filter(|e| e.kind == PacketKind::Cnm)
+            .filter(|e| e.kind == PacketKind::Signal)
             .map(|e| (e.flow, e.wire))
             .collect::<Vec<_>>()
     };

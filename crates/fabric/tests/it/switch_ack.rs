@@ -102,7 +102,7 @@ fn every_packet_is_answered_with_what_it_found() {
     let data = common::traced(&outcome, 0, TraceKind::Receive).filter(|e| e.kind == PacketKind::Data);
     assert_eq!(answered, data.count() as u64, "each packet, once");
     let left = common::traced(&outcome, 0, TraceKind::Dequeue);
-    let wires: Vec<u32> = (left.filter(|e| e.kind == PacketKind::SwitchAck))
+    let wires: Vec<u32> = (left.filter(|e| e.kind == PacketKind::Signal))
         .map(|e| e.wire)
         .collect();
     assert!(wires.len() as u64 + 2 > answered && wires.iter().all(|&wire| wire == 64));
@@ -154,7 +154,7 @@ fn answers_find_the_sender_over_several_hops() {
     spec.stop = Time::from_ns(60_000);
     let (_, outcome) = got(&spec);
     let seen = |node, event| {
-        let events = common::traced(&outcome, node, event).filter(|e| e.kind == PacketKind::SwitchAck);
+        let events = common::traced(&outcome, node, event).filter(|e| e.kind == PacketKind::Signal);
         events.map(|e| e.flow).collect::<Vec<_>>()
     };
     let sent = seen(6, TraceKind::Dequeue);

@@ -218,7 +218,7 @@ pub fn write_run_into(
             folder.write_if_time(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?
         }
         _ if traced => folder.write_if_time(&at("trace.parquet"), |out| {
-            trace::write(out, &outcome.trace, &metadata(input))
+            trace::write(out, &outcome.trace, &outcome.signals, &metadata(input))
         })?,
         _ => {}
     }

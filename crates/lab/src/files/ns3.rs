@@ -147,9 +147,7 @@ fn record(spec: &RunSpec, event: &TraceEvent) -> [u8; 56] {
         PacketKind::Nack => (0xfd, event.event),
         PacketKind::Pause | PacketKind::Resume => (0xfe, event.event),
         // The reference has no other notification.
-        PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm | PacketKind::Credit | PacketKind::SwitchAck => {
-            (0xff, event.event)
-        }
+        PacketKind::Cnp | PacketKind::Signal | PacketKind::Credit => (0xff, event.event),
     };
     put(26, &[protocol, event_code(kind)]);
     // An ACK's own ECN field is clear: the echo is a flag.
@@ -197,7 +195,7 @@ fn put_body(put: &mut impl FnMut(usize, &[u8]), event: &TraceEvent, flow: &FlowS
             put(38, &class);
             put(40, &seq);
         }
-        PacketKind::Cnp | PacketKind::Src | PacketKind::Cnm | PacketKind::SwitchAck => {
+        PacketKind::Cnp | PacketKind::Signal => {
             put(32, &(event.flow as u16).to_le_bytes());
             put(34, &[flow.class, event.mark.code_point()]);
         }
@@ -300,6 +298,7 @@ mod tests {
             event,
             queue_bytes: 0,
             kind,
+            signal: 0,
             flow: 0,
             seq: 1000,
             payload: 1000,

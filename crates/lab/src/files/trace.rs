@@ -8,29 +8,30 @@ use paceline_kernel::Span;
 
 use super::columns::{Column, GROUP_ROWS, GroupWriter, Values};
 
-/// Writes the events; `metadata` are the file's keys and values.
+/// Writes the events; `signals` are the names of those of schemes, `metadata` the file's keys and values.
 pub(super) fn write(
     out: &mut (impl Write + Send),
     events: &[TraceEvent],
+    signals: &[&'static str],
     metadata: &[(&str, String)],
 ) -> io::Result<()> {
     let write = || {
-        let mut file = GroupWriter::new(out, &columns(&[]), metadata)?;
+        let mut file = GroupWriter::new(out, &columns(&[], signals), metadata)?;
         for part in events.chunks(GROUP_ROWS) {
-            file.group(&columns(part), 0..part.len())?;
+            file.group(&columns(part, signals), 0..part.len())?;
         }
         file.close()
     };
     write().map_err(io::Error::other)
 }
 
-fn columns(events: &[TraceEvent]) -> Vec<Column> {
+fn columns(events: &[TraceEvent], signals: &[&'static str]) -> Vec<Column> {
     let int = |name: &str, value: fn(&TraceEvent) -> Option<u64>| {
         let values = events.iter().map(|event| value(event).map(|v| v as i64));
         Column::new(name, Values::Int(values.collect()))
     };
     // Neighbours often have the same word, and then share it.
-    let text = |name: &str, value: fn(&TraceEvent) -> &'static str| {
+    let text = |name: &str, value: &dyn Fn(&TraceEvent) -> &'static str| {
         let mut last: Option<(&'static str, Arc<str>)> = None;
         let shared = |event: &TraceEvent| {
             let word = value(event);
@@ -49,8 +50,8 @@ fn columns(events: &[TraceEvent]) -> Vec<Column> {
         int("time_ps", |event| Some(event.at.as_ps())),
         int("node", |event| Some(event.node.0.into())),
         int("port", |event| Some(event.interface.into())),
-        text("event", event_name),
-        text("packet", packet_name),
+        text("event", &event_name),
+        text("packet", &|event| packet_name(event, signals)),
         int("flow", |event| {
             (event.flow != u32::MAX).then_some(event.flow.into())
         }),
@@ -76,18 +77,19 @@ const fn event_name(event: &TraceEvent) -> &'static str {
     }
 }
 
-const fn packet_name(event: &TraceEvent) -> &'static str {
+fn packet_name(event: &TraceEvent, signals: &[&'static str]) -> &'static str {
     match event.kind {
         PacketKind::Data => "data",
         PacketKind::Ack => "ack",
         PacketKind::Nack => "nack",
         PacketKind::Cnp => "cnp",
-        PacketKind::Src => "src",
-        PacketKind::Cnm => "cnm",
         PacketKind::Pause => "pause",
         PacketKind::Resume => "resume",
         PacketKind::Credit => "credit",
-        PacketKind::SwitchAck => "switch-ack",
+        PacketKind::Signal => signals
+            .get(usize::from(event.signal))
+            .copied()
+            .unwrap_or("signal"),
     }
 }
 
@@ -109,6 +111,7 @@ mod tests {
             event,
             queue_bytes: 2096,
             kind,
+            signal: 0,
             flow,
             seq: 1000,
             payload: 1000,
@@ -127,13 +130,17 @@ mod tests {
                 Span::from_us(5),
             ),
         ];
+        events.push(TraceEvent {
+            signal: 1,
+            ..at(10, TraceKind::Dequeue, PacketKind::Signal, 3, Span::ZERO)
+        });
         // More than a row group holds.
         events.resize(
             GROUP_ROWS + 2,
             at(11, TraceKind::Drop, PacketKind::Data, 4, Span::MAX),
         );
         let mut bytes = Vec::new();
-        write(&mut bytes, &events, &[]).unwrap();
+        write(&mut bytes, &events, &["cnm", "src"], &[]).unwrap();
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("trace.parquet");
         std::fs::write(&path, bytes).unwrap();
@@ -155,6 +162,7 @@ mod tests {
             row(1).join(","),
             "9,0,17,receive,pause,,1000,1000,1048,3,0,2096,5000000"
         );
+        assert_eq!(row(2)[3..5], ["dequeue", "src"]);
         assert_eq!(row(GROUP_ROWS + 1)[3], "drop");
     }
 }

@@ -1,12 +1,12 @@
 //! Bolt's queues as the authors have them: the ingress algorithm over strict priorities.
 
-use paceline_congestion::bolt::{DEC, FIRST, INC, LAST, Params, Threshold};
-use paceline_congestion::{CongestedPort, SwitchSignal};
+use paceline_congestion::Signal;
+use paceline_congestion::bolt::{self, DEC, FIRST, INC, LAST, Params, Threshold};
 use paceline_fabric::model::{Net, Packet, PacketId, PortId, ProfileId, STRICT};
 use paceline_fabric::outcome::{PacketKind, TraceKind};
 use paceline_fabric::spec::PacketFormat;
 use paceline_kernel::ids::Id;
-use paceline_kernel::{BitRate, Bytes, Span};
+use paceline_kernel::{BitRate, Span};
 
 use crate::bolt_ns3::BoltNs3;
 use crate::bolt_ns3::port::hold;
@@ -188,25 +188,23 @@ impl BoltNs3 {
                 return;
             }
             net.core.counters.notifications += 1;
-            let notice = SwitchSignal::Congested {
-                port: CongestedPort {
-                    queue: Bytes::new(u64::from(packet.note)),
-                    rate: net.world.profiles[packet.note_port].rate,
-                },
-                rtt: Span::from_ps(net.core.now() - packet.sent_at),
+            let signal = Signal {
+                words: bolt::src(packet.note),
+                port_rate: net.world.profiles[packet.note_port].rate,
+                after: Span::from_ps(net.core.now() - packet.sent_at),
             };
             return net
                 .hosts
                 .call_scheme(net.world, net.core, packet.qp, |scheme, cx| {
-                    scheme.on_notice(cx, &notice)
+                    scheme.on_signal(cx, &signal)
                 });
         }
-        let src = Packet {
-            kind: PacketKind::Src,
+        let mut src = Packet {
+            kind: PacketKind::Signal,
+            tag: net.world.signals.named("bolt"),
             flow: packet.flow,
             qp: packet.qp,
             sent_at: packet.sent_at,
-            note: packet.note,
             note_port: packet.note_port,
             wire: net.world.packet.ack_wire(net.hosts.qp(packet.qp).needs()),
             path: net.world.routing.turn_back(packet.path),
@@ -214,6 +212,7 @@ impl BoltNs3 {
             class: STRICT,
             ..Packet::EMPTY
         };
+        src.set_words(bolt::src(packet.note));
         let id = net.core.packets.insert(src);
         self.device_enqueue(net, packet.ingress, id);
     }

@@ -22,7 +22,7 @@ impl BoltNs3 {
         match kind {
             PacketKind::Data => self.message_data(net, id),
             PacketKind::Ack | PacketKind::Nack => self.message_ack(net, id),
-            _ => net.hosts.receive_notice(net.world, net.core, id),
+            _ => net.hosts.receive_signal(net.world, net.core, id),
         }
     }
 

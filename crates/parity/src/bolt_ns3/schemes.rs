@@ -9,7 +9,7 @@ use paceline_congestion::bolt::{DEC, FIRST, INC, LAST};
 use paceline_congestion::params::Auto;
 use paceline_congestion::registry::{AnyParams, SchemeFactory};
 use paceline_congestion::{
-    AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, SendLimits, SwitchSignal, bolt, swift,
+    AckInfo, CongestedPort, CongestionControl, Ctx, Outgoing, PathInfo, SendLimits, Signal, bolt, swift,
 };
 use paceline_kernel::{BitRate, Bytes};
 
@@ -152,7 +152,7 @@ trait Rules: std::fmt::Debug + Clone + Send + 'static {
     /// What else it does to the window.
     fn update(&mut self, sender: &mut Sender, cx: &Ctx<'_>, ack: &AckInfo<'_>);
     /// A switch reports by itself.
-    fn on_notice(&mut self, _sender: &mut Sender, _cx: &Ctx<'_>, _notice: &SwitchSignal) {}
+    fn on_signal(&mut self, _sender: &mut Sender, _cx: &Ctx<'_>, _signal: &Signal) {}
 }
 
 /// A sender with rules of its own.
@@ -183,8 +183,8 @@ impl<R: Rules> CongestionControl for Flow<R> {
         self.sender.clamp();
     }
 
-    fn on_notice(&mut self, cx: &mut Ctx<'_>, notice: &SwitchSignal) {
-        self.rules.on_notice(&mut self.sender, cx, notice);
+    fn on_signal(&mut self, cx: &mut Ctx<'_>, signal: &Signal) {
+        self.rules.on_signal(&mut self.sender, cx, signal);
     }
 
     fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
@@ -281,11 +281,9 @@ impl Rules for BoltRules {
         }
     }
 
-    fn on_notice(&mut self, sender: &mut Sender, cx: &Ctx<'_>, notice: &SwitchSignal) {
-        if let SwitchSignal::Congested { port, rtt } = notice {
-            sender.src_seen = true;
-            self.congested(sender, cx, port, rtt.as_ns());
-        }
+    fn on_signal(&mut self, sender: &mut Sender, cx: &Ctx<'_>, signal: &Signal) {
+        sender.src_seen = true;
+        self.congested(sender, cx, &bolt::port_of(signal), signal.after.as_ns());
     }
 }
 

@@ -81,6 +81,7 @@ impl InfiniBand {
             event,
             queue_bytes: net.core.ports[port].queued,
             kind: PacketKind::Data,
+            signal: 0,
             flow: u32::MAX,
             seq: 0,
             payload: 0,

@@ -63,7 +63,7 @@ fn walk(spec: RunSpec) -> (Walk, Outcome) {
                         tags.push(packet.tag);
                     }
                 }
-                PacketKind::Src => {
+                PacketKind::Signal => {
                     walk.reports.insert(key);
                 }
                 _ => {}
@@ -133,7 +133,7 @@ fn a_report_by_hand() {
     let notice: Vec<_> = outcome
         .trace
         .iter()
-        .filter(|event| event.kind == PacketKind::Src)
+        .filter(|event| event.kind == PacketKind::Signal)
         .collect();
     assert_eq!(notice.len(), 1, "{notice:?}");
     // Sent at 84.56, there at 84.56 + 84.56 + 1000, back 60 B and 1000 ns later.
@@ -170,7 +170,7 @@ fn reports_go_back_the_way_that_data_came() {
     };
     let mut reported = 0;
     for flow in 0..8 {
-        let (data, back) = (spines(PacketKind::Data, flow), spines(PacketKind::Src, flow));
+        let (data, back) = (spines(PacketKind::Data, flow), spines(PacketKind::Signal, flow));
         assert_eq!(data.len(), 1);
         assert!(back.is_subset(&data), "flow {flow}: {back:?} for {data:?}");
         reported += back.len();
@@ -180,7 +180,7 @@ fn reports_go_back_the_way_that_data_came() {
     let passed = outcome
         .trace
         .iter()
-        .filter(|e| e.kind == PacketKind::Src && e.event == TraceKind::Dequeue);
+        .filter(|e| e.kind == PacketKind::Signal && e.event == TraceKind::Dequeue);
     assert!(passed.count() > 100);
 }
 

@@ -96,9 +96,7 @@ impl Core {
             PacketKind::Cnp if read_cnp(&packet).rate.is_some() => {
                 (trigger.cause, trigger.port) = (Cause::Report, told_by)
             }
-            PacketKind::Src | PacketKind::Cnm | PacketKind::SwitchAck => {
-                (trigger.cause, trigger.port) = (Cause::Notice, told_by)
-            }
+            PacketKind::Signal => (trigger.cause, trigger.port) = (Cause::Notice, told_by),
             PacketKind::Cnp => {
                 look.pending_told = Cause::Cnp;
                 watched::count(&mut look.pending, told_by);

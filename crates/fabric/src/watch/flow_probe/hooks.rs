@@ -46,7 +46,7 @@ impl Core {
 
     /// A switch tells a sender in packet `id` about its port `egress`.
     #[cold]
-    pub(crate) fn observe_notice(&mut self, id: PacketId, egress: PortId) {
+    pub(crate) fn observe_signal(&mut self, id: PacketId, egress: PortId) {
         let flow = self.packets.get(id).flow;
         *self.watch.flow_probes.seen(id) = Seen {
             flow,
@@ -89,7 +89,7 @@ impl Core {
             // A packet of its own that the receiver sends about marks.
             (PacketKind::Cnp, TraceKind::Enqueue) if is_host => {
                 let told_by = self.watch.flow_probes.looks[place].last_marked;
-                self.observe_notice(id, told_by);
+                self.observe_signal(id, told_by);
             }
             _ => {}
         }

@@ -22,6 +22,7 @@ fn event(node: u32, interface: u32, at_ps: u64, what: TraceKind, kind: PacketKin
         event: what,
         queue_bytes: 0,
         kind,
+        signal: 0,
         flow: 1,
         seq: 0,
         payload: 0,

@@ -1,0 +1,374 @@
+//! Schemes from outside this crate: added once, before anything runs, and from then on like those of the list.
+
+use std::any::Any;
+use std::fmt::{self, Debug};
+use std::sync::OnceLock;
+
+use paceline_kernel::BitRate;
+use paceline_kernel::rng::Rng;
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Unexpected, Visitor};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+
+use super::{
+    Definition, DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, SCHEMES, Scheme, SendFloor,
+};
+use crate::api::{CongestionControl, PathInfo, Requirements};
+use crate::learned::ModelRef;
+use crate::params::{ParamError, Scalar};
+use crate::pint;
+use crate::receiver::ReceiverHalf;
+use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
+
+/// A scheme that is to be added.
+#[derive(Clone, Copy, Debug)]
+pub struct Addition {
+    scheme: Scheme,
+    default: fn() -> AddedParams,
+}
+
+impl Addition {
+    /// The scheme whose parameters these are.
+    pub fn of<P: Definition + Debug + PartialEq + Send + Sync + 'static>() -> Self {
+        Self {
+            scheme: P::SCHEME,
+            default: || AddedParams(Box::new(P::default())),
+        }
+    }
+
+    /// What is known of it.
+    pub(super) fn scheme(&'static self) -> &'static Scheme {
+        &self.scheme
+    }
+
+    /// Its parameters, all as by default.
+    pub(super) fn params(&self) -> AddedParams {
+        (self.default)()
+    }
+}
+
+/// Why a scheme cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddError {
+    /// Something has its name.
+    #[error("there is a scheme or variant called `{0}` already")]
+    Taken(&'static str),
+    /// No scenario could name it.
+    #[error(
+        "`{0}` cannot be the name of a scheme: expected lower-case letters, digits and hyphens, and no key of `[cc]`"
+    )]
+    BadName(&'static str),
+    /// Schemes have been looked up.
+    #[error("schemes are added once, before anything runs")]
+    TooLate,
+}
+
+/// Keys of `[cc]` that are not schemes.
+const RESERVED: [&str; 4] = ["scheme", "window", "windows", "defaults"];
+
+static ADDED: OnceLock<Box<[Addition]>> = OnceLock::new();
+
+/// Adds schemes to those of the list. Who looks a scheme up before has none added for good.
+///
+/// # Errors
+/// If a name is taken or none, or it is too late.
+pub fn add(additions: Vec<Addition>) -> Result<(), AddError> {
+    fn names(scheme: &Scheme) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|alias| alias.name))
+    }
+    let mut taken: Vec<&str> = SCHEMES.iter().flat_map(names).collect();
+    for name in additions.iter().flat_map(|addition| names(&addition.scheme)) {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || !name.chars().all(plain) || RESERVED.contains(&name) {
+            return Err(AddError::BadName(name));
+        }
+        if taken.contains(&name) {
+            return Err(AddError::Taken(name));
+        }
+        taken.push(name);
+    }
+    ADDED.set(additions.into()).map_err(|_| AddError::TooLate)
+}
+
+/// Those that were added.
+pub(super) fn added() -> &'static [Addition] {
+    ADDED.get_or_init(Box::default)
+}
+
+/// The one of this name.
+pub(super) fn addition(name: &str) -> Option<&'static Addition> {
+    added().iter().find(|addition| addition.scheme.name == name)
+}
+
+/// The parameters of a scheme that was added, whatever their type.
+pub struct AddedParams(Box<dyn Erased>);
+
+/// [`Definition`] and [`crate::params::Parameters`] of parameters whose type is not known.
+trait Erased: Debug + Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+    fn copy(&self) -> Box<dyn Erased>;
+    fn equals(&self, other: &dyn Erased) -> bool;
+    fn scheme(&self) -> Scheme;
+    fn values(&self) -> Vec<(String, String)>;
+    fn scalars(&self) -> Vec<(String, Option<Scalar>)>;
+    fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError>;
+    fn check_ranges(&self) -> Result<(), ParamError>;
+    fn explicit(&self) -> Box<dyn Erased>;
+    fn hpcc_script_defaults(&self) -> Box<dyn Erased>;
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)>;
+    fn definition(&self) -> &dyn Plain;
+}
+
+/// What is asked of parameters alone.
+macro_rules! plain {
+    ($($method:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
+        trait Plain { $(fn $method(&self, $($arg: $type),*) -> $result;)* }
+
+        impl<P: Definition> Plain for P {
+            $(fn $method(&self, $($arg: $type),*) -> $result {
+                Definition::$method(self, $($arg),*)
+            })*
+        }
+
+        impl AddedParams {
+            $(pub(super) fn $method(&self, $($arg: $type),*) -> $result {
+                self.0.definition().$method($($arg),*)
+            })*
+        }
+    };
+}
+plain! {
+    check() -> Result<(), ParamError>;
+    needs() -> Requirements;
+    pint_code() -> Option<pint::Code>;
+    switch_part() -> Option<SwitchSupport>;
+    switch_halves(ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>>;
+    delay_limit(links: usize) -> Option<DelayLimit>;
+    incompatible(network: &NetworkFacts) -> Vec<Incompatible>;
+    is_adaptive() -> bool;
+    least(line: BitRate) -> Option<SendFloor>;
+    marking() -> Marking;
+    ternary_detection() -> bool;
+    assumes_lossless() -> bool;
+    tuned(line: BitRate) -> Vec<RateScaled>;
+    receiver_half() -> Option<Box<dyn ReceiverHalf>>;
+    build(path: &PathInfo) -> Box<dyn CongestionControl>;
+}
+
+impl<P: Definition + Debug + PartialEq + Send + Sync + 'static> Erased for P {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn copy(&self) -> Box<dyn Erased> {
+        Box::new(self.clone())
+    }
+    fn equals(&self, other: &dyn Erased) -> bool {
+        other.as_any().downcast_ref() == Some(self)
+    }
+    fn scheme(&self) -> Scheme {
+        P::SCHEME
+    }
+    fn values(&self) -> Vec<(String, String)> {
+        crate::params::Parameters::values(self)
+    }
+    fn scalars(&self) -> Vec<(String, Option<Scalar>)> {
+        crate::params::Parameters::scalars(self)
+    }
+    fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError> {
+        crate::params::Parameters::set(self, name, text)
+    }
+    fn check_ranges(&self) -> Result<(), ParamError> {
+        crate::params::Parameters::check_ranges(self)
+    }
+    fn explicit(&self) -> Box<dyn Erased> {
+        Box::new(Definition::explicit(self))
+    }
+    fn hpcc_script_defaults(&self) -> Box<dyn Erased> {
+        Box::new(Definition::hpcc_script_defaults(self))
+    }
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        Definition::models(self)
+    }
+    fn definition(&self) -> &dyn Plain {
+        self
+    }
+}
+
+/// By the names of [`Definition`], so that [`super::with_params`] takes them for any scheme's.
+impl AddedParams {
+    /// The parameters, where they are of this type.
+    pub fn of<P: 'static>(&self) -> Option<&P> {
+        self.0.as_any().downcast_ref()
+    }
+    pub(super) fn name(&self) -> &'static str {
+        self.0.scheme().name
+    }
+    pub(super) fn values(&self) -> Vec<(String, String)> {
+        self.0.values()
+    }
+    pub(super) fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError> {
+        self.0.set(name, text)
+    }
+    pub(super) fn check_ranges(&self) -> Result<(), ParamError> {
+        self.0.check_ranges()
+    }
+    pub(super) fn explicit(&self) -> Self {
+        Self(self.0.explicit())
+    }
+    pub(super) fn hpcc_script_defaults(&self) -> Self {
+        Self(self.0.hpcc_script_defaults())
+    }
+    pub(super) fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        self.0.models()
+    }
+}
+
+impl Clone for AddedParams {
+    fn clone(&self) -> Self {
+        Self(self.0.copy())
+    }
+}
+
+impl PartialEq for AddedParams {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.equals(&*other.0)
+    }
+}
+
+impl Debug for AddedParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for AddedParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in self.0.scalars() {
+            match value {
+                None => {}
+                Some(Scalar::Bool(value)) => map.serialize_entry(&key, &value)?,
+                Some(Scalar::Whole(value)) => map.serialize_entry(&key, &value)?,
+                Some(Scalar::Number(value)) => map.serialize_entry(&key, &value)?,
+                Some(Scalar::Text(value)) => map.serialize_entry(&key, &value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// Reads a block of parameters of the scheme.
+impl<'de> DeserializeSeed<'de> for &'static Addition {
+    type Value = AddedParams;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<AddedParams, D::Error> {
+        deserializer.deserialize_map(Block(self.params()))
+    }
+}
+
+struct Block(AddedParams);
+
+impl<'de> Visitor<'de> for Block {
+    type Value = AddedParams;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AddedParams, A::Error> {
+        let Self(mut params) = self;
+        let known = params.0.scalars();
+        while let Some(place) = map.next_key_seed(Key(&known))? {
+            let (key, default) = &known[place];
+            map.next_value_seed(Value {
+                params: &mut params,
+                key,
+                default: default.as_ref(),
+            })?;
+        }
+        Ok(params)
+    }
+}
+
+/// The place of a parameter.
+struct Key<'a>(&'a [(String, Option<Scalar>)]);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = usize;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = usize;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a parameter")
+    }
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<usize, E> {
+        let found = self.0.iter().position(|(name, _)| name == key);
+        found.ok_or_else(|| {
+            // As serde says it of a struct's fields.
+            let names: Vec<_> = self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let expected = match names.as_slice() {
+                [] => "there are no fields".to_string(),
+                [name] => format!("expected {name}"),
+                names => format!("expected one of {}", names.join(", ")),
+            };
+            E::custom(format!("unknown field `{key}`, {expected}"))
+        })
+    }
+}
+
+/// Gives a parameter a value that is of the kind of its default.
+struct Value<'a> {
+    params: &'a mut AddedParams,
+    key: &'a str,
+    default: Option<&'a Scalar>,
+}
+
+impl Value<'_> {
+    fn take<E: de::Error>(self, fits: bool, found: Unexpected<'_>, text: &str) -> Result<(), E> {
+        if !fits {
+            return Err(E::invalid_type(found, &self));
+        }
+        let set = self.params.set(self.key, text);
+        set.map_err(|error| E::custom(error.message))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Value<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for Value<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.default {
+            Some(Scalar::Bool(_)) => "a boolean",
+            Some(Scalar::Whole(_)) => "u32",
+            Some(Scalar::Number(_)) => "f64",
+            Some(Scalar::Text(_)) => "a string",
+            None => "a value",
+        })
+    }
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<(), E> {
+        let fits = matches!(self.default, None | Some(Scalar::Text(_)));
+        self.take(fits, Unexpected::Str(value), value)
+    }
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<(), E> {
+        let fits = matches!(self.default, None | Some(Scalar::Bool(_)));
+        self.take(fits, Unexpected::Bool(value), &value.to_string())
+    }
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<(), E> {
+        let fits = matches!(self.default, None | Some(Scalar::Whole(_) | Scalar::Number(_)));
+        self.take(fits, Unexpected::Signed(value), &value.to_string())
+    }
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<(), E> {
+        let fits = matches!(self.default, None | Some(Scalar::Whole(_) | Scalar::Number(_)));
+        self.take(fits, Unexpected::Unsigned(value), &value.to_string())
+    }
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<(), E> {
+        let fits = matches!(self.default, None | Some(Scalar::Number(_)));
+        self.take(fits, Unexpected::Float(value), &value.to_string())
+    }
+}

@@ -1,0 +1,56 @@
+//! Signals of switches, and how they reach the scheme whose they are.
+
+use paceline_congestion::{CongestedPort, Signal};
+use paceline_kernel::ids::Id;
+use paceline_kernel::{Bytes, Span};
+
+use crate::core::Core;
+use crate::core::packet::Packet;
+use crate::host::Hosts;
+use crate::ids::{PacketId, ProfileId};
+use crate::world::World;
+
+impl World {
+    /// The port that a packet's note speaks of, if it does of one.
+    #[inline]
+    pub fn congested_port(&self, packet: &Packet) -> Option<CongestedPort> {
+        (packet.note_port != ProfileId::NONE).then(|| CongestedPort {
+            queue: Bytes::new(u64::from(packet.note)),
+            rate: self.profiles[packet.note_port].rate,
+        })
+    }
+
+    /// What a packet signals to its flow's scheme; `None` if it is another's.
+    fn signal(&self, core: &Core, packet: &Packet) -> Option<Signal> {
+        let scheme = self.flow(core, packet.flow).scheme;
+        let is_own = self.signals.of_scheme(scheme) == packet.tag && packet.note_port != ProfileId::NONE;
+        is_own.then(|| Signal {
+            words: packet.words(),
+            port_rate: self.profiles[packet.note_port].rate,
+            after: Span::from_ps(core.now() - packet.sent_at),
+        })
+    }
+}
+
+impl Hosts {
+    /// A switch's signal arrived at the sender.
+    pub fn receive_signal(&mut self, world: &World, core: &mut Core, id: PacketId) {
+        let packet = *core.packets.get(id);
+        let slot = packet.qp;
+        if self.is_current(world, core, id) {
+            if core.watch.accounts_alone() {
+                core.settle(&self.qps[slot]);
+            }
+            core.counters.notifications += 1;
+            self.qps[slot].on_feedback();
+            let signal = world.signal(core, &packet);
+            self.call_scheme(world, core, slot, |scheme, cx| {
+                if let Some(signal) = signal {
+                    scheme.on_signal(cx, &signal);
+                }
+            });
+            self.try_send(world, core, self.qps[slot].port);
+        }
+        core.packets.remove(id);
+    }
+}
