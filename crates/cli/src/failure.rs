@@ -93,7 +93,7 @@ impl From<RunError> for Failure {
             RunError::Build { .. } | RunError::Measures(_) | RunError::Decisions { .. } => {
                 Self::arguments(error)
             }
-            RunError::Scratch { .. } | RunError::Broken { .. } => Self::run(error),
+            RunError::Scratch { .. } | RunError::Broken { .. } | RunError::Aborted { .. } => Self::run(error),
         }
     }
 }

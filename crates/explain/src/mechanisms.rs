@@ -177,7 +177,8 @@ const MECHANISMS: &[Mechanism] = &[
                 thresholds as written. `ns3-hpcc`: bug-for-bug like HPCC's ns-3 simulator, to reproduce \
                 published numbers; the default for a config.txt. `simai`: the same for SimAI's version of it, the default \
                 for a SimAI.conf. `bolt-ns3` and `tcd-ns3`: the same for the \
-                simulators of Bolt's and TCD's authors. `ib-omnet`: the InfiniBand model of RRCC's author. Settings \
+                simulators of Bolt's and TCD's authors. `ib-omnet`: the InfiniBand model of RRCC's author. `uet-htsim`: Ultra Ethernet's transport in \
+                the simulator `htsim_uec`. Settings \
                 of a simulator are in [parity.NAME]. The scenario.toml in the folder of a run lists all quirks as switches in [quirks].",
         example: "paceline run incast-16 --fidelity ns3-hpcc",
         keys: &[
@@ -197,6 +198,18 @@ const MECHANISMS: &[Mechanism] = &[
             ("parity.tcd-ns3", &[]),
             ("parity.ib-omnet", &[]),
         ],
+    },
+    Mechanism {
+        name: "uet-htsim",
+        also: &["ultra-ethernet", "uet", "nscc", "rccc", "reps"],
+        about: "Ultra Ethernet's transport, bug-for-bug like `htsim_uec`, the simulator of its congestion control group. \
+                Switches trim packets that they have no room for. Senders follow NSCC, a window by delay and marks; \
+                receivers grant credit (RCCC); or both. Each packet carries an entropy value, and REPS and its relatives \
+                choose values whose paths are free. A scenario gives the simulator's command line or the same options as \
+                keys, with its connection matrix (.cm) and topology (.topo). The run's folder also has uet_flows.tsv, \
+                uet_counters.tsv and htsim.txt, the lines that the simulator prints.",
+        example: "paceline run uet-incast-15 --set parity.uet-htsim.load-balancing=reps",
+        keys: &[("parity.uet-htsim", &[])],
     },
 ];
 
@@ -223,6 +236,7 @@ fn example_of_section(name: &str) -> &'static str {
         "parity.ib-omnet" | "parity.ib-omnet.rrcc" => {
             "paceline run infiniband-demo --set parity.ib-omnet.control=rrcc"
         }
+        "parity.uet-htsim" => "paceline run uet-incast-15 --set parity.uet-htsim.load-balancing=reps",
         "parity.ib-omnet.ibcc" => "paceline run infiniband-demo --set parity.ib-omnet.control=ibcc",
         "network.credit" => "paceline run infiniband-osu --set network.credit.binding=cbfc",
         "network.endpoint" => "paceline run incast-16 --set network.endpoint.delay=5us",

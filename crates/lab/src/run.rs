@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use paceline_fabric::outcome::{EndedFlow, Repeats};
 use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation};
 use paceline_kernel::Time;
+use paceline_parity::uet_htsim::UetOutcome;
 
 use crate::measures;
 use crate::results::{FlowRows, Gathering, Machine, RunStatus, Summary, summarise};
@@ -94,6 +95,16 @@ pub enum RunError {
         /// The scenario's name.
         scenario: String,
         /// What is different, and what to do.
+        message: String,
+    },
+    /// The simulator that is reproduced stops there, too.
+    #[error("scenario `{scenario}` stops at {now}, where the simulator that it reproduces aborts: {message}")]
+    Aborted {
+        /// The scenario's name.
+        scenario: String,
+        /// Simulated time.
+        now: Time,
+        /// What it runs into.
         message: String,
     },
     /// The simulator contradicted itself.
@@ -271,6 +282,15 @@ fn drive<E: Engine>(
         Ok(Err(Failed::Decisions(message))) => return Err(RunError::Decisions { scenario, message }),
         Err(panic) => return Err(broken(input, seen.get(), panic.as_ref())),
     };
+    if let Some(own) = UetOutcome::of(&outcome)
+        && let Some(message) = &own.abort
+    {
+        return Err(RunError::Aborted {
+            scenario,
+            now: Time::from_ps(own.end),
+            message: message.clone(),
+        });
+    }
     let machine = Machine {
         wall_s: wall.elapsed().as_secs_f64(),
         cpu_s: cpu.since(parts),

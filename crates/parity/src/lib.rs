@@ -5,3 +5,4 @@
 pub mod bolt_ns3;
 pub mod ib_omnet;
 pub mod tcd_ns3;
+pub mod uet_htsim;

@@ -20,6 +20,7 @@ mod record;
 mod recovery;
 mod scheduling;
 mod topology;
+mod uet_htsim;
 mod values;
 mod workload;
 
@@ -54,6 +55,7 @@ pub(crate) use record::Record;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use scheduling::SchedulingKind;
 pub(crate) use topology::*;
+pub(crate) use uet_htsim::*;
 pub(crate) use values::{
     Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, ExitKind, FlowControlKind, Headroom,
     OrAuto, OrOff, PfcModeKind, PortBins, Ratio,
@@ -77,7 +79,8 @@ described! {
         #[serde(skip_serializing_if = "Option::is_none")]
         duration: Option<Spanned<Span>> = "1s";
         /// simulate exactly (`exact`), or bug-for-bug like HPCC's ns-3 simulator (`ns3-hpcc`), SimAI's (`simai`), that of
-        /// Bolt's authors (`bolt-ns3`), that of TCD's authors (`tcd-ns3`), or an InfiniBand simulator on OMNeT++ (`ib-omnet`)
+        /// Bolt's authors (`bolt-ns3`), that of TCD's authors (`tcd-ns3`), an InfiniBand simulator on OMNeT++ (`ib-omnet`), or
+        /// that of Ultra Ethernet's transport (`uet-htsim`)
         #[serde(skip_serializing_if = "Option::is_none")]
         fidelity: Option<Fidelity> = "exact";
         /// simulator of the `config.txt` that this scenario was converted from: `ns3-hpcc`, `tcd-ns3`, `ns3-rdma`,
@@ -112,7 +115,7 @@ described! {
         job: Vec<Spanned<Job>>;
         /// packets, NICs, switches, failures
         network: Network;
-        /// settings of other simulators: `bolt-ns3`, `tcd-ns3`, `ib-omnet`, one table per simulator
+        /// settings of other simulators: `bolt-ns3`, `tcd-ns3`, `ib-omnet`, `uet-htsim`, one table per simulator
         #[serde(skip_serializing_if = "Parity::is_empty")]
         parity: Parity;
         /// congestion control
@@ -136,8 +139,9 @@ impl Parity {
             bolt_ns3,
             tcd_ns3,
             ib_omnet,
+            uet_htsim,
         } = self;
-        bolt_ns3.is_none() && tcd_ns3.is_none() && ib_omnet.is_none()
+        bolt_ns3.is_none() && tcd_ns3.is_none() && ib_omnet.is_none() && uet_htsim.is_none()
     }
 }
 

@@ -194,6 +194,11 @@ impl Core {
         self.agenda.sent.hops()
     }
 
+    /// A network of another make has sent so many packets.
+    pub fn count_packets(&mut self, kind: paceline_run::outcome::PacketKind, packets: u64, bytes: u64) {
+        self.agenda.sent.count_many(kind, packets, bytes);
+    }
+
     /// Hops and bytes of each kind of packet become counters.
     pub(crate) fn count_sent(&mut self) {
         self.agenda.sent.write(&mut self.counters);

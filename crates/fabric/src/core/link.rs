@@ -26,6 +26,12 @@ impl Sent {
         self.bytes[kind as usize] += u64::from(wire);
     }
 
+    /// So many packets have been sent.
+    pub(crate) fn count_many(&mut self, kind: PacketKind, packets: u64, bytes: u64) {
+        self.hops[kind as usize] += packets;
+        self.bytes[kind as usize] += bytes;
+    }
+
     /// Adds what was sent elsewhere, so many times: [`paceline_run::outcome::Counters::MINUS_ONE`] takes it away.
     pub(crate) fn add(&mut self, other: &Self, times: u64) {
         for kind in 0..PacketKind::COUNT {

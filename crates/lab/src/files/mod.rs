@@ -45,6 +45,7 @@ use std::path::{Path, PathBuf};
 use crate::results::{FlowRows, Summary, fct_table};
 use crate::run::Finished;
 use paceline_parity::tcd_ns3::TcdNs3Record;
+use paceline_parity::uet_htsim::UetOutcome;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
@@ -168,6 +169,15 @@ pub fn write_run_into(
     }
     if let Some(record) = TcdNs3Record::of(outcome) {
         tcd_ns3::write(folder, sub, spec, record)?;
+    }
+    if let Some(own) = UetOutcome::of(outcome) {
+        for (name, text) in [
+            ("uet_flows.tsv", &own.flow_table),
+            ("uet_counters.tsv", &own.counter_table),
+            ("htsim.txt", &own.printed),
+        ] {
+            folder.write(&at(name), |out| out.write_all(text.as_bytes()))?;
+        }
     }
     if !spec.record.omit_pfc {
         folder.write_if_time(&at("pfc.txt"), |out| ns3::pfc(out, outcome))?;

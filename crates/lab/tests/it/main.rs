@@ -10,3 +10,4 @@ mod memo;
 mod rails;
 mod ties;
 mod traces;
+mod uet_htsim;

@@ -6,3 +6,4 @@ mod common;
 mod ib_omnet;
 mod ib_omnet_records;
 mod networks_ib;
+mod uet_htsim;

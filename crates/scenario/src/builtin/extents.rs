@@ -86,6 +86,13 @@ pub const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        title: "Ultra Ethernet",
+        scenarios: &[
+            of("uet-incast-15", 16, 15, 88_262),
+            of("uet-permutation-1024", 1024, 1024, 3_950_800),
+        ],
+    },
+    Group {
         title: "All-to-all, collectives, permutations",
         scenarios: &[
             of("ring-all-reduce", 32, 3968, 8_928_000),

@@ -42,13 +42,19 @@ pub fn distributions() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 macro_rules! shipped {
-    ($($name:literal $(in $path:literal $(with $file:literal)? $(beside $messages:literal)?)?),* $(,)?) => {
-        &[$(shipped!(@one $name $($path $($file)? $(beside $messages)?)?),)*]
+    ($($name:literal $(in $path:literal $(with $file:literal)? $(beside $messages:literal)? $(joins $matrix:literal)?)?),* $(,)?) => {
+        &[$(shipped!(@one $name $($path $($file)? $(beside $messages)? $(joins $matrix)?)?),)*]
     };
     (@one $name:literal $path:literal beside $file:literal) => {
         shipped!(@text $name, $path, &[(
             concat!("messages/", $file),
             include_str!(concat!("../../../../scenarios/infiniband/messages/", $file)),
+        )])
+    };
+    (@one $name:literal $path:literal joins $file:literal) => {
+        shipped!(@text $name, $path, &[(
+            concat!("connections/", $file),
+            include_str!(concat!("../../../../scenarios/uet/connections/", $file)),
         )])
     };
     (@one $name:literal) => { shipped!(@text $name, concat!($name, ".toml"), &[]) };
@@ -163,6 +169,8 @@ pub fn scenarios() -> &'static [Shipped] {
         "infiniband-all-to-all" in "credits/all-to-all.toml",
         "credits-cable" in "credits/cable.toml",
         "infiniband-mpi-io" in "credits/mpi-io.toml",
+        "uet-incast-15" in "uet/incast-15.toml" joins "incast-15.cm",
+        "uet-permutation-1024" in "uet/permutation-1024.toml" joins "permutation-1024.cm",
     ]
 }
 

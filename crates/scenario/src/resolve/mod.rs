@@ -38,6 +38,7 @@ mod tcd_ns3;
 mod thresholds;
 mod tiers;
 mod topology;
+mod uet_htsim;
 mod unresolved;
 mod workload;
 
@@ -103,17 +104,16 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         scenario.name = name;
     }
     check_name(&scenario.name)?;
-    let duration = fill_at(
-        &mut scenario.duration,
-        Span::from_ps(paceline_kernel::units::PS_PER_S),
-    );
+    let fidelity = fill(&mut scenario.fidelity, Fidelity::default());
+    let own = uet_htsim::prepare(fidelity, &mut scenario, &texts, &places)?;
+    let duration = fill_at(&mut scenario.duration, fidelity.profile().duration);
     if *duration.get_ref() == Span::ZERO {
         return Err(Problem::new("the duration is zero")
             .at(&texts.of_value(&duration))
             .label("expected more than zero")
             .into());
     }
-    let seed = fill(&mut scenario.seed, 1);
+    let seed = fill(&mut scenario.seed, fidelity.profile().seed);
     if i64::try_from(seed).is_err() {
         return Err(Problem::new(format!(
             "the seed {seed} is too large: expected at most {}",
@@ -125,7 +125,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         texts: &texts,
         files: &files,
         places: &places,
-        fidelity: fill(&mut scenario.fidelity, Fidelity::default()),
+        fidelity,
         seed,
         stop: Time::from_ps(duration.get_ref().as_ps()),
         streams: streams && may_stream(&scenario),
@@ -141,17 +141,23 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     inputs::read(&mut cx, &scenario)?;
     let written = idle::settings(&scenario);
     idle::tell_late(&mut cx, &scenario.network);
+    let is_own_transport = own.is_some();
     let Described {
         run,
         schemes,
         collectives,
         jobs,
         link_tiers,
-    } = describe(&mut cx, &mut scenario)?;
+    } = match own {
+        Some(command) => uet_htsim::describe(&mut cx, &mut scenario, command)?,
+        None => describe(&mut cx, &mut scenario)?,
+    };
     let decisions = decisions(&mut cx, &mut scenario, &run)?;
     let configs = run.schemes.iter().map(|scheme| &scheme.config);
     let named: Vec<_> = schemes.iter().map(String::as_str).zip(configs).collect();
-    scenario.cc.explicit = crate::cc::explicit(&named)?;
+    if !is_own_transport {
+        scenario.cc.explicit = crate::cc::explicit(&named)?;
+    }
     idle::tell(&mut cx, &written, &scenario, &run);
     let Cx { warnings, kept, .. } = cx;
     let toml = crate::document::write(&scenario)

@@ -28,6 +28,8 @@ pub enum Fidelity {
     TcdNs3,
     /// The OMNeT++ model of RRCC's author: InfiniBand.
     IbOmnet,
+    /// The simulator of Ultra Ethernet's transport, `htsim_uec`.
+    UetHtsim,
 }
 
 /// A simulator whose network is a model of its own (`paceline_parity`).
@@ -36,6 +38,7 @@ pub(crate) enum Simulator {
     BoltNs3,
     TcdNs3,
     IbOmnet,
+    UetHtsim,
 }
 
 /// The priority of acknowledgements of the simulator of TCD's authors: no flow's.
@@ -66,6 +69,9 @@ pub(crate) struct Profile {
     pub(crate) clock: Clock,
     /// Whether events of an instant run in the order in which they were scheduled.
     pub(crate) by_insertion: bool,
+    /// Seed and duration of a scenario that has none.
+    pub(crate) seed: u64,
+    pub(crate) duration: Span,
 
     // Packets.
     pub(crate) mtu: u64,
@@ -117,6 +123,8 @@ const EXACT: Profile = Profile {
     is_exact: true,
     clock: Clock::Picoseconds,
     by_insertion: false,
+    seed: 1,
+    duration: Span::from_ps(paceline_kernel::units::PS_PER_S),
     mtu: 1000,
     pfc_frame: 64,
     cnp: 64,
@@ -173,7 +181,7 @@ const NS3_HPCC: Profile = Profile {
     ..REPRODUCED
 };
 
-static PROFILES: [Profile; 6] = [
+static PROFILES: [Profile; 7] = [
     EXACT,
     NS3_HPCC,
     Profile {
@@ -228,6 +236,20 @@ static PROFILES: [Profile; 6] = [
         accounts: true,
         accounts_by_default: true,
         port_bins_up_to: 1024,
+        ..REPRODUCED
+    },
+    Profile {
+        fidelity: Fidelity::UetHtsim,
+        name: "uet-htsim",
+        simulator: Some(Simulator::UetHtsim),
+        seed: 13,
+        duration: Span::from_us(1000),
+        mtu: 4086,
+        headers: (64, 64, 0),
+        scheme_headers: false,
+        flow_control: FlowControlKind::None,
+        has_tiers: false,
+        has_detectors: false,
         ..REPRODUCED
     },
 ];

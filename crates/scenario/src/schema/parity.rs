@@ -5,7 +5,7 @@ use paceline_kernel::{Bytes, Time};
 use paceline_parity::bolt_ns3::DiscPorts;
 use toml::Spanned;
 
-use super::{IbOmnet, OrAuto, tables};
+use super::{IbOmnet, OrAuto, UetHtsim, tables};
 
 tables! {
     /// Settings of simulators whose networks Paceline reproduces event by event. The fidelity of that name uses a
@@ -17,6 +17,8 @@ tables! {
         tcd_ns3: Spanned<TcdNs3>;
         /// settings of the InfiniBand simulator of RRCC's author
         ib_omnet: Spanned<IbOmnet>;
+        /// settings of the simulator of Ultra Ethernet's transport
+        uet_htsim: Spanned<UetHtsim>;
     }
     /// Settings of the simulator of Bolt's authors, including deviations from its paper; used with `fidelity =
     /// "bolt-ns3"` only.

@@ -24,6 +24,7 @@ const KINDS: &[(&str, &str)] = &[
     ("ib-omnet", include_str!("acts/ib-omnet.toml")),
     ("ib-omnet-ibcc", include_str!("acts/ib-omnet-ibcc.toml")),
     ("tcd-ns3", include_str!("acts/tcd-ns3.toml")),
+    ("uet-htsim", include_str!("acts/uet-htsim.toml")),
 ];
 
 /// Keys that do not change what is simulated, each with what it is for.
@@ -94,6 +95,9 @@ fn own_values(path: &str) -> &'static [&'static str] {
         "network.ecn.curves" => &["[]"],
         "parity.ib-omnet.marking-rate" => &["\"2\"", "\"7\""],
         "parity.ib-omnet.weights" => &["[7, 20]"],
+        "parity.uet-htsim.arguments" => &["\"-cwnd 5\""],
+        "parity.uet-htsim.connections" | "parity.uet-htsim.topology" => &["\"nothing\""],
+        "parity.uet-htsim.ecn" => &["[2, 9]"],
         "parity.tcd-ns3.fixed-rate" => &["[{ host = 1, factor = 2.0 }]"],
         "record.trace-ports" => &["[[5, 9]]", "[[5, 10]]", "[[1, 6]]", "[[1, 16]]"],
         "record.accounts" => &["\"off\"", "\"all\""],

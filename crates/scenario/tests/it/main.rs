@@ -26,3 +26,4 @@ mod streams;
 mod sweeps;
 mod tcd_ns3;
 mod thresholds;
+mod uet_htsim;

@@ -218,6 +218,16 @@ pub(super) const WORKLOADS: &[Workload] = &[
         decided: false,
     },
     Workload {
+        name: "uet-permutation-1024",
+        scenario: Scenario::Shipped("uet-permutation-1024"),
+        set: &[],
+        quick: &["duration=20us"],
+        fidelity: Fidelity::UetHtsim,
+        replaceable: false,
+        long: false,
+        decided: false,
+    },
+    Workload {
         name: "decisions-16",
         scenario: Scenario::Text(super::decisions::SIXTEEN),
         set: &[],
@@ -253,7 +263,12 @@ impl Workload {
     /// What changes its scenario.
     pub(super) fn overrides(&self, quick: bool) -> Overrides {
         let further = if quick { self.quick } else { &[] };
-        let set = UNRECORDED.iter().chain(self.set).chain(further);
+        // A simulator with options of its own has no records of the engine's.
+        let unrecorded: &[&str] = match self.fidelity {
+            Fidelity::UetHtsim => &[],
+            _ => &UNRECORDED,
+        };
+        let set = unrecorded.iter().chain(self.set).chain(further);
         let text = match self.scenario {
             Scenario::Text(text) => Some(text.to_string()),
             Scenario::Shipped(_) => None,

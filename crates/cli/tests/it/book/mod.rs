@@ -212,6 +212,16 @@ fn scenarios() -> String {
                     | scenario | what it is | topology | scheme |\n|---|---|---|---|\n"
         .to_string();
     for shipped in builtin::scenarios() {
+        if shipped.text.contains("fidelity = \"uet-htsim\"") {
+            // Its network and its schemes are that simulator's.
+            let _ = writeln!(
+                page,
+                "| `{}` | {} | [of the simulator](../validation/uet-htsim.md) | [of the simulator](../validation/uet-htsim.md) |",
+                shipped.name,
+                cell(shipped.description()),
+            );
+            continue;
+        }
         let topology = after(shipped.text, "[topology.", &[']', '.']).unwrap_or_default();
         let (_, control) = shipped.text.split_once("\n[cc]\n").unwrap_or_default();
         let scheme = after(control, "scheme = \"", &['"']).unwrap_or_default();

@@ -1,0 +1,253 @@
+//! The simulator's command line: `-tm one.cm -sender_cc_only`.
+
+use super::balance::Algorithm;
+use super::input::{InputError, Word, words};
+use super::spec::{Options, SenderControl, Strategy, Tree};
+
+/// A command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// What it says of the run.
+    pub options: Options,
+    /// Paths of the connection matrix and of the topology.
+    pub connections: Option<String>,
+    /// See `connections`.
+    pub topology: Option<String>,
+    /// Of the tree where no file gives one.
+    pub tiers: u32,
+    /// Latencies of links and switches of that tree, ps.
+    pub hop: u64,
+    /// See `hop`.
+    pub switch: u64,
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        Self {
+            options: Options::default(),
+            connections: None,
+            topology: None,
+            tiers: 3,
+            hop: 1_000_000,
+            switch: 0,
+        }
+    }
+}
+
+/// Options, and how many words follow each.
+pub const FLAGS: [(&str, usize); 36] = [
+    ("-tm", 1),
+    ("-topo", 1),
+    ("-tiers", 1),
+    ("-linkspeed", 1),
+    ("-mtu", 1),
+    ("-hop_latency", 1),
+    ("-switch_latency", 1),
+    ("-end", 1),
+    ("-seed", 1),
+    ("-sender_cc_only", 0),
+    ("-receiver_cc_only", 0),
+    ("-sender_cc", 0),
+    ("-receiver_cc", 0),
+    ("-sender_cc_algo", 1),
+    ("-load_balancing_algo", 1),
+    ("-paths", 1),
+    ("-cwnd", 1),
+    ("-q", 1),
+    ("-queue_size_bdp_factor", 1),
+    ("-ecn", 2),
+    ("-disable_trim", 0),
+    ("-trimsize", 1),
+    ("-sack_threshold", 1),
+    ("-target_q_delay", 1),
+    ("-qa_gate", 1),
+    ("-enable_accurate_base_rtt", 0),
+    ("-disable_base_rtt_update_on_nack", 0),
+    ("-sleek", 0),
+    ("-failed", 1),
+    ("-oversubscribed_cc", 0),
+    ("-force_disable_oversubscribed_cc", 0),
+    ("-Ai", 1),
+    ("-Md", 1),
+    ("-alpha", 1),
+    ("-strat", 1),
+    ("-conn_reuse", 0),
+];
+
+/// Options of the simulator that are not modelled.
+const NOT_MODELLED: [&str; 9] = [
+    "-planes",
+    "-pcie",
+    "-ar_method",
+    "-ar_granularity",
+    "-ar_sticky_delta",
+    "-queue_type",
+    "-log",
+    "-logtime",
+    "-rts",
+];
+
+/// The largest latency of a link, us: a packet counts it in 32 bits.
+const MOST_LATENCY: f64 = 4000.0;
+
+/// Microseconds, in ps.
+fn ps(us: f64) -> u64 {
+    (us * 1e6) as u64
+}
+
+impl Command {
+    /// Reads a command line, with or without the name of the program.
+    pub fn read(text: &str) -> Result<Self, InputError> {
+        let mut command = Self::default();
+        let all = words(text, 0);
+        let mut rest = &all[..];
+        if let Some((first, others)) = rest.split_first()
+            && !first.text.starts_with('-')
+            && first.text.ends_with("htsim_uec")
+        {
+            rest = others;
+        }
+        while let Some((name, others)) = rest.split_first() {
+            if NOT_MODELLED.contains(&name.text) {
+                return Err(name.wrong(
+                    format!("`{}` is not modelled", name.text),
+                    "expected an option that is",
+                ));
+            }
+            let Some((_, count)) = FLAGS.iter().find(|(flag, _)| *flag == name.text) else {
+                return Err(name
+                    .wrong(
+                        format!("unknown option `{}`", name.text),
+                        "expected an option of htsim_uec",
+                    )
+                    .among(FLAGS.map(|(flag, _)| flag)));
+            };
+            if others.len() < *count {
+                let expected = format!("expected {count} after it");
+                return Err(name.wrong(format!("{} has no value", name.text), expected));
+            }
+            let (values, others) = others.split_at(*count);
+            command.set(name.text, values)?;
+            rest = others;
+        }
+        Ok(command)
+    }
+
+    /// Takes one option, as if it came next on the command line.
+    pub fn take(&mut self, flag: &str, values: &str) -> Result<(), InputError> {
+        self.set(flag, &words(values, 0))
+    }
+
+    fn set(&mut self, flag: &str, values: &[Word<'_>]) -> Result<(), InputError> {
+        let options = &mut self.options;
+        match (flag, values) {
+            ("-tm", [file]) => self.connections = Some(file.text.to_string()),
+            ("-topo", [file]) => self.topology = Some(file.text.to_string()),
+            ("-tiers", [word]) => self.tiers = word.number("a number of tiers", 2..=3)?,
+            ("-linkspeed", [word]) => options.linkspeed = word.number("a rate in Mb/s", 1000..=8_000_000)?,
+            ("-mtu", [word]) => options.mtu = word.number("a packet in bytes", 128..=65_000)?,
+            ("-hop_latency", [word]) => self.hop = ps(word.number("a latency in us", 0.0..=MOST_LATENCY)?),
+            ("-switch_latency", [word]) => self.switch = ps(word.number("a latency in us", 0.0..=1e6)?),
+            ("-end", [word]) => options.end = word.number("an end in us", 0..=86_400_000_000)?,
+            ("-seed", [word]) => options.seed = word.number("a seed", 0..=u32::MAX)?,
+            ("-sender_cc_only" | "-sender_cc", []) => {
+                options.sender_cc = true;
+                options.sender_chosen = true;
+                options.oversubscribed = false;
+                if flag == "-sender_cc_only" {
+                    options.receiver_cc = false;
+                }
+            }
+            ("-receiver_cc_only", []) => {
+                options.sender_cc = false;
+                options.sender_chosen = false;
+                options.receiver_cc = true;
+                options.oversubscribed = false;
+            }
+            ("-receiver_cc", []) => options.receiver_cc = true,
+            ("-sender_cc_algo", [word]) => {
+                options.sender_cc = true;
+                options.sender_chosen = true;
+                options.sender_algorithm = one_of(word, &SenderControl::NAMES)?;
+            }
+            ("-load_balancing_algo", [word]) => {
+                options.balancing = one_of(word, &Algorithm::NAMES)?;
+            }
+            ("-paths", [word]) => {
+                let paths: u32 = word.number("a number of paths", 1..=65_536)?;
+                if !paths.is_power_of_two() {
+                    return Err(word.wrong(format!("{paths} paths"), "expected a power of two"));
+                }
+                options.paths = paths;
+            }
+            ("-cwnd", [word]) => options.cwnd = word.number("a window in packets", 0..=1_000_000)?,
+            ("-q", [word]) => options.queue = Some(word.number("a queue in packets", 1.0..=1e6)?),
+            ("-queue_size_bdp_factor", [word]) => {
+                options.queue_factor = Some(word.number("a factor of a queue", 0.01..=1000.0)?);
+            }
+            ("-ecn", [low, high]) => {
+                let lower = low.number("a threshold in packets", 0..=1_000_000)?;
+                let upper = high.number("a threshold in packets", 0..=1_000_000)?;
+                if lower > upper {
+                    let expected = format!("expected at least {lower}");
+                    return Err(high.wrong(format!("the upper threshold is {upper}"), expected));
+                }
+                options.ecn = Some((lower, upper));
+            }
+            ("-disable_trim", []) => options.trims = false,
+            ("-trimsize", [word]) => options.trim_size = word.number("a header in bytes", 1..=65_000)?,
+            ("-sack_threshold", [word]) => {
+                options.sack_threshold = word.number("a threshold in bytes", 0..=u32::MAX)?;
+            }
+            ("-target_q_delay", [word]) => {
+                options.target_delay = Some(word.number("a delay in us", 0.001..=1e6)?);
+            }
+            ("-qa_gate", [word]) => options.quick_gate = word.number("a gate", 0..=62)?,
+            ("-enable_accurate_base_rtt", []) => options.accurate_base = true,
+            ("-disable_base_rtt_update_on_nack", []) => options.base_on_nack = false,
+            ("-sleek", []) => options.sleek = true,
+            ("-failed", [word]) => options.failed = word.number("a number of links", 0..=1_000_000)?,
+            ("-oversubscribed_cc", []) => options.oversubscribed = true,
+            ("-force_disable_oversubscribed_cc", []) => options.never_oversubscribed = true,
+            ("-Ai", [word]) => options.additive = word.number("an increase", 0.0..=1.0)?,
+            ("-Md", [word]) => options.multiplicative = word.number("a decrease", 0.0..=1.0)?,
+            ("-alpha", [word]) => options.averaging = word.number("a weight", 0.0..=1.0)?,
+            ("-strat", [word]) => {
+                options.strategy = one_of(word, &Strategy::NAMES)?;
+                // Switches choose: entropy values would only be noise.
+                if matches!(
+                    options.strategy,
+                    Strategy::EcmpRoundRobin | Strategy::EcmpAdaptive
+                ) {
+                    options.paths = 1;
+                }
+            }
+            ("-conn_reuse", []) => options.messages = true,
+            _ => unreachable!("flags have their numbers of values"),
+        }
+        Ok(())
+    }
+
+    /// The tree where no file gives one.
+    pub fn plain_tree(&self, hosts: u32) -> Result<Tree, u32> {
+        Tree::plain(
+            hosts,
+            self.tiers,
+            self.options.linkspeed * 1_000_000,
+            (self.hop, self.switch),
+        )
+    }
+}
+
+/// The value that a word names.
+fn one_of<T: Copy>(word: &Word<'_>, names: &[(&'static str, T)]) -> Result<T, InputError> {
+    let known = names.iter().find(|(name, _)| *name == word.text);
+    known.map(|(_, value)| *value).ok_or_else(|| {
+        let list: Vec<&'static str> = names.iter().map(|(name, _)| *name).collect();
+        word.wrong(
+            format!("unknown value `{}`", word.text),
+            format!("expected {}", list.join(", ")),
+        )
+        .among(list)
+    })
+}

@@ -1,0 +1,130 @@
+//! A connection: what its sender and its receiver keep.
+
+use super::counters::Finish;
+use super::nscc::Nscc;
+use super::pacer::Wishes;
+use super::parts::{Messages, Sleek};
+use super::records::{Held, Records};
+use super::schedule::NONE;
+
+/// The timer of retransmissions.
+#[derive(Clone, Copy)]
+pub(super) struct Timer {
+    pub(super) running: bool,
+    /// The packet that it waits for was sent then, ps.
+    pub(super) reference: u64,
+    pub(super) expiry: u64,
+    /// Its event.
+    pub(super) node: u32,
+}
+
+/// Packets of a flow, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Packed {
+    pub(super) new: u64,
+    pub(super) again: u64,
+    pub(super) requests: u32,
+    pub(super) acks: u64,
+    pub(super) nacks: u64,
+    pub(super) pulls: u64,
+    pub(super) timeouts: u64,
+}
+
+/// A sender.
+#[derive(Clone)]
+pub(super) struct Conn {
+    pub(super) src: u32,
+    pub(super) dst: u32,
+    /// Flow ids of both directions.
+    pub(super) flow: u32,
+    pub(super) back: u32,
+    /// Payload, bytes.
+    pub(super) size: i64,
+    pub(super) started: Option<u64>,
+    pub(super) finish: Option<Finish>,
+    /// The trigger that its end activates.
+    pub(super) then: Option<u32>,
+
+    /// Wire bytes to be sent for the first time, and again.
+    pub(super) backlog: i64,
+    pub(super) again: i64,
+    pub(super) in_flight: i64,
+    pub(super) credit: i64,
+    /// Quanta granted so far.
+    pub(super) pull: u64,
+    pub(super) target: u64,
+    pub(super) next_seq: u32,
+    /// Whether nothing was heard yet.
+    pub(super) speculating: bool,
+    /// Whether it waits for the NIC.
+    pub(super) blocked: bool,
+    pub(super) last_received: u64,
+    pub(super) last_request: u64,
+    pub(super) records: Records,
+    pub(super) timer: Timer,
+    pub(super) nscc: Nscc,
+    pub(super) packets: Packed,
+    pub(super) sleek: Sleek,
+    pub(super) messages: Option<Box<Messages>>,
+}
+
+impl Conn {
+    pub(super) fn new((src, dst): (u32, u32), (flow, back): (u32, u32), size: i64, nscc: Nscc) -> Self {
+        Self {
+            src,
+            dst,
+            flow,
+            back,
+            size,
+            started: None,
+            finish: None,
+            then: None,
+            backlog: 0,
+            again: 0,
+            in_flight: 0,
+            credit: 0,
+            pull: 0,
+            target: 0,
+            next_seq: 0,
+            speculating: true,
+            blocked: false,
+            last_received: 0,
+            last_request: 0,
+            records: Records::default(),
+            timer: Timer {
+                running: false,
+                reference: u64::MAX,
+                expiry: u64::MAX,
+                node: NONE,
+            },
+            nscc,
+            packets: Packed::default(),
+            sleek: Sleek::default(),
+            messages: None,
+        }
+    }
+
+    /// Its name in the output.
+    pub(super) fn name(&self) -> String {
+        format!("Uec_{}_{}", self.src, self.dst)
+    }
+}
+
+/// A receiver.
+#[derive(Clone, Default)]
+pub(super) struct Sink {
+    /// The first sequence number that has not come.
+    pub(super) expected: u32,
+    pub(super) held: Held,
+    pub(super) out_of_order: u32,
+    /// Wire bytes of data, each packet once.
+    pub(super) received: u64,
+    /// Bytes since the last ACK; the counter has 16 bits.
+    pub(super) accepted: u16,
+    pub(super) payload: u64,
+    /// Whether an ACK is due once nothing is missing.
+    pub(super) owes_ack: bool,
+    pub(super) wishes: Wishes,
+    /// Entropy value of the last pull.
+    pub(super) pull_ev: u8,
+}

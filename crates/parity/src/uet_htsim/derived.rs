@@ -1,0 +1,185 @@
+//! Numbers that follow from options and topology before the run.
+
+use super::nscc::Constants;
+use super::spec::{Options, Tree};
+
+/// Bytes of a header, and of a packet without payload.
+pub(super) const HEADER: i64 = 64;
+
+/// Parameters of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    /// Rate of NICs, bit/s.
+    pub(super) rate: u64,
+    /// Bytes of a data packet, and of its payload.
+    pub(super) packet: i64,
+    pub(super) payload: i64,
+    /// Round trip of the longest path, ps.
+    pub(super) rtt: u64,
+    /// What of it is transmission, ps, as the simulator rounds it.
+    pub(super) transmission: u64,
+    /// Bandwidth-delay product, packets.
+    pub(super) bdp: u32,
+    /// Bytes of a switch queue.
+    pub(super) queue: u64,
+    /// Retransmission time-out, ps.
+    pub(super) rto: u64,
+    /// Thresholds of marking, bytes.
+    pub(super) ecn: (u64, u64),
+    /// Whether receivers' pacers follow congestion inside the network, and the least rate that leaves, if so.
+    pub oversubscribed: Option<f64>,
+    pub(super) nscc: Constants,
+}
+
+impl Derived {
+    /// The parameters of a run; an error where the program would stop.
+    pub fn new(options: &Options, tree: &Tree) -> Result<Self, String> {
+        let rate = options.linkspeed * 1_000_000;
+        let packet = i64::from(options.mtu);
+        let payload = packet - HEADER;
+        let gigabits = rate as f64 / 1e9;
+        let hops = f64::from(2 * tree.tiers);
+        let data = (((8 * packet) as f64 / gigabits) * hops) * 1000.0;
+        let ack = ((512.0 / gigabits) * hops) * 1000.0;
+        let rtt = ((2 * tree.diameter) as f64 + data + ack) as u64;
+        let bdp = (((rtt as f64 / 1e12) * (rate / 8) as f64) / packet as f64).ceil() as u32;
+        let queue = match options.queue {
+            Some(packets) => (packets * packet as f64).ceil(),
+            None => {
+                let factor = options
+                    .queue_factor
+                    .unwrap_or(if options.trims { 1.0 } else { 5.0 });
+                (f64::from(bdp) * factor * packet as f64).ceil()
+            }
+        } as u64;
+        let rto = ((15.0 + (((queue as f64 * 6.0) * 8.0) * 1e6) / rate as f64) * 1e6) as u64;
+        let threshold = |part: f64| ((f64::from(bdp) * part).ceil() * packet as f64).ceil() as u64;
+        let ecn = match options.ecn {
+            Some((low, high)) => (low * packet as u64, high * packet as u64),
+            None => (threshold(0.2), threshold(0.8)),
+        };
+        if ecn.1 > queue {
+            return Err(format!(
+                "the upper marking threshold of {} bytes is above the queue's {queue} bytes",
+                ecn.1
+            ));
+        }
+        let is_narrow = tree.oversubscription > 1 && !options.sender_chosen && !options.never_oversubscribed;
+        let oversubscribed = match (is_narrow, options.oversubscribed) {
+            (true, _) => Some((0.9 / f64::from(tree.oversubscription)).max(0.01)),
+            (false, true) => Some(0.01),
+            (false, false) => None,
+        };
+        let target = match options.target_delay {
+            // Without the sender's control only the average follows it, and options do not reach it.
+            _ if !options.sender_cc => 6_000_000,
+            Some(us) => (us * 1e6) as u64,
+            None if options.trims => (rtt as f64 * 0.75) as u64,
+            None => rtt,
+        };
+        let mut nscc = Constants::new(rtt, rate, (payload, packet), target);
+        nscc.gate = options.quick_gate;
+        nscc.with_receiver = options.receiver_cc;
+        Ok(Self {
+            rate,
+            packet,
+            payload,
+            rtt,
+            transmission: (data + ack) as u64,
+            bdp,
+            queue,
+            rto,
+            ecn,
+            oversubscribed,
+            nscc,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rate, tiers, whether queues trim; then round trip, packets, queue, time-out, marking.
+    #[test]
+    fn they_are_the_simulators() {
+        for (speed, hosts, tiers, trims, rtt, bdp, queue, rto, ecn) in [
+            (
+                100,
+                16,
+                3,
+                true,
+                14_022_720,
+                43,
+                178_450,
+                100_656_000,
+                (37_350, 145_250),
+            ),
+            (
+                100,
+                16,
+                3,
+                false,
+                14_022_720,
+                43,
+                892_250,
+                443_280_000,
+                (37_350, 145_250),
+            ),
+            (
+                100,
+                8,
+                2,
+                true,
+                9_348_480,
+                29,
+                120_350,
+                72_768_000,
+                (24_900, 99_600),
+            ),
+            (
+                200,
+                16,
+                3,
+                true,
+                13_011_360,
+                79,
+                327_850,
+                93_684_000,
+                (66_400, 265_600),
+            ),
+            (
+                400,
+                16,
+                3,
+                true,
+                12_505_680,
+                151,
+                626_650,
+                90_198_000,
+                (128_650, 502_150),
+            ),
+            (
+                800,
+                8,
+                2,
+                true,
+                8_168_560,
+                197,
+                817_550,
+                64_053_000,
+                (166_000, 655_700),
+            ),
+        ] {
+            let options = Options {
+                linkspeed: speed * 1000,
+                trims,
+                ..Options::default()
+            };
+            let tree = Tree::plain(hosts, tiers, speed * 1_000_000_000, (1_000_000, 0)).unwrap();
+            let own = Derived::new(&options, &tree).unwrap();
+            let found = (own.rtt, own.bdp, own.queue, own.rto, own.ecn);
+            assert_eq!(found, (rtt, bdp, queue, rto, ecn));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Connections with several messages, and the adaption of pacers.
+
+use super::derived::HEADER;
+use super::oversubscribed::{Gains, Oversubscribed};
+use super::sim::{Event, Sim};
+use super::source::wire_bytes;
+
+impl Sim {
+    /// The wire bytes of the next packet where packets do not span messages.
+    pub(super) fn next_of_message(&mut self, flow: u32) -> Option<i64> {
+        let messages = self.conns[flow as usize].messages.as_mut()?;
+        let rest = messages.rest.front_mut()?;
+        let payload = (*rest).min(self.set.payload);
+        *rest -= payload;
+        if *rest == 0 {
+            messages.rest.pop_front();
+        }
+        Some(payload + HEADER)
+    }
+
+    /// Messages become eligible.
+    pub(super) fn messages_come(&mut self, arrival: u32) {
+        let arrival = &self.arrivals[arrival as usize];
+        let flow = arrival.conn;
+        let sizes = arrival.sizes.clone();
+        let payload = self.set.payload;
+        let c = &mut self.conns[flow as usize];
+        let was_idle = !c.blocked && c.backlog == 0 && c.records.none_again();
+        if let Some(messages) = &mut c.messages {
+            for size in sizes {
+                c.backlog += wire_bytes(size, payload);
+                messages.to_come -= 1;
+                if size > 0 {
+                    messages.rest.push_back(size);
+                }
+            }
+        }
+        if c.started.is_none() {
+            self.start(flow);
+        } else if was_idle {
+            self.send_while_permitted(flow);
+        }
+    }
+
+    /// A pacer is adapted to what arrived at its host.
+    pub(super) fn adapt(&mut self, host: u32) {
+        let options = &self.spec.options;
+        let gains = Gains {
+            additive: options.additive,
+            multiplicative: options.multiplicative,
+            averaging: options.averaging,
+            floor: self.set.oversubscribed.unwrap_or_default(),
+        };
+        let rate = self.adaptions[host as usize].evaluate(&gains);
+        self.quantum_times[host as usize] = (self.quantum_time as f64 / rate) as u64;
+        let interval = Oversubscribed::interval(self.random.unit(), self.set.rtt);
+        self.after(interval, Event::Adapt(host));
+    }
+}

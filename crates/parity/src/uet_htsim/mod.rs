@@ -1,0 +1,54 @@
+//! Ultra Ethernet's transport in the simulator of its congestion control group: `htsim_uec` of uet-htsim at 40ccb05.
+//!
+//! A fat tree of switches with two priorities each, which trim packets that they have no room for; NICs that take turns
+//! among flows; and a transport with selective acknowledgements whose senders follow NSCC (`nscc`), whose receivers grant
+//! credit (`pacer`, RCCC), or both. Each packet carries an entropy value that a load balancer (`balance`) chooses.
+//!
+//! The model equals the simulator event by event, so it has an event list of its own (`schedule`): equal times run in the
+//! order of insertion, and a packet that is handed on is processed to the end before the giver continues. All random numbers
+//! come from one stream (`random`), so even their order is the same.
+
+mod arguments;
+mod balance;
+mod build;
+mod conn;
+mod counters;
+mod derived;
+mod feedback;
+mod host_queue;
+mod input;
+mod links;
+mod matrix;
+mod message;
+mod model;
+mod network;
+mod nic;
+mod nscc;
+mod outcome;
+mod oversubscribed;
+mod pacer;
+mod packet;
+mod parts;
+mod random;
+mod records;
+mod routing;
+mod schedule;
+mod sim;
+mod sink;
+mod sleek;
+mod source;
+mod spec;
+mod text;
+mod timer;
+mod topology;
+mod trigger;
+
+pub use arguments::{Command, FLAGS};
+pub use balance::Algorithm;
+pub use counters::Counters;
+pub use derived::Derived;
+pub use input::InputError;
+pub use model::UetModel;
+pub use outcome::{FlowEnd, UetOutcome};
+pub use sim::Sim;
+pub use spec::{Connection, Matrix, Options, SenderControl, Start, Strategy, Tree, TriggerKind, UetSpec};

@@ -1,0 +1,174 @@
+//! The run as a network of the engine: it has an event list of its own, and reports flows and totals.
+
+use std::any::Any;
+
+use paceline_fabric::Outcome;
+use paceline_fabric::model::{Builder, Event, FlowId, Net, NetworkModel, Site, Starts};
+use paceline_fabric::outcome::{FlowStatus, ModelOutcome, PacketKind};
+use paceline_fabric::spec::{ModelSpec, RunSpec};
+use paceline_kernel::queue::LaneId;
+use paceline_kernel::{Bytes, Span, Time};
+
+use super::counters::Said;
+use super::outcome::UetOutcome;
+use super::sim::Sim;
+use super::source::HEADER;
+use super::spec::UetSpec;
+
+/// Events that run in one go, between which the engine's clock follows.
+const SLICE: u64 = 5_000;
+/// The engine's event for it.
+const GO_ON: Event = Event::Special { kind: 14, a: 0, b: 0 };
+
+/// A run, and which of the engine's flows its connections are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UetModel {
+    /// The run.
+    pub spec: UetSpec,
+    /// By connection, messages of one apart.
+    pub flows: Vec<u32>,
+}
+
+impl UetModel {
+    /// That of a run, if it is of this simulator.
+    pub fn of(run: &RunSpec) -> Option<&Self> {
+        run.model.as_ref()?.get()
+    }
+}
+
+impl UetOutcome {
+    /// That of a run, if it is of this simulator.
+    pub fn of(outcome: &Outcome) -> Option<&Self> {
+        outcome.model.as_ref().and_then(ModelOutcome::get)
+    }
+}
+
+fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
+    let model = UetModel::of(site.run).expect("a network is built of its own description");
+    let sim = Sim::new(&model.spec).expect("the description was checked");
+    Box::new(UetNetwork {
+        sim,
+        flows: model.flows.clone(),
+        seen: 0,
+    })
+}
+
+impl ModelSpec for UetModel {
+    fn name(&self) -> &'static str {
+        "uet-htsim"
+    }
+
+    fn check(&self, run: &RunSpec) -> Result<(), String> {
+        if self.flows.iter().any(|flow| *flow as usize >= run.flows.len()) {
+            return Err("a connection is none of the run's flows".to_string());
+        }
+        Sim::new(&self.spec).map(drop)
+    }
+
+    fn builder(&self) -> &'static dyn Any {
+        static BUILDER: Builder = Builder(build);
+        &BUILDER
+    }
+}
+
+#[derive(Clone)]
+struct UetNetwork {
+    sim: Sim,
+    flows: Vec<u32>,
+    /// Lines of output that were looked at.
+    seen: usize,
+}
+
+impl NetworkModel for UetNetwork {
+    fn starts(&self, _: &RunSpec) -> Starts {
+        Starts::Own
+    }
+
+    fn begin(&mut self, net: &mut Net<'_>) {
+        net.core.schedule(LaneId::WHEEL, 0, GO_ON);
+    }
+
+    fn handle(&mut self, net: &mut Net<'_>, _: Event) {
+        let before = self.sim.counters;
+        let goes_on = self.sim.step(SLICE);
+        let after = self.sim.counters;
+        // The engine has counted one.
+        net.core.counters.events += (after.events - before.events).saturating_sub(1);
+        let data = after.data_hops - before.data_hops;
+        let others = after.link_hops - before.link_hops - data;
+        let size = u64::from(self.sim.spec.options.mtu);
+        net.core.count_packets(PacketKind::Data, data, data * size);
+        net.core
+            .count_packets(PacketKind::Ack, others, others * u64::from(HEADER));
+        self.report(net);
+        if goes_on {
+            let at = self.sim.now().max(net.core.now());
+            net.core.schedule(LaneId::WHEEL, at, GO_ON);
+        }
+    }
+
+    fn samples_are_events(&self) -> bool {
+        false
+    }
+
+    fn keeps_queues(&self) -> bool {
+        true
+    }
+
+    /// One stream of random numbers is all it has.
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn close(&mut self, net: &mut Net<'_>) -> Option<ModelOutcome> {
+        let totals = self.sim.totals();
+        let counters = &mut net.core.counters;
+        counters.trimmed = totals.trims_arriving + totals.trims_tail;
+        counters.buffer_drops = totals.data_drops + totals.header_drops;
+        counters.marked = totals.ecn_marks;
+        counters.nacks = totals.nacks_made;
+        counters.timeouts = totals.timeouts;
+        for (conn, flow) in self.flows.iter().enumerate() {
+            let own = &self.sim.conns[conn];
+            let payload = self.sim.set.payload;
+            let record = net.traffic.record_mut(FlowId(*flow));
+            let size = net.world.spec.flows[*flow as usize].size;
+            let bytes = |packets: u64| Bytes::new(packets * payload as u64);
+            record.sent = bytes(own.packets.new).min(size);
+            record.retransmitted = bytes(own.packets.again);
+            if own.finish.is_none() {
+                record.delivered = bytes(u64::from(self.sim.sinks[conn].expected)).min(size);
+            }
+        }
+        Some(ModelOutcome::new(self.sim.outcome()))
+    }
+}
+
+impl UetNetwork {
+    /// Writes down what flows have started and finished.
+    fn report(&mut self, net: &mut Net<'_>) {
+        for line in &self.sim.lines[self.seen..] {
+            match &line.what {
+                Said::Starting(conn) => {
+                    let flow = FlowId(self.flows[*conn as usize]);
+                    net.traffic.start(net.world, net.core, flow);
+                    let record = net.traffic.record_mut(flow);
+                    record.start = Time::from_ps(line.at);
+                    record.ideal = Span::from_ps(self.sim.alone(*conn));
+                }
+                Said::Finished(conn, end) => {
+                    let flow = FlowId(self.flows[*conn as usize]);
+                    let size = net.world.spec.flows[flow.0 as usize].size;
+                    let record = net.traffic.record_mut(flow);
+                    record.status = FlowStatus::Completed;
+                    record.received = Some(Time::from_ps(end.at));
+                    record.fct = Span::from_ps(end.at - record.start.as_ps());
+                    record.delivered = size;
+                    net.traffic.complete(flow);
+                }
+                _ => {}
+            }
+        }
+        self.seen = self.sim.lines.len();
+    }
+}

@@ -1,0 +1,246 @@
+//! A flow's sender: when it sends, and what.
+
+use super::counters::Said;
+use super::pacer::{Backlog, FIRST};
+use super::packet::{Kind, Packet, bit};
+use super::sim::Sim;
+
+/// Wire bytes of a header alone.
+pub(super) const HEADER: u16 = 64;
+
+impl Sim {
+    /// The flow starts.
+    pub(super) fn start(&mut self, flow: u32) {
+        let (now, payload) = (self.now(), self.set.payload);
+        let c = &mut self.conns[flow as usize];
+        if c.messages.is_none() {
+            c.backlog = wire_bytes(c.size, payload);
+        }
+        c.started.get_or_insert(now);
+        c.credit = self.window;
+        c.in_flight = 0;
+        c.pull = FIRST;
+        c.target = FIRST;
+        self.say(Said::Starting(flow));
+        self.send_while_permitted(flow);
+    }
+
+    /// New packets, as far as window, credit and NIC allow.
+    pub(super) fn send_while_permitted(&mut self, flow: u32) {
+        while !self.conns[flow as usize].blocked && self.is_permitted(flow) {
+            if !self.may_send(flow) {
+                self.conns[flow as usize].blocked = true;
+                return;
+            }
+            let size = self.send_new(flow);
+            self.sent_data(self.conns[flow as usize].src, size);
+        }
+    }
+
+    /// Whether there is something to send and the controls allow it.
+    #[inline]
+    pub(super) fn is_permitted(&mut self, flow: u32) -> bool {
+        let c = &mut self.conns[flow as usize];
+        let size = match c.records.first_again() {
+            Some((_, size)) => i64::from(size),
+            None if c.backlog > 0 => c.backlog.min(self.set.packet),
+            None => return false,
+        };
+        let options = &self.spec.options;
+        if options.receiver_cc && c.credit <= 0 {
+            return false;
+        }
+        if !options.sender_cc {
+            return true;
+        }
+        c.nscc.window >= c.in_flight + size || (c.sleek.lossy && !c.records.none_again())
+    }
+
+    /// Sends what is permitted now, or gets in line at the NIC.
+    #[inline]
+    pub(super) fn try_to_send(&mut self, flow: u32) {
+        while !self.conns[flow as usize].blocked && self.is_permitted(flow) {
+            if !self.may_send(flow) {
+                self.conns[flow as usize].blocked = true;
+                return;
+            }
+            self.send_one(flow);
+        }
+    }
+
+    /// The NIC has come to this flow. Returns whether it sent.
+    pub(super) fn take_turn(&mut self, flow: u32) -> bool {
+        self.conns[flow as usize].blocked = false;
+        if !self.is_permitted(flow) {
+            return false;
+        }
+        self.send_one(flow);
+        if self.is_permitted(flow) {
+            // The NIC is busy with the packet just sent.
+            self.may_send(flow);
+            self.conns[flow as usize].blocked = true;
+        }
+        true
+    }
+
+    /// A packet that is to be sent again, else a new one.
+    fn send_one(&mut self, flow: u32) {
+        let size = match self.conns[flow as usize].records.none_again() {
+            true => self.send_new(flow),
+            false => self.send_again(flow),
+        };
+        self.sent_data(self.conns[flow as usize].src, size);
+    }
+
+    /// The entropy value of the next packet.
+    pub(super) fn next_ev(&mut self, flow: u32) -> u16 {
+        let c = &self.conns[flow as usize];
+        let window = c.nscc.window / self.set.payload;
+        let (seq, random) = (c.next_seq, &mut self.random);
+        self.balancers[flow as usize].next(seq, window, &mut || random.draw())
+    }
+
+    /// How far the flow wants to send, in quanta.
+    #[inline]
+    fn pull_target(&mut self, flow: u32) -> u64 {
+        let options = &self.spec.options;
+        if !options.receiver_cc {
+            return 0;
+        }
+        let packet = self.set.packet;
+        let c = &mut self.conns[flow as usize];
+        let backlog = Backlog {
+            bytes: c.backlog + c.again,
+            window: options.sender_cc.then_some(c.nscc.window + packet),
+            most: self.window,
+            credit: c.credit,
+            least: (c.speculating && c.backlog > 0).then_some(packet),
+            waiting: self.nics[c.src as usize].waiting.len(),
+            pull: c.pull,
+        };
+        c.target = backlog.target();
+        c.target
+    }
+
+    /// Sends a new packet; returns its size.
+    fn send_new(&mut self, flow: u32) -> u64 {
+        let (now, packet_size) = (self.now(), self.set.packet);
+        let (sender_cc, receiver_cc) = (self.spec.options.sender_cc, self.spec.options.receiver_cc);
+        let size = match self.next_of_message(flow) {
+            Some(size) => size,
+            None => self.conns[flow as usize].backlog.min(packet_size),
+        };
+        let c = &mut self.conns[flow as usize];
+        if receiver_cc {
+            c.credit -= size;
+        }
+        c.backlog -= size;
+        c.in_flight += size;
+        let kind = if c.speculating { bit::SPECULATIVE } else { 0 };
+        let target = self.pull_target(flow);
+        let ev = self.next_ev(flow);
+        let c = &mut self.conns[flow as usize];
+        let asks = c.backlog == 0
+            || (receiver_cc && c.credit <= 0)
+            || (sender_cc && c.in_flight + size >= c.nscc.window);
+        let seq = c.next_seq;
+        c.records.send(seq, size as u16, now, false);
+        let bits = kind | if asks { bit::ASKS } else { 0 };
+        let packet = outgoing(
+            flow,
+            (seq, size as u16, ev),
+            Packet::bits(Kind::Data, bits),
+            target,
+        );
+        c.next_seq += 1;
+        c.packets.new += 1;
+        let host = c.src;
+        let id = self.packets.add(packet);
+        self.host_send(host, id);
+        self.start_timer(flow, now);
+        size as u64
+    }
+
+    /// Sends the first packet that is to be sent again; returns its size.
+    pub(super) fn send_again(&mut self, flow: u32) -> u64 {
+        let now = self.now();
+        let receiver_cc = self.spec.options.receiver_cc;
+        let c = &mut self.conns[flow as usize];
+        let Some((seq, size)) = c.records.first_again() else {
+            self.stop("a packet is to be sent again, and there is none");
+            return 0;
+        };
+        if receiver_cc {
+            c.credit -= i64::from(size);
+        }
+        c.again -= i64::from(size);
+        c.in_flight += i64::from(size);
+        c.records.send(seq, size, now, false);
+        let target = self.pull_target(flow);
+        let ev = self.next_ev(flow);
+        let c = &mut self.conns[flow as usize];
+        let bits = Packet::bits(Kind::Data, bit::AGAIN | bit::ASKS);
+        let packet = outgoing(flow, (seq, size, ev), bits, target);
+        c.packets.again += 1;
+        let host = c.src;
+        let id = self.packets.add(packet);
+        self.host_send(host, id);
+        self.start_timer(flow, now);
+        u64::from(size)
+    }
+
+    /// Sends a request to send, if the last one is a round trip ago. Only the receiver's control has that round trip.
+    pub(super) fn send_request(&mut self, flow: u32) {
+        let now = self.now();
+        let pause = if self.spec.options.sender_cc {
+            self.set.rtt
+        } else {
+            0
+        };
+        let c = &mut self.conns[flow as usize];
+        if c.last_request != 0 && now - c.last_request < pause {
+            return;
+        }
+        let seq = c.next_seq;
+        c.records.send(seq, HEADER, now, true);
+        let target = c.target;
+        let ev = self.next_ev(flow);
+        let c = &mut self.conns[flow as usize];
+        let bits = Packet::bits(Kind::Rts, bit::ASKS);
+        let packet = outgoing(flow, (seq, HEADER, ev), bits, target);
+        c.packets.requests += 1;
+        let host = c.src;
+        let id = self.packets.add(packet);
+        self.send_control(host, id);
+        let c = &mut self.conns[flow as usize];
+        c.next_seq += 1;
+        c.last_request = now;
+        self.start_timer(flow, now);
+    }
+
+    /// The first answer ends the time of speculation, and the credit of that.
+    pub(super) fn stop_speculating(&mut self, flow: u32) {
+        let c = &mut self.conns[flow as usize];
+        if std::mem::take(&mut c.speculating) {
+            c.credit = c.credit.min(0);
+        }
+    }
+}
+
+/// Bytes on the wire of so many bytes of payload.
+pub(super) fn wire_bytes(size: i64, payload: i64) -> i64 {
+    ((size as f64 / payload as f64).ceil() * f64::from(HEADER) + size as f64) as i64
+}
+
+/// A packet from the sender.
+pub(super) fn outgoing(conn: u32, (seq, size, ev): (u32, u16, u16), bits: u16, target: u64) -> Packet {
+    Packet {
+        conn,
+        seq,
+        size,
+        ev,
+        bits,
+        word: target,
+        ..Packet::default()
+    }
+}

@@ -1,0 +1,180 @@
+//! The simulator's own output: lines of its standard output, and tables of flows and totals.
+
+use std::fmt::Write;
+
+use super::counters::Said;
+use super::sim::Sim;
+
+/// A number as C++ prints it by default: six significant digits, without zeros at the end.
+pub(super) fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    let scientific = format!("{value:.5e}");
+    let (digits, exponent) = scientific.split_once('e').expect("an exponent is printed");
+    let exponent: i32 = exponent.parse().expect("an exponent is a number");
+    let trim = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text.to_string(),
+    };
+    if !(-4..6).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trim(digits), exponent.abs());
+    }
+    trim(&format!("{value:.*}", (5 - exponent) as usize))
+}
+
+fn us(at: u64) -> String {
+    short(at as f64 / 1e6)
+}
+
+/// Columns of the table of flows.
+const COLUMNS: &str = "name\tflow_id\tstart_ps\tfinish_ps\tnew\trtx\trts\tacks\tnacks\tpulls\ttimeouts\tcum_at_finish\t\
+                       in_flight\tcwnd\tbase_rtt_ps\tavg_delay_ps\tmaxwnd\tfair_inc\tprop_inc\tfast_inc\teta_inc\t\
+                       multi_dec\tquick_dec\tnack_dec\n";
+
+impl Sim {
+    /// What it prints from the start of the run to its totals.
+    pub(super) fn print(&self) -> String {
+        let mut text = String::from("Starting simulation\n");
+        for line in &self.lines {
+            let at = us(line.at);
+            let name = |flow: u32| {
+                let c = &self.conns[flow as usize];
+                format!("Flow {} flowId {} uecSrc {flow}", c.name(), c.flow)
+            };
+            match &line.what {
+                Said::Starting(flow) => writeln!(text, "{} starting at {at}", name(*flow)),
+                Said::Finished(flow, end) => {
+                    let packets = end.cum - end.requests;
+                    let sums = end.sums;
+                    writeln!(
+                        text,
+                        "{} finished at {at} total messages {} total packets {} RTS {} total bytes {} in_flight now {} \
+                         fair_inc {} prop_inc {} fast_inc {} eta_inc {} multi_dec -{} quick_dec -{} nack_dec -{}",
+                        name(*flow),
+                        end.messages,
+                        end.cum,
+                        end.requests,
+                        i64::from(packets) * self.set.payload,
+                        end.in_flight,
+                        sums.fair,
+                        sums.proportional,
+                        sums.fast,
+                        sums.eta,
+                        sums.multiplicative,
+                        sums.quick,
+                        sums.nack
+                    )
+                }
+                Said::DataDrop(low, high, flow) => {
+                    writeln!(text, "A [ {low} {high} ] DROP  flowid {flow}")
+                }
+                Said::HeaderDrop(low, high, flow) => writeln!(text, "B[ {low} {high} ] DROP {flow}"),
+                Said::Spurious(flow, seq) => writeln!(text, "{at} flowid {flow} Spurious {seq}"),
+                Said::Fired(what, id, targets) => {
+                    writeln!(text, "{what} {id} fired, {targets} targets")
+                }
+                Said::Waiting(id, more) => {
+                    writeln!(text, "Trigger {id} activated, activations remaining: {more}")
+                }
+                Said::Activate(flow) => writeln!(text, "{} activate", self.conns[*flow as usize].name()),
+            }
+            .expect("a string takes all");
+        }
+        let sum = |of: fn(&super::conn::Packed) -> u64| -> u64 {
+            self.conns.iter().map(|conn| of(&conn.packets)).sum()
+        };
+        let _ = writeln!(
+            text,
+            ".Done\nNew: {} Rtx: {} RTS: {} Bounced: 0 ACKs: {} NACKs: {} Pulls: {} sleek_pkts: {}",
+            sum(|packets| packets.new),
+            sum(|packets| packets.again),
+            sum(|packets| packets.requests.into()),
+            sum(|packets| packets.acks),
+            sum(|packets| packets.nacks),
+            sum(|packets| packets.pulls),
+            self.counters.sleek_packets
+        );
+        text
+    }
+
+    /// The table of flows.
+    pub(super) fn flow_table(&self) -> String {
+        let mut text = String::from(COLUMNS);
+        for conn in &self.conns {
+            let time = |at: Option<u64>| at.map_or("-1".to_string(), |at| at.to_string());
+            let end = conn.finish.unwrap_or_default();
+            let (packets, sums) = (conn.packets, conn.nscc.sums);
+            let _ = write!(
+                text,
+                "{}\t{}\t{}\t{}",
+                conn.name(),
+                conn.flow,
+                time(conn.started),
+                time(conn.finish.map(|end| end.at))
+            );
+            let counts = [
+                packets.new,
+                packets.again,
+                u64::from(packets.requests),
+                packets.acks,
+                packets.nacks,
+                packets.pulls,
+                packets.timeouts,
+                u64::from(end.cum),
+            ];
+            let states = [
+                end.in_flight,
+                end.window,
+                end.base as i64,
+                end.average as i64,
+                end.max_window,
+                sums.fair,
+                sums.proportional,
+                sums.fast,
+                sums.eta,
+                sums.multiplicative,
+                sums.quick,
+                sums.nack,
+            ];
+            for value in counts.map(|count| count as i64).into_iter().chain(states) {
+                let _ = write!(text, "\t{value}");
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The table of totals.
+    pub(super) fn counter_table(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in self.totals().rows() {
+            let _ = writeln!(text, "{name}\t{value}");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn numbers_have_six_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (29.9416, "29.9416"),
+            (2464.44154, "2464.44"),
+            (177.367660, "177.368"),
+            (0.00159157872, "0.00159158"),
+            (0.0000123, "1.23e-05"),
+            (42068160.0, "4.20682e+07"),
+            (999999.5, "1e+06"),
+            (100000.0, "100000"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+}

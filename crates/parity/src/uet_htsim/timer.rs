@@ -1,0 +1,125 @@
+//! The timer of retransmissions, and what its end does.
+
+use super::balance::Feedback as Path;
+use super::schedule::NONE;
+use super::sim::{Event, Sim};
+
+impl Sim {
+    /// A packet was sent at `sent`: the timer runs, and ends no later than that packet's time-out.
+    pub(super) fn start_timer(&mut self, flow: u32, sent: u64) {
+        let (now, rto) = (self.now(), self.set.rto);
+        let timer = &self.conns[flow as usize].timer;
+        if timer.running {
+            if sent + rto >= timer.expiry {
+                return;
+            }
+            self.cancel_timer(flow);
+        }
+        let expiry = (sent + rto).max(now);
+        let node = self.at(expiry, Event::Source(flow));
+        let timer = &mut self.conns[flow as usize].timer;
+        timer.reference = sent;
+        timer.expiry = expiry;
+        // An end beyond that of the run does not come.
+        timer.running = node != NONE;
+        timer.node = node;
+    }
+
+    pub(super) fn cancel_timer(&mut self, flow: u32) {
+        let timer = &mut self.conns[flow as usize].timer;
+        if std::mem::take(&mut timer.running) {
+            self.schedule.cancel(timer.node);
+        }
+    }
+
+    /// The timer is to wait for the earliest packet that is not acknowledged.
+    pub(super) fn recalculate_timer(&mut self, flow: u32) {
+        self.cancel_timer(flow);
+        if let Some((sent, _)) = self.conns[flow as usize].records.earliest() {
+            self.start_timer(flow, sent);
+        }
+    }
+
+    /// An event of a sender: its timer's, its start, or a probe's.
+    pub(super) fn source_event(&mut self, flow: u32) {
+        let now = self.now();
+        let c = &mut self.conns[flow as usize];
+        if c.timer.running && c.timer.expiry == now {
+            c.timer.running = false;
+            self.time_out(flow);
+        } else if c.next_seq == 0 {
+            if c.started.is_some() && c.messages.is_some() {
+                self.stop("a connection starts before its first message could be sent");
+                return;
+            }
+            self.start(flow);
+        }
+        self.sleek_event(flow);
+    }
+
+    /// A packet is to be sent again, and the flow tries to send.
+    pub(super) fn queue_again(&mut self, flow: u32, seq: u32) {
+        self.list_again(flow, seq);
+        self.try_to_send(flow);
+    }
+
+    fn list_again(&mut self, flow: u32, seq: u32) {
+        let c = &mut self.conns[flow as usize];
+        let size = c.records.get(seq).map_or(0, |record| record.size);
+        c.records.queue_again(seq);
+        c.again += i64::from(size);
+    }
+
+    /// Nothing was heard of a packet for too long.
+    fn time_out(&mut self, flow: u32) {
+        let Some((_, seq)) = self.conns[flow as usize].records.earliest() else {
+            self.stop("a timer ends that waits for nothing");
+            return;
+        };
+        let c = &mut self.conns[flow as usize];
+        let size = c.records.sent(seq).map_or(0, |record| i64::from(record.size));
+        c.packets.timeouts += 1;
+        self.counters.timeouts += 1;
+        // Of the packet's entropy value nothing is known any more.
+        self.learn(flow, 0, Path::Timeout);
+        let options = &self.spec.options;
+        let (sender_cc, receiver_cc, sleek) = (options.sender_cc, options.receiver_cc, options.sleek);
+        let c = &mut self.conns[flow as usize];
+        c.records.unlist(seq);
+        if sleek && c.sleek.lossy {
+            self.sleek_timeout(flow, seq);
+            return;
+        }
+        let was_empty = c.records.none_again();
+        // It leaves the list first: the timer goes on with the next.
+        self.recalculate_timer(flow);
+        if sender_cc {
+            let c = &mut self.conns[flow as usize];
+            c.in_flight -= size;
+            c.nscc.on_timeout(&self.set.nscc, size);
+        }
+        if !was_empty {
+            self.stop_speculating(flow);
+            self.queue_again(flow, seq);
+            if receiver_cc {
+                self.send_request(flow);
+            }
+            return;
+        }
+        self.list_again(flow, seq);
+        let c = &self.conns[flow as usize];
+        if !(receiver_cc && c.speculating) {
+            self.try_to_send(flow);
+        }
+        let c = &self.conns[flow as usize];
+        if (sender_cc && c.nscc.window < size + c.in_flight) || (receiver_cc && c.credit <= 0) {
+            self.send_request(flow);
+            return;
+        }
+        if self.may_send(flow) {
+            self.send_again(flow);
+            // The NIC is told of one byte.
+            self.sent_data(self.conns[flow as usize].src, 1);
+        }
+    }
+}

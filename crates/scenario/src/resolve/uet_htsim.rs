@@ -1,0 +1,506 @@
+//! `[parity.uet-htsim]`: options of that simulator, and its files of connections and of the topology.
+//!
+//! Such a scenario has little in common with others: switches, transport and traffic are the simulator's. What the engine has
+//! to know of it, its nodes, links and flows, is described as a scenario of those would be.
+
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_parity::uet_htsim::{
+    Command, Derived, InputError, Matrix, Options, SenderControl, Start, Strategy, Tree, UetModel, UetSpec,
+};
+use toml::Spanned;
+
+use paceline_fabric::spec::Model;
+
+use super::fill::filled;
+use super::inputs::{FlowFile, Flows, NetFile};
+use super::{Cx, Described};
+use crate::diagnostics::{Place, Problem, Source, suggestion};
+use crate::document::{Places, Texts};
+use crate::htsim::matrix;
+use crate::schema::{self, Fidelity, OversubscribedCc, Scenario, Simulator, UetHtsim};
+use crate::topology::{Net, Topology};
+
+/// What such a scenario may have.
+const KEYS: [&str; 11] = [
+    "name",
+    "description",
+    "seed",
+    "duration",
+    "fidelity",
+    "check",
+    "threads",
+    "parity",
+    "sweep",
+    "input-format",
+    "record.measures",
+];
+/// Tables that a resolved scenario has, with nothing in them.
+const EMPTY: [&str; 4] = ["network", "cc", "record", "quirks"];
+/// How long a run without an end may take, us: a day.
+const DAY: u64 = 86_400_000_000;
+const US: u64 = 1_000_000;
+
+fn unplaced<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}
+
+/// A problem of a text, shown where it is.
+fn problem(error: &InputError, place: &Place) -> Problem {
+    let found = Problem::new(error.message.clone())
+        .at(place)
+        .label(error.expected.clone());
+    match error.names.is_empty() {
+        true => found,
+        false => found.help(suggestion(place.text(), error.names.iter().copied())),
+    }
+}
+
+/// Reads the options. Those that arguments give become keys; other fidelities leave the table alone.
+pub(super) fn prepare(
+    fidelity: Fidelity,
+    scenario: &mut Scenario,
+    texts: &Texts,
+    places: &Places,
+) -> Result<Option<Command>, Problem> {
+    if fidelity.profile().simulator != Some(Simulator::UetHtsim) {
+        // Values are checked wherever they stand.
+        return match &scenario.parity.uet_htsim {
+            Some(table) => take_keys(table.get_ref(), texts).map(|_| None),
+            None => Ok(None),
+        };
+    }
+    refuse_others(texts, places)?;
+    let table = scenario
+        .parity
+        .uet_htsim
+        .get_or_insert_with(|| unplaced(UetHtsim::default()))
+        .get_mut();
+    if let Some(text) = table.arguments.take() {
+        let place = texts.of_value(&text);
+        let command = Command::read(text.get_ref())
+            .map_err(|error| problem(&error, &place.part(error.span.clone())))?;
+        take_arguments(table, &command);
+        scenario.seed.get_or_insert(command.options.seed.into());
+        let us = if command.options.end == 0 {
+            DAY
+        } else {
+            command.options.end
+        };
+        scenario
+            .duration
+            .get_or_insert_with(|| unplaced(Span::from_ps(us * US)));
+    }
+    refuse_both(table, texts)?;
+    let command = take_keys(table, texts)?;
+    fill(table);
+    Ok(Some(command))
+}
+
+/// Settings of the engine's own networks and traffic mean nothing here.
+fn refuse_others(texts: &Texts, places: &Places) -> Result<(), Problem> {
+    let is_known = |path: &str| {
+        EMPTY.contains(&path)
+            || KEYS.iter().any(|known| {
+                path == *known
+                    || path.strip_prefix(known).is_some_and(|rest| rest.starts_with('.'))
+                    || known.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
+            })
+    };
+    let Some((path, span)) = places.iter().find(|(path, _)| !is_known(path)) else {
+        return Ok(());
+    };
+    let message = format!("`{path}` in uet-htsim fidelity: that simulator has options and files of its own");
+    Err(Problem::new(message)
+        .at(&texts.at(span.clone()))
+        .label("expected only `[parity.uet-htsim]`")
+        .help("`paceline explain parity.uet-htsim` lists the keys"))
+}
+
+/// A key that another one leaves without effect.
+fn refuse_both(table: &UetHtsim, texts: &Texts) -> Result<(), Problem> {
+    macro_rules! refuse {
+        ($($key:ident by $other:ident: $why:literal;)*) => { $(
+            if let (Some(value), Some(other)) = (&table.$key, &table.$other) {
+                return Err(Problem::new($why)
+                    .at(&texts.of_value(value))
+                    .label("expected one of both")
+                    .see(&texts.of_value(other), "the other one"));
+            }
+        )* };
+    }
+    refuse! {
+        tiers by topology: "a topology file has its own number of tiers";
+        hop_latency by topology: "a topology file has its own latencies";
+        switch_latency by topology: "a topology file has its own latencies";
+        queue_bdp_factor by queue: "a queue by packets and by bandwidth-delay products";
+    }
+    Ok(())
+}
+
+/// What arguments say that keys do not.
+fn take_arguments(table: &mut UetHtsim, command: &Command) {
+    let (own, usual) = (&command.options, &Options::default());
+    macro_rules! take {
+        ($($key:ident: $given:expr, $value:expr;)*) => { $(
+            if table.$key.is_none() && $given {
+                table.$key = Some(unplaced($value));
+            }
+        )* };
+    }
+    let chooses = own.strategy != Strategy::EcmpHost;
+    let plain = Command::default();
+    let us = |ps: u64| ps as f64 / 1e6;
+    if let Some(file) = &command.connections {
+        table.connections.get_or_insert_with(|| unplaced(file.clone()));
+    }
+    if let Some(file) = &command.topology {
+        table.topology.get_or_insert_with(|| unplaced(file.clone()));
+    }
+    // Without effect next to a file.
+    let is_plain = table.topology.is_none();
+    take! {
+        tiers: is_plain && command.tiers != plain.tiers, command.tiers;
+        hop_latency: is_plain && command.hop != plain.hop, us(command.hop);
+        switch_latency: is_plain && command.switch != plain.switch, us(command.switch);
+        linkspeed: own.linkspeed != usual.linkspeed, own.linkspeed;
+        mtu: own.mtu != usual.mtu, own.mtu.into();
+        sender_cc: own.sender_chosen || !own.sender_cc, own.sender_cc;
+        receiver_cc: own.receiver_cc, true;
+        sender_cc_algo: own.sender_algorithm != usual.sender_algorithm, own.sender_algorithm.name().to_string();
+        load_balancing: own.balancing != usual.balancing, own.balancing.name().to_string();
+        strategy: chooses, own.strategy.name().to_string();
+        paths: chooses || own.paths != usual.paths, own.paths;
+        cwnd: own.cwnd != usual.cwnd, own.cwnd;
+        queue: own.queue.is_some(), own.queue.unwrap_or_default();
+        queue_bdp_factor: own.queue_factor.is_some() && own.queue.is_none(), own.queue_factor.unwrap_or_default();
+        ecn: own.ecn.is_some(), own.ecn.map(|(low, high)| vec![low, high]).unwrap_or_default();
+        trim: !own.trims, false;
+        trim_size: own.trim_size != usual.trim_size, own.trim_size.into();
+        sack_threshold: own.sack_threshold != usual.sack_threshold, own.sack_threshold;
+        target_delay: own.target_delay.is_some(), own.target_delay.unwrap_or_default();
+        qa_gate: own.quick_gate != usual.quick_gate, own.quick_gate;
+        accurate_base_rtt: own.accurate_base, true;
+        base_rtt_on_nack: !own.base_on_nack, false;
+        sleek: own.sleek, true;
+        failed: own.failed != usual.failed, own.failed;
+        oversubscribed_cc: own.oversubscribed, OversubscribedCc::On;
+        oversubscribed_cc: own.never_oversubscribed, OversubscribedCc::Off;
+        additive_increase: own.additive != usual.additive, own.additive;
+        multiplicative_decrease: own.multiplicative != usual.multiplicative, own.multiplicative;
+        alpha: own.averaging != usual.averaging, own.averaging;
+        messages: own.messages, true;
+    }
+}
+
+/// What keys say, each as its option would.
+fn take_keys(table: &UetHtsim, texts: &Texts) -> Result<Command, Problem> {
+    let mut command = Command::default();
+    macro_rules! take {
+        ($($key:ident: $flag:literal;)*) => { $(
+            if let Some(value) = &table.$key {
+                let text = value.get_ref().to_string();
+                let taken = command.take($flag, &text);
+                taken.map_err(|error| problem(&error, &texts.of_value(value)))?;
+            }
+        )* };
+    }
+    take! {
+        tiers: "-tiers";
+        hop_latency: "-hop_latency";
+        switch_latency: "-switch_latency";
+        linkspeed: "-linkspeed";
+        mtu: "-mtu";
+        sender_cc_algo: "-sender_cc_algo";
+        load_balancing: "-load_balancing_algo";
+        strategy: "-strat";
+        paths: "-paths";
+        cwnd: "-cwnd";
+        queue: "-q";
+        queue_bdp_factor: "-queue_size_bdp_factor";
+        trim_size: "-trimsize";
+        sack_threshold: "-sack_threshold";
+        target_delay: "-target_q_delay";
+        qa_gate: "-qa_gate";
+        failed: "-failed";
+        additive_increase: "-Ai";
+        multiplicative_decrease: "-Md";
+        alpha: "-alpha";
+    }
+    if let Some(value) = &table.ecn {
+        let place = texts.of_value(value);
+        let [low, high] = value.get_ref()[..] else {
+            return Err(Problem::new("`ecn` has not two thresholds")
+                .at(&place)
+                .label("expected a list of two"));
+        };
+        let taken = command.take("-ecn", &format!("{low} {high}"));
+        taken.map_err(|error| problem(&error, &place))?;
+    }
+    let is =
+        |value: &Option<Spanned<bool>>, usual: bool| value.as_ref().map_or(usual, |value| *value.get_ref());
+    let options = &mut command.options;
+    options.sender_cc = is(&table.sender_cc, true);
+    options.sender_chosen =
+        options.sender_cc && (table.sender_cc.is_some() || table.sender_cc_algo.is_some());
+    options.receiver_cc = is(&table.receiver_cc, false);
+    options.trims = is(&table.trim, true);
+    options.accurate_base = is(&table.accurate_base_rtt, false);
+    options.base_on_nack = is(&table.base_rtt_on_nack, true);
+    options.sleek = is(&table.sleek, false);
+    options.messages = is(&table.messages, false);
+    match table.oversubscribed_cc.as_ref().map(Spanned::get_ref) {
+        None | Some(OversubscribedCc::Auto) => {}
+        Some(OversubscribedCc::On) => options.oversubscribed = true,
+        Some(OversubscribedCc::Off) => options.never_oversubscribed = true,
+    }
+    Ok(command)
+}
+
+/// What is not written has its default in the resolved scenario.
+fn fill(table: &mut UetHtsim) {
+    macro_rules! fill {
+        ($($key:ident)*) => { $( filled!(table.$key: UetHtsim); )* };
+    }
+    if table.topology.is_none() {
+        fill!(tiers hop_latency switch_latency);
+    }
+    fill! {
+        linkspeed mtu receiver_cc load_balancing paths strategy cwnd trim sack_threshold accurate_base_rtt
+        base_rtt_on_nack failed oversubscribed_cc messages
+    }
+}
+
+/// The run that the options describe.
+pub(super) fn describe(
+    cx: &mut Cx<'_>,
+    scenario: &mut Scenario,
+    mut command: Command,
+) -> Result<Described, Problem> {
+    let ends = cx.stop.as_ps();
+    if !ends.is_multiple_of(US) {
+        let place = scenario
+            .duration
+            .as_ref()
+            .map(|duration| cx.texts.of_value(duration));
+        let message = format!(
+            "the duration is {}: that simulator has whole microseconds",
+            Span::from_ps(ends)
+        );
+        let found = Problem::new(message);
+        return Err(place.map_or_else(|| found.clone(), |place| found.clone().at(&place)));
+    }
+    command.options.end = ends / US;
+    command.options.seed = u32::try_from(cx.seed).map_err(|_| {
+        Problem::new(format!(
+            "the seed {} is too large: expected at most {}",
+            cx.seed,
+            u32::MAX
+        ))
+    })?;
+    let mut inner = inner(scenario);
+    let table = scenario.parity.uet_htsim.as_mut().map(Spanned::get_mut);
+    let table = table.expect("it was filled");
+    let (connections, matrix) = connections(cx, table, &command)?;
+    let (topology, tree) = tree(cx, table, &command, &matrix, &connections)?;
+    let options = command.options;
+    let whole = cx.texts.main().end();
+    let set = Derived::new(&options, &tree).map_err(|why| {
+        let key = table.ecn.as_ref().map(|ecn| cx.texts.of_value(ecn));
+        Problem::new(why)
+            .at(&key.unwrap_or(whole))
+            .label("expected at most the queue")
+    })?;
+    if options.end == DAY && set.oversubscribed.is_some() {
+        let message =
+            "pacers that adapt to an oversubscribed network never come to rest: the run has to have an end";
+        return Err(Problem::new(message).help("set `duration`"));
+    }
+    let scheme = name(&options);
+    cx.inputs.net = Some(NetFile {
+        source: Source::new("topology", ""),
+        net: network(&tree),
+    });
+    let (order, flows) = flows(&matrix);
+    cx.inputs.flows.push_back(FlowFile {
+        source: connections.clone(),
+        flows: Flows::Matrix(flows),
+    });
+    let mut described = super::describe(cx, &mut inner)?;
+    cx.kept.clear();
+    if let Some(topology) = topology {
+        let file = cx.keep("topology", "topo", &topology);
+        table.topology = Some(unplaced(file));
+    }
+    table.connections = Some(unplaced(cx.keep("connections", "cm", &connections)));
+    described.run.model = Some(Model::new(UetModel {
+        spec: UetSpec {
+            options,
+            matrix,
+            tree,
+        },
+        flows: order,
+    }));
+    described.schemes = vec![scheme.to_string()];
+    Ok(described)
+}
+
+/// What the table of results calls the controls.
+fn name(options: &Options) -> &'static str {
+    match (options.sender_cc, options.receiver_cc, options.sender_algorithm) {
+        (false, true, _) => "rccc",
+        (false, false, _) => "none",
+        (true, true, SenderControl::Nscc) => "nscc-rccc",
+        (true, true, SenderControl::Dctcp) => "dctcp-rccc",
+        (true, true, SenderControl::Constant) => "constant-rccc",
+        (true, false, SenderControl::Nscc) => "nscc",
+        (true, false, SenderControl::Dctcp) => "dctcp",
+        (true, false, SenderControl::Constant) => "constant",
+    }
+}
+
+fn connections(cx: &mut Cx<'_>, table: &UetHtsim, command: &Command) -> Result<(Source, Matrix), Problem> {
+    let Some(path) = &table.connections else {
+        return Err(Problem::new("the scenario has no connection matrix")
+            .at(&cx.texts.main().end())
+            .help("set `connections = \"file.cm\"` in `[parity.uet-htsim]`, or `-tm file.cm` in its `arguments`"));
+    };
+    let place = cx.texts.of_value(path);
+    let source = cx.files.read(path.get_ref(), "the connection matrix", &place)?;
+    let matrix = Matrix::read(source.text(), command.options.messages)
+        .map_err(|error| problem(&error, &source.at(error.span.clone())))?;
+    Ok((source, matrix))
+}
+
+fn tree(
+    cx: &mut Cx<'_>,
+    table: &UetHtsim,
+    command: &Command,
+    matrix: &Matrix,
+    connections: &Source,
+) -> Result<(Option<Source>, Tree), Problem> {
+    let Some(path) = &table.topology else {
+        let tree = command.plain_tree(matrix.hosts).map_err(|next| {
+            Problem::new(format!(
+                "no fat tree of {} tiers has {} hosts",
+                command.tiers, matrix.hosts
+            ))
+            .at(&connections.at(0..0))
+            .label(format!("expected {next} nodes, or a topology file"))
+        })?;
+        return Ok((None, tree));
+    };
+    let place = cx.texts.of_value(path);
+    let source = cx.files.read(path.get_ref(), "the topology", &place)?;
+    let tree = Tree::read(source.text()).map_err(|error| problem(&error, &source.at(error.span.clone())))?;
+    if tree.hosts != matrix.hosts {
+        let message = format!(
+            "the topology has {} hosts, the connection matrix {}",
+            tree.hosts, matrix.hosts
+        );
+        return Err(Problem::new(message)
+            .at(&connections.at(0..0))
+            .label(format!("expected `Nodes {}`", tree.hosts)));
+    }
+    Ok((Some(source), tree))
+}
+
+/// Its nodes and links: hosts first, then the switches tier by tier. Latencies of switches are put on links, half on each side.
+fn network(tree: &Tree) -> Net {
+    let (tors, aggs) = (tree.tors(), tree.aggs());
+    let mut topology = Topology::new(tree.hosts, tors + aggs + tree.cores);
+    let rate = |tier: usize| BitRate::from_bps(tree.rates[tier]);
+    let half = |tier: usize| tree.switches[tier] / 2;
+    let delay = |tier: usize| {
+        let below = if tier == 0 { 0 } else { half(tier - 1) };
+        Span::from_ps(tree.links[tier] + below + half(tier))
+    };
+    let (first_tor, first_agg, first_core) = (tree.hosts, tree.hosts + tors, tree.hosts + tors + aggs);
+    for host in 0..tree.hosts {
+        topology.link(host, first_tor + host / tree.hosts_per_tor, rate(0), delay(0));
+    }
+    for tor in 0..tors {
+        let first = first_agg + tor / tree.tors_per_pod * tree.aggs_per_pod;
+        for agg in first..first + tree.aggs_per_pod {
+            for _ in 0..tree.bundles[0] {
+                topology.link(first_tor + tor, agg, rate(1), delay(1));
+            }
+        }
+    }
+    for agg in 0..aggs {
+        for link in 0..tree.cores_per_agg {
+            let core = agg % tree.aggs_per_pod + tree.aggs_per_pod * link;
+            for _ in 0..tree.bundles[1] {
+                topology.link(first_agg + agg, first_core + core, rate(2), delay(2));
+            }
+        }
+    }
+    Net {
+        topology,
+        parallel: tree.bundles != [1, 1],
+        ..Net::default()
+    }
+}
+
+/// The flows, and the place of each connection's among them: they are sorted by their start.
+fn flows(matrix: &Matrix) -> (Vec<u32>, matrix::Matrix) {
+    let mut list: Vec<matrix::Flow> = Vec::new();
+    let mut by_id = std::collections::BTreeMap::new();
+    for line in &matrix.connections {
+        let size = u64::from(line.size);
+        if line.is_message {
+            let first: usize = by_id[&line.id];
+            list[first].size += Bytes::new(size);
+            continue;
+        }
+        by_id.entry(line.id).or_insert(list.len());
+        let us = match line.start {
+            Start::At(us) => us,
+            Start::Trigger(_) => 0,
+        };
+        list.push(matrix::Flow {
+            src: line.src,
+            dst: line.dst,
+            size: Bytes::new(size),
+            start: Time::from_ps(us * US),
+            span: 0..0,
+        });
+    }
+    for flow in &mut list {
+        // A flow without data starts, and that is all.
+        flow.size = flow.size.max(Bytes::new(1));
+    }
+    let mut sorted: Vec<usize> = (0..list.len()).collect();
+    sorted.sort_by_key(|&i| list[i].start);
+    let mut order = vec![0; list.len()];
+    for (place, &i) in (0..).zip(&sorted) {
+        order[i] = place;
+    }
+    let flows = matrix::Matrix {
+        hosts: matrix.hosts,
+        flows: list,
+        dependencies: Vec::new(),
+    };
+    (order, flows)
+}
+
+/// The scenario of the engine's that has these nodes, links and flows.
+fn inner(scenario: &Scenario) -> Scenario {
+    let mut inner = Scenario {
+        name: scenario.name.clone(),
+        seed: scenario.seed,
+        duration: scenario.duration.clone(),
+        fidelity: scenario.fidelity,
+        check: scenario.check,
+        topology: Some(unplaced(schema::Topology {
+            file: Some(unplaced("topology".to_string())),
+            ..schema::Topology::default()
+        })),
+        workload: vec![unplaced(schema::Workload {
+            file: Some(unplaced("connections".to_string())),
+            ..schema::Workload::default()
+        })],
+        ..Scenario::default()
+    };
+    inner.cc.scheme = Some(unplaced("none".to_string()));
+    inner
+}
