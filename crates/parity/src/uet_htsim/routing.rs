@@ -1,6 +1,7 @@
 //! Which port a packet takes out of a switch.
 
 use super::network::{Staged, Switch, Tier};
+use super::packet::Packet;
 use super::random::hash;
 use super::sim::Sim;
 use super::spec::Strategy;
@@ -25,8 +26,6 @@ impl Sim {
     #[inline]
     pub(super) fn switch_receive(&mut self, at: u32, id: u32) {
         let egress = self.route(at, id);
-        // It is needed soon: the load goes on meanwhile.
-        std::hint::black_box(self.net.ports[egress as usize].low_bytes);
         let now = self.now();
         let switch = &mut self.net.switches[at as usize];
         let leaves = now + switch.latency;
@@ -49,9 +48,10 @@ impl Sim {
         }
     }
 
-    #[inline]
-    fn route(&mut self, at: u32, id: u32) -> u32 {
-        let dst = self.packets.dst(&self.packets[id]);
+    /// What a packet may take at a switch.
+    #[inline(always)]
+    fn choice(&self, at: u32, packet: &Packet) -> Choice {
+        let dst = self.packets.dst(packet);
         let tree = &self.spec.tree;
         let switch = &self.net.switches[at as usize];
         let (tor, pod) = (self.net.tor[dst as usize], self.net.pod[dst as usize]);
@@ -67,21 +67,24 @@ impl Sim {
             row: (switch.row + dst) as usize,
             permuted: false,
         };
-        let choice = match switch.tier {
-            Tier::Tor if tor == switch.index => {
-                return switch.first + (dst - tor * tree.hosts_per_tor);
-            }
+        match switch.tier {
+            Tier::Tor if tor == switch.index => down(dst - tor * tree.hosts_per_tor, 1),
             Tier::Tor => up(0),
             Tier::Agg if tree.tiers == 2 || switch.index / tree.aggs_per_pod == pod => {
                 down(tor % tree.tors_per_pod, tree.bundles[0])
             }
             Tier::Agg => up(dst),
             Tier::Core => down(pod, tree.bundles[1]),
-        };
+        }
+    }
+
+    #[inline]
+    fn route(&mut self, at: u32, id: u32) -> u32 {
+        let choice = self.choice(at, &self.packets[id]);
         if choice.count == 1 && !choice.permuted {
             return choice.first;
         }
-        let first = switch.first;
+        let first = self.net.switches[at as usize].first;
         let list = self.list(&choice, at, first);
         let which = if choice.count == 1 {
             0
@@ -89,6 +92,20 @@ impl Sim {
             self.choose(at, id, list, choice.count)
         };
         first + u32::from(self.net.lists[at as usize][list + which as usize])
+    }
+
+    /// The port that the hash gives, if its list is known: where a packet is going, most likely.
+    #[inline]
+    pub(super) fn likely(&self, at: u32, packet: &Packet) -> Option<u32> {
+        let choice = self.choice(at, packet);
+        if choice.count == 1 && !choice.permuted {
+            return Some(choice.first);
+        }
+        let switch = &self.net.switches[at as usize];
+        let list = usize::from(self.net.table[choice.row]).checked_sub(1)?;
+        let which = hash(self.packets.flow(packet), u32::from(packet.ev), switch.salt) % choice.count;
+        let place = list * switch.stride as usize + which as usize;
+        Some(switch.first + u32::from(self.net.lists[at as usize][place]))
     }
 
     /// Where the list of equal ports is; it is made for the first packet that needs it.

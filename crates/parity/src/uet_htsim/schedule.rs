@@ -1,132 +1,82 @@
 //! The event list: by time, and in the order of insertion where times are equal.
 //!
-//! Most events lie within two microseconds, so they go into a ring of buckets of 256 ps, each a list in the order of
-//! insertion. A bucket is sorted when its turn comes. Later events wait in a coarser ring, and much later ones in a heap.
-//! An event of this very instant goes to a list of its own, which comes after everything that was inserted for it before.
+//! Most events lie within two microseconds, so they go into a ring of buckets of 256 ps. A bucket is a list of cache lines, in
+//! the order of insertion, and is sorted when its turn comes. Later events wait in a coarser ring, and much later ones in a heap.
+//! An event of this very instant goes to a queue of its own, which comes after everything that was inserted for it before.
+//!
+//! What waits in coarser rings enters a finer one before anything else can be inserted there, so the order of insertion holds.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
-/// No node.
+/// No timer.
 pub(super) const NONE: u32 = u32::MAX;
-/// What a cancelled event stands for.
+/// A word that is the number of a timer.
+const TIMER: u32 = 1 << 31;
+/// What a cancelled timer stands for.
 const CANCELLED: u32 = u32::MAX;
 
 /// A bucket takes 2^8 ps.
 const WIDTH: u32 = 8;
 /// Buckets of the fine ring.
-const FINE: u64 = 1 << 12;
+const FINE: u64 = 1 << 14;
 /// Half of the fine ring: one bucket of the coarse ring.
 const HALF: u64 = FINE / 2;
 /// Buckets of the coarse ring.
 const COARSE: u64 = 1 << 10;
+/// Events of a line.
+const EVENTS: usize = 7;
 
+/// Some events of a bucket: each is its time within the bucket, and its word.
 #[derive(Clone, Copy)]
-struct Node {
-    at: u64,
-    word: u32,
+#[repr(align(64))]
+struct Line {
+    events: [u64; EVENTS],
     next: u32,
 }
 
-/// A node of what is far away.
-const FAR: u32 = 1 << 31;
-
-/// Nodes of what is near and far: timers that are mostly cancelled would only spread those of the next microseconds over more
-/// memory.
-#[derive(Clone)]
-struct Nodes {
-    near: Vec<Node>,
-    far: Vec<Node>,
-    free: [u32; 2],
-}
-
-impl Default for Nodes {
-    fn default() -> Self {
-        Self {
-            near: Vec::new(),
-            far: Vec::new(),
-            free: [NONE; 2],
-        }
-    }
-}
-
-impl Nodes {
-    #[inline(always)]
-    fn get(&self, node: u32) -> &Node {
-        match node & FAR {
-            0 => &self.near[node as usize],
-            _ => &self.far[(node ^ FAR) as usize],
-        }
-    }
-
-    #[inline(always)]
-    fn get_mut(&mut self, node: u32) -> &mut Node {
-        match node & FAR {
-            0 => &mut self.near[node as usize],
-            _ => &mut self.far[(node ^ FAR) as usize],
-        }
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, node: u32) {
-        let free = usize::from(node & FAR != 0);
-        self.get_mut(node).next = self.free[free];
-        self.free[free] = node;
-    }
-
-    #[inline(always)]
-    fn add(&mut self, new: Node, is_far: bool) -> u32 {
-        let free = self.free[usize::from(is_far)];
-        if free != NONE {
-            self.free[usize::from(is_far)] = self.get(free).next;
-            *self.get_mut(free) = new;
-            return free;
-        }
-        let (nodes, bit) = match is_far {
-            false => (&mut self.near, 0),
-            true => (&mut self.far, FAR),
-        };
-        nodes.push(new);
-        (nodes.len() as u32 - 1) | bit
-    }
-}
-
-/// Nodes in the order of insertion.
+/// Lines in the order of insertion, and how many events the last one has.
 #[derive(Clone, Copy)]
 struct Chain {
     head: u32,
     tail: u32,
+    last: u32,
 }
 
 const EMPTY: Chain = Chain {
     head: NONE,
     tail: NONE,
+    last: 0,
 };
 
-/// Events to come; an event is a word.
+/// Events to come; an event is a word below 2^31.
 #[derive(Clone)]
 pub(super) struct Schedule {
     now: u64,
     /// Nothing is scheduled from here on.
     end: u64,
-    nodes: Nodes,
-    /// Nodes in use.
-    len: usize,
+    /// Events that are neither of this instant nor of the present bucket.
+    waiting: usize,
     /// The bucket whose events run now.
     bucket: u64,
     /// The first bucket that is still in the coarse ring.
     horizon: u64,
+    lines: Vec<Line>,
+    free_lines: Vec<u32>,
     fine: Vec<Chain>,
     /// Which buckets of the fine ring have events, and which words of this have bits.
     full: Vec<u64>,
     words: [u64; (FINE / 64 / 64) as usize],
-    coarse: Vec<Chain>,
+    coarse: Vec<Vec<(u64, u32)>>,
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
     far_count: u64,
-    /// Events of the present bucket: time, order, node.
+    /// Events of the present bucket: time, order, word.
     current: Vec<(u64, u32, u32)>,
     position: usize,
-    instant: Chain,
+    instant: VecDeque<u32>,
+    /// Words of timers.
+    timers: Vec<u32>,
+    free_timers: Vec<u32>,
 }
 
 impl Schedule {
@@ -135,19 +85,22 @@ impl Schedule {
         Self {
             now: 0,
             end: if end == 0 { u64::MAX } else { end },
-            nodes: Nodes::default(),
-            len: 0,
+            waiting: 0,
             bucket: 0,
             horizon: FINE,
+            lines: Vec::new(),
+            free_lines: Vec::new(),
             fine: vec![EMPTY; FINE as usize],
             full: vec![0; (FINE / 64) as usize],
             words: [0; (FINE / 64 / 64) as usize],
-            coarse: vec![EMPTY; COARSE as usize],
+            coarse: vec![Vec::new(); COARSE as usize],
             far: BinaryHeap::new(),
             far_count: 0,
             current: Vec::new(),
             position: 0,
-            instant: EMPTY,
+            instant: VecDeque::new(),
+            timers: Vec::new(),
+            free_timers: Vec::new(),
         }
     }
 
@@ -157,92 +110,117 @@ impl Schedule {
         self.now
     }
 
-    /// Schedules a word; the node is for [`Self::cancel`], and [`NONE`] if that is beyond the end of the run.
+    /// Schedules an event, unless that is beyond the end of the run.
     #[inline]
-    pub(super) fn insert(&mut self, at: u64, word: u32) -> u32 {
+    pub(super) fn insert(&mut self, at: u64, word: u32) {
         debug_assert!(at >= self.now, "events lie ahead");
         if at >= self.end {
-            return NONE;
+            return;
         }
-        self.len += 1;
-        let bucket = at >> WIDTH;
-        let node = self
-            .nodes
-            .add(Node { at, word, next: NONE }, bucket >= self.horizon);
         if at == self.now {
-            append(&mut self.nodes, &mut self.instant, node);
-            return node;
+            self.instant.push_back(word);
+            return;
         }
+        let bucket = at >> WIDTH;
         if bucket == self.bucket {
             let rest = &self.current[self.position..];
             let behind = self.position + rest.partition_point(|entry| entry.0 <= at);
-            self.current.insert(behind, (at, 0, node));
-        } else if bucket < self.horizon {
-            self.put(bucket, node);
-        } else {
-            self.put_far(bucket, at, node);
+            self.current.insert(behind, (at, 0, word));
+            return;
         }
-        node
+        self.waiting += 1;
+        if bucket < self.horizon {
+            self.put(bucket, at, word);
+        } else {
+            self.put_far(bucket, at, word);
+        }
     }
 
-    /// Cancels an event that has not happened.
-    pub(super) fn cancel(&mut self, node: u32) {
-        self.nodes.get_mut(node).word = CANCELLED;
+    /// Schedules an event that may be cancelled; [`NONE`] if that is beyond the end of the run.
+    pub(super) fn insert_timer(&mut self, at: u64, word: u32) -> u32 {
+        if at >= self.end {
+            return NONE;
+        }
+        let timer = self.free_timers.pop().unwrap_or_else(|| {
+            self.timers.push(word);
+            self.timers.len() as u32 - 1
+        });
+        self.timers[timer as usize] = word;
+        self.insert(at, timer | TIMER);
+        timer
+    }
+
+    /// Cancels a timer that has not ended.
+    pub(super) fn cancel(&mut self, timer: u32) {
+        self.timers[timer as usize] = CANCELLED;
     }
 
     /// The next event that is known without looking ahead, if there is one: otherwise [`Self::advance`].
     #[inline]
     pub(super) fn pop(&mut self) -> Option<u32> {
         loop {
-            let node = self.pop_node()?;
-            let word = self.nodes.get(node).word;
-            self.nodes.remove(node);
-            self.len -= 1;
-            if word != CANCELLED {
+            let word = match self.current.get(self.position) {
+                Some(&(at, _, word)) if at == self.now || self.instant.is_empty() => {
+                    self.now = at;
+                    self.position += 1;
+                    word
+                }
+                _ => self.instant.pop_front()?,
+            };
+            if word & TIMER == 0 {
+                return Some(word);
+            }
+            if let Some(word) = self.end_timer(word) {
                 return Some(word);
             }
         }
     }
 
-    #[inline]
-    fn pop_node(&mut self) -> Option<u32> {
-        let first = self.current.get(self.position).copied();
-        if let Some((at, _, node)) = first
-            && (at == self.now || self.instant.head == NONE)
-        {
-            self.now = at;
-            self.position += 1;
-            return Some(node);
-        }
-        let node = self.instant.head;
-        if node == NONE {
-            return None;
-        }
-        self.instant.head = self.nodes.get(node).next;
-        Some(node)
+    /// The event of a timer, if it was not cancelled.
+    fn end_timer(&mut self, word: u32) -> Option<u32> {
+        let timer = word & !TIMER;
+        self.free_timers.push(timer);
+        Some(self.timers[timer as usize]).filter(|word| *word != CANCELLED)
     }
 
     #[inline]
-    fn put(&mut self, bucket: u64, node: u32) {
+    fn put(&mut self, bucket: u64, at: u64, word: u32) {
         let slot = (bucket % FINE) as usize;
-        append(&mut self.nodes, &mut self.fine[slot], node);
-        self.full[slot / 64] |= 1 << (slot % 64);
-        self.words[slot / 64 / 64] |= 1 << (slot / 64 % 64);
+        let chain = &mut self.fine[slot];
+        if chain.head == NONE || chain.last as usize == EVENTS {
+            let line = self.free_lines.pop().unwrap_or_else(|| {
+                let events = [0; EVENTS];
+                self.lines.push(Line { events, next: NONE });
+                self.lines.len() as u32 - 1
+            });
+            if chain.head == NONE {
+                chain.head = line;
+                self.full[slot / 64] |= 1 << (slot % 64);
+                self.words[slot / 64 / 64] |= 1 << (slot / 64 % 64);
+            } else {
+                self.lines[chain.tail as usize].next = line;
+            }
+            chain.tail = line;
+            chain.last = 0;
+        }
+        let within = at & ((1 << WIDTH) - 1);
+        let line = &mut self.lines[chain.tail as usize];
+        line.events[chain.last as usize] = within << 32 | u64::from(word);
+        chain.last += 1;
     }
 
-    fn put_far(&mut self, bucket: u64, at: u64, node: u32) {
+    fn put_far(&mut self, bucket: u64, at: u64, word: u32) {
         if bucket < self.horizon + (COARSE - 1) * HALF {
-            let slot = (bucket / HALF % COARSE) as usize;
-            append(&mut self.nodes, &mut self.coarse[slot], node);
+            self.coarse[(bucket / HALF % COARSE) as usize].push((at, word));
         } else {
-            self.far.push(Reverse((at, self.far_count, node)));
+            self.far.push(Reverse((at, self.far_count, word)));
             self.far_count += 1;
         }
     }
 
     /// Goes to the next bucket that has events, or as far as the fine ring knows. Returns whether there are any.
     pub(super) fn advance(&mut self) -> bool {
-        if self.len == 0 {
+        if self.waiting == 0 {
             return false;
         }
         self.current.clear();
@@ -250,7 +228,7 @@ impl Schedule {
         match self.next_full() {
             Some(bucket) => {
                 self.bucket = bucket;
-                self.load((bucket % FINE) as usize);
+                self.load(bucket);
             }
             None => self.bucket = self.horizon - 1,
         }
@@ -261,14 +239,14 @@ impl Schedule {
         if let Some(next) = self.next_full() {
             // The load goes on while the events of this bucket run.
             let head = self.fine[(next % FINE) as usize].head;
-            std::hint::black_box(self.nodes.get(head).at);
+            std::hint::black_box(self.lines[head as usize].next);
         }
         true
     }
 
-    /// The words of the events of the present bucket.
+    /// The words of the events of the present bucket; those of timers are none.
     pub(super) fn bucket(&self) -> impl Iterator<Item = u32> {
-        self.current.iter().map(|(_, _, node)| self.nodes.get(*node).word)
+        self.current.iter().map(|(_, _, word)| *word)
     }
 
     /// The first full bucket behind the present one.
@@ -298,21 +276,30 @@ impl Schedule {
     }
 
     /// Takes the events of a bucket of the fine ring, in their order.
-    fn load(&mut self, slot: usize) {
-        let mut node = self.fine[slot].head;
-        let (mut order, mut sorted, mut last) = (0, true, 0);
-        while node != NONE {
-            let Node { at, next, .. } = *self.nodes.get(node);
-            sorted &= at >= last;
-            last = at;
-            self.current.push((at, order, node));
-            order += 1;
-            node = next;
+    fn load(&mut self, bucket: u64) {
+        let slot = (bucket % FINE) as usize;
+        let chain = std::mem::replace(&mut self.fine[slot], EMPTY);
+        let start = bucket << WIDTH;
+        let mut line = chain.head;
+        let (mut order, mut sorted, mut before) = (0, true, 0);
+        while line != NONE {
+            let Line { events, next } = self.lines[line as usize];
+            let is_last = line == chain.tail;
+            let count = if is_last { chain.last as usize } else { EVENTS };
+            for event in &events[..count] {
+                let at = start + (event >> 32);
+                sorted &= at >= before;
+                before = at;
+                self.current.push((at, order, *event as u32));
+                order += 1;
+            }
+            self.free_lines.push(line);
+            line = if is_last { NONE } else { next };
         }
+        self.waiting -= self.current.len();
         if !sorted {
             self.current.sort_unstable();
         }
-        self.fine[slot] = EMPTY;
         self.full[slot / 64] &= !(1 << (slot % 64));
         if self.full[slot / 64] == 0 {
             self.words[slot / 64 / 64] &= !(1 << (slot / 64 % 64));
@@ -322,38 +309,28 @@ impl Schedule {
     /// Brings one bucket of the coarse ring into the fine one.
     fn refine(&mut self) {
         let slot = (self.horizon / HALF % COARSE) as usize;
-        let mut node = std::mem::replace(&mut self.coarse[slot], EMPTY).head;
-        while node != NONE {
-            let Node { at, next, word } = *self.nodes.get(node);
-            if word == CANCELLED {
-                self.nodes.remove(node);
-                self.len -= 1;
+        let mut coarse = std::mem::take(&mut self.coarse[slot]);
+        for &(at, word) in &coarse {
+            let is_cancelled = word & TIMER != 0 && self.timers[(word & !TIMER) as usize] == CANCELLED;
+            if is_cancelled {
+                self.free_timers.push(word & !TIMER);
+                self.waiting -= 1;
             } else {
-                self.put(at >> WIDTH, node);
+                self.put(at >> WIDTH, at, word);
             }
-            node = next;
         }
+        // Its room is kept.
+        coarse.clear();
+        self.coarse[slot] = coarse;
         self.horizon += HALF;
         let limit = (self.horizon + (COARSE - 1) * HALF) << WIDTH;
-        while let Some(&Reverse((at, _, node))) = self.far.peek()
+        while let Some(&Reverse((at, _, word))) = self.far.peek()
             && at < limit
         {
             self.far.pop();
-            let slot = ((at >> WIDTH) / HALF % COARSE) as usize;
-            append(&mut self.nodes, &mut self.coarse[slot], node);
+            self.coarse[((at >> WIDTH) / HALF % COARSE) as usize].push((at, word));
         }
     }
-}
-
-#[inline]
-fn append(nodes: &mut Nodes, chain: &mut Chain, node: u32) {
-    nodes.get_mut(node).next = NONE;
-    if chain.head == NONE {
-        chain.head = node;
-    } else {
-        nodes.get_mut(chain.tail).next = node;
-    }
-    chain.tail = node;
 }
 
 #[cfg(test)]
@@ -379,8 +356,13 @@ mod tests {
         let mut count = 0;
         let mut add = |schedule: &mut Schedule, plain: &mut Vec<_>, draw: u32, scale: u32| {
             let at = schedule.now() + u64::from(draw % 8) * 10_u64.pow(scale);
-            let node = schedule.insert(at, count);
-            plain.push((at, count, node));
+            let mut timer = NONE;
+            if draw & 8 == 0 {
+                schedule.insert(at, count);
+            } else {
+                timer = schedule.insert_timer(at, count);
+            }
+            plain.push((at, count, timer));
             count += 1;
         };
         for _ in 0..40 {
@@ -393,13 +375,16 @@ mod tests {
             assert_eq!((schedule.now(), word), (at, expected));
             popped += 1;
             if popped < 20_000 {
-                for _ in 0..random.draw() % 3 {
+                let more = if plain.len() < 60 { 2 } else { random.draw() % 3 };
+                for _ in 0..more {
                     let (draw, scale) = (random.draw(), random.draw() % 11);
                     add(&mut schedule, &mut plain, draw, scale);
                 }
                 if plain.len() > 10 && random.draw().is_multiple_of(5) {
                     let which = random.draw() as usize % plain.len();
-                    schedule.cancel(plain.remove(which).2);
+                    if plain[which].2 != NONE {
+                        schedule.cancel(plain.remove(which).2);
+                    }
                 }
             }
         }
@@ -409,8 +394,9 @@ mod tests {
     #[test]
     fn nothing_happens_at_the_end() {
         let mut schedule = Schedule::new(10);
-        assert_eq!(schedule.insert(10, 1), NONE);
-        assert_ne!(schedule.insert(9, 2), NONE);
+        schedule.insert(10, 1);
+        assert_eq!(schedule.insert_timer(10, 1), NONE);
+        schedule.insert(9, 2);
         assert_eq!(next(&mut schedule), Some(2));
         assert_eq!(next(&mut schedule), None);
     }

@@ -38,7 +38,7 @@ pub(super) enum Event {
 }
 
 /// Bits of a word that say where.
-const INDEX: u32 = 28;
+const INDEX: u32 = 27;
 
 impl Event {
     #[inline(always)]
@@ -100,14 +100,19 @@ impl Sim {
 
     /// Schedules an event so much later.
     #[inline(always)]
-    pub(super) fn after(&mut self, delay: u64, event: Event) -> u32 {
+    pub(super) fn after(&mut self, delay: u64, event: Event) {
         self.schedule.insert(self.schedule.now() + delay, event.word())
     }
 
     /// Schedules an event.
     #[inline(always)]
-    pub(super) fn at(&mut self, at: u64, event: Event) -> u32 {
-        self.schedule.insert(at, event.word())
+    pub(super) fn at(&mut self, at: u64, event: Event) {
+        self.schedule.insert(at, event.word());
+    }
+
+    /// Schedules an event of a sender that may be cancelled.
+    pub(super) fn timer(&mut self, at: u64, flow: u32) -> u32 {
+        self.schedule.insert_timer(at, Event::Source(flow).word())
     }
 
     /// Runs until nothing is left to happen, or so many events have happened. Returns whether anything is left.
@@ -162,6 +167,11 @@ impl Sim {
         for (kind, at) in self.bucket() {
             let port = match kind {
                 0 | 2 => &net.ports[at],
+                4 => {
+                    let turn = self.nics[at].waiting.front();
+                    sum ^= turn.map_or(0, |flow| self.touch_sender(*flow as usize));
+                    continue;
+                }
                 _ => continue,
             };
             sum ^= match (kind, port.serving) {
@@ -181,11 +191,35 @@ impl Sim {
                     net.table.get(row as usize).map_or(0, |list| u32::from(*list))
                 } else {
                     let conn = packet.conn as usize;
-                    self.conns[conn].next_seq ^ self.sinks[conn].expected
+                    match packet.goes_forward() {
+                        true => self.sinks[conn].expected ^ u32::from(self.sinks[conn].pull_ev),
+                        false => self.touch_sender(conn),
+                    }
                 };
             }
         }
         std::hint::black_box(sum);
+        for (kind, at) in self.bucket() {
+            let port = match kind {
+                2 => &net.ports[at],
+                _ => continue,
+            };
+            if port.to & HOST == 0
+                && let Some(packet) = self.packets.get(port.pipe.head)
+                && let Some(egress) = self.likely(port.to, packet)
+            {
+                sum ^= net.ports[egress as usize].to;
+            }
+        }
+        std::hint::black_box(sum);
+    }
+
+    /// Touches what a sender needs to send.
+    #[inline]
+    fn touch_sender(&self, flow: usize) -> u32 {
+        let c = &self.conns[flow];
+        let balancer = matches!(self.balancers[flow], Balancer::Reps(_));
+        c.next_seq ^ c.nscc.window as u32 ^ c.timer.node ^ c.records.base() ^ u32::from(balancer)
     }
 
     /// Kinds and places of the events of the present bucket.

@@ -2,7 +2,7 @@
 
 use super::packet::{Kind, Packet, bit};
 use super::schedule::NONE;
-use super::sim::{Event, Sim};
+use super::sim::Sim;
 use super::source::{HEADER, outgoing};
 
 impl Sim {
@@ -95,7 +95,7 @@ impl Sim {
     }
 
     fn schedule_probe(&mut self, flow: u32, at: u64) {
-        let node = self.at(at, Event::Source(flow));
+        let node = self.timer(at, flow);
         let sleek = &mut self.conns[flow as usize].sleek;
         sleek.probe_at = at;
         sleek.probe_node = node;

@@ -2,7 +2,7 @@
 
 use super::balance::Feedback as Path;
 use super::schedule::NONE;
-use super::sim::{Event, Sim};
+use super::sim::Sim;
 
 impl Sim {
     /// A packet was sent at `sent`: the timer runs, and ends no later than that packet's time-out.
@@ -16,7 +16,7 @@ impl Sim {
             self.cancel_timer(flow);
         }
         let expiry = (sent + rto).max(now);
-        let node = self.at(expiry, Event::Source(flow));
+        let node = self.timer(expiry, flow);
         let timer = &mut self.conns[flow as usize].timer;
         timer.reference = sent;
         timer.expiry = expiry;
