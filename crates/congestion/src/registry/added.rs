@@ -118,10 +118,10 @@ trait Erased: Debug + Send + Sync {
     fn definition(&self) -> &dyn Plain;
 }
 
-/// What is asked of parameters alone.
+/// What is asked of parameters alone: [`Definition`] without what names their type.
 macro_rules! plain {
     ($($method:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
-        trait Plain { $(fn $method(&self, $($arg: $type),*) -> $result;)* }
+        pub(super) trait Plain { $(fn $method(&self, $($arg: $type),*) -> $result;)* }
 
         impl<P: Definition> Plain for P {
             $(fn $method(&self, $($arg: $type),*) -> $result {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use paceline_kernel::rng::Rng;
 
+use super::added::Plain;
 use super::{Definition, SchemeConfig};
 use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::receiver::ReceiverHalf;
@@ -20,26 +21,7 @@ pub struct SchemeFactory {
     make: Arc<Make>,
     needs: Option<Requirements>,
     /// The other halves, where they are not the scheme's own.
-    halves: Option<Arc<dyn Halves>>,
-}
-
-/// The halves of a scheme alongside the sender's: see [`Definition`].
-trait Halves: Send + Sync {
-    fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>>;
-    fn switch_part(&self) -> Option<SwitchSupport>;
-    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>>;
-}
-
-impl<P: Definition + Send + Sync> Halves for P {
-    fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
-        Definition::receiver_half(self)
-    }
-    fn switch_part(&self) -> Option<SwitchSupport> {
-        Definition::switch_part(self)
-    }
-    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
-        Definition::switch_halves(self, ports, rngs)
-    }
+    halves: Option<Arc<dyn Plain + Send + Sync>>,
 }
 
 impl SchemeFactory {
@@ -54,10 +36,10 @@ impl SchemeFactory {
 
     /// Of all halves of a scheme, with what it needs.
     pub fn of<P: Definition + Send + Sync + 'static>(params: P) -> Self {
-        let (needs, halves) = (params.needs(), Arc::new(params.clone()));
+        let (needs, halves) = (Definition::needs(&params), Arc::new(params.clone()));
         Self {
             halves: Some(halves),
-            ..Self::new(move |path| params.build(path)).needing(needs)
+            ..Self::new(move |path| Definition::build(&params, path)).needing(needs)
         }
     }
 
@@ -99,7 +81,7 @@ impl ActiveScheme {
     }
 
     /// The halves that are not the scheme's own.
-    fn halves(&self) -> Option<&dyn Halves> {
+    fn halves(&self) -> Option<&(dyn Plain + Send + Sync)> {
         self.factory.as_ref()?.halves.as_deref()
     }
 

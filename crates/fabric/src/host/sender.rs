@@ -1,7 +1,7 @@
 //! Queue pairs' senders: what they keep, what lets them send, and what they make of what comes back. What is
 //! lost is repaired in [`super::recovery`].
 
-use paceline_congestion::{AckInfo, CongestionControl};
+use paceline_congestion::{AckInfo, CongestionControl, Ctx};
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -18,17 +18,27 @@ use paceline_run::spec::Awaited;
 
 impl Hosts {
     pub(super) fn receive_cnp(&mut self, world: &World, core: &mut Core, id: PacketId) {
-        let packet = *core.packets.get(id);
-        let slot = packet.qp;
+        let cnp = read_cnp(core.packets.get(id));
+        self.receive_notification(world, core, id, |scheme, cx| scheme.on_cnp(cx, &cnp));
+    }
+
+    /// A packet arrived that tells the sender's scheme something and acknowledges nothing.
+    pub(super) fn receive_notification(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        id: PacketId,
+        tell: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>),
+    ) {
+        let slot = core.packets.get(id).qp;
         if self.is_current(world, core, id) {
             if core.watch.accounts_alone() {
                 core.settle(&self.qps[slot]);
             }
             core.counters.notifications += 1;
             self.qps[slot].on_feedback();
-            let cnp = read_cnp(&packet);
-            self.call_scheme(world, core, slot, |scheme, cx| scheme.on_cnp(cx, &cnp));
-            self.nic_send(world, core, self.qps[slot].port);
+            self.call_scheme(world, core, slot, tell);
+            self.try_send(world, core, self.qps[slot].port);
         }
         core.packets.remove(id);
     }

@@ -35,22 +35,11 @@ impl World {
 impl Hosts {
     /// A switch's signal arrived at the sender.
     pub fn receive_signal(&mut self, world: &World, core: &mut Core, id: PacketId) {
-        let packet = *core.packets.get(id);
-        let slot = packet.qp;
-        if self.is_current(world, core, id) {
-            if core.watch.accounts_alone() {
-                core.settle(&self.qps[slot]);
+        let signal = world.signal(core, core.packets.get(id));
+        self.receive_notification(world, core, id, |scheme, cx| {
+            if let Some(signal) = signal {
+                scheme.on_signal(cx, &signal);
             }
-            core.counters.notifications += 1;
-            self.qps[slot].on_feedback();
-            let signal = world.signal(core, &packet);
-            self.call_scheme(world, core, slot, |scheme, cx| {
-                if let Some(signal) = signal {
-                    scheme.on_signal(cx, &signal);
-                }
-            });
-            self.try_send(world, core, self.qps[slot].port);
-        }
-        core.packets.remove(id);
+        });
     }
 }

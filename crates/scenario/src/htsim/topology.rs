@@ -51,9 +51,9 @@ impl Tier {
         BitRate::from_gbps(self.or(SPEED, 0).into())
     }
 
-    /// Half of what its switches take: each link has that of both its ends, so that a path has it once for each switch.
-    fn half_latency(&self) -> Span {
-        Span::from_ps(u64::from(self.or(SWITCH, 0)) * 500)
+    /// What its switches take.
+    fn latency(&self) -> Span {
+        Span::from_ns(self.or(SWITCH, 0).into())
     }
 
     fn delay(&self) -> Span {
@@ -152,6 +152,65 @@ fn read_line(
     Ok(())
 }
 
+/// A fat tree, by the numbers of its switches and links.
+pub(crate) struct Wiring {
+    pub(crate) hosts: u32,
+    pub(crate) hosts_per_tor: u32,
+    pub(crate) tors_per_pod: u32,
+    pub(crate) pods: u32,
+    pub(crate) aggs_per_pod: u32,
+    /// 0 in a tree of two tiers.
+    pub(crate) cores_per_agg: u32,
+    /// Parallel links between the first and the second tier, and above.
+    pub(crate) bundles: [u32; 2],
+    /// Rates and delays of the links below each tier.
+    pub(crate) rates: [BitRate; 3],
+    pub(crate) links: [Span; 3],
+    /// What the switches of each tier take.
+    pub(crate) switches: [Span; 3],
+}
+
+impl Wiring {
+    /// Its nodes and links: hosts come first, then the switches tier by tier. What a switch takes is put on links, half on each
+    /// side, so that a path has it once for each switch.
+    pub(crate) fn net(&self) -> Net {
+        let (tors, aggs) = (self.tors_per_pod * self.pods, self.aggs_per_pod * self.pods);
+        let cores = self.cores_per_agg * self.aggs_per_pod;
+        let (first_tor, first_agg, first_core) = (self.hosts, self.hosts + tors, self.hosts + tors + aggs);
+        let half = |tier: usize| Span::from_ps(self.switches[tier].as_ps() / 2);
+        let delay = |tier: usize| {
+            let below = if tier == 0 { Span::ZERO } else { half(tier - 1) };
+            self.links[tier] + below + half(tier)
+        };
+        let mut topology = Topology::new(self.hosts, tors + aggs + cores);
+        for host in 0..self.hosts {
+            let tor = first_tor + host / self.hosts_per_tor;
+            topology.link(host, tor, self.rates[0], delay(0));
+        }
+        for tor in 0..tors {
+            let first = first_agg + tor / self.tors_per_pod * self.aggs_per_pod;
+            for agg in first..first + self.aggs_per_pod {
+                for _ in 0..self.bundles[0] {
+                    topology.link(first_tor + tor, agg, self.rates[1], delay(1));
+                }
+            }
+        }
+        for agg in 0..aggs {
+            for link in 0..self.cores_per_agg {
+                let core = first_core + agg % self.aggs_per_pod + self.aggs_per_pod * link;
+                for _ in 0..self.bundles[1] {
+                    topology.link(first_agg + agg, core, self.rates[2], delay(2));
+                }
+            }
+        }
+        Net {
+            topology,
+            parallel: self.bundles != [1, 1],
+            ..Net::default()
+        }
+    }
+}
+
 struct Tree<'a> {
     source: &'a Source,
     tiers: &'a [Tier],
@@ -212,7 +271,7 @@ impl Tree<'_> {
             "switches above the ToRs of a pod",
             1,
         )?;
-        let (tors, aggs) = (tors_per_pod * pods, aggs_per_pod * pods);
+        let tors = tors_per_pod * pods;
         let bundle = tiers[1].or(BUNDLE, 1);
         let links = u64::from(aggs_per_pod) * u64::from(bundle);
         self.check_radix(0, links)?;
@@ -222,7 +281,6 @@ impl Tree<'_> {
             );
             return Err(Problem::new(message).at(&self.source.end()));
         }
-        let (first_tor, first_agg) = (hosts, hosts + tors);
         let (cores, bundle_above) = if tiers.len() == 3 {
             let above = self.ratio(
                 u64::from(uplinks) * wide(SPEED, 1, 0),
@@ -235,52 +293,31 @@ impl Tree<'_> {
         } else {
             (0, 1)
         };
-        let mut net = Net {
-            topology: Topology::new(hosts, tors + aggs + cores),
-            ..Net::default()
-        };
-        let delay = |tier: usize| {
-            let below = match tier {
-                0 => Span::ZERO,
-                _ => tiers[tier - 1].half_latency(),
-            };
-            tiers[tier].delay() + below + tiers[tier].half_latency()
-        };
-        let per_tor = tiers[0].or(DOWN, 1);
-        for host in 0..hosts {
-            net.topology
-                .link(host, first_tor + host / per_tor, tiers[0].speed(), delay(0));
-        }
-        for tor in 0..tors {
-            let first = first_agg + tor / tors_per_pod * aggs_per_pod;
-            for agg in first..first + aggs_per_pod {
-                for _ in 0..bundle {
-                    net.topology
-                        .link(first_tor + tor, agg, tiers[1].speed(), delay(1));
-                }
-            }
-        }
+        let mut cores_per_agg = 0;
         if cores > 0 {
-            let up = self.ratio(wide(UP, 1, 0), bundle_above.into(), "links to core switches", 1)?;
-            if u64::from(up) * u64::from(aggs_per_pod) != u64::from(cores) {
+            cores_per_agg = self.ratio(wide(UP, 1, 0), bundle_above.into(), "links to core switches", 1)?;
+            let reached = u64::from(cores_per_agg) * u64::from(aggs_per_pod);
+            if reached != u64::from(cores) {
                 let message = format!(
-                    "there are {cores} core switches, and the second tier's Radix_Up reaches {}",
-                    u64::from(up) * u64::from(aggs_per_pod)
+                    "there are {cores} core switches, and the second tier's Radix_Up reaches {reached}"
                 );
                 return Err(Problem::new(message).at(&self.source.end()));
             }
-            for agg in 0..aggs {
-                for l in 0..up {
-                    let core = first_agg + aggs + agg % aggs_per_pod + aggs_per_pod * l;
-                    for _ in 0..bundle_above {
-                        net.topology
-                            .link(first_agg + agg, core, tiers[2].speed(), delay(2));
-                    }
-                }
-            }
         }
-        net.parallel = bundle > 1 || bundle_above > 1;
-        Ok(net)
+        let of = |i: usize| tiers.get(i);
+        let wiring = Wiring {
+            hosts,
+            hosts_per_tor: tiers[0].or(DOWN, 1),
+            tors_per_pod,
+            pods,
+            aggs_per_pod,
+            cores_per_agg,
+            bundles: [bundle, bundle_above],
+            rates: [0, 1, 2].map(|i| of(i).map_or(BitRate::from_bps(0), Tier::speed)),
+            links: [0, 1, 2].map(|i| of(i).map_or(Span::ZERO, Tier::delay)),
+            switches: [0, 1, 2].map(|i| of(i).map_or(Span::ZERO, Tier::latency)),
+        };
+        Ok(wiring.net())
     }
 
     /// A switch has as many links above as its radix.

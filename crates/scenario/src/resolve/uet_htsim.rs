@@ -17,8 +17,9 @@ use super::{Cx, Described};
 use crate::diagnostics::{Place, Problem, Source, suggestion};
 use crate::document::{Places, Texts};
 use crate::htsim::matrix;
+use crate::htsim::topology::Wiring;
 use crate::schema::{self, Fidelity, OversubscribedCc, Scenario, Simulator, UetHtsim};
-use crate::topology::{Net, Topology};
+use crate::topology::Net;
 
 /// What such a scenario may have.
 const KEYS: [&str; 11] = [
@@ -404,41 +405,21 @@ fn tree(
     Ok((Some(source), tree))
 }
 
-/// Its nodes and links: hosts first, then the switches tier by tier. Latencies of switches are put on links, half on each side.
+/// Its nodes and links.
 fn network(tree: &Tree) -> Net {
-    let (tors, aggs) = (tree.tors(), tree.aggs());
-    let mut topology = Topology::new(tree.hosts, tors + aggs + tree.cores);
-    let rate = |tier: usize| BitRate::from_bps(tree.rates[tier]);
-    let half = |tier: usize| tree.switches[tier] / 2;
-    let delay = |tier: usize| {
-        let below = if tier == 0 { 0 } else { half(tier - 1) };
-        Span::from_ps(tree.links[tier] + below + half(tier))
+    let wiring = Wiring {
+        hosts: tree.hosts,
+        hosts_per_tor: tree.hosts_per_tor,
+        tors_per_pod: tree.tors_per_pod,
+        pods: tree.pods,
+        aggs_per_pod: tree.aggs_per_pod,
+        cores_per_agg: tree.cores_per_agg,
+        bundles: tree.bundles,
+        rates: tree.rates.map(BitRate::from_bps),
+        links: tree.links.map(Span::from_ps),
+        switches: tree.switches.map(Span::from_ps),
     };
-    let (first_tor, first_agg, first_core) = (tree.hosts, tree.hosts + tors, tree.hosts + tors + aggs);
-    for host in 0..tree.hosts {
-        topology.link(host, first_tor + host / tree.hosts_per_tor, rate(0), delay(0));
-    }
-    for tor in 0..tors {
-        let first = first_agg + tor / tree.tors_per_pod * tree.aggs_per_pod;
-        for agg in first..first + tree.aggs_per_pod {
-            for _ in 0..tree.bundles[0] {
-                topology.link(first_tor + tor, agg, rate(1), delay(1));
-            }
-        }
-    }
-    for agg in 0..aggs {
-        for link in 0..tree.cores_per_agg {
-            let core = agg % tree.aggs_per_pod + tree.aggs_per_pod * link;
-            for _ in 0..tree.bundles[1] {
-                topology.link(first_agg + agg, first_core + core, rate(2), delay(2));
-            }
-        }
-    }
-    Net {
-        topology,
-        parallel: tree.bundles != [1, 1],
-        ..Net::default()
-    }
+    wiring.net()
 }
 
 /// The flows, and the place of each connection's among them: they are sorted by their start.
