@@ -193,7 +193,7 @@ impl<P: Definition + Debug + PartialEq + Send + Sync + 'static> Erased for P {
     }
 }
 
-/// By the names of [`Definition`], so that [`super::with_params`] takes them for any scheme's.
+/// By the names of [`Definition`], so that `with_params!` takes them for any scheme's.
 impl AddedParams {
     /// The parameters, where they are of this type.
     pub fn of<P: 'static>(&self) -> Option<&P> {

@@ -47,7 +47,7 @@ pub struct Packet {
     /// See `Packet::ACK_REQUEST` and its like.
     pub flags: u8,
     /// What the scheme wrote into it when it left, and switches may change; kept in its ACK. Of a signal: whose it
-    /// is ([`crate::world::signals`]).
+    /// is (`world/signals.rs`).
     pub tag: u8,
     /// The link profile of the congested port that `note` or a signal speaks of, none where it is about no port.
     pub note_port: ProfileId,
