@@ -1,18 +1,19 @@
 //! What a scheme is made of: `use paceline::scheme::*;`.
 //!
-//! A scheme is its parameters ([`params`]), which implement [`Definition`], and up to three state machines:
-//! [`CongestionControl`] at the sender, [`ReceiverHalf`] at the receiver, [`SwitchHalf`] at each egress port. The book's
+//! A scheme is its parameters ([`params`]), which implement [`Definition`], and up to four state machines:
+//! [`CongestionControl`] at the sender, [`ReceiverHalf`] at the receiver, [`SwitchHalf`] at each egress port; where receivers
+//! grant what may be sent, also [`GrantScheduler`] at each receiving host. The book's
 //! page "Your own scheme" goes through one; [`testkit`] drives each without a network.
 
 use std::fmt::Debug;
 
 pub use paceline_congestion::api::{
-    AckInfo, Cnp, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, HopSample, IntFormat, Mark,
-    Outgoing, PathInfo, Requirements, SendLimits, SentInfo, Shared, Signal, TimerBank, TimerEvent, TimerSlot,
-    Words,
+    AckInfo, Cnp, CongestedPort, CongestionControl, Ctx, Decisions, Expiry, Grant, HopSample, IntFormat,
+    Mark, Outgoing, PathInfo, Requirements, SendLimits, SentInfo, Shared, Signal, TimerBank, TimerEvent,
+    TimerSlot, TrimmedAt, Words,
 };
 pub use paceline_congestion::params::{Auto, ParamError, Parameters, Range, if_so, is, is_not};
-pub use paceline_congestion::receiver::{Arrived, Reaction, ReceiverHalf};
+pub use paceline_congestion::receiver::{Arrived, GrantScheduler, Reaction, ReceiverHalf};
 pub use paceline_congestion::registry::{
     Alias, Definition, DelayLimit, Incompatible, NetworkFacts, Scheme, SendFloor, Setting, WindowMode,
 };

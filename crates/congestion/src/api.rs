@@ -12,7 +12,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 pub use crate::mark::Mark;
 pub use crate::observation::{Counters, Observation};
-pub use crate::receiver::Cnp;
+pub use crate::receiver::{Cnp, Grant};
 pub use crate::signal::{Signal, Words};
 pub use crate::switch_ack::PortReport;
 pub use crate::timers::{Expiry, Requests, TimerBank, TimerEvent, TimerSlot};
@@ -148,6 +148,12 @@ pub struct AckInfo<'a> {
     pub pint_power: u16,
     /// Whether this is a NACK: the receiver saw a gap.
     pub nack: bool,
+    /// The data packet that it answers, by its number in the flow, where the receiver takes packets in any order.
+    pub packet: u32,
+    /// The entropy value of that packet ([`crate::entropy`]); 0 where packets carry none.
+    pub entropy: u16,
+    /// Where a switch trimmed that packet, if one did.
+    pub trimmed: Option<TrimmedAt>,
     /// The tag of the data packet ([`CongestionControl::tag`]) as it arrived: switches may have
     /// changed it.
     pub tag: u8,
@@ -164,6 +170,15 @@ impl AckInfo<'_> {
     pub fn in_flight(&self) -> u64 {
         self.snd_nxt.saturating_sub(self.delivered)
     }
+}
+
+/// Where a switch cut a packet's payload off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimmedAt {
+    /// Before a link between switches.
+    Network,
+    /// Before the receiver's link: no other path avoids it.
+    LastHop,
 }
 
 /// A congested port, as a switch describes it.
@@ -267,6 +282,10 @@ pub struct Requirements {
     pub repaces: bool,
     /// The scheme writes a tag into every data packet ([`CongestionControl::tag`]).
     pub tags: bool,
+    /// The scheme writes eight bytes for the receiver into every data packet ([`CongestionControl::words`]).
+    pub words: bool,
+    /// Receiving hosts grant what the scheme may send ([`crate::receiver::GrantScheduler`]).
+    pub grants: bool,
     /// Bytes that the scheme adds to the header of data packets and their ACKs, alongside those above.
     pub header: u8,
     /// Decisions take time at the NIC ([`Ctx::decide`]).
@@ -309,6 +328,13 @@ pub trait CongestionControl: CloneBox + fmt::Debug + Send {
     fn tag(&mut self, _cx: &mut Ctx<'_>, _packet: &Outgoing) -> u8 {
         0
     }
+    /// What a data packet that is about to leave tells the receiver, eight bytes whose meaning is the scheme's; called
+    /// only with [`Requirements::words`].
+    fn words(&mut self, _cx: &mut Ctx<'_>, _packet: &Outgoing) -> u64 {
+        0
+    }
+    /// A grant of the receiver's host arrived ([`crate::receiver::GrantScheduler`]).
+    fn on_grant(&mut self, _cx: &mut Ctx<'_>, _grant: Grant) {}
     /// The retransmission timer expired.
     fn on_timeout(&mut self, _cx: &mut Ctx<'_>) {}
     /// A data packet started on the wire; called only with [`Requirements::counts_sent`].

@@ -257,7 +257,7 @@ mod tests {
             let data = Arrived {
                 mark: Mark::congested_if(marked),
                 wire: Bytes::new(1048),
-                tag: 0,
+                ..Arrived::default()
             };
             receiver.on_data(Time::ZERO, &data).echo == Some(Mark::Congested)
         });

@@ -23,6 +23,7 @@ pub mod params;
 
 pub mod api;
 pub mod detect;
+pub mod entropy;
 pub mod receiver;
 pub mod registry;
 pub mod switch;
@@ -54,9 +55,11 @@ pub mod hpcc_pint;
 pub mod ibcc;
 pub mod lstm_pid;
 pub mod none;
+pub mod nscc;
 pub mod pcn;
 pub mod powertcp;
 pub mod qcn;
+pub mod rccc;
 pub mod rrcc;
 pub mod spine;
 pub mod swift;
@@ -66,9 +69,9 @@ pub mod timely;
 pub mod example;
 
 pub use api::{
-    AckInfo, Cnp, CongestedPort, CongestionControl, Counters, Ctx, Decisions, Expiry, HopSample, IntFormat,
-    Observation, Outgoing, PathInfo, Requests, Requirements, SendLimits, SentInfo, Shared, Signal, TimerBank,
-    TimerEvent, TimerSlot, Words,
+    AckInfo, Cnp, CongestedPort, CongestionControl, Counters, Ctx, Decisions, Expiry, Grant, HopSample,
+    IntFormat, Observation, Outgoing, PathInfo, Requests, Requirements, SendLimits, SentInfo, Shared, Signal,
+    TimerBank, TimerEvent, TimerSlot, TrimmedAt, Words,
 };
 pub use mark::Mark;
 pub use observation::Answers;

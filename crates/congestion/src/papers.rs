@@ -50,6 +50,7 @@ papers! {
     HPCC = "HPCC", "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019";
     IBCC = "InfiniBand", "InfiniBand Architecture Specification, volume 1, annex A10";
     IRN = "IRN", "Mittal et al., Revisiting Network Support for RDMA, SIGCOMM 2018";
+    NSCC = "UEC", "Ultra Ethernet Specification 1.0, sections 3.5 and 3.6, 2025; its public simulator, ultraethernet/uet-htsim";
     PCN = "PCN", "Cheng et al., Re-architecting Congestion Management in Lossless Ethernet, NSDI 2020";
     PIDNN_THESIS = "PIDNN thesis", "基于神经网络的拥塞控制算法研究 (Research on a congestion control algorithm based on neural networks), a thesis",
         "The copy that we have starts with the abstract. It has neither a title page nor an author, so the title is that of its \

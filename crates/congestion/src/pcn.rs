@@ -328,7 +328,7 @@ mod tests {
                 let data = Arrived {
                     mark: Mark::congested_if(packet < marked),
                     wire: Bytes::new(1000),
-                    tag: 0,
+                    ..Arrived::default()
                 };
                 let timer = (packet == 0).then_some(Span::from_us(50));
                 assert_eq!(judge.on_data(Time::ZERO, &data).timer, timer);

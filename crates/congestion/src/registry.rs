@@ -17,7 +17,7 @@ use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
 use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
-use crate::receiver::ReceiverHalf;
+use crate::receiver::{GrantScheduler, ReceiverHalf};
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 mod added;
@@ -259,6 +259,8 @@ schemes! {
     Hpcc(hpcc),
     HpccPint(hpcc_pint),
     Swift(swift),
+    Nscc(nscc),
+    Rccc(rccc),
     Dx(dx),
     PowerTcp(powertcp),
     Qcn(qcn),
@@ -536,6 +538,11 @@ impl SchemeConfig {
     /// The receiver's half for a new flow, if the scheme has one.
     pub fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
         with_params!(&self.params, params => params.receiver_half())
+    }
+
+    /// The scheduler of grants of a receiving host whose link has this rate, if the scheme has one.
+    pub fn grant_scheduler(&self, link: BitRate) -> Option<Box<dyn GrantScheduler>> {
+        with_params!(&self.params, params => params.grant_scheduler(link))
     }
 
     /// The sender's half for a new flow.

@@ -286,7 +286,7 @@ mod tests {
                 let data = Arrived {
                     mark: Mark::congested_if(packet < marked),
                     wire: Bytes::new(1000),
-                    tag: 0,
+                    ..Arrived::default()
                 };
                 got.extend(watcher.on_data(Time::from_ns(700 + packet * 512), &data).cnp);
             }

@@ -27,8 +27,8 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use crate::api::{
-    AckInfo, Cnp, CongestionControl, Ctx, Expiry, IntFormat, Mark, Outgoing, PathInfo, SendLimits, SentInfo,
-    Shared, Signal, TimerBank, TimerEvent, TimerSlot,
+    AckInfo, Cnp, CongestionControl, Ctx, Expiry, Grant, IntFormat, Mark, Outgoing, PathInfo, SendLimits,
+    SentInfo, Shared, Signal, TimerBank, TimerEvent, TimerSlot,
 };
 
 use crate::switch::{Egress, EgressPort, PacketView, PayloadKind, Red};
@@ -63,6 +63,9 @@ pub fn ack(seq: u64, snd_nxt: u64) -> AckInfo<'static> {
         way: 0,
         pint_power: 0,
         nack: false,
+        packet: 0,
+        entropy: 0,
+        trimmed: None,
         tag: 0,
         congested: None,
         endpoint_delay: Span::ZERO,
@@ -120,6 +123,8 @@ pub struct Pair<C> {
     pub cc: C,
     /// The time and rate of every change of rate, the start included.
     pub history: Vec<(Time, BitRate)>,
+    /// Whether a rate of zero is as it should be: without grants nothing may be sent.
+    pub by_grants: bool,
     /// The time and slot of every timer that has expired.
     pub expired: Vec<(Time, TimerSlot)>,
     now: Time,
@@ -140,6 +145,7 @@ impl<C: CongestionControl> Pair<C> {
             cc,
             history: vec![(Time::ZERO, rate)],
             expired: Vec::new(),
+            by_grants: false,
             now: Time::ZERO,
             path,
             timers: TimerBank::with_event_per_setting(),
@@ -246,6 +252,18 @@ impl<C: CongestionControl> Pair<C> {
         tag
     }
 
+    /// What a data packet that leaves now tells the receiver.
+    pub fn words(&mut self, packet: &Outgoing) -> u64 {
+        let mut words = 0;
+        self.call(|cc, cx| words = cc.words(cx, packet));
+        words
+    }
+
+    /// A grant arrives now.
+    pub fn grant(&mut self, grant: Grant) {
+        self.call(|cc, cx| cc.on_grant(cx, grant));
+    }
+
     /// The retransmission timer expires now.
     pub fn timeout(&mut self) {
         self.call(|cc, cx| cc.on_timeout(cx));
@@ -283,7 +301,7 @@ impl<C: CongestionControl> Pair<C> {
         }
         let SendLimits { rate, window } = self.cc.limits();
         assert!(
-            rate > BitRate::from_bps(0) && rate <= self.path.line_rate,
+            (self.by_grants || rate > BitRate::from_bps(0)) && rate <= self.path.line_rate,
             "a rate of {rate} on a line of {}",
             self.path.line_rate
         );
@@ -311,6 +329,12 @@ impl CongestionControl for Box<dyn CongestionControl> {
     }
     fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
         (**self).tag(cx, packet)
+    }
+    fn words(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u64 {
+        (**self).words(cx, packet)
+    }
+    fn on_grant(&mut self, cx: &mut Ctx<'_>, grant: Grant) {
+        (**self).on_grant(cx, grant);
     }
     fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
         (**self).on_timeout(cx);

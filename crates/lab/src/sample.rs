@@ -52,6 +52,7 @@ pub fn spec() -> RunSpec {
         storms: Vec::new(),
         routes: Vec::new(),
         load_balancing: LoadBalancing::Ecmp,
+        entropy: None,
         ecmp_hash: EcmpHash::PerSwitch,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),

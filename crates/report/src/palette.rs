@@ -5,7 +5,7 @@
 pub(super) const COLORS: usize = 8;
 
 /// Colours that schemes have on every page on which nobody else has taken them.
-const PREFERRED: [(&str, usize); 20] = [
+const PREFERRED: [(&str, usize); 23] = [
     ("none", 7),
     ("dcqcn", 1),
     ("hpcc", 0),
@@ -26,6 +26,9 @@ const PREFERRED: [(&str, usize); 20] = [
     ("aurora", 3),
     ("spine", 2),
     ("dcqcn-win", 5),
+    ("nscc", 0),
+    ("rccc", 1),
+    ("nscc-rccc", 2),
 ];
 
 /// (colour, dash pattern) of each scheme. Different as long as there are enough of them.

@@ -156,6 +156,8 @@ pub struct Counters {
     pub notifications: u64,
     /// Packets that switches sent to senders about congestion (SRC, CNM).
     pub notices: u64,
+    /// Grants that receivers sent.
+    pub grants: u64,
     /// Negative acknowledgements sent.
     pub nacks: u64,
     /// Retransmission timeouts.
@@ -193,6 +195,7 @@ impl Counters {
             undetermined,
             notifications,
             notices,
+            grants,
             nacks,
             timeouts,
             pauses,
@@ -216,6 +219,7 @@ impl Counters {
             (&mut self.undetermined, undetermined),
             (&mut self.notifications, notifications),
             (&mut self.notices, notices),
+            (&mut self.grants, grants),
             (&mut self.nacks, nacks),
             (&mut self.timeouts, timeouts),
             (&mut self.pauses, pauses),
@@ -352,11 +356,13 @@ pub enum PacketKind {
     Resume,
     /// Flow-control packet of a network under credits.
     Credit,
+    /// A receiver's grant: what its sender may send.
+    Grant,
 }
 
 impl PacketKind {
     /// How many there are.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 
     /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
     #[inline(always)]

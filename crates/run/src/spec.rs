@@ -6,6 +6,7 @@
 use std::num::NonZeroU32;
 
 use paceline_congestion::Requirements;
+use paceline_congestion::entropy::Entropy;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_kernel::ids::Id;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -355,6 +356,10 @@ pub struct RunSpec {
     pub load_balancing: LoadBalancing,
     /// Whose hash ECMP goes by.
     pub ecmp_hash: EcmpHash,
+    /// How senders choose among paths packet by packet, with [`LoadBalancing::Ecmp`] in switches; `None`: a flow has one
+    /// path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entropy: Option<Entropy>,
     /// Every switch.
     pub switch: SwitchSpec,
     /// Every host.
@@ -402,6 +407,16 @@ impl RunSpec {
     pub fn flow_count(&self) -> usize {
         let most = |program: &Program| program.flows as usize;
         self.described_flows() + self.programs.iter().map(most).sum::<usize>()
+    }
+
+    /// Whether all packets of a flow go one way while no link fails.
+    pub fn has_one_way_per_flow(&self) -> bool {
+        self.load_balancing == LoadBalancing::Ecmp && self.entropy.is_none()
+    }
+
+    /// Whether packets of a flow that follow each other closely may take different paths.
+    pub fn spreads_packets(&self) -> bool {
+        self.load_balancing.is_per_packet() || self.entropy.is_some()
     }
 
     /// Whether all its flows are programs'.

@@ -275,6 +275,7 @@ mod tests {
             mark: Mark::None,
             wire: Bytes::new(1048),
             tag,
+            ..Arrived::default()
         };
         assert_eq!(receiver.on_data(Time::ZERO, &data(0)), Reaction::NONE);
         let starts = receiver.on_data(Time::ZERO, &data(LIMITED));

@@ -68,7 +68,7 @@ mod tests {
             let data = Arrived {
                 mark,
                 wire: Bytes::new(1048),
-                tag: 0,
+                ..Arrived::default()
             };
             point.on_data(Time::from_ns(us * 1000), &data).cnp
         };
@@ -87,7 +87,7 @@ mod tests {
             let data = Arrived {
                 mark,
                 wire: Bytes::new(1048),
-                tag: 0,
+                ..Arrived::default()
             };
             point
                 .on_data(Time::from_ns(us * 1000), &data)

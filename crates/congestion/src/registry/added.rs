@@ -16,7 +16,7 @@ use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
 use crate::params::{ParamError, Scalar};
 use crate::pint;
-use crate::receiver::ReceiverHalf;
+use crate::receiver::{GrantScheduler, ReceiverHalf};
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 /// A scheme that is to be added.
@@ -151,6 +151,7 @@ plain! {
     assumes_lossless() -> bool;
     tuned(line: BitRate) -> Vec<RateScaled>;
     receiver_half() -> Option<Box<dyn ReceiverHalf>>;
+    grant_scheduler(link: BitRate) -> Option<Box<dyn GrantScheduler>>;
     build(path: &PathInfo) -> Box<dyn CongestionControl>;
 }
 

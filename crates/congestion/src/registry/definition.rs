@@ -8,7 +8,7 @@ use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
 use crate::params::{ParamError, Parameters};
 use crate::pint;
-use crate::receiver::ReceiverHalf;
+use crate::receiver::{GrantScheduler, ReceiverHalf};
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 /// What a scheme's file says of the scheme; implemented by its parameters.
@@ -114,6 +114,11 @@ pub trait Definition: Parameters + Default + Clone {
 
     /// The receiver's half for a new flow, if the scheme has one.
     fn receiver_half(&self) -> Option<Box<dyn ReceiverHalf>> {
+        None
+    }
+
+    /// The scheduler of grants of a receiving host whose link has this rate, if the scheme has one.
+    fn grant_scheduler(&self, _link: BitRate) -> Option<Box<dyn GrantScheduler>> {
         None
     }
 

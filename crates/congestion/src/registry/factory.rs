@@ -4,12 +4,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use paceline_kernel::BitRate;
 use paceline_kernel::rng::Rng;
 
 use super::added::Plain;
 use super::{Definition, SchemeConfig};
 use crate::api::{CongestionControl, PathInfo, Requirements};
-use crate::receiver::ReceiverHalf;
+use crate::receiver::{GrantScheduler, ReceiverHalf};
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 type Make = dyn Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync;
@@ -110,6 +111,14 @@ impl ActiveScheme {
         match self.halves() {
             Some(halves) => halves.receiver_half(),
             None => self.config.receiver_half(),
+        }
+    }
+
+    /// The scheduler of grants of a receiving host whose link has this rate, if the scheme has one.
+    pub fn grant_scheduler(&self, link: BitRate) -> Option<Box<dyn GrantScheduler>> {
+        match self.halves() {
+            Some(halves) => halves.grant_scheduler(link),
+            None => self.config.grant_scheduler(link),
         }
     }
 

@@ -34,6 +34,8 @@ impl Marking {
     pub const LAUNCHER: Self = Self::of(100, 400, 0.2, 25);
     /// The same launcher for DCTCP: a step at 30 KB per 10 Gbit/s.
     pub const STEP: Self = Self::of(30, 30, 1.0, 10);
+    /// UEC's public simulator: from 0.2 to 0.8 bandwidth-delay products of 100 Gbit/s and 14 us.
+    pub const UEC: Self = Self::of(35, 140, 1.0, 100);
     /// A step for ACC, of which no number is known: ours.
     pub const ACC: Self = Self::of(50, 50, 1.0, 40);
     /// DCQCN's paper, at 40 Gbit/s.

@@ -163,6 +163,9 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
                     snd_nxt = acked;
                 }
                 pair.ack(&AckInfo {
+                    packet: 0,
+                    entropy: 0,
+                    trimmed: None,
                     highest: acked,
                     delivered: acked,
                     newly_acked,

@@ -33,6 +33,8 @@ pub enum Event {
     Sample,
     /// The time that the receiver's half of a scheme asked for is over.
     ReceiverTimer { flow: FlowId },
+    /// A receiving host may have something to grant (`host/grants.rs`).
+    GrantDue { nic: NicId, scheme: u16 },
     /// A NIC begins to pause for ever, or ends.
     Storm { storm: u32, ends: bool },
     /// A host has brought the first packet that it holds to who answers.
@@ -81,6 +83,7 @@ impl Event {
             Self::Sample => (10, 0, 0),
             Self::Storm { storm, ends } => (11, u32::from(ends), storm),
             Self::ReceiverTimer { flow } => (13, flow.0, 0),
+            Self::GrantDue { nic, scheme } => (13, nic.0, 1 + u32::from(scheme)),
             Self::HostDone { nic } => (12, nic.0, 0),
             Self::Decided { nic } => (15, nic.0, 0),
             Self::Program { program } => (31, 0, program),
@@ -128,7 +131,11 @@ impl Event {
                 packet: PacketId(b),
             },
             10 => Self::Sample,
-            13 => Self::ReceiverTimer { flow: FlowId(a) },
+            13 if b == 0 => Self::ReceiverTimer { flow: FlowId(a) },
+            13 => Self::GrantDue {
+                nic: NicId(a),
+                scheme: (b - 1) as u16,
+            },
             12 => Self::HostDone { nic: NicId(a) },
             11 => Self::Storm {
                 storm: b,
@@ -237,6 +244,10 @@ mod tests {
             },
             Event::Sample,
             Event::ReceiverTimer { flow: FlowId(6) },
+            Event::GrantDue {
+                nic: NicId(6),
+                scheme: 7,
+            },
             Event::Storm { storm: 3, ends: true },
             Event::HostDone { nic: NicId(1 << 26) },
             Event::Decided { nic: NicId(1 << 26) },

@@ -32,7 +32,7 @@ pub struct Packet {
     pub wire: u16,
     /// Payload bytes.
     pub payload: u16,
-    /// HPCC-PINT's digest. In ACKs of schemes that read telemetry: the data packet's way.
+    /// HPCC-PINT's digest, or the entropy value. In ACKs of schemes that read telemetry: the data packet's way.
     pub pint: u16,
     /// Generation of the topology that `path` belongs to, or `crate::world::SPREAD` and the way so far.
     pub epoch: u16,
@@ -69,6 +69,8 @@ impl Packet {
     pub(crate) const HEARD: u8 = 1 << 4;
     /// A switch cut its payload off.
     pub(crate) const TRIMMED: u8 = 1 << 2;
+    /// It was trimmed before the receiver's link.
+    pub(crate) const AT_LAST_HOP: u8 = 1 << 6;
     /// Data: a message ends with it, and its connection goes on: what follows is numbered as if it were full.
     pub(crate) const ENDS_MESSAGE: u8 = 1 << 5;
 
@@ -151,13 +153,14 @@ const _: () = assert!(size_of::<Packet>() == 64);
 
 /// Flags are bits of their own.
 const _: () = {
-    const ALL: [u8; 6] = [
+    const ALL: [u8; 7] = [
         Packet::ACK_REQUEST,
         Packet::ACCOUNTED,
         Packet::TRIMMED,
         Packet::TRACED,
         Packet::HEARD,
         Packet::ENDS_MESSAGE,
+        Packet::AT_LAST_HOP,
     ];
     let (mut seen, mut place) = (0, 0);
     while place < ALL.len() {
@@ -166,13 +169,15 @@ const _: () = {
     }
 };
 
-/// All packets, and alongside them their telemetry, in runs that read it: as many samples for each as
-/// the longest path has switches.
+/// All packets, and alongside them, in runs that need it: their telemetry, as many samples for each as the longest path
+/// has switches; and eight bytes that sender and receiver tell each other ([`PacketSlab::words`]).
 #[derive(Clone, Debug)]
 pub struct PacketSlab {
     packets: List<PacketId, Packet>,
     telemetry: Vec<HopSample>,
     samples: usize,
+    words: Vec<u64>,
+    has_words: bool,
     free: PacketId,
     live: u32,
 }
@@ -183,10 +188,12 @@ impl PacketSlab {
 
     /// A slab for packets with room for `samples` telemetry samples each, of which there will be `expected` at
     /// most. What is set aside for them takes no memory before it is used, while a slab that grows is copied.
-    pub(crate) fn new(samples: usize, expected: usize) -> Self {
+    pub(crate) fn new(samples: usize, has_words: bool, expected: usize) -> Self {
         Self {
             packets: Vec::with_capacity(expected).into(),
             telemetry: Vec::with_capacity(expected * samples),
+            words: Vec::new(),
+            has_words,
             free: PacketId::NONE,
             samples,
             live: 0,
@@ -221,7 +228,31 @@ impl PacketSlab {
         let id = self.packets.push(packet);
         self.telemetry
             .resize(self.packets.len() * self.samples, HopSample::default());
+        if self.has_words {
+            self.words.push(0);
+        }
         id
+    }
+
+    /// Whether packets have words.
+    #[inline]
+    pub(crate) fn has_words(&self) -> bool {
+        self.has_words
+    }
+
+    /// In data: what the sender's scheme tells the receiver. In ACKs under [`paceline_run::spec::Recovery::Rud`]: the packets
+    /// that have arrived, a bit each.
+    #[inline]
+    pub(crate) fn words(&self, id: PacketId) -> u64 {
+        if self.has_words { self.words[id.index()] } else { 0 }
+    }
+
+    /// Writes them.
+    #[inline]
+    pub(crate) fn set_words(&mut self, id: PacketId, words: u64) {
+        if self.has_words {
+            self.words[id.index()] = words;
+        }
     }
 
     /// Frees the slot of a packet.

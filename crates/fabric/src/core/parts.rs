@@ -24,6 +24,8 @@ pub(crate) struct Mail {
     packets: Vec<Packet>,
     /// Telemetry of all, one after another.
     samples: Vec<HopSample>,
+    /// The words of all, where packets have some.
+    words: Vec<u64>,
     /// What is written down of the ways of those that have a journal.
     heads: Vec<Option<Head>>,
     steps: Vec<Step>,
@@ -74,6 +76,9 @@ impl Core {
             let mail = &mut **boxes[to].get_or_insert_with(|| open(to));
             let packet = *self.packets.get(id);
             mail.samples.extend_from_slice(self.packets.hops(id));
+            if self.packets.has_words() {
+                mail.words.push(self.packets.words(id));
+            }
             if packet.is_accounted() {
                 let head = self.watch.accounts.take(id, &mut mail.steps);
                 mail.heads.push(head);
@@ -92,10 +97,14 @@ impl Core {
         let mut samples = mail.samples.as_slice();
         let mut steps = mail.steps.as_slice();
         let mut heads = mail.heads.drain(..);
+        let mut words = mail.words.drain(..);
         for (way, packet) in mail.ways.drain(..).zip(mail.packets.drain(..)) {
             let accounted = packet.is_accounted();
             let packet = self.packets.insert(packet);
             samples = self.packets.fill_hops(packet, samples);
+            if let Some(words) = words.next() {
+                self.packets.set_words(packet, words);
+            }
             if accounted && let Some(head) = heads.next().flatten() {
                 let (own, others) = steps.split_at(head.count());
                 self.watch.accounts.put(packet, &head, own);
@@ -109,6 +118,7 @@ impl Core {
             }
         }
         drop(heads);
+        drop(words);
         mail.samples.clear();
         mail.steps.clear();
     }
@@ -118,6 +128,7 @@ impl Core {
         let packet = *other.packets.get(id);
         let new = self.packets.insert(packet);
         self.packets.fill_hops(new, other.packets.hops(id));
+        self.packets.set_words(new, other.packets.words(id));
         let mut steps = Vec::new();
         if packet.is_accounted()
             && let Some(head) = other.watch.accounts.take(id, &mut steps)

@@ -42,8 +42,14 @@ impl World {
         Some(back.ports)
     }
 
+    /// The path of packets with this key from a host's port to where they leave the network, as they carry it.
+    pub(crate) fn way_between(&self, [first, last]: [PortId; 2], key: FlowKey) -> Option<(u64, u16)> {
+        let path = self.routing.path_between([first, last], key)?;
+        Some(self.way_of(&path.ports))
+    }
+
     /// What ECMP hashes of a flow's data.
-    fn key_of(&self, flow: &FlowSpec) -> FlowKey {
+    pub(crate) fn key_of(&self, flow: &FlowSpec) -> FlowKey {
         if self.quirks.hash_hosts_only {
             return FlowKey::new(flow.src.0, flow.dst.0, 0, 0);
         }

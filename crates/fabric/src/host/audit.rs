@@ -40,7 +40,7 @@ impl Hosts {
             }
             qp.verify();
             qp.verify_messages(world.packet.mtu.get());
-            self.verify_selective_repeat(world, slot);
+            self.verify_recovery(world, slot);
             assert!(
                 (qp.snd_una <= qp.snd_nxt || world.quirks.unsigned_in_flight) && qp.snd_nxt <= qp.size,
                 "flow {flow}: sequence numbers in order"
@@ -76,7 +76,7 @@ impl Hosts {
                 "receivers forget flows and take their packets again",
             ),
             (
-                !self.repeats.is_empty(),
+                !self.repeats.is_empty() || !self.ruds.is_empty(),
                 "senders remember which packets were acknowledged (selective repeat)",
             ),
         ];
@@ -146,7 +146,7 @@ impl Hosts {
             epoch: qp.data_epoch,
             class: qp.class,
             flags: Packet::ACK_REQUEST,
-            answers: self.next_number(slot),
+            answers: self.next_number(world, slot),
             ..Packet::EMPTY
         }
     }

@@ -38,12 +38,22 @@ impl Hosts {
         id: PacketId,
     ) -> Option<Mark> {
         let packet = core.packets.get(id);
+        let receiver = &self.receivers.list[place];
         let arrived = Arrived {
             mark: packet.mark,
             wire: Bytes::new(u64::from(packet.wire)),
             tag: packet.tag,
+            words: core.packets.words(id),
+            seq: packet.seq,
+            payload: Bytes::new(u64::from(packet.payload)),
+            left: self.receivers.left(world, place),
+            entropy: if receiver.ways.is_some() { packet.pint } else { 0 },
+            trimmed: packet.is_trimmed(),
         };
         let sent_at = packet.sent_at;
+        if receiver.granted.is_some() {
+            self.show_to_scheduler(world, core, place, &arrived);
+        }
         let half = self.receivers.list[place].half.as_mut()?;
         let reaction = half.on_data(Time::from_ps(core.now()), &arrived);
         self.carry_out(world, core, place, sent_at, reaction);

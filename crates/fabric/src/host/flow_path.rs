@@ -17,8 +17,9 @@ pub(super) struct FlowPath {
     /// more.
     pub(super) ack_route: u64,
     pub(super) ack_epoch: u16,
-    /// Port by which its receiver answers.
+    /// Port by which its receiver answers, and that by which answers leave the network.
     pub(super) ack_port: PortId,
+    pub(super) ack_last: PortId,
     pub(super) ack_wire: u16,
     /// Dense class of its ACKs in switches.
     pub(super) ack_class: u8,
@@ -37,6 +38,7 @@ impl FlowPath {
         ack_route: 0,
         ack_epoch: 0,
         ack_port: PortId::NONE,
+        ack_last: PortId::NONE,
         ack_wire: 0,
         ack_class: 0,
         tells_way: false,
@@ -54,7 +56,8 @@ impl FlowPath {
             },
             ack_wire: world.packet.ack_wire(&needs),
             ack_class: world.ack_class(described.class),
-            tells_way: needs.int,
+            // With entropy values the way is the value, which packets have.
+            tells_way: needs.int && world.spec.entropy.is_none(),
             qp,
             ack_port: world.routing.ports_of(described.dst)[0],
             ack_epoch: world.old_epoch(),
@@ -67,7 +70,7 @@ impl FlowPath {
     /// Finds the way of its ACKs, if there is one.
     pub(super) fn find_way(&mut self, world: &World, core: &Core, flow: FlowId) {
         if let Some(back) = world.find_way_back(core, flow) {
-            self.ack_port = back[0];
+            (self.ack_port, self.ack_last) = (back[0], back[back.len() - 1]);
             (self.ack_route, self.ack_epoch) = world.way_of(&back);
         }
     }

@@ -8,6 +8,8 @@ mod control_packets;
 mod decisions;
 mod engine;
 mod flow_path;
+mod granting;
+mod grants;
 mod hash_order;
 mod messages;
 mod nic;
@@ -24,6 +26,7 @@ mod scheduler;
 mod sender;
 mod sharing;
 mod signal;
+mod ways;
 
 use std::collections::BTreeMap;
 
@@ -43,10 +46,13 @@ pub(crate) use cnp::read_cnp;
 use decisions::DecisionBank;
 pub use decisions::Question;
 use engine::Endpoints;
+use grants::Grants;
 use hash_order::HashOrder;
 pub use qp::Qp;
 pub(crate) use qp::{Held, Way};
 use receivers::Receivers;
+use recovery::irn::window::Sender as SelectiveSender;
+use recovery::rud::window::Sender as UnorderedSender;
 use scheduler::QpScheduler;
 
 /// NICs, queue pairs, receivers.
@@ -63,7 +69,11 @@ pub struct Hosts {
     /// See [`hash_order`].
     hash_order: Option<Box<HashOrder>>,
     /// What selective repeat knows of each sender; empty without it.
-    repeats: List<QpId, recovery::irn::Sender>,
+    repeats: List<QpId, SelectiveSender>,
+    /// What reliable unordered delivery knows of each sender; empty without it.
+    ruds: List<QpId, UnorderedSender>,
+    /// Schedulers of grants.
+    grants: Grants,
     /// Queue pairs that no flow has any more.
     free_qps: Vec<QpId>,
     /// What queue pairs have in common, by their group.
@@ -84,6 +94,8 @@ impl Hosts {
             receivers: Receivers::default(),
             hash_order: HashOrder::of(spec),
             repeats: List::new(),
+            ruds: List::new(),
+            grants: Grants::default(),
             free_qps: Vec::new(),
             shared: BTreeMap::new(),
             qps_drew: false,
@@ -101,6 +113,8 @@ impl Hosts {
             receivers: self.receivers.clone(),
             hash_order: None,
             repeats: List::new(),
+            ruds: List::new(),
+            grants: Grants::default(),
             free_qps: Vec::new(),
             shared: BTreeMap::new(),
             qps_drew: false,
@@ -123,6 +137,7 @@ impl Hosts {
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(world, core, traffic, id),
             PacketKind::Cnp => self.receive_cnp(world, core, id),
             PacketKind::Signal => self.receive_signal(world, core, id),
+            PacketKind::Grant => self.receive_grant(world, core, id),
             PacketKind::Pause | PacketKind::Resume | PacketKind::Credit => {
                 unreachable!("what links tell each other ends at the port")
             }

@@ -225,15 +225,18 @@ impl Hosts {
         slot: QpId,
     ) {
         let mtu = world.packet.mtu.get();
-        let (number, seq) = if self.repeats.is_empty() {
-            (0, self.qps[slot].snd_nxt)
+        let (number, seq) = self.next_packet(world, core, slot);
+        let needs = &self.qps[slot].needs;
+        let (tag, words) = if needs.tags || needs.words {
+            self.stamp(world, core, slot, seq)
         } else {
-            self.next_of_selective_repeat(world, core, slot)
+            (0, 0)
         };
-        let tag = if self.qps[slot].needs.tags {
-            self.tag(world, core, slot, seq)
+        let way = if self.qps[slot].ways.is_some() {
+            self.choose_way(world, core, slot, number)
         } else {
-            0
+            let qp = &self.qps[slot];
+            (qp.route, qp.data_epoch, 0)
         };
         let qp = &mut self.qps[slot];
         let Part {
@@ -254,12 +257,13 @@ impl Hosts {
         let id = core.packets.insert(Packet {
             flow,
             qp: slot,
-            path: qp.route,
+            path: way.0,
             seq,
             sent_at: core.now(),
             wire,
             payload,
-            epoch: qp.data_epoch,
+            pint: way.2,
+            epoch: way.1,
             kind: PacketKind::Data,
             class: qp.class,
             flags,
@@ -267,6 +271,7 @@ impl Hosts {
             answers: number,
             ..Packet::EMPTY
         });
+        core.packets.set_words(id, words);
         if core.watch.is_traced() {
             core.account_send(world, qp, id);
         }
@@ -335,8 +340,23 @@ impl Hosts {
         &mut self.qps[slot]
     }
 
-    /// The tag that the scheme writes into the next data packet.
-    fn tag(&mut self, world: &World, core: &mut Core, slot: QpId, seq: u64) -> u8 {
+    /// The way of packet `number`, its generation, and its entropy value.
+    #[inline(never)]
+    fn choose_way(&mut self, world: &World, core: &Core, slot: QpId, number: u32) -> (u64, u16, u16) {
+        let qp = &mut self.qps[slot];
+        let (mut way, mut entropy) = ((qp.route, qp.data_epoch), 0);
+        if let Some(ways) = &mut qp.ways {
+            entropy = ways.choose(&mut qp.rng);
+            way = ways.route(world, [qp.port, qp.last_port], entropy).unwrap_or(way);
+        }
+        debug_assert!(core.ports[qp.port].is_host, "ways begin at hosts");
+        self.packet_sent(world, slot, number, entropy);
+        (way.0, way.1, entropy)
+    }
+
+    /// What the scheme writes into the next data packet: its tag, and its words.
+    #[inline(never)]
+    fn stamp(&mut self, world: &World, core: &mut Core, slot: QpId, seq: u64) -> (u8, u64) {
         let mtu = world.packet.mtu.get();
         let qp = &self.qps[slot];
         let packet = Outgoing {
@@ -345,9 +365,17 @@ impl Hosts {
             snd_una: qp.snd_una,
             end: qp.size,
         };
-        let mut tag = 0;
-        self.call_scheme(world, core, slot, |scheme, cx| tag = scheme.tag(cx, &packet));
-        tag
+        let (tags, tells) = (qp.needs.tags, qp.needs.words);
+        let (mut tag, mut words) = (0, 0);
+        self.call_scheme(world, core, slot, |scheme, cx| {
+            if tags {
+                tag = scheme.tag(cx, &packet);
+            }
+            if tells {
+                words = scheme.words(cx, &packet);
+            }
+        });
+        (tag, words)
     }
 
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if

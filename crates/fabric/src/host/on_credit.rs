@@ -6,6 +6,7 @@ use crate::host::scheduler::Choice;
 use crate::ids::{PortId, QpId};
 use crate::world::World;
 use crate::world::classes::{LINK_CONTROL, STRICT};
+use paceline_run::spec::Recovery;
 
 impl Hosts {
     /// Sends the next packet of a host port under credits, as [`Hosts::nic_send`] does elsewhere: credit is asked for once
@@ -124,12 +125,12 @@ impl Hosts {
     fn next_wire(&self, world: &World, slot: QpId) -> u16 {
         let qp = &self.qps[slot];
         let mtu = world.packet.mtu.get();
-        let (payload, first) = match self.repeats.is_empty() {
-            true => (
+        let (payload, first) = match world.nic.recovery {
+            Recovery::GoBackN => (
                 qp.part(qp.snd_nxt, mtu).payload,
                 qp.first_header(world, qp.snd_nxt),
             ),
-            false => (mtu as u16, world.first_header),
+            _ => (mtu as u16, world.first_header),
         };
         payload + qp.data_header + first
     }

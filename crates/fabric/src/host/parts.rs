@@ -18,6 +18,7 @@ impl Hosts {
                 continue;
             }
             self.scheduler.take_nic(&mut other.scheduler, nic, before);
+            self.grants.take_over(&mut other.grants, nic, world.schemes.len());
             if let (Some(own), Some(endpoints)) = (&mut self.endpoints, &mut other.endpoints) {
                 own.take_over(endpoints, nic, mine, core);
             }
@@ -33,6 +34,10 @@ impl Hosts {
         if !other.repeats.is_empty() || !self.repeats.is_empty() {
             self.repeats.resize_with(before, Default::default);
             self.repeats.append(&mut other.repeats);
+        }
+        if !other.ruds.is_empty() || !self.ruds.is_empty() {
+            self.ruds.resize_with(before, Default::default);
+            self.ruds.append(&mut other.ruds);
         }
         self.scheduler.take_queue_pairs(&mut other.scheduler, before);
         self.qps.append(&mut other.qps);

@@ -8,7 +8,7 @@ use crate::ids::{FlowId, PacketId, QpId};
 use crate::traffic::Traffic;
 use crate::world::World;
 use paceline_run::outcome::FlowStatus;
-use paceline_run::spec::{Awaited, Recovery};
+use paceline_run::spec::Awaited;
 
 impl Hosts {
     /// The least completion time of a message of this size over a connection, if it is known.
@@ -39,9 +39,7 @@ impl Hosts {
             self.join_group(world, core, slot);
         }
         self.qps[slot].post(flow, size, mtu);
-        if let Recovery::SelectiveRepeat(_) = world.nic.recovery {
-            self.extend_selective_repeat(world, slot);
-        }
+        self.extend_recovery(world, slot);
         self.qps[slot].recompute_bound();
         self.scheduler.update(core, slot, &self.qps);
     }

@@ -3,13 +3,14 @@
 use crate::core::Core;
 use crate::core::print::Print;
 use crate::host::connection::Connection;
+use crate::host::ways::Ways;
 use crate::ids::{AccountId, FlowId, PortId};
 use crate::world::World;
 use paceline_congestion::registry::WindowMode;
 use paceline_congestion::{CongestionControl, PathInfo, Requirements, SendLimits, TimerBank};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span};
-use paceline_run::spec::TieOrder;
+use paceline_run::spec::{Recovery, TieOrder};
 
 /// When a queue pair may go that something else than pacing keeps back.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -39,6 +40,8 @@ pub struct Qp {
     pub(super) snd_una: u64,
     /// Bytes beyond `snd_una` that are acknowledged selectively.
     pub(super) sacked: u64,
+    /// Bytes that were lost and wait to be sent again, where these are not in flight (RUD).
+    pub(super) lost: u64,
     /// New data is sent up to here: the size, or as far as selective repeat allows.
     pub(super) limit: u64,
     /// When pacing allows the next packet, in ps.
@@ -62,6 +65,8 @@ pub struct Qp {
     pub(super) done: bool,
     /// Whether lost packets are to be sent again, before new ones.
     pub(super) repairs: bool,
+    /// Whether the window holds those back too (RUD).
+    pub(super) bounds_repairs: bool,
     /// The way of its data (see `switch/spread.rs` for what is spread), and the generation of that: an
     /// older one than the network's where there is no path any more.
     pub(super) route: u64,
@@ -83,6 +88,10 @@ pub struct Qp {
     pub(super) timers: TimerBank,
     pub(super) rng: Rng,
     pub(super) path: Box<PathInfo>,
+    /// The port by which its data leaves the network.
+    pub(super) last_port: PortId,
+    /// Where the sender chooses a path for each packet: how, and those that it has taken.
+    pub(super) ways: Option<Box<Ways>>,
     /// What it keeps where it carries one message after another.
     pub(super) connection: Option<Box<Connection>>,
 }
@@ -91,6 +100,8 @@ pub struct Qp {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) port: PortId,
+    /// The port by which it leaves the network.
+    pub(crate) last: PortId,
     pub(crate) route: u64,
     pub(crate) epoch: u16,
     /// Whether there is one: if not, the flow waits at the port.
@@ -170,6 +181,7 @@ impl Qp {
             snd_nxt,
             snd_una,
             sacked,
+            lost,
             limit,
             next_avail,
             gap,
@@ -185,6 +197,7 @@ impl Qp {
             reachable,
             done: _,
             repairs,
+            bounds_repairs: _,
             route,
             data_epoch,
             max_sent,
@@ -200,6 +213,8 @@ impl Qp {
             // Nothing has been drawn from it.
             rng: _,
             path: _,
+            last_port: _,
+            ways: _,
             connection: _,
         } = self;
         print.note_flow(*flow);
@@ -211,6 +226,7 @@ impl Qp {
             *snd_nxt,
             *snd_una,
             *sacked,
+            *lost,
             *limit,
             *gap,
             *window,
@@ -317,9 +333,9 @@ impl Qp {
     pub(crate) fn held(&self) -> Held {
         if !self.reachable {
             Held::Unreachable
-        } else if self.snd_nxt < self.bound || self.repairs {
+        } else if self.snd_nxt < self.bound {
             Held::No
-        } else if self.snd_nxt >= self.size {
+        } else if !self.has_data() {
             Held::AllSent
         } else if self.snd_nxt >= self.limit || self.in_flight() >= self.window {
             Held::Window
@@ -357,8 +373,10 @@ impl Qp {
             snd_nxt: 0,
             snd_una: 0,
             sacked: 0,
+            lost: 0,
             limit: size,
             repairs: false,
+            bounds_repairs: matches!(world.nic.recovery, Recovery::Rud(_)),
             next_avail: core.now(),
             gap: 0,
             window: u64::MAX,
@@ -388,8 +406,15 @@ impl Qp {
             },
             rng: Rng::stream(world.spec.seed, Purpose::Congestion, u64::from(flow.0)),
             path: Box::new(info),
+            last_port: way.last,
+            ways: None,
             connection,
         };
+        if let Some(entropy) = &world.spec.entropy
+            && !world.routing.is_fixed(described.dst)
+        {
+            qp.ways = Some(Box::new(Ways::choosing(world, &described, entropy, &mut qp.rng)));
+        }
         qp.apply(qp.scheme.limits());
         qp
     }
@@ -398,7 +423,7 @@ impl Qp {
     pub(super) fn take_path(&mut self, way: Way, info: PathInfo) {
         self.reachable = way.reachable;
         (self.route, self.data_epoch) = (way.route, way.epoch);
-        self.port = way.port;
+        (self.port, self.last_port) = (way.port, way.last);
         if let Some(connection) = &mut self.connection {
             connection.forget_ideal();
         }
@@ -418,7 +443,8 @@ impl Qp {
     }
 
     pub(super) fn in_flight(&self) -> u64 {
-        self.snd_nxt.saturating_sub(self.snd_una + self.sacked)
+        self.snd_nxt
+            .saturating_sub(self.snd_una + self.sacked + self.lost)
     }
     pub(super) fn has_data(&self) -> bool {
         self.repairs || self.snd_nxt < self.size
@@ -477,11 +503,12 @@ impl Qp {
     fn bound_now(&self) -> u64 {
         match (self.reachable && !self.stands(), self.repairs) {
             (false, _) => 0,
+            (true, true) if self.bounds_repairs && self.in_flight() >= self.window => 0,
             (true, true) => u64::MAX,
             // With `unsigned_in_flight` only: more is in flight than any window allows.
             (true, false) if self.snd_nxt < self.snd_una && self.window != u64::MAX => 0,
             (true, false) => {
-                let acknowledged = self.snd_una + self.sacked;
+                let acknowledged = self.snd_una + self.sacked + self.lost;
                 self.limit.min(acknowledged.saturating_add(self.window))
             }
         }

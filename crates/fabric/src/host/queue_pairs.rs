@@ -9,7 +9,6 @@ use crate::ids::{FlowId, PortId, QpId};
 use crate::world::World;
 use paceline_congestion::PathInfo;
 use paceline_kernel::Bytes;
-use paceline_run::spec::Recovery;
 
 impl Hosts {
     /// A flow gets a queue pair.
@@ -29,9 +28,7 @@ impl Hosts {
         let slot = self.place(world, qp);
         self.scheduler.begin(slot);
         self.note_order(world, core, slot);
-        if let Recovery::SelectiveRepeat(irn) = world.nic.recovery {
-            self.begin_selective_repeat(world, slot, &irn, bdp);
-        }
+        self.begin_recovery(world, slot, bdp);
         slot
     }
 

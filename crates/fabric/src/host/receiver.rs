@@ -101,6 +101,10 @@ impl Hosts {
     #[cold]
     pub(super) fn forget_receiver(&mut self, world: &World, place: ReceiverId) {
         let receiver = &self.receivers.list[place];
+        if receiver.granted.is_some() && receiver.expected >= receiver.path.size {
+            self.end_grants(place);
+        }
+        let receiver = &self.receivers.list[place];
         if !world.quirks.receiver_forgets && !receiver.timer_runs && !receiver.is_connection() {
             let flow = receiver.flow;
             self.receivers.end(flow);
@@ -128,11 +132,16 @@ impl Hosts {
         packet.mark = echo;
         packet.seq = receiver.expected;
         path.send_back(packet);
+        if receiver.ways.is_some() {
+            self.receivers.send_same_way(world, place, packet);
+        }
+        let path = &self.receivers.list[place].path;
         packet.wire = path.ack_wire;
         packet.payload = 0;
         // Nothing accounts for it in a host.
         packet.ingress = PortId::NONE;
         let (ack_port, ack_wire) = (path.ack_port, path.ack_wire);
+        core.packets.set_words(id, self.receivers.list[place].sack);
         let class = world.ack_queue(path.ack_class);
         let ((now, tie), port) = (core.instant(), &mut core.ports[ack_port]);
         if port.is_clear() && !core.watch.recorder.tracing && !port.is_busy(now, tie) {

@@ -2,9 +2,12 @@
 
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
+use crate::core::packet::Packet;
 use crate::core::print::Print;
 use crate::host::flow_path::FlowPath;
+use crate::host::grants::Granted;
 use crate::host::recovery::bits::Bits;
+use crate::host::ways::Ways;
 use crate::ids::{FlowId, QpId, ReceiverId};
 use crate::world::World;
 use paceline_congestion::Mark;
@@ -35,6 +38,12 @@ pub(super) struct Receiver {
     /// The receiver's half of its scheme, and whether a timer of that runs.
     pub(super) half: Option<Box<dyn ReceiverHalf>>,
     pub(super) timer_runs: bool,
+    /// RUD: which of the packets around the one that is answered have arrived, a bit each.
+    pub(super) sack: u64,
+    /// Where its host's scheduler of grants keeps it, if its scheme has one.
+    pub(super) granted: Option<Granted>,
+    /// The ways of its answers, where packets choose one each.
+    pub(super) ways: Option<Box<Ways>>,
 }
 
 impl Receiver {
@@ -54,6 +63,9 @@ impl Receiver {
             shows: false,
             half: None,
             timer_runs: false,
+            sack: 0,
+            granted: None,
+            ways: None,
         }
     }
 }
@@ -76,6 +88,9 @@ impl Receiver {
             shows: _,
             half,
             timer_runs,
+            sack: _,
+            granted: _,
+            ways: _,
         } = self;
         print.note_flow(*flow);
         for word in [path.ack_route, *expected, *end_seq, *last_nack, *trimmed] {
@@ -143,7 +158,16 @@ impl Receivers {
     pub(super) fn begin(&mut self, world: &World, core: &Core, flow: FlowId, qp: QpId) -> ReceiverId {
         let mut receiver = Receiver::new(flow, FlowPath::of(world, core, flow, qp));
         receiver.half = world.scheme_of(core, flow).receiver_half();
-        receiver.shows = receiver.half.is_some() || core.watch.recorder.latency.is_some();
+        receiver.granted = Granted::of(world, core, flow, receiver.path.ack_port);
+        receiver.shows =
+            receiver.half.is_some() || receiver.granted.is_some() || core.watch.recorder.latency.is_some();
+        if let Some(entropy) = &world.spec.entropy {
+            let flow = world.flow(core, flow);
+            // Packets to hosts with given next hops have no choice.
+            if !world.routing.is_fixed(flow.src) && !world.routing.is_fixed(flow.dst) {
+                receiver.ways = Some(Box::new(Ways::answering(world, &flow, entropy)));
+            }
+        }
         let place = match self.free.pop() {
             Some(place) => {
                 self.list[place] = receiver;
@@ -152,7 +176,7 @@ impl Receivers {
             None => self.list.push(receiver),
         };
         self.of_flow.set(flow, place);
-        self.expect_any_order(world, place);
+        self.expect(world, place);
         place
     }
 
@@ -181,6 +205,36 @@ impl Receivers {
     pub(super) fn end_message(&mut self, first: FlowId, flow: FlowId) {
         if flow != first {
             self.of_flow.take(flow);
+        }
+    }
+
+    /// Bytes of a flow that have not arrived; of a connection, the largest number.
+    pub(super) fn left(&self, world: &World, place: ReceiverId) -> u64 {
+        let receiver = &self.list[place];
+        if receiver.is_connection() {
+            return u64::MAX;
+        }
+        // Packets beyond a gap are full but for the last, which makes no difference worth a look.
+        let beyond = self
+            .arrived
+            .get(place)
+            .map_or(0, |arrived| u64::from(arrived.count()));
+        let here = receiver.expected + beyond * world.packet.mtu.get();
+        receiver.path.size.saturating_sub(here)
+    }
+
+    /// An answer takes the way of the packet that it answers, by its entropy value.
+    #[inline(never)]
+    pub(super) fn send_same_way(&mut self, world: &World, place: ReceiverId, answer: &mut Packet) {
+        let receiver = &mut self.list[place];
+        if let Some(ways) = &mut receiver.ways
+            && let Some((path, epoch)) = ways.route(
+                world,
+                [receiver.path.ack_port, receiver.path.ack_last],
+                answer.pint,
+            )
+        {
+            (answer.path, answer.epoch) = (path, epoch);
         }
     }
 

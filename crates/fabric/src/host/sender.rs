@@ -1,7 +1,8 @@
 //! Queue pairs' senders: what they keep, what lets them send, and what they make of what comes back. What is
 //! lost is repaired in [`super::recovery`].
 
-use paceline_congestion::{AckInfo, CongestionControl, Ctx};
+use paceline_congestion::entropy::PathFeedback;
+use paceline_congestion::{AckInfo, CongestionControl, Ctx, TrimmedAt};
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -9,12 +10,23 @@ use super::Hosts;
 use super::cnp::read_cnp;
 use super::recovery::Acknowledged;
 use crate::core::Core;
-use crate::core::packet::WIRE_HOPS;
+use crate::core::packet::{Packet, WIRE_HOPS};
 use crate::ids::{PacketId, ProfileId, QpId};
 use crate::traffic::Traffic;
 use crate::world::World;
-use paceline_run::outcome::{FlowStatus, RttSample};
+use paceline_run::outcome::{FlowStatus, PacketKind, RttSample};
 use paceline_run::spec::Awaited;
+
+/// Where the packet that this answers was trimmed.
+#[inline]
+fn trimmed_at(answer: &Packet) -> Option<TrimmedAt> {
+    answer
+        .is_trimmed()
+        .then(|| match answer.flags & Packet::AT_LAST_HOP {
+            0 => TrimmedAt::Network,
+            _ => TrimmedAt::LastHop,
+        })
+}
 
 impl Hosts {
     pub(super) fn receive_cnp(&mut self, world: &World, core: &mut Core, id: PacketId) {
@@ -30,12 +42,14 @@ impl Hosts {
         id: PacketId,
         tell: impl FnOnce(&mut dyn CongestionControl, &mut Ctx<'_>),
     ) {
-        let slot = core.packets.get(id).qp;
+        let packet = core.packets.get(id);
+        let (slot, is_grant) = (packet.qp, packet.kind == PacketKind::Grant);
         if self.is_current(world, core, id) {
             if core.watch.accounts_alone() {
                 core.settle(&self.qps[slot]);
             }
-            core.counters.notifications += 1;
+            // A grant is no sign of congestion.
+            core.counters.notifications += u64::from(!is_grant);
             self.qps[slot].on_feedback();
             self.call_scheme(world, core, slot, tell);
             self.try_send(world, core, self.qps[slot].port);
@@ -70,6 +84,9 @@ impl Hosts {
         } else if core.watch.is_traced() {
             core.account_progress(&self.qps[slot]);
         }
+        if self.qps[slot].ways.is_some() {
+            self.judge_way(core, slot, id);
+        }
         let finished = self.qps[slot].is_finished() && self.finish(world, core, traffic, slot, id);
         let rtt = core.now() - sent_at;
         self.record_rtt(world, core, slot, acknowledged.highest, rtt, acknowledged.newly);
@@ -79,6 +96,23 @@ impl Hosts {
             self.leave(world, core, traffic, slot);
         }
         self.nic_send(world, core, port);
+    }
+
+    /// Tells who chooses paths what became of the packet that is answered.
+    #[inline(never)]
+    fn judge_way(&mut self, core: &Core, slot: QpId, id: PacketId) {
+        let packet = core.packets.get(id);
+        // Of the link to the receiver all paths have their part: what was trimmed there says nothing of this one but its mark.
+        let feedback = if packet.is_trimmed() && packet.flags & Packet::AT_LAST_HOP == 0 {
+            PathFeedback::Trimmed
+        } else if packet.mark.is_set() {
+            PathFeedback::Marked
+        } else {
+            PathFeedback::Good
+        };
+        if let Some(ways) = &mut self.qps[slot].ways {
+            ways.on_feedback(core.now(), packet.pint, feedback);
+        }
     }
 
     /// Shows the acknowledgement to the scheme.
@@ -111,13 +145,16 @@ impl Hosts {
             way: if qp.needs.int { packet.pint } else { 0 },
             pint_power: packet.pint,
             nack: acknowledged.loss,
+            packet: packet.answers,
+            entropy: if qp.ways.is_some() { packet.pint } else { 0 },
+            trimmed: trimmed_at(packet),
             tag: packet.tag,
             congested,
             endpoint_delay,
         };
         let now = core.now();
         let rng = core.shared_rng.of_schemes().unwrap_or(&mut qp.rng);
-        let mut cx = paceline_congestion::Ctx {
+        let mut cx = Ctx {
             now: Time::from_ps(now),
             path: &qp.path,
             timers: &mut qp.timers,

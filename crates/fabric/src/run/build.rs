@@ -27,7 +27,7 @@ use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
-use paceline_run::spec::{NodeId, NodeKind, RunSpec, TieOrder};
+use paceline_run::spec::{NodeId, NodeKind, Recovery, RunSpec, TieOrder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -96,7 +96,9 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
     let traced = tracing || !kind.is_own() || foresight.is_some();
     ports.iter_mut().for_each(|port| port.needs_slow_path |= traced);
     let samples = if int { telemetry_samples(&spec, extent) } else { 0 };
-    let packets = PacketSlab::new(samples, packets);
+    let has_words =
+        matches!(spec.nic.recovery, Recovery::Rud(_)) || schemes.iter().any(|scheme| scheme.needs().words);
+    let packets = PacketSlab::new(samples, has_words, packets);
     let core = Core::new(&spec, class_count, queue, ports, packets, credits, watch);
     let world = World {
         nic: spec.nic,

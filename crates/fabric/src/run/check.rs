@@ -5,6 +5,7 @@ mod connections;
 mod hosts;
 mod programs;
 
+use paceline_congestion::entropy::Entropy;
 use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -13,8 +14,8 @@ use std::collections::BTreeSet;
 use crate::core::event::Event;
 use crate::traffic::find_cycle;
 use paceline_run::spec::{
-    DropPolicy, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery,
-    RunSpec, Scheduling,
+    DropPolicy, EcmpHash, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold,
+    Recovery, RunSpec, Scheduling,
 };
 
 /// The largest table of flowlets of a switch.
@@ -299,15 +300,21 @@ fn check_loss(spec: &RunSpec) -> Result<(), BuildError> {
 }
 
 fn check_recovery(spec: &RunSpec) -> Result<(), BuildError> {
-    let Recovery::SelectiveRepeat(irn) = &spec.nic.recovery else {
-        return Ok(());
+    let name = match &spec.nic.recovery {
+        Recovery::GoBackN => return Ok(()),
+        Recovery::SelectiveRepeat(_) => "IRN",
+        Recovery::Rud(_) => "RUD",
     };
-    let bad = |why: &str| Err(BuildError::BadHost(format!("IRN: {why}")));
-    if irn.rto_low == Span::ZERO {
-        return bad("its lower timeout is zero");
-    }
-    if irn.rto_high < irn.rto_low {
-        return bad("its higher timeout is below the lower one");
+    let bad = |why: &str| Err(BuildError::BadHost(format!("{name}: {why}")));
+    match &spec.nic.recovery {
+        Recovery::SelectiveRepeat(irn) if irn.rto_low == Span::ZERO => {
+            return bad("its lower timeout is zero");
+        }
+        Recovery::SelectiveRepeat(irn) if irn.rto_high < irn.rto_low => {
+            return bad("its higher timeout is below the lower one");
+        }
+        Recovery::Rud(rud) if rud.rto == Span::ZERO => return bad("its timeout is zero"),
+        _ => {}
     }
     if spec.nic.back_to_chunk.is_some() {
         return bad("it repeats packets, not chunks");
@@ -402,7 +409,7 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
 
 fn check_load_balancing(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
     let policy = spec.load_balancing;
-    if policy != LoadBalancing::Ecmp && spec.nic.back_to_chunk.is_some() {
+    if !spec.has_one_way_per_flow() && spec.nic.back_to_chunk.is_some() {
         let why = "going back to chunks: packets that overtake each other may keep some from coming whole";
         return Err(BuildError::BadHost(why.into()));
     }
@@ -414,13 +421,37 @@ fn check_load_balancing(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), 
             flowlets.entries
         )));
     }
+    if let Some(entropy) = spec.entropy {
+        check_entropy(spec, entropy, schemes)?;
+    }
     match schemes.iter().find(|scheme| scheme.needs().int) {
-        Some(scheme) if policy.is_per_packet() => Err(BuildError::BadSchemes(format!(
+        Some(scheme) if spec.spreads_packets() => Err(BuildError::BadSchemes(format!(
             "{} compares the telemetry of one packet with the last one's, and packets that are spread \
              one by one pass different ports",
             scheme.config().name()
         ))),
         _ => Ok(()),
+    }
+}
+
+/// Senders choose paths where switches hash, packets have room for the value, and receivers take them in any order.
+fn check_entropy(spec: &RunSpec, entropy: Entropy, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
+    let bad = |why: String| Err(BuildError::BadHost(why));
+    if !entropy.values.is_power_of_two() || entropy.values > 1 << 16 {
+        return bad(format!(
+            "{} entropy values; there may be 1 to 65536, a power of two",
+            entropy.values
+        ));
+    }
+    if spec.load_balancing != LoadBalancing::Ecmp || spec.ecmp_hash == EcmpHash::DModK {
+        return bad("senders choose entropy values, and switches do not hash them".into());
+    }
+    match schemes.iter().find(|scheme| scheme.needs().pint) {
+        Some(scheme) => bad(format!(
+            "{} reads a digest where packets carry their entropy value",
+            scheme.config().name()
+        )),
+        None => Ok(()),
     }
 }
 

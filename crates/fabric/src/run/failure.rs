@@ -126,6 +126,7 @@ impl Simulation {
         }
         let way = Way {
             port: paths.forward[0],
+            last: paths.forward[paths.forward.len() - 1],
             route,
             epoch,
             reachable: true,

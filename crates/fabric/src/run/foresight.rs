@@ -152,7 +152,8 @@ impl Simulation {
                 | Event::HostDone { .. }
                 | Event::PauseEnd { .. }
                 | Event::PauseRenew { .. }
-                | Event::ReceiverTimer { .. }) => self.dispatch(event),
+                | Event::ReceiverTimer { .. }
+                | Event::GrantDue { .. }) => self.dispatch(event),
                 // What senders would do, flows that would start, what would happen to links.
                 Event::Wake { .. }
                 | Event::Timer { .. }

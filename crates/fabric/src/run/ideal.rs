@@ -30,7 +30,7 @@
 //! on its way is slower than its host's, count as slowdown. So do a scheme's larger headers, a bound on what
 //! may be in flight, and the jitter of hosts.
 //!
-//! **Where switches choose** the way of each packet or flowlet there are many paths, and chance decides.
+//! **Where switches choose** the way of each packet or flowlet, or senders do, there are many paths, and chance decides.
 //! The time is then a bound: the least that any choice could give. It is the largest of what the hosts' own
 //! links and the nearest way need, and of what all links of each stage need together.
 
@@ -40,7 +40,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use crate::ids::{FlowId, PortId};
 use crate::run::simulation::Simulation;
 use crate::switch::Stage;
-use paceline_run::spec::{AckPolicy, Forwarding};
+use paceline_run::spec::{AckPolicy, Forwarding, NodeId};
 
 /// Packets of a flow at some place: a longer one where there is one, full ones, and behind them the last.
 #[derive(Clone, Debug, Default)]
@@ -168,7 +168,8 @@ impl Simulation {
                 self.follow(train, wire, forward)
             }
         };
-        Span::from_ps(self.come_back(arrived, wire, back))
+        let src = self.world.flow(&self.core, flow).src;
+        Span::from_ps(self.come_back(arrived, wire, back, src))
     }
 
     /// Whether no flow of this run can be done sooner than its ideal says. Where receivers do not answer every
@@ -195,7 +196,7 @@ impl Simulation {
     }
 
     /// When the last acknowledgement is back at the sender, in ps, of packets that arrive at its receiver.
-    fn come_back(&self, mut train: Train, wire: Wire<u16>, back: &[PortId]) -> u64 {
+    fn come_back(&self, mut train: Train, wire: Wire<u16>, back: &[PortId], src: NodeId) -> u64 {
         let nic = &self.world.nic;
         if let Some(model) = nic.endpoint {
             train.serve(wire.map(|wire| model.service(wire)));
@@ -208,7 +209,12 @@ impl Simulation {
             full: ack,
             last: ack,
         };
-        self.follow(train, acks, back).last
+        let many_ways = self.world.spec.entropy.is_some();
+        let stages = many_ways.then(|| self.switches.stages(&self.world, &self.core, back, src));
+        match stages.flatten() {
+            Some(stages) => self.meet(&train, acks, back, &stages).last,
+            None => self.follow(train, acks, back).last,
+        }
     }
 
     /// After how many full packets the receiver acknowledges.

@@ -22,7 +22,7 @@ use crate::traffic::replay::{Next, Standing};
 use crate::watch::record::RoundTrips;
 use paceline_kernel::queue::EventQueue;
 use paceline_run::outcome::{Counters, PfcEvent, Repeats};
-use paceline_run::spec::{Accounted, FlowControl, NodeId, PfcMode, RecordSpec, TieOrder};
+use paceline_run::spec::{Accounted, FlowControl, NodeId, PfcMode, RecordSpec, Recovery, TieOrder};
 
 /// A run whose phases are kept.
 #[derive(Clone, Debug)]
@@ -103,6 +103,11 @@ impl Simulation {
                 "the network is not one of switches and hosts of this engine without credits",
             ),
             (self.parts.is_some(), "the run is cut into parts"),
+            (spec.entropy.is_some(), "senders choose a path for each packet"),
+            (
+                matches!(spec.nic.recovery, Recovery::Rud(_)) || needs(|needs| needs.words || needs.grants),
+                "receivers keep more of each packet than is compared (RUD, grants)",
+            ),
             (
                 matches!(spec.ties, TieOrder::Drawn | TieOrder::Shuffled(_)),
                 "who goes first in an instant is drawn anew each time (classes may lose packets)",

@@ -309,6 +309,9 @@ impl Simulation {
                 self.hosts
                     .host_done(&self.world, &mut self.core, &mut self.traffic, nic);
             }
+            Event::GrantDue { nic, scheme } => {
+                (self.hosts).grant_due(&self.world, &mut self.core, nic, scheme);
+            }
             Event::Decided { nic } => self.hosts.decided(&self.world, &mut self.core, nic),
         }
     }

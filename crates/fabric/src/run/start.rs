@@ -108,8 +108,14 @@ impl Simulation {
         let (route, epoch) = self
             .switches
             .data_route(&self.world, &self.core, &paths.forward, spec.dst);
+        if reachable && self.world.spec.entropy.is_some() {
+            // Answers have many ways, too: those are found.
+            self.switches
+                .data_route(&self.world, &self.core, &paths.back, spec.src);
+        }
         let way = Way {
             port: paths.forward[0],
+            last: paths.forward[paths.forward.len() - 1],
             route,
             epoch,
             reachable,

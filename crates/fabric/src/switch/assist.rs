@@ -99,7 +99,7 @@ pub(crate) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Stri
 /// Whether receivers take headers without a payload for what they are.
 fn understands_trims(spec: &RunSpec, title: &str) -> Result<(), String> {
     let own = match spec.nic.recovery {
-        Recovery::GoBackN | Recovery::SelectiveRepeat(_) => spec.model.is_none(),
+        Recovery::GoBackN | Recovery::SelectiveRepeat(_) | Recovery::Rud(_) => spec.model.is_none(),
     };
     match own {
         true => Ok(()),

@@ -269,6 +269,9 @@ impl Switches {
         core.notify_before(ingress, id);
         let packet = core.packets.get_mut(id);
         packet.flags |= Packet::TRIMMED;
+        if core.ports[core.ports[egress].peer].is_host {
+            packet.flags |= Packet::AT_LAST_HOP;
+        }
         (packet.wire, packet.payload, packet.class) = (header, 0, STRICT);
         core.counters.trimmed += 1;
         true

@@ -52,6 +52,8 @@ impl Flowlet {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spreading {
     pub(super) policy: LoadBalancing,
+    /// Whether packets of a flow take many ways, as switches or senders choose them.
+    pub(super) per_packet: bool,
     /// The column of each switch that packets are for; `ColumnId::NONE` if it was not asked for yet.
     pub(super) column_of: List<SwitchId, ColumnId>,
     /// A stretch for each switch, column after column.
@@ -75,11 +77,7 @@ impl Spreading {
             .iter()
             .filter(|&&kind| kind == NodeKind::Switch)
             .count();
-        let switches = if policy == LoadBalancing::Ecmp {
-            0
-        } else {
-            switches
-        };
+        let switches = if spec.has_one_way_per_flow() { 0 } else { switches };
         let mut rng: List<SwitchId, Rng> = (0..switches as u64)
             .map(|switch| Rng::stream(spec.seed, Purpose::Spread, switch))
             .collect();
@@ -91,6 +89,7 @@ impl Spreading {
         };
         Self {
             policy,
+            per_packet: spec.spreads_packets(),
             column_of: List::of(switches, ColumnId::NONE),
             stretches: Vec::new(),
             hops: Vec::new(),

@@ -27,12 +27,16 @@ impl Switches {
         let Port { node, .. } = core.ports[last];
         let switch = core.ports[last].switch();
         self.column(world, node, switch);
+        if self.spreading.policy == LoadBalancing::Ecmp {
+            // Senders choose.
+            return world.way_of(forward);
+        }
         (u64::from(last.0), SPREAD)
     }
 
-    /// Whether switches choose the ways of a flow's packets.
+    /// Whether packets of a flow take many ways.
     fn is_spread(&self, world: &World, forward: &[PortId], dst: NodeId) -> bool {
-        self.spreading.policy != LoadBalancing::Ecmp && forward.len() > 2 && !world.routing.is_fixed(dst)
+        self.spreading.is_on() && forward.len() > 2 && !world.routing.is_fixed(dst)
     }
 
     /// The links between the first and the last switch of `forward` that packets to host `dst` can take,
@@ -49,6 +53,9 @@ impl Switches {
         }
         let root = core.ports[forward[forward.len() - 1]].switch();
         let column = self.spreading.column_of[root];
+        if column == ColumnId::NONE {
+            return None;
+        }
         let beyond = |port: PortId| core.ports[core.ports[port].peer].switch();
         let mut switches = vec![beyond(forward[0])];
         let mut stages = Vec::with_capacity(forward.len() - 2);
@@ -81,7 +88,7 @@ impl Switches {
     /// and of all next hops together at every switch of `forward`, which is one of its paths. `None`
     /// for other flows, which have one path at a time.
     pub(crate) fn rate_of_all_ways(&self, world: &World, core: &Core, forward: &[PortId]) -> Option<u64> {
-        if !self.spreading.policy.is_per_packet() || forward.len() < 3 {
+        if !self.spreading.per_packet || forward.len() < 3 {
             return None;
         }
         let (first, last) = (forward[0], forward[forward.len() - 1]);

@@ -391,15 +391,34 @@ impl Routing {
     /// The path of packets with `key` from host `src` to host `dst`.
     pub(crate) fn path(&self, src: NodeId, dst: NodeId, key: FlowKey) -> Option<Path> {
         let mut path = Path::default();
-        let mut node = src;
+        self.extend(&mut path, src, dst, key).then_some(path)
+    }
+
+    /// The same of packets that leave their host by `first`, and the network by `last`.
+    pub(crate) fn path_between(&self, [first, last]: [PortId; 2], key: FlowKey) -> Option<Path> {
+        let mut path = Path { ports: vec![first] };
+        if first != last {
+            let to = self.ends[last].node;
+            if !self.ends[last].up || !self.extend(&mut path, self.peer(first), to, key) {
+                return None;
+            }
+            path.ports.push(last);
+        }
+        Some(path)
+    }
+
+    /// Goes on from `node`; says whether there is a path.
+    fn extend(&self, path: &mut Path, mut node: NodeId, dst: NodeId, key: FlowKey) -> bool {
         while node != dst {
-            let port = self.next_hop(node, dst, key)?;
+            let Some(port) = self.next_hop(node, dst, key) else {
+                return false;
+            };
             path.ports.push(port);
             node = self.peer(port);
             if path.ports.len() > self.kinds.len() {
-                return None;
+                return false;
             }
         }
-        Some(path)
+        true
     }
 }

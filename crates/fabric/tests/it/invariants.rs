@@ -7,7 +7,7 @@ use paceline_fabric::spec::*;
 use paceline_kernel::Span;
 use proptest::prelude::*;
 
-const SCHEMES: [&str; 10] = [
+const SCHEMES: [&str; 12] = [
     "none",
     "dcqcn",
     "dcqcn-paper",
@@ -18,6 +18,8 @@ const SCHEMES: [&str; 10] = [
     "bolt",
     "qcn",
     "pcn",
+    "nscc",
+    "nscc-rccc",
 ];
 
 proptest! {
@@ -38,7 +40,7 @@ proptest! {
             prop_assert_eq!(outcome.counters.buffer_drops, 0);
             // With coalesced ACKs a window that shrinks may have to wait for a timeout; packets that
             // overtake each other look like losses.
-            let in_order = build(&case).load_balancing == LoadBalancing::Ecmp;
+            let in_order = build(&case).has_one_way_per_flow();
             if case.ack == AckPolicy::EveryPackets(1) && in_order {
                 prop_assert_eq!(outcome.counters.retransmitted_bytes, 0);
             }

@@ -45,6 +45,7 @@ mod queue_series;
 mod random_credits;
 mod recovery;
 mod reference;
+mod rud;
 mod scheduling;
 mod service_level;
 mod stepping;

@@ -4,10 +4,11 @@ use crate::common;
 
 use crate::common::{G100, G400, add_flow, link, natural, run, scheme, scheme_with, star};
 use crate::networks::{build, case, known::known, record, schemes};
+use paceline_congestion::entropy::{Entropy, Selector};
 use paceline_congestion::registry::{SchemeFactory, WindowMode};
 use paceline_fabric::spec::*;
 use paceline_fabric::{Factories, Outcome, Simulation};
-use paceline_kernel::{Span, Time};
+use paceline_kernel::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 /// The run in `parts` parts, and in how many it really is; `None` if it cannot be cut.
@@ -174,6 +175,38 @@ fn many_parts() {
         for parts in [2, 3, 7, 16] {
             let (outcome, found) = in_parts(&spec, parts, 1 << 20).expect("a run that can be cut");
             assert_eq!(found, parts, "{name}");
+            assert_same(&outcome, &alone);
+        }
+    }
+}
+
+/// Senders that choose a path for each packet, receivers that take them in any order, switches that trim.
+#[test]
+fn many_parts_of_packets_that_are_spread() {
+    for selector in [Selector::Reps, Selector::Mixed] {
+        let mut spec = leaves("dctcp");
+        spec.entropy = Some(Entropy { selector, values: 16 });
+        spec.nic.recovery = Recovery::Rud(Rud {
+            rto: Span::from_us(50),
+        });
+        spec.switch.flow_control = FlowControl::None;
+        spec.switch.loss.drop = DropPolicy::Tail(Bytes::new(5000));
+        spec.switch.loss.trim = Some(Trim {
+            queue: Bytes::new(2000),
+        });
+        spec.failures.push(LinkFailure {
+            link: 5,
+            at: Time::from_ns(9_000),
+            until: Some(Time::from_ns(30_000)),
+        });
+        let alone = run(spec.clone());
+        let counters = &alone.counters;
+        assert!(
+            counters.trimmed > 0 && counters.link_drops > 0 && counters.timeouts > 0,
+            "{counters:?}"
+        );
+        for parts in [2, 7, 16] {
+            let (outcome, _) = in_parts(&spec, parts, 1 << 20).expect("a run that can be cut");
             assert_same(&outcome, &alone);
         }
     }

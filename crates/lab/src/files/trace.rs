@@ -90,6 +90,7 @@ fn packet_name(event: &TraceEvent, signals: &[&'static str]) -> &'static str {
             .get(usize::from(event.signal))
             .copied()
             .unwrap_or("signal"),
+        PacketKind::Grant => "grant",
     }
 }
 

@@ -420,6 +420,7 @@ totals! {
     undetermined: "Data packets marked as undetermined where they had no mark.",
     notifications: "Congestion notifications that reached a sender.",
     notices: "Packets that switches sent to senders about congestion.",
+    grants: "Packets by which receivers granted what senders may send.",
     nacks: "Negative acknowledgements sent.",
     timeouts: "Retransmission timeouts.",
     pauses: "Pauses of a (port, class) that began.",

@@ -82,6 +82,16 @@ pub enum Recovery {
     GoBackN,
     /// The receiver takes packets in any order; the sender repeats what is missing.
     SelectiveRepeat(Irn),
+    /// The same over networks that spread packets: only a trimmed packet or a timeout tells of a loss.
+    Rud(Rud),
+}
+
+/// Reliable unordered delivery as Ultra Ethernet has it (Ultra Ethernet Specification 1.0, section 3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Rud {
+    /// A packet of which nothing was heard for so long is sent again.
+    pub rto: Span,
 }
 
 /// Selective repeat as IRN has it (Mittal et al., SIGCOMM 2018).
@@ -128,6 +138,7 @@ impl Recovery {
         match self {
             Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
             Self::SelectiveRepeat(irn) => Some(irn.rto_low.as_ps()),
+            Self::Rud(rud) => Some(rud.rto.as_ps()),
         }
     }
     /// The longest.
@@ -135,6 +146,7 @@ impl Recovery {
         match self {
             Self::GoBackN => nic.rto.map(|rto| rto.as_ps()),
             Self::SelectiveRepeat(irn) => Some(irn.rto_high.as_ps()),
+            Self::Rud(rud) => Some(rud.rto.as_ps()),
         }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use crate::schema::declare::{Entry, Parameter, entry};
 use crate::schema::{
     Adaptive, AllReduce, AllToAll, BoltNs3, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn,
-    Endpoint, Failure, FatTree, Flow, Flowlet, Graph, HpccFat, IbOmnet, Ibcc, Incast, IncastPoisson, Irn,
-    Job, JobStep, Lanes, LeafSpine, Messages, Network, Parity, ParkingLot, PauseStorm, Permutation, Pfc,
-    Poisson, Rail, Record, Ring, Route, Rrcc, Scenario, Star, TcdNs3, Tier, Trace, UetHtsim, Workload,
+    Endpoint, EntropyValues, Failure, FatTree, Flow, Flowlet, Graph, HpccFat, IbOmnet, Ibcc, Incast,
+    IncastPoisson, Irn, Job, JobStep, Lanes, LeafSpine, Messages, Network, Parity, ParkingLot, PauseStorm,
+    Permutation, Pfc, Poisson, Rail, Record, Ring, Route, Rrcc, Rud, Scenario, Star, TcdNs3, Tier, Trace,
+    UetHtsim, Workload,
 };
 
 const HOSTS_ABOUT: &str = "Named sets of hosts. A set of hosts, here and elsewhere, is a host number, a list of numbers and texts, or a text. A text has parts separated by commas. Each part is a number, a range (\"0..127\" or \"0-127\", both ends included; \"0..127 step 8\"), \"all\", a part of the network (\"leaf 0-3\", \"leaf 0..7 step 2\", \"pod 2\", \"rail 1\", \"server 5\", counted from 0), or a name of this table. `except` excludes hosts (\"all except leaf 0, storage\"). The order is preserved. A leaf is a switch with hosts; a pod is the part below the core of a three-tier network; `topology.rail` has rails and servers.";
@@ -71,6 +72,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<Network>("network"),
             entry::<Tier>("network.tier"),
             entry::<Irn>("network.irn"),
+            entry::<Rud>("network.rud"),
             entry::<Drop>("network.drop"),
             entry::<Pfc>("network.pfc"),
             entry::<Ecn>("network.ecn"),
@@ -85,6 +87,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<UetHtsim>("parity.uet-htsim"),
             entry::<Endpoint>("network.endpoint"),
             entry::<Flowlet>("network.flowlet"),
+            entry::<EntropyValues>("network.entropy"),
             entry::<Adaptive>("network.adaptive"),
             entry::<Failure>("network.failure"),
             entry::<PauseStorm>("network.pause-storm"),

@@ -1,6 +1,7 @@
-//! From `load-balancing`, `[network.flowlet]` and `[network.adaptive]` to what switches do.
+//! From `load-balancing`, `[network.flowlet]`, `[network.adaptive]` and `[network.entropy]` to what switches and senders do.
 
-use paceline_fabric::spec::{Flowlets, LoadBalancing, Recovery, SchemeSpec};
+use paceline_congestion::entropy::{Entropy, Selector};
+use paceline_fabric::spec::{EcmpHash, Flowlets, LoadBalancing, Recovery, SchemeSpec};
 use paceline_kernel::Span;
 
 use crate::diagnostics::{Place, Problem};
@@ -12,17 +13,23 @@ use super::fill::{fill_at, filled};
 
 const MAX_ENTRIES: u32 = 1 << 20;
 
-/// How switches choose among equal next hops.
+/// How switches choose among equal next hops, and how senders choose paths, where they do.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
     schemes: &[SchemeSpec],
     recovery: Recovery,
-) -> Result<LoadBalancing, Problem> {
+) -> Result<(LoadBalancing, Option<Entropy>), Problem> {
     let written = filled!(n.load_balancing: Network);
     let mut place = cx.texts.of_value(&written);
+    let entropy = match written.get_ref().selector() {
+        Some(selector) => Some(entropy(cx, n, &place, selector, schemes)?),
+        None => None,
+    };
     let policy = match written.get_ref() {
-        Balancing::Ecmp => LoadBalancing::Ecmp,
+        Balancing::Ecmp | Balancing::Oblivious | Balancing::Bitmap | Balancing::Reps | Balancing::Mixed => {
+            LoadBalancing::Ecmp
+        }
         Balancing::Flowlet => LoadBalancing::Flowlet(flowlets(cx, n)?),
         Balancing::Spray => LoadBalancing::Spray,
         Balancing::Adaptive => {
@@ -36,13 +43,51 @@ pub(super) fn resolve(
             }
         }
     };
-    if policy != LoadBalancing::Ecmp {
+    if policy != LoadBalancing::Ecmp || entropy.is_some() {
         check_chunks(cx, n, &place)?;
     }
-    if policy.is_per_packet() {
+    if policy.is_per_packet() || entropy.is_some() {
         check_per_packet(cx, &place, schemes, recovery)?;
     }
-    Ok(policy)
+    Ok((policy, entropy))
+}
+
+/// How many values a flow may use: what a UDP source port has room for.
+const MAX_VALUES: u32 = 1 << 16;
+
+fn entropy(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    place: &Place,
+    selector: Selector,
+    schemes: &[SchemeSpec],
+) -> Result<Entropy, Problem> {
+    let table = n.entropy.get_or_insert_default();
+    let written = filled!(table.values: EntropyValues);
+    let values = *written.get_ref();
+    if !values.is_power_of_two() || values > MAX_VALUES {
+        return Err(Problem::new(format!("{values} entropy values"))
+            .at(&cx.texts.of_value(&written))
+            .label(format!("expected a power of two from 1 to {MAX_VALUES}")));
+    }
+    if n.ecmp_hash
+        .as_ref()
+        .is_some_and(|hash| *hash.get_ref() == EcmpHash::DModK)
+    {
+        let message =
+            "senders choose entropy values, and with `ecmp-hash = \"d-mod-k\"` switches do not hash them";
+        return Err(Problem::new(message)
+            .at(place)
+            .help("leave out `network.ecmp-hash`, or set `network.load-balancing = \"ecmp\"`"));
+    }
+    if let Some(scheme) = schemes.iter().find(|scheme| scheme.config.needs().pint) {
+        let name = scheme.config.name();
+        let message = format!("{name} reads a digest in the field where packets carry their entropy value");
+        return Err(Problem::new(message)
+            .at(place)
+            .help("write `load-balancing = \"ecmp\"`, or choose another scheme"));
+    }
+    Ok(Entropy { selector, values })
 }
 
 fn flowlets(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Flowlets, Problem> {
@@ -102,11 +147,11 @@ fn check_per_packet(
         ));
     }
     let advice = match recovery {
-        Recovery::GoBackN => "go-back-N takes that for loss; write `network.recovery = \"irn\"`",
+        Recovery::GoBackN => "go-back-N takes that for loss; write `network.recovery = \"rud\"` or `\"irn\"`",
         Recovery::SelectiveRepeat(irn) if irn.reordering == 0 => {
             "IRN takes the first that is overtaken for lost; write for example `network.irn.reordering = 64`"
         }
-        Recovery::SelectiveRepeat(_) => return Ok(()),
+        Recovery::SelectiveRepeat(_) | Recovery::Rud(_) => return Ok(()),
     };
     let text = format!("packets that take different paths overtake each other, and {advice}");
     cx.warn(WarningKind::Reordering, place, text);

@@ -1,9 +1,7 @@
 //! `[parity.bolt-ns3]`, and what that simulator does not have.
 
 use paceline_congestion::registry::{SCHEMES, Scheme, SchemeConfig};
-use paceline_fabric::spec::{
-    Accounted, FlowControl, LoadBalancing, NicSpec, RecordSpec, Recovery, SwitchSpec,
-};
+use paceline_fabric::spec::{Accounted, FlowControl, NicSpec, RecordSpec, Recovery, SwitchSpec};
 use paceline_parity::bolt_ns3::{BoltNs3Spec, has_scheme};
 use toml::Spanned;
 
@@ -55,7 +53,7 @@ pub(super) fn check<'a>(
     cx: &Cx<'_>,
     switch: &SwitchSpec,
     nic: &NicSpec,
-    load_balancing: LoadBalancing,
+    one_way: bool,
     record: &RecordSpec,
     schemes: impl IntoIterator<Item = &'a SchemeConfig>,
 ) -> Result<(), Problem> {
@@ -87,7 +85,7 @@ pub(super) fn check<'a>(
     if nic.endpoint.is_some() {
         return refuse("hosts that take time", "no [network.endpoint]");
     }
-    if load_balancing != LoadBalancing::Ecmp {
+    if !one_way {
         return refuse(
             "load balancing by packets or flowlets",
             "load-balancing = \"ecmp\"",

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
-use paceline_fabric::spec::{FlowControl, LoadBalancing, NicSpec, Recovery, SwitchSpec};
+use paceline_fabric::spec::{FlowControl, NicSpec, Recovery, SwitchSpec};
 use paceline_kernel::{Span, Time};
 use paceline_parity::ib_omnet::{Control, CreditSpec, Source, Stall};
 use toml::Spanned;
@@ -246,7 +246,7 @@ pub(super) fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Probl
 pub(super) fn check(
     cx: &Cx<'_>,
     (switch, nic): (&SwitchSpec, &NicSpec),
-    load_balancing: LoadBalancing,
+    one_way: bool,
     scheme: &str,
 ) -> Result<(), Problem> {
     if !cx.is_of(Simulator::IbOmnet) {
@@ -272,7 +272,7 @@ pub(super) fn check(
             "neither: its hosts have times of their own",
         );
     }
-    if load_balancing != LoadBalancing::Ecmp {
+    if !one_way {
         return refuse(
             "load balancing by packets or flowlets",
             "`load-balancing = \"ecmp\"`",

@@ -362,15 +362,16 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     schemes.warn_of_overruled(cx);
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     schemes::warn_of_unheeded(cx, &schemes, &nic);
-    let load_balancing = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
-    ib_omnet::check(cx, (&switch, &nic), load_balancing, schemes[0].config.name())?;
+    let (load_balancing, entropy) = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
+    let one_way = load_balancing == paceline_fabric::spec::LoadBalancing::Ecmp && entropy.is_none();
+    ib_omnet::check(cx, (&switch, &nic), one_way, schemes[0].config.name())?;
     let sources = std::mem::take(&mut traffic.sources);
     let ib_omnet = ib_omnet::resolve(cx, &mut scenario.parity, &net, sources)?;
     if let Some(credits) = &ib_omnet {
         limits::check(credits, packet.mtu, &links, &mut cx.warnings)?;
     }
     let configs = schemes.iter().map(|scheme| &scheme.config);
-    bolt_ns3::check(cx, &switch, &nic, load_balancing, &record, configs)?;
+    bolt_ns3::check(cx, &switch, &nic, one_way, &record, configs)?;
     let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.parity, &net, &links, &mut traffic)?;
     let models = [
         ib_omnet.map(Model::new),
@@ -384,6 +385,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         storms,
         routes,
         load_balancing,
+        entropy,
         ecmp_hash: tcd_ns3::ecmp_hash(cx, &mut scenario.network)?,
         nic,
         packet,

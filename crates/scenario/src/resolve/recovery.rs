@@ -1,6 +1,6 @@
-//! From `recovery`, `receiver-order` and `[network.irn]` to how hosts repair losses.
+//! From `recovery`, `receiver-order`, `[network.irn]` and `[network.rud]` to how hosts repair losses.
 
-use paceline_fabric::spec::{Irn, Recovery};
+use paceline_fabric::spec::{Irn, Recovery, Rud};
 use paceline_kernel::Span;
 
 use crate::diagnostics::Problem;
@@ -14,30 +14,52 @@ pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery,
     let kind = filled!(n.recovery: Network);
     let able = match kind.get_ref() {
         RecoveryKind::GoBackN => ArrivalOrder::InOrder,
-        RecoveryKind::Irn => ArrivalOrder::OutOfOrder,
+        RecoveryKind::Irn | RecoveryKind::Rud => ArrivalOrder::OutOfOrder,
+    };
+    let name = match kind.get_ref() {
+        RecoveryKind::Rud => "RUD",
+        _ => "IRN",
     };
     let nic = fill_at(&mut n.receiver_order, able);
     if *kind.get_ref() == RecoveryKind::GoBackN {
         return Ok(Recovery::GoBackN);
     }
     if *nic.get_ref() == ArrivalOrder::InOrder {
-        let message = "IRN needs NICs that take packets out of order, and these take them in order only";
+        let message =
+            format!("{name} needs NICs that take packets out of order, and these take them in order only");
         return Err(Problem::new(message)
             .at(&cx.texts.of_value(&nic))
             .label("in order only")
-            .see(&cx.texts.of_value(&kind), "IRN is here")
+            .see(&cx.texts.of_value(&kind), format!("{name} is here"))
             .help("set `network.receiver-order = \"out-of-order\"`, or `network.recovery = \"go-back-n\"`"));
     }
     if let Some(chunk) = &n.back_to_chunk
         && *chunk.get_ref() != OrOff(None)
     {
-        let message = "`back-to-chunk` is for go-back-N: IRN repeats the packets that are missing";
+        let message =
+            format!("`back-to-chunk` is for go-back-N: {name} repeats the packets that are missing");
         return Err(Problem::new(message)
             .at(&cx.texts.of_value(chunk))
-            .see(&cx.texts.of_value(&kind), "IRN is here")
+            .see(&cx.texts.of_value(&kind), format!("{name} is here"))
             .help("leave out `network.back-to-chunk`, or set `network.recovery = \"go-back-n\"`"));
     }
-    Ok(Recovery::SelectiveRepeat(irn(cx, n)?))
+    match kind.get_ref() {
+        RecoveryKind::Rud => Ok(Recovery::Rud(rud(cx, n)?)),
+        _ => Ok(Recovery::SelectiveRepeat(irn(cx, n)?)),
+    }
+}
+
+fn rud(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Rud, Problem> {
+    let rud = n.rud.get_or_insert_default();
+    let rto = filled!(rud.rto: Rud);
+    if *rto.get_ref() == Span::ZERO {
+        return Err(Problem::new("the retransmission timeout is zero")
+            .at(&cx.texts.of_value(&rto))
+            .label("expected more than zero"));
+    }
+    Ok(Rud {
+        rto: rto.into_inner(),
+    })
 }
 
 /// The defaults are those of IRN's evaluation (section 4.1 of the paper).

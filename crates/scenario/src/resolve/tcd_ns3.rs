@@ -2,8 +2,7 @@
 
 use paceline_congestion::registry::AnyParams;
 use paceline_fabric::spec::{
-    Accounted, EcmpHash, FlowControl, FlowSpec, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, Recovery,
-    RunSpec,
+    Accounted, EcmpHash, FlowControl, FlowSpec, LinkSpec, NodeId, NodeKind, PfcMode, Recovery, RunSpec,
 };
 use paceline_kernel::rng::Ns3Streams;
 use paceline_kernel::{Bytes, Span, Time};
@@ -242,7 +241,7 @@ pub(super) fn check(cx: &Cx<'_>, run: &RunSpec) -> Result<(), Problem> {
     if run.nic.endpoint.is_some() {
         return refuse("hosts that take time", "no `[network.endpoint]`");
     }
-    if run.load_balancing != LoadBalancing::Ecmp {
+    if !run.has_one_way_per_flow() {
         return refuse("load balancing but ECMP", "`load-balancing = \"ecmp\"`");
     }
     if !(run.failures.is_empty() && run.storms.is_empty() && run.routes.is_empty()) {

@@ -75,13 +75,13 @@ static FACTS: [Fact; 15] = [
         idle: "no flow's scheme adds headers",
     },
     Fact {
-        name: "a scheme that sends CNPs",
+        name: "a scheme that sends CNPs or grants",
         holds: |run| {
             any(run, |scheme| {
-                scheme.receiver_half().is_some() || scheme.name() == "qcn"
+                scheme.receiver_half().is_some() || scheme.needs().grants || scheme.name() == "qcn"
             })
         },
-        idle: "no flow's receiver sends congestion notification packets",
+        idle: "no flow's receiver sends congestion notification packets or grants",
     },
     Fact {
         name: "a scheme that needs it",
@@ -105,7 +105,11 @@ static FACTS: [Fact; 15] = [
     Fact {
         name: "a scheme that sets rates",
         // The other schemes let packets go as their windows do.
-        holds: |run| any(run, |scheme| !["none", "dx"].contains(&scheme.name())),
+        holds: |run| {
+            any(run, |scheme| {
+                !["none", "dx", "nscc", "rccc"].contains(&scheme.name())
+            })
+        },
         idle: "no flow's scheme sets a rate",
     },
     Fact {

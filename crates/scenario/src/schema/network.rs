@@ -29,8 +29,8 @@ tables! {
         ack_min: Spanned<Bytes> = "60B", only(&[&[QUEUE_PAIRS]]);
         /// size of a PFC frame (ns3-hpcc: 43B)
         pfc_frame: Spanned<Bytes> = "64B", only(&[&[PFC]]);
-        /// size of a congestion notification packet
-        cnp: Spanned<Bytes> = "64B", only(&[&[if_so("a scheme that sends CNPs")]]);
+        /// size of a congestion notification packet, or of a receiver's grant
+        cnp: Spanned<Bytes> = "64B", only(&[&[if_so("a scheme that sends CNPs or grants")]]);
         /// size of HPCC's telemetry header
         int_header: Spanned<Bytes> = "42B", only(&[
             &[if_so("a scheme that uses INT"), is(".scheme-headers", &["true"]), OWN],
@@ -65,10 +65,10 @@ tables! {
         back_to_chunk: Spanned<OrOff<Bytes>> = "off", only(&[&[OWN, is(".recovery", &["go-back-n"])]]);
         /// retransmission timeout of go-back-N, or `off` (ns3-hpcc)
         rto: Spanned<OrOff<Span>> = "4ms", only(&[&[QUEUE_PAIRS, is(".recovery", &["go-back-n"])]]);
-        /// loss recovery: `go-back-n`, or `irn` for selective repeat
+        /// loss recovery: `go-back-n`, `irn` (selective repeat) or `rud` (reliable unordered delivery, as in Ultra Ethernet)
         recovery: Spanned<RecoveryKind> = "go-back-n";
         /// whether receiving NICs accept packets out of order: `in-order` or `out-of-order`
-        receiver_order: Spanned<ArrivalOrder> => "in-order (irn: out-of-order)", only(&[&[is(".recovery", &["irn"])]]);
+        receiver_order: Spanned<ArrivalOrder> => "in-order (irn, rud: out-of-order)", only(&[&[is(".recovery", &["irn", "rud"])]]);
         /// pace packets at the scheme's rate
         pacing: Spanned<bool> = "true", only(&[
             &[OWN, if_so("a scheme that sets rates")],
@@ -104,6 +104,8 @@ tables! {
         headroom: Spanned<Headroom> => "per-link = { factor = 3, extra = two packets }", only(&[&[PFC, OWN]]);
         /// selective repeat
         irn: Irn;
+        /// reliable unordered delivery
+        rud: Rud;
         /// packet drops in lossy classes
         drop: Drop;
         /// priority flow control
@@ -115,16 +117,20 @@ tables! {
         /// with `flow-control = "credits"`: virtual lanes, their buffers and credits
         credit: Spanned<Lanes>;
         /// how switches select among equal-cost next hops: `ecmp` (by flow hash), `flowlet` (at random after a gap),
-        /// `spray` (at random per packet) or `adaptive` (the least loaded port)
+        /// `spray` (at random per packet) or `adaptive` (the least loaded port); or how senders select among paths by
+        /// entropy values: `oblivious` (all in turn), `bitmap` (skip values that were marked, trimmed or lost), `reps` (reuse
+        /// values that were not) or `mixed` (`reps`, else `bitmap`)
         load_balancing: Spanned<Balancing> = "ecmp";
         /// ECMP hash: `per-switch` (a seed per switch), `d-mod-k` (by destination, a different digit per tier) or
         /// `shared` (the same at all switches, which leaves most paths unused: polarisation)
         ecmp_hash: Spanned<EcmpHash> = "per-switch", only(&[
-            &[NOT_IB, is(".load-balancing", &["ecmp", "flowlet"])],
+            &[NOT_IB, is(".load-balancing", &["ecmp", "flowlet", "oblivious", "bitmap", "reps", "mixed"])],
             &[is(".load-balancing", &["adaptive"]), is("network.adaptive.per", &["flowlet"])],
         ]);
         /// flowlet detection
         flowlet: Flowlet;
+        /// entropy values
+        entropy: EntropyValues;
         /// granularity of adaptive routing
         adaptive: Adaptive;
         /// list of failing links
@@ -176,6 +182,16 @@ tables! {
         /// a packet is lost when one more than this many packets beyond it has arrived; above 0 for networks that
         /// reorder
         reordering: Spanned<u32> = "0";
+    }
+    /// Reliable unordered delivery: only a trimmed packet or a timeout tells of a loss.
+    struct Rud only(&[&[is("network.recovery", &["rud"])]]) {
+        /// a packet without any answer is retransmitted after this time
+        rto: Spanned<Span> = "100us";
+    }
+    /// Entropy values, which senders write into packets and switches hash.
+    struct EntropyValues only(&[&[is("network.load-balancing", &["oblivious", "bitmap", "reps", "mixed"])]]) {
+        /// number of values per flow, a power of two
+        values: Spanned<u32> = "64";
     }
     /// Flowlets, with `load-balancing = "flowlet"`, or `"adaptive"` per flowlet.
     struct Flowlet only(FLOWLETS) {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum RecoveryKind {
     GoBackN,
     Irn,
+    Rud,
 }
 
 /// In which order a NIC can take packets.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use paceline_congestion::entropy::Selector;
 use paceline_fabric::spec::PfcMode;
 use paceline_kernel::{Bytes, Span};
 use serde::de::{self, Deserializer, Visitor};
@@ -58,7 +59,7 @@ impl From<PfcMode> for PfcModeKind {
     }
 }
 
-/// How switches choose among equal next hops.
+/// How switches choose among equal next hops, or senders among paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Balancing {
@@ -66,6 +67,23 @@ pub(crate) enum Balancing {
     Flowlet,
     Spray,
     Adaptive,
+    Oblivious,
+    Bitmap,
+    Reps,
+    Mixed,
+}
+
+impl Balancing {
+    /// The selector, where senders choose.
+    pub(crate) const fn selector(self) -> Option<Selector> {
+        match self {
+            Self::Ecmp | Self::Flowlet | Self::Spray | Self::Adaptive => None,
+            Self::Oblivious => Some(Selector::Oblivious),
+            Self::Bitmap => Some(Selector::Bitmap),
+            Self::Reps => Some(Selector::Reps),
+            Self::Mixed => Some(Selector::Mixed),
+        }
+    }
 }
 
 /// How often the least loaded port is chosen.

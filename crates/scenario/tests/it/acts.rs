@@ -25,6 +25,7 @@ const KINDS: &[(&str, &str)] = &[
     ("ib-omnet-ibcc", include_str!("acts/ib-omnet-ibcc.toml")),
     ("tcd-ns3", include_str!("acts/tcd-ns3.toml")),
     ("uet-htsim", include_str!("acts/uet-htsim.toml")),
+    ("spread", include_str!("acts/spread.toml")),
 ];
 
 /// Keys that do not change what is simulated, each with what it is for.
@@ -85,7 +86,7 @@ fn own_values(path: &str) -> &'static [&'static str] {
         "network.lossless" => &["[1, 2]"],
         "network.ack" => &["{ every-packets = 4 }", "{ every-bytes = \"9KB\" }"],
         "network.headroom" | "network.tier.leaf.headroom" => &["{ fixed = \"7KB\" }", "{ fixed = \"0B\" }"],
-        "network.drop.trim" => &["true"],
+        "network.drop.trim" => &["true", "false"],
         "network.credit.high" | "network.credit.low" => {
             &["[[1, 9]]", "[[0, 3], [1, 90]]", "[[0, 90], [1, 3]]"]
         }
@@ -383,7 +384,7 @@ fn every_key_acts_or_is_said_not_to() {
 }
 
 /// Scenarios in which schemes run, and keys whose effect depends on the scheme.
-const UNDER_SCHEMES: [&str; 4] = ["schemes", "pfc", "lossy", "credits"];
+const UNDER_SCHEMES: [&str; 5] = ["schemes", "pfc", "lossy", "credits", "spread"];
 const BY_SCHEME: [&str; 4] = ["network.pacing", "network.global-rtt", "network.cnp", "cc.window"];
 
 /// In one of the scenarios at least, or it is said in all.

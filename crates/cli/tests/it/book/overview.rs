@@ -23,6 +23,12 @@ const FACTS: &[(&str, &str, &str)] = &[
     ("hpcc", "telemetry (INT) of every hop", "HPCC's ns-3"),
     ("hpcc-pint", "telemetry (PINT) of the busiest hop", "HPCC's ns-3"),
     ("swift", "RTT, and the receiver host's delay", "Bolt's ns-3"),
+    ("nscc", "ECN marks, RTT, trimmed packets", ""),
+    (
+        "rccc",
+        "grants from receivers; as `nscc-rccc` also marks and RTT",
+        "",
+    ),
     ("dx", "RTT, precise to a fraction of a packet", ""),
     ("powertcp", "telemetry (INT); as `powertcp-theta` RTT", ""),
     ("qcn", "notifications (CNMs) from switches", ""),

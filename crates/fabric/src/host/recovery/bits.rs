@@ -10,6 +10,20 @@ pub(in crate::host) struct Bits {
 }
 
 impl Bits {
+    /// The bytes of the packets that are set: packets before `next` of a flow of `total`, whose last may be short.
+    pub(super) fn bytes(&self, total: u32, next: u32, mtu: u64, size: u64) -> u64 {
+        if self.count() == 0 {
+            return 0;
+        }
+        let has_last = next == total && self.get(total - 1);
+        let missing = if has_last {
+            u64::from(total) * mtu - size
+        } else {
+            0
+        };
+        u64::from(self.count()) * mtu - missing
+    }
+
     /// All zero, the room kept.
     pub(super) fn reset(&mut self) {
         self.words.fill(0);
@@ -118,7 +132,7 @@ impl Bits {
     }
 
     #[inline]
-    pub(super) fn count(&self) -> u32 {
+    pub(in crate::host) fn count(&self) -> u32 {
         self.count
     }
 }

@@ -1,7 +1,7 @@
 //! Go-back-N: the receiver takes packets in order only, and the sender goes back to a gap and sends
 //! everything again from there.
 
-use super::{Acknowledged, Answer};
+use super::{Acknowledged, Answer, Reliability};
 use crate::core::Core;
 use crate::host::Hosts;
 use crate::host::receivers::Receivers;
@@ -9,28 +9,95 @@ use crate::ids::{PacketId, QpId, ReceiverId};
 use crate::world::World;
 use paceline_run::outcome::PacketKind;
 
-impl Receivers {
+/// Go-back-N: see this file.
+pub(super) struct GoBackN;
+
+impl Reliability for GoBackN {
     /// In-order data is delivered, a gap is reported, old data is ignored.
     #[inline(always)]
-    pub(super) fn take_in_sequence(
-        &mut self,
+    fn take_data(
+        &self,
+        receivers: &mut Receivers,
         world: &World,
-        core: &Core,
+        core: &mut Core,
         place: ReceiverId,
         id: PacketId,
     ) -> Answer {
         let packet = core.packets.get(id);
         let (nic, quirks) = (&world.nic, &world.quirks);
-        let receiver = &mut self.list[place];
+        let receiver = &mut receivers.list[place];
         let size = receiver.path.size;
         receiver.mark = receiver.mark.max(packet.mark);
         let end = packet.seq + u64::from(packet.payload);
         if packet.seq != receiver.expected || packet.is_special() || end >= receiver.trimmed {
-            return self.take_out_of_sequence(world, core, place, id);
+            return receivers.take_out_of_sequence(world, core, place, id);
         }
         receiver.take_in_order(end, size, packet.asks_for_ack(), nic, quirks)
     }
 
+    /// Everything up to the acknowledgement's sequence number has arrived; a NACK makes the sender go
+    /// back to it.
+    #[inline(always)]
+    fn acknowledge(
+        &self,
+        hosts: &mut Hosts,
+        world: &World,
+        core: &mut Core,
+        slot: QpId,
+        id: PacketId,
+    ) -> Acknowledged {
+        let packet = core.packets.get(id);
+        let mut seq = packet.seq;
+        let qp = &mut hosts.qps[slot];
+        let quirks = &world.quirks;
+        if let Some(chunk) = world.nic.back_to_chunk
+            && (seq < qp.size || quirks.whole_chunks_only)
+        {
+            seq -= seq % chunk.get().max(1);
+        }
+        let newly = seq.saturating_sub(qp.snd_una);
+        qp.snd_una += newly;
+        if newly > 0 {
+            qp.last_progress = core.now();
+            // An acknowledgement may overtake a go-back.
+            if !quirks.unsigned_in_flight {
+                qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
+            }
+            qp.recompute_bound();
+        }
+        let loss = packet.kind == PacketKind::Nack;
+        if loss {
+            qp.snd_nxt = qp.snd_una;
+            qp.recompute_bound();
+        }
+        Acknowledged {
+            newly,
+            highest: packet.seq,
+            // Below that only where the sender goes back to whole chunks; above it where acknowledgements overtake.
+            delivered: packet.seq.max(qp.snd_una),
+            loss,
+        }
+    }
+
+    #[inline(always)]
+    fn next(&self, hosts: &mut Hosts, _world: &World, _core: &Core, slot: QpId) -> (u32, u64) {
+        (0, hosts.qps[slot].snd_nxt)
+    }
+
+    fn due(&self, hosts: &Hosts, world: &World, slot: QpId) -> u64 {
+        let rto = world.nic.rto.map_or(u64::MAX, |rto| rto.as_ps());
+        hosts.qps[slot].last_progress.saturating_add(rto)
+    }
+
+    /// Back to the first unacknowledged byte.
+    fn time_out(&self, hosts: &mut Hosts, _world: &World, _core: &Core, slot: QpId) {
+        let qp = &mut hosts.qps[slot];
+        qp.snd_nxt = qp.snd_una;
+        qp.recompute_bound();
+    }
+}
+
+impl Receivers {
     /// What is not simply the next packet.
     #[inline(never)]
     fn take_out_of_sequence(
@@ -101,58 +168,6 @@ impl Receivers {
     }
 }
 
-impl Hosts {
-    /// Everything up to the acknowledgement's sequence number has arrived; a NACK makes the sender go
-    /// back to it.
-    #[inline(always)]
-    pub(super) fn acknowledge_up_to(
-        &mut self,
-        world: &World,
-        core: &Core,
-        slot: QpId,
-        id: PacketId,
-    ) -> Acknowledged {
-        let packet = core.packets.get(id);
-        let mut seq = packet.seq;
-        let qp = &mut self.qps[slot];
-        let quirks = &world.quirks;
-        if let Some(chunk) = world.nic.back_to_chunk
-            && (seq < qp.size || quirks.whole_chunks_only)
-        {
-            seq -= seq % chunk.get().max(1);
-        }
-        let newly = seq.saturating_sub(qp.snd_una);
-        qp.snd_una += newly;
-        if newly > 0 {
-            qp.last_progress = core.now();
-            // An acknowledgement may overtake a go-back.
-            if !quirks.unsigned_in_flight {
-                qp.snd_nxt = qp.snd_nxt.max(qp.snd_una);
-            }
-            qp.recompute_bound();
-        }
-        let loss = packet.kind == PacketKind::Nack;
-        if loss {
-            qp.snd_nxt = qp.snd_una;
-            qp.recompute_bound();
-        }
-        Acknowledged {
-            newly,
-            highest: packet.seq,
-            // Below that only where the sender goes back to whole chunks; above it where acknowledgements overtake.
-            delivered: packet.seq.max(qp.snd_una),
-            loss,
-        }
-    }
-
-    /// After a timeout: back to the first unacknowledged byte.
-    pub(super) fn go_back(&mut self, slot: QpId) {
-        let qp = &mut self.qps[slot];
-        qp.snd_nxt = qp.snd_una;
-        qp.recompute_bound();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use paceline_congestion::registry::WindowMode;
@@ -188,7 +203,7 @@ mod tests {
             let Simulation {
                 world, core, hosts, ..
             } = &mut simulation;
-            hosts.acknowledge_up_to(world, core, QpId(0), id);
+            hosts.take_acknowledgement(world, core, QpId(0), id);
         }
         let qp = &simulation.hosts.qps[QpId(0)];
         (qp.snd_nxt, qp.bound)

@@ -1,12 +1,16 @@
 //! Recovery of what was lost: what a receiver answers, what a sender sends again, and when it stops
-//! waiting. One file for each kind of recovery; here is what they share.
+//! waiting. Each kind of recovery is a [`Reliability`] in a file of its own; here is what they share. Which one a run has
+//! is asked by `with_recovery!` alone.
 
 pub(crate) mod bits;
 mod go_back_n;
-pub(crate) mod irn;
+pub(in crate::host) mod irn;
 mod late;
+pub(in crate::host) mod rud;
 
 use paceline_kernel::queue::LaneId;
+
+use go_back_n::GoBackN;
 
 use crate::core::Core;
 use crate::core::event::Event;
@@ -35,7 +39,72 @@ pub(in crate::host) struct Acknowledged {
     pub(in crate::host) loss: bool,
 }
 
+/// A kind of recovery, at both ends of a flow. Senders and receivers are numbered from 0 packet by packet, where packets
+/// have numbers.
+pub(in crate::host) trait Reliability {
+    /// A flow's first packet has come to its receiver at `place`.
+    fn expect(&self, _receivers: &mut Receivers, _place: ReceiverId) {}
+    /// The receiver takes what is new of a data packet, and answers.
+    fn take_data(
+        &self,
+        receivers: &mut Receivers,
+        world: &World,
+        core: &mut Core,
+        place: ReceiverId,
+        id: PacketId,
+    ) -> Answer;
+    /// A sender begins, on a path with such a bandwidth-delay product.
+    fn begin(&self, _hosts: &mut Hosts, _world: &World, _slot: QpId, _bdp: u64) {}
+    /// More was posted to its connection.
+    fn extend(&self, _hosts: &mut Hosts, _world: &World, _slot: QpId) {}
+    /// An acknowledgement reached the sender.
+    fn acknowledge(
+        &self,
+        hosts: &mut Hosts,
+        world: &World,
+        core: &mut Core,
+        slot: QpId,
+        id: PacketId,
+    ) -> Acknowledged;
+    /// The packet that is to be sent now: its number and its first byte.
+    fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64);
+    /// It leaves with this entropy value.
+    fn sent(&self, _hosts: &mut Hosts, _slot: QpId, _packet: u32, _entropy: u16) {}
+    /// The number of the next new packet; 0 where packets have none.
+    fn next_number(&self, _hosts: &Hosts, _slot: QpId) -> u32 {
+        0
+    }
+    /// When the sender gives up waiting, if nothing comes.
+    fn due(&self, hosts: &Hosts, world: &World, slot: QpId) -> u64;
+    /// It does.
+    fn time_out(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId);
+    /// Sender and receiver know what they can know of each other.
+    fn verify(&self, _hosts: &Hosts, _world: &World, _slot: QpId) {}
+}
+
+/// Does the same with the run's kind of recovery, whichever it is.
+macro_rules! with_recovery {
+    ($world:expr, $kind:ident => $body:expr) => {
+        match &$world.nic.recovery {
+            Recovery::GoBackN => {
+                let $kind = &GoBackN;
+                $body
+            }
+            Recovery::SelectiveRepeat($kind) => $body,
+            Recovery::Rud($kind) => $body,
+        }
+    };
+}
+
 impl Receiver {
+    /// Whether an acknowledgement is due for what has come since the last.
+    fn owes_ack(&self, nic: &NicSpec) -> bool {
+        match nic.ack {
+            AckPolicy::EveryBytes(interval) => u64::from(self.unacked_bytes) >= interval.get(),
+            AckPolicy::EveryPackets(n) => self.unacked_packets >= n,
+        }
+    }
+
     /// Counts a packet with `new` bytes in order up to `end`, and says whether an acknowledgement is due.
     #[inline]
     fn take_in_order(&mut self, end: u64, size: u64, asked: bool, nic: &NicSpec, quirks: &Quirks) -> Answer {
@@ -47,8 +116,7 @@ impl Receiver {
                 let chunk = nic.ack_chunk.get();
                 self.expected >= interval.get() || chunk > 0 && self.expected.is_multiple_of(chunk)
             }
-            AckPolicy::EveryBytes(interval) => u64::from(self.unacked_bytes) >= interval.get(),
-            AckPolicy::EveryPackets(n) => self.unacked_packets >= n,
+            _ => self.owes_ack(nic),
         };
         let wanted = self.expected >= size || asked;
         if due || wanted && !quirks.ack_threshold {
@@ -81,14 +149,16 @@ impl Receivers {
     pub(in crate::host) fn take_data(
         &mut self,
         world: &World,
-        core: &Core,
+        core: &mut Core,
         place: ReceiverId,
         id: PacketId,
     ) -> Answer {
-        match world.nic.recovery {
-            Recovery::GoBackN => self.take_in_sequence(world, core, place, id),
-            Recovery::SelectiveRepeat(_) => self.take_in_any_order(world, core, place, id),
-        }
+        with_recovery!(world, kind => kind.take_data(self, world, core, place, id))
+    }
+
+    /// A flow begins at `place`.
+    pub(in crate::host) fn expect(&mut self, world: &World, place: ReceiverId) {
+        with_recovery!(world, kind => kind.expect(self, place));
     }
 }
 
@@ -102,10 +172,38 @@ impl Hosts {
         slot: QpId,
         id: PacketId,
     ) -> Acknowledged {
-        match world.nic.recovery {
-            Recovery::GoBackN => self.acknowledge_up_to(world, core, slot, id),
-            Recovery::SelectiveRepeat(irn) => self.acknowledge_selectively(world, core, slot, id, &irn),
-        }
+        with_recovery!(world, kind => kind.acknowledge(self, world, core, slot, id))
+    }
+
+    /// A sender begins, on a path with such a bandwidth-delay product.
+    pub(in crate::host) fn begin_recovery(&mut self, world: &World, slot: QpId, bdp: u64) {
+        with_recovery!(world, kind => kind.begin(self, world, slot, bdp));
+    }
+
+    /// More was posted to its connection.
+    pub(in crate::host) fn extend_recovery(&mut self, world: &World, slot: QpId) {
+        with_recovery!(world, kind => kind.extend(self, world, slot));
+    }
+
+    /// The number and first byte of the packet that is to be sent now.
+    #[inline(always)]
+    pub(in crate::host) fn next_packet(&mut self, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
+        with_recovery!(world, kind => kind.next(self, world, core, slot))
+    }
+
+    /// It leaves with this entropy value.
+    pub(in crate::host) fn packet_sent(&mut self, world: &World, slot: QpId, packet: u32, entropy: u16) {
+        with_recovery!(world, kind => kind.sent(self, slot, packet, entropy));
+    }
+
+    /// The number of the next new packet; 0 where packets have none.
+    pub(in crate::host) fn next_number(&self, world: &World, slot: QpId) -> u32 {
+        with_recovery!(world, kind => kind.next_number(self, slot))
+    }
+
+    /// Sender and receiver know what they can know of each other.
+    pub(in crate::host) fn verify_recovery(&self, world: &World, slot: QpId) {
+        with_recovery!(world, kind => kind.verify(self, world, slot));
     }
 
     /// A new queue pair's retransmission timer starts.
@@ -140,11 +238,8 @@ impl Hosts {
             connection.timeout_runs = false;
             return;
         }
-        let rto = match &world.nic.recovery {
-            Recovery::GoBackN => shortest,
-            Recovery::SelectiveRepeat(irn) => self.repeats[slot].timeout(irn),
-        };
-        let due = qp.last_progress + rto;
+        let due = with_recovery!(world, kind => kind.due(self, world, slot));
+        let qp = &self.qps[slot];
         if qp.snd_nxt <= qp.snd_una {
             // With nothing in flight, the timeout of what is sent next is more than this away.
             return self.schedule_timeout(core, slot, core.now() + shortest);
@@ -159,10 +254,7 @@ impl Hosts {
             core.observe_timer(&self.qps[slot], paceline_run::outcome::flow_probe::Cause::Timeout);
         }
         self.qps[slot].last_progress = core.now();
-        match world.nic.recovery {
-            Recovery::GoBackN => self.go_back(slot),
-            Recovery::SelectiveRepeat(irn) => self.resend_after_timeout(slot, &irn),
-        }
+        with_recovery!(world, kind => kind.time_out(self, world, core, slot));
         core.counters.timeouts += 1;
         self.call_scheme(world, core, slot, |scheme, cx| scheme.on_timeout(cx));
         self.schedule_timeout(core, slot, core.now() + shortest);

@@ -10,7 +10,7 @@ pub(super) fn check_connections(spec: &RunSpec) -> Result<(), BuildError> {
     }
     check_hosts(spec)?;
     let most = match spec.nic.recovery {
-        Recovery::SelectiveRepeat(_) => u64::from(u32::MAX / 2),
+        Recovery::SelectiveRepeat(_) | Recovery::Rud(_) => u64::from(u32::MAX / 2),
         Recovery::GoBackN => u64::MAX / 4 / spec.packet.mtu.get().max(1),
     };
     let mut first: Vec<Option<(usize, u64)>> = vec![None; spec.flows.len()];

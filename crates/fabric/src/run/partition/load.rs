@@ -7,7 +7,7 @@ use paceline_kernel::ids::Id;
 
 use crate::core::Core;
 use crate::world::World;
-use paceline_run::spec::{FlowSpec, LoadBalancing, NodeId, RunSpec};
+use paceline_run::spec::{FlowSpec, NodeId, RunSpec};
 
 /// Flows whose paths are followed, at most: the largest half as many, and as many of all others, which stand for
 /// those that are left out.
@@ -79,10 +79,7 @@ impl Load {
 
 /// How many of the ways that its packets take are followed of a flow.
 fn ways(spec: &RunSpec) -> u16 {
-    match spec.load_balancing {
-        LoadBalancing::Ecmp => 1,
-        _ => SPREAD,
-    }
+    if spec.has_one_way_per_flow() { 1 } else { SPREAD }
 }
 
 /// Packets that a flow can send before the run stops, at its line's rate.

@@ -9,7 +9,7 @@ use super::Accounts;
 use super::hop_log::{ARRIVED, LONG, PAUSED, Step, port_of};
 use super::totals::Totals;
 use crate::ids::PacketId;
-use paceline_run::spec::{Forwarding, LoadBalancing, RunSpec};
+use paceline_run::spec::{Forwarding, RunSpec};
 
 /// A port of a flow's way.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub(super) fn are_fixed(spec: &RunSpec) -> bool {
     lossless
         && stores
         && spec.failures.is_empty()
-        && spec.load_balancing == LoadBalancing::Ecmp
+        && spec.has_one_way_per_flow()
         && spec.nic.endpoint.is_none()
 }
 

@@ -23,6 +23,11 @@ impl FlowKey {
     pub fn reversed(self) -> Self {
         Self([self.0[1], self.0[0], self.0[2].rotate_left(16)])
     }
+    /// The key of packets with this entropy value, which stands in their source port.
+    pub fn with_entropy(self, entropy: u16) -> Self {
+        let [src, dst, ports] = self.0;
+        Self([src, dst, ports ^ u32::from(entropy)])
+    }
     /// MurmurHash3 (x86, 32 bits) of the key's 12 bytes.
     pub fn hash(self, seed: u32) -> u32 {
         let mut h = seed;

@@ -49,6 +49,7 @@ pub fn star(hosts: u32, scheme: SchemeSpec) -> RunSpec {
         storms: Vec::new(),
         routes: Vec::new(),
         load_balancing: LoadBalancing::Ecmp,
+        entropy: None,
         ecmp_hash: EcmpHash::PerSwitch,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),

@@ -7,6 +7,7 @@ pub mod lanes;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use paceline_congestion::entropy::{Entropy, Selector};
 use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
@@ -86,7 +87,10 @@ fn recovery() -> impl Strategy<Value = Recovery> {
             reordering,
         })
     });
-    prop_oneof![Just(Recovery::GoBackN), irn]
+    let rud = Recovery::Rud(Rud {
+        rto: Span::from_us(1000),
+    });
+    prop_oneof![2 => Just(Recovery::GoBackN), 2 => irn, 1 => Just(rud)]
 }
 
 /// What senders, receivers and the order of events are like.
@@ -185,6 +189,22 @@ fn balancing(spec: &RunSpec, seed: u64) -> LoadBalancing {
     }
 }
 
+/// Every second time with ECMP, where packets have room for the value: any selector.
+fn entropy(spec: &RunSpec, seed: u64) -> Option<Entropy> {
+    let needs = spec.schemes[0].config.needs();
+    let may = spec.load_balancing == LoadBalancing::Ecmp && !needs.int && !needs.pint;
+    let selectors = [
+        Selector::Oblivious,
+        Selector::Bitmap,
+        Selector::Reps,
+        Selector::Mixed,
+    ];
+    (may && seed >> 40 & 1 == 0).then(|| Entropy {
+        selector: selectors[(seed >> 41 & 3) as usize],
+        values: 1 << (seed >> 43 & 7),
+    })
+}
+
 /// Half of the time round robin.
 fn scheduling(seed: u64) -> Scheduling {
     match seed >> 20 & 3 {
@@ -252,10 +272,11 @@ pub fn build(case: &Case) -> RunSpec {
     spec.nic.ack = case.ack;
     spec.nic.recovery = case.recovery;
     spec.load_balancing = balancing(&spec, case.seed);
+    spec.entropy = entropy(&spec, case.seed);
     // Bolt has a window of its own, which may be smaller than a chunk.
     let any_window = spec.schemes[0].window == WindowMode::Off && spec.schemes[0].config.name() != "bolt";
     // Where packets overtake each other, a chunk may never come whole: such runs are refused.
-    let in_order = spec.load_balancing == LoadBalancing::Ecmp;
+    let in_order = spec.has_one_way_per_flow();
     if any_window && in_order && case.recovery == Recovery::GoBackN {
         spec.nic.back_to_chunk = case.chunk.map(Bytes::new);
     }

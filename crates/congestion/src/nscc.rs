@@ -1,0 +1,181 @@
+//! NSCC, Ultra Ethernet's network-signal congestion control.
+//!
+//! # What it does
+//! The sender keeps a window. Two signals of each acknowledgement select one of four reactions: whether the packet was
+//! marked, and whether its round trip took longer than the empty network by a target. QuickAdapt sets the window in one
+//! step when a round trip brought much less than expected.
+//!
+//! # Signal it needs
+//! ECN marks, round-trip times, and which packets switches trimmed. It is made for packets on many paths
+//! (`network.load-balancing = "mixed"`), for receivers that take them in any order (`network.recovery = "rud"`) and for
+//! switches that trim (`network.drop.trim = true`), and works without.
+//!
+//! # Equations
+//! With the window `W`, the target `T`, the delay `d` of an acknowledgement beyond the base RTT, and `n` newly acknowledged
+//! bytes:
+//! ```text
+//! unmarked, d >= T    inc = inc + fair n                                     fair increase
+//! unmarked, d < T     inc = inc + alpha n (T - d)                            proportional increase
+//! unmarked, d < 1 us  W = W + fast n, once a window of them came in a row    fast increase
+//! marked, d >= T      W = W max(1 - 0.8 (D - T) / D, 1/2), if D > T          multiplicative decrease, once per base RTT
+//! marked, d < T       nothing
+//! ```
+//! `D` is the average delay, with weight 0.0125. Once eight packets or a base RTT are acknowledged,
+//! ```text
+//! W = W + inc / W,  inc = 0;  once per base RTT also  W = W + eta
+//! ```
+//! A trimmed packet takes its size off the window. QuickAdapt: if something was trimmed or `d > 4 T`, and less than
+//! `W_max / 2^gate` arrived in a round trip and `T`, then `W` becomes what arrived, and marks of what is in flight are ignored.
+//! `W` stays from one packet to `W_max`, 1.5 bandwidth-delay products; it starts there.
+//! ```text
+//! a = BDP / 150 kB    b = T / 12 us
+//! alpha = 4 MTU a b / T    fair = 5 MTU a    eta = 0.15 MTU a    fast = 0.25 a
+//! ```
+//!
+//! # Parameters
+//! [`Params`].
+//!
+//! # Where we differ from the paper or public code
+//! `fidelity = "uet-htsim"` is the public simulator, packet for packet. This scheme runs on our engine, and differs from it:
+//! * The window counts payload bytes, and a packet may go while the window is not full.
+//! * Increments do not wrap at 32 bits. In the public code they do, in almost every flow at 800 Gbit/s.
+//! * Only acknowledgements lower the base RTT. In the public code NACKs do, too: they return early, as headers overtake data.
+//! * Round trips of packets that were sent again count: packets carry the time at which they were sent.
+//! * A loss that is not known from trimming counts as a trimmed packet.
+//!
+//! # References
+//! Ultra Ethernet Specification 1.0, 2025, section 3.6 (congestion control).
+//! Public code: ultraethernet/uet-htsim at 40ccb05.
+
+use paceline_kernel::{BitRate, Bytes, Span};
+
+use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits, TrimmedAt};
+use crate::params::{Auto, Parameters, Range};
+use crate::registry::{Definition, Marking, Scheme, WindowMode};
+
+pub mod window;
+
+use window::{Constants, Feedback, Window};
+
+params! {
+    /// Parameters of NSCC.
+    pub struct Params {
+        /// The queueing delay that it aims at; `auto`: 0.75 base RTTs.
+        target_delay: Auto<Span> = Auto::Auto, in Range::Above(0.0), from "public code";
+        /// The largest window, in bandwidth-delay products; flows start with it.
+        max_window: f64 = 1.5, in Range::Above(0.0), from "public code";
+        /// QuickAdapt acts if less than the largest window divided by two to this power arrived.
+        quick_gate: u32 = 3, in Range::Between(0.0, 30.0), from "public code";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "nscc",
+        aliases: &[],
+        title: "NSCC",
+        paper: crate::papers::NSCC.citation,
+        summary: "Ultra Ethernet: a window that follows marks and delay, for packets on many paths.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("nscc.rs"),
+    };
+
+    fn needs(&self) -> Requirements {
+        Requirements {
+            ecn: true,
+            timestamp: true,
+            ..Requirements::default()
+        }
+    }
+
+    fn marking(&self) -> Marking {
+        Marking::UEC
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Nscc::new(self, path, false))
+    }
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Nscc {
+    constants: Constants,
+    state: Window,
+    line: BitRate,
+}
+
+impl Nscc {
+    /// A sender with the largest window, perhaps beside a receiver's control.
+    pub fn new(params: &Params, path: &PathInfo, with_receiver: bool) -> Self {
+        let rtt = path.base_rtt.as_ps().max(1);
+        let target = params.target_delay.or(Span::from_ps(rtt / 4 * 3)).as_ps();
+        let packet = path.mtu.get() as i64;
+        let constants = Constants {
+            gate: params.quick_gate,
+            with_receiver,
+            ..Constants::new(rtt, path.line_rate.as_bps(), (packet, packet), target.max(1))
+        };
+        let mut state = Window::new(&constants, rtt, None);
+        let largest = params.max_window * path.bdp.get() as f64;
+        state.max_window = (largest as i64).max(packet);
+        state.window = state.max_window;
+        Self {
+            constants,
+            state,
+            line: path.line_rate,
+        }
+    }
+
+    /// The window, in bytes.
+    pub fn window(&self) -> Bytes {
+        Bytes::new(self.state.window as u64)
+    }
+
+    /// The base round-trip time.
+    pub fn base(&self) -> Span {
+        Span::from_ps(self.state.base)
+    }
+}
+
+impl CongestionControl for Nscc {
+    fn limits(&self) -> SendLimits {
+        SendLimits {
+            rate: self.line,
+            window: self.window(),
+        }
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        let (all, state) = (&self.constants, &mut self.state);
+        let bytes = ack.newly_acked as i64;
+        state.count(bytes);
+        let mut feedback = Feedback {
+            now: cx.now.as_ps(),
+            marked: ack.mark == Mark::Congested,
+            delay: 0,
+            bytes,
+            in_flight: ack.in_flight() as i64,
+        };
+        if ack.nack {
+            let last_hop = ack.trimmed == Some(TrimmedAt::LastHop);
+            return state.on_nack(all, all.packet, last_hop, feedback);
+        }
+        let raw = ack.rtt.as_ps();
+        if raw < state.base {
+            // The largest window stays what the path allows, however short the wait was.
+            state.base = raw;
+        }
+        state.update_average(all, raw, feedback.marked);
+        feedback.delay = raw - state.base;
+        state.on_ack(all, feedback);
+    }
+
+    fn on_timeout(&mut self, _cx: &mut Ctx<'_>) {
+        self.state.on_timeout(&self.constants, self.constants.packet);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+use super::*;
+use crate::testkit::{Pair, ack, star_path};
+use window::{Feedback, Window, bandwidth_delay};
+
+/// 100 Gbit/s and 4.16 us: a bandwidth-delay product of 52,000 bytes in packets of 1000.
+fn pair() -> Pair<Nscc> {
+    Pair::new(star_path(), |path| Nscc::new(&Params::default(), path, false))
+}
+
+fn after(rtt_ns: u64, mark: Mark) -> AckInfo<'static> {
+    AckInfo {
+        rtt: Span::from_ns(rtt_ns),
+        mark,
+        ..ack(1000, 52_000)
+    }
+}
+
+#[test]
+fn constants_by_hand() {
+    let pair = pair();
+    let all = &pair.cc.constants;
+    // a = 52/150; b = 3.12/12; alpha = 4000 a b / 3.12e6 ps.
+    let (a, b) = (52.0 / 150.0, 0.26);
+    assert_eq!(all.target, 3_120_000);
+    assert!((all.alpha - 4000.0 * a * b / 3_120_000.0).abs() < 1e-15);
+    assert!((all.fair - 5000.0 * a).abs() < 1e-9 && (all.eta - 150.0 * a).abs() < 1e-9);
+    assert!((all.fast - 0.25 * a).abs() < 1e-12);
+    assert_eq!(pair.cc.window(), Bytes::new(78_000));
+}
+
+#[test]
+fn marked_and_late_is_cut_once_a_round_trip() {
+    let mut pair = pair();
+    // The average delay needs to reach the target first: each sample weighs 0.0125. 40 us of delay do after seven.
+    for _ in 0..7 {
+        pair.ack(&after(44_160, Mark::Congested));
+    }
+    assert_eq!(pair.cc.window(), Bytes::new(78_000));
+    pair.advance(Span::from_us(5));
+    pair.ack(&after(44_160, Mark::Congested));
+    // D after eight samples: 40 us (1 - 0.9875^8), rounded down at each.
+    let average = (0..8).fold(0u64, |average, _| {
+        (0.0125 * 40_000_000.0 + 0.9875 * average as f64) as u64
+    });
+    let cut: f64 = 1.0 - 0.8 * (average - 3_120_000) as f64 / average as f64;
+    let expected = (78_000.0 * cut.max(0.5)) as u64;
+    // A round trip without an acknowledged window: `inc` is zero, `eta` is added.
+    let eta = 150.0 * 52.0 / 150.0;
+    assert_eq!(pair.cc.window().get(), (expected as f64 + eta) as u64);
+    let before = pair.cc.window();
+    pair.ack(&after(44_160, Mark::Congested));
+    assert_eq!(pair.cc.window(), before);
+}
+
+#[test]
+fn a_trimmed_packet_takes_its_size_off() {
+    let mut pair = pair();
+    let nack = AckInfo {
+        nack: true,
+        newly_acked: 0,
+        trimmed: Some(TrimmedAt::Network),
+        ..ack(1000, 52_000)
+    };
+    pair.ack(&nack);
+    assert_eq!(pair.cc.window(), Bytes::new(77_000));
+    pair.timeout();
+    assert_eq!(pair.cc.window(), Bytes::new(76_000));
+}
+
+/// With a receiver's control, what was trimmed at the last hop is left to that.
+#[test]
+fn the_receivers_control_takes_care_of_the_last_hop() {
+    let mut pair = Pair::new(star_path(), |path| Nscc::new(&Params::default(), path, true));
+    for (at, window) in [(TrimmedAt::LastHop, 78_000), (TrimmedAt::Network, 77_000)] {
+        pair.ack(&AckInfo {
+            nack: true,
+            newly_acked: 0,
+            trimmed: Some(at),
+            ..ack(1000, 52_000)
+        });
+        assert_eq!(pair.cc.window(), Bytes::new(window));
+    }
+}
+
+#[test]
+fn quick_adapt_sets_the_window_to_what_arrived() {
+    let mut pair = pair();
+    // The first period begins; then 3000 bytes arrive in it, one packet of it trimmed.
+    pair.advance(Span::from_us(1));
+    pair.ack(&after(4160, Mark::Congested));
+    for _ in 0..3 {
+        pair.ack(&after(4160, Mark::Congested));
+    }
+    pair.advance(Span::from_us(8));
+    pair.ack(&AckInfo {
+        nack: true,
+        newly_acked: 0,
+        trimmed: Some(TrimmedAt::Network),
+        ..ack(1000, 52_000)
+    });
+    assert_eq!(pair.cc.window(), Bytes::new(3000));
+    // Marks of what was in flight are ignored: 51,000 bytes of them.
+    pair.ack(&after(44_160, Mark::Congested));
+    assert_eq!(pair.cc.window(), Bytes::new(3000));
+}
+
+/// The public simulator's own constants at 200 and 800 Gbit/s.
+#[test]
+fn constants_are_the_simulators() {
+    for (rtt, gbps, bdp, alpha, fair) in [
+        (
+            13_011_360,
+            200,
+            325_284,
+            0.0029535787199999994,
+            44303.680799999995,
+        ),
+        (8_168_560, 800, 816_856, 0.007417052479999999, 111255.78719999999),
+    ] {
+        let target = (rtt as f64 * 0.75) as u64;
+        let all = Constants::new(rtt, gbps * 1_000_000_000, (4086, 4150), target);
+        assert_eq!(bandwidth_delay(rtt, all.rate), bdp);
+        assert_eq!((all.alpha, all.fair), (alpha, fair));
+    }
+}
+
+/// The increments of 800 Gbit/s need more than 32 bits: 111,256 for each byte, of acknowledgements for 16 kB each.
+#[test]
+fn increments_wrap_where_that_is_asked_for() {
+    let grown = |wraps| {
+        let all = Constants {
+            wraps,
+            ..Constants::new(8_168_560, 800_000_000_000, (4086, 4150), 6_126_420)
+        };
+        let mut window = Window::new(&all, all.network_rtt, Some(100_000));
+        for now in 1..7 {
+            window.count(16_384);
+            window.on_ack(
+                &all,
+                Feedback {
+                    now,
+                    marked: false,
+                    delay: all.target,
+                    bytes: 16_384,
+                    in_flight: 100_000,
+                },
+            );
+        }
+        window.window
+    };
+    // Twice more than eight packets were acknowledged, by three each: W = W + 3 fair 16384 / W.
+    let increment = (3.0 * 111_255.78719999999 * 16_384.0) as i64;
+    let first = 100_000 + increment / 100_000;
+    assert_eq!(grown(false), first + increment / first);
+    assert!(grown(true) < grown(false));
+}

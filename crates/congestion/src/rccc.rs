@@ -1,0 +1,308 @@
+//! RCCC, Ultra Ethernet's receiver-credit congestion control.
+//!
+//! # What it does
+//! A receiving host grants credit to the flows that send to it, in turn, at just under the rate of its link: all of them
+//! together never send more than it can take, once their first window is gone. With `nscc = true` (the alias `nscc-rccc`)
+//! each sender also keeps NSCC's window, for congestion in the network, which a receiver does not see.
+//!
+//! # Signal it needs
+//! Grants: packets of their own from receiver to sender. Data packets carry eight bytes in which the sender says up to where
+//! it wants to send. It is made for switches that trim (`network.drop.trim = true`) and receivers that take packets in any
+//! order (`network.recovery = "rud"`).
+//!
+//! # Equations
+//! Credit is counted in quanta of 256 bytes from the flow's start. With the bytes that are still to be sent `B`, the credit
+//! `c`, the largest window `W_max` (1.5 bandwidth-delay products), and `p` granted so far, a data packet says
+//! ```text
+//! target = p + (min(B, W_max) - c) / 256                  with NSCC: min(B, W_max, W + one packet)
+//! ```
+//! The host grants 64 quanta to the next flow whose target is above what it was granted, and the next grant is due after
+//! ```text
+//! quanta * 256 B / (0.99 rate)
+//! ```
+//! While no flow wants any, flows are granted up to `W_max` ahead. A sender begins with `W_max` of credit; the first answer
+//! takes what is left of that. It may send while its credit is above zero.
+//!
+//! # Parameters
+//! [`Params`].
+//!
+//! # Where we differ from the paper or public code
+//! `fidelity = "uet-htsim"` is the public simulator, packet for packet. This scheme runs on our engine, and differs from it:
+//! * Credit counts payload bytes.
+//! * A sender that has no credit and hears nothing for a timeout, or for `probe-after` while nothing of it is in flight, may
+//!   send one packet, which also tells its target. The public code sends a header of its own (RTS), after a timeout only.
+//! * A target is not divided by the flows that wait for the same NIC.
+//! * Grants to a flow end when all of it has arrived. In the public code they go on until they are a window ahead.
+//!
+//! # References
+//! Ultra Ethernet Specification 1.0, 2025, section 3.6 (congestion control).
+//! Public code: ultraethernet/uet-htsim at 40ccb05.
+
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+use crate::api::{
+    AckInfo, CongestionControl, Ctx, Grant, Outgoing, PathInfo, Requirements, SendLimits, SentInfo, TimerSlot,
+};
+use crate::nscc::{self, Nscc};
+use crate::params::{Parameters, Range};
+use crate::receiver::{Arrived, GrantScheduler};
+use crate::registry::{Alias, Definition, Incompatible, Marking, NetworkFacts, Scheme, WindowMode};
+
+pub mod pacer;
+
+use pacer::{FIRST, Pacer, QUANTUM, Wishes, quantum_time};
+
+params! {
+    /// Parameters of RCCC.
+    pub struct Params {
+        /// Whether senders keep NSCC's window as well.
+        nscc: bool = false, in Range::Any, from "public code";
+        /// The largest credit, in bandwidth-delay products; flows start with it.
+        max_window: f64 = 1.5, in Range::Above(0.0), from "public code";
+        /// A sender without credit that has heard nothing for so long may send one packet: a grant may be lost.
+        probe_after: Span = Span::from_us(1000), in Range::Above(0.0), from "ours";
+        /// Credit that a host grants to a flow ahead of its wishes.
+        ahead: Bytes = Bytes::new(262_144), in Range::AtLeast(0.0), from "public code, at 100 Gbit/s and 14 us";
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "rccc",
+        aliases: &[Alias {
+            name: "nscc-rccc",
+            help: "both of Ultra Ethernet's controls",
+            settings: &[("nscc", "true")],
+            window: None,
+        }],
+        title: "RCCC",
+        paper: crate::papers::NSCC.citation,
+        summary: "Ultra Ethernet: receiving hosts grant their senders credit, in turn.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("rccc.rs"),
+    };
+
+    fn needs(&self) -> Requirements {
+        Requirements {
+            ecn: self.nscc,
+            timestamp: self.nscc,
+            counts_sent: true,
+            words: true,
+            grants: true,
+            header: 8,
+            ..Requirements::default()
+        }
+    }
+
+    fn marking(&self) -> Marking {
+        Marking::UEC
+    }
+
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+        if !network.pauses {
+            return Vec::new();
+        }
+        vec![Incompatible::Doubtful(
+            "a receiver grants what its link can take, and pauses hold back what was granted: all senders' first windows still \
+             meet in the buffers before it",
+        )]
+    }
+
+    fn grant_scheduler(&self, link: BitRate) -> Option<Box<dyn GrantScheduler>> {
+        Some(Box::new(Granting {
+            pacer: Pacer::default(),
+            flows: Vec::new(),
+            quantum: quantum_time(link.as_bps()),
+            ahead: self.ahead.get() as i64,
+            due: None,
+        }))
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Rccc::new(self, path))
+    }
+}
+
+/// The sender of a flow.
+#[derive(Clone, Debug)]
+pub struct Rccc {
+    line: BitRate,
+    /// Bytes that it may send; below zero by less than a packet.
+    credit: i64,
+    largest: i64,
+    /// Granted so far, in quanta.
+    granted: u64,
+    /// Whether nothing has been heard: the credit is the one that it began with.
+    speculating: bool,
+    /// Behind the last byte that was sent, and bytes that are to be sent again.
+    sent: u64,
+    again: i64,
+    packet: i64,
+    probe_after: Span,
+    window: Option<Nscc>,
+}
+
+/// The timer of a sender without credit.
+const PROBE: TimerSlot = TimerSlot(0);
+
+impl Rccc {
+    /// A sender with the credit that flows begin with.
+    pub fn new(params: &Params, path: &PathInfo) -> Self {
+        let packet = path.mtu.get() as i64;
+        let largest = ((params.max_window * path.bdp.get() as f64) as i64).max(packet);
+        let nscc = nscc::Params {
+            max_window: params.max_window,
+            ..nscc::Params::default()
+        };
+        Self {
+            line: path.line_rate,
+            credit: largest,
+            largest,
+            granted: FIRST,
+            speculating: true,
+            sent: 0,
+            again: 0,
+            packet,
+            probe_after: params.probe_after,
+            window: params.nscc.then(|| Nscc::new(&nscc, path, true)),
+        }
+    }
+
+    /// Bytes that it may send.
+    pub fn credit(&self) -> i64 {
+        self.credit
+    }
+
+    /// Without credit, it waits for a grant, which may be lost.
+    fn wait(&self, cx: &mut Ctx<'_>) {
+        if self.credit <= 0 {
+            cx.arm(PROBE, self.probe_after);
+        }
+    }
+
+    /// The first answer takes what is left of the credit that flows begin with.
+    fn stop_speculating(&mut self) {
+        if std::mem::take(&mut self.speculating) {
+            self.credit = self.credit.min(0);
+        }
+    }
+}
+
+impl CongestionControl for Rccc {
+    fn limits(&self) -> SendLimits {
+        let rate = if self.credit > 0 {
+            self.line
+        } else {
+            BitRate::from_bps(0)
+        };
+        let window = self.window.as_ref().map_or(Bytes::MAX, Nscc::window);
+        SendLimits { rate, window }
+    }
+
+    fn words(&mut self, _cx: &mut Ctx<'_>, packet: &Outgoing) -> u64 {
+        let end = packet.seq + packet.payload;
+        let is_new = end > self.sent;
+        self.sent = self.sent.max(end);
+        if !is_new {
+            self.again = (self.again - packet.payload as i64).max(0);
+        }
+        let unsent = (packet.end - self.sent) as i64;
+        let mut wanted = unsent + self.again;
+        if let Some(window) = &self.window {
+            wanted = wanted.min(window.window().get() as i64 + self.packet);
+        }
+        // What this packet takes is not there any more.
+        let credit = self.credit - packet.payload as i64;
+        let mut wanted = wanted.min(self.largest) - credit;
+        if self.speculating && unsent > 0 {
+            // The first answer takes the credit: without a wish no grant would come.
+            wanted = wanted.max(self.packet);
+        }
+        ((wanted + QUANTUM * self.granted as i64 + QUANTUM - 1) / QUANTUM) as u64
+    }
+
+    fn on_send(&mut self, cx: &mut Ctx<'_>, sent: &SentInfo) {
+        self.credit -= sent.payload.get() as i64;
+        self.wait(cx);
+    }
+
+    fn on_ack(&mut self, cx: &mut Ctx<'_>, ack: &AckInfo<'_>) {
+        self.stop_speculating();
+        self.wait(cx);
+        if ack.nack {
+            self.again += self.packet;
+        }
+        if let Some(window) = &mut self.window {
+            window.on_ack(cx, ack);
+        }
+    }
+
+    fn on_grant(&mut self, cx: &mut Ctx<'_>, grant: Grant) {
+        self.stop_speculating();
+        self.wait(cx);
+        let Grant(number) = grant;
+        if number > self.granted {
+            let bytes = QUANTUM * (number - self.granted) as i64;
+            self.credit = (self.credit + bytes).min(self.largest);
+            self.granted = number;
+        }
+    }
+
+    fn on_timeout(&mut self, cx: &mut Ctx<'_>) {
+        self.stop_speculating();
+        self.again += self.packet;
+        self.credit = self.credit.max(1);
+        if let Some(window) = &mut self.window {
+            window.on_timeout(cx);
+        }
+    }
+
+    fn on_timer(&mut self, _cx: &mut Ctx<'_>, _slot: TimerSlot) {
+        self.credit = self.credit.max(1);
+    }
+}
+
+/// A receiving host's grants.
+#[derive(Clone, Debug)]
+struct Granting {
+    pacer: Pacer,
+    flows: Vec<Wishes>,
+    /// Time of a quantum, ps.
+    quantum: u64,
+    ahead: i64,
+    due: Option<Time>,
+}
+
+impl GrantScheduler for Granting {
+    fn on_data(&mut self, now: Time, flow: u32, data: &Arrived) {
+        let place = flow as usize;
+        if self.flows.len() <= place {
+            self.flows.resize_with(place + 1, Wishes::default);
+        }
+        let wishes = &mut self.flows[place];
+        let wants = wishes.raise(data.words) || data.trimmed && wishes.ask();
+        if wants && self.pacer.request(flow) {
+            self.due = Some(self.due.map_or(now, |due| due.max(now)));
+        }
+    }
+
+    fn on_end(&mut self, flow: u32) {
+        self.pacer.forget(flow);
+        self.flows[flow as usize] = Wishes::default();
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    fn grant(&mut self, now: Time) -> Option<(u32, Grant)> {
+        let flows = &mut self.flows;
+        let pull = self.pacer.next(self.ahead, |flow| &mut flows[flow as usize]);
+        self.due = pull.map(|pull| now + Span::from_ps(self.quantum * pull.quanta));
+        pull.map(|pull| (pull.flow, Grant(pull.number)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! RUD: reliable unordered delivery, as Ultra Ethernet has it.
+//!
+//! Ultra Ethernet Specification 1.0, section 3.5 (packet delivery sublayer), as far as it is public in uet-htsim.
+//!
+//! * The receiver takes packets in any order. Its acknowledgements say up to where everything has arrived, and of the 64
+//!   packets around the one that they answer, which have. They answer for several packets; at once for one that is marked,
+//!   asks for it, comes twice, or is the first or last of its flow.
+//! * A packet that a switch trimmed is answered by a NACK with its number. The sender sends it again.
+//! * Nothing else tells of a loss, since packets overtake each other on their many paths: a packet of which nothing was heard
+//!   for a timeout is sent again. The time runs for each packet from when it was sent last.
+//! * Lost packets go before new ones, and the window bounds both: what is known to be lost is not in flight.
+
+use super::bits::Bits;
+use super::{Acknowledged, Answer, Reliability};
+use crate::core::Core;
+use crate::host::Hosts;
+use crate::host::receivers::Receivers;
+use crate::ids::{PacketId, QpId, ReceiverId};
+use crate::world::World;
+use paceline_congestion::entropy::PathFeedback;
+use paceline_run::outcome::PacketKind;
+use paceline_run::spec::Rud;
+
+pub(in crate::host) mod window;
+
+use window::Sender;
+
+/// The first packet that the map of an acknowledgement speaks of: of the 64 up to the one that it answers, the first that
+/// may be missing.
+fn map_from(answers: u32, expected: u32) -> u32 {
+    answers.saturating_sub(63).max(expected + 1)
+}
+
+impl Reliability for Rud {
+    fn expect(&self, receivers: &mut Receivers, place: ReceiverId) {
+        receivers.arrived.reach(place, Bits::default);
+        receivers.arrived[place].reset();
+    }
+
+    #[inline(never)]
+    fn take_data(
+        &self,
+        receivers: &mut Receivers,
+        world: &World,
+        core: &mut Core,
+        place: ReceiverId,
+        id: PacketId,
+    ) -> Answer {
+        let packet = *core.packets.get(id);
+        let mtu = world.packet.mtu.get();
+        let receiver = &mut receivers.list[place];
+        let received = &mut receivers.arrived[place];
+        let size = receiver.path.size;
+        if packet.ends_message() {
+            receiver.note_end(packet.end(mtu), packet.flow);
+        }
+        let number = packet.answers;
+        let first = receiver.expected.div_ceil(mtu) as u32;
+        let known = packet.seq < receiver.expected || received.has(first, number);
+        if packet.is_trimmed() && !known {
+            return Answer::Nack;
+        }
+        receiver.mark = receiver.mark.max(packet.mark);
+        let begins = receiver.expected == 0 && received.count() == 0;
+        let mut whole = false;
+        if !known {
+            receiver.unacked_packets += 1;
+            receiver.unacked_bytes += u32::from(packet.payload);
+            if number == first {
+                let mut next = number + 1;
+                if received.count() > 0 {
+                    let behind = received.first_clear(next, next + received.count());
+                    received.clear_range(next, behind);
+                    next = behind;
+                }
+                receiver.expected = size.min(u64::from(next) * mtu);
+                whole = receiver.expected >= receiver.end_seq;
+            } else {
+                received.reserve(first, number - first + 1);
+                received.set(number);
+            }
+        }
+        let at_once = known || begins || whole || packet.mark.is_set() || packet.asks_for_ack();
+        if !at_once && !receiver.owes_ack(&world.nic) {
+            return Answer::Nothing;
+        }
+        (receiver.unacked_packets, receiver.unacked_bytes) = (0, 0);
+        let expected = receiver.expected.div_ceil(mtu) as u32;
+        let from = map_from(number, expected);
+        let arrived = (0..64).filter(|bit| received.has(expected, from + bit));
+        receiver.sack = arrived.fold(0, |map, bit| map | 1 << bit);
+        Answer::Ack
+    }
+
+    fn begin(&self, hosts: &mut Hosts, world: &World, slot: QpId, _bdp: u64) {
+        let mtu = world.packet.mtu.get();
+        hosts.ruds.reach(slot, Sender::default);
+        let (qp, sender) = (&hosts.qps[slot], &mut hosts.ruds[slot]);
+        sender.sacked.reset();
+        sender.lost.reset();
+        *sender = Sender {
+            total: qp.size.div_ceil(mtu) as u32,
+            sacked: std::mem::take(&mut sender.sacked),
+            lost: std::mem::take(&mut sender.lost),
+            sent: std::mem::take(&mut sender.sent),
+            ..Sender::default()
+        };
+    }
+
+    fn extend(&self, hosts: &mut Hosts, world: &World, slot: QpId) {
+        let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
+        sender.total = (qp.size / world.packet.mtu.get()) as u32;
+        qp.limit = qp.size;
+    }
+
+    #[inline(never)]
+    fn acknowledge(
+        &self,
+        hosts: &mut Hosts,
+        world: &World,
+        core: &mut Core,
+        slot: QpId,
+        id: PacketId,
+    ) -> Acknowledged {
+        let packet = core.packets.get(id);
+        let mtu = world.packet.mtu.get();
+        let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
+        let before = qp.snd_una + qp.sacked;
+        qp.snd_una = qp.snd_una.max(packet.seq);
+        sender.make_room();
+        let told = packet.seq.div_ceil(mtu) as u32;
+        sender.advance(told);
+        let number = packet.answers;
+        let loss = if packet.kind == PacketKind::Nack {
+            sender.lose(number)
+        } else {
+            let from = map_from(number, told);
+            let mut map = core.packets.words(id);
+            while map != 0 {
+                sender.take(from + map.trailing_zeros());
+                map &= map - 1;
+            }
+            false
+        };
+        sender.settle(qp, mtu);
+        let delivered = qp.snd_una + qp.sacked;
+        if delivered > before {
+            qp.last_progress = core.now();
+        }
+        Acknowledged {
+            newly: delivered - before,
+            highest: qp.snd_una.max(qp.size.min(u64::from(number) * mtu)),
+            delivered,
+            loss,
+        }
+    }
+
+    fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
+        let mtu = world.packet.mtu.get();
+        let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
+        let (packet, seq) = match sender.first_lost() {
+            Some(packet) => {
+                sender.lost.clear(packet);
+                sender.lost_from = packet + 1;
+                (packet, u64::from(packet) * mtu)
+            }
+            None => {
+                sender.next += 1;
+                sender.make_room();
+                (sender.next - 1, qp.snd_nxt)
+            }
+        };
+        let place = sender.place(packet);
+        sender.sent[place].0 = core.now();
+        sender.settle(qp, mtu);
+        (packet, seq)
+    }
+
+    fn sent(&self, hosts: &mut Hosts, slot: QpId, packet: u32, entropy: u16) {
+        let sender = &mut hosts.ruds[slot];
+        let place = sender.place(packet);
+        sender.sent[place].1 = entropy;
+    }
+
+    fn next_number(&self, hosts: &Hosts, slot: QpId) -> u32 {
+        hosts.ruds.get(slot).map_or(0, |sender| sender.next)
+    }
+
+    fn due(&self, hosts: &Hosts, _world: &World, slot: QpId) -> u64 {
+        let oldest = hosts.ruds[slot].oldest();
+        oldest.map_or(u64::MAX, |(at, _)| at + self.rto.as_ps())
+    }
+
+    /// The packet that was sent the longest ago is lost; others whose time is over follow one by one.
+    fn time_out(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) {
+        let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
+        let Some((_, packet)) = sender.oldest() else {
+            return;
+        };
+        sender.lose(packet);
+        let (_, entropy) = sender.sent[sender.place(packet)];
+        if let Some(ways) = &mut qp.ways {
+            ways.on_feedback(core.now(), entropy, PathFeedback::Timeout);
+        }
+        sender.settle(qp, world.packet.mtu.get());
+    }
+
+    fn verify(&self, hosts: &Hosts, world: &World, slot: QpId) {
+        let mtu = world.packet.mtu.get();
+        let (qp, sender) = (&hosts.qps[slot], &hosts.ruds[slot]);
+        let flow = qp.flow;
+        let number = |byte: u64| byte.div_ceil(mtu) as u32;
+        let Sender { una, next, total, .. } = *sender;
+        assert_eq!(
+            una,
+            number(qp.snd_una),
+            "flow {flow}: first unacknowledged packet"
+        );
+        assert_eq!(next, number(qp.snd_nxt), "flow {flow}: next new packet");
+        assert!(next <= total, "flow {flow}: packets sent");
+        let (sacked, lost) = (&sender.sacked, &sender.lost);
+        let in_window = |bits: &Bits| (una..next).filter(|&packet| bits.has(una, packet)).count();
+        assert_eq!(
+            sacked.count() as usize,
+            in_window(sacked),
+            "flow {flow}: acknowledged"
+        );
+        assert_eq!(lost.count() as usize, in_window(lost), "flow {flow}: lost");
+        let both = |packet: &u32| sacked.has(una, *packet) && lost.has(una, *packet);
+        assert_eq!((una..next).find(both), None, "flow {flow}: lost and acknowledged");
+        assert_eq!(qp.repairs, lost.count() > 0, "flow {flow}: repairs");
+        assert_eq!(
+            (qp.sacked, qp.lost),
+            sender.bytes(mtu, qp.size),
+            "flow {flow}: bytes"
+        );
+        let Some(place) = hosts.receivers.find(flow) else {
+            return;
+        };
+        let expected = number(hosts.receivers.list[place].expected);
+        let received = &hosts.receivers.arrived[place];
+        let is_here = |packet: u32| packet < expected || received.has(expected, packet);
+        let missing = (una..next).find(|&packet| sacked.has(una, packet) && !is_here(packet));
+        assert_eq!(missing, None, "flow {flow}: acknowledged that did not arrive");
+    }
+}

@@ -1,0 +1,101 @@
+//! What a sender with reliable unordered delivery knows of its packets.
+
+use crate::host::qp::Qp;
+use crate::host::recovery::bits::Bits;
+
+/// What a sender knows of its packets, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(in crate::host) struct Sender {
+    /// The first that is not acknowledged cumulatively; the next new one; how many there are.
+    pub(super) una: u32,
+    pub(super) next: u32,
+    pub(super) total: u32,
+    /// Acknowledged selectively.
+    pub(super) sacked: Bits,
+    /// To be sent again.
+    pub(super) lost: Bits,
+    /// No lost packet is before this one.
+    pub(super) lost_from: u32,
+    /// When each packet of the window was sent last, and by which entropy value: a ring, as long as a power of two.
+    pub(super) sent: Vec<(u64, u16)>,
+}
+
+impl Sender {
+    pub(super) fn make_room(&mut self) {
+        let packets = (self.next - self.una).max(1);
+        self.sacked.reserve(self.una, packets);
+        self.lost.reserve(self.una, packets);
+        let length = self.sent.len();
+        if packets as usize > length {
+            let grown = (packets as usize).next_power_of_two().max(16);
+            let mut sent = vec![(0, 0); grown];
+            if length > 0 {
+                for packet in self.una..self.una + length as u32 {
+                    sent[packet as usize & (grown - 1)] = self.sent[packet as usize & (length - 1)];
+                }
+            }
+            self.sent = sent;
+        }
+    }
+
+    pub(super) fn place(&self, packet: u32) -> usize {
+        packet as usize & (self.sent.len() - 1)
+    }
+
+    pub(super) fn advance(&mut self, una: u32) {
+        if una > self.una {
+            self.sacked.clear_range(self.una, una);
+            self.lost.clear_range(self.una, una);
+            self.una = una;
+        }
+    }
+
+    /// It has arrived.
+    pub(super) fn take(&mut self, packet: u32) {
+        if (self.una..self.next).contains(&packet) {
+            self.sacked.set(packet);
+            self.lost.clear(packet);
+        }
+    }
+
+    /// It is to be sent again; says whether that is new.
+    pub(super) fn lose(&mut self, packet: u32) -> bool {
+        if !(self.una..self.next).contains(&packet) || self.sacked.get(packet) {
+            return false;
+        }
+        self.lost_from = match self.lost.count() {
+            0 => packet,
+            _ => self.lost_from.min(packet),
+        };
+        self.lost.set(packet)
+    }
+
+    pub(super) fn first_lost(&self) -> Option<u32> {
+        if self.lost.count() == 0 {
+            return None;
+        }
+        self.lost.first_set(self.lost_from.max(self.una), self.next)
+    }
+
+    /// Of the packets in flight, the one that was sent the longest ago, and when.
+    pub(super) fn oldest(&self) -> Option<(u64, u32)> {
+        let in_flight =
+            (self.una..self.next).filter(|&packet| !self.sacked.get(packet) && !self.lost.get(packet));
+        in_flight
+            .map(|packet| (self.sent[self.place(packet)].0, packet))
+            .min()
+    }
+
+    /// The bytes of the packets that are acknowledged selectively, and of those that are lost.
+    pub(super) fn bytes(&self, mtu: u64, size: u64) -> (u64, u64) {
+        let bytes = |bits: &Bits| bits.bytes(self.total, self.next, mtu, size);
+        (bytes(&self.sacked), bytes(&self.lost))
+    }
+
+    /// Tells the NIC what follows from this.
+    pub(super) fn settle(&self, qp: &mut Qp, mtu: u64) {
+        (qp.sacked, qp.lost) = self.bytes(mtu, qp.size);
+        qp.repairs = self.lost.count() > 0;
+        qp.recompute_bound();
+    }
+}

@@ -1,0 +1,214 @@
+//! Reliable unordered delivery, and paths that senders choose packet by packet.
+
+use crate::common::{self, G100, add_flow, assert_complete, kb, link, natural, run, scheme, star};
+use paceline_congestion::entropy::{Entropy, Selector};
+use paceline_congestion::registry::WindowMode;
+use paceline_fabric::Outcome;
+use paceline_fabric::outcome::{PacketKind, TraceKind};
+use paceline_fabric::spec::*;
+use paceline_kernel::{BitRate, Bytes, Span, Time};
+
+const RUD: Recovery = Recovery::Rud(Rud {
+    rto: Span::from_us(200),
+});
+
+const SELECTORS: [Selector; 4] = [
+    Selector::Oblivious,
+    Selector::Bitmap,
+    Selector::Reps,
+    Selector::Mixed,
+];
+
+/// Two switches (0 and 1) with links of these rates between them, `hosts` hosts at each: 2 to `hosts + 1`, then the rest.
+fn parallel(uplinks: &[BitRate], hosts: u32, selector: Option<Selector>) -> RunSpec {
+    let mut spec = natural(star(2, scheme("none")));
+    spec.nodes = vec![NodeKind::Switch; 2];
+    spec.nodes.resize(2 + 2 * hosts as usize, NodeKind::Host);
+    spec.links = uplinks.iter().map(|&rate| link(0, 1, rate)).collect();
+    for host in 0..2 * hosts {
+        spec.links.push(link(u32::from(host >= hosts), 2 + host, G100));
+    }
+    spec.switch.ecn.clear();
+    spec.nic.recovery = RUD;
+    spec.entropy = selector.map(|selector| Entropy { selector, values: 64 });
+    spec
+}
+
+fn data_by_interface(outcome: &Outcome, uplinks: usize) -> Vec<usize> {
+    let mut counts = vec![0; uplinks];
+    for event in common::traced(outcome, 0, TraceKind::Dequeue) {
+        if event.kind == PacketKind::Data {
+            counts[event.interface as usize - 1] += 1;
+        }
+    }
+    counts
+}
+
+/// One flow takes all links, each data packet is acknowledged by the link that it took, and nothing is sent twice though
+/// packets overtake each other.
+#[test]
+fn packets_of_a_flow_take_all_links() {
+    for selector in SELECTORS {
+        let mut spec = parallel(&[G100; 4], 1, Some(selector));
+        spec.record.trace_nodes = vec![NodeId(0)];
+        add_flow(&mut spec, 2, 3, 4_000_000, 0);
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        assert_eq!(outcome.counters.retransmitted_bytes, 0);
+        let counts = data_by_interface(&outcome, 4);
+        // 1000 of each on average; of 64 values, how many a link has is binomial: three standard deviations of the share
+        // are 650.
+        assert!(
+            counts.iter().all(|&count| count > 350),
+            "{selector:?}: {counts:?}"
+        );
+        assert_eq!(counts.iter().sum::<usize>(), 4000);
+    }
+}
+
+/// Two flows at line rate over two links: a flow each under lucky ECMP, both on one under the other. Spread, both are
+/// done in little more than the time that one takes alone.
+#[test]
+fn two_flows_share_two_links_evenly() {
+    let mut spec = parallel(&[G100; 2], 2, Some(Selector::Mixed));
+    for host in [2, 3] {
+        add_flow(&mut spec, host, host + 2, 4_000_000, 0);
+    }
+    let outcome = run(spec.clone());
+    assert_complete(&spec, &outcome);
+    for flow in &outcome.flows {
+        let slowdown = flow.fct.as_ps() as f64 / flow.ideal.as_ps() as f64;
+        assert!((1.0..1.1).contains(&slowdown), "{slowdown}");
+    }
+}
+
+/// One of four links has a tenth of the rate of the others. Who listens to marks and trims avoids it.
+#[test]
+fn feedback_avoids_a_slow_link() {
+    let share = |selector| {
+        let mut spec = parallel(&[BitRate::from_gbps(10), G100, G100, G100], 1, Some(selector));
+        spec.switch.ecn = [10, 100]
+            .map(|g| EcnCurve {
+                rate: BitRate::from_gbps(g),
+                kmin: kb(2),
+                kmax: kb(10),
+                pmax: 1.0,
+            })
+            .to_vec();
+        spec.record.trace_nodes = vec![NodeId(0)];
+        add_flow(&mut spec, 2, 3, 4_000_000, 0);
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        data_by_interface(&outcome, 4)[0] as f64 / 4000.0
+    };
+    let oblivious = share(Selector::Oblivious);
+    assert!((0.1..0.4).contains(&oblivious), "{oblivious}");
+    for selector in [Selector::Bitmap, Selector::Reps, Selector::Mixed] {
+        let listening = share(selector);
+        assert!(
+            listening < 0.75 * oblivious,
+            "{selector:?}: {listening}, {oblivious}"
+        );
+    }
+}
+
+/// An incast into a switch that trims: each trimmed packet is sent again once for each time that it was trimmed, and
+/// nothing waits for a timeout. The window bounds what is sent again, too: with two packets each, the queue is short.
+#[test]
+fn trimmed_packets_are_sent_again_within_the_window() {
+    let mut spec = star(9, common::scheme_with("none", WindowMode::Fixed, &[]));
+    spec = natural(spec);
+    spec.switch.ecn.clear();
+    spec.switch.flow_control = FlowControl::None;
+    spec.switch.loss.drop = DropPolicy::Tail(Bytes::new(20_000));
+    spec.switch.loss.trim = Some(Trim { queue: kb(100) });
+    spec.nic.recovery = RUD;
+    for sender in 1..9 {
+        add_flow(&mut spec, sender, 9, 200_000, 0);
+    }
+    let outcome = run(spec.clone());
+    assert_complete(&spec, &outcome);
+    let counters = &outcome.counters;
+    assert!(counters.trimmed > 100, "{counters:?}");
+    assert_eq!((counters.timeouts, counters.buffer_drops), (0, 0));
+    assert_eq!(counters.retransmitted_bytes, 1000 * counters.trimmed);
+    assert_eq!(counters.nacks, counters.trimmed);
+    // Each packet that was sent was trimmed or arrived, once.
+    assert_eq!(counters.data_received, 8 * 200);
+}
+
+/// The link fails for a while: what was lost on it is sent again after a timeout, packet by packet.
+#[test]
+fn what_a_broken_link_lost_is_sent_again() {
+    for selector in SELECTORS {
+        let mut spec = parallel(&[G100; 2], 1, Some(selector));
+        spec.failures = vec![LinkFailure {
+            link: 0,
+            at: Time::from_ns(20_000),
+            until: Some(Time::from_ns(500_000)),
+        }];
+        add_flow(&mut spec, 2, 3, 1_000_000, 0);
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        let counters = &outcome.counters;
+        assert!(counters.link_drops > 0 && counters.timeouts > 0, "{counters:?}");
+        // ACKs are lost, too: what they answered for comes twice.
+        assert!(counters.retransmitted_bytes <= 1000 * counters.timeouts);
+    }
+}
+
+/// Acknowledgements answer for several packets: 16 kB here, but at once for the first, the last, and what is marked.
+#[test]
+fn acknowledgements_are_coalesced() {
+    let mut spec = natural(star(2, scheme("none")));
+    spec.switch.ecn.clear();
+    spec.nic.recovery = RUD;
+    spec.nic.ack = AckPolicy::EveryBytes(Bytes::new(16_000));
+    spec.record.trace_nodes = vec![NodeId(2)];
+    add_flow(&mut spec, 1, 2, 320_000, 0);
+    let outcome = run(spec.clone());
+    assert_complete(&spec, &outcome);
+    let acks = common::traced(&outcome, 2, TraceKind::Dequeue).filter(|event| event.kind == PacketKind::Ack);
+    // The first packet, then 19 times 16, then the 15 that are left.
+    assert_eq!(acks.count(), 21);
+}
+
+/// The same incast by a receiver's grants: after the first windows the queue is short, nobody waits for a timeout, and all
+/// end at nearly the same time.
+#[test]
+fn grants_share_a_link() {
+    let run_of = |name: &str| {
+        let mut spec = natural(star(9, scheme(name)));
+        spec.switch.flow_control = FlowControl::None;
+        spec.switch.loss.drop = DropPolicy::Tail(Bytes::new(60_000));
+        spec.switch.loss.trim = Some(Trim { queue: kb(100) });
+        spec.nic.recovery = RUD;
+        for sender in 1..9 {
+            add_flow(&mut spec, sender, 9, 1_000_000, 0);
+        }
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        outcome
+    };
+    for name in ["rccc", "nscc-rccc"] {
+        let outcome = run_of(name);
+        let counters = &outcome.counters;
+        assert!(
+            counters.grants > 400 && counters.timeouts == 0,
+            "{name}: {counters:?}"
+        );
+        // 16 kB each, to eight flows of 1 MB, and a little ahead at their ends; less each where windows are smaller.
+        let most = if name == "rccc" { 800 } else { 2000 };
+        assert!(counters.grants < most, "{name}: {counters:?}");
+        let ends: Vec<f64> = outcome
+            .flows
+            .iter()
+            .map(|flow| flow.fct.as_ps() as f64 / 1e6)
+            .collect();
+        let last = ends.iter().copied().fold(0.0, f64::max);
+        let first = ends.iter().copied().fold(f64::MAX, f64::min);
+        // 8 MB of payload in packets of 1000 and 56 or 64 bytes of headers at 99 % of 100 Gbit/s take some 690 us.
+        assert!((660.0..730.0).contains(&last), "{name}: {last}");
+        assert!(first > 0.8 * last, "{name}: {first} to {last}");
+    }
+}
