@@ -209,6 +209,8 @@ fn grants_share_a_link() {
         let first = ends.iter().copied().fold(f64::MAX, f64::min);
         // 8 MB of payload in packets of 1000 and 56 or 64 bytes of headers at 99 % of 100 Gbit/s take some 690 us.
         assert!((660.0..730.0).contains(&last), "{name}: {last}");
-        assert!(first > 0.8 * last, "{name}: {first} to {last}");
+        // Credit is shared evenly; windows of senders beside it are not.
+        let share = if name == "rccc" { 0.8 } else { 0.5 };
+        assert!(first > share * last, "{name}: {first} to {last}");
     }
 }
