@@ -39,6 +39,11 @@ impl Ring {
         }
     }
 
+    /// Whether a timeout would freeze it.
+    pub fn would_freeze(&self) -> bool {
+        self.frozen_until.is_none() && self.explore == 0
+    }
+
     fn drawn(&self, draw: &mut impl Draw) -> u16 {
         (draw.draw() % self.values) as u16
     }
@@ -78,7 +83,7 @@ impl Ring {
     }
 
     pub(super) fn on_feedback(&mut self, now: Time, entropy: u16, feedback: PathFeedback) {
-        if feedback == PathFeedback::Timeout && self.frozen_until.is_none() && self.explore == 0 {
+        if feedback == PathFeedback::Timeout && self.would_freeze() {
             self.frozen_until = Some(now + FREEZE);
         }
         if self.frozen_until.is_some_and(|until| now > until) {

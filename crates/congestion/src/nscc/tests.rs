@@ -154,3 +154,32 @@ fn increments_wrap_where_that_is_asked_for() {
     assert_eq!(grown(false), first + increment / first);
     assert!(grown(true) < grown(false));
 }
+
+/// The window stays between one packet and the largest, whatever feedback comes.
+#[test]
+fn the_window_stays_in_its_range() {
+    let all = Constants::new(14_022_720, 100_000_000_000, (4086, 4150), 10_517_040);
+    let mut rng = paceline_kernel::rng::Rng::stream(1, paceline_kernel::rng::Purpose::Congestion, 0);
+    let mut flow = Window::new(&all, all.network_rtt, None);
+    let (mut now, mut least) = (0, i64::MAX);
+    for _ in 0..20_000 {
+        now += u64::from(rng.next_u31() % 400_000);
+        let (delay, bytes) = (u64::from(rng.next_u31() % 60_000_000), 4150);
+        flow.update_average(&all, flow.base + delay, true);
+        let ack = Feedback {
+            now,
+            marked: !rng.next_u31().is_multiple_of(3),
+            delay,
+            bytes,
+            in_flight: 100_000,
+        };
+        flow.count(bytes);
+        match rng.next_u31() % 4 {
+            0 => flow.on_nack(&all, 4150, false, ack),
+            _ => flow.on_ack(&all, ack),
+        }
+        assert!((4150..=flow.max_window).contains(&flow.window));
+        least = least.min(flow.window);
+    }
+    assert!(least < 20_000, "{least}");
+}

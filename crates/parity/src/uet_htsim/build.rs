@@ -1,14 +1,15 @@
 //! How a run is made of its description. The order of draws and events is part of the behaviour.
 
+use paceline_congestion::nscc::window::Window;
+use paceline_congestion::rccc::pacer::{Pacer, quantum_time};
+
 use super::balance::Balancer;
 use super::conn::{Conn, Sink};
 use super::counters::Counters;
 use super::derived::{Derived, HEADER};
 use super::host_queue::HostQueue;
 use super::network::Network;
-use super::nscc::Nscc;
 use super::oversubscribed::Oversubscribed;
-use super::pacer::{Pacer, quantum_time};
 use super::packet::{Ends, Packets};
 use super::parts::{Arrival, Nic, Trigger};
 use super::random::Random;
@@ -93,8 +94,7 @@ impl Sim {
         let random = &mut self.random;
         let balancing = self.spec.options.balancing;
         let paths = self.spec.options.paths;
-        self.balancers
-            .push(Balancer::new(balancing, paths, &mut || random.draw()));
+        self.balancers.push(Balancer::new(balancing, paths, random));
         let own = FIRST_ID + 1 + 2 * flow;
         let ids = line.id.map_or((own, own + 1), |id| (id, id));
         let base = if self.spec.options.accurate_base {
@@ -104,7 +104,7 @@ impl Sim {
         };
         let cwnd = i64::from(self.spec.options.cwnd);
         let window = (cwnd > 0).then_some(cwnd * self.set.packet);
-        let nscc = Nscc::new(&self.set.nscc, base, window);
+        let nscc = Window::new(&self.set.nscc, base, window);
         self.window = nscc.max_window;
         let mut conn = Conn::new((line.src, line.dst), ids, i64::from(line.size), nscc);
         conn.then = line.then;

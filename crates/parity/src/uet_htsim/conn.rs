@@ -1,8 +1,9 @@
 //! A connection: what its sender and its receiver keep.
 
+use paceline_congestion::nscc::window::Window;
+use paceline_congestion::rccc::pacer::Wishes;
+
 use super::counters::Finish;
-use super::nscc::Nscc;
-use super::pacer::Wishes;
 use super::parts::{Messages, Sleek};
 use super::records::{Held, Records};
 use super::schedule::NONE;
@@ -62,14 +63,14 @@ pub(super) struct Conn {
     pub(super) last_request: u64,
     pub(super) records: Records,
     pub(super) timer: Timer,
-    pub(super) nscc: Nscc,
+    pub(super) nscc: Window,
     pub(super) packets: Packed,
     pub(super) sleek: Sleek,
     pub(super) messages: Option<Box<Messages>>,
 }
 
 impl Conn {
-    pub(super) fn new((src, dst): (u32, u32), (flow, back): (u32, u32), size: i64, nscc: Nscc) -> Self {
+    pub(super) fn new((src, dst): (u32, u32), (flow, back): (u32, u32), size: i64, nscc: Window) -> Self {
         Self {
             src,
             dst,

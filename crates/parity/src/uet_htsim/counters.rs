@@ -94,5 +94,5 @@ pub(super) struct Finish {
     pub(super) average: u64,
     pub(super) max_window: i64,
     pub(super) messages: usize,
-    pub(super) sums: super::nscc::Sums,
+    pub(super) sums: paceline_congestion::nscc::window::Sums,
 }

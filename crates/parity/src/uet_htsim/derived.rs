@@ -1,6 +1,7 @@
 //! Numbers that follow from options and topology before the run.
 
-use super::nscc::Constants;
+use paceline_congestion::nscc::window::Constants;
+
 use super::spec::{Options, Tree};
 
 /// Bytes of a header, and of a packet without payload.
@@ -77,9 +78,12 @@ impl Derived {
             None if options.trims => (rtt as f64 * 0.75) as u64,
             None => rtt,
         };
-        let mut nscc = Constants::new(rtt, rate, (payload, packet), target);
-        nscc.gate = options.quick_gate;
-        nscc.with_receiver = options.receiver_cc;
+        let nscc = Constants {
+            gate: options.quick_gate,
+            with_receiver: options.receiver_cc,
+            wraps: true,
+            ..Constants::new(rtt, rate, (payload, packet), target)
+        };
         Ok(Self {
             rate,
             packet,

@@ -1,9 +1,10 @@
 //! What a sender does about ACKs, NACKs and pulls.
 
-use super::balance::Feedback as Path;
+use paceline_congestion::entropy::PathFeedback as Path;
+use paceline_congestion::nscc::window::Feedback;
+use paceline_congestion::rccc::pacer::QUANTUM;
+
 use super::counters::{Finish, Said};
-use super::nscc::Feedback;
-use super::pacer::QUANTUM;
 use super::packet::{Packet, bit};
 use super::records::State;
 use super::sim::Sim;
@@ -230,7 +231,7 @@ impl Sim {
             self.recalculate_timer(flow);
         }
         let path = match (last_hop, nack.has(bit::ECHO)) {
-            (false, _) => Path::Nack,
+            (false, _) => Path::Trimmed,
             (true, true) => Path::Marked,
             (true, false) => Path::Good,
         };

@@ -1,14 +1,16 @@
 //! Ultra Ethernet's transport in the simulator of its congestion control group: `htsim_uec` of uet-htsim at 40ccb05.
 //!
 //! A fat tree of switches with two priorities each, which trim packets that they have no room for; NICs that take turns
-//! among flows; and a transport with selective acknowledgements whose senders follow NSCC (`nscc`), whose receivers grant
-//! credit (`pacer`, RCCC), or both. Each packet carries an entropy value that a load balancer (`balance`) chooses.
+//! among flows; and a transport with selective acknowledgements whose senders follow NSCC, whose receivers grant credit
+//! (RCCC), or both. Each packet carries an entropy value that a load balancer (`balance`) chooses. Windows, grants and load
+//! balancers are those of `paceline_congestion`, with the simulator's widths.
 //!
 //! The model equals the simulator event by event, so it has an event list of its own (`schedule`): equal times run in the
 //! order of insertion, and a packet that is handed on is processed to the end before the giver continues. All random numbers
 //! come from one stream (`random`), so even their order is the same.
 
 mod arguments;
+mod backlog;
 mod balance;
 mod build;
 mod conn;
@@ -23,10 +25,8 @@ mod message;
 mod model;
 mod network;
 mod nic;
-mod nscc;
 mod outcome;
 mod oversubscribed;
-mod pacer;
 mod packet;
 mod parts;
 mod random;

@@ -1,5 +1,7 @@
 //! The one stream of random numbers: MT19937, as C++'s `std::mt19937`.
 
+use paceline_congestion::entropy::Draw;
+
 /// Words of the state.
 const WORDS: usize = 624;
 /// Distance between the words that are combined.
@@ -11,6 +13,13 @@ pub(super) struct Random {
     state: [u32; WORDS],
     next: usize,
     drawn: u64,
+}
+
+impl Draw for Random {
+    #[inline]
+    fn draw(&mut self) -> u32 {
+        Self::draw(self)
+    }
 }
 
 impl Random {

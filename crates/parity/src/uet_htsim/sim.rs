@@ -1,5 +1,7 @@
 //! The state of a run, and its event loop.
 
+use paceline_congestion::rccc::pacer::Pacer;
+
 use super::balance::Balancer;
 use super::conn::{Conn, Sink};
 use super::counters::{Counters, Line};
@@ -7,7 +9,6 @@ use super::derived::Derived;
 use super::host_queue::HostQueue;
 use super::network::{HOST, Network, Serving};
 use super::oversubscribed::Oversubscribed;
-use super::pacer::Pacer;
 use super::packet::Packets;
 use super::parts::{Arrival, Nic, Trigger};
 use super::random::Random;
@@ -218,7 +219,7 @@ impl Sim {
     #[inline]
     fn touch_sender(&self, flow: usize) -> u32 {
         let c = &self.conns[flow];
-        let balancer = matches!(self.balancers[flow], Balancer::Reps(_));
+        let balancer = matches!(self.balancers[flow], Balancer::RepsLegacy(_));
         c.next_seq ^ c.nscc.window as u32 ^ c.timer.node ^ c.records.base() ^ u32::from(balancer)
     }
 

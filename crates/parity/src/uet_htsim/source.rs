@@ -1,7 +1,9 @@
 //! A flow's sender: when it sends, and what.
 
+use paceline_congestion::rccc::pacer::FIRST;
+
+use super::backlog::Backlog;
 use super::counters::Said;
-use super::pacer::{Backlog, FIRST};
 use super::packet::{Kind, Packet, bit};
 use super::sim::Sim;
 
@@ -97,7 +99,7 @@ impl Sim {
         let c = &self.conns[flow as usize];
         let window = c.nscc.window / self.set.payload;
         let (seq, random) = (c.next_seq, &mut self.random);
-        self.balancers[flow as usize].next(seq, window, &mut || random.draw())
+        self.balancers[flow as usize].next(seq, window, random)
     }
 
     /// How far the flow wants to send, in quanta.

@@ -1,6 +1,7 @@
 //! The timer of retransmissions, and what its end does.
 
-use super::balance::Feedback as Path;
+use paceline_congestion::entropy::PathFeedback as Path;
+
 use super::schedule::NONE;
 use super::sim::Sim;
 
