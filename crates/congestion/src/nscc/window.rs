@@ -295,7 +295,9 @@ impl Window {
             delay: 0,
             ..ack
         };
-        if !self.quick_adapt(all, true, ack) && !(all.with_receiver && last_hop) {
+        let acts = self.quick_adapt(all, true, ack);
+        let is_receivers = all.with_receiver && last_hop;
+        if !acts && !is_receivers {
             self.window -= size;
             self.clamp(all);
         }

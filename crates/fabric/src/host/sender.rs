@@ -20,12 +20,12 @@ use paceline_run::spec::Awaited;
 /// Where the packet that this answers was trimmed.
 #[inline]
 fn trimmed_at(answer: &Packet) -> Option<TrimmedAt> {
-    answer
-        .is_trimmed()
-        .then(|| match answer.flags & Packet::AT_LAST_HOP {
-            0 => TrimmedAt::Network,
-            _ => TrimmedAt::LastHop,
-        })
+    let is_last_hop = answer.flags & Packet::AT_LAST_HOP != 0;
+    match (answer.is_trimmed(), is_last_hop) {
+        (false, _) => None,
+        (true, false) => Some(TrimmedAt::Network),
+        (true, true) => Some(TrimmedAt::LastHop),
+    }
 }
 
 impl Hosts {

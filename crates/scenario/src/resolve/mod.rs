@@ -344,6 +344,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let failures = failures::failures(cx, written, &net)?;
     let storms = paths::storms(cx, written, &net)?;
     switch.loss = loss::loss(cx, written, &packet, &classes)?;
+    recovery::warn_of_silence(cx, written, &switch, &classes);
     let credits = lanes.as_ref().map(|lanes| {
         let needs = schemes.all().map(|scheme| scheme.needs());
         (lanes.binding, packet.longest(needs, lanes.first_header))

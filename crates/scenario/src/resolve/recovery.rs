@@ -1,10 +1,13 @@
 //! From `recovery`, `receiver-order`, `[network.irn]` and `[network.rud]` to how hosts repair losses.
 
-use paceline_fabric::spec::{Irn, Recovery, Rud};
+use std::collections::BTreeSet;
+
+use paceline_fabric::spec::{Irn, Recovery, Rud, SwitchSpec};
 use paceline_kernel::Span;
 
 use crate::diagnostics::Problem;
 use crate::schema::{self, ArrivalOrder, OrOff, RecoveryKind};
+use crate::warning::WarningKind;
 
 use super::Cx;
 use super::fill::{fill_at, filled};
@@ -47,6 +50,23 @@ pub(super) fn recovery(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Recovery,
         RecoveryKind::Rud => Ok(Recovery::Rud(rud(cx, n)?)),
         _ => Ok(Recovery::SelectiveRepeat(irn(cx, n)?)),
     }
+}
+
+/// With RUD only trimmed packets are told of: what is dropped waits for a timeout.
+pub(super) fn warn_of_silence(
+    cx: &mut Cx<'_>,
+    n: &schema::Network,
+    switch: &SwitchSpec,
+    classes: &BTreeSet<u8>,
+) {
+    let Some(kind) = &n.recovery else { return };
+    if *kind.get_ref() != RecoveryKind::Rud || switch.loss.trim.is_some() || !super::loses(switch, classes) {
+        return;
+    }
+    let place = cx.texts.of_value(kind);
+    let text = "RUD learns of a loss from trimmed packets or by a timeout, and these switches drop packets without trimming: \
+                each loss waits for `network.rud.rto`; set `network.drop.trim = true`, or `network.recovery = \"irn\"`";
+    cx.warn(WarningKind::SchemeAndNetwork, &place, text);
 }
 
 fn rud(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Rud, Problem> {
