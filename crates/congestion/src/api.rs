@@ -141,17 +141,14 @@ pub struct AckInfo<'a> {
     pub mark: Mark,
     /// Telemetry of the data packet, a sample per switch in path order; empty without INT.
     pub hops: &'a [HopSample],
-    /// The way of that packet, where switches choose it (HPCC's pathID): telemetry that came by
-    /// different ways is of different ports, and not to be compared. Otherwise always the same.
-    pub way: u16,
-    /// HPCC-PINT's digest of the data packet; 0 without PINT.
-    pub pint_power: u16,
+    /// Sixteen bits of the data packet's header that come back, by what the run has them for: HPCC-PINT's digest; the
+    /// entropy value, where senders choose paths ([`crate::entropy`]); or with telemetry the packet's way, where switches
+    /// choose it (HPCC's pathID): telemetry that came by different ways is of different ports, and not to be compared.
+    pub header_bits: u16,
     /// Whether this is a NACK: the receiver saw a gap.
     pub nack: bool,
     /// The data packet that it answers, by its number in the flow, where the receiver takes packets in any order.
     pub packet: u32,
-    /// The entropy value of that packet ([`crate::entropy`]); 0 where packets carry none.
-    pub entropy: u16,
     /// Where a switch trimmed that packet, if one did.
     pub trimmed: Option<TrimmedAt>,
     /// The tag of the data packet ([`CongestionControl::tag`]) as it arrived: switches may have

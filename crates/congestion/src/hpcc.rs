@@ -237,7 +237,7 @@ impl Hpcc {
     /// Begins again with the samples of an ACK. With the reference's header, what is held of further hops
     /// stays.
     fn record(&mut self, ack: &AckInfo<'_>) {
-        self.way = ack.way;
+        self.way = ack.header_bits;
         if self.hops.len() != ack.hops.len() {
             let fresh = Hop::fresh(HopSample::default(), self.law.bounds.line);
             self.hops.resize(ack.hops.len().max(self.room), fresh);
@@ -360,7 +360,7 @@ impl CongestionControl for Hpcc {
             return;
         }
         let moves = full || self.over_react;
-        let other_way = self.room == 0 && (ack.hops.len() != self.hops.len() || ack.way != self.way);
+        let other_way = self.room == 0 && (ack.hops.len() != self.hops.len() || ack.header_bits != self.way);
         if !ack.hops.is_empty() && other_way {
             self.record(ack);
         } else {

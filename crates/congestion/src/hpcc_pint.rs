@@ -165,7 +165,7 @@ impl CongestionControl for HpccPint {
             self.last_update_seq = ack.snd_nxt;
             return;
         }
-        let next = self.law.next(self.reference, self.code.decode(ack.pint_power));
+        let next = self.law.next(self.reference, self.code.decode(ack.header_bits));
         cx.recompute_pacing();
         self.rate = next.rate;
         if ack.highest > self.last_update_seq {
@@ -182,7 +182,7 @@ mod tests {
 
     fn feed(pair: &mut Pair<HpccPint>, seq: u64, snd_nxt: u64, pint_power: u16) {
         pair.ack(&AckInfo {
-            pint_power,
+            header_bits: pint_power,
             ..ack(seq, snd_nxt)
         });
     }

@@ -214,7 +214,7 @@ fn telemetry_of_another_way_is_only_recorded() {
         let snd_nxt = seq + 50_000;
         pair.ack(&AckInfo {
             hops,
-            way,
+            header_bits: way,
             ..ack(seq, snd_nxt)
         });
     };

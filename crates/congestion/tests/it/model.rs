@@ -164,7 +164,6 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
                 }
                 pair.ack(&AckInfo {
                     packet: 0,
-                    entropy: 0,
                     trimmed: None,
                     highest: acked,
                     delivered: acked,
@@ -173,8 +172,7 @@ fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate>
                     rtt: *rtt,
                     mark: Mark::congested_if(*ecn),
                     hops,
-                    way: 0,
-                    pint_power: *pint_power,
+                    header_bits: *pint_power,
                     tag: 0,
                     congested: None,
                     endpoint_delay: Span::ZERO,

@@ -170,7 +170,7 @@ const _: () = {
 };
 
 /// All packets, and alongside them, in runs that need it: their telemetry, as many samples for each as the longest path
-/// has switches; and eight bytes that sender and receiver tell each other ([`PacketSlab::words`]).
+/// has switches; and eight bytes that sender and receiver tell each other (`words`).
 #[derive(Clone, Debug)]
 pub struct PacketSlab {
     packets: List<PacketId, Packet>,

@@ -27,6 +27,30 @@ fn gap_after(wire: u16, rate: BitRate, rounding: Rounding) -> u64 {
     time_to_send(rate, wire, rounding).as_ps()
 }
 
+/// What goes into a data packet alongside its bytes.
+struct Stamp {
+    /// The path, and the generation of the topology that it belongs to.
+    path: u64,
+    epoch: u16,
+    entropy: u16,
+    tag: u8,
+    words: u64,
+}
+
+impl Stamp {
+    /// Of a queue pair with one path, whose scheme writes nothing.
+    #[inline(always)]
+    fn of(qp: &Qp) -> Self {
+        Self {
+            path: qp.route,
+            epoch: qp.data_epoch,
+            entropy: 0,
+            tag: 0,
+            words: 0,
+        }
+    }
+}
+
 impl Hosts {
     /// Calls the scheme of a queue pair, starts the timers that it set, and takes over its limits.
     #[inline]
@@ -226,17 +250,11 @@ impl Hosts {
     ) {
         let mtu = world.packet.mtu.get();
         let (number, seq) = self.next_packet(world, core, slot);
-        let needs = &self.qps[slot].needs;
-        let (tag, words) = if needs.tags || needs.words {
-            self.stamp(world, core, slot, seq)
+        let stamps = self.qps[slot].stamps;
+        let stamp = if stamps {
+            self.stamp(world, core, slot, (number, seq))
         } else {
-            (0, 0)
-        };
-        let way = if self.qps[slot].ways.is_some() {
-            self.choose_way(world, core, slot, number)
-        } else {
-            let qp = &self.qps[slot];
-            (qp.route, qp.data_epoch, 0)
+            Stamp::of(&self.qps[slot])
         };
         let qp = &mut self.qps[slot];
         let Part {
@@ -257,21 +275,23 @@ impl Hosts {
         let id = core.packets.insert(Packet {
             flow,
             qp: slot,
-            path: way.0,
+            path: stamp.path,
             seq,
             sent_at: core.now(),
             wire,
             payload,
-            pint: way.2,
-            epoch: way.1,
+            pint: stamp.entropy,
+            epoch: stamp.epoch,
             kind: PacketKind::Data,
             class: qp.class,
             flags,
-            tag,
+            tag: stamp.tag,
             answers: number,
             ..Packet::EMPTY
         });
-        core.packets.set_words(id, words);
+        if stamps {
+            core.packets.set_words(id, stamp.words);
+        }
         if core.watch.is_traced() {
             core.account_send(world, qp, id);
         }
@@ -340,25 +360,12 @@ impl Hosts {
         &mut self.qps[slot]
     }
 
-    /// The way of packet `number`, its generation, and its entropy value.
+    /// What scheme and path selector write into the next data packet, which has this number and first byte.
     #[inline(never)]
-    fn choose_way(&mut self, world: &World, core: &Core, slot: QpId, number: u32) -> (u64, u16, u16) {
-        let qp = &mut self.qps[slot];
-        let (mut way, mut entropy) = ((qp.route, qp.data_epoch), 0);
-        if let Some(ways) = &mut qp.ways {
-            entropy = ways.choose(&mut qp.rng);
-            way = ways.route(world, [qp.port, qp.last_port], entropy).unwrap_or(way);
-        }
-        debug_assert!(core.ports[qp.port].is_host, "ways begin at hosts");
-        self.packet_sent(world, slot, number, entropy);
-        (way.0, way.1, entropy)
-    }
-
-    /// What the scheme writes into the next data packet: its tag, and its words.
-    #[inline(never)]
-    fn stamp(&mut self, world: &World, core: &mut Core, slot: QpId, seq: u64) -> (u8, u64) {
+    fn stamp(&mut self, world: &World, core: &mut Core, slot: QpId, (number, seq): (u32, u64)) -> Stamp {
         let mtu = world.packet.mtu.get();
         let qp = &self.qps[slot];
+        let mut stamp = Stamp::of(qp);
         let packet = Outgoing {
             seq,
             payload: u64::from(qp.part(seq, mtu).payload),
@@ -366,16 +373,25 @@ impl Hosts {
             end: qp.size,
         };
         let (tags, tells) = (qp.needs.tags, qp.needs.words);
-        let (mut tag, mut words) = (0, 0);
-        self.call_scheme(world, core, slot, |scheme, cx| {
-            if tags {
-                tag = scheme.tag(cx, &packet);
+        if tags || tells {
+            self.call_scheme(world, core, slot, |scheme, cx| {
+                if tags {
+                    stamp.tag = scheme.tag(cx, &packet);
+                }
+                if tells {
+                    stamp.words = scheme.words(cx, &packet);
+                }
+            });
+        }
+        let qp = &mut self.qps[slot];
+        if let Some(ways) = &mut qp.ways {
+            stamp.entropy = ways.choose(&mut qp.rng);
+            if let Some(way) = ways.route(world, [qp.port, qp.last_port], stamp.entropy) {
+                (stamp.path, stamp.epoch) = way;
             }
-            if tells {
-                words = scheme.words(cx, &packet);
-            }
-        });
-        (tag, words)
+            self.packet_sent(world, slot, number, stamp.entropy);
+        }
+        stamp
     }
 
     /// Whether the end of a transmission of `wire` bytes that starts now must be an event: only if

@@ -40,8 +40,8 @@ pub struct Qp {
     pub(super) snd_una: u64,
     /// Bytes beyond `snd_una` that are acknowledged selectively.
     pub(super) sacked: u64,
-    /// Bytes that were lost and wait to be sent again, where these are not in flight (RUD).
-    pub(super) lost: u64,
+    /// Bytes beyond `snd_una` that are not in flight: those, and with RUD what was lost and waits to be sent again.
+    pub(super) absent: u64,
     /// New data is sent up to here: the size, or as far as selective repeat allows.
     pub(super) limit: u64,
     /// When pacing allows the next packet, in ps.
@@ -80,6 +80,8 @@ pub struct Qp {
     pub(super) last_progress: u64,
     pub(super) retransmitted: u64,
     pub(super) needs: Requirements,
+    /// Whether its packets carry what the scheme or the selector of paths writes into them.
+    pub(super) stamps: bool,
     /// Whether its scheme or a program is to be told of packets that leave.
     pub(super) hears_sent: bool,
     /// Whether echoes of marks in acknowledgements are notifications: the receiver sends none in their place.
@@ -181,7 +183,7 @@ impl Qp {
             snd_nxt,
             snd_una,
             sacked,
-            lost,
+            absent,
             limit,
             next_avail,
             gap,
@@ -206,6 +208,7 @@ impl Qp {
             last_progress,
             retransmitted,
             needs: _,
+            stamps: _,
             hears_sent: _,
             echo_notifies: _,
             scheme,
@@ -226,7 +229,7 @@ impl Qp {
             *snd_nxt,
             *snd_una,
             *sacked,
-            *lost,
+            *absent,
             *limit,
             *gap,
             *window,
@@ -373,7 +376,7 @@ impl Qp {
             snd_nxt: 0,
             snd_una: 0,
             sacked: 0,
-            lost: 0,
+            absent: 0,
             limit: size,
             repairs: false,
             bounds_repairs: matches!(world.nic.recovery, Recovery::Rud(_)),
@@ -396,6 +399,7 @@ impl Qp {
             sample_after: 0,
             last_progress: core.now(),
             retransmitted: 0,
+            stamps: needs.tags || needs.words,
             needs,
             hears_sent: needs.counts_sent || world.is_of_program(flow),
             echo_notifies: (at_work.receiver_half()).is_none_or(|half| !half.replaces_echo()),
@@ -414,6 +418,7 @@ impl Qp {
             && !world.routing.is_fixed(described.dst)
         {
             qp.ways = Some(Box::new(Ways::choosing(world, &described, entropy, &mut qp.rng)));
+            qp.stamps = true;
         }
         qp.apply(qp.scheme.limits());
         qp
@@ -443,8 +448,7 @@ impl Qp {
     }
 
     pub(super) fn in_flight(&self) -> u64 {
-        self.snd_nxt
-            .saturating_sub(self.snd_una + self.sacked + self.lost)
+        self.snd_nxt.saturating_sub(self.snd_una + self.absent)
     }
     pub(super) fn has_data(&self) -> bool {
         self.repairs || self.snd_nxt < self.size
@@ -508,7 +512,7 @@ impl Qp {
             // With `unsigned_in_flight` only: more is in flight than any window allows.
             (true, false) if self.snd_nxt < self.snd_una && self.window != u64::MAX => 0,
             (true, false) => {
-                let acknowledged = self.snd_una + self.sacked + self.lost;
+                let acknowledged = self.snd_una + self.absent;
                 self.limit.min(acknowledged.saturating_add(self.window))
             }
         }

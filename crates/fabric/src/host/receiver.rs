@@ -132,17 +132,15 @@ impl Hosts {
         packet.mark = echo;
         packet.seq = receiver.expected;
         path.send_back(packet);
-        if receiver.ways.is_some() {
-            self.receivers.send_same_way(world, place, packet);
-        }
-        let path = &self.receivers.list[place].path;
         packet.wire = path.ack_wire;
         packet.payload = 0;
         // Nothing accounts for it in a host.
         packet.ingress = PortId::NONE;
         let (ack_port, ack_wire) = (path.ack_port, path.ack_wire);
-        core.packets.set_words(id, self.receivers.list[place].sack);
         let class = world.ack_queue(path.ack_class);
+        if receiver.stamps {
+            self.receivers.stamp(world, core, place, id);
+        }
         let ((now, tie), port) = (core.instant(), &mut core.ports[ack_port]);
         if port.is_clear() && !core.watch.recorder.tracing && !port.is_busy(now, tie) {
             // As if it were queued and taken out again.

@@ -2,17 +2,17 @@
 
 use crate::core::Core;
 use crate::core::flow_table::FlowTable;
-use crate::core::packet::Packet;
 use crate::core::print::Print;
 use crate::host::flow_path::FlowPath;
 use crate::host::grants::Granted;
 use crate::host::recovery::bits::Bits;
 use crate::host::ways::Ways;
-use crate::ids::{FlowId, QpId, ReceiverId};
+use crate::ids::{FlowId, PacketId, QpId, ReceiverId};
 use crate::world::World;
 use paceline_congestion::Mark;
 use paceline_congestion::receiver::ReceiverHalf;
 use paceline_kernel::ids::{Id, List};
+use paceline_run::spec::Recovery;
 use std::collections::BTreeMap;
 
 /// A flow's receiver: from its first packet until all of it is here.
@@ -42,6 +42,8 @@ pub(super) struct Receiver {
     pub(super) sack: u64,
     /// Where its host's scheduler of grants keeps it, if its scheme has one.
     pub(super) granted: Option<Granted>,
+    /// Whether answers carry that map, or take the way of the packet that they answer.
+    pub(super) stamps: bool,
     /// The ways of its answers, where packets choose one each.
     pub(super) ways: Option<Box<Ways>>,
 }
@@ -65,6 +67,7 @@ impl Receiver {
             timer_runs: false,
             sack: 0,
             granted: None,
+            stamps: false,
             ways: None,
         }
     }
@@ -90,6 +93,7 @@ impl Receiver {
             timer_runs,
             sack: _,
             granted: _,
+            stamps: _,
             ways: _,
         } = self;
         print.note_flow(*flow);
@@ -168,6 +172,7 @@ impl Receivers {
                 receiver.ways = Some(Box::new(Ways::answering(world, &flow, entropy)));
             }
         }
+        receiver.stamps = receiver.ways.is_some() || matches!(world.nic.recovery, Recovery::Rud(_));
         let place = match self.free.pop() {
             Some(place) => {
                 self.list[place] = receiver;
@@ -223,18 +228,17 @@ impl Receivers {
         receiver.path.size.saturating_sub(here)
     }
 
-    /// An answer takes the way of the packet that it answers, by its entropy value.
+    /// An answer takes the way of the packet that it answers, by its entropy value, and the map of what has arrived.
     #[inline(never)]
-    pub(super) fn send_same_way(&mut self, world: &World, place: ReceiverId, answer: &mut Packet) {
+    pub(super) fn stamp(&mut self, world: &World, core: &mut Core, place: ReceiverId, id: PacketId) {
         let receiver = &mut self.list[place];
+        core.packets.set_words(id, receiver.sack);
+        let answer = core.packets.get_mut(id);
+        let ports = [receiver.path.ack_port, receiver.path.ack_last];
         if let Some(ways) = &mut receiver.ways
-            && let Some((path, epoch)) = ways.route(
-                world,
-                [receiver.path.ack_port, receiver.path.ack_last],
-                answer.pint,
-            )
+            && let Some(way) = ways.route(world, ports, answer.pint)
         {
-            (answer.path, answer.epoch) = (path, epoch);
+            (answer.path, answer.epoch) = way;
         }
     }
 

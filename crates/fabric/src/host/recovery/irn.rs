@@ -140,6 +140,7 @@ impl Reliability for Irn {
         let sent_at = (!packet.is_trimmed()).then_some(packet.sent_at);
         let loss = sender.acknowledge(una, beyond, sent_at, self.reordering);
         qp.sacked = sender.sacked_bytes(mtu, qp.size);
+        qp.absent = qp.sacked;
         qp.repairs = sender.lost.count() > 0;
         qp.limit = sender.limit(qp.size, mtu);
         qp.recompute_bound();

@@ -230,7 +230,7 @@ impl Reliability for Rud {
         assert_eq!((una..next).find(both), None, "flow {flow}: lost and acknowledged");
         assert_eq!(qp.repairs, lost.count() > 0, "flow {flow}: repairs");
         assert_eq!(
-            (qp.sacked, qp.lost),
+            (qp.sacked, qp.absent - qp.sacked),
             sender.bytes(mtu, qp.size),
             "flow {flow}: bytes"
         );

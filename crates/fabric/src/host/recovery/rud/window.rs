@@ -94,7 +94,8 @@ impl Sender {
 
     /// Tells the NIC what follows from this.
     pub(super) fn settle(&self, qp: &mut Qp, mtu: u64) {
-        (qp.sacked, qp.lost) = self.bytes(mtu, qp.size);
+        let (sacked, lost) = self.bytes(mtu, qp.size);
+        (qp.sacked, qp.absent) = (sacked, sacked + lost);
         qp.repairs = self.lost.count() > 0;
         qp.recompute_bound();
     }
