@@ -248,10 +248,35 @@ impl Hosts {
         port: PortId,
         slot: QpId,
     ) {
+        if self.qps[slot].stamps {
+            return self.send_stamped::<ON_CREDIT>(world, core, port, slot);
+        }
+        self.put_on_wire::<ON_CREDIT, false>(world, core, port, slot);
+    }
+
+    /// The same where schemes or selectors of paths write into packets.
+    #[inline(never)]
+    fn send_stamped<const ON_CREDIT: bool>(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        port: PortId,
+        slot: QpId,
+    ) {
+        self.put_on_wire::<ON_CREDIT, true>(world, core, port, slot);
+    }
+
+    #[inline(always)]
+    fn put_on_wire<const ON_CREDIT: bool, const STAMPS: bool>(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        port: PortId,
+        slot: QpId,
+    ) {
         let mtu = world.packet.mtu.get();
         let (number, seq) = self.next_packet(world, core, slot);
-        let stamps = self.qps[slot].stamps;
-        let stamp = if stamps {
+        let stamp = if STAMPS {
             self.stamp(world, core, slot, (number, seq))
         } else {
             Stamp::of(&self.qps[slot])
@@ -289,7 +314,7 @@ impl Hosts {
             answers: number,
             ..Packet::EMPTY
         });
-        if stamps {
+        if STAMPS {
             core.packets.set_words(id, stamp.words);
         }
         if core.watch.is_traced() {

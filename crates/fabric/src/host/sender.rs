@@ -1,7 +1,6 @@
 //! Queue pairs' senders: what they keep, what lets them send, and what they make of what comes back. What is
 //! lost is repaired in [`super::recovery`].
 
-use paceline_congestion::entropy::PathFeedback;
 use paceline_congestion::{AckInfo, CongestionControl, Ctx, TrimmedAt};
 use paceline_kernel::ids::Id;
 use paceline_kernel::{Bytes, Span, Time};
@@ -84,9 +83,6 @@ impl Hosts {
         } else if core.watch.is_traced() {
             core.account_progress(&self.qps[slot]);
         }
-        if self.qps[slot].ways.is_some() {
-            self.judge_way(core, slot, id);
-        }
         let finished = self.qps[slot].is_finished() && self.finish(world, core, traffic, slot, id);
         let rtt = core.now() - sent_at;
         self.record_rtt(world, core, slot, acknowledged.highest, rtt, acknowledged.newly);
@@ -96,23 +92,6 @@ impl Hosts {
             self.leave(world, core, traffic, slot);
         }
         self.nic_send(world, core, port);
-    }
-
-    /// Tells who chooses paths what became of the packet that is answered.
-    #[inline(never)]
-    fn judge_way(&mut self, core: &Core, slot: QpId, id: PacketId) {
-        let packet = core.packets.get(id);
-        // Of the link to the receiver all paths have their part: what was trimmed there says nothing of this one but its mark.
-        let feedback = if packet.is_trimmed() && packet.flags & Packet::AT_LAST_HOP == 0 {
-            PathFeedback::Trimmed
-        } else if packet.mark.is_set() {
-            PathFeedback::Marked
-        } else {
-            PathFeedback::Good
-        };
-        if let Some(ways) = &mut self.qps[slot].ways {
-            ways.on_feedback(core.now(), packet.pint, feedback);
-        }
     }
 
     /// Shows the acknowledgement to the scheme.
@@ -134,6 +113,9 @@ impl Hosts {
         };
         let too_many_hops = world.quirks.int_wire_precision && usize::from(packet.hops) > WIRE_HOPS;
         let qp = &mut self.qps[slot];
+        if let Some(ways) = &mut qp.ways {
+            ways.judge(core.now(), packet);
+        }
         let info = AckInfo {
             highest: acknowledged.highest,
             delivered: acknowledged.delivered,

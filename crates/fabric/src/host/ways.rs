@@ -6,6 +6,7 @@ use paceline_kernel::Time;
 use paceline_kernel::ids::Id;
 use paceline_kernel::rng::Rng;
 
+use crate::core::packet::Packet;
 use crate::ids::PortId;
 use crate::world::World;
 use crate::world::routing::FlowKey;
@@ -55,6 +56,20 @@ impl Ways {
     #[inline]
     pub(super) fn choose(&mut self, rng: &mut Rng) -> u16 {
         self.selector.as_mut().map_or(0, |selector| selector.next(rng))
+    }
+
+    /// A packet is answered.
+    #[inline(never)]
+    pub(super) fn judge(&mut self, now: u64, answer: &Packet) {
+        // The link to the receiver is part of all paths: what was trimmed before it says nothing of this one but its mark.
+        let feedback = if answer.is_trimmed() && answer.flags & Packet::AT_LAST_HOP == 0 {
+            PathFeedback::Trimmed
+        } else if answer.mark.is_set() {
+            PathFeedback::Marked
+        } else {
+            PathFeedback::Good
+        };
+        self.on_feedback(now, answer.pint, feedback);
     }
 
     /// What became of a packet.

@@ -128,6 +128,7 @@ impl NetworkModel for UetNetwork {
         counters.marked = totals.ecn_marks;
         counters.nacks = totals.nacks_made;
         counters.timeouts = totals.timeouts;
+        counters.grants = totals.pulls_made;
         for (conn, flow) in self.flows.iter().enumerate() {
             let own = &self.sim.conns[conn];
             let payload = self.sim.set.payload;
@@ -136,6 +137,7 @@ impl NetworkModel for UetNetwork {
             let bytes = |packets: u64| Bytes::new(packets * payload as u64);
             record.sent = bytes(own.packets.new).min(size);
             record.retransmitted = bytes(own.packets.again);
+            net.core.counters.retransmitted_bytes += record.retransmitted.get();
             if own.finish.is_none() {
                 record.delivered = bytes(u64::from(self.sim.sinks[conn].expected)).min(size);
             }

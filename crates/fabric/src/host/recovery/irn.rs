@@ -157,6 +157,7 @@ impl Reliability for Irn {
     }
 
     /// The number and first byte of the packet that is to be sent next, lost ones first.
+    #[inline(never)]
     fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
         let mtu = world.packet.mtu.get();
         let qp = &mut hosts.qps[slot];

@@ -155,6 +155,7 @@ impl Reliability for Rud {
         }
     }
 
+    #[inline(never)]
     fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
         let mtu = world.packet.mtu.get();
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
