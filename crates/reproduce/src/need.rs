@@ -130,7 +130,7 @@ impl RunRequest {
     /// What is wrong with it: a fault of the program.
     pub fn load(&self) -> Result<Resolved, Diagnostics> {
         let overrides = |seed: u64, set: Vec<String>| Overrides {
-            scheme: Some(self.scheme.clone()),
+            scheme: (!self.fidelity.has_own_transport()).then(|| self.scheme.clone()),
             seed: Some(seed),
             fidelity: Some(self.fidelity),
             set,

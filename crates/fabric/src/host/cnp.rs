@@ -16,8 +16,8 @@ use crate::ids::{FlowId, PacketId, ReceiverId};
 use crate::world::World;
 
 impl Hosts {
-    /// Data packet `id` came to a receiver that shows them: to who records their latency, and to its half of the scheme,
-    /// which may say what the answer is to echo.
+    /// Data packet `id` came to a receiver that shows them: to who records their latency, to its half of the scheme, which may
+    /// say what the answer is to echo, and to its host's scheduler of grants. The answer may then take its way.
     #[inline(never)]
     pub(super) fn show_data(
         &mut self,
@@ -27,7 +27,13 @@ impl Hosts {
         id: PacketId,
     ) -> Option<Mark> {
         core.record_latency(id);
-        self.notify_half(world, core, place, id)
+        let receiver = &self.receivers.list[place];
+        let has_parts = receiver.half.is_some() || receiver.granted.is_some();
+        let echo = has_parts
+            .then(|| self.notify_half(world, core, place, id))
+            .flatten();
+        self.receivers.turn(world, core, place, id);
+        echo
     }
 
     fn notify_half(

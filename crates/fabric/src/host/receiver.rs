@@ -138,9 +138,6 @@ impl Hosts {
         packet.ingress = PortId::NONE;
         let (ack_port, ack_wire) = (path.ack_port, path.ack_wire);
         let class = world.ack_queue(path.ack_class);
-        if receiver.stamps {
-            self.receivers.stamp(world, core, place, id);
-        }
         let ((now, tie), port) = (core.instant(), &mut core.ports[ack_port]);
         if port.is_clear() && !core.watch.recorder.tracing && !port.is_busy(now, tie) {
             // As if it were queued and taken out again.

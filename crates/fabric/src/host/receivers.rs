@@ -33,7 +33,8 @@ pub(super) struct Receiver {
     pub(super) unacked_bytes: u32,
     /// The strongest mark of the packets since the last ACK.
     pub(super) mark: Mark,
-    /// Whether each packet of data is shown to somebody: to [`Receiver::half`], or to who records their latency.
+    /// Whether each packet of data is shown to somebody: to [`Receiver::half`], to its host's scheduler of grants, to who records its
+    /// latency, or to its answer, which takes its way.
     pub(super) shows: bool,
     /// The receiver's half of its scheme, and whether a timer of that runs.
     pub(super) half: Option<Box<dyn ReceiverHalf>>,
@@ -42,8 +43,6 @@ pub(super) struct Receiver {
     pub(super) sack: u64,
     /// Where its host's scheduler of grants keeps it, if its scheme has one.
     pub(super) granted: Option<Granted>,
-    /// Whether answers carry that map, or take the way of the packet that they answer.
-    pub(super) stamps: bool,
     /// The ways of its answers, where packets choose one each.
     pub(super) ways: Option<Box<Ways>>,
 }
@@ -67,7 +66,6 @@ impl Receiver {
             timer_runs: false,
             sack: 0,
             granted: None,
-            stamps: false,
             ways: None,
         }
     }
@@ -93,7 +91,6 @@ impl Receiver {
             timer_runs,
             sack: _,
             granted: _,
-            stamps: _,
             ways: _,
         } = self;
         print.note_flow(*flow);
@@ -172,7 +169,7 @@ impl Receivers {
                 receiver.ways = Some(Box::new(Ways::answering(world, &flow, entropy)));
             }
         }
-        receiver.stamps = receiver.ways.is_some() || matches!(world.nic.recovery, Recovery::Rud(_));
+        receiver.shows |= receiver.ways.is_some() || matches!(world.nic.recovery, Recovery::Rud(_));
         let place = match self.free.pop() {
             Some(place) => {
                 self.list[place] = receiver;
@@ -228,17 +225,15 @@ impl Receivers {
         receiver.path.size.saturating_sub(here)
     }
 
-    /// An answer takes the way of the packet that it answers, by its entropy value, and the map of what has arrived.
-    #[inline(never)]
-    pub(super) fn stamp(&mut self, world: &World, core: &mut Core, place: ReceiverId, id: PacketId) {
+    /// What is sent back takes the way of data packet `id`, by its entropy value, and its answer the map of what has arrived.
+    pub(super) fn turn(&mut self, world: &World, core: &mut Core, place: ReceiverId, id: PacketId) {
         let receiver = &mut self.list[place];
         core.packets.set_words(id, receiver.sack);
-        let answer = core.packets.get_mut(id);
         let ports = [receiver.path.ack_port, receiver.path.ack_last];
         if let Some(ways) = &mut receiver.ways
-            && let Some(way) = ways.route(world, ports, answer.pint)
+            && let Some(way) = ways.route(world, ports, core.packets.get(id).pint)
         {
-            (answer.path, answer.epoch) = way;
+            (receiver.path.ack_route, receiver.path.ack_epoch) = way;
         }
     }
 

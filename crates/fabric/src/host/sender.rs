@@ -19,11 +19,12 @@ use paceline_run::spec::Awaited;
 /// Where the packet that this answers was trimmed.
 #[inline]
 fn trimmed_at(answer: &Packet) -> Option<TrimmedAt> {
-    let is_last_hop = answer.flags & Packet::AT_LAST_HOP != 0;
-    match (answer.is_trimmed(), is_last_hop) {
-        (false, _) => None,
-        (true, false) => Some(TrimmedAt::Network),
-        (true, true) => Some(TrimmedAt::LastHop),
+    if !answer.is_trimmed() {
+        return None;
+    }
+    match answer.flags & Packet::AT_LAST_HOP {
+        0 => Some(TrimmedAt::Network),
+        _ => Some(TrimmedAt::LastHop),
     }
 }
 

@@ -235,11 +235,24 @@ impl Reading<'_> {
         let scenario = last(&self.runs.scenario, |case| &case.scenario);
         let reference = last(&self.runs.reference, |case| &case.reference);
         let end = self.source.end();
-        let scheme = scheme.ok_or_else(|| {
-            Problem::new("a run has no scheme")
-                .at(&end)
-                .help("say `scheme = \"..\"` in [runs] or in the case")
-        })?;
+        let fidelity = match fidelity {
+            None => Fidelity::Exact,
+            Some(name) => (name.get_ref().parse())
+                .map_err(|text: String| Problem::new(text).at(&self.source.at(name.span())))?,
+        };
+        let scheme = match scheme {
+            Some(scheme) if fidelity.has_own_transport() => {
+                let text = format!("runs in {} fidelity have no scheme", fidelity.name());
+                let help = "options of that simulator choose its control: set keys of `parity.uet-htsim`";
+                return Err(Problem::new(text).at(&self.source.at(scheme.span())).help(help));
+            }
+            Some(scheme) => scheme,
+            None if fidelity.has_own_transport() => Text::new(0..0, fidelity.name().to_string()),
+            None => {
+                let help = "say `scheme = \"..\"` in [runs] or in the case";
+                return Err(Problem::new("a run has no scheme").at(&end).help(help));
+            }
+        };
         let input = match (scenario, reference) {
             (_, Some(reference)) => {
                 let found = self.reference(&reference)?;
@@ -249,18 +262,15 @@ impl Reading<'_> {
                 Input::Reference(found)
             }
             (Some(scenario), None) => {
-                self.check_scheme(&scheme)?;
+                if !fidelity.has_own_transport() {
+                    self.check_scheme(&scheme)?;
+                }
                 self.scenario(&scenario, seed)?
             }
             (None, None) => {
                 let help = "say `scenario = \"..\"` in [runs] or in the case";
                 return Err(Problem::new("a run has no scenario").at(&end).help(help));
             }
-        };
-        let fidelity = match fidelity {
-            None => Fidelity::Exact,
-            Some(name) => (name.get_ref().parse())
-                .map_err(|text: String| Problem::new(text).at(&self.source.at(name.span())))?,
         };
         let settings = (self.runs.set.iter()).chain(cases.iter().flat_map(|case| &case.set));
         let settings = settings.map(|(key, value)| {

@@ -300,6 +300,11 @@ impl Fidelity {
         own.expect("each fidelity has a row")
     }
 
+    /// Whether transport and control are the simulator's, so that scenarios have no `[cc]`.
+    pub fn has_own_transport(self) -> bool {
+        self.profile().simulator == Some(Simulator::UetHtsim)
+    }
+
     /// Whether it accounts for where the time of flows goes.
     pub fn accounts(self) -> bool {
         self.profile().accounts

@@ -85,16 +85,13 @@ pub(in crate::host) trait Reliability {
 /// Does the same with the run's kind of recovery, whichever it is.
 macro_rules! with_recovery {
     ($world:expr, $kind:ident => $body:expr) => {
-        if let Recovery::GoBackN = $world.nic.recovery {
-            // Asked first: it costs one comparison.
-            let $kind = &GoBackN;
-            $body
-        } else {
-            match &$world.nic.recovery {
-                Recovery::GoBackN => unreachable!("it was asked for"),
-                Recovery::SelectiveRepeat($kind) => $body,
-                Recovery::Rud($kind) => $body,
+        match &$world.nic.recovery {
+            Recovery::GoBackN => {
+                let $kind = &GoBackN;
+                $body
             }
+            Recovery::SelectiveRepeat($kind) => $body,
+            Recovery::Rud($kind) => $body,
         }
     };
 }
