@@ -23,11 +23,15 @@ fn main() {
     fs::write(out.join("experiments.rs"), text).expect("the build's folder");
 }
 
-/// The TOML and CSV files of a folder, as an expression.
+/// The files of a folder that are read, as an expression.
 fn files(folder: &Path) -> String {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|end| end == "toml" || end == "csv"));
+    let ends = ["toml", "csv", "cm", "topo"];
+    paths.retain(|path| {
+        path.extension()
+            .is_some_and(|end| ends.iter().any(|known| end == *known))
+    });
     paths.sort();
     let mut text = String::from("&[");
     for path in paths {

@@ -6,6 +6,7 @@ use paceline_scenario::diagnostics::Source;
 
 use crate::Reproduction;
 use crate::experiment::{Folder, read};
+use crate::need::{Embedded, Input};
 
 // `FOLDERS`, and `COMMON`: files next to the folders.
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
@@ -47,8 +48,10 @@ impl Folder for BuiltIn {
         Some(Source::new(format!("experiments/{}/{path}", self.id), *text))
     }
 
-    fn scenario(&self, _: &str) -> Option<String> {
-        None
+    fn scenario(&self, path: &str, seed: u64) -> Option<Input> {
+        let (name, text) = self.files.iter().find(|(known, _)| *known == path)?;
+        let files = self.files;
+        Some(Input::Embedded(Embedded { name, text, files }, seed))
     }
 }
 

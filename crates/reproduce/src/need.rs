@@ -23,8 +23,20 @@ pub enum Input {
     Shipped(&'static str, u64),
     /// A scenario's file, with a seed.
     File(String, u64),
+    /// A scenario of an experiment that ships, with a seed.
+    Embedded(Embedded, u64),
     /// A reference run of HPCC's ns-3 simulator: its own configuration and flows.
     Reference(&'static Reference),
+}
+
+/// A scenario that ships with an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Embedded {
+    /// What its file is called, and what stands in it.
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+    /// Files next to it: names and texts.
+    pub(crate) files: &'static [(&'static str, &'static str)],
 }
 
 /// A run that a reproduction needs.
@@ -70,16 +82,19 @@ impl RunRequest {
     pub fn name(&self) -> String {
         let mut name = match &self.input {
             Input::Shipped(name, seed) => format!("{name}-{}-{seed}", self.scheme),
-            Input::File(path, seed) => {
-                let stem = Path::new(path).file_stem().unwrap_or_default();
-                format!("{}-{}-{seed}", stem.to_string_lossy(), self.scheme)
-            }
+            Input::File(path, seed) => self.name_by_file(path, *seed),
+            Input::Embedded(embedded, seed) => self.name_by_file(embedded.name, *seed),
             Input::Reference(reference) => format!("{}-{}", reference.name, self.scheme),
         };
         if !self.variant.is_empty() {
             name = format!("{name}-{}", self.variant);
         }
         name
+    }
+
+    fn name_by_file(&self, path: &str, seed: u64) -> String {
+        let stem = Path::new(path).file_stem().unwrap_or_default();
+        format!("{}-{}-{seed}", stem.to_string_lossy(), self.scheme)
     }
 
     /// Whether numbers are taken of it; otherwise its summary is kept.
@@ -146,6 +161,10 @@ impl RunRequest {
                 paceline_scenario::load_shipped(name, &overrides(*seed, set))
             }
             Input::File(path, seed) => paceline_scenario::load(path, &overrides(*seed, set)),
+            Input::Embedded(embedded, seed) => {
+                let Embedded { name, text, files } = *embedded;
+                paceline_scenario::load_text_with(name, text, files, &overrides(*seed, set))
+            }
             Input::Reference(reference) => reference.load(&self.scheme, self.fidelity, &set),
         }
     }

@@ -135,13 +135,25 @@ pub fn load_shipped(name: &str, overrides: &Overrides) -> Result<Resolved, Diagn
 /// # Errors
 /// Everything that is wrong with the text, with its place.
 pub fn load_text(name: &str, text: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics> {
-    let stem = name.strip_suffix(".toml").unwrap_or(name);
-    load_toml(
-        &Source::new(name, text),
-        Files::within([PathBuf::new()]),
-        stem,
-        overrides,
-    )
+    load_text_with(name, text, &[], overrides)
+}
+
+/// The same of a text whose files are looked for in `files` first: path as it stands in the text, and content.
+///
+/// # Errors
+/// As [`load_text`].
+pub fn load_text_with(
+    name: &str,
+    text: &str,
+    files: &[(&str, &str)],
+    overrides: &Overrides,
+) -> Result<Resolved, Diagnostics> {
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+    let texts = files
+        .iter()
+        .map(|(name, text)| (name.to_string(), text.as_bytes().to_vec()));
+    let files = Files::within([PathBuf::new()]).with_memory(texts);
+    load_toml(&Source::new(name, text), files, &stem, overrides)
 }
 
 /// Reads a `config.txt` of HPCC's ns-3 simulator from a text; `name` is what the run is called.

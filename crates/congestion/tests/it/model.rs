@@ -133,6 +133,8 @@ fn lowest(config: &SchemeConfig, path: &PathInfo) -> BitRate {
         Some((_, value)) if value == "auto" => BitRate::from_bps((path.line_rate.as_bps() / 100).max(1)),
         Some((_, value)) => value.parse::<BitRate>().unwrap().min(path.line_rate),
         None if config.name() == "none" => path.line_rate,
+        // Without credit they stand.
+        None if config.needs().grants => BitRate::from_bps(0),
         None => BitRate::from_bps(1),
     }
 }
@@ -140,6 +142,7 @@ fn lowest(config: &SchemeConfig, path: &PathInfo) -> BitRate {
 fn run(config: &SchemeConfig, path: &PathInfo, events: &[Event]) -> Vec<BitRate> {
     let lowest = lowest(config, path);
     let mut pair = Pair::new(path.clone(), |path| config.build(path));
+    pair.by_grants = config.needs().grants;
     let (mut acked, mut snd_nxt) = (0, 0);
     let mut rates = Vec::new();
     for event in events {

@@ -316,8 +316,8 @@ impl Reading<'_> {
         if let Some(one) = built_in {
             return Ok(Input::Shipped(one.name, seed));
         }
-        if let Some(path) = self.folder.scenario(name.get_ref()) {
-            return Ok(Input::File(path, seed));
+        if let Some(input) = self.folder.scenario(name.get_ref(), seed) {
+            return Ok(input);
         }
         let known: Vec<&str> = paceline_scenario::scenarios()
             .iter()

@@ -4,13 +4,15 @@ use std::path::Path;
 
 use paceline_scenario::diagnostics::Source;
 
+use crate::need::Input;
+
 /// Where the files of an experiment are.
 pub(crate) trait Folder {
     /// A file next to `experiment.toml`, by the path that stands there; `None` if there is none.
     fn text(&self, path: &str) -> Option<Source>;
 
-    /// A scenario next to it: its path; `None` if there is none.
-    fn scenario(&self, path: &str) -> Option<String>;
+    /// A scenario next to it, with a seed; `None` if there is none.
+    fn scenario(&self, path: &str, seed: u64) -> Option<Input>;
 }
 
 /// Lines of a file as one: where a text breaks is the file's.
@@ -28,8 +30,9 @@ impl Folder for OnDisk<'_> {
         Some(Source::new(path.display().to_string(), text))
     }
 
-    fn scenario(&self, path: &str) -> Option<String> {
+    fn scenario(&self, path: &str, seed: u64) -> Option<Input> {
         let path = self.0.join(path);
-        path.exists().then(|| path.display().to_string())
+        path.exists()
+            .then(|| Input::File(path.display().to_string(), seed))
     }
 }

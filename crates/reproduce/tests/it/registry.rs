@@ -115,7 +115,7 @@ fn every_input_loads() {
         let kind = match &need.input {
             Input::Shipped(name, _) if need.fidelity == Fidelity::Ns3Hpcc => name.to_string(),
             Input::Shipped(name, _) => format!("{name} {} {}", need.scheme, need.fidelity.name()),
-            Input::File(..) | Input::Reference(_) => need.name(),
+            Input::File(..) | Input::Embedded(..) | Input::Reference(_) => need.name(),
         };
         if loaded.insert(kind) {
             let input = need
