@@ -125,6 +125,7 @@ fn every_input_loads() {
             let scheme = match need.fidelity {
                 Fidelity::TcdNs3 if need.scheme.ends_with("_nocc") => "none",
                 Fidelity::TcdNs3 => "dcqcn",
+                Fidelity::UetHtsim => input.scheme.as_str(),
                 _ => need.scheme.as_str(),
             };
             assert_eq!((input.scheme.as_str(), input.fidelity), (scheme, need.fidelity));
