@@ -342,6 +342,7 @@ fn meaning(stage: Stage, part: &str) -> &'static str {
             "was the sender waiting for its window, with as many bytes in flight as the scheme allowed"
         }
         (Stage::Sender, "pacing") => "was the sender waiting for its pacing rate, which the scheme had set",
+        (Stage::Sender, "grants") => "was the sender waiting for what its receiver grants",
         (Stage::Sender, "paused") => {
             "was the sender held back by PFC pauses, when the scheme would have sent"
         }

@@ -473,6 +473,11 @@ impl Qp {
     pub(crate) fn stands(&self) -> bool {
         self.rate == NO_RATE
     }
+    /// Whether that is because its receiver's host has granted nothing more.
+    #[inline]
+    pub(crate) fn awaits_grant(&self) -> bool {
+        self.stands() && self.needs.grants
+    }
     /// Whether something other than pacing keeps it from sending.
     #[inline]
     pub(crate) fn is_blocked(&self, paused: u16) -> bool {

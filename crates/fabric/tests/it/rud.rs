@@ -183,6 +183,7 @@ fn grants_share_a_link() {
         spec.switch.loss.drop = DropPolicy::Tail(Bytes::new(60_000));
         spec.switch.loss.trim = Some(Trim { queue: kb(100) });
         spec.nic.recovery = RUD;
+        spec.record.accounts = Accounted::All;
         for sender in 1..9 {
             add_flow(&mut spec, sender, 9, 1_000_000, 0);
         }
@@ -193,6 +194,19 @@ fn grants_share_a_link() {
     for name in ["rccc", "nscc-rccc"] {
         let outcome = run_of(name);
         let counters = &outcome.counters;
+        // One of eight sends at a time: that is where nearly all of a flow's time goes.
+        for account in &outcome.accounts {
+            let fct = outcome.flows[account.flow as usize].fct;
+            assert_eq!(account.total(), fct);
+            let held_back = account.sender.grants + account.sender.window;
+            assert!(
+                held_back.as_ps() as f64 > 0.7 * fct.as_ps() as f64,
+                "{name}: {account:?}"
+            );
+            let by_grants = account.sender.grants > account.sender.window;
+            assert!(by_grants || name == "nscc-rccc", "{name}: {account:?}");
+            assert_eq!(account.sender.pacing, Span::ZERO);
+        }
         assert!(
             counters.grants > 400 && counters.timeouts == 0,
             "{name}: {counters:?}"

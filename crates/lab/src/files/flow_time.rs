@@ -39,8 +39,8 @@ pub struct FlowTime {
     pub stage: Stage,
     /// The egress port, as series name it (`port N.I->P`); empty in stages `sender` and `host`.
     pub port: String,
-    /// Which part. Of the sender: `sending`, `resending`, `window`, `pacing`, `paused`, `nic`,
-    /// `recovery`, `unreachable`. Of the way: `serialisation`, `propagation`, `queueing`, `paused`. Of the
+    /// Which part. Of the sender: `sending`, `resending`, `window`, `pacing`, `grants`, `paused`,
+    /// `nic`, `recovery`, `unreachable`. Of the way: `serialisation`, `propagation`, `queueing`, `paused`. Of the
     /// receiver's host: `processing`. Under credits, `credit` instead of `paused`.
     pub part: String,
     /// How long, in ps.

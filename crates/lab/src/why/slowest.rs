@@ -99,6 +99,7 @@ impl Main {
             (Stage::Sender, "resending") => "sending again".into(),
             (Stage::Sender, "window") => "waiting for its window".into(),
             (Stage::Sender, "pacing") => "waiting for its pacing rate".into(),
+            (Stage::Sender, "grants") => "waiting for its receiver's grants".into(),
             (Stage::Sender, "paused") => "held back by PFC".into(),
             (Stage::Sender, "credit") => "waiting for credit".into(),
             (Stage::Sender, "nic") => "waiting for its NIC".into(),

@@ -110,7 +110,7 @@ Paceline.detail = Paceline.topology && (() => {
 
   /* Where a flow's time went: a bar of all parts, then the parts, and the ways port by port. */
   const SENDER = {
-    sending: ["sending", 0], resending: ["sending again", 3], window: ["window full", 6], pacing: ["pacing", 4],
+    sending: ["sending", 0], resending: ["sending again", 3], window: ["window full", 6], pacing: ["pacing", 4], grants: ["waiting for grants", 4],
     paused: ["paused (PFC)", 1], credit: ["waiting for credit", 1], nic: ["NIC busy", 7], recovery: ["waiting for ACKs", 3], unreachable: ["no path", 7],
   };
   const held = model.credits ? "waiting for credit" : "paused (PFC)";

@@ -17,6 +17,8 @@ pub struct SenderTime {
     pub window: Span,
     /// The pacing rate's next packet was not due.
     pub pacing: Span,
+    /// The scheme waited for what its receiver's host grants.
+    pub grants: Span,
     /// The scheme would have sent, but the flow's class was paused (PFC).
     pub paused: Span,
     /// The NIC was busy with other flows, acknowledgements and control frames.
@@ -35,6 +37,7 @@ impl SenderTime {
         resending: Span::ZERO,
         window: Span::ZERO,
         pacing: Span::ZERO,
+        grants: Span::ZERO,
         paused: Span::ZERO,
         nic: Span::ZERO,
         recovery: Span::ZERO,
@@ -42,12 +45,13 @@ impl SenderTime {
     };
 
     /// Its parts, by name.
-    pub const fn parts(&self) -> [(&'static str, Span); 8] {
+    pub const fn parts(&self) -> [(&'static str, Span); 9] {
         [
             ("sending", self.sending),
             ("resending", self.resending),
             ("window", self.window),
             ("pacing", self.pacing),
+            ("grants", self.grants),
             ("paused", self.paused),
             ("nic", self.nic),
             ("recovery", self.recovery),
@@ -67,6 +71,7 @@ impl SenderTime {
             resending: self.resending - before.resending,
             window: self.window - before.window,
             pacing: self.pacing - before.pacing,
+            grants: self.grants - before.grants,
             paused: self.paused - before.paused,
             nic: self.nic - before.nic,
             recovery: self.recovery - before.recovery,

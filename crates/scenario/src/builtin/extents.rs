@@ -88,6 +88,8 @@ pub const GROUPS: &[Group] = &[
     Group {
         title: "Ultra Ethernet",
         scenarios: &[
+            of("uec-incast", 16, 15, 91_254),
+            of("uec-permutation", 128, 128, 450_908),
             of("uet-incast-15", 16, 15, 88_262),
             of("uet-permutation-1024", 1024, 1024, 3_950_800),
         ],

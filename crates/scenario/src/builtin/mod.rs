@@ -169,6 +169,8 @@ pub fn scenarios() -> &'static [Shipped] {
         "infiniband-all-to-all" in "credits/all-to-all.toml",
         "credits-cable" in "credits/cable.toml",
         "infiniband-mpi-io" in "credits/mpi-io.toml",
+        "uec-incast",
+        "uec-permutation",
         "uet-incast-15" in "uet/incast-15.toml" joins "incast-15.cm",
         "uet-permutation-1024" in "uet/permutation-1024.toml" joins "permutation-1024.cm",
     ]

@@ -228,6 +228,16 @@ pub(super) const WORKLOADS: &[Workload] = &[
         decided: false,
     },
     Workload {
+        name: "uec-permutation",
+        scenario: Scenario::Shipped("uec-permutation"),
+        set: &[],
+        quick: &["workload.permutation.permutation.size=200KB"],
+        fidelity: Fidelity::Exact,
+        replaceable: false,
+        long: false,
+        decided: false,
+    },
+    Workload {
         name: "decisions-16",
         scenario: Scenario::Text(super::decisions::SIXTEEN),
         set: &[],

@@ -42,6 +42,7 @@ impl Sender {
                 self.time.window += waited;
                 self.stalled += waited;
             }
+            Held::Rate | Held::No if qp.awaits_grant() => self.time.grants += waited,
             Held::Rate | Held::No => self.time.pacing += waited,
         }
         0
@@ -52,6 +53,11 @@ impl Sender {
     fn settle_open(&mut self, qp: &Qp, port: &Port, now: u64) -> u64 {
         if port.paused & 1 << qp.class() == 0 && !qp.stands() {
             return self.settle_unblocked(qp, now);
+        }
+        if qp.awaits_grant() {
+            let waited = self.pass(now);
+            self.time.grants += waited;
+            return 0;
         }
         let paced = if qp.stands() { now } else { qp.next_avail() };
         self.settle_pacing(paced.min(now));
