@@ -52,7 +52,10 @@ def test_schemes_side_by_side() -> None:
     assert both["hpcc"].save("hpcc").is_dir()
     with pytest.raises(KeyError, match="there is no run under `timely`"):
         both["timely"]
-    for schemes, words in [(["hpc"], "schemes: "), (["hpcc", "hpcc"], "schemes: `hpcc` is named twice")]:
+    variants = ["dcqcn", "dcqcn:g=0.5"]
+    assert [run.scheme for run in paceline.compare(TINY, variants).runs] == variants
+    assert paceline.compare(TINY, "hpcc:eta=0.9,dcqcn")["hpcc:eta=0.9"].summary["scheme"] == "hpcc:eta=0.9"
+    for schemes, words in [(["hpcc:etta=1"], "schemes: `hpcc:etta=1`: hpcc has no parameter `etta`"), (["hpc"], "schemes: "), (["hpcc", "hpcc"], "schemes: `hpcc` is named twice")]:
         with pytest.raises(paceline.ArgumentError) as error:
             paceline.compare(TINY, schemes)
         assert str(error.value).startswith(words)

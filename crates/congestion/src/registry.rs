@@ -24,6 +24,7 @@ mod added;
 mod definition;
 mod factory;
 mod facts;
+pub mod variant;
 mod written;
 
 pub use added::{AddError, AddedParams, Addition, add};
@@ -566,6 +567,11 @@ impl SchemeConfig {
     /// If there is no such parameter, or the text is not a value of it.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ParamError> {
         with_params!(&mut self.params, params => params.set(key, value))
+    }
+
+    /// The scheme's parameters as they are, as the one block of [`SchemeParams`].
+    pub fn block(&self) -> SchemeParams {
+        self.params.clone().into()
     }
 
     /// The scheme's parameters with every default filled in, as the one block of

@@ -1,6 +1,7 @@
 //! The page of a name.
 
 use paceline_congestion::params::{ParamDoc, only_with};
+use paceline_congestion::registry::variant;
 use paceline_congestion::registry::{Alias, Scheme, SchemeParams, WindowMode, schemes};
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
@@ -28,7 +29,7 @@ pub fn explain(name: &str, width: usize) -> Result<String, String> {
 }
 
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
-    if let Ok((scheme, alias)) = paceline_congestion::registry::find(name) {
+    if let Ok((scheme, alias)) = paceline_congestion::registry::find(variant::base(name)) {
         return Some(scheme_page(scheme, alias, width));
     }
     let named = |entries: &'static [Entry]| entries.iter().find(|entry| entry.name == name);

@@ -1,22 +1,38 @@
 //! The same flows and seeds under several schemes.
 
+use paceline_congestion::registry::variant::{Variant, is_variant};
+use paceline_congestion::registry::{SchemeConfig, SchemeParams};
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
 use crate::input_warnings::settled;
 use crate::repeats::hangs_on_seed;
 use crate::run::{Finished, RunError};
 
-/// `schemes` as they are named, each once.
+/// `schemes` as they are named, each once. A name may set parameters: `dcqcn:g=0.1`.
 ///
 /// # Errors
-/// If one is unknown or named twice, or there is none.
+/// If one is unknown or named twice, sets what it cannot, or there is none.
 pub fn schemes(schemes: &[String]) -> Result<Vec<&str>, String> {
     let mut names: Vec<&str> = Vec::new();
+    let mut known: Vec<(&str, SchemeConfig)> = Vec::new();
     let named = schemes.iter().map(|name| name.trim());
     for name in named.filter(|name| !name.is_empty()) {
-        paceline_congestion::registry::find(name).map_err(|error| error.to_string())?;
+        let variant = Variant::parse(name).map_err(|error| match error.hint() {
+            Some(hint) => format!("{error}: {hint}"),
+            None => error.to_string(),
+        })?;
         if names.contains(&name) {
             return Err(format!("`{name}` is named twice"));
+        }
+        let config = variant.configure(&SchemeParams::default());
+        let config = config.map_err(|error| format!("`{name}`: {error}"))?;
+        // A name without settings takes those of the scenario.
+        if is_variant(name) {
+            let same = known.iter().find(|(_, known)| *known == config);
+            if let Some((same, _)) = same {
+                return Err(format!("`{name}` is the same as `{same}`"));
+            }
+            known.push((name, config));
         }
         names.push(name);
     }

@@ -31,6 +31,11 @@ const PREFERRED: [(&str, usize); 23] = [
     ("nscc-rccc", 2),
 ];
 
+/// The scheme of a variant.
+fn base(name: &str) -> &str {
+    name.split(':').next().unwrap_or(name)
+}
+
 /// (colour, dash pattern) of each scheme. Different as long as there are enough of them.
 pub fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
     let mut used = vec![false; schemes.len().div_ceil(COLORS).max(1) * COLORS];
@@ -41,10 +46,15 @@ pub fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
             .find(|(known, _)| *known == name)
             .map(|&(_, color)| color)
     };
-    for (style, name) in styles.iter_mut().zip(schemes) {
-        if let Some(color) = wish(name).filter(|&color| !used[color]) {
-            used[color] = true;
-            *style = Some(color);
+    // A variant takes the colour of its scheme only where the scheme itself is not shown.
+    for with_settings in [true, false] {
+        for (style, name) in styles.iter_mut().zip(schemes) {
+            let known = if with_settings { name } else { base(name) };
+            let color = wish(known).filter(|&color| !used[color] && style.is_none());
+            if let Some(color) = color {
+                used[color] = true;
+                *style = Some(color);
+            }
         }
     }
     let mut free = (0..used.len()).filter(|&place| !used[place]);
@@ -63,6 +73,8 @@ mod tests {
     fn schemes_keep_their_colours_and_differ() {
         assert_eq!(assign(&["hpcc", "dcqcn"]), [(0, 0), (1, 0)]);
         assert_eq!(assign(&["dcqcn", "hpcc"]), [(1, 0), (0, 0)]);
+        assert_eq!(assign(&["hpcc:eta=0.9", "dcqcn"]), [(0, 0), (1, 0)]);
+        assert_eq!(assign(&["hpcc:eta=0.9", "hpcc"])[1], (0, 0));
         let many = assign(&["mine", "hpcc", "hpcc", "dcqcn", "a", "b", "c", "d", "e", "f"]);
         let mut different = many.clone();
         different.sort_unstable();

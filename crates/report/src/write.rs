@@ -153,12 +153,13 @@ fn write_runs(
 
 /// The names that the folders of repeats have: `<scheme>-<seed>`.
 pub fn repeat_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
-    let name = |(input, _): &(&Resolved, &Finished)| format!("{}-{}", plain(&input.scheme), input.seed);
+    let name =
+        |(input, _): &(&Resolved, &Finished)| format!("{}-{}", scheme_folder(&input.scheme), input.seed);
     runs.iter().map(name).collect()
 }
 
-/// `text` with nothing in it that a file system does not take.
-fn plain(text: &str) -> String {
+/// The folder of the run of a scheme in a comparison: its name with hyphens for what a file system does not take.
+pub fn scheme_folder(text: &str) -> String {
     let safe = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     text.chars().map(|c| if safe(c) { c } else { '-' }).collect()
 }
@@ -167,7 +168,7 @@ fn plain(text: &str) -> String {
 fn folder_names(runs: &[(&Resolved, &Finished)]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (number, (input, _)) in runs.iter().enumerate() {
-        let short = plain(&input.scheme);
+        let short = scheme_folder(&input.scheme);
         let taken = |name: &String| names.contains(name) || name.trim_matches('.').is_empty();
         let name = [short.clone(), format!("{short}-{}", input.seed)]
             .into_iter()

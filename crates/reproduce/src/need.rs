@@ -16,6 +16,11 @@ use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
 use paceline_lab::sweep::metrics;
 
+fn name_by_file(path: &str, scheme: &str, seed: u64) -> String {
+    let stem = Path::new(path).file_stem().unwrap_or_default();
+    format!("{}-{scheme}-{seed}", stem.to_string_lossy())
+}
+
 /// What a run is made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -80,21 +85,18 @@ impl RunRequest {
 
     /// A name that a folder can have; different for different runs.
     pub fn name(&self) -> String {
+        // A variant's settings are in its name.
+        let scheme = self.scheme.replace([':', '=', '/'], "-");
         let mut name = match &self.input {
-            Input::Shipped(name, seed) => format!("{name}-{}-{seed}", self.scheme),
-            Input::File(path, seed) => self.name_by_file(path, *seed),
-            Input::Embedded(embedded, seed) => self.name_by_file(embedded.name, *seed),
-            Input::Reference(reference) => format!("{}-{}", reference.name, self.scheme),
+            Input::Shipped(name, seed) => format!("{name}-{scheme}-{seed}"),
+            Input::File(path, seed) => name_by_file(path, &scheme, *seed),
+            Input::Embedded(embedded, seed) => name_by_file(embedded.name, &scheme, *seed),
+            Input::Reference(reference) => format!("{}-{scheme}", reference.name),
         };
         if !self.variant.is_empty() {
             name = format!("{name}-{}", self.variant);
         }
         name
-    }
-
-    fn name_by_file(&self, path: &str, seed: u64) -> String {
-        let stem = Path::new(path).file_stem().unwrap_or_default();
-        format!("{}-{}-{seed}", stem.to_string_lossy(), self.scheme)
     }
 
     /// Whether numbers are taken of it; otherwise its summary is kept.

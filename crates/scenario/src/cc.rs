@@ -4,6 +4,7 @@ mod blocks;
 
 pub(crate) use blocks::{Blocks, scheme_of_alias};
 use paceline_congestion::registry::SchemeConfig;
+use paceline_congestion::registry::variant::{self, Variant, VariantError};
 
 use crate::diagnostics::{Place, Problem, nearest};
 
@@ -14,23 +15,11 @@ pub(crate) fn configure(
     place: &Place,
     parameter: impl Fn(&str) -> Option<Place>,
 ) -> Result<SchemeConfig, Problem> {
-    let config = blocks.of(name).configure(name).map_err(|error| {
-        let problem = Problem::new(format!("unknown scheme `{name}`")).at(place);
-        let all = format!("the schemes are {}", error.names.join(", "));
-        if name.contains(',') {
-            return problem
-                .label("one scheme")
-                .help(format!("`paceline compare INPUT --schemes {name}` runs several"));
-        }
-        match error
-            .nearest
-            .or_else(|| nearest(name, error.names.iter().copied()))
-        {
-            Some(near) => problem
-                .label(format!("did you mean `{near}`?"))
-                .help(format!("did you mean `{near}`? {all}")),
-            None => problem.label("no such scheme").help(all),
-        }
+    let variant = Variant::parse(name).map_err(|error| unusable(name, &error, place))?;
+    let configured = |blocks| variant.configure(blocks);
+    let config = configured(blocks.of(name)).map_err(|error| {
+        let error = format!("`{name}`: {error}");
+        Problem::new(error).at(place)
     })?;
     config.validate().map_err(|error| {
         let scheme = config.name();
@@ -40,14 +29,56 @@ pub(crate) fn configure(
             .help(format!("`paceline explain {scheme}` lists the parameters"))
     })?;
     // With every parameter that depends on others filled in, as the resolved scenario has it.
-    let explicit = config.explicit_params().configure(name);
+    let explicit = configured(&config.explicit_params());
     Ok(explicit.unwrap_or(config))
+}
+
+/// Gives each variant of a scheme that a scenario names a block of its own.
+pub(crate) fn add_variants<'n>(
+    blocks: &mut Blocks,
+    named: impl IntoIterator<Item = (&'n str, Place)>,
+) -> Result<(), Problem> {
+    let named = named.into_iter();
+    for (name, place) in named.filter(|(name, _)| variant::is_variant(name)) {
+        blocks
+            .add_variant(name)
+            .map_err(|error| unusable(name, &error, &place))?;
+    }
+    Ok(())
+}
+
+/// The problem with the name of a scheme.
+fn unusable(name: &str, error: &VariantError, place: &Place) -> Problem {
+    let error = match error {
+        VariantError::Unknown(error) => error,
+        VariantError::Setting { hint, .. } => {
+            let problem = Problem::new(error.to_string()).at(place);
+            let scheme = variant::base(name);
+            let lists = format!("`paceline explain {scheme}` lists the parameters");
+            return problem.help(hint.clone().unwrap_or(lists));
+        }
+    };
+    let problem = Problem::new(format!("unknown scheme `{}`", error.found)).at(place);
+    let all = format!("the schemes are {}", error.names.join(", "));
+    if name.contains(',') {
+        return problem
+            .label("one scheme")
+            .help(format!("`paceline compare INPUT --schemes {name}` runs several"));
+    }
+    let near = error.nearest;
+    match near.or_else(|| nearest(&error.found, error.names.iter().copied())) {
+        Some(near) => problem
+            .label(format!("did you mean `{near}`?"))
+            .help(format!("did you mean `{near}`? {all}")),
+        None => problem.label("no such scheme").help(all),
+    }
 }
 
 /// The blocks of these schemes, by the names under which they run, every parameter with its value.
 ///
 /// A scheme has one block where all its names run with the same parameters. Otherwise each name has its own: what an
-/// alias sets decides over further parameters, which would be the other name's as well.
+/// alias sets decides over further parameters, which would be the other name's as well. A variant always has its own: in
+/// the scheme's block its values would be those of the scheme, too.
 ///
 /// By way of their text: writing texts and [`crate::document`]'s reading are compiled once, for the scenario.
 pub(crate) fn explicit(schemes: &[(&str, &SchemeConfig)]) -> Result<toml::Table, Problem> {
@@ -64,7 +95,10 @@ pub(crate) fn explicit(schemes: &[(&str, &SchemeConfig)]) -> Result<toml::Table,
         })?;
         let mut others = schemes.iter().filter(|(_, other)| other.name() == config.name());
         let is_shared = others.all(|(_, other)| other.explicit_params() == params);
-        let written = if is_shared { config.name() } else { name };
+        let written = match is_shared && !variant::is_variant(name) {
+            true => config.name(),
+            false => name,
+        };
         if let Some(block) = table.remove(config.name()) {
             blocks.insert(written.to_string(), block);
         }

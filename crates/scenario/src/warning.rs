@@ -45,6 +45,8 @@ kinds! {
         UnusedSetting,
         /// Parameters of a scheme that no flow runs under.
         UnusedScheme,
+        /// A parameter in a scheme's name that does nothing.
+        UnusedVariant,
         /// A parameter of a scheme that the alias of the scheme overrules.
         OverruledParameter,
         /// A value that is read in a way that may surprise.
@@ -148,7 +150,11 @@ impl WarningKind {
             || self.is_of_all_runs()
             || matches!(
                 self,
-                Self::OverruledParameter | Self::RenamedKey | Self::ReplacedDefaults | Self::OtherDefaults
+                Self::UnusedVariant
+                    | Self::OverruledParameter
+                    | Self::RenamedKey
+                    | Self::ReplacedDefaults
+                    | Self::OtherDefaults
             )
     }
 }

@@ -25,8 +25,12 @@ use crate::{input, interrupt, output, say};
 const EXAMPLES: &str = "\
 Examples:
   paceline compare incast-20 --schemes hpcc,dcqcn,timely,dctcp
+  paceline compare incast-20 --schemes dcqcn,dcqcn:g=0.1:increase-timer=55us,hpcc:eta=0.9
   paceline compare mix/config.txt --schemes hpcc,dctcp --jobs 2
   paceline compare fat320-hadoop30-2ms --schemes hpcc,dctcp --repeats 5 --buckets fct-analysis
+
+A scheme with parameters in its name is a variant: SCHEME:PARAMETER=VALUE, and more after further
+colons. `explain SCHEME` lists the parameters.
 
 All schemes get the same flows and the same seed. Each uses its own defaults for [cc] and for
 marking thresholds, unless the scenario sets them in [cc.<scheme>] or [network.ecn]. A config.txt
@@ -38,7 +42,7 @@ link speed: no window for DCQCN and TIMELY, a window and a marking step for DCTC
 pub(super) struct CompareArgs {
     #[arg(value_name = "INPUT", help = INPUT_HELP)]
     input: String,
-    /// Schemes to compare
+    /// Schemes to compare, with parameters after colons
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', required = true)]
     schemes: Vec<String>,
     /// Number of consecutive seeds per scheme; adds means, intervals and paired differences

@@ -183,7 +183,7 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             let scheme = summary["scheme"]
                 .as_str()
                 .ok_or_else(|| wrong(&file, &"a run without a scheme"))?;
-            Ok(PathBuf::from(scheme))
+            Ok(PathBuf::from(report::scheme_folder(scheme)))
         })
         .collect()
 }

@@ -31,6 +31,7 @@ mod timeline;
 mod traces;
 mod training;
 mod training_rounds;
+mod variants;
 mod warnings;
 mod why;
 mod workloads;

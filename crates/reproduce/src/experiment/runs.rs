@@ -1,5 +1,6 @@
 //! From axes and grids to the runs that an experiment needs.
 
+use paceline_congestion::registry::variant::{Variant, VariantError};
 use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_lab::measures::{SETS, find_set};
@@ -294,9 +295,18 @@ impl Reading<'_> {
     }
 
     fn check_scheme(&self, scheme: &Text) -> Result<(), Problem> {
-        let found = paceline_congestion::registry::find(scheme.get_ref());
-        let error = |error: paceline_congestion::registry::UnknownScheme| {
-            unknown("scheme", scheme.get_ref(), &error.names).at(&self.source.at(scheme.span()))
+        let found = Variant::parse(scheme.get_ref());
+        let error = |error: VariantError| match error {
+            VariantError::Unknown(error) => {
+                unknown("scheme", &error.found, &error.names).at(&self.source.at(scheme.span()))
+            }
+            VariantError::Setting { .. } => {
+                let problem = Problem::new(error.to_string()).at(&self.source.at(scheme.span()));
+                match error.hint() {
+                    Some(hint) => problem.help(hint),
+                    None => problem,
+                }
+            }
         };
         found.map(drop).map_err(error)
     }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use paceline_congestion::registry::variant::{self, Variant, VariantError};
 use paceline_congestion::registry::{SchemeParams, find};
 use serde::Deserialize;
 
-/// The blocks of a scenario: one for each scheme, and one for each alias that has its own.
+/// The blocks of a scenario: one for each scheme, and one for each alias or variant that has its own.
 ///
 /// An alias without a block of its own takes that of its scheme.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -22,6 +23,22 @@ impl Blocks {
         self.aliases.get(name).unwrap_or(&self.schemes)
     }
 
+    /// Gives the variant `name` a block of its own, unless it has one: that of its scheme with what the name sets. Files
+    /// that parameters name are read for blocks.
+    pub(crate) fn add_variant(&mut self, name: &str) -> Result<(), VariantError> {
+        let parsed = Variant::parse(name)?;
+        if !self.aliases.contains_key(name) {
+            let config = parsed.configure(self.of(variant::base(name)));
+            let config = config.map_err(|error| VariantError::Setting {
+                name: name.to_string(),
+                message: error.to_string(),
+                hint: None,
+            })?;
+            self.aliases.insert(name.to_string(), config.block());
+        }
+        Ok(())
+    }
+
     /// Every block, with the alias whose it is.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = (Option<&str>, &mut SchemeParams)> {
         let aliases = self.aliases.iter_mut();
@@ -30,8 +47,8 @@ impl Blocks {
     }
 }
 
-/// The scheme whose alias `name` is; `None` of schemes, and of names that nothing has.
+/// The scheme whose alias or variant `name` is; `None` of schemes, and of names that nothing has.
 pub(crate) fn scheme_of_alias(name: &str) -> Option<&'static str> {
-    let (scheme, alias) = find(name).ok()?;
-    alias.map(|_| scheme.name)
+    let (scheme, alias) = find(variant::base(name)).ok()?;
+    (alias.is_some() || variant::is_variant(name)).then_some(scheme.name)
 }

@@ -1,6 +1,7 @@
 //! From the `config.txt` of HPCC's ns-3 simulator, and of those that are made of it, to a scenario.
 
 use paceline_congestion::registry::WindowMode;
+use paceline_congestion::registry::variant::base;
 use paceline_kernel::{Bytes, Span, Time};
 use toml::Spanned;
 
@@ -92,7 +93,7 @@ impl Reader<'_> {
             }
             scheme => scheme,
         };
-        let kept = scheme.is_none_or(|scheme| scheme == own);
+        let kept = scheme.is_none_or(|scheme| base(scheme) == own);
         if !kept {
             warnings.push(
                 Warning::new(

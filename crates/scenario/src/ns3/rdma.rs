@@ -4,6 +4,7 @@
 //! packets, its buffer is that of the switches of its time, and its runs have no random numbers that could be repeated:
 //! its experiments run in Paceline's own model.
 
+use paceline_congestion::registry::variant::base;
 use paceline_kernel::Bytes;
 use toml::{Spanned, Table};
 
@@ -58,7 +59,7 @@ pub(super) fn scenario(
         false => "none",
     };
     let scheme = changes.scheme.unwrap_or(own);
-    let (mut blocks, mut places) = match scheme {
+    let (mut blocks, mut places) = match base(scheme) {
         "dcqcn" => problems.take(reader.dcqcn()).unwrap_or_default(),
         _ => (Table::new(), Places::new()),
     };
@@ -70,7 +71,7 @@ pub(super) fn scenario(
         }
     }
     let mut network = network(&reader);
-    if scheme == own {
+    if base(scheme) == own {
         network.ecn = problems.take(reader.ecn());
     }
     let cc_blocks = problems.take(crate::cc::blocks(&blocks));

@@ -1,5 +1,6 @@
 //! From the `config.txt` of the simulator of TCD's authors to a scenario.
 
+use paceline_congestion::registry::variant::base;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use toml::{Spanned, Table, Value};
 
@@ -108,7 +109,7 @@ impl Reader<'_> {
             false => "none",
         };
         let scheme = scheme.unwrap_or(own);
-        let (blocks, places) = match scheme {
+        let (blocks, places) = match base(scheme) {
             "dcqcn" => self.dcqcn()?,
             _ => (Table::new(), Places::new()),
         };

@@ -7,12 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use paceline_congestion::params::{Condition, When};
+use paceline_congestion::registry::variant::Variant;
 use paceline_congestion::registry::{SchemeConfig, SchemeParams};
 use paceline_fabric::spec::RunSpec;
 
 use crate::builtin::{Parameter, sections, topologies, workloads};
 use crate::document;
 use crate::schema::{Scenario, fact};
+use crate::warning::WarningKind;
 
 use super::Cx;
 
@@ -131,7 +133,12 @@ impl Circumstances<'_> {
 
 /// Tells each setting of `written`, and each parameter of a scheme, that does nothing in the run that the scenario has
 /// become.
-pub(super) fn tell(cx: &mut Cx<'_>, written: &Settings, scenario: &Scenario, run: &RunSpec) {
+pub(super) fn tell(
+    cx: &mut Cx<'_>,
+    written: &Settings,
+    scenario: &Scenario,
+    (run, names): (&RunSpec, &[String]),
+) {
     let settings = settings(scenario);
     let around = Circumstances {
         settings: &settings,
@@ -139,6 +146,7 @@ pub(super) fn tell(cx: &mut Cx<'_>, written: &Settings, scenario: &Scenario, run
     };
     of_keys(cx, written, &around);
     of_parameters(cx, &settings, run);
+    of_variants(cx, &settings, run, names);
 }
 
 /// Parameters of the schemes of a run.
@@ -178,6 +186,30 @@ fn of_parameters(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec) {
             });
             if let Some(Some(why)) = why.collect::<Option<Vec<_>>>().map(|all| all.into_iter().next()) {
                 cx.idle(Some(span), &format!("{table}.{}", doc.name), &why);
+            }
+        }
+    }
+}
+
+/// Parameters that the names of variants set.
+fn of_variants(cx: &mut Cx<'_>, settings: &Settings, run: &RunSpec, names: &[String]) {
+    for (name, spec) in names.iter().zip(&run.schemes) {
+        let Ok(variant) = Variant::parse(name) else {
+            continue;
+        };
+        let table = format!("cc.{}", variant.scheme.name);
+        let own = spec.config.values().into_iter();
+        let own = own.map(|(key, value)| (format!("{table}.{key}"), value));
+        let settings = settings.clone().into_iter().chain(own).collect();
+        let around = Circumstances {
+            settings: &settings,
+            run,
+        };
+        for doc in (variant.scheme.params)() {
+            let is_set = variant.settings.iter().any(|(key, _)| *key == doc.name);
+            if let Some(why) = around.why_idle(doc.when, &table).filter(|_| is_set) {
+                let text = format!("`{name}`: {} has no effect: {why}", doc.name);
+                cx.warn(WarningKind::UnusedVariant, None, text);
             }
         }
     }

@@ -158,7 +158,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     if !is_own_transport {
         scenario.cc.explicit = crate::cc::explicit(&named)?;
     }
-    idle::tell(&mut cx, &written, &scenario, &run);
+    idle::tell(&mut cx, &written, &scenario, (&run, &schemes));
     let Cx { warnings, kept, .. } = cx;
     let toml = crate::document::write(&scenario)
         .map_err(|error| Problem::new(format!("the resolved scenario cannot be written: {error}")))?;
@@ -326,6 +326,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     rate_factors::apply(cx, scenario.network.rate_factor.as_ref(), &mut net)?;
     let link_tiers = LinkTiers::of(&net.topology);
     hosts::name(cx, scenario, &mut net)?;
+    schemes::variants(cx, scenario)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
     let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;

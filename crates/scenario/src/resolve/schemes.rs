@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use paceline_congestion::registry::{SchemeConfig, WindowMode, find};
+use paceline_congestion::registry::variant::{self, Variant};
+use paceline_congestion::registry::{SchemeConfig, WindowMode};
 use paceline_fabric::spec::{NicSpec, SchemeSpec};
 use toml::Spanned;
 
@@ -22,7 +23,7 @@ fn windows(
         return Ok(BTreeMap::new());
     };
     for name in written.get_ref().keys() {
-        find(name).map_err(|unknown| {
+        Variant::parse(name).map_err(|unknown| {
             Problem::new(format!("cc.windows: {unknown}")).at(&cx.texts.of_value(written))
         })?;
     }
@@ -51,6 +52,43 @@ fn written<'n>(cx: &Cx<'_>, name: &'n str, parameter: &str) -> Option<(&'n str, 
     let blocks = [Some(name), cc::scheme_of_alias(name)];
     let mut blocks = blocks.into_iter().flatten();
     blocks.find_map(|block| Some((block, cx.parameter(block, parameter)?)))
+}
+
+/// Gives the variants that the scenario names their blocks, and says which of their settings change nothing.
+pub(super) fn variants(cx: &mut Cx<'_>, scenario: &mut schema::Scenario) -> Result<(), Problem> {
+    let of_workloads = scenario
+        .workload
+        .iter()
+        .filter_map(|one| one.get_ref().scheme.as_ref());
+    let of_jobs = scenario
+        .job
+        .iter()
+        .filter_map(|one| one.get_ref().scheme.as_ref());
+    let named = scenario.cc.scheme.iter().chain(of_workloads).chain(of_jobs);
+    let mut idle = BTreeMap::new();
+    for name in named.clone() {
+        let Ok(parsed) = Variant::parse(name.get_ref()) else {
+            continue;
+        };
+        let name = name.get_ref().as_str();
+        // A block of its own was written by a run, with everything in it.
+        if !scenario.cc_blocks.aliases.contains_key(name) {
+            let found = parsed.idle(scenario.cc_blocks.of(variant::base(name)));
+            idle.extend(
+                found
+                    .into_iter()
+                    .map(|(key, value)| ((name.to_string(), key.to_string()), value)),
+            );
+        }
+    }
+    let named = named.map(|name| (name.get_ref().as_str(), cx.texts.of_value(name)));
+    let named: Vec<_> = named.collect();
+    cc::add_variants(&mut scenario.cc_blocks, named)?;
+    for ((name, key), value) in idle {
+        let text = format!("`{name}`: {key} has no effect: it is `{value}` without it");
+        cx.warn(WarningKind::UnusedVariant, None, text);
+    }
+    Ok(())
 }
 
 /// The schemes of a run, in the order in which they are first named.
@@ -95,7 +133,9 @@ impl<'a> Schemes<'a> {
         if cx.profile().script_defaults || cx.ns3_source {
             config = config.hpcc_script_defaults();
         }
-        let window = self.windows.get(name).copied().or(self.window);
+        let windows = [name, variant::base(name)];
+        let window = windows.iter().find_map(|name| self.windows.get(*name));
+        let window = window.copied().or(self.window);
         let spec = SchemeSpec {
             window: window.unwrap_or_else(|| config.default_window()),
             config: config.clone(),
@@ -105,7 +145,14 @@ impl<'a> Schemes<'a> {
     }
 
     fn configured(&self, cx: &Cx<'_>, name: &str, place: &Place) -> Result<SchemeConfig, Problem> {
+        // What a variant's name sets is written at that name.
+        let in_name = Variant::parse(name)
+            .map(|parsed| parsed.settings)
+            .unwrap_or_default();
         cc::configure(self.blocks, name, place, |parameter| {
+            if in_name.iter().any(|(key, _)| *key == parameter) {
+                return None;
+            }
             let (_, place) = written(cx, name, parameter)?;
             Some(place)
         })
@@ -125,7 +172,8 @@ impl<'a> Schemes<'a> {
             cx.warn(WarningKind::UnusedScheme, place.as_ref(), text);
         }
         for name in self.windows.keys() {
-            if self.named.iter().all(|(known, _)| known != name) {
+            let is_of = |(known, _): &(String, SchemeSpec)| known == name || variant::base(known) == name;
+            if !self.named.iter().any(is_of) {
                 let text = format!("cc.windows.{name} is not used: no flow runs under {name}");
                 cx.warn(WarningKind::UnusedScheme, None, text);
             }

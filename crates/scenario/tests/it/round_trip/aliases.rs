@@ -133,3 +133,40 @@ fn mistakes_in_a_block_of_an_alias_have_their_place() {
     };
     assert!(resolved.warnings.iter().any(got), "{:?}", resolved.warnings);
 }
+
+#[test]
+fn variants_of_one_scheme_keep_their_own_values() {
+    let text = scenario(
+        "dcqcn:g=0.5",
+        "dcqcn:g=0.25:rate-ai=7Mbps",
+        "[cc.dcqcn]\nrate-hai = '70Mbps'\n",
+    );
+    let two = twice(&text);
+    assert_eq!(two.schemes, ["dcqcn:g=0.5", "dcqcn:g=0.25:rate-ai=7Mbps"]);
+    assert_eq!([value(&two, 0, "g"), value(&two, 1, "g")], ["0.5", "0.25"]);
+    assert_eq!(
+        [value(&two, 0, "rate-ai"), value(&two, 1, "rate-ai")],
+        ["40Mbps", "7Mbps"]
+    );
+    assert_eq!(value(&two, 1, "rate-hai"), "70Mbps");
+    assert_eq!(unused(&two), Vec::<String>::new());
+}
+
+#[test]
+fn a_variant_reads_the_model_that_it_names() {
+    let text = scenario("decc", "decc", "").replacen("scheme = 'decc'\n", "", 1);
+    let default = load(&text).unwrap();
+    let (_, model) = default.run.schemes[0]
+        .config
+        .values()
+        .into_iter()
+        .find(|(key, _)| key == "model")
+        .unwrap();
+    let named = twice(&text.replace("scheme = 'decc'", &format!("scheme = 'decc:model={model}'")));
+    assert_eq!(
+        named.run.schemes[0].config.values(),
+        default.run.schemes[0].config.values()
+    );
+    let missing = load(&text.replace("scheme = 'decc'", "scheme = 'decc:model=no/such'")).unwrap_err();
+    assert!(missing.contains("no/such"), "{missing}");
+}
