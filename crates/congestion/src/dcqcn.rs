@@ -75,7 +75,6 @@ use crate::registry::{Alias, Definition, Incompatible, Marking, NetworkFacts, Sc
 mod nic;
 mod notification;
 mod paper;
-pub mod vendor;
 
 pub use nic::Nic;
 pub use notification::NotificationPoint;

@@ -1,64 +1,144 @@
-//! Parameters as vendors of NICs name them.
+//! Parameters as vendors name them.
 
-use paceline_congestion::dcqcn::vendor::{NAMES, VendorName};
+use std::sync::LazyLock;
+
 use paceline_congestion::registry::Scheme;
 use paceline_lab::layout;
-
-/// Whose names they are.
-const VENDOR: &str = "NVIDIA's ConnectX";
-
-/// The vendor's parameter of this name, in either case.
-fn find(name: &str) -> Option<&'static VendorName> {
-    NAMES.iter().find(|vendor| vendor.name.eq_ignore_ascii_case(name))
-}
+use paceline_scenario::vendor::{Key, Vendor, find, vendors};
 
 /// All names, with a few words on each.
 pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
-    NAMES.iter().map(|vendor| (vendor.name, here(vendor)))
+    static NAMES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+        let of = |vendor: &'static Vendor| {
+            let names = vendor.keys.iter().map(|key| (key.path(), here(key).to_string()));
+            let page = format!("keys of {}", vendor.title);
+            std::iter::once((vendor.name.clone(), page)).chain(names)
+        };
+        vendors()
+            .iter()
+            .filter(|vendor| is_readable(vendor))
+            .flat_map(of)
+            .collect()
+    });
+    NAMES.iter().map(|(name, here)| (name.as_str(), here.clone()))
 }
 
-fn here(vendor: &VendorName) -> String {
-    match vendor.ours {
-        Some(ours) => format!("cc.dcqcn.{ours}"),
-        None => "not modelled".to_string(),
-    }
+/// Whether any of its keys has a counterpart. Names of the others are explained and not listed.
+fn is_readable(vendor: &Vendor) -> bool {
+    vendor.keys.iter().any(|key| key.ours.is_some())
 }
 
-/// The page of a vendor's parameter.
+fn here(key: &Key) -> &str {
+    key.ours.as_deref().unwrap_or("not modelled")
+}
+
+/// The page of a vendor's parameter, of a table of its configuration, or of the vendor.
 pub(crate) fn page(name: &str, width: usize) -> Option<String> {
-    let vendor = find(name)?;
-    let about = match vendor.ours {
+    let of_vendor = |vendor: &&Vendor| vendor.name.eq_ignore_ascii_case(name);
+    if let Some(vendor) = vendors().iter().find(of_vendor) {
+        let about = format!(
+            "Keys of {} and their counterparts here. Source: {}.",
+            vendor.title, vendor.source
+        );
+        return Some(
+            layout::paragraph(&about, width) + "\n" + &table(&vendor.keys, width) + &example(vendor),
+        );
+    }
+    let has_table = |vendor: &&Vendor| vendor.keys.iter().any(|key| is_in(key, name));
+    if let Some(vendor) = vendors().iter().find(has_table) {
+        let about = format!(
+            "Keys of the table {name} of {}, and their counterparts here.",
+            vendor.title
+        );
+        let keys = vendor.keys.iter().filter(|key| is_in(key, name));
+        return Some(layout::paragraph(&about, width) + "\n" + &table(keys, width) + &example(vendor));
+    }
+    let (vendor, key) = find(name)?;
+    let default = match key.default.as_str() {
+        "" => String::new(),
+        default => format!(" Default there: {default}."),
+    };
+    let about = match &key.ours {
         Some(ours) => format!(
-            "`{}` of {VENDOR} is `cc.dcqcn.{ours}` here. Values: {}.",
-            vendor.name, vendor.about
+            "`{}` of {} is `{ours}` here. Values: {}.{default}",
+            key.path(),
+            vendor.title,
+            key.words()
         ),
-        None => format!("`{}` of {VENDOR} is not modelled: {}.", vendor.name, vendor.about),
+        None => format!(
+            "`{}` of {} is not modelled: {}.{}{default}",
+            key.path(),
+            vendor.title,
+            key.about,
+            as_here(key)
+        ),
     };
     let mut page = layout::paragraph(&about, width);
-    page.push_str("\nAll names of this vendor:\n");
-    page.push_str(&table(width));
-    page.push_str("\nExample:\n  paceline explain dcqcn\n");
+    if !key.also.is_empty() {
+        page.push_str(&layout::paragraph(
+            &format!("Also called {}.", key.also.join(", ")),
+            width,
+        ));
+    }
+    if let Some(needs) = &key.needs {
+        let text = format!(
+            "It is meant for ports of one rate. `[vendor.{}]` takes the rate of the topology's links for `{needs}`, unless \
+             that is set.",
+            vendor.name
+        );
+        page.push_str(&layout::paragraph(&text, width));
+    }
+    page.push_str(&example(vendor));
     Some(page)
 }
 
-fn table(width: usize) -> String {
-    let row = |vendor: &VendorName| {
-        vec![
-            format!("  {}", vendor.name),
-            vendor.ours.unwrap_or("not modelled").to_string(),
-            vendor.about.to_string(),
-        ]
+/// The values by which Paceline acts.
+fn as_here(key: &Key) -> String {
+    match key.same.first() {
+        Some(same) => format!(" Paceline does the same as with {same}."),
+        None => String::new(),
+    }
+}
+
+fn is_in(key: &Key, table: &str) -> bool {
+    !table.is_empty() && key.table.eq_ignore_ascii_case(table)
+}
+
+fn example(vendor: &Vendor) -> String {
+    let Some(key) = vendor.keys.iter().find(|key| key.ours.is_some()) else {
+        return String::new();
     };
-    let rows: Vec<_> = NAMES.iter().map(row).collect();
+    format!(
+        "\nIn a scenario: [vendor.{}], or --set vendor.{}.{}=<value>.\nAll of them: paceline explain {}\n",
+        vendor.name,
+        vendor.name,
+        key.path(),
+        vendor.name
+    )
+}
+
+fn table<'k>(keys: impl IntoIterator<Item = &'k Key>, width: usize) -> String {
+    let row = |key: &Key| vec![format!("  {}", key.path()), here(key).to_string(), key.words()];
+    let rows: Vec<_> = keys.into_iter().map(row).collect();
     layout::columns(&rows, width)
 }
 
 /// What a scheme's page says of vendors' names.
 pub(crate) fn of_scheme(scheme: &Scheme, width: usize) -> String {
-    if scheme.name != "dcqcn" {
-        return String::new();
+    let block = format!("cc.{}.", scheme.name);
+    let is_of = |key: &Key| key.ours.as_deref().is_some_and(|ours| ours.starts_with(&block));
+    let mut text = String::new();
+    for vendor in vendors() {
+        let keys: Vec<&Key> = vendor.keys.iter().filter(|key| is_of(key)).collect();
+        if !keys.is_empty() {
+            text.push_str(&format!(
+                "\nNames of {} (all: paceline explain {}):\n",
+                vendor.title, vendor.name
+            ));
+            text.push_str(&table(keys, width));
+        }
     }
-    format!("\nNames on {VENDOR}:\n{}", table(width))
+    text
 }
 
 #[cfg(test)]
@@ -70,14 +150,27 @@ mod tests {
         for (name, says) in [
             (
                 "rpg_ai_rate",
-                "`rpg_ai_rate` of NVIDIA's ConnectX is `cc.dcqcn.rate-ai` here. Values: in Mbit/s: 5 is \"5Mbps\".",
+                "`rpg_ai_rate` of NVIDIA ConnectX is `cc.dcqcn.rate-ai` here. Values: in Mbit/s; with its unit: 5 is \"5Mbps\". \
+                 Default there: 5.",
             ),
-            ("RPG_GD", "`rpg_gd` of NVIDIA's ConnectX is not modelled:"),
+            ("RPG_GD_P1", "`rpg_gd` of NVIDIA ConnectX is not modelled:"),
+            ("np_min_time_between_cnps", "`cc.dcqcn.cnp-interval` here"),
             ("rpg_byte_reset", "with flavour = \"paper\" only"),
+            ("green_min_threshold", "is `network.ecn.kmin` here"),
+            ("BUFFER_PROFILE.xoff", "is `network.headroom.fixed` here"),
+            ("PFC_WD", "there is no watchdog for pause storms"),
+            ("cc_sw_cong_setting_packet_size", "8 is \"512B\""),
+            ("connectx", "rpg_hai_rate"),
+            ("broadcom", "not modelled"),
         ] {
             let page = explain(name, 2000).unwrap();
             assert!(page.contains(says), "{page}");
         }
         assert!(explain("dcqcn", 100).unwrap().contains("rpg_hai_rate"));
+        assert!(
+            explain("ibcc", 100)
+                .unwrap()
+                .contains("cc_ca_cong_setting_ccti_timer")
+        );
     }
 }

@@ -5,12 +5,14 @@ mod inherited;
 mod range;
 pub(crate) mod reader;
 mod renamed;
+mod texts;
+mod vendor;
 pub(crate) mod writer;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
-use paceline_congestion::dcqcn::vendor::{NAMES, VendorName};
 use paceline_congestion::registry::schemes;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -20,10 +22,12 @@ use serde::Deserialize;
 use crate::cc::scheme_of_alias;
 use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
 use crate::schema::Scenario;
+use crate::vendor::{Key, Vendor};
 use crate::warning::{Warning, WarningKind};
 
 pub(crate) use axes::{Point, Written};
 use reader::Reader;
+pub(crate) use texts::Texts;
 pub(crate) use writer::{paths, write};
 
 /// A value that the command line puts into a scenario.
@@ -33,40 +37,6 @@ pub(crate) struct Setting {
     pub(crate) option: &'static str,
     /// `path.to.key=value`.
     pub(crate) text: String,
-}
-
-/// The texts that a scenario's places are in: the file, and behind its end the overrides.
-#[derive(Clone, Debug)]
-pub(crate) struct Texts {
-    main: Source,
-    /// Each with the position of its first character.
-    settings: Vec<(usize, Source)>,
-}
-
-impl Texts {
-    pub(crate) fn of(main: Source) -> Self {
-        Self {
-            main,
-            settings: Vec::new(),
-        }
-    }
-
-    /// The place of a span.
-    pub(crate) fn at(&self, span: Range<usize>) -> Place {
-        match self.settings.iter().rev().find(|(start, _)| span.start >= *start) {
-            Some((start, source)) => source.at(span.start - start..span.end.saturating_sub(*start)),
-            None => self.main.at(span),
-        }
-    }
-
-    /// The place of a value.
-    pub(crate) fn of_value<T>(&self, value: &Spanned<T>) -> Place {
-        self.at(value.span())
-    }
-
-    pub(crate) fn main(&self) -> &Source {
-        &self.main
-    }
 }
 
 /// A scenario and where everything in it stands.
@@ -89,6 +59,8 @@ pub(crate) fn parse(
 ) -> Result<Document, Diagnostics> {
     let mut texts = Texts::of(source.clone());
     let padded = padded(source, settings);
+    // Before the table, whose values it holds.
+    let of_vendors = OnceCell::new();
     let (table, errors) = DeTable::parse_recoverable(source.text());
     let problems = errors.iter().map(|error| syntax_problem(error, &texts));
     if let Some(diagnostics) = Diagnostics::of(problems) {
@@ -116,6 +88,12 @@ pub(crate) fn parse(
     }
     // Tables that settings gave as values.
     warnings.extend(renamed::in_table(table.get_mut(), &texts)?);
+    let (mut translated, left_out) = vendor::take(table.get_mut(), &texts)?;
+    vendor::needed(table.get_ref(), &mut translated, &texts)?;
+    warnings.extend(left_out);
+    let padded = translated.iter().map(vendor::Translated::padded).collect();
+    let padded: &Vec<String> = of_vendors.get_or_init(|| padded);
+    warnings.extend(vendor::put(table.get_mut(), &translated, padded, &texts)?);
     let renewed = inherited::renew(table.get_mut(), source.text().len());
     warnings.extend(renewed.map(|what| Warning::new(WarningKind::ReplacedDefaults, what).of_file(source)));
     warnings.extend(inherited::kept_values(
@@ -460,31 +438,21 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// A parameter of NVIDIA's ConnectX.
-fn connectx(found: &str) -> Option<&'static VendorName> {
-    NAMES
+/// The parameter that a vendor calls `found`, where `known` are the keys of its block here.
+fn of_vendor(found: &str, known: &[&str]) -> Option<(&'static Vendor, &'static Key, Option<&'static str>)> {
+    let (vendor, key) = crate::vendor::find(found)?;
+    let ours = key.ours.as_deref().and_then(|ours| ours.rsplit('.').next());
+    let in_block = |ours: &str| known.contains(&ours);
+    // Keys without a counterpart belong to the vendor's block, too.
+    let mut counterparts = vendor
+        .keys
         .iter()
-        .find(|vendor| vendor.name.eq_ignore_ascii_case(found))
-}
-
-/// What a key of OpenSM's congestion manager is called here.
-fn opensm(found: &str) -> Option<&'static str> {
-    let own = found
-        .strip_prefix("cc_sw_cong_setting_")
-        .or(found.strip_prefix("cc_ca_cong_setting_"))?;
-    if own == "port_control" {
-        return Some("per-sl");
-    }
-    const KEYS: [&str; 7] = [
-        "threshold",
-        "marking-rate",
-        "packet-size",
-        "victim-mask",
-        "ccti-increase",
-        "ccti-min",
-        "ccti-timer",
-    ];
-    KEYS.into_iter().find(|key| key.replace('-', "_") == own)
+        .filter_map(|key| key.ours.as_deref()?.strip_prefix("cc."));
+    let fits = match ours {
+        Some(ours) => in_block(ours),
+        None => counterparts.any(|ours| ours.rsplit('.').next().is_some_and(in_block)),
+    };
+    fits.then_some((vendor, key, ours))
 }
 
 fn unknown(message: &str) -> Option<Problem> {
@@ -510,20 +478,21 @@ fn unknown(message: &str) -> Option<Problem> {
     } else {
         format!("expected {}", list.join(", "))
     };
-    if let Some(vendor) = connectx(found).filter(|_| known.contains(&"cnp-interval")) {
-        return Some(match vendor.ours {
+    if let Some((vendor, key, ours)) = of_vendor(found, &known) {
+        let table = format!("`[vendor.{}]` takes it as it is", vendor.name);
+        return Some(match ours {
             Some(ours) => problem.label(format!("did you mean `{ours}`?")).help(format!(
-                "did you mean `{ours}`? `{}` is {}",
-                vendor.name, vendor.about
+                "did you mean `{ours}`? `{}` is {}; {table}",
+                key.key,
+                key.words()
             )),
             None => problem
                 .label("not modelled")
-                .help(format!("`{}` is not modelled: {}", vendor.name, vendor.about)),
+                .help(format!("`{}` is not modelled: {}", key.key, key.about)),
         });
     }
-    let near = opensm(found).filter(|name| known.contains(name));
     let names = known.iter().chain(&aliases_too).copied();
-    Some(match near.or_else(|| nearest(found, names)) {
+    Some(match nearest(found, names) {
         Some(name) => problem
             .label(format!("did you mean `{name}`?"))
             .help(format!("did you mean `{name}`? {expected}")),

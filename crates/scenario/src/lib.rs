@@ -29,6 +29,7 @@ pub mod topology;
 mod trace;
 mod trace_outcome;
 pub mod traffic;
+pub mod vendor;
 mod visible;
 pub mod warning;
 mod whole;

@@ -6,7 +6,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::range::{or_a_range, range, with_quotes};
-use super::{Setting, Texts, renamed, segments};
+use super::texts::Texts;
+use super::{Setting, renamed, segments};
 use crate::diagnostics::{Place, Problem, Source};
 use crate::sweep::{Axis, AxisValue, Grid};
 use crate::warning::Warning;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Texts;
+use super::texts::Texts;
 use crate::warning::{Warning, WarningKind};
 
 /// Takes out what came with a scheme that is not the one that is to run, but for what settings say: these stand beyond

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::Texts;
 use super::axes::{Value, literal, parts};
+use super::texts::Texts;
 use crate::diagnostics::{Place, Problem, suggestion};
 
 /// ", or a range", of a value that can be an end of one.

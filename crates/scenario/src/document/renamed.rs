@@ -7,7 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::axes::Path;
-use super::{Texts, inherited};
+use super::inherited;
+use super::texts::Texts;
 use crate::diagnostics::{Place, Problem};
 use crate::warning::{Warning, WarningKind};
 
@@ -173,7 +174,7 @@ fn set_at(root: &mut DeTable<'_>, path: &[&str]) -> Option<Range<usize>> {
 }
 
 /// Puts a key at a path, whose tables are made where they are missing. Returns whether they are tables.
-fn insert<'i>(
+pub(super) fn insert<'i>(
     table: &mut DeTable<'i>,
     path: &[&'static str],
     (span, value): (&Range<usize>, Spanned<DeValue<'i>>),

@@ -268,7 +268,7 @@ fn names_of_a_vendor_are_known() {
         ),
         (
             "cc.dcqcn.RPG_GD=11",
-            "`rpg_gd` is not modelled: how much of alpha a cut takes",
+            "`rpg_gd` is not modelled: a cut takes alpha/2",
         ),
     ] {
         let message = resolved("dcqcn", &[set]).unwrap_err();

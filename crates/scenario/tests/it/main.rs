@@ -27,3 +27,4 @@ mod sweeps;
 mod tcd_ns3;
 mod thresholds;
 mod uet_htsim;
+mod vendors;

@@ -16,11 +16,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use paceline_congestion::dcqcn::vendor::NAMES;
 use paceline_congestion::params::{When, only_with};
 use paceline_congestion::registry::{self, SCHEMES, Scheme, WindowMode};
 use paceline_scenario::WarningKind;
 use paceline_scenario::builtin::{self, Entry, Parameter};
+use paceline_scenario::vendor::{Vendor, vendors};
 use paceline_scenario::warning::Subject;
 
 /// Pages by their path in the book.
@@ -55,6 +55,41 @@ fn code(text: &str) -> String {
         return String::new();
     }
     format!("`{}`", cell(text))
+}
+
+/// Keys of a vendor, with their counterparts.
+fn vendor_table(vendor: &Vendor) -> String {
+    let mut table = "| there | here | values |\n|---|---|---|\n".to_string();
+    for key in &vendor.keys {
+        let ours = key.ours.as_deref().map_or("not modelled".to_string(), code);
+        let names: Vec<String> = std::iter::once(key.path())
+            .chain(key.also.clone())
+            .map(|name| code(&name))
+            .collect();
+        let _ = writeln!(
+            table,
+            "| {} | {ours} | {} |",
+            names.join(", "),
+            cell(&key.words())
+        );
+    }
+    table
+}
+
+fn vendor_keys() -> String {
+    let mut page = format!(
+        "# Keys of vendors\n\n{GENERATED}Look up the counterpart of a vendor's parameter. `paceline explain NAME` shows \
+         the same, and [Use a vendor's configuration](../guide/vendors.md) shows how a scenario takes them.\n"
+    );
+    for vendor in vendors() {
+        let _ = write!(
+            page,
+            "\n## {}\n\n`[vendor.{}]`. Source: {}.\n\n",
+            vendor.title, vendor.name, vendor.source
+        );
+        page.push_str(&vendor_table(vendor));
+    }
+    page
 }
 
 /// Headings one level down, links into the code as plain code.
@@ -109,16 +144,8 @@ fn scheme_page(scheme: &Scheme) -> String {
         }
     }
     if scheme.name == "dcqcn" {
-        page.push_str("\n## Names on NVIDIA's ConnectX NICs\n\n| there | here | values |\n|---|---|---|\n");
-        for vendor in NAMES {
-            let ours = vendor.ours.map_or("not modelled".to_string(), code);
-            let _ = writeln!(
-                page,
-                "| {} | {ours} | {} |",
-                code(vendor.name),
-                cell(vendor.about)
-            );
-        }
+        page.push_str("\n## Names on NVIDIA's ConnectX NICs\n\n");
+        page.push_str(&vendor_table(&vendors()[0]));
     }
     let window = match scheme.default_window {
         WindowMode::Off => "off",
@@ -326,6 +353,7 @@ fn pages() -> Pages {
     pages.insert("reference/scenarios.md".into(), scenarios());
     pages.insert("reference/commands.md".into(), command_line());
     pages.insert("reference/warnings.md".into(), warnings());
+    pages.insert("reference/vendors.md".into(), vendor_keys());
     pages
 }
 

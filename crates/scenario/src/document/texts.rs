@@ -1,0 +1,41 @@
+//! The texts of a scenario, and places in them.
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use crate::diagnostics::{Place, Source};
+
+/// The texts that a scenario's places are in: the file, and behind its end the overrides.
+#[derive(Clone, Debug)]
+pub(crate) struct Texts {
+    main: Source,
+    /// Each with the position of its first character.
+    pub(super) settings: Vec<(usize, Source)>,
+}
+
+impl Texts {
+    pub(crate) fn of(main: Source) -> Self {
+        Self {
+            main,
+            settings: Vec::new(),
+        }
+    }
+
+    /// The place of a span.
+    pub(crate) fn at(&self, span: Range<usize>) -> Place {
+        match self.settings.iter().rev().find(|(start, _)| span.start >= *start) {
+            Some((start, source)) => source.at(span.start - start..span.end.saturating_sub(*start)),
+            None => self.main.at(span),
+        }
+    }
+
+    /// The place of a value.
+    pub(crate) fn of_value<T>(&self, value: &Spanned<T>) -> Place {
+        self.at(value.span())
+    }
+
+    pub(crate) fn main(&self) -> &Source {
+        &self.main
+    }
+}
