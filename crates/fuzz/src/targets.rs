@@ -17,7 +17,7 @@ use paceline_lab::files::columns::read_parquet;
 use paceline_lab::sweep::{self, SweepData};
 use paceline_lab::why::{slowest, slowest_table};
 use paceline_learn::dataset::{Dataset, Trace};
-use paceline_report::figure::{self, Size, What};
+use paceline_report::figure::{self, Preset, Seeds, What};
 use paceline_scenario::Overrides;
 use paceline_traces::check::check;
 use paceline_traces::explain::{Costs, explain};
@@ -332,7 +332,7 @@ fn run_folder(path: &Path) -> Said {
     }
     let runs = [data.clone(), unlike];
     for what in What::ALL {
-        if let Ok(figure) = figure::of_runs(&runs, what) {
+        if let Ok(figure) = figure::of_runs(&runs, what, Seeds::Pooled) {
             draw(&figure);
         }
     }
@@ -344,11 +344,9 @@ fn run_folder(path: &Path) -> Said {
 }
 
 fn draw(figure: &figure::Figure) {
-    let size = Size {
-        width_mm: 85.0,
-        height_mm: 50.0,
-    };
-    figure.svg(size);
+    let style = Preset::Column.style();
+    figure.svg(&style);
+    figure.pgf(&style);
     figure.csv();
 }
 

@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use paceline_lab::files::write_file;
 use paceline_lab::sweep::{Status, SweepData};
-use paceline_report::figure::{self, Figure, NoFigure, Size, What};
+use paceline_report::figure::{self, Figure, Legend, NoFigure, Palette, Preset, Scale, Seeds, Style, What};
 
 use super::report::read_runs;
 use crate::failure::{Done, Ended, Failure};
@@ -16,7 +17,8 @@ const EXAMPLES: &str = "\
 Examples:
   paceline compare incast-16 --schemes hpcc,dctcp --out results/two
   paceline plot results/two --what fct-cdf -o fct.pdf
-  paceline plot results/two/hpcc --what queue -o queue.svg --width page
+  paceline plot results/two/hpcc --what queue -o queue.svg --style page --xlim 0:50
+  paceline plot results/two --what slowdown-cdf -o cdf.pgf --palette grey --legend right
   paceline plot results/two --what rate -o rate.csv       the values of the figure
   paceline sweep incast-16 --over cc.scheme=hpcc,dctcp --over topology.star.rate=100Gbps,400Gbps
   paceline plot results/incast-16-sweep-1 --what fct_slowdown.p99 -o rate.pdf
@@ -33,11 +35,9 @@ Figures of runs and comparisons:
 Figures of a sweep: any column of points.csv, such as fct_slowdown.p99, rtt_per_ack_us.mean or
 pfc.pauses, as the mean over seeds with its 95 % interval.
 
-Plots use only recorded data; -o FILE.csv writes the values.";
-
-/// Widths of a column and of a page of the usual two-column papers, in mm.
-const COLUMN_MM: f64 = 85.0;
-const PAGE_MM: f64 = 178.0;
+Runs that differ in their seeds alone are one curve in figures about flows, with the 95 % interval
+over the seeds; --seeds apart draws each. PDF and SVG have their font in them; PGF takes that of the
+document. Plots use only recorded data; -o FILE.csv writes the values.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -49,23 +49,91 @@ pub(super) struct PlotArgs {
     #[arg(long, value_name = "WHAT")]
     what: String,
     /// File to write; its extension selects the format
-    #[arg(long, short, value_name = "FILE.svg|pdf|csv")]
+    #[arg(long, short, value_name = "FILE.pdf|svg|png|pgf|csv")]
     out: PathBuf,
     /// Key on the x axis of a sweep [default: the first numeric key]
     #[arg(long, value_name = "KEY")]
     over: Option<String>,
-    /// Width: `column`, `page`, or a number of mm
-    #[arg(long, value_name = "WIDTH", default_value = "column", value_parser = width)]
-    width: f64,
-    /// Height in mm [default: 0.62 of a column's width]
+    /// Size and letters for a column or both columns of a paper, or a slide
+    #[arg(long, value_name = "STYLE", default_value = "column", value_parser = named(&Preset::ALL.map(|one| (one.name(), one))))]
+    style: Preset,
+    /// Width: `column`, `page`, or a number of mm [default: that of the style]
+    #[arg(long, value_name = "WIDTH", value_parser = width)]
+    width: Option<f64>,
+    /// Height in mm [default: that of the style]
     #[arg(long, value_name = "MM", value_parser = height)]
     height: Option<f64>,
+    /// Line above the figure
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Label of the x axis [default: quantity and unit]
+    #[arg(long, value_name = "TEXT")]
+    xlabel: Option<String>,
+    /// Label of the y axis [default: quantity and unit]
+    #[arg(long, value_name = "TEXT")]
+    ylabel: Option<String>,
+    /// Ends of the x axis in its unit, either may be left out
+    #[arg(long, value_name = "FROM:TO", value_parser = limits, allow_hyphen_values = true)]
+    xlim: Option<Limits>,
+    /// Ends of the y axis in its unit, either may be left out
+    #[arg(long, value_name = "FROM:TO", value_parser = limits, allow_hyphen_values = true)]
+    ylim: Option<Limits>,
+    /// Logarithmic axes [default: those of wide ranges]
+    #[arg(long, value_name = "x|y|xy|off", value_parser = named(&[("x", (true, false)), ("y", (false, true)), ("xy", (true, true)), ("off", (false, false))]))]
+    log: Option<(bool, bool)>,
+    /// Place of the curves' names
+    #[arg(long, value_name = "PLACE", value_parser = named(&Legend::ALL.map(|one| (one.name(), one))))]
+    legend: Option<Legend>,
+    /// Names of the curves, in their order
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    names: Vec<String>,
+    /// Colours, all safe for colour blindness: `ordered` and `grey` for print without colour, too
+    #[arg(long, value_name = "PALETTE", default_value = "colour", value_parser = named(&Palette::ALL.map(|one| (one.name(), one))))]
+    palette: Palette,
+    /// Runs that differ in their seeds alone
+    #[arg(long, value_name = "HOW", default_value = "pooled", value_parser = named(&Seeds::ALL.map(|one| (one.name(), one))))]
+    seeds: Seeds,
+    /// Pixels per inch of a PNG
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u16).range(30..=1200))]
+    dpi: u16,
+}
+
+/// Ends of an axis.
+type Limits = (Option<f64>, Option<f64>);
+
+/// Reads one of some names.
+fn named<T: Copy + Send + Sync + 'static>(
+    all: &[(&'static str, T)],
+) -> impl TypedValueParser<Value = T> + use<T> {
+    let all = all.to_vec();
+    let names: Vec<&'static str> = all.iter().map(|(name, _)| *name).collect();
+    PossibleValuesParser::new(names).map(move |name| {
+        let found = all.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| *value).expect("clap has checked it")
+    })
+}
+
+fn limits(text: &str) -> Result<Limits, String> {
+    let expected = || "expected FROM:TO in the axis's unit, such as 0:50, 1: or :1e6".to_string();
+    let end = |text: &str| match text.trim() {
+        "" => Ok(None),
+        text => {
+            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+            number.map(Some).ok_or_else(expected)
+        }
+    };
+    let (from, to) = text.split_once(':').ok_or_else(expected)?;
+    match (end(from)?, end(to)?) {
+        (None, None) => Err(expected()),
+        (Some(from), Some(to)) if from >= to => Err("the first end must be below the second".to_string()),
+        ends => Ok(ends),
+    }
 }
 
 fn width(text: &str) -> Result<f64, String> {
     match text {
-        "column" => Ok(COLUMN_MM),
-        "page" => Ok(PAGE_MM),
+        "column" => Ok(figure::COLUMN_MM),
+        "page" => Ok(figure::PAGE_MM),
         other => millimetres(other, 40.0).map_err(|said| format!("{said}, or `column` or `page`")),
     }
 }
@@ -86,25 +154,102 @@ fn millimetres(text: &str, least: f64) -> Result<f64, String> {
 enum Format {
     Svg,
     Pdf,
+    Png,
+    Pgf,
     Csv,
 }
 
 /// Reads the folders and draws one figure.
 pub(super) fn plot(args: &PlotArgs) -> Ended {
     let format = format(&args.out)?;
-    let figure = figure(args)?;
-    let size = Size {
-        width_mm: args.width,
-        height_mm: args.height.unwrap_or(0.62 * COLUMN_MM),
-    };
+    let mut figure = figure(args)?;
+    change(&mut figure, args)?;
+    let style = style(args);
     let bytes = match format {
-        Format::Svg => figure.svg(size).into_bytes(),
-        Format::Pdf => figure.pdf(size),
+        Format::Svg => figure.svg(&style).into_bytes(),
+        Format::Pdf => figure.pdf(&style),
+        Format::Pgf => figure.pgf(&style).into_bytes(),
+        Format::Png => figure
+            .png(&style, f64::from(args.dpi))
+            .ok_or_else(|| Failure::arguments("--dpi: the picture would be too large"))?,
         Format::Csv => figure.csv().into_bytes(),
     };
     write_file(&args.out, |out| out.write_all(&bytes))?;
     output::print(&format!("{}\n", args.out.display()))?;
     Ok(Done::All)
+}
+
+fn style(args: &PlotArgs) -> Style {
+    let mut style = args.style.style();
+    style.size.width_mm = args.width.unwrap_or(style.size.width_mm);
+    style.size.height_mm = args.height.unwrap_or(style.size.height_mm);
+    style.legend = args.legend.unwrap_or(style.legend);
+    style.palette = args.palette;
+    style.title.clone_from(&args.title);
+    style
+}
+
+/// Makes the axes what the options say.
+fn change(figure: &mut Figure, args: &PlotArgs) -> Result<(), Failure> {
+    let axes = [
+        (
+            &mut figure.x,
+            "x",
+            &args.xlabel,
+            args.xlim,
+            args.log.map(|log| log.0),
+        ),
+        (
+            &mut figure.y,
+            "y",
+            &args.ylabel,
+            args.ylim,
+            args.log.map(|log| log.1),
+        ),
+    ];
+    for (scale, name, label, limits, log) in axes {
+        change_axis(scale, name, label.as_ref(), limits, log)?;
+    }
+    if args.names.is_empty() {
+        return Ok(());
+    }
+    if args.names.len() != figure.curves.len() {
+        let names: Vec<&str> = figure.curves.iter().map(|curve| curve.name.as_str()).collect();
+        return Err(Failure::arguments(format!(
+            "--names: {} names for {} curves: {}",
+            args.names.len(),
+            names.len(),
+            names.join(", ")
+        )));
+    }
+    for (curve, name) in figure.curves.iter_mut().zip(&args.names) {
+        curve.name.clone_from(name);
+    }
+    Ok(())
+}
+
+fn change_axis(
+    scale: &mut Scale,
+    name: &str,
+    label: Option<&String>,
+    limits: Option<Limits>,
+    log: Option<bool>,
+) -> Result<(), Failure> {
+    if let Some(label) = label {
+        scale.label.clone_from(label);
+    }
+    if !scale.names.is_empty() && (limits.is_some() || log == Some(true)) {
+        let text = format!("--{name}lim, --log {name}: the {name} axis has names, not numbers");
+        return Err(Failure::arguments(text));
+    }
+    scale.log = log.unwrap_or(scale.log);
+    scale.limits = limits.unwrap_or(scale.limits);
+    match scale.limits {
+        (Some(low), _) | (None, Some(low)) if scale.log && low <= 0.0 => Err(Failure::arguments(format!(
+            "--{name}lim: a logarithmic axis has no place for {low}; --log off makes it linear"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn format(file: &Path) -> Result<Format, Failure> {
@@ -116,9 +261,11 @@ fn format(file: &Path) -> Result<Format, Failure> {
     match ending.as_str() {
         "svg" => Ok(Format::Svg),
         "pdf" => Ok(Format::Pdf),
+        "png" => Ok(Format::Png),
+        "pgf" => Ok(Format::Pgf),
         "csv" => Ok(Format::Csv),
         _ => Err(Failure::arguments(format!(
-            "-o {}: expected a name that ends in .svg, .pdf or .csv",
+            "-o {}: expected a name that ends in .pdf, .svg, .png, .pgf or .csv",
             file.display()
         ))),
     }
@@ -146,7 +293,7 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
     }
     let known = What::ALL.into_iter().find(|what| what.name() == args.what);
     let what = known.ok_or_else(|| unknown(&args.what))?;
-    figure::of_runs(&read_runs(&args.folders, None)?, what).map_err(nothing)
+    figure::of_runs(&read_runs(&args.folders, None)?, what, args.seeds).map_err(nothing)
 }
 
 /// What is missing of a sweep whose figure is drawn.

@@ -144,8 +144,10 @@ fn queues_are_those_that_were_recorded_and_pictures_have_their_points() {
         .map(|part| part.matches(" l\n").count() + part.matches(" m\n").count());
     assert_eq!(paths.max(), Some(corners));
     // Where objects begin is where the table says.
-    let table = text.split("xref\n0 6\n").nth(1).unwrap();
-    for (number, line) in table.lines().skip(1).take(5).enumerate() {
+    let head = b"xref\n0 8\n";
+    let table = pdf.windows(head.len()).rposition(|part| part == head).unwrap() + head.len();
+    let table = String::from_utf8_lossy(&pdf[table..]).into_owned();
+    for (number, line) in table.lines().skip(1).take(7).enumerate() {
         let place: usize = line[..10].parse().unwrap();
         assert!(pdf[place..].starts_with(format!("{} 0 obj", number + 1).as_bytes()));
     }
@@ -216,9 +218,156 @@ fn what_cannot_be_drawn_is_said() {
         said
     };
     assert!(got(&["two", "--what", "queues", "-o", "a.svg"]).contains("did you mean `queue`?"));
-    assert!(got(&["two", "--what", "queue", "-o", "a.png"]).contains(".svg, .pdf or .csv"));
+    assert!(got(&["two", "--what", "queue", "-o", "a.eps"]).contains(".pdf, .svg, .png, .pgf or .csv"));
     assert!(got(&["two", "--what", "pauses", "-o", "a.svg"]).contains("there was no pause"));
     assert!(got(&["two/hpcc", "--what", "rtt", "-o", "a.svg"]).contains("record.flows=1us"));
     assert!(got(&["nowhere", "--what", "queue", "-o", "a.svg"]).contains("nowhere"));
     assert!(!path.join("a.svg").exists());
+}
+
+#[test]
+fn every_format_has_its_font() {
+    let folder = compared();
+    let path = folder.path();
+    for file in ["f.pdf", "f.svg", "f.png", "f.pgf"] {
+        stdout(path, &["plot", "two", "--what", "fct-cdf", "-o", file]);
+    }
+    let pdf = fs::read(path.join("f.pdf")).unwrap();
+    let pdf = String::from_utf8_lossy(&pdf);
+    // An embedded TrueType font, which is Type 42.
+    for part in ["/Subtype /TrueType", "/FontFile2 7 0 R", "/Length1 "] {
+        assert!(pdf.contains(part), "{part}");
+    }
+    assert!(!pdf.contains("/Type1"));
+    let svg = fs::read_to_string(path.join("f.svg")).unwrap();
+    assert!(svg.contains("@font-face") && svg.contains("clip-path"));
+    let png = fs::read(path.join("f.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG"));
+    // 85 mm at 300 pixels per inch.
+    let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    assert_eq!([side(16), side(20)], [1004, 622]);
+    let pgf = fs::read_to_string(path.join("f.pgf")).unwrap();
+    assert!(
+        pgf.contains("{pgfpicture}") && pgf.contains("flows (\\%)"),
+        "{pgf}"
+    );
+    for scope in ["pgfscope", "pgfpicture"] {
+        let count = |what: &str| pgf.matches(&format!("\\{what}{{{scope}}}")).count();
+        assert_eq!(count("begin"), count("end"));
+    }
+}
+
+#[test]
+fn options_change_labels_axes_and_names() {
+    let folder = compared();
+    let path = folder.path();
+    let plot = |args: &[&str]| {
+        stdout(
+            path,
+            &[&["plot", "two", "--what", "slowdown-cdf", "-o", "o.svg"], args].concat(),
+        );
+        fs::read_to_string(path.join("o.svg")).unwrap()
+    };
+    let plain = plot(&[]);
+    assert!(
+        plain.contains(">FCT slowdown<") && plain.contains(">flows (%)<"),
+        "{plain}"
+    );
+    let svg = plot(&[
+        "--xlabel",
+        "slowdown of a flow",
+        "--ylabel",
+        "share",
+        "--title",
+        "Incast",
+        "--names",
+        "one,two",
+        "--legend",
+        "right",
+        "--xlim",
+        "1:3",
+        "--palette",
+        "grey",
+        "--style",
+        "page",
+        "--log",
+        "off",
+    ]);
+    for text in ["slowdown of a flow", "share", "Incast", "one", "two", "1.5"] {
+        assert!(svg.contains(&format!(">{text}<")), "{text}: {svg}");
+    }
+    assert!(
+        svg.contains("width=\"504.57pt\"") && svg.contains("#5a5a5a"),
+        "{svg}"
+    );
+    assert!(!plot(&["--legend", "off"]).contains(">hpcc<"));
+}
+
+#[test]
+fn seeds_are_pooled_with_their_interval() {
+    let folder = folder_with("small.toml", SMALL);
+    let path = folder.path();
+    let compare = [
+        "compare",
+        "small.toml",
+        "--schemes",
+        "hpcc,dctcp",
+        "--repeats",
+        "3",
+        "--set",
+        "workload.0.start-jitter=10us",
+        "--out",
+        "three",
+        "-q",
+    ];
+    stdout(path, &compare);
+    let plot = |how: &str| {
+        stdout(
+            path,
+            &[
+                "plot", "three", "--what", "fct-cdf", "-o", "t.csv", "--seeds", how,
+            ],
+        );
+        rows(&path.join("t.csv"))
+    };
+    let apart = plot("apart");
+    assert_eq!(apart.len(), 12, "two flows of three seeds of two schemes");
+    let pooled = plot("pooled");
+    let of = |rows: &[(String, Vec<f64>)], scheme: &str| -> Vec<f64> {
+        let of = rows.iter().filter(|(name, _)| name.starts_with(scheme));
+        let mut all: Vec<f64> = of.map(|(_, row)| row[0]).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    };
+    for scheme in ["hpcc", "dctcp"] {
+        assert_eq!(of(&pooled, scheme), of(&apart, scheme));
+    }
+    for (name, row) in &pooled {
+        assert!(name == "hpcc" || name == "dctcp");
+        assert!(row.len() == 4 && row[2] <= row[1] && row[1] <= row[3], "{row:?}");
+    }
+}
+
+#[test]
+fn wrong_looks_are_said() {
+    let folder = compared();
+    let path = folder.path();
+    for (args, words) in [
+        (&["--xlim", "3:1"][..], "the first end must be below the second"),
+        (&["--xlim", "3"], "expected FROM:TO"),
+        (&["--ylim", "a:b"], "expected FROM:TO"),
+        (
+            &["--log", "x", "--xlim", "0:5"],
+            "a logarithmic axis has no place for 0",
+        ),
+        (&["--names", "one"], "1 names for 2 curves: hpcc, dctcp"),
+        (&["--palette", "rainbow"], "colour, ordered, grey"),
+        (&["--style", "poster"], "column, page, slide"),
+        (&["--dpi", "5"], "30..=1200"),
+    ] {
+        let plot = [&["plot", "two", "--what", "slowdown-cdf", "-o", "w.svg"], args].concat();
+        let said = said(path, &plot);
+        assert!(said.contains("exit status: 2") && said.contains(words), "{said}");
+    }
+    assert!(!path.join("w.svg").exists());
 }

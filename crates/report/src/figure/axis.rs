@@ -15,7 +15,11 @@ pub(super) struct Ticked {
 impl Ticked {
     /// Of places: from the first to the last, or from 0 where that is no farther than they are apart.
     pub(super) fn across(scale: &Scale, places: &[f64], wanted: usize) -> Self {
-        let whole = Self::of(scale, places, wanted);
+        Self::unlimited_across(scale, places, wanted).limited(scale, wanted)
+    }
+
+    fn unlimited_across(scale: &Scale, places: &[f64], wanted: usize) -> Self {
+        let whole = Self::unlimited(scale, places, wanted);
         if scale.log || !scale.names.is_empty() || places.is_empty() {
             return whole;
         }
@@ -41,6 +45,10 @@ impl Ticked {
 
     /// Of values, with about so many ticks: from 0, to a tick.
     pub(super) fn of(scale: &Scale, values: &[f64], wanted: usize) -> Self {
+        Self::unlimited(scale, values, wanted).limited(scale, wanted)
+    }
+
+    fn unlimited(scale: &Scale, values: &[f64], wanted: usize) -> Self {
         if !scale.names.is_empty() {
             let ticks = (0..).map(f64::from).zip(scale.names.iter().cloned());
             return Self {
@@ -99,13 +107,45 @@ impl Ticked {
         }
     }
 
-    /// Where a value is, from 0 at the lower end to 1 at the upper. What lies outside is at the end.
+    /// Where a value is, from 0 at the lower end to 1 at the upper.
     pub(super) fn place(&self, value: f64) -> f64 {
-        let share = match self.log {
+        match self.log {
             true => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
             false => (value - self.low) / (self.high - self.low),
-        };
-        share.clamp(0.0, 1.0)
+        }
+    }
+
+    /// From a limit to a limit that somebody set.
+    fn within(scale: &Scale, (low, high): (f64, f64), wanted: usize) -> Self {
+        if scale.log {
+            let low = if low > 0.0 { low } else { high / 1e3 };
+            return Self::logarithmic(scale, low, high, wanted);
+        }
+        let step = nice((high - low) / wanted.max(2) as f64);
+        let (from, to) = (
+            (low / step - 1e-9).ceil() as i64,
+            (high / step + 1e-9).floor() as i64,
+        );
+        let ticks = (from..=to).map(|k| k as f64 * step);
+        Self {
+            low,
+            high,
+            log: false,
+            ticks: ticks.map(|value| (value, text(value, scale))).collect(),
+        }
+    }
+
+    /// The limits that are set, the others as they would be without.
+    fn limited(self, scale: &Scale, wanted: usize) -> Self {
+        let (low, high) = scale.limits;
+        if (low, high) == (None, None) || !scale.names.is_empty() {
+            return self;
+        }
+        let ends = (low.unwrap_or(self.low), high.unwrap_or(self.high));
+        match ends.0 < ends.1 {
+            true => Self::within(scale, ends, wanted),
+            false => self,
+        }
     }
 }
 
@@ -174,11 +214,29 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_kept() {
+        let scale = Scale {
+            limits: (Some(1.0), Some(3.0)),
+            ..Scale::new("x")
+        };
+        let set = Ticked::of(&scale, &[0.0, 10.0], 5);
+        assert_eq!((set.low, set.high), (1.0, 3.0));
+        let texts: Vec<_> = set.ticks.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["1", "1.5", "2", "2.5", "3"]);
+        let half = Scale {
+            limits: (None, Some(4.0)),
+            ..Scale::new("x")
+        };
+        let half = Ticked::across(&half, &[1.0, 15.2], 5);
+        assert_eq!((half.low, half.high), (0.0, 4.0));
+    }
+
+    #[test]
     fn places_are_shares_of_the_axis() {
         let ticked = Ticked::of(&Scale::new("x"), &[0.0, 10.0], 5);
         assert_eq!(
             [0.0, 2.5, 10.0, 11.0].map(|x| ticked.place(x)),
-            [0.0, 0.25, 1.0, 1.0]
+            [0.0, 0.25, 1.0, 1.1]
         );
     }
 }

@@ -1,33 +1,50 @@
-//! Figures for papers: one panel, in the size of a column, as SVG, PDF or a table.
+//! Figures for papers: one panel, in the size of a column, as SVG, PDF, PNG, PGF or a table.
 //!
 //! What is drawn is what runs' folders hold, without rounding; the table has all of it.
 
 mod axis;
+mod font;
 mod panel;
 mod pdf;
+mod pgf;
+mod png;
+mod pooled;
 mod runs;
 mod scene;
+mod style;
 mod svg;
 mod sweep;
+mod words;
 
 use std::fmt::Write as _;
 
 pub use panel::{Curve, Figure, NoFigure, Point, Scale, Shape};
-pub use runs::{What, of_runs};
+pub use runs::{Seeds, What, of_runs};
 pub use scene::Size;
+pub use style::{COLUMN_MM, Legend, PAGE_MM, Palette, Preset, Style};
 pub use sweep::of_sweep;
 
 use scene::Scene;
 
 impl Figure {
-    /// As a vector image for pages and editors.
-    pub fn svg(&self, size: Size) -> String {
-        svg::text(&Scene::of(self, size))
+    /// As a vector image for pages and editors, with its font.
+    pub fn svg(&self, style: &Style) -> String {
+        svg::text(&Scene::of(self, style))
     }
 
-    /// As a page of exactly its size, with the standard font Helvetica.
-    pub fn pdf(&self, size: Size) -> Vec<u8> {
-        pdf::bytes(&Scene::of(self, size))
+    /// As a page of exactly its size, with its font.
+    pub fn pdf(&self, style: &Style) -> Vec<u8> {
+        pdf::bytes(&Scene::of(self, style))
+    }
+
+    /// As commands of pgf for LaTeX documents, in the document's font.
+    pub fn pgf(&self, style: &Style) -> String {
+        pgf::text(&Scene::of(self, style))
+    }
+
+    /// As pixels, so many per inch; `None` of a picture that is too large.
+    pub fn png(&self, style: &Style, dpi: f64) -> Option<Vec<u8>> {
+        png::bytes(&Scene::of(self, style), dpi)
     }
 
     /// Every point as a row: `curve,x,y,low,high`; the axes' labels stand in the head.

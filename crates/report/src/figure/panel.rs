@@ -31,6 +31,8 @@ pub struct Scale {
     pub max: Option<f64>,
     /// Names of the places 0, 1, 2, .., where they are no numbers.
     pub names: Vec<String>,
+    /// Ends that somebody set.
+    pub limits: (Option<f64>, Option<f64>),
 }
 
 impl Scale {
@@ -41,6 +43,7 @@ impl Scale {
             log: false,
             max: None,
             names: Vec::new(),
+            limits: (None, None),
         }
     }
 }

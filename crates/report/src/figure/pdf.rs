@@ -1,14 +1,25 @@
-//! A sheet as a PDF of one page. It needs lines, areas and texts in a standard font, which every reader has: that is
-//! little enough to be written here.
+//! A sheet as a PDF of one page. It needs lines, areas and texts in one embedded font: that is little enough to be
+//! written here.
 
 use std::fmt::Write as _;
 
-use super::scene::{Anchor, FONT, Mark, Scene, width_of};
+use super::font;
+use super::scene::{Anchor, Mark, Scene};
 
-/// The bytes of the file (PDF 1.4, ISO 32000-1): a catalogue, a page, its content, a font, a state for each opacity.
+/// The bytes of the file (PDF 1.4, ISO 32000-1): a catalogue, a page with a state for each opacity, its content, a font
+/// with its description and its file.
 pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
-    let content = content(scene);
-    let objects: [Vec<u8>; 5] = [
+    let name = font::NAME;
+    let face = &*font::FACE;
+    let scaled = |units: i16| (f64::from(units) * 1000.0 / f64::from(face.units_per_em())).round();
+    let bounds = face.global_bounding_box();
+    let [left, bottom, right, top] = [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max].map(scaled);
+    let (ascent, descent) = (scaled(face.ascender()), scaled(face.descender()));
+    let capitals = scaled(face.capital_height().unwrap_or_else(|| face.ascender()));
+    let widths: Vec<String> = (FIRST..=u8::MAX)
+        .map(|code| format!("{:.0}", font::width(letter(code))))
+        .collect();
+    let objects: [Vec<u8>; 7] = [
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
         format!(
@@ -17,13 +28,19 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
             scene.width, scene.height
         )
         .into_bytes(),
-        [
-            format!("<< /Length {} >>\nstream\n", content.len()).as_bytes(),
-            &content,
-            b"\nendstream",
-        ]
-        .concat(),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_vec(),
+        stream("", &content(scene)),
+        format!(
+            "<< /Type /Font /Subtype /TrueType /BaseFont /{name} /Encoding /WinAnsiEncoding /FirstChar {FIRST} /LastChar 255 \
+             /Widths [{}] /FontDescriptor 6 0 R >>",
+            widths.join(" ")
+        )
+        .into_bytes(),
+        format!(
+            "<< /Type /FontDescriptor /FontName /{name} /Flags 32 /FontBBox [{left} {bottom} {right} {top}] /ItalicAngle 0 \
+             /Ascent {ascent} /Descent {descent} /CapHeight {capitals} /StemV 80 /FontFile2 7 0 R >>"
+        )
+        .into_bytes(),
+        stream(&format!(" /Length1 {}", font::FILE.len()), font::FILE),
     ];
     let mut file = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();
     let mut places = Vec::new();
@@ -44,6 +61,14 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     ));
     file.extend(end.as_bytes());
     file
+}
+
+/// The first code of the font.
+const FIRST: u8 = 32;
+
+fn stream(more: &str, content: &[u8]) -> Vec<u8> {
+    let head = format!("<< /Length {}{more} >>\nstream\n", content.len());
+    [head.as_bytes(), content, b"\nendstream"].concat()
 }
 
 /// What draws the page. Places count from its lower left corner.
@@ -71,40 +96,79 @@ fn content(scene: &Scene) -> Vec<u8> {
                 let (color, path) = (rgb(color), path(scene, points));
                 bytes.extend(format!("/{state} gs {color} rg\n{path}h f\n").as_bytes());
             }
+            Mark::Clip(None) => bytes.extend(b"Q\n"),
+            Mark::Clip(Some([left, top, right, bottom])) => {
+                let (y, width, height) = (scene.height - bottom, right - left, bottom - top);
+                bytes.extend(format!("q {left:.2} {y:.2} {width:.2} {height:.2} re W n\n").as_bytes());
+            }
             Mark::Text {
                 at,
                 text,
                 anchor,
                 turned,
-            } => add_text(&mut bytes, (at.0, scene.height - at.1), text, *anchor, *turned),
+            } => add_text(
+                &mut bytes,
+                (at.0, scene.height - at.1),
+                scene.font,
+                text,
+                (*anchor, *turned),
+            ),
         }
     }
     bytes
 }
 
-fn add_text(bytes: &mut Vec<u8>, (x, y): (f64, f64), text: &str, anchor: Anchor, turned: bool) {
-    let back = match anchor {
-        Anchor::Start => 0.0,
-        Anchor::Middle => width_of(text) / 2.0,
-        Anchor::End => width_of(text),
-    };
+fn add_text(
+    bytes: &mut Vec<u8>,
+    (x, y): (f64, f64),
+    font: f64,
+    text: &str,
+    (anchor, turned): (Anchor, bool),
+) {
+    let back = anchor.share() * font::width_of(text, font);
     let place = match turned {
         true => format!("0 1 -1 0 {x:.2} {:.2}", y - back),
         false => format!("1 0 0 1 {:.2} {y:.2}", x - back),
     };
-    bytes.extend(format!("/Solid gs 0.11 0.125 0.14 rg BT /F {FONT} Tf {place} Tm (").as_bytes());
+    bytes.extend(format!("/Solid gs 0.11 0.125 0.14 rg BT /F {font} Tf {place} Tm (").as_bytes());
     for c in text.chars() {
-        match c {
-            '(' | ')' | '\\' => bytes.extend([b'\\', c as u8]),
-            ' '..='~' => bytes.push(c as u8),
-            // The same in Windows' code page 1252 as in Unicode.
-            '\u{a0}'..='\u{ff}' => bytes.push(c as u32 as u8),
-            '–' => bytes.push(0x96),
-            'μ' => bytes.push(0xb5),
-            _ => bytes.push(b'?'),
+        match code(c) {
+            code @ (b'(' | b')' | b'\\') => bytes.extend([b'\\', code]),
+            code => bytes.push(code),
         }
     }
     bytes.extend(b") Tj ET\n");
+}
+
+/// Letters that have other codes in Windows' code page 1252 than in Unicode.
+const OTHERS: [(char, u8); 8] = [
+    ('…', 0x85),
+    ('‘', 0x91),
+    ('’', 0x92),
+    ('“', 0x93),
+    ('”', 0x94),
+    ('•', 0x95),
+    ('–', 0x96),
+    ('—', 0x97),
+];
+
+/// A letter in that code page.
+fn code(letter: char) -> u8 {
+    match letter {
+        ' '..='~' | '\u{a0}'..='\u{ff}' => letter as u8,
+        'μ' => 0xb5,
+        '−' => b'-',
+        _ => OTHERS
+            .iter()
+            .find(|(known, _)| *known == letter)
+            .map_or(b'?', |(_, code)| *code),
+    }
+}
+
+/// The letter of a code.
+fn letter(code: u8) -> char {
+    let other = OTHERS.iter().find(|(_, known)| *known == code);
+    other.map_or(char::from(code), |(letter, _)| *letter)
 }
 
 fn path(scene: &Scene, points: &[(f64, f64)]) -> String {

@@ -5,7 +5,7 @@ use paceline_lab::results::Summary;
 use paceline_lab::stats::percentile;
 use paceline_lab::table;
 
-use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
+use super::{Curve, Figure, NoFigure, Point, Scale, Shape, pooled};
 use crate::charts::{self, Axis, Chart, Clock, Line, Named};
 use crate::palette;
 
@@ -91,11 +91,38 @@ impl What {
     }
 }
 
+/// What becomes of runs that differ in their seeds alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seeds {
+    /// Figures about flows have one curve of them, with an interval.
+    Pooled,
+    /// Each has its own.
+    Apart,
+}
+
+impl Seeds {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Pooled, Self::Apart];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pooled => "pooled",
+            Self::Apart => "apart",
+        }
+    }
+}
+
 /// The figure of runs; there is at least one.
 ///
 /// # Errors
 /// If they do not have what is to be drawn: says what they lack.
-pub fn of_runs(runs: &[RunData], what: What) -> Result<Figure, NoFigure> {
+pub fn of_runs(runs: &[RunData], what: What, seeds: Seeds) -> Result<Figure, NoFigure> {
+    if seeds == Seeds::Pooled
+        && let Some(figure) = pooled::figure(runs, what)
+    {
+        return Ok(figure);
+    }
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let names = table::run_names(runs);
     let schemes: Vec<&str> = summaries.iter().map(|summary| summary.scheme.as_str()).collect();
@@ -128,7 +155,7 @@ fn lacking(what: What) -> NoFigure {
     NoFigure(format!("{}: nothing to draw: {}", what.name(), what.lacking()))
 }
 
-fn scale(axis: &Axis) -> Scale {
+pub(super) fn scale(axis: &Axis) -> Scale {
     let bytes = axis.unit == "B";
     let label = match axis.unit.as_str() {
         _ if bytes => axis.label.clone(),
@@ -160,7 +187,7 @@ fn shares(values: &[f64]) -> Vec<Point> {
     values.iter().enumerate().map(share).collect()
 }
 
-fn distribution(x: Scale, curves: Vec<Curve>) -> Option<Figure> {
+pub(super) fn distribution(x: Scale, curves: Vec<Curve>) -> Option<Figure> {
     let any = curves.iter().any(|curve| !curve.points.is_empty());
     any.then(|| Figure {
         x,

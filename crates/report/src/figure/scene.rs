@@ -1,6 +1,8 @@
 //! A figure as lines, areas and texts on a sheet: what SVG and PDF are written from.
 
 use super::axis::Ticked;
+use super::font::width_of;
+use super::style::{Legend, Style};
 use super::{Curve, Figure, Point, Shape};
 use crate::decimate::extremes;
 
@@ -15,19 +17,16 @@ pub struct Size {
 
 /// Points (1/72 inch) of a millimetre.
 const PT_PER_MM: f64 = 72.0 / 25.4;
-/// Height of letters.
-pub(super) const FONT: f64 = 7.5;
 /// Curves that are named; the others are counted.
 const NAMED_MAX: usize = 8;
 /// Points of a curve that are drawn: more than a printer can show. The table has all.
 const POINTS_MAX: usize = 4000;
 
-/// Colours of curves: the palette of the pages, on white.
-const COLORS: [&str; 8] = [
-    "#0072b2", "#d55e00", "#009e73", "#b0568e", "#3aa0dd", "#c98a00", "#7a6bd1", "#6b7178",
-];
-const INK: &str = "#1c2024";
+pub(super) const INK: &str = "#1c2024";
 const GRID: &str = "#dddddd";
+
+/// Length of a curve's sample in the legend.
+const SAMPLE: f64 = 14.0;
 
 /// Dash patterns.
 const DASHES: [&[f64]; 4] = [&[], &[4.0, 2.0], &[1.2, 1.6], &[5.0, 1.5, 1.2, 1.5]];
@@ -38,6 +37,17 @@ pub(super) enum Anchor {
     Start,
     Middle,
     End,
+}
+
+impl Anchor {
+    /// The share of the text before its place.
+    pub(super) const fn share(self) -> f64 {
+        match self {
+            Self::Start => 0.0,
+            Self::Middle => 0.5,
+            Self::End => 1.0,
+        }
+    }
 }
 
 /// Something on the sheet; places count in points from its upper left corner.
@@ -61,6 +71,9 @@ pub(super) enum Mark {
         /// Whether it is read from below.
         turned: bool,
     },
+    /// What follows is drawn within these corners only (left, top, right, bottom), up to the next of these; `None` on
+    /// the whole sheet.
+    Clip(Option<[f64; 4]>),
 }
 
 /// A sheet.
@@ -68,6 +81,8 @@ pub(super) enum Mark {
 pub(super) struct Scene {
     pub(super) width: f64,
     pub(super) height: f64,
+    /// Height of letters.
+    pub(super) font: f64,
     pub(super) marks: Vec<Mark>,
 }
 
@@ -91,19 +106,44 @@ impl Panel {
 }
 
 impl Scene {
-    /// The figure on a sheet of this size.
-    pub(super) fn of(figure: &Figure, size: Size) -> Self {
+    /// The figure on a sheet.
+    pub(super) fn of(figure: &Figure, style: &Style) -> Self {
         let mut scene = Self {
-            width: size.width_mm * PT_PER_MM,
-            height: size.height_mm * PT_PER_MM,
+            width: style.size.width_mm * PT_PER_MM,
+            height: style.size.height_mm * PT_PER_MM,
+            font: style.font,
             marks: Vec::new(),
         };
-        let below_legend = scene.legend(figure);
-        let panel = scene.panel(figure, below_legend);
-        scene.axes(figure, &panel);
-        for curve in &figure.curves {
-            scene.curve(curve, figure.shape, &panel);
+        let mut top = 0.0;
+        if let Some(title) = &style.title {
+            scene.text((scene.width / 2.0, scene.font + 2.0), title, Anchor::Middle);
+            top = scene.font + 3.0;
         }
+        let colors: Vec<_> = (figure.curves.iter().enumerate())
+            .map(|(place, curve)| style.palette.of(place, (curve.color, curve.dash)))
+            .collect();
+        let legend = match figure.curves.len() {
+            0 | 1 => Legend::Off,
+            _ => style.legend,
+        };
+        let mut right = scene.width;
+        match legend {
+            Legend::Top => top = scene.legend(figure, &colors, top),
+            Legend::Right => right = scene.legend_beside(figure, &colors, top + 6.0),
+            Legend::Off => {}
+        }
+        let panel = scene.panel(figure, top + 6.0, right);
+        scene.axes(figure, &panel);
+        scene.marks.push(Mark::Clip(Some([
+            panel.left - 2.0,
+            panel.top - 2.0,
+            panel.right + 2.0,
+            panel.bottom + 2.0,
+        ])));
+        for (place, (curve, style)) in figure.curves.iter().zip(colors).enumerate() {
+            scene.curve(curve, figure.shape, &panel, (place, style));
+        }
+        scene.marks.push(Mark::Clip(None));
         scene
     }
 
@@ -125,46 +165,65 @@ impl Scene {
         });
     }
 
-    /// Names of curves in rows over the panel; gives where they end.
-    fn legend(&mut self, figure: &Figure) -> f64 {
-        const SAMPLE: f64 = 14.0;
-        const ROW: f64 = FONT + 3.0;
-        let mut at = (4.0, FONT + 2.0);
-        if figure.curves.len() < 2 {
-            return 6.0;
-        }
-        for curve in figure.curves.iter().take(NAMED_MAX) {
-            let width = SAMPLE + 3.0 + width_of(&curve.name) + 8.0;
+    /// Names of curves in rows from `top` on; gives where they end.
+    fn legend(&mut self, figure: &Figure, colors: &[(&'static str, usize)], top: f64) -> f64 {
+        let row = self.font + 3.0;
+        let mut at = (4.0, top + self.font + 2.0);
+        for (curve, style) in figure.curves.iter().zip(colors).take(NAMED_MAX) {
+            let width = SAMPLE + 3.0 + width_of(&curve.name, self.font) + 8.0;
             if at.0 + width > self.width && at.0 > 4.0 {
-                at = (4.0, at.1 + ROW);
+                at = (4.0, at.1 + row);
             }
-            let middle = at.1 - FONT * 0.35;
-            let sample = [(at.0, middle), (at.0 + SAMPLE, middle)];
-            self.line(&sample, COLORS[curve.color % COLORS.len()], 1.2, curve.dash);
-            self.text((at.0 + SAMPLE + 3.0, at.1), &curve.name, Anchor::Start);
+            self.sample(at, &curve.name, *style);
             at.0 += width;
         }
-        if figure.curves.len() > NAMED_MAX {
-            let more = format!("and {} more", figure.curves.len() - NAMED_MAX);
-            self.text((4.0, at.1 + ROW), more, Anchor::Start);
-            at.1 += ROW;
+        if let Some(more) = more(figure) {
+            self.text((4.0, at.1 + row), more, Anchor::Start);
+            at.1 += row;
         }
-        at.1 + 6.0
+        at.1
     }
 
-    fn panel(&self, figure: &Figure, top: f64) -> Panel {
+    /// Names of curves in a column at the right edge; gives where it begins.
+    fn legend_beside(&mut self, figure: &Figure, colors: &[(&'static str, usize)], top: f64) -> f64 {
+        let named = || figure.curves.iter().take(NAMED_MAX);
+        let widest = named()
+            .map(|curve| width_of(&curve.name, self.font))
+            .fold(0.0, f64::max);
+        // The panel keeps half of the sheet.
+        let left = (self.width - widest - SAMPLE - 7.0).max(self.width / 2.0);
+        let mut at = (left, top + self.font);
+        for (curve, style) in named().zip(colors) {
+            self.sample(at, &curve.name, *style);
+            at.1 += self.font + 3.0;
+        }
+        if let Some(more) = more(figure) {
+            self.text(at, more, Anchor::Start);
+        }
+        left - 4.0
+    }
+
+    fn sample(&mut self, at: (f64, f64), name: &str, (color, dash): (&'static str, usize)) {
+        let middle = at.1 - self.font * 0.35;
+        self.line(&[(at.0, middle), (at.0 + SAMPLE, middle)], color, 1.2, dash);
+        self.text((at.0 + SAMPLE + 3.0, at.1), name, Anchor::Start);
+    }
+
+    fn panel(&self, figure: &Figure, top: f64, right: f64) -> Panel {
+        let font = self.font;
         let points = || figure.curves.iter().flat_map(|curve| &curve.points);
         let xs: Vec<f64> = points().map(|point| point.x).collect();
         let ys: Vec<f64> = points().flat_map(values).collect();
-        let x = Ticked::across(&figure.x, &xs, (self.width / 45.0) as usize);
-        let y = Ticked::of(&figure.y, &ys, (self.height / 28.0) as usize);
-        let widest = y.ticks.iter().map(|(_, text)| width_of(text)).fold(0.0, f64::max);
-        let beyond = x.ticks.last().map_or(0.0, |(_, text)| width_of(text) / 2.0);
+        let x = Ticked::across(&figure.x, &xs, (right / (6.0 * font)) as usize);
+        let y = Ticked::of(&figure.y, &ys, (self.height / (3.7 * font)) as usize);
+        let width = |(_, text): &(f64, String)| width_of(text, font);
+        let widest = y.ticks.iter().map(width).fold(0.0, f64::max);
+        let beyond = x.ticks.last().map_or(0.0, |tick| width(tick) / 2.0);
         Panel {
-            left: FONT + 7.0 + widest + 4.0,
-            right: self.width - beyond.max(4.0) - 1.0,
+            left: font + 7.0 + widest + 4.0,
+            right: right - beyond.max(4.0) - 1.0,
             top,
-            bottom: self.height - 2.0 * FONT - 9.0,
+            bottom: self.height - 2.0 * font - 9.0,
             x,
             y,
         }
@@ -174,12 +233,12 @@ impl Scene {
         for (value, text) in &panel.y.ticks {
             let (_, y) = panel.at(panel.x.low, *value);
             self.line(&[(panel.left, y), (panel.right, y)], GRID, 0.4, 0);
-            self.text((panel.left - 4.0, y + FONT * 0.35), text, Anchor::End);
+            self.text((panel.left - 4.0, y + self.font * 0.35), text, Anchor::End);
         }
         for (value, text) in &panel.x.ticks {
             let (x, _) = panel.at(*value, panel.y.low);
             self.line(&[(x, panel.bottom), (x, panel.bottom + 2.5)], INK, 0.5, 0);
-            self.text((x, panel.bottom + FONT + 3.5), text, Anchor::Middle);
+            self.text((x, panel.bottom + self.font + 3.5), text, Anchor::Middle);
         }
         let frame = [
             (panel.left, panel.top),
@@ -190,15 +249,20 @@ impl Scene {
         let middle = (panel.left + panel.right) / 2.0;
         self.text((middle, self.height - 3.0), &figure.x.label, Anchor::Middle);
         self.marks.push(Mark::Text {
-            at: (FONT + 1.0, (panel.top + panel.bottom) / 2.0),
+            at: (self.font + 1.0, (panel.top + panel.bottom) / 2.0),
             text: figure.y.label.clone(),
             anchor: Anchor::Middle,
             turned: true,
         });
     }
 
-    fn curve(&mut self, curve: &Curve, shape: Shape, panel: &Panel) {
-        let color = COLORS[curve.color % COLORS.len()];
+    fn curve(
+        &mut self,
+        curve: &Curve,
+        shape: Shape,
+        panel: &Panel,
+        (place, (color, dash)): (usize, (&'static str, usize)),
+    ) {
         // What ends does so where the next piece begins at the earliest.
         for piece in curve.points.split_inclusive(|point| point.y.is_none()) {
             self.bands(piece, shape, panel, color);
@@ -214,10 +278,10 @@ impl Scene {
                 .map(|(x, y)| panel.at(x, y))
                 .collect();
             if drawn.len() > 1 {
-                self.line(&drawn, color, 1.1, curve.dash);
+                self.line(&drawn, color, 1.1, dash);
             }
             if shape == Shape::Points {
-                drawn.into_iter().for_each(|at| self.dot(at, color));
+                drawn.into_iter().for_each(|at| self.dot(at, color, place));
             }
         }
     }
@@ -246,14 +310,32 @@ impl Scene {
         }
     }
 
-    fn dot(&mut self, (x, y): (f64, f64), color: &'static str) {
-        const SIDE: f64 = 1.3;
+    /// A marker, whose shape goes with the curve.
+    fn dot(&mut self, (x, y): (f64, f64), color: &'static str, place: usize) {
+        const SIDE: f64 = 1.5;
+        const SHAPES: [&[(f64, f64)]; 4] = [
+            &[(-1.0, 0.0), (0.0, -1.0), (1.0, 0.0), (0.0, 1.0)],
+            &[(-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)],
+            &[(-1.0, 0.8), (0.0, -1.0), (1.0, 0.8)],
+            &[(-1.0, -0.8), (0.0, 1.0), (1.0, -0.8)],
+        ];
+        let corner = |(right, down): &(f64, f64)| (x + right * SIDE, y + down * SIDE);
         self.marks.push(Mark::Area {
-            points: vec![(x - SIDE, y), (x, y - SIDE), (x + SIDE, y), (x, y + SIDE)],
+            points: SHAPES[place % SHAPES.len()].iter().map(corner).collect(),
             color,
             opacity: 1.0,
         });
     }
+}
+
+/// The curves that the legend does not name.
+fn more(figure: &Figure) -> Option<String> {
+    let more = figure
+        .curves
+        .len()
+        .checked_sub(NAMED_MAX)
+        .filter(|more| *more > 0)?;
+    Some(format!("and {more} more"))
 }
 
 fn values(point: &Point) -> impl Iterator<Item = f64> {
@@ -271,22 +353,4 @@ fn steps(piece: &[Point]) -> Vec<(f64, f64)> {
         corners.extend(point.y.map(|y| (point.x, y)));
     }
     corners
-}
-
-/// Widths of the letters of Helvetica from the space on, in thousandths of their height (Adobe's font metrics).
-const WIDTHS: [u16; 95] = [
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556,
-    556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278,
-    500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469,
-    556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500,
-    278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
-];
-
-/// How wide a text is, in points.
-pub(super) fn width_of(text: &str) -> f64 {
-    let of = |c: char| {
-        let place = (c as usize).checked_sub(32);
-        place.and_then(|place| WIDTHS.get(place)).copied().unwrap_or(556)
-    };
-    text.chars().map(|c| f64::from(of(c))).sum::<f64>() / 1000.0 * FONT
 }

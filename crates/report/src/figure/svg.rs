@@ -2,18 +2,38 @@
 
 use std::fmt::Write as _;
 
-use super::scene::{Anchor, FONT, Mark, Scene};
+use super::font;
+use super::scene::{Anchor, INK, Mark, Scene};
+use crate::bytes::base64;
 
 /// The text of the file.
 pub(super) fn text(scene: &Scene) -> String {
     let (width, height) = (scene.width, scene.height);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.2}pt\" height=\"{height:.2}pt\" \
-         viewBox=\"0 0 {width:.2} {height:.2}\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"{FONT}\" \
-         fill=\"#1c2024\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+         viewBox=\"0 0 {width:.2} {height:.2}\" font-family=\"{NAME}, Liberation Sans, Helvetica, Arial, sans-serif\" \
+         font-size=\"{font}\" fill=\"{INK}\">\n<style>@font-face {{ font-family: {NAME}; src: \
+         url(data:font/ttf;base64,{file}) }}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+        NAME = font::NAME,
+        font = scene.font,
+        file = base64(font::FILE),
     );
+    let mut clips = 0;
     for mark in &scene.marks {
-        add(&mut text, mark);
+        match mark {
+            Mark::Clip(Some([left, top, right, bottom])) => {
+                clips += 1;
+                let _ = writeln!(
+                    text,
+                    "<clipPath id=\"panel{clips}\"><rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\"/>\
+                     </clipPath>\n<g clip-path=\"url(#panel{clips})\">",
+                    right - left,
+                    bottom - top
+                );
+            }
+            Mark::Clip(None) => text.push_str("</g>\n"),
+            mark => add(&mut text, mark),
+        }
     }
     text.push_str("</svg>\n");
     text
@@ -48,6 +68,7 @@ fn add(text: &mut String, mark: &Mark) {
             "<path d=\"{}Z\" fill=\"{color}\" fill-opacity=\"{opacity}\"/>",
             path(points)
         ),
+        Mark::Clip(_) => Ok(()),
         Mark::Text {
             at: (x, y),
             text: words,

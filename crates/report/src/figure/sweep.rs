@@ -3,7 +3,7 @@
 use paceline_lab::sweep::{Estimate, SweepData, estimates};
 use paceline_scenario::sweep::Axis;
 
-use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
+use super::{Curve, Figure, NoFigure, Point, Scale, Shape, words};
 use crate::palette;
 use crate::sweep::places;
 
@@ -47,10 +47,7 @@ pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Fi
     let mut curves: Vec<Curve> = curves.into_iter().map(|(_, curve)| curve).collect();
     style(&mut curves);
     let unit = numbers.as_ref().map_or("", |(_, unit)| unit.as_str());
-    let label = match unit {
-        "" => axes[across].key.clone(),
-        unit => format!("{} ({unit})", axes[across].key),
-    };
+    let label = words::of_key(&axes[across].key, unit);
     let names = match numbers {
         Some(_) => Vec::new(),
         None => axes[across].values.iter().map(ToString::to_string).collect(),
@@ -60,7 +57,7 @@ pub fn of_sweep(data: &SweepData, metric: &str, over: Option<&str>) -> Result<Fi
             names,
             ..Scale::new(label)
         },
-        y: Scale::new(metric),
+        y: Scale::new(words::of_metric(metric)),
         shape: Shape::Points,
         curves,
     })

@@ -1,0 +1,125 @@
+//! Axis labels in words, with units, of keys and of numbers in a summary.
+
+/// Units at the ends of names, and what they are in words.
+const UNITS: [(&str, &str); 8] = [
+    ("_us", "µs"),
+    ("_ms", "ms"),
+    ("_ps", "ps"),
+    ("_gbps", "Gbit/s"),
+    ("_bytes", "B"),
+    ("_pct", "%"),
+    ("_s", "s"),
+    ("_ns", "ns"),
+];
+
+/// Words of names that are abbreviations.
+const WORDS: [(&str, &str); 12] = [
+    ("fct", "FCT"),
+    ("rtt", "RTT"),
+    ("pfc", "PFC"),
+    ("ecn", "ECN"),
+    ("cnp", "CNP"),
+    ("int", "INT"),
+    ("cc", "congestion control"),
+    ("rate", "link rate"),
+    ("max", "maximum"),
+    ("min", "minimum"),
+    ("p50", "median"),
+    ("hosts", "hosts"),
+];
+
+/// A number of a summary: `fct_slowdown.p99` is "FCT slowdown, 99th percentile".
+pub(super) fn of_metric(name: &str) -> String {
+    let mut unit = "";
+    let mut parts: Vec<String> = Vec::new();
+    for part in name.split('.') {
+        let found = UNITS.iter().find(|(end, _)| part.ends_with(end));
+        let part = match found {
+            Some((end, words)) => {
+                unit = words;
+                &part[..part.len() - end.len()]
+            }
+            None => part,
+        };
+        let words: Vec<String> = part.split(['_', '-']).map(|part| word(part, false)).collect();
+        parts.push(words.join(" "));
+    }
+    let text = parts.join(", ");
+    match unit {
+        "" => text,
+        unit => format!("{text} ({unit})"),
+    }
+}
+
+/// A key of the scenario: `topology.star.rate` in Gbps is "link rate (Gbit/s)", `cc.hpcc.eta` is "eta of hpcc".
+pub(super) fn of_key(key: &str, unit: &str) -> String {
+    let parts: Vec<&str> = key.split('.').collect();
+    let last = parts.last().copied().unwrap_or(key);
+    let words: Vec<String> = last
+        .split(['-', '_'])
+        .map(|part| word(part, parts.first() == Some(&"topology") && last == "rate"))
+        .collect();
+    let name = match parts.as_slice() {
+        ["cc", "scheme"] => "scheme".to_string(),
+        ["cc", scheme, _] => format!("{} of {scheme}", words.join(" ")),
+        ["network", "ecn", _] => format!("ECN {}", words.join(" ")),
+        ["workload", .., label, _, _] if label.parse::<usize>().is_err() => {
+            format!("{} of {label}", words.join(" "))
+        }
+        _ => words.join(" "),
+    };
+    let unit = match unit {
+        "Gbps" => "Gbit/s",
+        "Mbps" => "Mbit/s",
+        "us" => "µs",
+        unit => unit,
+    };
+    match unit {
+        "" => name,
+        unit => format!("{name} ({unit})"),
+    }
+}
+
+/// A word in full. That a rate is the links' is not true everywhere.
+fn word(part: &str, is_link: bool) -> String {
+    if let Some(number) = part.strip_prefix('p').filter(|rest| rest.parse::<u32>().is_ok())
+        && part != "p50"
+    {
+        return match number.len() {
+            3.. => format!("{}.{}th percentile", &number[..2], &number[2..]),
+            _ => format!("{number}th percentile"),
+        };
+    }
+    let known = WORDS
+        .iter()
+        .find(|(short, _)| *short == part && (*short != "rate" || is_link));
+    known.map_or_else(|| part.to_string(), |(_, words)| (*words).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_words() {
+        for (name, words) in [
+            ("fct_slowdown.p99", "FCT slowdown, 99th percentile"),
+            ("fct_slowdown.p999", "FCT slowdown, 99.9th percentile"),
+            ("rtt_per_ack_us.mean", "RTT per ack, mean (µs)"),
+            ("pfc.pauses", "PFC, pauses"),
+            ("pfc.paused_us", "PFC, paused (µs)"),
+        ] {
+            assert_eq!(of_metric(name), words);
+        }
+        for (key, unit, words) in [
+            ("topology.star.rate", "Gbps", "link rate (Gbit/s)"),
+            ("cc.dcqcn.rate-ai", "Mbps", "rate ai of dcqcn (Mbit/s)"),
+            ("cc.scheme", "", "scheme"),
+            ("network.ecn.kmin", "KB", "ECN kmin (KB)"),
+            ("workload.background.poisson.load", "", "load of background"),
+            ("workload.0.incast.size", "KB", "size (KB)"),
+        ] {
+            assert_eq!(of_key(key, unit), words);
+        }
+    }
+}
