@@ -441,16 +441,16 @@ fn quoted(text: &str) -> Vec<&str> {
 /// The parameter that a vendor calls `found`, where `known` are the keys of its block here.
 fn of_vendor(found: &str, known: &[&str]) -> Option<(&'static Vendor, &'static Key, Option<&'static str>)> {
     let (vendor, key) = crate::vendor::find(found)?;
-    let ours = key.ours.as_deref().and_then(|ours| ours.rsplit('.').next());
-    let in_block = |ours: &str| known.contains(&ours);
-    // Keys without a counterpart belong to the vendor's block, too.
-    let mut counterparts = vendor
-        .keys
-        .iter()
-        .filter_map(|key| key.ours.as_deref()?.strip_prefix("cc."));
-    let fits = match ours {
-        Some(ours) => in_block(ours),
-        None => counterparts.any(|ours| ours.rsplit('.').next().is_some_and(in_block)),
+    let blocks = vendor.keys.iter().filter_map(|key| key.ours.as_deref()?.rsplit_once('.'));
+    // `known` is a block of this vendor's if all counterparts in the block are there. Keys without a counterpart
+    // belong to each.
+    let is_block = |block: &str| {
+        let mut of_block = blocks.clone().filter(|(known, _)| *known == block);
+        block.starts_with("cc.") && of_block.all(|(_, key)| known.contains(&key))
+    };
+    let (fits, ours) = match key.ours.as_deref().and_then(|ours| ours.rsplit_once('.')) {
+        Some((block, ours)) => (is_block(block), Some(ours)),
+        None => (blocks.clone().any(|(block, _)| is_block(block)), None),
     };
     fits.then_some((vendor, key, ours))
 }

@@ -138,6 +138,8 @@ fn every_key_leads_to_one_of_ours() {
                 "rate_to_set_on_first_cnp" => "0",
                 "dynamic_th" => "-2",
                 "pfc_enable" => "3,4",
+                "green_min_threshold" => "100000",
+                "green_max_threshold" => "900000",
                 "cc_sw_cong_setting_victim_mask" => "0xff",
                 "size" if key.table == "BUFFER_POOL" => "9000000",
                 _ => "9",
