@@ -20,16 +20,28 @@ struct Mechanism {
 const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "pfc",
-        also: &["flow-control", "headroom"],
+        also: &["flow-control", "headroom", "deadlock", "storms"],
         about: "Priority flow control (IEEE 802.1Qbb). A switch counts the bytes of each ingress port and class. \
                 Above a threshold it sends its neighbour a pause frame, and below a lower one a resume frame. \
-                The headroom holds packets that were already on their way. network.flow-control = \"none\" \
-                disables PFC.",
+                The headroom holds packets that were already on their way: it must hold a link's rate times twice \
+                its delay, and a packet at either end, or lossless packets can be dropped. \
+                Pauses spread towards the senders, and a host that never resumes its switch stops all of them (a \
+                pause storm). Switches that wait for each other in a circle are a deadlock. Paceline finds both, \
+                and `why` shows who waits for whom. Against storms: fewer lossless priorities (network.lossless), so \
+                that a storm stops fewer flows, or no PFC with network.recovery = \"irn\". Against deadlocks: \
+                routes without circles. There is no PFC watchdog. network.flow-control = \"none\" disables PFC.",
         example: "paceline run incast-16 --set network.flow-control=none",
         keys: &[
             (
                 "network",
-                &["flow-control", "buffer", "port-reserve", "headroom", "pfc-frame"],
+                &[
+                    "flow-control",
+                    "lossless",
+                    "buffer",
+                    "port-reserve",
+                    "headroom",
+                    "pfc-frame",
+                ],
             ),
             ("network.pfc", &[]),
         ],

@@ -441,7 +441,10 @@ fn quoted(text: &str) -> Vec<&str> {
 /// The parameter that a vendor calls `found`, where `known` are the keys of its block here.
 fn of_vendor(found: &str, known: &[&str]) -> Option<(&'static Vendor, &'static Key, Option<&'static str>)> {
     let (vendor, key) = crate::vendor::find(found)?;
-    let blocks = vendor.keys.iter().filter_map(|key| key.ours.as_deref()?.rsplit_once('.'));
+    let blocks = vendor
+        .keys
+        .iter()
+        .filter_map(|key| key.ours.as_deref()?.rsplit_once('.'));
     // `known` is a block of this vendor's if all counterparts in the block are there. Keys without a counterpart
     // belong to each.
     let is_block = |block: &str| {

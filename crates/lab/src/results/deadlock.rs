@@ -133,6 +133,9 @@ pub(super) fn warnings(found: &outcome::Deadlock, end: Time, stop: Time) -> Vec<
             duration_us(Some(saved.as_us_f64()))
         ));
     }
+    if let Some(last) = texts.last_mut() {
+        last.push_str(" `paceline explain deadlock` says what helps.");
+    }
     texts
 }
 

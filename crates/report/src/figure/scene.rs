@@ -132,7 +132,7 @@ impl Scene {
             Legend::Right => right = scene.legend_beside(figure, &colors, top + 6.0),
             Legend::Off => {}
         }
-        let panel = scene.panel(figure, top + 6.0, right);
+        let panel = scene.panel(figure, top + 6.0 * scene.unit(), right);
         scene.axes(figure, &panel);
         scene.marks.push(Mark::Clip(Some([
             panel.left - 2.0,
@@ -156,11 +156,16 @@ impl Scene {
         });
     }
 
+    /// Lines and markers grow with the letters, from those of a column.
+    fn unit(&self) -> f64 {
+        self.font / 7.5
+    }
+
     fn line(&mut self, points: &[(f64, f64)], color: &'static str, width: f64, dash: usize) {
         self.marks.push(Mark::Line {
             points: points.to_vec(),
             color,
-            width,
+            width: width * self.unit(),
             dash: DASHES[dash % DASHES.len()],
         });
     }
@@ -170,7 +175,7 @@ impl Scene {
         let row = self.font + 3.0;
         let mut at = (4.0, top + self.font + 2.0);
         for (curve, style) in figure.curves.iter().zip(colors).take(NAMED_MAX) {
-            let width = SAMPLE + 3.0 + width_of(&curve.name, self.font) + 8.0;
+            let width = SAMPLE * self.unit() + 3.0 + width_of(&curve.name, self.font) + self.font;
             if at.0 + width > self.width && at.0 > 4.0 {
                 at = (4.0, at.1 + row);
             }
@@ -191,7 +196,7 @@ impl Scene {
             .map(|curve| width_of(&curve.name, self.font))
             .fold(0.0, f64::max);
         // The panel keeps half of the sheet.
-        let left = (self.width - widest - SAMPLE - 7.0).max(self.width / 2.0);
+        let left = (self.width - widest - SAMPLE * self.unit() - 7.0).max(self.width / 2.0);
         let mut at = (left, top + self.font);
         for (curve, style) in named().zip(colors) {
             self.sample(at, &curve.name, *style);
@@ -204,16 +209,20 @@ impl Scene {
     }
 
     fn sample(&mut self, at: (f64, f64), name: &str, (color, dash): (&'static str, usize)) {
-        let middle = at.1 - self.font * 0.35;
-        self.line(&[(at.0, middle), (at.0 + SAMPLE, middle)], color, 1.2, dash);
-        self.text((at.0 + SAMPLE + 3.0, at.1), name, Anchor::Start);
+        let (middle, end) = (at.1 - self.font * 0.35, at.0 + SAMPLE * self.unit());
+        self.line(&[(at.0, middle), (end, middle)], color, 1.2, dash);
+        self.text((end + 3.0, at.1), name, Anchor::Start);
     }
 
     fn panel(&self, figure: &Figure, top: f64, right: f64) -> Panel {
         let font = self.font;
         let points = || figure.curves.iter().flat_map(|curve| &curve.points);
         let xs: Vec<f64> = points().map(|point| point.x).collect();
-        let ys: Vec<f64> = points().flat_map(values).collect();
+        // The values between the limits of the other axis.
+        let (low, high) = figure.x.limits;
+        let (low, high) = (low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY));
+        let shown = points().filter(|point| (low..=high).contains(&point.x));
+        let ys: Vec<f64> = shown.flat_map(values).collect();
         let x = Ticked::across(&figure.x, &xs, (right / (6.0 * font)) as usize);
         let y = Ticked::of(&figure.y, &ys, (self.height / (3.7 * font)) as usize);
         let width = |(_, text): &(f64, String)| width_of(text, font);
@@ -302,8 +311,9 @@ impl Scene {
                 }),
                 Shape::Points => {
                     self.line(&[(left, top), (left, bottom)], color, 0.7, 0);
+                    let cap = 1.6 * self.unit();
                     for y in [top, bottom] {
-                        self.line(&[(left - 1.6, y), (left + 1.6, y)], color, 0.7, 0);
+                        self.line(&[(left - cap, y), (left + cap, y)], color, 0.7, 0);
                     }
                 }
             }
@@ -312,14 +322,14 @@ impl Scene {
 
     /// A marker, whose shape goes with the curve.
     fn dot(&mut self, (x, y): (f64, f64), color: &'static str, place: usize) {
-        const SIDE: f64 = 1.5;
+        let side = 1.5 * self.unit();
         const SHAPES: [&[(f64, f64)]; 4] = [
             &[(-1.0, 0.0), (0.0, -1.0), (1.0, 0.0), (0.0, 1.0)],
             &[(-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)],
             &[(-1.0, 0.8), (0.0, -1.0), (1.0, 0.8)],
             &[(-1.0, -0.8), (0.0, 1.0), (1.0, -0.8)],
         ];
-        let corner = |(right, down): &(f64, f64)| (x + right * SIDE, y + down * SIDE);
+        let corner = |(right, down): &(f64, f64)| (x + right * side, y + down * side);
         self.marks.push(Mark::Area {
             points: SHAPES[place % SHAPES.len()].iter().map(corner).collect(),
             color,

@@ -244,7 +244,8 @@ fn headroom(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
     let rate: BitRate = link.rate;
     Some(format!(
         "switch {}: a port's headroom is {} (network.headroom), and up to {} arrive before a pause takes effect on its link \
-         of {rate} and {} (twice the delay{}, and a packet at either end): lossless packets can be dropped",
+         of {rate} and {} (twice the delay{}, and a packet at either end): lossless packets can be dropped \
+         (`paceline explain headroom`)",
         node.0,
         Bytes::new(has),
         Bytes::new(needs),

@@ -75,7 +75,7 @@ fn options_change_a_vendors_value() {
         ],
     )
     .unwrap();
-    assert!(run.toml.contains("packet-size = \"1024B\""), "{}", run.toml);
+    assert!(run.toml.contains("packet-size = \"1KiB\""), "{}", run.toml);
 }
 
 #[test]
