@@ -123,7 +123,7 @@ fn take_keys(
                     needs: key.needs.as_deref(),
                 });
             }
-            _ if key.same.iter().any(|same| *same == text) => {}
+            _ if key.same.contains(&text) => {}
             _ => found.1.push(left_out(vendor, key, &text).at(&place)),
         }
     }
@@ -177,11 +177,11 @@ pub(super) fn needed(root: &DeTable<'_>, all: &mut Vec<Translated>, texts: &Text
             continue;
         }
         let topology = root.get("topology").and_then(|all| all.get_ref().as_table());
-        let rates = topology.into_iter().flatten().filter_map(|(_, kind)| {
+        let mut rates = topology.into_iter().flatten().filter_map(|(_, kind)| {
             let rate = kind.get_ref().get("rate")?;
             Some(rate.get_ref().as_str()?.to_string())
         });
-        let rate = rates.last().ok_or_else(|| {
+        let rate = rates.next_back().ok_or_else(|| {
             Problem::new(format!("`{}` is meant for ports of one rate", one.there))
                 .at(&texts.at(one.span.clone()))
                 .help(format!("set {key} to that rate"))
