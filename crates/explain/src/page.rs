@@ -17,13 +17,20 @@ pub fn explain(name: &str, width: usize) -> Result<String, String> {
     if let Some(page) = page(name, width) {
         return Ok(page);
     }
-    // A key may be one of the scenario's and a parameter of schemes.
-    let parameters = parameters_called(name, width);
-    match (mechanisms::part(name, width), parameters) {
-        (None, None) => {}
-        (Some(keys), None) => return Ok(keys),
-        (None, Some(parameters)) => return Ok(format!("{name}\n\n{parameters}")),
-        (Some(keys), Some(parameters)) => return Ok(format!("{keys}\n{parameters}")),
+    // A key may be one of the scenario's, a parameter of schemes, and one of a vendor's.
+    let keys = mechanisms::part(name, width);
+    let head = if keys.is_none() {
+        format!("{name}\n\n")
+    } else {
+        String::new()
+    };
+    let parameters = parameters_called(name, width).map(|parameters| head + &parameters);
+    let all: Vec<String> = [keys, parameters, vendor::page(name, width)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if !all.is_empty() {
+        return Ok(all.join("\n"));
     }
     models::page_of_file(name, width)?.ok_or_else(|| index::missing(name))
 }
@@ -54,7 +61,6 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     }
     mechanisms::page(name, width)
         .or_else(|| measures::page(name, width))
-        .or_else(|| vendor::page(name, width))
         .or_else(|| learning::page(name, width))
         .or_else(|| Some(models::page(name, width)? + &example::shown(&example::model(name))))
 }

@@ -109,11 +109,12 @@ fn example(vendor: &Vendor) -> String {
         return String::new();
     };
     format!(
-        "\nIn a scenario: [vendor.{}], or --set vendor.{}.{}=<value>.\nAll of them: paceline explain {}\n",
+        "\nIn a scenario: [vendor.{}], or --set vendor.{}.{}=<value>.\nAll of them: paceline explain {}\n{}",
         vendor.name,
         vendor.name,
         key.path(),
-        vendor.name
+        vendor.name,
+        crate::example::shown(&vendor.example)
     )
 }
 

@@ -16,6 +16,9 @@ pub struct Vendor {
     pub title: String,
     /// Where names and units are documented.
     pub source: String,
+    /// A command that uses one; empty where none has a counterpart.
+    #[serde(default)]
+    pub example: String,
     /// Its parameters.
     pub keys: Vec<Key>,
 }

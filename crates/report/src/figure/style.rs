@@ -124,7 +124,7 @@ impl Palette {
                 "#0072b2", "#d55e00", "#009e73", "#b0568e", "#3aa0dd", "#c98a00", "#7a6bd1", "#6b7178",
             ],
             // Lightness 15 to 77 in even steps along viridis.
-            Self::Ordered => &["#440154", "#3b528b", "#21918c", "#5ec962", "#bddf26"],
+            Self::Ordered => &["#440154", "#414487", "#2a788e", "#22a884", "#7ad151"],
             Self::Grey => &["#000000", "#5a5a5a", "#8a8a8a", "#b4b4b4"],
         }
     }

@@ -146,7 +146,7 @@ fn variants_of_one_scheme_keep_their_own_values() {
     assert_eq!([value(&two, 0, "g"), value(&two, 1, "g")], ["0.5", "0.25"]);
     assert_eq!(
         [value(&two, 0, "rate-ai"), value(&two, 1, "rate-ai")],
-        ["40Mbps", "7Mbps"]
+        ["auto", "7Mbps"]
     );
     assert_eq!(value(&two, 1, "rate-hai"), "70Mbps");
     assert_eq!(unused(&two), Vec::<String>::new());
