@@ -226,12 +226,9 @@ impl Definition for Params {
                 "Bolt's tokens come back packet by packet, and ACKs for several at once lose all but one",
                 "write `ack.every-packets = 1`",
             ),
-            refused(
-                !network.chunks,
-                Setting::Chunk,
+            network.chunks.then_some(Incompatible::with_chunks(
                 "Bolt's window may be less than a chunk, which counts as in flight until all of it has arrived",
-                "write `back-to-chunk = \"off\"`",
-            ),
+            )),
             refused(
                 network.pacing,
                 Setting::Pacing,

@@ -51,7 +51,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::api::{AckInfo, CongestionControl, Ctx, Mark, PathInfo, Requirements, SendLimits, TrimmedAt};
 use crate::params::{Auto, Parameters, Range};
-use crate::registry::{Definition, Marking, Scheme, WindowMode};
+use crate::registry::{Definition, Incompatible, Marking, NetworkFacts, Scheme, WindowMode};
 
 pub mod window;
 
@@ -93,10 +93,19 @@ impl Definition for Params {
         Marking::UEC
     }
 
+    fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
+        network.chunks.then_some(WITH_CHUNKS).into_iter().collect()
+    }
+
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Nscc::new(self, path, false))
     }
 }
+
+/// What NSCC's window has against going back to chunks.
+pub const WITH_CHUNKS: Incompatible = Incompatible::with_chunks(
+    "NSCC's window may be less than a chunk, which counts as in flight until all of it has arrived",
+);
 
 /// The sender of a flow.
 #[derive(Clone, Debug)]

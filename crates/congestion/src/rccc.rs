@@ -100,13 +100,12 @@ impl Definition for Params {
     }
 
     fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
-        if !network.pauses {
-            return Vec::new();
-        }
-        vec![Incompatible::Doubtful(
+        let with_chunks = (self.nscc && network.chunks).then_some(nscc::WITH_CHUNKS);
+        let with_pauses = network.pauses.then_some(Incompatible::Doubtful(
             "a receiver grants what its link can take, and pauses hold back what was granted: all senders' first windows still \
              meet in the buffers before it",
-        )]
+        ));
+        with_chunks.into_iter().chain(with_pauses).collect()
     }
 
     fn grant_scheduler(&self, link: BitRate) -> Option<Box<dyn GrantScheduler>> {

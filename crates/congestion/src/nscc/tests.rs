@@ -183,3 +183,27 @@ fn the_window_stays_in_its_range() {
     }
     assert!(least < 20_000, "{least}");
 }
+
+/// Flows would stand for ever with a window below a chunk.
+#[test]
+fn chunks_are_refused() {
+    let network = |chunks| NetworkFacts {
+        acks_each_packet: true,
+        chunks,
+        pacing: true,
+        marks: true,
+        pauses: false,
+        credits: false,
+        undetermined: false,
+    };
+    let both = crate::rccc::Params {
+        nscc: true,
+        ..crate::rccc::Params::default()
+    };
+    for chunks in [false, true] {
+        let refused = if chunks { vec![WITH_CHUNKS] } else { Vec::new() };
+        assert_eq!(Params::default().incompatible(&network(chunks)), refused);
+        assert_eq!(both.incompatible(&network(chunks)), refused);
+        assert_eq!(crate::rccc::Params::default().incompatible(&network(chunks)), []);
+    }
+}

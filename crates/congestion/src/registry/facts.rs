@@ -86,6 +86,17 @@ pub enum Incompatible {
     Doubtful(&'static str),
 }
 
+impl Incompatible {
+    /// Going back to chunks, for a scheme whose window may be less than one.
+    pub const fn with_chunks(why: &'static str) -> Self {
+        Self::Refused {
+            setting: Setting::Chunk,
+            why,
+            instead: "write `back-to-chunk = \"off\"`",
+        }
+    }
+}
+
 /// The setting of a network that says one of its [`NetworkFacts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use paceline_congestion::entropy::{Entropy, Selector};
-use paceline_congestion::registry::{SCHEMES, Scheme, WindowMode};
+use paceline_congestion::registry::{
+    Incompatible, NetworkFacts, SCHEMES, Scheme, SchemeConfig, Setting, WindowMode,
+};
 use paceline_fabric::spec::*;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
@@ -273,8 +275,8 @@ pub fn build(case: &Case) -> RunSpec {
     spec.nic.recovery = case.recovery;
     spec.load_balancing = balancing(&spec, case.seed);
     spec.entropy = entropy(&spec, case.seed);
-    // Bolt has a window of its own, which may be smaller than a chunk.
-    let any_window = spec.schemes[0].window == WindowMode::Off && spec.schemes[0].config.name() != "bolt";
+    // Some have a window of their own, which may be smaller than a chunk: such runs are refused.
+    let any_window = spec.schemes[0].window == WindowMode::Off && !refuses_chunks(&spec.schemes[0].config);
     // Where packets overtake each other, a chunk may never come whole: such runs are refused.
     let in_order = spec.has_one_way_per_flow();
     if any_window && in_order && case.recovery == Recovery::GoBackN {
@@ -315,6 +317,29 @@ pub fn build(case: &Case) -> RunSpec {
         spec.nic.idle_reset = idle_reset.map(Span::from_us);
     }
     spec
+}
+
+/// Whether scenarios with this scheme may not go back to chunks.
+fn refuses_chunks(config: &SchemeConfig) -> bool {
+    let facts = NetworkFacts {
+        acks_each_packet: true,
+        chunks: true,
+        pacing: true,
+        marks: true,
+        pauses: false,
+        credits: false,
+        undetermined: false,
+    };
+    let of_chunks = |found: &Incompatible| {
+        matches!(
+            found,
+            Incompatible::Refused {
+                setting: Setting::Chunk,
+                ..
+            }
+        )
+    };
+    config.incompatible(&facts).iter().any(of_chunks)
 }
 
 /// Flows of the same hosts and class share a persistent connection.
