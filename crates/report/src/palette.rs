@@ -1,5 +1,7 @@
 //! One colour per scheme, the same on every page.
 
+use paceline_congestion::registry::variant;
+
 /// Colours of the page's palette; their values, for light and dark, are in `report.css`. They are
 /// those of Okabe and Ito, which colour-blind readers can tell apart.
 pub(super) const COLORS: usize = 8;
@@ -31,11 +33,6 @@ const PREFERRED: [(&str, usize); 23] = [
     ("nscc-rccc", 2),
 ];
 
-/// The scheme of a variant.
-fn base(name: &str) -> &str {
-    name.split(':').next().unwrap_or(name)
-}
-
 /// (colour, dash pattern) of each scheme. Different as long as there are enough of them.
 pub fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
     let mut used = vec![false; schemes.len().div_ceil(COLORS).max(1) * COLORS];
@@ -49,7 +46,7 @@ pub fn assign(schemes: &[&str]) -> Vec<(usize, usize)> {
     // A variant takes the colour of its scheme only where the scheme itself is not shown.
     for with_settings in [true, false] {
         for (style, name) in styles.iter_mut().zip(schemes) {
-            let known = if with_settings { name } else { base(name) };
+            let known = if with_settings { name } else { variant::base(name) };
             let color = wish(known).filter(|&color| !used[color] && style.is_none());
             if let Some(color) = color {
                 used[color] = true;

@@ -15,6 +15,7 @@ pub use paceline_lab::measures::Metrics;
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
 use paceline_lab::sweep::metrics;
+use paceline_report::scheme_folder;
 
 fn name_by_file(path: &str, scheme: &str, seed: u64) -> String {
     let stem = Path::new(path).file_stem().unwrap_or_default();
@@ -86,7 +87,7 @@ impl RunRequest {
     /// A name that a folder can have; different for different runs.
     pub fn name(&self) -> String {
         // A variant's settings are in its name.
-        let scheme = self.scheme.replace([':', '=', '/'], "-");
+        let scheme = scheme_folder(&self.scheme);
         let mut name = match &self.input {
             Input::Shipped(name, seed) => format!("{name}-{scheme}-{seed}"),
             Input::File(path, seed) => name_by_file(path, &scheme, *seed),

@@ -1,11 +1,11 @@
 //! What a description must fulfil before anything is built from it.
 
 mod arrivals;
+mod balancing;
 mod connections;
 mod hosts;
 mod programs;
 
-use paceline_congestion::entropy::Entropy;
 use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
@@ -14,12 +14,8 @@ use std::collections::BTreeSet;
 use crate::core::event::Event;
 use crate::traffic::find_cycle;
 use paceline_run::spec::{
-    DropPolicy, EcmpHash, FlowControl, LinkSpec, LoadBalancing, NodeId, NodeKind, PfcMode, PfcThreshold,
-    Recovery, RunSpec, Scheduling,
+    DropPolicy, FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery, RunSpec, Scheduling,
 };
-
-/// The largest table of flowlets of a switch.
-const MAX_FLOWLETS: u32 = 1 << 20;
 
 /// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -199,7 +195,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
         model.check(spec).map_err(BuildError::BadModel)?;
     }
     crate::lanes::check(spec, schemes).map_err(BuildError::BadFlowControl)?;
-    check_load_balancing(spec, schemes)?;
+    balancing::check(spec, schemes)?;
     let mut codes = spec.schemes.iter().filter_map(|scheme| scheme.config.pint_code());
     if let Some(first) = codes.next()
         && codes.any(|code| code != first)
@@ -405,54 +401,6 @@ fn check_storms_and_routes(spec: &RunSpec) -> Result<(), BuildError> {
         }
     }
     Ok(())
-}
-
-fn check_load_balancing(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
-    let policy = spec.load_balancing;
-    if !spec.has_one_way_per_flow() && spec.nic.back_to_chunk.is_some() {
-        let why = "going back to chunks: packets that overtake each other may keep some from coming whole";
-        return Err(BuildError::BadHost(why.into()));
-    }
-    if let LoadBalancing::Flowlet(flowlets) | LoadBalancing::AdaptiveFlowlet(flowlets) = policy
-        && !(flowlets.entries.is_power_of_two() && (2..=MAX_FLOWLETS).contains(&flowlets.entries))
-    {
-        return Err(BuildError::TooLarge(format!(
-            "a table of {} flowlets; there may be 2 to {MAX_FLOWLETS}, a power of two",
-            flowlets.entries
-        )));
-    }
-    if let Some(entropy) = spec.entropy {
-        check_entropy(spec, entropy, schemes)?;
-    }
-    match schemes.iter().find(|scheme| scheme.needs().int) {
-        Some(scheme) if spec.spreads_packets() => Err(BuildError::BadSchemes(format!(
-            "{} compares the telemetry of one packet with the last one's, and packets that are spread \
-             one by one pass different ports",
-            scheme.config().name()
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Senders choose paths where switches hash, packets have room for the value, and receivers take them in any order.
-fn check_entropy(spec: &RunSpec, entropy: Entropy, schemes: &[ActiveScheme]) -> Result<(), BuildError> {
-    let bad = |why: String| Err(BuildError::BadHost(why));
-    if !entropy.values.is_power_of_two() || entropy.values > 1 << 16 {
-        return bad(format!(
-            "{} entropy values; there may be 1 to 65536, a power of two",
-            entropy.values
-        ));
-    }
-    if spec.load_balancing != LoadBalancing::Ecmp || spec.ecmp_hash == EcmpHash::DModK {
-        return bad("senders choose entropy values, and switches do not hash them".into());
-    }
-    match schemes.iter().find(|scheme| scheme.needs().pint) {
-        Some(scheme) => bad(format!(
-            "{} reads a digest where packets carry their entropy value",
-            scheme.config().name()
-        )),
-        None => Ok(()),
-    }
 }
 
 fn check_flow_control(flow_control: &FlowControl) -> Result<(), BuildError> {

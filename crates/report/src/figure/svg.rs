@@ -18,22 +18,8 @@ pub(super) fn text(scene: &Scene) -> String {
         font = scene.font,
         file = base64(font::FILE),
     );
-    let mut clips = 0;
     for mark in &scene.marks {
-        match mark {
-            Mark::Clip(Some([left, top, right, bottom])) => {
-                clips += 1;
-                let _ = writeln!(
-                    text,
-                    "<clipPath id=\"panel{clips}\"><rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\"/>\
-                     </clipPath>\n<g clip-path=\"url(#panel{clips})\">",
-                    right - left,
-                    bottom - top
-                );
-            }
-            Mark::Clip(None) => text.push_str("</g>\n"),
-            mark => add(&mut text, mark),
-        }
+        add(&mut text, mark);
     }
     text.push_str("</svg>\n");
     text
@@ -68,7 +54,15 @@ fn add(text: &mut String, mark: &Mark) {
             "<path d=\"{}Z\" fill=\"{color}\" fill-opacity=\"{opacity}\"/>",
             path(points)
         ),
-        Mark::Clip(_) => Ok(()),
+        // A sheet has one panel.
+        Mark::Clip(Some([left, top, right, bottom])) => writeln!(
+            text,
+            "<clipPath id=\"panel1\"><rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{:.2}\"/>\
+             </clipPath>\n<g clip-path=\"url(#panel1)\">",
+            right - left,
+            bottom - top
+        ),
+        Mark::Clip(None) => writeln!(text, "</g>"),
         Mark::Text {
             at: (x, y),
             text: words,

@@ -13,7 +13,7 @@ const UNITS: [(&str, &str); 8] = [
 ];
 
 /// Words of names that are abbreviations.
-const WORDS: [(&str, &str); 12] = [
+const WORDS: [(&str, &str); 10] = [
     ("fct", "FCT"),
     ("rtt", "RTT"),
     ("pfc", "PFC"),
@@ -21,11 +21,9 @@ const WORDS: [(&str, &str); 12] = [
     ("cnp", "CNP"),
     ("int", "INT"),
     ("cc", "congestion control"),
-    ("rate", "link rate"),
     ("max", "maximum"),
     ("min", "minimum"),
     ("p50", "median"),
-    ("hosts", "hosts"),
 ];
 
 /// A number of a summary: `fct_slowdown.p99` is "FCT slowdown, 99th percentile".
@@ -41,7 +39,7 @@ pub(super) fn of_metric(name: &str) -> String {
             }
             None => part,
         };
-        let words: Vec<String> = part.split(['_', '-']).map(|part| word(part, false)).collect();
+        let words: Vec<String> = part.split(['_', '-']).map(word).collect();
         parts.push(words.join(" "));
     }
     let text = parts.join(", ");
@@ -55,12 +53,10 @@ pub(super) fn of_metric(name: &str) -> String {
 pub(super) fn of_key(key: &str, unit: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let last = parts.last().copied().unwrap_or(key);
-    let words: Vec<String> = last
-        .split(['-', '_'])
-        .map(|part| word(part, parts.first() == Some(&"topology") && last == "rate"))
-        .collect();
+    let words: Vec<String> = last.split(['-', '_']).map(word).collect();
     let name = match parts.as_slice() {
         ["cc", "scheme"] => "scheme".to_string(),
+        ["topology", .., "rate"] => "link rate".to_string(),
         ["cc", scheme, _] => format!("{} of {scheme}", words.join(" ")),
         ["network", "ecn", _] => format!("ECN {}", words.join(" ")),
         ["workload", .., label, _, _] if label.parse::<usize>().is_err() => {
@@ -80,20 +76,16 @@ pub(super) fn of_key(key: &str, unit: &str) -> String {
     }
 }
 
-/// A word in full. That a rate is the links' is not true everywhere.
-fn word(part: &str, is_link: bool) -> String {
-    if let Some(number) = part.strip_prefix('p').filter(|rest| rest.parse::<u32>().is_ok())
-        && part != "p50"
-    {
-        return match number.len() {
-            3.. => format!("{}.{}th percentile", &number[..2], &number[2..]),
-            _ => format!("{number}th percentile"),
-        };
+/// A word in full.
+fn word(part: &str) -> String {
+    if let Some((_, words)) = WORDS.iter().find(|(short, _)| *short == part) {
+        return (*words).to_string();
     }
-    let known = WORDS
-        .iter()
-        .find(|(short, _)| *short == part && (*short != "rate" || is_link));
-    known.map_or_else(|| part.to_string(), |(_, words)| (*words).to_string())
+    match part.strip_prefix('p').filter(|rest| rest.parse::<u32>().is_ok()) {
+        Some(number) if number.len() > 2 => format!("{}.{}th percentile", &number[..2], &number[2..]),
+        Some(number) => format!("{number}th percentile"),
+        None => part.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -93,6 +93,23 @@ impl Bits {
         old
     }
 
+    /// Makes room for a packet of a window that begins at `first`, and sets its bit.
+    pub(super) fn add(&mut self, first: u32, packet: u32) {
+        self.reserve(first, packet - first + 1);
+        self.set(packet);
+    }
+
+    /// The window's first packet is here, and perhaps some behind it: gives the first that is not.
+    pub(super) fn pass(&mut self, first: u32) -> u32 {
+        let next = first + 1;
+        if self.count == 0 {
+            return next;
+        }
+        let behind = self.first_clear(next, next + self.count);
+        self.clear_range(next, behind);
+        behind
+    }
+
     /// Clears the bits from `from` up to `until`.
     #[inline]
     pub(super) fn clear_range(&mut self, from: u32, until: u32) {

@@ -22,7 +22,6 @@
 //! Against a scheme's window counts what was sent and is acknowledged neither way. A retransmission
 //! needs no room in it: the packet that it replaces has left the network.
 
-use super::bits::Bits;
 use super::{Acknowledged, Answer, Reliability};
 use crate::core::Core;
 use crate::host::Hosts;
@@ -38,8 +37,7 @@ use window::{Arrived, Sender};
 
 impl Reliability for Irn {
     fn expect(&self, receivers: &mut Receivers, place: ReceiverId) {
-        receivers.arrived.reach(place, Bits::default);
-        receivers.arrived[place].reset();
+        receivers.expect_any_order(place);
     }
 
     /// The receiver takes a packet in any order; what is out of order it reports.
@@ -70,19 +68,12 @@ impl Reliability for Irn {
         let number = packet.answers;
         if packet.seq > receiver.expected {
             let first = (receiver.expected / mtu) as u32;
-            received.reserve(first, number - first + 1);
-            received.set(number);
+            received.add(first, number);
             return Answer::Nack;
         }
         receiver.mark = receiver.mark.max(packet.mark);
-        let mut next = number + 1;
         let fills_gap = received.count() > 0;
-        if fills_gap {
-            let behind = received.first_clear(next, next + received.count());
-            received.clear_range(next, behind);
-            next = behind;
-        }
-        let end = size.min(u64::from(next) * mtu);
+        let end = size.min(u64::from(received.pass(number)) * mtu);
         let asked = packet.asks_for_ack() || fills_gap;
         receiver.take_in_order(end, size, asked, &world.nic, &world.quirks)
     }

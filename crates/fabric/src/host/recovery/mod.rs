@@ -6,6 +6,7 @@ pub(crate) mod bits;
 mod go_back_n;
 pub(in crate::host) mod irn;
 mod late;
+mod lost;
 pub(in crate::host) mod rud;
 
 use paceline_kernel::queue::LaneId;
@@ -154,6 +155,12 @@ impl Receivers {
         id: PacketId,
     ) -> Answer {
         with_recovery!(world, kind => kind.take_data(self, world, core, place, id))
+    }
+
+    /// Nothing beyond a gap has arrived of the flow at `place`, whose packets come in any order.
+    fn expect_any_order(&mut self, place: ReceiverId) {
+        self.arrived.reach(place, bits::Bits::default);
+        self.arrived[place].reset();
     }
 
     /// A flow begins at `place`.

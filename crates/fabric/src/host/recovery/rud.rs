@@ -33,8 +33,7 @@ fn map_from(answers: u32, expected: u32) -> u32 {
 
 impl Reliability for Rud {
     fn expect(&self, receivers: &mut Receivers, place: ReceiverId) {
-        receivers.arrived.reach(place, Bits::default);
-        receivers.arrived[place].reset();
+        receivers.expect_any_order(place);
     }
 
     #[inline(never)]
@@ -67,17 +66,10 @@ impl Reliability for Rud {
             receiver.unacked_packets += 1;
             receiver.unacked_bytes += u32::from(packet.payload);
             if number == first {
-                let mut next = number + 1;
-                if received.count() > 0 {
-                    let behind = received.first_clear(next, next + received.count());
-                    received.clear_range(next, behind);
-                    next = behind;
-                }
-                receiver.expected = size.min(u64::from(next) * mtu);
+                receiver.expected = size.min(u64::from(received.pass(number)) * mtu);
                 whole = receiver.expected >= receiver.end_seq;
             } else {
-                received.reserve(first, number - first + 1);
-                received.set(number);
+                received.add(first, number);
             }
         }
         let at_once = known || begins || whole || packet.mark.is_set() || packet.asks_for_ack();
@@ -159,12 +151,8 @@ impl Reliability for Rud {
     fn next(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) -> (u32, u64) {
         let mtu = world.packet.mtu.get();
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
-        let (packet, seq) = match sender.first_lost() {
-            Some(packet) => {
-                sender.lost.clear(packet);
-                sender.lost_from = packet + 1;
-                (packet, u64::from(packet) * mtu)
-            }
+        let (packet, seq) = match sender.lost.take(sender.una, sender.next) {
+            Some(packet) => (packet, u64::from(packet) * mtu),
             None => {
                 sender.next += 1;
                 sender.make_room();

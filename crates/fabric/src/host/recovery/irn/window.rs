@@ -3,6 +3,7 @@
 use paceline_run::spec::Irn;
 
 use crate::host::recovery::bits::Bits;
+use crate::host::recovery::lost::Lost;
 
 #[cfg(test)]
 mod tests;
@@ -25,14 +26,12 @@ pub(in crate::host) struct Sender {
     pub(super) until: u32,
     /// When the last retransmission was sent; none in this recovery: the end of time.
     pub(super) resent_at: u64,
-    /// No lost packet is before this one.
-    pub(super) lost_from: u32,
     /// Whether any bit below is set, or recovery lasts.
     pub(super) dirty: bool,
     /// Acknowledged selectively.
     pub(super) sacked: Bits,
     /// To be sent again.
-    pub(super) lost: Bits,
+    pub(super) lost: Lost,
     /// Sent again since the last timeout.
     pub(super) resent: Bits,
 }
@@ -116,13 +115,13 @@ impl Sender {
 
     pub(super) fn make_room(&mut self) {
         let packets = self.in_flight().max(1);
-        for bits in [&mut self.sacked, &mut self.lost, &mut self.resent] {
+        for bits in [&mut self.sacked, &mut *self.lost, &mut self.resent] {
             bits.reserve(self.una, packets);
         }
     }
 
     pub(super) fn advance(&mut self, una: u32) {
-        for bits in [&mut self.sacked, &mut self.lost, &mut self.resent] {
+        for bits in [&mut self.sacked, &mut *self.lost, &mut self.resent] {
             bits.clear_range(self.una, una);
         }
         self.una = una;
@@ -147,25 +146,18 @@ impl Sender {
 
     /// The packet is to be sent again; says whether that is new.
     pub(super) fn lose(&mut self, packet: u32) -> bool {
-        self.lost_from = if self.lost.count() == 0 {
-            packet
-        } else {
-            self.lost_from.min(packet)
-        };
         if !self.recovering {
             self.recovering = true;
             self.until = self.next;
             self.resent_at = u64::MAX;
         }
-        self.lost.set(packet)
+        self.lost.add(packet)
     }
 
     /// The first lost packet is sent again.
     pub(super) fn resend(&mut self, now: u64) -> Option<u32> {
-        let packet = self.lost.first_set(self.lost_from.max(self.una), self.next)?;
-        self.lost.clear(packet);
+        let packet = self.lost.take(self.una, self.next)?;
         self.resent.set(packet);
-        self.lost_from = packet + 1;
         self.until = self.next;
         self.resent_at = now;
         Some(packet)

@@ -2,6 +2,7 @@
 
 use crate::host::qp::Qp;
 use crate::host::recovery::bits::Bits;
+use crate::host::recovery::lost::Lost;
 
 /// What a sender knows of its packets, by their numbers.
 #[derive(Clone, Debug, Default)]
@@ -13,9 +14,7 @@ pub(in crate::host) struct Sender {
     /// Acknowledged selectively.
     pub(super) sacked: Bits,
     /// To be sent again.
-    pub(super) lost: Bits,
-    /// No lost packet is before this one.
-    pub(super) lost_from: u32,
+    pub(super) lost: Lost,
     /// When each packet of the window was sent last, and by which entropy value: a ring, as long as a power of two.
     pub(super) sent: Vec<(u64, u16)>,
 }
@@ -63,18 +62,7 @@ impl Sender {
         if !(self.una..self.next).contains(&packet) || self.sacked.get(packet) {
             return false;
         }
-        self.lost_from = match self.lost.count() {
-            0 => packet,
-            _ => self.lost_from.min(packet),
-        };
-        self.lost.set(packet)
-    }
-
-    pub(super) fn first_lost(&self) -> Option<u32> {
-        if self.lost.count() == 0 {
-            return None;
-        }
-        self.lost.first_set(self.lost_from.max(self.una), self.next)
+        self.lost.add(packet)
     }
 
     /// Of the packets in flight, the one that was sent the longest ago, and when.
