@@ -20,16 +20,17 @@ struct Mechanism {
 const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "pfc",
-        also: &["flow-control", "headroom", "deadlock", "storms"],
+        also: &["flow-control", "headroom", "deadlock", "storms", "watchdog"],
         about: "Priority flow control (IEEE 802.1Qbb). A switch counts the bytes of each ingress port and class. \
                 Above a threshold it sends its neighbour a pause frame, and below a lower one a resume frame. \
                 The headroom holds packets that were already on their way: it must hold a link's rate times twice \
                 its delay, and a packet at either end, or lossless packets can be dropped. \
                 Pauses spread towards the senders, and a host that never resumes its switch stops all of them (a \
                 pause storm). Switches that wait for each other in a circle are a deadlock. Paceline finds both, \
-                and `why` shows who waits for whom. Against storms: fewer lossless priorities (network.lossless), so \
+                and `why` shows who waits for whom. Against storms: the PFC watchdog of switches (network.pfc.watchdog), larger receive \
+                buffers in NICs (network.receive-buffer), fewer lossless priorities (network.lossless), so \
                 that a storm stops fewer flows, or no PFC with network.recovery = \"irn\". Against deadlocks: \
-                routes without circles. There is no PFC watchdog. network.flow-control = \"none\" disables PFC.",
+                routes without circles. network.flow-control = \"none\" disables PFC.",
         example: "paceline run incast-16 --set network.flow-control=none",
         keys: &[
             (
@@ -44,6 +45,7 @@ const MECHANISMS: &[Mechanism] = &[
                 ],
             ),
             ("network.pfc", &[]),
+            ("network.pfc.watchdog", &[]),
         ],
     },
     Mechanism {
@@ -258,6 +260,10 @@ fn example_of_section(name: &str) -> &'static str {
         "network.adaptive" => "paceline run load-balancing --set network.load-balancing=adaptive",
         "network.failure" => "paceline run link-flap",
         "network.pause-storm" => "paceline run pfc-storm",
+        "network.pfc.watchdog" => "paceline run pfc-storm --set network.pfc.watchdog.detection=400us",
+        "network.link-change" => "paceline run flapping-optic",
+        "network.slow-host" => "paceline run degraded-link",
+        "network.receive-buffer" => "paceline run slow-receiver --set network.receive-buffer.size=8MiB",
         "network.route" => "paceline run pfc-deadlock",
         "record" => "paceline run incast-16 --set record.queue=100ns",
         "sweep" => "paceline sweep incast-16 --over cc.scheme=hpcc,dctcp --over cc.window=off,fixed",

@@ -159,7 +159,7 @@ mod tests {
             ("rpg_byte_reset", "with flavour = \"paper\" only"),
             ("green_min_threshold", "is `network.ecn.kmin` here"),
             ("BUFFER_PROFILE.xoff", "is `network.headroom.fixed` here"),
-            ("PFC_WD", "there is no watchdog for pause storms"),
+            ("PFC_WD", "network.pfc.watchdog.detection"),
             ("cc_sw_cong_setting_packet_size", "8 is \"512B\""),
             ("connectx", "rpg_hai_rate"),
             ("broadcom", "not modelled"),

@@ -40,6 +40,12 @@ impl PortId {
     pub const fn link(self) -> LinkId {
         LinkId(self.0 / 2)
     }
+
+    /// Which end of its link it is: 0 or 1.
+    #[inline]
+    pub(crate) const fn end(self) -> usize {
+        (self.0 % 2) as usize
+    }
 }
 
 impl LinkId {

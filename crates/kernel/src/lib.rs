@@ -12,6 +12,8 @@ pub mod ns3;
 pub mod prefetch;
 pub mod queue;
 pub mod rng;
+mod slowness;
 pub mod units;
 
+pub use slowness::Slowness;
 pub use units::{BitRate, Bytes, Span, Time};

@@ -74,6 +74,11 @@ impl Span {
     /// Longer than every run.
     pub const MAX: Self = Self(u64::MAX);
 
+    /// Whether it is no time at all.
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// A span of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)

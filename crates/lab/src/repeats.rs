@@ -126,6 +126,8 @@ pub(crate) fn same_but_for_seed(a: &RunSpec, b: &RunSpec) -> bool {
         && a.links == b.links
         && a.failures == b.failures
         && a.storms == b.storms
+        && a.link_changes == b.link_changes
+        && a.host_changes == b.host_changes
         && a.stop == b.stop
 }
 

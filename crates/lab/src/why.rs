@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::files::{CREDIT, FlowTime, PAUSED, Stage};
 use crate::layout;
-use crate::results::{FlowRow, FlowState, IdealFct};
+use crate::results::{FlowRow, FlowState, IdealFct, Incident};
 use crate::text::{bytes, duration_us, number};
 
 mod ask;
@@ -32,6 +32,9 @@ pub struct Why<'a> {
     pub story: String,
     /// One level deeper, of a run that looked at the flow closely.
     pub deeper: Option<Deeper>,
+    /// What happened meanwhile to links that its packets crossed, and to its hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incidents: Vec<&'a Incident>,
     /// That in lines of a name and a text.
     #[serde(skip)]
     pub lines: Vec<(String, String)>,
@@ -51,10 +54,31 @@ impl<'a> Why<'a> {
             parts,
             story: String::new(),
             deeper: None,
+            incidents: Vec::new(),
             lines: Vec::new(),
         };
         why.story = why.describe(ideal);
         Some(why)
+    }
+
+    /// Takes up what happened meanwhile where it concerns the flow.
+    #[must_use]
+    pub fn during(mut self, all: &'a [Incident]) -> Self {
+        let (from, hosts) = (self.flow.start_ps, [self.flow.src, self.flow.dst]);
+        let to = from + self.total_ps.max(1);
+        let crossed = |port: &String| self.parts.iter().any(|part| part.port == *port);
+        let concerns = |one: &&Incident| {
+            one.overlaps(from, to)
+                && (one.ports.iter().any(crossed) || one.hosts.iter().any(|host| hosts.contains(host)))
+        };
+        let found: Vec<&Incident> = all.iter().filter(concerns).collect();
+        let lines = found.iter().enumerate().map(|(i, one)| {
+            let name = if i == 0 { "meanwhile" } else { "" };
+            (name.to_string(), one.text())
+        });
+        self.lines.splice(0..0, lines);
+        self.incidents = found;
+        self
     }
 
     fn share(&self, ps: u64) -> String {

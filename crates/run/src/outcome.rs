@@ -16,6 +16,7 @@ mod model;
 mod ports;
 mod repeats;
 mod room;
+mod storms;
 
 pub use binned::{Bin, Binned};
 pub use deadlock::{Deadlock, EndlessPause};
@@ -24,6 +25,7 @@ pub use model::{ModelOutcome, ModelRecord};
 pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
 pub use repeats::{Repeats, StateRepeats};
 pub use room::Room;
+pub use storms::WatchdogStorm;
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +145,8 @@ pub struct Counters {
     pub buffer_drops: u64,
     /// Of these, packets of classes under flow control: the headroom was too small.
     pub lossless_drops: u64,
+    /// Of them, packets that the PFC watchdog dropped; not counted as those of classes under flow control.
+    pub watchdog_drops: u64,
     /// Data packets of which switches dropped only the payload, not counted above.
     pub trimmed: u64,
     /// Packets of any kind lost on links (errors, failures) or without a route.
@@ -189,6 +193,7 @@ impl Counters {
             data_received,
             buffer_drops,
             lossless_drops,
+            watchdog_drops,
             trimmed,
             link_drops,
             marked,
@@ -213,6 +218,7 @@ impl Counters {
             (&mut self.data_received, data_received),
             (&mut self.buffer_drops, buffer_drops),
             (&mut self.lossless_drops, lossless_drops),
+            (&mut self.watchdog_drops, watchdog_drops),
             (&mut self.trimmed, trimmed),
             (&mut self.link_drops, link_drops),
             (&mut self.marked, marked),
@@ -502,6 +508,8 @@ pub struct Outcome {
     pub flow_probes: Vec<flow_probe::FlowProbe>,
     /// Pauses that will never end, if there are any.
     pub deadlock: Option<Deadlock>,
+    /// Storms that the PFC watchdog has found, in order of time.
+    pub storms: Vec<WatchdogStorm>,
     /// What decisions that take time came to; `None` if no sender asked for any.
     pub decisions: Option<DecisionStats>,
     /// Of the network of another simulator ([`crate::RunSpec::model`]), what it has alongside the rest.

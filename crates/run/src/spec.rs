@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 mod arrivals;
 mod balancing;
+mod changes;
 mod lanes;
 mod model;
 mod nic;
@@ -23,6 +24,7 @@ mod switch;
 
 pub use arrivals::*;
 pub use balancing::*;
+pub use changes::*;
 pub use lanes::*;
 pub use model::*;
 pub use nic::*;
@@ -70,18 +72,6 @@ pub struct LinkSpec {
     pub delay: Span,
     /// Probability that a packet is lost on the way.
     pub error_rate: f64,
-}
-
-/// Links that go down at some time, and perhaps come back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LinkFailure {
-    /// Index in [`RunSpec::links`].
-    pub link: usize,
-    /// When the link goes down: what it carries and what waits for it is lost, routes are recomputed.
-    pub at: Time,
-    /// When it comes back, if ever.
-    pub until: Option<Time>,
 }
 
 /// A host whose NIC pauses a class of its switch's port for ever: a broken NIC, or a receiver that
@@ -348,6 +338,15 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Links that fail.
     pub failures: Vec<LinkFailure>,
+    /// After a link has failed or come back, routes are computed anew so much later.
+    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    pub reconvergence: Span,
+    /// Links that change otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link_changes: Vec<LinkChange>,
+    /// Hosts that change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_changes: Vec<HostChange>,
     /// NICs that pause for ever.
     pub storms: Vec<PauseStorm>,
     /// Next hops that are given.

@@ -5,6 +5,7 @@
 //! nothing is absent.
 
 mod accounts;
+mod changes;
 pub(crate) mod declare;
 mod detection;
 mod facts;
@@ -38,6 +39,7 @@ use crate::ns3::format::InputFormat;
 use crate::sweep::Grid;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use changes::*;
 use declare::{described, tables};
 pub(crate) use detection::{DetectionKind, TcdKind};
 use facts::OWN;

@@ -65,6 +65,10 @@ pub enum Turn {
     Negate,
     /// Microseconds.
     Us,
+    /// Milliseconds.
+    Ms,
+    /// `drop`, `forward` or `alert`.
+    Action,
     /// Mbit/s.
     Mbps,
     /// Bytes.
@@ -110,6 +114,11 @@ impl Turn {
                 _ => return Err("a pause threshold above the free buffer is not modelled".to_string()),
             },
             Self::Us => format!("\"{}us\"", at_least_zero()?),
+            Self::Ms => format!("\"{}ms\"", at_least_zero()?),
+            Self::Action => match text {
+                "drop" | "forward" | "alert" => format!("\"{text}\""),
+                _ => return Err("expected drop, forward or alert".to_string()),
+            },
             Self::Mbps => format!("\"{}Mbps\"", at_least_zero()?),
             Self::Bytes => format!("\"{}B\"", at_least_zero()?),
             Self::Credits => format!("\"{}B\"", at_least_zero()?.saturating_mul(64)),
@@ -152,6 +161,8 @@ impl Turn {
             Self::Same => "the same number",
             Self::Negate => "the number without its sign",
             Self::Us => "with its unit: 4 is \"4us\"",
+            Self::Ms => "with its unit: 200 is \"200ms\"",
+            Self::Action => "the same word",
             Self::Mbps => "with its unit: 5 is \"5Mbps\"",
             Self::Bytes => "with its unit: 1000 is \"1000B\"",
             Self::Credits => "times 64 bytes: 8 is \"512B\"",
@@ -240,6 +251,8 @@ mod tests {
             (Turn::Mbps, "5", "\"5Mbps\""),
             (Turn::Us, "300", "\"300us\""),
             (Turn::Bytes, "32767", "\"32767B\""),
+            (Turn::Ms, "200", "\"200ms\""),
+            (Turn::Action, "forward", "\"forward\""),
             (Turn::Credits, "8", "\"512B\""),
             (Turn::Percent, "5", "0.05"),
             (Turn::Negate, "-3", "3"),
@@ -256,6 +269,8 @@ mod tests {
         for (turn, there) in [
             (Turn::Us, "4us"),
             (Turn::Us, "-1"),
+            (Turn::Ms, "0.2"),
+            (Turn::Action, "none"),
             (Turn::Percent, "101"),
             (Turn::Of1024, "-1"),
             (Turn::Negate, "3"),

@@ -89,6 +89,8 @@ kinds! {
         Interrupted,
         /// Pauses that never end.
         Deadlock,
+        /// Pauses that the PFC watchdog found too long.
+        WatchdogStorm,
         /// No flow finished.
         NothingFinished,
         /// Flows that wait for what will never happen.

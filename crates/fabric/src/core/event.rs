@@ -19,6 +19,8 @@ pub enum Event {
     PauseEnd { port: PortId, class: u8 },
     /// A timed pause may need renewal.
     PauseRenew { port: PortId, class: u8 },
+    /// The watchdog looks at a queue that is paused, or was.
+    Watchdog { port: PortId, class: u8 },
     /// A scheme's timer.
     Timer { flow: FlowId, slot: u8, generation: u8 },
     /// A sender's retransmission timeout.
@@ -52,6 +54,8 @@ pub enum Event {
 const A_BITS: u32 = 27;
 /// Bits before those of the kind.
 const KIND: u32 = A_BITS + 32;
+/// Set in the argument of the watchdog's events, which share a kind with ends of pauses.
+const WATCHDOG: u32 = 1 << 8;
 /// The kind of an arrival.
 const ARRIVE: u64 = 9;
 const A_MASK: u64 = (1 << A_BITS) - 1;
@@ -70,6 +74,7 @@ impl Event {
             Self::FlowDue { flow } => (1, 0, flow.0),
             Self::FlowStart { flow } => (2, 0, flow.0),
             Self::PauseEnd { port, class } => (3, port.0, u32::from(class)),
+            Self::Watchdog { port, class } => (3, port.0, u32::from(class) | WATCHDOG),
             Self::PauseRenew { port, class } => (4, port.0, u32::from(class)),
             Self::Timer {
                 flow,
@@ -107,6 +112,10 @@ impl Event {
             0 => Self::Topology { change: b },
             1 => Self::FlowDue { flow: FlowId(b) },
             2 => Self::FlowStart { flow: FlowId(b) },
+            3 if b & WATCHDOG != 0 => Self::Watchdog {
+                port: PortId(a),
+                class: b as u8,
+            },
             3 => Self::PauseEnd {
                 port: PortId(a),
                 class: b as u8,
@@ -224,6 +233,10 @@ mod tests {
             Event::PauseRenew {
                 port: PortId(9),
                 class: 7,
+            },
+            Event::Watchdog {
+                port: PortId(9),
+                class: 3,
             },
             Event::Timer {
                 flow: FlowId((1 << 27) - 1),

@@ -7,7 +7,6 @@ use crate::core::port::{LinkState, Port};
 use crate::ids::{PacketId, PortId};
 use crate::world::World;
 use crate::world::links::LinkProfile;
-use paceline_kernel::ids::Id;
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_run::outcome::{Counters, PacketKind, TraceKind};
 use paceline_run::spec::{FlowControl, PfcMode};
@@ -248,6 +247,16 @@ impl Core {
         }
     }
 
+    /// The port sends nothing for so long after what it sends now, in ps.
+    pub(crate) fn rest(&mut self, port: PortId, for_ps: u64) {
+        let done = Event::TxDone { port }.encode();
+        let until = self.ports[port].free_at.max(self.now) + for_ps;
+        let tie = self.agenda.ties.next(until, done);
+        let p = &mut self.ports[port];
+        // The end of a transmission that is an event already comes to nothing: it is another's.
+        (p.free_at, p.free_tie, p.done_pending) = (until, tie, false);
+    }
+
     /// The link of a port has failed, or is back.
     pub(crate) fn set_up(&mut self, port: PortId, up: bool) {
         self.ports[port].link = match (up, &self.credits) {
@@ -270,9 +279,8 @@ impl Core {
         }
         let down_at = self.link_down_at[link];
         if down_at != u64::MAX {
-            let profile = &world.profiles[p.profile];
-            let started = self.now - profile.delay - profile.serialise(self.packets.get(id).wire).tx;
-            if started < down_at {
+            let wire = self.packets.get(id).wire;
+            if world.began(port, self.now, wire) < down_at {
                 return true;
             }
         }
@@ -281,7 +289,7 @@ impl Core {
 
     fn is_corrupted(&mut self, world: &World, port: PortId, id: PacketId) -> bool {
         let link = port.link();
-        let rate = world.spec.links[link.index()].error_rate;
+        let rate = self.error_rates[link];
         // A lost resume would pause for ever what real pauses' timers end: the on/off abstraction
         // needs frames that arrive. (The reference's do get lost.)
         let is_pfc = self.packets.get(id).kind.is_pfc();

@@ -50,6 +50,8 @@ pub struct Core {
     /// Queues of all ports, by class.
     pub(crate) queues: Grid<PortId, ClassQueue>,
     link_down_at: List<LinkId, u64>,
+    /// The share of packets that each link loses now.
+    error_rates: List<LinkId, f64>,
     link_errors: LinkErrors,
     pub(crate) shared_rng: SharedRandom,
     pauses: Pauses,
@@ -99,6 +101,7 @@ impl Core {
             packets,
             queues: Grid::of(ports.len(), class_count, ClassQueue::EMPTY),
             link_down_at: List::of(spec.links.len(), u64::MAX),
+            error_rates: spec.links.iter().map(|link| link.error_rate).collect(),
             link_errors: LinkErrors::of(spec),
             shared_rng: SharedRandom::of(spec),
             pauses: Pauses::new(spec, ports.len(), class_count),
@@ -127,6 +130,7 @@ impl Core {
             ports: self.ports.clone(),
             queues: self.queues.clone(),
             link_down_at: self.link_down_at.clone(),
+            error_rates: self.error_rates.clone(),
             link_errors: self.link_errors.clone(),
             shared_rng: self.shared_rng.clone(),
             pauses: self.pauses.clone(),
@@ -151,6 +155,11 @@ impl Core {
     /// A link fails: what is on it is lost.
     pub(crate) fn link_fails(&mut self, link: LinkId) {
         self.link_down_at[link] = self.now;
+    }
+
+    /// A link loses this share of packets from now on.
+    pub(crate) fn set_error_rate(&mut self, link: LinkId, rate: f64) {
+        self.error_rates[link] = rate;
     }
 
     /// Whether links, or ports that apply pauses, have drawn from a stream of the seed: see `run/chance.rs`.

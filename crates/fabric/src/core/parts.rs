@@ -173,8 +173,8 @@ impl Core {
         let emptied = self.agenda.queue.emptied();
         let pending = std::mem::replace(&mut self.agenda.queue, emptied);
         self.share = Some(share);
-        for port in self.ports.iter().filter(|port| port.crosses) {
-            for common in &world.profiles[port.profile].common {
+        for (port, _) in self.ports.numbered().filter(|(_, port)| port.crosses) {
+            for common in world.profiles_of(port).flat_map(|profile| &profile.common) {
                 self.agenda.add_tray(common.arrive_lane);
             }
         }

@@ -3,11 +3,14 @@
 //! Data packets that arrive at a host port enter its receive engine, which serves one after another;
 //! then each takes the fixed delay and its share of the jitter, without overtaking. At the end of
 //! that it is data: the receiver looks at it and answers. Acknowledgements and notices end in the NIC.
+//!
+//! A NIC with a receive buffer drops what does not fit, and under PFC pauses its switch before it is full. A packet is in the
+//! buffer until it is data.
 
-use paceline_kernel::Span;
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::{BitRate, Span};
 
 use crate::core::Core;
 use crate::core::event::Event;
@@ -17,12 +20,16 @@ use crate::host::Hosts;
 use crate::ids::{NicId, PacketId, PortId, ProfileId};
 use crate::traffic::Traffic;
 use crate::world::World;
-use paceline_run::spec::{Endpoint, RunSpec};
+use crate::world::classes::LINK_CONTROL;
+use paceline_run::spec::{Endpoint, FlowControl, NodeId, ReceiveBuffer, RunSpec};
 
 /// The receiving half of the hosts, by NIC.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoints {
     model: Endpoint,
+    buffer: Option<ReceiveBuffer>,
+    /// Whether a NIC may pause its switch.
+    pauses: bool,
     hosts: List<NicId, Host>,
 }
 
@@ -31,6 +38,10 @@ struct Host {
     line: Line,
     /// What is in the host, in order.
     inside: ClassQueue,
+    /// Classes (a bit each) that it has paused because its buffer is full.
+    paused: u16,
+    /// Rates at which it reads from times (ps) on, in order of time, where they are not the model's.
+    rates: Vec<(u64, Option<BitRate>)>,
     rng: Rng,
 }
 
@@ -43,9 +54,19 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// When a packet that arrives at `now` is data, with so much jitter of its own.
-    fn enter(&mut self, model: &Endpoint, now: u64, wire: u16, jitter: impl FnOnce() -> u64) -> u64 {
-        self.free_at = self.free_at.max(now) + model.service(wire);
+    /// When a packet that arrives at `now` is data, with so much jitter of its own. It is read at the rate of the time at
+    /// which that begins.
+    fn enter(
+        &mut self,
+        model: &Endpoint,
+        rates: &[(u64, Option<BitRate>)],
+        (now, wire): (u64, u16),
+        jitter: impl FnOnce() -> u64,
+    ) -> u64 {
+        let begins = self.free_at.max(now);
+        let changed = rates.iter().rev().find(|(from, _)| *from <= begins);
+        let rate = changed.map_or(model.rate, |&(_, rate)| rate);
+        self.free_at = begins + model.service_at(rate, wire);
         let mut at = self.free_at + model.delay.as_ps();
         if model.jitter > Span::ZERO {
             at += jitter();
@@ -55,17 +76,45 @@ impl Line {
     }
 }
 
+/// At which rates a host reads, from times on.
+fn rates_of(spec: &RunSpec, node: NodeId, model: &Endpoint) -> Vec<(u64, Option<BitRate>)> {
+    let changes = spec.host_changes.iter();
+    let own: Vec<_> = changes
+        .filter(|change| change.node == node && change.receive_rate.is_some())
+        .collect();
+    let mut rates: Vec<_> = own
+        .iter()
+        .map(|change| (change.at.as_ps(), change.receive_rate))
+        .collect();
+    let ends = own.iter().filter_map(|change| change.until);
+    let ends = ends.filter(|until| own.iter().all(|change| change.at != *until));
+    rates.extend(ends.map(|until| (until.as_ps(), model.rate)));
+    rates.sort_unstable_by_key(|&(from, _)| from);
+    rates
+}
+
 impl Endpoints {
-    /// Of a network with so many NICs, where hosts take time.
-    pub(super) fn of(spec: &RunSpec, nics: usize) -> Option<Box<Self>> {
+    /// Of a network with these NICs' ports, where hosts take time.
+    pub(super) fn of(spec: &RunSpec, nics: &[PortId]) -> Option<Box<Self>> {
         let model = spec.nic.endpoint?;
-        let host = |nic: usize| Host {
+        let node = |port: PortId| {
+            let link = &spec.links[port.link().index()];
+            [link.a, link.b][port.end()]
+        };
+        let host = |(nic, &port): (u64, &PortId)| Host {
             line: Line::default(),
             inside: ClassQueue::EMPTY,
-            rng: Rng::stream(spec.seed, Purpose::Endpoint, nic as u64),
+            paused: 0,
+            rates: rates_of(spec, node(port), &model),
+            rng: Rng::stream(spec.seed, Purpose::Endpoint, nic),
         };
-        let hosts = (0..nics).map(host).collect();
-        Some(Box::new(Self { model, hosts }))
+        let hosts = (0..).zip(nics).map(host).collect();
+        Some(Box::new(Self {
+            model,
+            buffer: spec.nic.receive_buffer,
+            pauses: matches!(spec.switch.flow_control, FlowControl::Pfc(_)),
+            hosts,
+        }))
     }
 
     /// Takes over a host of another part.
@@ -82,8 +131,9 @@ impl Endpoints {
 
     /// When a packet that arrives at `now` is data.
     fn admit(&mut self, nic: NicId, now: u64, wire: u16) -> u64 {
-        let (model, Host { line, rng, .. }) = (&self.model, &mut self.hosts[nic]);
-        line.enter(model, now, wire, || {
+        let (model, host) = (&self.model, &mut self.hosts[nic]);
+        let Host { line, rng, rates, .. } = host;
+        line.enter(model, rates, (now, wire), || {
             (model.jitter.as_ps() as f64 * rng.next_f64()) as u64
         })
     }
@@ -96,13 +146,23 @@ impl Endpoints {
 impl Hosts {
     /// A data packet arrived at a host's NIC.
     #[inline(never)]
-    pub(super) fn enter_host(&mut self, core: &mut Core, port: PortId, id: PacketId) {
+    pub(super) fn enter_host(&mut self, world: &World, core: &mut Core, port: PortId, id: PacketId) {
         let now = core.now();
+        let nic = core.ports[port].nic();
         let Some(endpoints) = &mut self.endpoints else {
             return;
         };
-        let nic = core.ports[port].nic();
         let packet = core.packets.get_mut(id);
+        let class = packet.class;
+        let held = endpoints.hosts[nic].inside.bytes + u32::from(packet.wire);
+        if endpoints
+            .buffer
+            .is_some_and(|buffer| u64::from(held) > buffer.size.get())
+        {
+            core.counters.buffer_drops += 1;
+            core.counters.lossless_drops += u64::from(world.is_lossless(class));
+            return core.discard(world, port, id);
+        }
         let at = endpoints.admit(nic, now, packet.wire);
         let inside = Span::from_ps(at - now);
         if packet.note_port == ProfileId::NONE {
@@ -113,15 +173,59 @@ impl Hosts {
             core.account_host(id, inside);
         }
         core.schedule(LaneId::WHEEL, at, Event::HostDone { nic });
+        let is_full = endpoints
+            .buffer
+            .is_some_and(|buffer| u64::from(held) > buffer.xoff.get());
+        if is_full && endpoints.pauses && world.is_lossless(class) {
+            self.ask_for_pause(world, core, port, class);
+        }
+    }
+
+    /// A NIC's buffer fills: it pauses a class, unless that is paused.
+    #[cold]
+    fn ask_for_pause(&mut self, world: &World, core: &mut Core, port: PortId, class: u8) {
+        let Some(endpoints) = &mut self.endpoints else {
+            return;
+        };
+        if core.ports[port].asked & 1 << class == 0
+            && let Some(frame) = core.pfc_frame(world, port, class, true)
+        {
+            endpoints.hosts[core.ports[port].nic()].paused |= 1 << class;
+            core.push(world, port, LINK_CONTROL, frame);
+            self.try_send(world, core, port);
+        }
+    }
+
+    /// A NIC's buffer has emptied far enough: it resumes the classes that it paused.
+    #[cold]
+    fn end_pauses(&mut self, world: &World, core: &mut Core, nic: NicId) {
+        let port = self.scheduler.nics[nic].port;
+        let Some(endpoints) = &mut self.endpoints else {
+            return;
+        };
+        let paused = std::mem::take(&mut endpoints.hosts[nic].paused);
+        for class in (0..core.class_count() as u8).filter(|class| paused >> class & 1 == 1) {
+            if let Some(frame) = core.pfc_frame(world, port, class, false) {
+                core.push(world, port, LINK_CONTROL, frame);
+                self.try_send(world, core, port);
+            }
+        }
     }
 
     /// The first packet in a host is data now.
     #[inline(never)]
     pub(crate) fn host_done(&mut self, world: &World, core: &mut Core, traffic: &mut Traffic, nic: NicId) {
-        if let Some(endpoints) = &mut self.endpoints {
-            let id = endpoints.pop(nic, &core.packets);
-            self.receive_data(world, core, traffic, id);
+        let Some(endpoints) = &mut self.endpoints else {
+            return;
+        };
+        let id = endpoints.pop(nic, &core.packets);
+        let host = &endpoints.hosts[nic];
+        let has_room =
+            (endpoints.buffer).is_some_and(|buffer| u64::from(host.inside.bytes) <= buffer.xon.get());
+        if host.paused != 0 && has_room {
+            self.end_pauses(world, core, nic);
         }
+        self.receive_data(world, core, traffic, id);
     }
 
     /// How long the receiver's host took, as an acknowledgement tells it: in whole ns.

@@ -86,7 +86,7 @@ impl Hosts {
     /// The hosts behind these ports: a NIC each.
     pub(crate) fn new(spec: &RunSpec, ports: Vec<PortId>) -> Self {
         Self {
-            endpoints: Endpoints::of(spec, ports.len()),
+            endpoints: Endpoints::of(spec, &ports),
             decisions: DecisionBank::default(),
             scheduler: QpScheduler::of(spec, ports),
             qps: List::new(),
@@ -132,7 +132,7 @@ impl Hosts {
     ) {
         let packet = core.packets.get(id);
         match packet.kind {
-            PacketKind::Data if self.endpoints.is_some() => self.enter_host(core, port, id),
+            PacketKind::Data if self.endpoints.is_some() => self.enter_host(world, core, port, id),
             PacketKind::Data => self.receive_data(world, core, traffic, id),
             PacketKind::Ack | PacketKind::Nack => self.receive_ack(world, core, traffic, id),
             PacketKind::Cnp => self.receive_cnp(world, core, id),

@@ -10,14 +10,14 @@ use crate::ids::{FlowId, LinkId, PortId, ProfileId};
 use crate::model::{Site, Starts};
 use crate::run::check::{BuildError, check};
 use crate::run::kind::Kind;
-use crate::run::profiles::build_profiles;
+use crate::run::profiles::{Built, build_profiles};
 use crate::run::simulation::Foresight;
 use crate::run::simulation::Simulation;
 use crate::switch::Switches;
 use crate::traffic::Traffic;
 use crate::watch::Watch;
-use crate::world::Change;
 use crate::world::World;
+use crate::world::changes::{Change, Setting, Settings, What};
 use crate::world::classes::Classes;
 use crate::world::connections::Connections;
 use crate::world::routing::{FirstPaths, FlowKey, LinkEnd, Routing, ScenarioSize};
@@ -55,8 +55,12 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
         TieOrder::Structural => EventQueue::untied(),
         TieOrder::Drawn | TieOrder::Insertion | TieOrder::Shuffled(_) => EventQueue::new(),
     };
-    let (profiles, profile_of) = build_profiles(&spec, &schemes, &mut queue)?;
-    let ports = build_ports(&spec, &profile_of);
+    let Built {
+        profiles,
+        of_port,
+        settings,
+    } = build_profiles(&spec, &schemes, &mut queue)?;
+    let ports = build_ports(&spec, &of_port);
     let (mut ports, nics) = number_owners(&spec, ports);
     let routing = build_routing(&spec, &mut ports);
     // Without flows nobody asks, and in a large network the answer takes time.
@@ -108,7 +112,8 @@ fn build(spec: Arc<RunSpec>, factories: Factories) -> Result<Simulation, BuildEr
         packet: spec.packet,
         first_header: spec.first_header(),
         class_count,
-        changes: build_changes(&spec),
+        changes: build_changes(&spec, &settings),
+        settings,
         epoch: 0,
         routing,
         first_paths: FirstPaths::default(),
@@ -164,8 +169,10 @@ pub struct RoundTrip {
 /// If there is no such network.
 pub fn round_trips(spec: &RunSpec, scheme: u16) -> Result<Vec<RoundTrip>, BuildError> {
     let schemes = at_work(spec, Factories::new());
-    let (profiles, profile_of) = build_profiles(spec, &schemes, &mut EventQueue::new())?;
-    let routing = build_routing(spec, &mut build_ports(spec, &profile_of));
+    let Built {
+        profiles, of_port, ..
+    } = build_profiles(spec, &schemes, &mut EventQueue::new())?;
+    let routing = build_routing(spec, &mut build_ports(spec, &of_port));
     let mut found: BTreeMap<(u32, u32), Option<RoundTrip>> = BTreeMap::new();
     let listed = spec.flows.iter().copied();
     let streamed = spec
@@ -258,9 +265,14 @@ fn classes_of(spec: &RunSpec) -> Classes {
 /// Ports `2i` and `2i + 1` are the ends of link `i`.
 fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
     let mut ports = Ports::new();
-    let failing: BTreeSet<usize> = spec.failures.iter().map(|failure| failure.link).collect();
+    let losing = spec
+        .link_changes
+        .iter()
+        .filter(|change| change.error_rate.is_some());
+    let failing = spec.failures.iter().map(|failure| failure.link);
+    let fallible: BTreeSet<usize> = failing.chain(losing.map(|change| change.link)).collect();
     for (i, link) in spec.links.iter().enumerate() {
-        let fallible = link.error_rate > 0.0 || failing.contains(&i);
+        let fallible = link.error_rate > 0.0 || fallible.contains(&i);
         for (end, node) in [link.a, link.b].into_iter().enumerate() {
             ports.push(Port {
                 free_at: 0,
@@ -365,8 +377,8 @@ fn telemetry_samples(spec: &RunSpec, extent: ScenarioSize) -> usize {
     extent.switches + if shortest_only { 0 } else { 4 }
 }
 
-/// When links go down and come up; failures of one link that overlap are one.
-fn build_changes(spec: &RunSpec) -> Vec<Change> {
+/// When links go down and come up, and when they become others; failures of one link that overlap are one.
+fn build_changes(spec: &RunSpec, settings: &Settings) -> Vec<Change> {
     let end = |until: Option<Time>| until.map_or(u64::MAX, Time::as_ps);
     let mut failures: Vec<(LinkId, u64, u64)> = spec
         .failures
@@ -384,16 +396,27 @@ fn build_changes(spec: &RunSpec) -> Vec<Change> {
         }
         overlap
     });
+    let later = spec.reconvergence.as_ps();
     let mut changes: Vec<Change> = Vec::new();
     for (link, at, until) in failures {
-        changes.push(Change { at, link, up: false });
-        if until != u64::MAX {
-            changes.push(Change {
-                at: until,
-                link,
-                up: true,
-            });
+        for (at, up) in [(at, false), (until, true)] {
+            if at == u64::MAX {
+                continue;
+            }
+            let change = |at, what| Change { at, link, what };
+            changes.push(change(at, What::Up(up)));
+            if later > 0 {
+                changes.push(change(at.saturating_add(later), What::Routed(up)));
+            }
         }
+    }
+    for (&link, settings) in settings {
+        let set = |&(at, setting): &(u64, Setting)| Change {
+            at,
+            link,
+            what: What::Set(setting),
+        };
+        changes.extend(settings.iter().map(set));
     }
     changes.sort_by_key(|change| change.at);
     changes

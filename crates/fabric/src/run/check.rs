@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod balancing;
+mod changes;
 mod connections;
 mod hosts;
 mod programs;
@@ -118,6 +119,9 @@ pub enum BuildError {
         /// What is wrong.
         why: String,
     },
+    /// A link or a host that changes in a way that it cannot.
+    #[error("{0}")]
+    BadChange(String),
     /// More than the simulator can number.
     #[error("{0}")]
     TooLarge(String),
@@ -154,6 +158,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
             return Err(BuildError::TooLarge(why));
         }
     }
+    changes::check_changes(spec)?;
     check_storms_and_routes(spec)?;
     for (i, flow) in spec.flows.iter().enumerate() {
         let bad = |why: String| Err(BuildError::BadFlow { flow: i, why });

@@ -96,7 +96,7 @@ impl Simulation {
     /// Whether a pause has lasted long enough to be looked at. (Most last for microseconds.)
     pub(super) fn has_long_pause(&self, now: u64) -> bool {
         // What it is found by are this crate's accounts; pauses that expire end by themselves there.
-        self.kind.has_own_hosts() && self.core.has_pause_of(now, LONG)
+        self.kind.has_own_hosts() && !self.switches.ends_storms() && self.core.has_pause_of(now, LONG)
     }
 
     /// Looks for endless pauses when the run is over.
@@ -126,7 +126,7 @@ impl Simulation {
 
     /// All pauses that can never end.
     fn deadlock(&self, now: u64) -> Option<Deadlock> {
-        if !self.kind.has_own_hosts() {
+        if !self.kind.has_own_hosts() || self.switches.ends_storms() {
             return None;
         }
         let stuck = self.endless()?;

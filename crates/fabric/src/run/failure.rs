@@ -1,4 +1,4 @@
-//! Links that go down and come back.
+//! Links that go down and come back, or become others.
 
 use paceline_kernel::ids::Id;
 use std::sync::Arc;
@@ -6,25 +6,43 @@ use std::sync::Arc;
 use paceline_kernel::Span;
 
 use crate::host::Way;
-use crate::ids::{PacketId, PortId, QpId};
+use crate::ids::{LinkId, PacketId, PortId, QpId};
 use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
+use crate::world::SPREAD;
+use crate::world::changes::{Change, Setting, What};
 use crate::world::classes::STRICT;
-use crate::world::{Change, SPREAD};
 
 impl Simulation {
-    /// Applies a change of topology: drops what is lost, recomputes every flow's path.
+    /// Applies a change of the network.
     pub(super) fn change_topology(&mut self, change: usize) {
-        let Change { link, up, .. } = self.world.changes[change];
-        if self.world.quirks.gentle_failures {
-            // What is queued or under way still arrives, and nobody looks for another way.
-            for port in link.ends() {
-                self.core.set_up(port, up);
+        let Change { link, what, .. } = self.world.changes[change];
+        match what {
+            What::Set(setting) => self.set_link(link, setting),
+            What::Routed(up) => {
+                self.settle_all();
+                self.route_anew(link, up);
             }
-            return Arc::make_mut(&mut self.world).routing.set_link(link, up);
+            // What is queued or under way still arrives, and nobody looks for another way.
+            What::Up(up) if self.world.quirks.gentle_failures => {
+                for port in link.ends() {
+                    self.core.set_up(port, up);
+                }
+                Arc::make_mut(&mut self.world).routing.set_link(link, up);
+            }
+            What::Up(up) => {
+                self.settle_all();
+                self.find_first_paths();
+                self.fail_or_come_back(link, up);
+                if self.world.spec.reconvergence.is_zero() {
+                    self.route_anew(link, up);
+                }
+            }
         }
-        self.settle_all();
-        self.find_first_paths();
+    }
+
+    /// A link fails, with what it carries and what waits for it, or comes back.
+    fn fail_or_come_back(&mut self, link: LinkId, up: bool) {
         for port in link.ends() {
             self.core.set_up(port, up);
             if up {
@@ -39,6 +57,10 @@ impl Simulation {
         if !up {
             self.core.link_fails(link);
         }
+    }
+
+    /// Routes leave a link out, or take it in: recomputes every flow's path.
+    fn route_anew(&mut self, link: LinkId, up: bool) {
         let world = Arc::make_mut(&mut self.world);
         world.routing.set_link(link, up);
         world.routing.forget();
@@ -50,6 +72,21 @@ impl Simulation {
         }
         self.hosts.find_ways_back(&self.world, &self.core);
         self.hosts.look_anew(&self.world, &mut self.core);
+    }
+
+    /// A link's rate, delay and loss become others.
+    fn set_link(&mut self, link: LinkId, setting: Setting) {
+        self.settle_all();
+        self.core.set_error_rate(link, setting.error_rate);
+        for (port, profile) in link.ends().into_iter().zip(setting.profiles) {
+            let before = self.world.profiles[self.core.ports[port].profile].delay;
+            self.core.ports[port].profile = profile;
+            let shorter = before.saturating_sub(self.world.profiles[profile].delay);
+            if shorter > 0 {
+                self.core.rest(port, shorter);
+                self.try_send(port);
+            }
+        }
     }
 
     /// A port goes down: its queues are lost, and pauses in both directions are void.
@@ -64,24 +101,13 @@ impl Simulation {
             self.core.ports[port].asked = 0;
         }
         for class in 0..self.core.class_count() as u8 {
-            while self.core.queues[(port, class)].head != PacketId::NONE {
-                let (id, _) = self.core.queues[(port, class)].pop(&self.core.packets);
-                let wire = u32::from(self.core.packets.get(id).wire);
-                self.core.ports[port].queued -= wire;
-                let ingress = self.core.packets.get(id).ingress;
-                if class > STRICT && ingress != PortId::NONE && !keeps_bytes {
-                    self.switches
-                        .release_lost(&self.world, &mut self.core, ingress, class, wire);
-                }
-                self.core.counters.link_drops += 1;
-                self.core.discard(&self.world, port, id);
-            }
+            self.core.counters.link_drops += self.empty_queue(port, class);
             let p = &mut self.core.ports[port];
             if p.paused & 1 << class != 0 {
                 self.core.count_pause(port, class);
             }
         }
-        self.switches.link_down(port);
+        self.switches.link_down(&self.core, port);
         let p = &mut self.core.ports[port];
         p.ready = 0;
         p.paused = 0;
@@ -96,6 +122,26 @@ impl Simulation {
             .recorder
             .ports
             .paused(port, false, self.core.now());
+    }
+
+    /// Loses all packets of a port's queue: how many.
+    pub(super) fn empty_queue(&mut self, port: PortId, class: u8) -> u64 {
+        let keeps_bytes = self.world.quirks.lost_bytes_stay;
+        let mut lost = 0;
+        while self.core.queues[(port, class)].head != PacketId::NONE {
+            let (id, _) = self.core.queues[(port, class)].pop(&self.core.packets);
+            let wire = u32::from(self.core.packets.get(id).wire);
+            self.core.ports[port].queued -= wire;
+            let ingress = self.core.packets.get(id).ingress;
+            if class > STRICT && ingress != PortId::NONE && !keeps_bytes {
+                self.switches
+                    .release_lost(&self.world, &mut self.core, ingress, class, wire);
+            }
+            self.core.discard(&self.world, port, id);
+            lost += 1;
+        }
+        self.core.ports[port].ready &= !(1 << class);
+        lost
     }
 
     /// Gives a live queue pair the path that it has in the new topology, if it has one.

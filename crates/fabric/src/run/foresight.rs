@@ -152,6 +152,7 @@ impl Simulation {
                 | Event::HostDone { .. }
                 | Event::PauseEnd { .. }
                 | Event::PauseRenew { .. }
+                | Event::Watchdog { .. }
                 | Event::ReceiverTimer { .. }
                 | Event::GrantDue { .. }) => self.dispatch(event),
                 // What senders would do, flows that would start, what would happen to links.

@@ -180,7 +180,8 @@ impl Simulation {
         let quirks = &self.world.quirks;
         let exact = !quirks.ideal_by_formula && !quirks.ack_threshold;
         let lost = self.core.counters.buffer_drops + self.core.counters.link_drops > 0;
-        exact && !lost && self.world.changes.is_empty() && self.packets_per_ack() == 1
+        let same = self.world.changes.is_empty() && self.world.spec.host_changes.is_empty();
+        exact && !lost && same && self.packets_per_ack() == 1
     }
 
     /// When packets have come along a path: each link serves them one after another.
@@ -306,7 +307,7 @@ impl Simulation {
     }
 
     fn sending(&self, port: PortId, wire: u16) -> u64 {
-        let profile = &self.world.profiles[self.core.ports[port].profile];
+        let profile = self.world.nominal(port);
         profile.time_to_send(profile.rate, wire).as_ps()
     }
 
@@ -332,7 +333,7 @@ impl Simulation {
     }
 
     fn delay(&self, port: PortId) -> u64 {
-        self.world.profiles[self.core.ports[port].profile].delay
+        self.world.nominal(port).delay
     }
 
     /// The formulas of the simulators that others are measured by: a round trip with one packet's time per

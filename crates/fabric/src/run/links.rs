@@ -110,12 +110,15 @@ impl Simulation {
             return model.receive_frame(&mut net, port, packet.class, pause);
         }
         if !pause {
+            self.pause_is_over(port, packet.class);
             return self.unpause(port, packet.class);
         }
-        self.settle_port(port, packet.class, true);
-        if self.core.pause(port, packet.class) {
-            self.switches
-                .pause_began(&self.world, &self.core, port, packet.class);
+        if self.heeds_pause(port, packet.class) {
+            self.settle_port(port, packet.class, true);
+            if self.core.pause(port, packet.class) {
+                self.switches
+                    .pause_began(&self.world, &self.core, port, packet.class);
+            }
         }
         if let FlowControl::Pfc(pfc) = self.world.spec.switch.flow_control
             && let PfcMode::Quanta { pause } = pfc.mode
@@ -155,6 +158,7 @@ impl Simulation {
             return self.notify_kind(Event::PauseEnd { port, class });
         }
         if self.core.is_pause_over(port, class) {
+            self.pause_is_over(port, class);
             self.unpause(port, class);
         }
     }

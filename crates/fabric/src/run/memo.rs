@@ -113,8 +113,8 @@ impl Simulation {
                 "who goes first in an instant is drawn anew each time (classes may lose packets)",
             ),
             (
-                !self.world.changes.is_empty() || !spec.storms.is_empty(),
-                "links fail or hosts pause at certain times",
+                !(self.world.changes.is_empty() && spec.storms.is_empty() && spec.host_changes.is_empty()),
+                "links or hosts change at certain times",
             ),
             (
                 spec.links.iter().any(|link| link.error_rate > 0.0),
@@ -136,6 +136,7 @@ impl Simulation {
                 !self.hosts.forget_what_is_over(),
                 "hosts keep a state between flows",
             ),
+            (spec.switch.watchdog.is_some(), "a watchdog looks at pauses"),
         ];
         reasons.into_iter().find_map(|(is_so, why)| is_so.then_some(why))
     }

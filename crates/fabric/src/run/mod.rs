@@ -21,5 +21,6 @@ pub(crate) mod simulation;
 mod start;
 mod stepping;
 mod verify;
+mod watchdog;
 mod ways;
 pub(crate) mod windows;

@@ -10,7 +10,6 @@ use paceline_kernel::ids::{Id, List};
 use refine::{Cut, Graph};
 
 use crate::core::Core;
-use crate::ids::PortId;
 use crate::world::World;
 use paceline_run::spec::{Awaited, NodeId, NodeKind};
 
@@ -66,16 +65,12 @@ pub(super) fn partition(world: &World, core: &Core, parts: usize) -> Option<Part
         .ports
         .ids()
         .filter(|&port| of_node[core.ports[port].node] != of_node[core.peer_node(port)]);
-    let lookahead = crossing.map(|port| delay(world, core, port)).min()?;
+    let lookahead = crossing.map(|port| world.least_delay(port)).min()?;
     Some(Partition {
         of_node,
         parts,
         lookahead: lookahead.max(1),
     })
-}
-
-fn delay(world: &World, core: &Core, port: PortId) -> u64 {
-    world.profiles[core.ports[port].profile].delay
 }
 
 /// The groups, numbered as they come in `row`: the group of each node, what they have to do and what is between them.
@@ -95,7 +90,7 @@ fn graph(world: &World, core: &Core, groups: &mut Groups, load: &Load, row: &[us
         let (here, there) = (core.ports[port].node, core.peer_node(port));
         let (a, b) = (of_node[here.index()], of_node[there.index()]);
         if a != b {
-            graph.link(a, b, delay(world, core, port));
+            graph.link(a, b, world.least_delay(port));
         }
     }
     for (&(here, there), &packets) in &load.between {
@@ -181,9 +176,9 @@ impl Groups {
         let mut groups = Self {
             parent: (0..spec.nodes.len()).collect(),
         };
-        for port in &core.ports {
+        for (id, port) in core.ports.numbered() {
             let peer = core.ports[port.peer].node;
-            let short = world.profiles[port.profile].delay < SHORT;
+            let short = world.least_delay(id) < SHORT;
             if short || port.is_host && port.place == 0 {
                 groups.join(port.node, peer);
             }

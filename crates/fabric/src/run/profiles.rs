@@ -1,18 +1,20 @@
-//! What ports have in common whose links have one rate and delay, and whose switches are of one tier.
+//! What ports have in common whose links have one rate and delay, and whose switches are of one tier; and what links
+//! change to.
 
-use crate::ids::{PortId, ProfileId};
+use crate::ids::{LinkId, PortId, ProfileId};
 use crate::run::check::BuildError;
 use crate::switch::doublings_begun;
+use crate::world::changes::{Setting, Settings};
 use crate::world::links::{CommonSize, LinkProfile, Profiles};
 use paceline_congestion::Red;
 use paceline_congestion::registry::ActiveScheme;
-use paceline_kernel::Bytes;
 use paceline_kernel::ids::{Id, List};
 use paceline_kernel::queue::{EventQueue, LaneId};
+use paceline_kernel::{Bytes, Time};
 use paceline_run::spec::{
     EcnCurve, FlowControl, Headroom, LinkSpec, NodeId, NodeKind, PfcThreshold, RunSpec, SwitchTier,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sizes that occur all the time: full data packets and acknowledgements of every scheme.
 fn common_sizes(spec: &RunSpec, schemes: &[ActiveScheme]) -> Vec<u16> {
@@ -38,17 +40,62 @@ fn common_sizes(spec: &RunSpec, schemes: &[ActiveScheme]) -> Vec<u16> {
     sizes
 }
 
-/// One profile per (rate, delay, tier), with event lanes for the delays that its common sizes make; that of each port.
+/// Makes profiles, with event lanes for the delays that their common sizes make.
+struct Builder<'a> {
+    queue: &'a mut EventQueue,
+    sizes: Vec<u16>,
+    lanes: BTreeMap<u64, LaneId>,
+    profiles: Profiles,
+}
+
+impl Builder<'_> {
+    /// The number of a new profile, which has its lanes now.
+    fn add(&mut self, mut profile: LinkProfile) -> Result<ProfileId, BuildError> {
+        if self.profiles.len() > usize::from(u16::MAX) {
+            return Err(BuildError::TooLarge(
+                "links have more than 65536 different rates and delays, with those of tiers of switches"
+                    .into(),
+            ));
+        }
+        let Self { queue, lanes, .. } = self;
+        let mut lane = |delay: u64| *lanes.entry(delay).or_insert_with(|| queue.add_lane(delay));
+        for &wire in &self.sizes {
+            let tx = profile.time_to_send(profile.rate, wire).as_ps();
+            let (tx_lane, arrive_lane) = (lane(tx), lane(tx + profile.delay));
+            profile.common.push(CommonSize {
+                wire,
+                tx,
+                tx_lane,
+                arrive_lane,
+            });
+        }
+        Ok(self.profiles.push(profile))
+    }
+}
+
+/// The profiles of a run: those of its links, and those that links have for a time.
+pub(super) struct Built {
+    pub(super) profiles: Profiles,
+    /// Of each port at the start.
+    pub(super) of_port: List<PortId, ProfileId>,
+    /// Of links that change.
+    pub(super) settings: Settings,
+}
+
+/// One profile per (rate, delay, tier), and one for each rate and delay that a link changes to.
 pub(super) fn build_profiles(
     spec: &RunSpec,
     schemes: &[ActiveScheme],
     queue: &mut EventQueue,
-) -> Result<(Profiles, List<PortId, ProfileId>), BuildError> {
-    let sizes = common_sizes(spec, schemes);
+) -> Result<Built, BuildError> {
+    let mut builder = Builder {
+        queue,
+        sizes: common_sizes(spec, schemes),
+        lanes: BTreeMap::new(),
+        profiles: Profiles::new(),
+    };
     let mut index: BTreeMap<(u64, u64, u16), ProfileId> = BTreeMap::new();
-    let mut lanes: BTreeMap<u64, LaneId> = BTreeMap::new();
-    let mut profiles = Profiles::new();
-    let mut profile_of = List::new();
+    let mut of_port: List<PortId, ProfileId> = List::new();
     let tier_of = spec.switch.tier_of(spec.nodes.len());
     // A host's port shares the profile of the switch's: nothing in it that tiers change acts at hosts.
     let tier = |node: NodeId, peer: NodeId| match spec.nodes[node.index()] {
@@ -59,33 +106,74 @@ pub(super) fn build_profiles(
     let ports = spec.links.iter().enumerate();
     for ((i, link), tier) in ports.flat_map(|(i, link)| ends(link).map(|tier| ((i, link), tier))) {
         let key = (link.rate.as_bps(), link.delay.as_ps(), tier);
-        if let Some(&profile) = index.get(&key) {
-            profile_of.push(profile);
-            continue;
-        }
-        if profiles.len() > usize::from(u16::MAX) {
-            return Err(BuildError::TooLarge(
-                "links have more than 65536 different rates and delays, with those of tiers of switches"
-                    .into(),
-            ));
+        let known = match index.get(&key) {
+            Some(&known) => known,
+            None => builder.add(profile(spec, spec.switch.tier(tier), (i, link))?)?,
         };
-        let mut profile = profile(spec, spec.switch.tier(tier), (i, link))?;
-        let mut lane = |delay: u64| *lanes.entry(delay).or_insert_with(|| queue.add_lane(delay));
-        for &wire in &sizes {
-            let tx = profile.time_to_send(profile.rate, wire).as_ps();
-            let (tx_lane, arrive_lane) = (lane(tx), lane(tx + profile.delay));
-            profile.common.push(CommonSize {
-                wire,
-                tx,
-                tx_lane,
-                arrive_lane,
-            });
-        }
-        let number = profiles.push(profile);
-        index.insert(key, number);
-        profile_of.push(number);
+        index.insert(key, known);
+        of_port.push(known);
     }
-    Ok((profiles, profile_of))
+    let settings = settings(spec, &mut builder, &of_port)?;
+    Ok(Built {
+        profiles: builder.profiles,
+        of_port,
+        settings,
+    })
+}
+
+/// What links are from each time on at which one of their changes begins or ends.
+fn settings(
+    spec: &RunSpec,
+    builder: &mut Builder<'_>,
+    of_port: &List<PortId, ProfileId>,
+) -> Result<Settings, BuildError> {
+    let mut known: BTreeMap<(ProfileId, u64, u64), ProfileId> = BTreeMap::new();
+    let mut times: BTreeMap<usize, BTreeSet<Time>> = BTreeMap::new();
+    for change in &spec.link_changes {
+        times
+            .entry(change.link)
+            .or_default()
+            .extend([change.at].into_iter().chain(change.until));
+    }
+    let mut settings = Settings::new();
+    for (link, at) in times
+        .into_iter()
+        .flat_map(|(link, times)| times.into_iter().map(move |at| (link, at)))
+    {
+        let nominal = &spec.links[link];
+        let on = || (spec.link_changes.iter()).filter(move |change| change.link == link && change.is_on(at));
+        let rate = on().find_map(|change| change.rate).unwrap_or(nominal.rate);
+        let delay = on().find_map(|change| change.delay).unwrap_or(nominal.delay);
+        let mut profiles = [ProfileId::NONE; 2];
+        for (slot, port) in profiles.iter_mut().zip(LinkId::new(link).ends()) {
+            let before = of_port[port];
+            let key = (before, rate.as_bps(), delay.as_ps());
+            *slot = match known.get(&key) {
+                _ if (rate, delay) == (nominal.rate, nominal.delay) => before,
+                Some(&known) => known,
+                None => builder.add(LinkProfile {
+                    rate,
+                    ps_per_kib: rate.time_to_send(Bytes::new(1024)).as_ps(),
+                    delay: delay.as_ps(),
+                    common: Vec::new(),
+                    // What the switch was configured with stays.
+                    ..builder.profiles[before].clone()
+                })?,
+            };
+            known.insert(key, *slot);
+        }
+        let setting = Setting {
+            profiles,
+            error_rate: on()
+                .find_map(|change| change.error_rate)
+                .unwrap_or(nominal.error_rate),
+        };
+        settings
+            .entry(LinkId::new(link))
+            .or_default()
+            .push((at.as_ps(), setting));
+    }
+    Ok(settings)
 }
 
 fn profile(

@@ -290,6 +290,7 @@ impl Simulation {
                 self.program_event(program);
             }
             Event::PauseEnd { port, class } => self.pause_end(port, class),
+            Event::Watchdog { port, class } => self.watch_queue(port, class),
             Event::PauseRenew { port, class } => self.pause_renew(port, class),
             Event::Topology { change } => {
                 if !self.core.is_first() {
@@ -367,6 +368,7 @@ impl Simulation {
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let ties = self.switches.close_ties(&port_refs);
+        let storms = (self.switches).close_storms(&port_refs, |class| self.world.classes.priority(class));
         let flow_probes = self.core.close_looks();
         let (kind, net) = self.split();
         let of_messages = kind.accounts(&net, &port_refs);
@@ -439,6 +441,7 @@ impl Simulation {
             accounts,
             flow_probes,
             deadlock: self.core.watch.deadlock.found,
+            storms,
             decisions,
             model,
             credit_series,

@@ -14,7 +14,7 @@ impl Simulation {
     /// The path as the scheme sees it.
     pub(super) fn path_info(&self, forward: &[PortId], data_header: u16) -> PathInfo {
         let mtu = self.world.packet.mtu;
-        let rate = |port: PortId| self.world.profiles[self.core.ports[port].profile].rate;
+        let rate = |port: PortId| self.world.nominal(port).rate;
         let (rtt, bps) = self.round_trip_of(forward);
         let together = self.switches.rate_of_all_ways(&self.world, &self.core, forward);
         let (base_rtt, product) = match together {

@@ -14,6 +14,7 @@ use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
 use crate::switch::ties::TieWatch;
+use crate::switch::watchdog::Watchdog;
 use crate::world::classes::{Classes, STRICT};
 use crate::world::links::Profiles;
 use paceline_run::spec::{FlowControl, NodeId, NodeKind, RunSpec};
@@ -41,6 +42,9 @@ impl Switches {
         let lossy = (STRICT + 1..classes.count() as u8).any(|class| rules.is_lossy(class));
         let ties =
             (lossy && spec.switch.flow_control != FlowControl::Credits).then(|| TieWatch::new(ports.len()));
+        let watchdog = Watchdog::of(spec, ports, classes.count());
+        let hears_arrivals =
+            assists.arrivals || ties.is_some() || !spec.reconvergence.is_zero() || watchdog.is_some();
         let straight = rules.alike && pint.is_none() && !traced;
         let marks = profiles.iter().any(|profile| profile.red.is_on());
         let marking = if marks { ports.len() as u64 } else { 0 };
@@ -50,9 +54,10 @@ impl Switches {
             spreading: Spreading::new(spec),
             telemetry: Telemetry::new(int, multi, pint),
             straight,
-            plain: straight && !assists.looks_at_packets() && ties.is_none(),
-            hears_arrivals: assists.arrivals || ties.is_some(),
+            plain: straight && !assists.looks_at_packets() && !hears_arrivals,
+            hears_arrivals,
             ties,
+            watchdog,
             assists,
             mark_rng: (0..marking)
                 .map(|port| Rng::stream(seed, Purpose::Mark, port))

@@ -11,11 +11,13 @@ mod shared_buffer;
 mod spread;
 mod telemetry;
 mod ties;
+mod watchdog;
 mod ways;
 
 use paceline_congestion::IntFormat;
 use paceline_kernel::rng::{Purpose, Rng};
 
+use crate::core::Core;
 use crate::core::random::have_moved;
 use crate::ids::{PortId, SwitchId};
 use crate::switch::assist::Assists;
@@ -23,12 +25,14 @@ use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
 use crate::switch::spread::Spreading;
 use crate::switch::telemetry::Telemetry;
 use crate::switch::ties::TieWatch;
+use crate::switch::watchdog::Watchdog;
 use paceline_kernel::ids::List;
 use paceline_run::outcome::{PortRef, TiedArrivals};
 
 pub(crate) use assist::check;
 pub(crate) use shared_buffer::doublings_begun;
 pub(crate) use spread::Stage;
+pub(crate) use watchdog::Order;
 
 /// Buffers, and what switches do for congestion control.
 #[derive(Clone)]
@@ -48,6 +52,8 @@ pub struct Switches {
     hears_arrivals: bool,
     /// Where classes are lossy: who loses among packets that arrive at the same instant.
     ties: Option<Box<TieWatch>>,
+    /// What ends pauses that last too long.
+    watchdog: Option<Box<Watchdog>>,
     /// Streams of the ports' marking decisions.
     mark_rng: List<PortId, Rng>,
 }
@@ -64,8 +70,9 @@ impl Switches {
     }
 
     /// The link of a port failed: what waited in its queues is lost.
-    pub(crate) fn link_down(&mut self, port: PortId) {
+    pub(crate) fn link_down(&mut self, core: &Core, port: PortId) {
         self.assists.link_down(port);
+        self.forget_pauses(port, core.now(), core.class_count() as u8);
     }
 
     /// Who lost among packets that arrived at the same instant.

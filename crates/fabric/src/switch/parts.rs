@@ -30,5 +30,6 @@ impl Switches {
         if let (Some(mine), Some(theirs)) = (&mut self.ties, &mut other.ties) {
             mine.merge(theirs);
         }
+        self.take_over_storms(other);
     }
 }

@@ -74,7 +74,7 @@ impl Switches {
     }
 
     /// Tells those who want to hear of each packet that arrives: who counts losses at one instant, and halves of schemes.
-    /// Whether it goes on.
+    /// Whether it goes on, as it does unless its link has failed.
     #[inline(never)]
     fn hear_arrival(
         &mut self,
@@ -84,7 +84,19 @@ impl Switches {
         egress: PortId,
         id: PacketId,
     ) -> bool {
+        if !core.ports[egress].is_up() {
+            // Routes have yet to hear of it.
+            core.counters.link_drops += 1;
+            core.notify_before(ingress, id);
+            core.discard(world, ingress, id);
+            return false;
+        }
         let class = core.packets.get(id).class;
+        if self.watchdog_drops([ingress, egress], class) {
+            core.counters.watchdog_drops += 1;
+            self.drop_packet(world, core, egress, id);
+            return false;
+        }
         let lossy = class > STRICT && self.rules.is_lossy(class);
         if let Some(ties) = self.ties.as_mut().filter(|_| lossy) {
             ties.arrives(core.now(), egress, ingress);

@@ -307,6 +307,7 @@ mod tests {
             detection: Detection::Red,
             class_detection: Vec::new(),
             tiers: Vec::new(),
+            watchdog: None,
             loss: LossSpec::NONE,
             assist: None,
         };
@@ -396,6 +397,7 @@ mod tests {
                 class_detection: Vec::new(),
                 tiers: Vec::new(),
                 assist: None,
+                watchdog: None,
                 loss: LossSpec {
                     lossless: 1 << 3,
                     drop,

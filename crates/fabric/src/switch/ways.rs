@@ -69,7 +69,7 @@ impl Switches {
                         next.push(switch);
                         next.len() - 1
                     });
-                    let profile = &world.profiles[core.ports[port].profile];
+                    let profile = world.nominal(port);
                     stage.rate += profile.rate.as_bps();
                     stage.links.push((from, port, to));
                 }
@@ -96,7 +96,7 @@ impl Switches {
         if column == ColumnId::NONE {
             return None;
         }
-        let rate = |port: PortId| world.profiles[core.ports[port].profile].rate.as_bps();
+        let rate = |port: PortId| world.nominal(port).rate.as_bps();
         let switches = forward[1..forward.len() - 1].iter().map(|&port| {
             let hops = self.spreading.next_hops(column, core.ports[port].switch());
             hops.iter().map(|&hop| rate(hop)).sum()

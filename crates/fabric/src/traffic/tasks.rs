@@ -191,9 +191,10 @@ impl Traffic {
                 continue;
             }
             let flow = FlowId(flow);
+            let src = world.flow(core, flow).src;
             let wait = &mut self.dependencies.waits[flow];
             wait.pending -= 1;
-            wait.ready_at = wait.ready_at.max(core.now().saturating_add(delay.as_ps()));
+            wait.ready_at = (wait.ready_at).max(world.computed(src, core.now(), delay.as_ps()));
             let (pending, ready_at) = (wait.pending, wait.ready_at);
             let start = world.flow(core, flow).start.as_ps();
             // Otherwise it starts when its start time comes.

@@ -1,5 +1,6 @@
 //! What does not change while events run.
 
+pub(crate) mod changes;
 pub(crate) mod classes;
 pub(crate) mod connections;
 pub(crate) mod links;
@@ -12,21 +13,13 @@ use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Span;
 use paceline_kernel::ids::Id;
 
-use crate::ids::LinkId;
-use crate::world::classes::Classes;
+use crate::world::changes::{Change, Settings};
+use crate::world::classes::{Classes, STRICT};
 use crate::world::connections::Connections;
 use crate::world::links::Profiles;
 use crate::world::routing::Routing;
 use crate::world::signals::Signals;
-use paceline_run::spec::{NicSpec, NodeId, NodeKind, PacketFormat, Quirks, Rounding, RunSpec};
-
-/// A link goes down, or comes up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    pub(crate) at: u64,
-    pub(crate) link: LinkId,
-    pub(crate) up: bool,
-}
+use paceline_run::spec::{FlowControl, NicSpec, NodeId, NodeKind, PacketFormat, Quirks, Rounding, RunSpec};
 
 /// Set in the epoch of packets that are spread. The other bits say which way a packet has come.
 pub(crate) const SPREAD: u16 = 1 << 15;
@@ -69,6 +62,7 @@ pub struct World {
     pub routing: Routing,
     pub(crate) first_paths: crate::world::routing::FirstPaths,
     pub(crate) changes: Vec<Change>,
+    pub(crate) settings: Settings,
     pub(crate) base_rtt: Span,
     pub(crate) bdp: u64,
 }
@@ -77,6 +71,14 @@ impl World {
     /// A generation of routes that is not the network's: packets that carry it are looked up.
     pub(crate) const fn old_epoch(&self) -> u16 {
         self.epoch.wrapping_sub(1) & !SPREAD
+    }
+
+    /// Whether priority flow control keeps packets of a class from being lost.
+    pub(crate) fn is_lossless(&self, class: u8) -> bool {
+        let switch = &self.spec.switch;
+        matches!(switch.flow_control, FlowControl::Pfc(_))
+            && class > STRICT
+            && switch.loss.lossless >> self.classes.priority(class) & 1 == 1
     }
 
     /// What a node is.

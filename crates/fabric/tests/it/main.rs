@@ -4,6 +4,7 @@ mod acc;
 mod accounts;
 mod balancing;
 mod bolt;
+mod changes;
 mod common;
 mod connections;
 mod contract;

@@ -1,6 +1,6 @@
 //! `timeline.json`: a run as Perfetto (ui.perfetto.dev) and Chrome's tracing show it: the Trace Event Format.
 //!
-//! Hosts that send, collectives and ports are processes. A flow is a slice in the first row of its sender in which
+//! Hosts that send, collectives, ports, and what happens to links and hosts are processes. A flow is a slice in the first row of its sender in which
 //! no other is under way, and so is an iteration of a collective; a pause is a slice in the row of
 //! the port that it holds back, the queue of a port is a counter. Times are microseconds, with all digits.
 
@@ -16,6 +16,7 @@ use crate::results::{FlowRow, pauses};
 const QUEUES: u64 = 1;
 const PAUSES: u64 = 2;
 const COLLECTIVES: u64 = 3;
+const INCIDENTS: u64 = 4;
 const HOSTS: u64 = 10;
 
 /// Writes the timeline of a run.
@@ -31,11 +32,13 @@ pub(super) fn write(
         (QUEUES, "queues"),
         (PAUSES, "pauses"),
         (COLLECTIVES, "collectives"),
+        (INCIDENTS, "links and hosts"),
     ] {
         events.name("process_name", (process, 0), name)?;
     }
     flows(&mut events, data)?;
     collectives(&mut events, data)?;
+    incidents(&mut events, data)?;
     pause_slices(&mut events, spec, outcome)?;
     queues(&mut events, data)?;
     out.write_all(b"\n]}\n")
@@ -141,6 +144,24 @@ fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Resu
     let mut rows = Rows::default();
     for (from, to, name, args) in all {
         events.slice(&name, (COLLECTIVES, rows.take(from, to)), (from, to), &args)?;
+    }
+    Ok(())
+}
+
+/// What happened to links and hosts.
+fn incidents<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Result<()> {
+    let end = data.end_ps();
+    let mut rows = Rows::default();
+    for one in &data.summary.incidents {
+        let to = one.until_ps.unwrap_or(end).min(end);
+        let name = format!("{}: {}", one.place, one.what);
+        let row = rows.take(one.from_ps, to);
+        events.slice(
+            &name,
+            (INCIDENTS, row),
+            (one.from_ps, to),
+            &json!({ "ports": one.ports }),
+        )?;
     }
     Ok(())
 }

@@ -8,13 +8,28 @@ use super::flows::{FlowState, IdealFct};
 use super::rows::FlowRows;
 use super::summary::RunStatus;
 use super::{deadlock, feedback, rate_scaling, send_floor};
-use crate::text::port_name;
+use crate::text::{duration_us, port_name};
 use paceline_scenario::{Resolved, Warning, WarningKind};
 
 /// Fewer completed flows than this leave less than one beyond the 99th percentile.
 const FLOWS_FOR_P99: usize = 100;
 /// The share of flows above which it is said that they beat a formula.
 const SOONER: f64 = 0.1;
+
+/// What the PFC watchdog has found and done.
+fn storms(outcome: &Outcome) -> Option<String> {
+    let first = outcome.storms.first()?;
+    let count = match outcome.storms.len() {
+        1 => "a pause storm".to_string(),
+        count => format!("{count} pause storms, the first"),
+    };
+    Some(format!(
+        "The PFC watchdog found {count} at {} after {}, and dropped {} packets in all. `paceline explain pfc` says what helps.",
+        port_name(&first.port),
+        duration_us(Some(first.detected.as_ps() as f64 / 1e6)),
+        outcome.counters.watchdog_drops
+    ))
+}
 
 /// What is known about the input, then what the outcome gives rise to.
 pub(super) fn warnings(
@@ -39,6 +54,9 @@ pub(super) fn warnings(
             WarningKind::Deadlock,
             deadlock::warnings(deadlock, outcome.end, input.run.stop),
         );
+    }
+    if let Some(text) = storms(outcome) {
+        found.add(WarningKind::WatchdogStorm, text);
     }
     let total = flows.len();
     let mut counts = [0; FlowState::ALL.len()];

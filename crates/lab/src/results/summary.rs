@@ -14,6 +14,7 @@ use super::feedback::{Unscheduled, reacting};
 use super::flows::{FlowState, IdealFct};
 use super::goodput::GoodputShare;
 use super::groups::{FlowCount, Group, SizeBucket};
+use super::incidents::{Incident, incidents};
 use super::jobs::{JobTimes, job_times};
 use super::marks::{FlowMarks, PortStates, detection};
 use super::ports::{PauseShare, Utilisation, pause_share, utilisation};
@@ -183,6 +184,9 @@ pub struct Summary {
     /// How long the iterations of training jobs took; absent without jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTimes>,
+    /// What happened to links and hosts meanwhile, in order of time; absent where nothing did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incidents: Vec<Incident>,
     /// What decisions that take time came to; absent if no sender asked for any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<DecisionTimes>,
@@ -381,6 +385,7 @@ pub fn summarise(
         pause_share: busy.and_then(|time| pause_share(&input.run, outcome, &time)),
         jain_over_time: goodputs.as_ref().and_then(Goodputs::jain_over_time),
         convergence_us: goodputs.as_ref().and_then(Goodputs::convergence),
+        incidents: incidents(&input.run, outcome),
         jobs,
         collectives,
         collective_sums: collective_sums(input, outcome),
@@ -414,6 +419,7 @@ totals! {
     data_received: "Data packets that reached their receiver.",
     buffer_drops: "Packets dropped in switches for lack of buffer.",
     lossless_drops: "Of these, packets of classes under flow control.",
+    watchdog_drops: "Of these, packets that the PFC watchdog dropped.",
     trimmed: "Data packets of which switches dropped only the payload, not among the drops.",
     link_drops: "Packets lost on links or without a route.",
     marked: "Data packets marked as congested, each counted once.",

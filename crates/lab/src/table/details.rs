@@ -51,7 +51,7 @@ pub const ROWS_OF_PAGE: usize = 60;
 /// weigh most.
 pub fn details(runs: &[&Summary], names: &[String], limit: usize) -> Vec<Detail> {
     let several = runs.len() > 1;
-    let all = [labels(runs), collectives(runs), jobs(runs)];
+    let all = [labels(runs), collectives(runs), jobs(runs), incidents(runs)];
     let mut tables = Vec::new();
     for mut table in all {
         if table.rows.is_empty() {
@@ -102,6 +102,8 @@ pub fn details_text(tables: &[Detail]) -> String {
         let cells = |i: usize| detail.rows.iter().map(|row| row[i].clone()).collect();
         let column = |(i, name): (usize, &&str)| match i {
             0 => Column::left("", name, cells(i)),
+            // Words rather than a number.
+            _ if *name == WHAT => Column::left("", name, cells(i)),
             _ => Column::right("", name, cells(i)),
         };
         let columns: Vec<_> = detail.head.iter().enumerate().map(column).collect();
@@ -128,6 +130,9 @@ struct Row {
 
 /// Of each run at least so many rows are kept, and no fewer are left out.
 pub(super) const ROWS_MIN: usize = 4;
+
+/// The name of a column of words.
+const WHAT: &str = "what";
 
 struct Table {
     title: &'static str,
@@ -162,6 +167,30 @@ pub(super) fn heaviest(weights: BTreeMap<&str, f64>, count: usize) -> Option<(BT
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| natural_order(a.0, b.0)));
     let kept = order[..count].iter().map(|(name, _)| name.to_string());
     Some((kept.collect(), left_out as u64))
+}
+
+/// What happened to links and hosts.
+fn incidents(runs: &[&Summary]) -> Table {
+    let at = |ps: Option<u64>| ps.map_or_else(|| "-".to_string(), |ps| duration_us(Some(ps as f64 / 1e6)));
+    let mut rows: Vec<Row> = Vec::new();
+    for (run, summary) in runs.iter().enumerate() {
+        for one in &summary.incidents {
+            rows.push(Row {
+                name: one.place.clone(),
+                run,
+                begun: true,
+                weight: -(one.from_ps as f64),
+                cells: vec![at(Some(one.from_ps)), at(one.until_ps), one.what.clone()],
+            });
+        }
+    }
+    Table {
+        title: "during the run",
+        head: vec!["where", "from", "until", WHAT],
+        rows,
+        file: SUMMARY,
+        unknown: 0,
+    }
 }
 
 fn labels(runs: &[&Summary]) -> Table {

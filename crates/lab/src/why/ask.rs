@@ -10,7 +10,7 @@ use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
 use super::{CloseLook, Slow, Why, nothing_to_tell, slowest};
 use crate::files::{FlowTime, ReadError, RunData, flow_times};
-use crate::results::{FlowRow, FlowRows, FlowState, IdealFct, RunStatus, Summary};
+use crate::results::{FlowRow, FlowRows, FlowState, IdealFct, Incident, RunStatus, Summary};
 use crate::run::{Finished, RunError};
 
 /// What is asked.
@@ -70,6 +70,8 @@ pub struct FlowAnswer {
     known: Known,
     /// What its run's slowdowns are over.
     ideal: IdealFct,
+    /// What happened to links and hosts during its run.
+    incidents: Vec<Incident>,
     /// Whether the run was stopped that was made for it.
     pub partial: bool,
 }
@@ -93,14 +95,15 @@ impl FlowAnswer {
                 Some(Why::unaccounted(&self.row, *end_ps, fidelity, self.ideal))
             }
         };
-        why.expect("an answer has an account")
+        why.expect("an answer has an account").during(&self.incidents)
     }
 
-    fn new(row: &FlowRow<'_>, known: Known, ideal: IdealFct) -> Self {
+    fn new(row: &FlowRow<'_>, known: Known, summary: &Summary) -> Self {
         Self {
             row: row.clone().into_owned(),
             known,
-            ideal,
+            ideal: summary.ideal_fct,
+            incidents: summary.incidents.clone(),
             partial: false,
         }
     }
@@ -158,7 +161,7 @@ impl Question<'_> {
         let ideal = data.summary.ideal_fct;
         if !data.fidelity().accounts() {
             let known = Known::Nothing(data.fidelity().name(), data.end_ps());
-            return Ok(FlowAnswer::new(row, known, ideal));
+            return Ok(FlowAnswer::new(row, known, &data.summary));
         }
         let times = data.flow_times.iter().filter(|time| time.flow_id == flow);
         let times: Vec<FlowTime> = times.cloned().collect();
@@ -166,7 +169,7 @@ impl Question<'_> {
         // To its end an interrupted run would be another one.
         let partial = data.summary.status == RunStatus::Partial;
         if known && (self.brief || partial) {
-            return Ok(FlowAnswer::new(row, Known::Times(times), ideal));
+            return Ok(FlowAnswer::new(row, Known::Times(times), &data.summary));
         }
         if !known && self.brief {
             return Err(AskError::Refused(format!(
@@ -178,7 +181,7 @@ impl Question<'_> {
         let kept = CloseLook::read(folder, &data.summary, flow).filter(|_| !partial);
         if let Some(look) = kept.filter(|look| Why::close(row, look, ideal).is_some()) {
             asker.inform(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
-            return Ok(FlowAnswer::new(row, Known::Look(Box::new(look)), ideal));
+            return Ok(FlowAnswer::new(row, Known::Look(Box::new(look)), &data.summary));
         }
         asker.inform(&match (known, partial) {
             (true, _) => format!("running the scenario again, to look closely at flow {flow}"),
@@ -223,7 +226,7 @@ impl Question<'_> {
         let ideal = finished.summary.ideal_fct;
         let answer = |row: &FlowRow<'_>, known| FlowAnswer {
             partial,
-            ..FlowAnswer::new(row, known, ideal)
+            ..FlowAnswer::new(row, known, &finished.summary)
         };
         if !accounts {
             let end = finished.outcome.end.as_ps();

@@ -108,6 +108,7 @@ impl<'a> Why<'a> {
             parts: Vec::new(),
             story: String::new(),
             deeper: None,
+            incidents: Vec::new(),
             lines: Vec::new(),
         };
         why.story = format!(

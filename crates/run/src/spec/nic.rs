@@ -15,6 +15,9 @@ pub struct NicSpec {
     pub ack_class: Option<u8>,
     /// What a receiver's host takes before it answers; `None`: nothing.
     pub endpoint: Option<Endpoint>,
+    /// What the NIC's memory holds of packets that wait for that; `None`: any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ReceiveBuffer>,
     /// A receiver repeats the NACK for the same gap no sooner than this.
     pub nack_interval: Span,
     /// Go-back-N goes back to the start of the chunk of this size rather than to the gap. A chunk
@@ -58,8 +61,7 @@ impl Scheduling {
     }
 }
 
-/// What a receiver's host takes between a data packet's arrival at its NIC and its answer. Its memory
-/// for packets that wait is not limited.
+/// What a receiver's host takes between a data packet's arrival at its NIC and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Endpoint {
@@ -71,6 +73,18 @@ pub struct Endpoint {
     pub rate: Option<BitRate>,
     /// The way takes up to so much longer, at random; no packet overtakes another.
     pub jitter: Span,
+}
+
+/// The memory of a NIC for data packets that have arrived and are not served yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReceiveBuffer {
+    /// What does not fit is dropped.
+    pub size: Bytes,
+    /// Under PFC, the NIC pauses the class of a packet that makes it hold more than this.
+    pub xoff: Bytes,
+    /// It resumes the classes that it paused when it holds no more than this.
+    pub xon: Bytes,
 }
 
 /// How losses are repaired.
@@ -128,8 +142,14 @@ impl Endpoint {
     /// How long the receive engine serves a packet of so many bytes, in ps.
     #[inline]
     pub fn service(&self, wire: u16) -> u64 {
+        self.service_at(self.rate, wire)
+    }
+
+    /// The same where it reads at another rate.
+    #[inline]
+    pub fn service_at(&self, rate: Option<BitRate>, wire: u16) -> u64 {
         let bytes = Bytes::new(u64::from(wire));
-        let reading = self.rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
+        let reading = rate.map_or(Span::ZERO, |rate| rate.time_to_send(bytes));
         (self.per_packet + reading).as_ps()
     }
 }

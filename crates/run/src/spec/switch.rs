@@ -30,6 +30,9 @@ pub struct SwitchSpec {
     pub assist: Option<AssistPorts>,
     /// What happens to packets for which there is no room.
     pub loss: LossSpec,
+    /// What ends pauses that last too long; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<PfcWatchdog>,
     /// Switches that have some of this in their own way; of several that name a switch, the first counts.
     #[serde(default)]
     pub tiers: Vec<SwitchTier>,
@@ -142,6 +145,34 @@ impl SwitchSpec {
             })),
         }
     }
+}
+
+/// Ends pauses of switches' egress queues that last too long, as SONiC's PFC watchdog does.
+///
+/// A queue that has been paused for [`Self::detection`] without an end, and holds packets then, is in a storm. What is done
+/// lasts until no pause has been in force for [`Self::restoration`]. (A queue that is empty when the time is over is looked at
+/// again after as long.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PfcWatchdog {
+    /// How long a pause lasts before it is a storm.
+    pub detection: Span,
+    /// How long there must be no pause before the storm is over.
+    pub restoration: Span,
+    /// What is done meanwhile.
+    pub action: WatchdogAction,
+}
+
+/// What a watchdog does with the queue of a port and class in a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchdogAction {
+    /// Drops what the queue holds, what is for it, and what comes in through the port in this class.
+    Drop,
+    /// Ignores the pauses.
+    Forward,
+    /// Tells of it.
+    Alert,
 }
 
 /// What happens to packets for which there is no room.

@@ -139,9 +139,13 @@ pub const GROUPS: &[Group] = &[
         scenarios: &[
             of("leaf-spine-failure", 32, 234, 3_309_481),
             of("link-flap", 32, 355, 4_936_072),
+            of("flapping-optic", 32, 373, 4_938_928),
+            of("degraded-link", 16, 6720, 8_232_000),
             of("recovery-loss", 16, 647, 11_332_352),
             of("hpcc-recovery", 16, 1623, 2_209_287),
             of("pfc-storm", 16, 19, 355_614),
+            of("pfc-watchdog", 16, 18, 698_401),
+            of("slow-receiver", 16, 18, 472_330),
             of("pfc-deadlock", 4, 4, 2_672),
         ],
     },

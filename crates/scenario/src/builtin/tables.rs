@@ -6,9 +6,9 @@ use crate::schema::declare::{Entry, Parameter, entry};
 use crate::schema::{
     Adaptive, AllReduce, AllToAll, BoltNs3, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn,
     Endpoint, EntropyValues, Failure, FatTree, Flow, Flowlet, Graph, HpccFat, IbOmnet, Ibcc, Incast,
-    IncastPoisson, Irn, Job, JobStep, Lanes, LeafSpine, Messages, Network, Parity, ParkingLot, PauseStorm,
-    Permutation, Pfc, Poisson, Rail, Record, Ring, Route, Rrcc, Rud, Scenario, Star, TcdNs3, Tier, Trace,
-    UetHtsim, Workload,
+    IncastPoisson, Irn, Job, JobStep, Lanes, LeafSpine, LinkChange, Messages, Network, Parity, ParkingLot,
+    PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route, Rrcc, Rud, Scenario,
+    SlowHost, Star, TcdNs3, Tier, Trace, UetHtsim, Watchdog, Workload,
 };
 
 const HOSTS_ABOUT: &str = "Named sets of hosts. A set of hosts, here and elsewhere, is a host number, a list of numbers and texts, or a text. A text has parts separated by commas. Each part is a number, a range (\"0..127\" or \"0-127\", both ends included; \"0..127 step 8\"), \"all\", a part of the network (\"leaf 0-3\", \"leaf 0..7 step 2\", \"pod 2\", \"rail 1\", \"server 5\", counted from 0), or a name of this table. `except` excludes hosts (\"all except leaf 0, storage\"). The order is preserved. A leaf is a switch with hosts; a pod is the part below the core of a three-tier network; `topology.rail` has rails and servers.";
@@ -75,6 +75,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<Rud>("network.rud"),
             entry::<Drop>("network.drop"),
             entry::<Pfc>("network.pfc"),
+            entry::<Watchdog>("network.pfc.watchdog"),
             entry::<Ecn>("network.ecn"),
             entry::<Detection>("network.detection"),
             entry::<Parity>("parity"),
@@ -86,10 +87,13 @@ pub fn sections() -> &'static [Entry] {
             entry::<Rrcc>("parity.ib-omnet.rrcc"),
             entry::<UetHtsim>("parity.uet-htsim"),
             entry::<Endpoint>("network.endpoint"),
+            entry::<ReceiveBuffer>("network.receive-buffer"),
             entry::<Flowlet>("network.flowlet"),
             entry::<EntropyValues>("network.entropy"),
             entry::<Adaptive>("network.adaptive"),
             entry::<Failure>("network.failure"),
+            entry::<LinkChange>("network.link-change"),
+            entry::<SlowHost>("network.slow-host"),
             entry::<PauseStorm>("network.pause-storm"),
             entry::<Route>("network.route"),
             entry::<Cc>("cc"),
@@ -191,7 +195,13 @@ mod tests {
                 "job.step" => "[[job]]\n[[job.step]]\n".to_string(),
                 "job.rules" => "[[job]]\n[job.rules]\n".to_string(),
                 "network.tier" => "[network.tier.leaf]\n".to_string(),
-                "workload" | "job" | "network.failure" | "network.pause-storm" | "network.route" => {
+                "workload"
+                | "job"
+                | "network.failure"
+                | "network.link-change"
+                | "network.slow-host"
+                | "network.pause-storm"
+                | "network.route" => {
                     format!("[[{}]]\n", section.name)
                 }
                 name => format!("[{name}]\n"),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use paceline_fabric::spec::HostChange;
 use paceline_kernel::Time;
 
 use crate::diagnostics::{Place, Source};
@@ -36,6 +37,8 @@ pub(super) struct Cx<'a> {
     pub(super) stops: Vec<Time>,
     /// Whether operations of traces are recorded.
     pub(super) operations: bool,
+    /// Hosts that are slow for a time.
+    pub(super) slow_hosts: Vec<HostChange>,
 }
 
 impl Cx<'_> {

@@ -274,8 +274,14 @@ pub(super) fn tell_late(cx: &mut Cx<'_>, network: &crate::schema::Network) {
     let failures = failures.map(|one| ("the failure", &one.get_ref().at));
     let storms = network.pause_storm.iter().flatten();
     let storms = storms.map(|one| ("the pause storm", &one.get_ref().at));
+    let changes = network.link_change.iter().flatten();
+    let changes = changes.map(|one| ("the change of a link", &one.get_ref().at));
+    let slow = network.slow_host.iter().flatten();
+    let slow = slow.map(|one| ("the slow host", &one.get_ref().at));
     let late: Vec<_> = failures
         .chain(storms)
+        .chain(changes)
+        .chain(slow)
         .filter_map(|(what, at)| Some((what, at.as_ref()?)))
         .filter(|(_, at)| *at.get_ref() >= cx.stop)
         .map(|(what, at)| (format!("{what} at {}", at.get_ref()), at.span()))

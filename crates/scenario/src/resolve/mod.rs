@@ -7,12 +7,12 @@
 mod assist;
 mod balancing;
 mod bolt_ns3;
+mod changes;
 mod context;
 mod delay;
 mod detection;
 mod ecn;
 mod endpoint;
-mod failures;
 mod fill;
 mod hosts;
 mod ib_omnet;
@@ -137,7 +137,9 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         inputs: inputs::Inputs::default(),
         stops: Vec::new(),
         operations: scenario.record.operations.unwrap_or(false),
+        slow_hosts: Vec::new(),
     };
+    changes::refuse_in_models(&cx, &scenario.network)?;
     inputs::read(&mut cx, &scenario)?;
     let written = idle::settings(&scenario);
     idle::tell_late(&mut cx, &scenario.network);
@@ -328,6 +330,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     hosts::name(cx, scenario, &mut net)?;
     schemes::variants(cx, scenario)?;
     models::attach(cx, &mut scenario.cc_blocks)?;
+    cx.slow_hosts = changes::slow_hosts(cx, &scenario.network, &net)?;
     let unsaid = inherited::Unsaid::of(scenario);
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let workloads = (scenario.workload.as_mut_slice(), scenario.job.as_mut_slice());
@@ -342,7 +345,14 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let nic = network::nic(cx, written, &packet)?;
     let bolt_ns3 = bolt_ns3::resolve(cx, &mut scenario.parity)?;
     let mut switch = network::switch(cx, written, &net, &packet, schemes.first())?;
-    let failures = failures::failures(cx, written, &net)?;
+    let failures = changes::failures(cx, written, &net)?;
+    let link_changes = changes::links(cx, written, &net)?;
+    let reconvergence = changes::reconvergence(
+        written,
+        &failures,
+        lanes.is_some() || quirks.gentle_failures || cx.profile().simulator.is_some(),
+    );
+    switch.watchdog = changes::watchdog(cx, written)?;
     let storms = paths::storms(cx, written, &net)?;
     switch.loss = loss::loss(cx, written, &packet, &classes)?;
     recovery::warn_of_silence(cx, written, &switch, &classes);
@@ -385,6 +395,9 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         links,
         failures,
         storms,
+        reconvergence,
+        link_changes,
+        host_changes: std::mem::take(&mut cx.slow_hosts),
         routes,
         load_balancing,
         entropy,

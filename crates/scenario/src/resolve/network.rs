@@ -66,6 +66,7 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
     if *back_to_chunk.get_ref() == OrOff(Some(Bytes::ZERO)) {
         return Err(Problem::new("a chunk of zero bytes").at(&cx.texts.of_value(&back_to_chunk)));
     }
+    let endpoint = super::changes::endpoint(super::endpoint::resolve(cx, n)?, &cx.slow_hosts);
     Ok(NicSpec {
         ack: match fill_value(&mut n.ack, own.ack) {
             Ack::EveryPackets(n) => AckPolicy::EveryPackets(n.get()),
@@ -73,7 +74,8 @@ pub(super) fn nic(cx: &Cx<'_>, n: &mut schema::Network, packet: &PacketFormat) -
         },
         ack_chunk: above_zero(cx, &chunk, "the ACK chunk")?,
         ack_class: fill_value(&mut n.ack_class, class).0,
-        endpoint: super::endpoint::resolve(cx, n)?,
+        endpoint,
+        receive_buffer: super::changes::receive_buffer(cx, n, endpoint.is_some())?,
         nack_interval: filled!(n.nack_interval: Network),
         back_to_chunk: back_to_chunk.get_ref().0,
         rto: match fill_at(&mut n.rto, OrOff(own.rto)) {
@@ -124,6 +126,7 @@ pub(super) fn switch(
         detection: Detection::Red,
         class_detection: Vec::new(),
         loss: LossSpec::NONE,
+        watchdog: None,
         assist: None,
         tiers: Vec::new(),
     };

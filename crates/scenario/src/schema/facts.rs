@@ -48,7 +48,7 @@ fn any(run: &RunSpec, is: impl Fn(&SchemeConfig) -> bool) -> bool {
     run.schemes.iter().any(|spec| is(&spec.config))
 }
 
-static FACTS: [Fact; 15] = [
+static FACTS: [Fact; 17] = [
     Fact {
         name: "a scheme that uses INT",
         holds: |run| any(run, |scheme| scheme.needs().int),
@@ -116,6 +116,16 @@ static FACTS: [Fact; 15] = [
         name: "receivers that take time (`network.endpoint`)",
         holds: |run| run.nic.endpoint.is_some(),
         idle: "receivers answer at once (network.endpoint)",
+    },
+    Fact {
+        name: "a link that fails",
+        holds: |run| !run.failures.is_empty() && !run.quirks.gentle_failures,
+        idle: "no link fails in a way that loses packets",
+    },
+    Fact {
+        name: "flows that wait for others, with a delay",
+        holds: |run| !run.programs.is_empty() || run.dependencies.iter().any(|one| !one.delay.is_zero()),
+        idle: "no flow waits for another and then for a time",
     },
     Fact {
         name: "packets in several lanes",

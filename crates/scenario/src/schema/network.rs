@@ -12,8 +12,8 @@ use super::facts::{
 };
 use super::{
     Ack, AckClass, AdaptivePer, ArrivalOrder, AssistKind, AssistPortsKind, Balancing, DetectionKind,
-    DropKind, ExitKind, FlowControlKind, Headroom, Lanes, Nodes, OrAuto, OrOff, PfcModeKind, RecoveryKind,
-    SchedulingKind, TcdKind, tables,
+    DropKind, ExitKind, Failure, FlowControlKind, Headroom, Lanes, LinkChange, Nodes, OrAuto, OrOff,
+    PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind, SlowHost, TcdKind, Watchdog, tables,
 };
 
 tables! {
@@ -99,6 +99,8 @@ tables! {
         ack: Spanned<Ack> => "every-packets = 1", only(&[&[OWN]]);
         /// delay of receiving hosts before they answer; default: none
         endpoint: Endpoint;
+        /// memory of NICs for packets that their hosts have yet to take; default: unlimited
+        receive_buffer: ReceiveBuffer;
         /// buffer for packets that arrive after a pause: { per-link = { factor, extra } } (factor times rate times
         /// delay, plus extra) or { fixed = "size" }
         headroom: Spanned<Headroom> => "per-link = { factor = 3, extra = two packets }", only(&[&[PFC, OWN]]);
@@ -135,6 +137,12 @@ tables! {
         adaptive: Adaptive;
         /// list of failing links
         failure: Vec<Spanned<Failure>>;
+        /// time from the failure or repair of a link until routes follow; until then what goes to a failed link is lost
+        reconvergence: Span = "0s", only(&[&[OWN, NO_CREDITS, if_so("a link that fails")]]);
+        /// list of links whose rate, delay or loss changes
+        link_change: Vec<Spanned<LinkChange>>;
+        /// list of hosts that are slow
+        slow_host: Vec<Spanned<SlowHost>>;
         /// list of hosts whose NICs pause forever
         pause_storm: Vec<Spanned<PauseStorm>>;
         /// list of next hops that replace those of shortest paths
@@ -239,6 +247,8 @@ tables! {
         reaction_jitter: Spanned<Span> = "0s";
         /// pause at 2^-shift of the free buffer: { shift, reference-rate }
         dynamic: DynamicThreshold => "shift = 3";
+        /// what ends pauses that last too long; default: nothing
+        watchdog: Watchdog;
         /// pause above xoff, resume below xon: { xoff, xon }; replaces dynamic
         #[serde(rename = "static")]
         fixed: Spanned<StaticThreshold>;
@@ -331,16 +341,5 @@ tables! {
         kmax: Spanned<Bytes>;
         /// marking probability at kmax
         pmax: Spanned<f64>;
-    }
-    /// A failing link.
-    struct Failure {
-        /// link number, from 0
-        link: Spanned<usize>;
-        /// the two nodes of the link, instead of `link`
-        nodes: Spanned<(u32, u32)>;
-        /// time of failure
-        at: Spanned<Time>;
-        /// time of repair
-        until: Spanned<Time> => "never";
     }
 }

@@ -217,7 +217,13 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
     };
     add(builtin::sections(), &|name| match name {
         "sweep" | "hosts" | "parity" => None,
-        "job" | "workload" | "network.failure" | "network.pause-storm" | "network.route" => text
+        "job"
+        | "workload"
+        | "network.failure"
+        | "network.link-change"
+        | "network.slow-host"
+        | "network.pause-storm"
+        | "network.route" => text
             .contains(&format!("[[{name}]]"))
             .then(|| format!("{name}.0.")),
         "job.rules" => text.contains("goal =").then(|| "job.0.rules.".to_string()),

@@ -30,6 +30,12 @@ fn section(name: &str) -> Place {
         "network.headroom.per-link" => "[network.headroom.per-link]\nfactor = 3.0\nextra = \"2KB\"\n",
         "network.failure" => "[[network.failure]]\nlink = 0\nat = \"1us\"\n",
         "network.pause-storm" => "[[network.pause-storm]]\nnode = 1\nat = \"1us\"\n",
+        "network.link-change" => "[[network.link-change]]\nlink = 0\nat = \"1us\"\nrate = \"1Gbps\"\n",
+        "network.slow-host" => "[[network.slow-host]]\nhosts = 1\nat = \"1us\"\nreceive-rate = \"1Gbps\"\n",
+        "network.receive-buffer" => {
+            "[network.endpoint]\nrate = \"10Gbps\"\n[network.receive-buffer]\nsize = \"100KB\"\n"
+        }
+        "network.pfc.watchdog" => "[network.pfc.watchdog]\ndetection = \"100us\"\n",
         "network.route" => "[[network.route]]\nnode = 0\nto = [1]\nvia = 1\n",
         "parity.bolt-ns3" => "[parity.bolt-ns3]\n",
         _ => "",
@@ -37,7 +43,12 @@ fn section(name: &str) -> Place {
     let text = scenario(TOPOLOGY, WORKLOAD, rest);
     let path = match name {
         "network.tier" => "network.tier.leaf.".to_string(),
-        "workload" | "network.failure" | "network.pause-storm" | "network.route" => format!("{name}.0."),
+        "workload"
+        | "network.failure"
+        | "network.link-change"
+        | "network.slow-host"
+        | "network.pause-storm"
+        | "network.route" => format!("{name}.0."),
         "" => String::new(),
         name => format!("{name}."),
     };

@@ -58,7 +58,7 @@ fn a_switchs_tables_are_those_of_its_configuration() {
         "{told:?}"
     );
     assert!(
-        has("PFC_WD.POLL_INTERVAL = 200 has no counterpart: there is no watchdog"),
+        has("PFC_WD.POLL_INTERVAL = 200 has no counterpart: a storm is detected at the detection time"),
         "{told:?}"
     );
 }
@@ -142,6 +142,7 @@ fn every_key_leads_to_one_of_ours() {
                 "green_max_threshold" => "900000",
                 "cc_sw_cong_setting_victim_mask" => "0xff",
                 "size" if key.table == "BUFFER_POOL" => "9000000",
+                "action" => "forward",
                 _ => "9",
             };
             let scheme = match vendor.name.as_str() {

@@ -456,7 +456,12 @@ impl Executor {
                 if span == Span::ZERO {
                     self.todo.push_back(Todo::Done(job));
                 } else {
-                    self.wake(now.saturating_add(span), Wake::Done(job), net);
+                    let slow = self.rules.slow.get(rank as usize).filter(|_| !communicates);
+                    let end = match slow {
+                        Some(slow) => Time::from_ps(slow.end(now.as_ps(), span.as_ps())),
+                        None => now.saturating_add(span),
+                    };
+                    self.wake(end, Wake::Done(job), net);
                 }
             }
             Work::Send { bytes, .. } => self.start_send(job, operation.nic, bytes, net),

@@ -63,6 +63,7 @@ impl Executor {
             start: Time::ZERO,
             repeats: u32::try_from(chunks).unwrap_or(u32::MAX),
             compute_scale: self.rules.compute_scale,
+            slow: Vec::new(),
             communication_lane: None,
             point: self.rules.point,
             collectives: CollectiveRules::default(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paceline_kernel::Time;
+use paceline_kernel::{Slowness, Time};
 
 use crate::collective::CollectiveRules;
 use crate::program::{Program, Rank};
@@ -16,6 +16,8 @@ pub struct Rules {
     pub repeats: u32,
     /// By what all computing times are multiplied.
     pub compute_scale: f64,
+    /// How slow each rank is at computing, and when; empty where none ever is.
+    pub slow: Vec<Slowness>,
     /// Computing in this lane counts as communication, and is not scaled: broadcasts of Chakra.
     pub communication_lane: Option<u8>,
     /// Sends and receives.
@@ -32,6 +34,7 @@ impl Default for Rules {
             start: Time::ZERO,
             repeats: 1,
             compute_scale: 1.0,
+            slow: Vec::new(),
             communication_lane: None,
             point: PointRules::default(),
             collectives: CollectiveRules::default(),

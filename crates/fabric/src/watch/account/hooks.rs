@@ -284,11 +284,11 @@ impl Core {
                 return;
             }
             let (port, back) = port_of(key);
-            let delay = world.profiles[self.ports[port].profile].delay;
+            let delay = world.profile_at(port, step.left).delay;
             let hop = HopTime {
                 port: name_of(&self.ports, &self.watch.recorder, port),
-                serialisation: Span::from_ps(arrives - step.left - delay),
-                propagation: Span::from_ps(delay),
+                serialisation: Span::from_ps((arrives - step.left).saturating_sub(delay)),
+                propagation: Span::from_ps(delay.min(arrives - step.left)),
                 queueing: Span::from_ps(queueing),
                 paused: Span::from_ps(paused),
             };

@@ -39,6 +39,7 @@ pub(super) fn are_fixed(spec: &RunSpec) -> bool {
     lossless
         && stores
         && spec.failures.is_empty()
+        && spec.link_changes.is_empty()
         && spec.has_one_way_per_flow()
         && spec.nic.endpoint.is_none()
 }

@@ -7,8 +7,8 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use paceline_fabric::spec::{self, NodeId, State};
-use paceline_kernel::{Span, Time};
+use paceline_fabric::spec::{self, NodeId, State, slowness};
+use paceline_kernel::{Slowness, Span, Time};
 use paceline_traces::check::{Extent, check};
 use paceline_traces::executor::Executor;
 use paceline_traces::trouble::Caution;
@@ -144,7 +144,12 @@ impl Maker<'_, '_> {
         let start = fill(&mut written.start, Time::ZERO);
         let iterations = self.count(&mut written.iterations, 1, "iterations")?;
         written.connections = Some(schema::Connections::PerMessage);
-        let rules = trace.rules(self.cx, written, start, iterations)?;
+        let mut rules = trace.rules(self.cx, written, start, iterations)?;
+        let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));
+        rules.slow = slow.collect();
+        if rules.slow.iter().all(Slowness::is_none) {
+            rules.slow.clear();
+        }
         let report = check(&*trace.program, rules.point.eager_bytes);
         let mut extent = report.extent.clone();
         for text in report

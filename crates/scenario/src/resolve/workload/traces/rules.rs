@@ -103,6 +103,11 @@ impl Trace {
                     let message = "`iterations` and `compute-scale` are for the other networks: LogGOPS runs a trace once, as it is";
                     return Err(Problem::new(message).at(&self.place));
                 }
+                if !rules.slow.is_empty() {
+                    let message =
+                        "LogGOPS runs a trace as it is: no [[network.slow-host]] computes more slowly";
+                    return Err(Problem::new(message).at(&self.place));
+                }
                 if cx.operations {
                     let text = "record.operations has no effect: LogGOPS computes the ends of ranks only";
                     cx.warn(WarningKind::UnusedSetting, &self.place, text);

@@ -1,0 +1,58 @@
+//! What the PFC watchdog has a port do: see [`crate::switch`]'s half, which knows when.
+
+use crate::core::event::Event;
+use crate::ids::{PacketId, PortId};
+use crate::run::simulation::Simulation;
+use crate::switch::Order;
+use paceline_kernel::ids::Id;
+use paceline_kernel::queue::LaneId;
+use paceline_run::spec::WatchdogAction;
+
+impl Simulation {
+    /// A frame pauses a port: whether it heeds it.
+    #[cold]
+    pub(super) fn heeds_pause(&mut self, port: PortId, class: u8) -> bool {
+        if self.core.ports[port].is_host {
+            return true;
+        }
+        let (heeds, order) = self.switches.watch_pause(port, class, self.core.now());
+        self.follow_order(port, class, order);
+        heeds
+    }
+
+    /// A pause is over.
+    #[cold]
+    pub(super) fn pause_is_over(&mut self, port: PortId, class: u8) {
+        if !self.core.ports[port].is_host {
+            let order = self.switches.watch_resume(port, class, self.core.now());
+            self.follow_order(port, class, order);
+        }
+    }
+
+    /// It is time to look at a queue.
+    #[cold]
+    pub(super) fn watch_queue(&mut self, port: PortId, class: u8) {
+        let is_empty = self.core.queues[(port, class)].head == PacketId::NONE;
+        let now = self.core.now();
+        let order = self.switches.watch_queue(port, class, now, is_empty);
+        self.follow_order(port, class, order);
+    }
+
+    fn follow_order(&mut self, port: PortId, class: u8, order: Order) {
+        match order {
+            Order::Leave | Order::Storm(WatchdogAction::Alert) => {}
+            Order::LookAt(at) => {
+                let event = Event::Watchdog { port, class };
+                self.core.schedule(LaneId::WHEEL, at, event);
+            }
+            Order::Storm(WatchdogAction::Forward) => self.unpause(port, class),
+            Order::Storm(WatchdogAction::Drop) => {
+                let dropped = self.empty_queue(port, class);
+                self.core.counters.buffer_drops += dropped;
+                self.core.counters.watchdog_drops += dropped;
+                self.switches.count_dropped(port, class, dropped);
+                self.unpause(port, class);
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! What happens to links and hosts during a run: failures, changes of links, slow hosts, and the PFC watchdog.
+
+use std::cell::LazyCell;
+
+use paceline_fabric::spec::{
+    Endpoint, HostChange, LinkChange, LinkFailure, NodeId, PfcWatchdog, ReceiveBuffer, WatchdogAction,
+};
+use paceline_kernel::{Bytes, Span, Time};
+use toml::Spanned;
+
+use super::fill::{fill_at, filled};
+use super::numbers::above_zero;
+use super::{Cx, hosts};
+use crate::diagnostics::{Place, Problem};
+use crate::schema::{self, WatchdogKind};
+use crate::topology::{Net, ends};
+use crate::warning::WarningKind;
+
+/// The networks of other simulators have none of these.
+pub(super) fn refuse_in_models(cx: &Cx<'_>, n: &schema::Network) -> Result<(), Problem> {
+    if cx.profile().simulator.is_none() {
+        return Ok(());
+    }
+    let links = n
+        .link_change
+        .iter()
+        .flatten()
+        .map(|one| ("links do not change", one.span()));
+    let slow = n
+        .slow_host
+        .iter()
+        .flatten()
+        .map(|one| ("hosts are not slow", one.span()));
+    match links.chain(slow).next() {
+        None => Ok(()),
+        Some((what, span)) => Err(Problem::new(format!("{what} in fidelity {}", cx.fidelity.name()))
+            .at(&cx.texts.at(span))
+            .help("use fidelity = \"exact\"")),
+    }
+}
+
+/// What a table of this kind is called in messages, and where it stands.
+struct About<'a> {
+    what: &'a str,
+    place: &'a Place,
+}
+
+impl About<'_> {
+    /// The times between which it holds.
+    fn times(
+        &self,
+        cx: &Cx<'_>,
+        at: Option<&Spanned<Time>>,
+        until: Option<&Spanned<Time>>,
+    ) -> Result<(Time, Option<Time>), Problem> {
+        let Some(at) = at.map(|at| *at.get_ref()) else {
+            return Err(Problem::new(format!("{} has no time `at`", self.what)).at(self.place));
+        };
+        match until {
+            Some(until) if *until.get_ref() <= at => {
+                let message = format!(
+                    "{} ends at {}, no later than it begins ({at})",
+                    self.what,
+                    until.get_ref()
+                );
+                Err(Problem::new(message).at(&cx.texts.of_value(until)))
+            }
+            until => Ok((at, until.map(|until| *until.get_ref()))),
+        }
+    }
+}
+
+/// Finds links by number, or by their ends.
+struct Links<'a, 'b> {
+    cx: &'a Cx<'b>,
+    net: &'a Net,
+}
+
+impl Links<'_, '_> {
+    fn find(
+        &self,
+        about: &About<'_>,
+        link: Option<&Spanned<usize>>,
+        nodes: Option<&Spanned<(u32, u32)>>,
+        by_ends: impl Fn((NodeId, NodeId)) -> Option<usize>,
+    ) -> Result<usize, Problem> {
+        let texts = self.cx.texts;
+        match (link, nodes) {
+            (Some(link), None) => {
+                let count = self.net.topology.links.len();
+                if *link.get_ref() < count {
+                    return Ok(*link.get_ref());
+                }
+                let last = count.max(1) - 1;
+                let message = format!("there is no link {}: links are 0 to {last}", link.get_ref());
+                Err(Problem::new(message).at(&texts.of_value(link)))
+            }
+            (None, Some(nodes)) => {
+                let (a, b) = *nodes.get_ref();
+                by_ends(ends(NodeId(a), NodeId(b))).ok_or_else(|| {
+                    Problem::new(format!("there is no link between nodes {a} and {b}"))
+                        .at(&texts.of_value(nodes))
+                })
+            }
+            _ => {
+                let message = format!("{} names either `link` or `nodes`", about.what);
+                Err(Problem::new(message).at(about.place))
+            }
+        }
+    }
+}
+
+/// Links that fail.
+pub(super) fn failures(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<LinkFailure>, Problem> {
+    let mut failures = Vec::new();
+    // The last of several between two nodes, as the original simulator knows no other.
+    let known = LazyCell::new(|| net.topology.links_by_ends());
+    for spanned in n.failure.iter().flatten() {
+        let place = cx.texts.of_value(spanned);
+        let about = About {
+            what: "the failure",
+            place: &place,
+        };
+        let failure = spanned.get_ref();
+        let by_ends = |ends| known.get(&ends).copied();
+        let link = Links { cx, net }.find(&about, failure.link.as_ref(), failure.nodes.as_ref(), by_ends)?;
+        let (at, until) = about.times(cx, failure.at.as_ref(), failure.until.as_ref())?;
+        failures.push(LinkFailure { link, at, until });
+    }
+    Ok(failures)
+}
+
+/// Links that change otherwise.
+pub(super) fn links(cx: &mut Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<LinkChange>, Problem> {
+    let mut changes: Vec<(LinkChange, Place)> = Vec::new();
+    let known = LazyCell::new(|| net.topology.links_by_ends());
+    for spanned in n.link_change.iter().flatten() {
+        let place = cx.texts.of_value(spanned);
+        let about = About {
+            what: "the change of a link",
+            place: &place,
+        };
+        let written = spanned.get_ref();
+        let by_ends = |ends| known.get(&ends).copied();
+        let link = Links { cx, net }.find(&about, written.link.as_ref(), written.nodes.as_ref(), by_ends)?;
+        let (at, until) = about.times(cx, written.at.as_ref(), written.until.as_ref())?;
+        if let Some(rate) = written.rate.as_ref().filter(|rate| rate.get_ref().as_bps() == 0) {
+            return Err(Problem::new("the rate of a link is zero")
+                .at(&cx.texts.of_value(rate))
+                .help("a link that carries nothing for a time is a [[network.failure]]"));
+        }
+        if let Some(error_rate) = &written.error_rate {
+            super::numbers::probability(cx, error_rate, "the error rate")?;
+        }
+        let change = LinkChange {
+            link,
+            at,
+            until,
+            rate: written.rate.as_ref().map(|rate| *rate.get_ref()),
+            delay: written.delay.as_ref().map(|delay| *delay.get_ref()),
+            error_rate: written.error_rate.as_ref().map(|rate| *rate.get_ref()),
+        };
+        if (change.rate, change.delay, change.error_rate) == (None, None, None) {
+            let message = "the change of a link changes nothing";
+            return Err(Problem::new(message)
+                .at(&place)
+                .label("expected `rate`, `delay` or `error-rate`"));
+        }
+        for (other, there) in changes.iter().filter(|(other, _)| other.link == link) {
+            if let Some(what) = change.clash(other) {
+                let message = format!("two changes set the {what} of link {link} at the same time");
+                return Err(Problem::new(message).at(&place).see(there, "the other one"));
+            }
+        }
+        warn_of_headroom(cx, n, net, &change, &place);
+        changes.push((change, place));
+    }
+    Ok(changes.into_iter().map(|(change, _)| change).collect())
+}
+
+/// Headroom is that of the link as it was built: more may come after a pause on a faster or longer one.
+fn warn_of_headroom(cx: &mut Cx<'_>, n: &schema::Network, net: &Net, change: &LinkChange, place: &Place) {
+    let built = &net.topology.links[change.link];
+    let more = change.rate.is_some_and(|rate| rate > built.rate)
+        || change.delay.is_some_and(|delay| delay > built.delay);
+    let pauses = n.flow_control.unwrap_or(cx.profile().flow_control) == schema::FlowControlKind::Pfc;
+    if more && pauses {
+        let text = format!(
+            "while link {} is faster or longer, more arrives after a pause than its headroom is for ({}, {}): switches may drop packets",
+            change.link, built.rate, built.delay
+        );
+        cx.warn(WarningKind::Threshold, place, text);
+    }
+}
+
+/// Hosts that are slow for a time.
+pub(super) fn slow_hosts(cx: &Cx<'_>, n: &schema::Network, net: &Net) -> Result<Vec<HostChange>, Problem> {
+    let mut changes: Vec<(HostChange, Place)> = Vec::new();
+    for spanned in n.slow_host.iter().flatten() {
+        let place = cx.texts.of_value(spanned);
+        let about = About {
+            what: "the slow host",
+            place: &place,
+        };
+        let written = spanned.get_ref();
+        let Some(set) = &written.hosts else {
+            return Err(Problem::new("the slow host has no `hosts`").at(&place));
+        };
+        let (at, until) = about.times(cx, written.at.as_ref(), written.until.as_ref())?;
+        if let Some(factor) = &written.compute
+            && !(factor.get_ref().is_finite() && *factor.get_ref() > 0.0 && *factor.get_ref() <= FACTOR_MAX)
+        {
+            let message = format!(
+                "the factor of computing is {}: expected more than zero, and at most {FACTOR_MAX}",
+                factor.get_ref()
+            );
+            return Err(Problem::new(message).at(&cx.texts.of_value(factor)));
+        }
+        if let Some(rate) = written
+            .receive_rate
+            .as_ref()
+            .filter(|rate| rate.get_ref().as_bps() == 0)
+        {
+            return Err(
+                Problem::new("the rate at which hosts take packets is zero").at(&cx.texts.of_value(rate))
+            );
+        }
+        if written.compute.is_none() && written.receive_rate.is_none() {
+            let problem = Problem::new("the slow host is slow at nothing").at(&place);
+            return Err(problem.label("expected `compute` or `receive-rate`"));
+        }
+        for node in hosts::set(cx, net, set, hosts::Holds::Hosts)? {
+            let change = HostChange {
+                node,
+                at,
+                until,
+                compute: written.compute.as_ref().map(|factor| *factor.get_ref()),
+                receive_rate: written.receive_rate.as_ref().map(|rate| *rate.get_ref()),
+            };
+            for (other, there) in changes.iter().filter(|(other, _)| other.node == node) {
+                if let Some(what) = change.clash(other) {
+                    let message = format!("two changes set the {what} of host {} at the same time", node.0);
+                    return Err(Problem::new(message).at(&place).see(there, "the other one"));
+                }
+            }
+            changes.push((change, place.clone()));
+        }
+    }
+    Ok(changes.into_iter().map(|(change, _)| change).collect())
+}
+
+/// Nothing takes a thousand million times as long.
+const FACTOR_MAX: f64 = 1e9;
+
+/// Hosts that take packets more slowly for a time take no time otherwise, where nothing else is said.
+pub(super) fn endpoint(written: Option<Endpoint>, changes: &[HostChange]) -> Option<Endpoint> {
+    let at_once = Endpoint {
+        delay: Span::ZERO,
+        per_packet: Span::ZERO,
+        rate: None,
+        jitter: Span::ZERO,
+    };
+    let some = changes.iter().any(|change| change.receive_rate.is_some());
+    written.or_else(|| some.then_some(at_once))
+}
+
+/// The memory of NICs, where hosts take time.
+pub(super) fn receive_buffer(
+    cx: &Cx<'_>,
+    n: &mut schema::Network,
+    takes_time: bool,
+) -> Result<Option<ReceiveBuffer>, Problem> {
+    let Some(written) = n.receive_buffer.as_mut().filter(|_| takes_time) else {
+        return Ok(None);
+    };
+    let size = filled!(written.size: ReceiveBuffer);
+    let Some(bytes) = size.get_ref().0 else {
+        return Ok(None);
+    };
+    if bytes == Bytes::ZERO {
+        let problem = Problem::new("the receive buffer is zero").at(&cx.texts.of_value(&size));
+        return Err(problem.label("expected more than zero, or \"off\""));
+    }
+    let xoff = fill_at(&mut written.xoff, Bytes::new(bytes.get() / 2));
+    let xon = fill_at(&mut written.xon, Bytes::new(xoff.get_ref().get() / 2));
+    for (low, high, what) in [(&xoff, bytes, "size"), (&xon, *xoff.get_ref(), "xoff")] {
+        if *low.get_ref() > high {
+            let message = format!(
+                "a threshold of {} is above the buffer's {what} ({high})",
+                low.get_ref()
+            );
+            return Err(Problem::new(message).at(&cx.texts.of_value(low)));
+        }
+    }
+    Ok(Some(ReceiveBuffer {
+        size: bytes,
+        xoff: *xoff.get_ref(),
+        xon: *xon.get_ref(),
+    }))
+}
+
+/// The watchdog, under PFC.
+pub(super) fn watchdog(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Option<PfcWatchdog>, Problem> {
+    let is_pfc = n.flow_control == Some(schema::FlowControlKind::Pfc) && cx.profile().simulator.is_none();
+    let watchdog = n.pfc.as_mut().and_then(|pfc| pfc.watchdog.as_mut());
+    let Some(written) = watchdog.filter(|_| is_pfc) else {
+        return Ok(None);
+    };
+    let detection = filled!(written.detection: Watchdog);
+    let zero = detection.get_ref().0 == Some(Span::ZERO);
+    if zero {
+        let problem = Problem::new("the detection time is zero").at(&cx.texts.of_value(&detection));
+        return Err(problem.label("expected more than zero, or \"off\""));
+    }
+    let Some(detection) = detection.get_ref().0 else {
+        return Ok(None);
+    };
+    let twice = Span::from_ps(detection.as_ps().saturating_mul(2));
+    let restoration = fill_at(&mut written.restoration, twice);
+    Ok(Some(PfcWatchdog {
+        detection,
+        restoration: above_zero(cx, &restoration, "the restoration time")?,
+        action: match filled!(written.action: Watchdog) {
+            WatchdogKind::Drop => WatchdogAction::Drop,
+            WatchdogKind::Forward => WatchdogAction::Forward,
+            WatchdogKind::Alert => WatchdogAction::Alert,
+        },
+    }))
+}
+
+/// How much later routes follow, where a link fails and that can be.
+pub(super) fn reconvergence(
+    n: &mut schema::Network,
+    failures: &[LinkFailure],
+    follows_at_once: bool,
+) -> Span {
+    let written = filled!(n.reconvergence: Network);
+    match failures.is_empty() || follows_at_once {
+        true => Span::ZERO,
+        false => written,
+    }
+}
