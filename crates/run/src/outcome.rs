@@ -13,6 +13,7 @@ mod deadlock;
 pub mod flow_probe;
 mod flows;
 mod model;
+mod port_ref;
 mod ports;
 mod repeats;
 mod room;
@@ -22,6 +23,7 @@ pub use binned::{Bin, Binned};
 pub use deadlock::{Deadlock, EndlessPause};
 pub use flows::FlowSeries;
 pub use model::{ModelOutcome, ModelRecord};
+pub use port_ref::PortRef;
 pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
 pub use repeats::{Repeats, StateRepeats};
 pub use room::Room;
@@ -269,17 +271,6 @@ pub struct RttSample {
     pub seq: u64,
     /// From the start of the data packet's transmission.
     pub rtt: Span,
-}
-
-/// A port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortRef {
-    /// The node that it belongs to.
-    pub node: NodeId,
-    /// Its interface, counted from 1 in the order of links.
-    pub interface: u32,
-    /// The node at the other end.
-    pub peer: NodeId,
 }
 
 /// Queue samples of one switch port.

@@ -8,7 +8,6 @@ use std::num::NonZeroU32;
 use paceline_congestion::Requirements;
 use paceline_congestion::entropy::Entropy;
 use paceline_congestion::registry::{SchemeConfig, WindowMode};
-use paceline_kernel::ids::Id;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +17,7 @@ mod changes;
 mod lanes;
 mod model;
 mod nic;
+mod node;
 mod program;
 mod quirks;
 mod switch;
@@ -28,25 +28,10 @@ pub use changes::*;
 pub use lanes::*;
 pub use model::*;
 pub use nic::*;
+pub use node::*;
 pub use program::*;
 pub use quirks::*;
 pub use switch::*;
-
-/// A node of the network: its index in [`RunSpec::nodes`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct NodeId(pub u32);
-
-impl Id for NodeId {
-    const NONE: Self = Self(u32::MAX);
-    #[inline(always)]
-    fn new(index: usize) -> Self {
-        Self(index as u32)
-    }
-    #[inline(always)]
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

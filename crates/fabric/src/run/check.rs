@@ -158,7 +158,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
             return Err(BuildError::TooLarge(why));
         }
     }
-    changes::check_changes(spec)?;
+    changes::check_changes(spec).map_err(BuildError::BadChange)?;
     check_storms_and_routes(spec)?;
     for (i, flow) in spec.flows.iter().enumerate() {
         let bad = |why: String| Err(BuildError::BadFlow { flow: i, why });

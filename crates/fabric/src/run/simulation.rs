@@ -368,7 +368,9 @@ impl Simulation {
         self.last_samples();
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let ties = self.switches.close_ties(&port_refs);
-        let storms = (self.switches).close_storms(&port_refs, |class| self.world.classes.priority(class));
+        let watchdog = self.switches.watchdog();
+        let storms =
+            watchdog.map(|watchdog| watchdog.close(&port_refs, |class| self.world.classes.priority(class)));
         let flow_probes = self.core.close_looks();
         let (kind, net) = self.split();
         let of_messages = kind.accounts(&net, &port_refs);
@@ -441,7 +443,7 @@ impl Simulation {
             accounts,
             flow_probes,
             deadlock: self.core.watch.deadlock.found,
-            storms,
+            storms: storms.unwrap_or_default(),
             decisions,
             model,
             credit_series,

@@ -12,10 +12,15 @@ impl Simulation {
     /// A frame pauses a port: whether it heeds it.
     #[cold]
     pub(super) fn heeds_pause(&mut self, port: PortId, class: u8) -> bool {
-        if self.core.ports[port].is_host {
+        let now = self.core.now();
+        let Some(watchdog) = self
+            .switches
+            .watchdog()
+            .filter(|_| !self.core.ports[port].is_host)
+        else {
             return true;
-        }
-        let (heeds, order) = self.switches.watch_pause(port, class, self.core.now());
+        };
+        let (heeds, order) = watchdog.pause(port, class, now);
         self.follow_order(port, class, order);
         heeds
     }
@@ -23,8 +28,9 @@ impl Simulation {
     /// A pause is over.
     #[cold]
     pub(super) fn pause_is_over(&mut self, port: PortId, class: u8) {
-        if !self.core.ports[port].is_host {
-            let order = self.switches.watch_resume(port, class, self.core.now());
+        let now = self.core.now();
+        if let Some(watchdog) = self.switches.watchdog() {
+            let order = watchdog.resume(port, class, now);
             self.follow_order(port, class, order);
         }
     }
@@ -34,8 +40,10 @@ impl Simulation {
     pub(super) fn watch_queue(&mut self, port: PortId, class: u8) {
         let is_empty = self.core.queues[(port, class)].head == PacketId::NONE;
         let now = self.core.now();
-        let order = self.switches.watch_queue(port, class, now, is_empty);
-        self.follow_order(port, class, order);
+        if let Some(watchdog) = self.switches.watchdog() {
+            let order = watchdog.look(port, class, now, is_empty);
+            self.follow_order(port, class, order);
+        }
     }
 
     fn follow_order(&mut self, port: PortId, class: u8, order: Order) {
@@ -50,7 +58,9 @@ impl Simulation {
                 let dropped = self.empty_queue(port, class);
                 self.core.counters.buffer_drops += dropped;
                 self.core.counters.watchdog_drops += dropped;
-                self.switches.count_dropped(port, class, dropped);
+                if let Some(watchdog) = self.switches.watchdog() {
+                    watchdog.count_dropped(port, class, dropped);
+                }
                 self.unpause(port, class);
             }
         }

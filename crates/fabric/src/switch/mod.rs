@@ -4,6 +4,7 @@ mod assist;
 mod audit;
 mod build;
 mod changed;
+mod drops;
 mod parts;
 mod pint;
 mod pipeline;
@@ -72,7 +73,21 @@ impl Switches {
     /// The link of a port failed: what waited in its queues is lost.
     pub(crate) fn link_down(&mut self, core: &Core, port: PortId) {
         self.assists.link_down(port);
-        self.forget_pauses(port, core.now(), core.class_count() as u8);
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.forget(port, core.now(), core.class_count() as u8);
+        }
+    }
+
+    /// What ends pauses that last too long, where anything does.
+    pub(crate) fn watchdog(&mut self) -> Option<&mut Watchdog> {
+        self.watchdog.as_deref_mut()
+    }
+
+    /// Whether pauses that last too long are dealt with.
+    pub(crate) fn ends_storms(&self) -> bool {
+        self.watchdog
+            .as_ref()
+            .is_some_and(|watchdog| watchdog.ends_storms())
     }
 
     /// Who lost among packets that arrived at the same instant.

@@ -30,6 +30,8 @@ impl Switches {
         if let (Some(mine), Some(theirs)) = (&mut self.ties, &mut other.ties) {
             mine.merge(theirs);
         }
-        self.take_over_storms(other);
+        if let (Some(mine), Some(theirs)) = (&mut self.watchdog, &mut other.watchdog) {
+            mine.take_over(theirs);
+        }
     }
 }

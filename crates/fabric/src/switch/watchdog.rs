@@ -9,11 +9,10 @@ use paceline_run::spec::{PfcWatchdog, RunSpec, WatchdogAction};
 
 use crate::core::port::Ports;
 use crate::ids::PortId;
-use crate::switch::Switches;
 
 /// What is known of each (egress port, class).
 #[derive(Clone, Debug)]
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     settings: PfcWatchdog,
     queues: Grid<PortId, Watched>,
     storms: Vec<Storm>,
@@ -63,16 +62,11 @@ impl Watchdog {
         let storm = self.queues[(port, class)].storm;
         (storm != 0 && self.settings.action == WatchdogAction::Drop).then(|| storm as usize - 1)
     }
-}
 
-impl Switches {
     /// A frame pauses a port: whether the port heeds it, and when to look at the queue if the pause begins.
-    pub(crate) fn watch_pause(&mut self, port: PortId, class: u8, now: u64) -> (bool, Order) {
-        let Some(watchdog) = &mut self.watchdog else {
-            return (true, Order::Leave);
-        };
-        let settings = watchdog.settings;
-        let watched = &mut watchdog.queues[(port, class)];
+    pub(crate) fn pause(&mut self, port: PortId, class: u8, now: u64) -> (bool, Order) {
+        let settings = self.settings;
+        let watched = &mut self.queues[(port, class)];
         let heeded = watched.storm == 0 || settings.action == WatchdogAction::Alert;
         if watched.paused {
             return (heeded, Order::Leave);
@@ -86,32 +80,26 @@ impl Switches {
     }
 
     /// A pause is over, by a frame or because its time is.
-    pub(crate) fn watch_resume(&mut self, port: PortId, class: u8, now: u64) -> Order {
-        let Some(watchdog) = &mut self.watchdog else {
-            return Order::Leave;
-        };
-        let watched = &mut watchdog.queues[(port, class)];
+    pub(crate) fn resume(&mut self, port: PortId, class: u8, now: u64) -> Order {
+        let watched = &mut self.queues[(port, class)];
         if !watched.paused {
             return Order::Leave;
         }
         (watched.paused, watched.since) = (false, now);
         match watched.storm {
             0 => Order::Leave,
-            _ => Order::LookAt(now + watchdog.settings.restoration.as_ps()),
+            _ => Order::LookAt(now + self.settings.restoration.as_ps()),
         }
     }
 
     /// It is time to look at a queue, which holds packets or not.
-    pub(crate) fn watch_queue(&mut self, port: PortId, class: u8, now: u64, is_empty: bool) -> Order {
-        let Some(watchdog) = &mut self.watchdog else {
-            return Order::Leave;
-        };
-        let settings = watchdog.settings;
-        let watched = &mut watchdog.queues[(port, class)];
+    pub(crate) fn look(&mut self, port: PortId, class: u8, now: u64, is_empty: bool) -> Order {
+        let settings = self.settings;
+        let watched = &mut self.queues[(port, class)];
         let lasts = now - watched.since;
         if watched.storm != 0 {
             if !watched.paused && lasts >= settings.restoration.as_ps() {
-                watchdog.storms[watched.storm as usize - 1].restored = Some(now);
+                self.storms[watched.storm as usize - 1].restored = Some(now);
                 watched.storm = 0;
             }
             return Order::Leave;
@@ -122,70 +110,56 @@ impl Switches {
         if is_empty {
             return Order::LookAt(now + settings.detection.as_ps());
         }
-        watchdog.storms.push(Storm {
+        self.storms.push(Storm {
             port,
             class,
             detected: now,
             restored: None,
             dropped: 0,
         });
-        watched.storm = watchdog.storms.len() as u32;
+        watched.storm = self.storms.len() as u32;
         Order::Storm(settings.action)
     }
 
     /// Whether the watchdog drops packets of a class that are for a port, or come in through one; it counts them.
     #[inline]
-    pub(super) fn watchdog_drops(&mut self, [ingress, egress]: [PortId; 2], class: u8) -> bool {
-        let Some(watchdog) = &mut self.watchdog else {
-            return false;
-        };
-        let storm = watchdog
-            .drops(egress, class)
-            .or_else(|| watchdog.drops(ingress, class));
+    pub(super) fn drop_packet(&mut self, [ingress, egress]: [PortId; 2], class: u8) -> bool {
+        let storm = self.drops(egress, class).or_else(|| self.drops(ingress, class));
         if let Some(storm) = storm {
-            watchdog.storms[storm].dropped += 1;
+            self.storms[storm].dropped += 1;
         }
         storm.is_some()
     }
 
     /// So many packets were dropped as a storm was found.
     pub(crate) fn count_dropped(&mut self, port: PortId, class: u8, packets: u64) {
-        if let Some(watchdog) = &mut self.watchdog
-            && let Some(storm) = watchdog.drops(port, class)
-        {
-            watchdog.storms[storm].dropped += packets;
+        if let Some(storm) = self.drops(port, class) {
+            self.storms[storm].dropped += packets;
         }
     }
 
     /// The link of a port has failed: no pause is in force, and there is no storm.
-    pub(super) fn forget_pauses(&mut self, port: PortId, now: u64, classes: u8) {
-        let Some(watchdog) = &mut self.watchdog else {
-            return;
-        };
+    pub(super) fn forget(&mut self, port: PortId, now: u64, classes: u8) {
         for class in 0..classes {
-            let watched = std::mem::take(&mut watchdog.queues[(port, class)]);
+            let watched = std::mem::take(&mut self.queues[(port, class)]);
             if let Some(storm) = (watched.storm as usize).checked_sub(1) {
-                watchdog.storms[storm].restored = Some(now);
+                self.storms[storm].restored = Some(now);
             }
         }
     }
 
     /// Whether pauses that last are dealt with.
     pub(crate) fn ends_storms(&self) -> bool {
-        let settings = self.watchdog.as_ref().map(|watchdog| watchdog.settings);
-        settings.is_some_and(|settings| settings.action != WatchdogAction::Alert)
+        self.settings.action != WatchdogAction::Alert
     }
 
     /// All storms so far, in order of time; `priority` gives that of a class.
-    pub(crate) fn close_storms(
+    pub(crate) fn close(
         &mut self,
         port_refs: &List<PortId, PortRef>,
         priority: impl Fn(u8) -> u8,
     ) -> Vec<WatchdogStorm> {
-        let storms = self
-            .watchdog
-            .as_mut()
-            .map(|watchdog| std::mem::take(&mut watchdog.storms));
+        let storms = std::mem::take(&mut self.storms);
         let storm = |storm: Storm| WatchdogStorm {
             port: port_refs[storm.port],
             priority: priority(storm.class),
@@ -193,15 +167,13 @@ impl Switches {
             restored: storm.restored.map(Time::from_ps),
             dropped: storm.dropped,
         };
-        let mut storms: Vec<_> = storms.unwrap_or_default().into_iter().map(storm).collect();
+        let mut storms: Vec<_> = storms.into_iter().map(storm).collect();
         storms.sort_by_key(|storm| (storm.detected, storm.port.node, storm.port.interface));
         storms
     }
 
     /// Takes over what another part has seen of its ports.
-    pub(super) fn take_over_storms(&mut self, other: &mut Self) {
-        if let (Some(mine), Some(theirs)) = (&mut self.watchdog, &mut other.watchdog) {
-            mine.storms.append(&mut theirs.storms);
-        }
+    pub(super) fn take_over(&mut self, other: &mut Self) {
+        self.storms.append(&mut other.storms);
     }
 }

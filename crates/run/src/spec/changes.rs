@@ -3,7 +3,7 @@
 use paceline_kernel::{BitRate, Slowness, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use super::NodeId;
+use super::node::NodeId;
 
 /// Links that go down at some time, and perhaps come back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

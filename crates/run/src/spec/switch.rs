@@ -4,7 +4,7 @@ use paceline_congestion::detect::{Detector, tcd};
 use paceline_kernel::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::NodeId;
+use super::node::NodeId;
 
 /// Buffers, flow control, marking of every switch, but for those of a [`SwitchTier`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

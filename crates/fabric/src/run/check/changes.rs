@@ -1,12 +1,11 @@
 //! Links and hosts that change while a run goes on.
 
-use super::BuildError;
 use paceline_kernel::ids::Id;
 use paceline_run::spec::{LinkChange, NodeKind, ReceiveBuffer, RunSpec};
 
 /// Changes that make sense, and do not contradict each other.
-pub(super) fn check_changes(spec: &RunSpec) -> Result<(), BuildError> {
-    let bad = |why: &str| Err(BuildError::BadChange(why.into()));
+pub(super) fn check_changes(spec: &RunSpec) -> Result<(), String> {
+    let bad = |why: &str| Err(why.to_string());
     let some = !(spec.link_changes.is_empty() && spec.host_changes.is_empty());
     if spec.model.is_some() && (some || !spec.reconvergence.is_zero() || spec.switch.watchdog.is_some()) {
         return bad(
@@ -27,8 +26,7 @@ pub(super) fn check_changes(spec: &RunSpec) -> Result<(), BuildError> {
         return bad("a receive buffer's xon, xoff and size are not in ascending order");
     }
     for (i, change) in spec.link_changes.iter().enumerate() {
-        check_link_change(spec, change)
-            .map_err(|why| BuildError::BadChange(format!("change {i} of a link: {why}")))?;
+        check_link_change(spec, change).map_err(|why| format!("change {i} of a link: {why}"))?;
         let before = spec.link_changes[..i]
             .iter()
             .filter(|other| other.link == change.link);
@@ -37,11 +35,11 @@ pub(super) fn check_changes(spec: &RunSpec) -> Result<(), BuildError> {
                 "change {i} of a link sets the {what} of link {} while another does",
                 change.link
             );
-            return Err(BuildError::BadChange(why));
+            return Err(why);
         }
     }
     for (i, change) in spec.host_changes.iter().enumerate() {
-        let bad = |why: &str| Err(BuildError::BadChange(format!("change {i} of a host: {why}")));
+        let bad = |why: &str| Err(format!("change {i} of a host: {why}"));
         if spec.nodes.get(change.node.index()) != Some(&NodeKind::Host) {
             return bad("there is no such host");
         }
@@ -65,7 +63,7 @@ pub(super) fn check_changes(spec: &RunSpec) -> Result<(), BuildError> {
                 "change {i} of a host sets the {what} of node {} while another does",
                 change.node.0
             );
-            return Err(BuildError::BadChange(why));
+            return Err(why);
         }
     }
     Ok(())

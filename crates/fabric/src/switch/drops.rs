@@ -1,0 +1,79 @@
+//! What becomes of packets for which there is no room: they are dropped, or their payload is.
+
+use crate::core::Core;
+use crate::core::packet::Packet;
+use crate::ids::{PacketId, PortId};
+use crate::switch::Switches;
+use crate::world::World;
+use crate::world::classes::STRICT;
+use paceline_run::outcome::PacketKind;
+
+impl Switches {
+    /// There is no room for a packet of `class`: it is dropped, or its payload is.
+    #[cold]
+    pub(super) fn refuse(&mut self, world: &World, core: &mut Core, egress: PortId, class: u8, id: PacketId) {
+        let lossy = self.rules.is_lossy(class);
+        if let Some(ties) = self.ties.as_mut().filter(|_| lossy) {
+            ties.drops(egress);
+        }
+        if lossy
+            && core.packets.get(id).kind == PacketKind::Data
+            && let Some(limit) = self.rules.trim
+            && self.trim(core, egress, id, limit)
+        {
+            self.enqueue(world, core, egress, STRICT, id);
+            let port = &mut core.ports[egress];
+            port.queue_max = port.queue_max.max(port.queued);
+            return;
+        }
+        core.counters.lossless_drops += u64::from(!lossy);
+        self.drop_packet(world, core, egress, id);
+    }
+
+    /// Cuts off a data packet's payload, if there is room for its headers at `egress`.
+    fn trim(&self, core: &mut Core, egress: PortId, id: PacketId, limit: u32) -> bool {
+        let packet = core.packets.get(id);
+        let (header, ingress) = (packet.wire - packet.payload, packet.ingress);
+        if core.queues[(egress, STRICT)].bytes + u32::from(header) > limit {
+            return false;
+        }
+        core.notify_before(ingress, id);
+        let packet = core.packets.get_mut(id);
+        packet.flags |= Packet::TRIMMED;
+        if core.ports[core.ports[egress].peer].is_host {
+            packet.flags |= Packet::AT_LAST_HOP;
+        }
+        (packet.wire, packet.payload, packet.class) = (header, 0, STRICT);
+        core.counters.trimmed += 1;
+        true
+    }
+
+    /// A half of a scheme has a packet trimmed; whether that goes on.
+    #[cold]
+    pub(super) fn trim_or_drop(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        egress: PortId,
+        id: PacketId,
+    ) -> bool {
+        let packet = core.packets.get(id);
+        if packet.kind != PacketKind::Data || packet.is_trimmed() {
+            return true;
+        }
+        let limit = self.rules.trim.unwrap_or(u32::MAX);
+        if !self.trim(core, egress, id, limit) {
+            self.drop_packet(world, core, egress, id);
+            return false;
+        }
+        true
+    }
+
+    /// A packet ends here.
+    #[cold]
+    pub(super) fn drop_packet(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
+        core.notify_before(core.packets.get(id).ingress, id);
+        core.counters.buffer_drops += 1;
+        core.discard(world, egress, id);
+    }
+}

@@ -1,0 +1,20 @@
+//! Numbers of nodes.
+
+use paceline_kernel::ids::Id;
+use serde::{Deserialize, Serialize};
+
+/// A node of the network: its index in [`RunSpec::nodes`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct NodeId(pub u32);
+
+impl Id for NodeId {
+    const NONE: Self = Self(u32::MAX);
+    #[inline(always)]
+    fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+    #[inline(always)]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
