@@ -10,6 +10,7 @@ use paceline_lab::files::{
 };
 use paceline_lab::results::{FlowRow, RunStatus, Summary};
 use paceline_lab::run::{Finished, Resources, account_for_slowest, execute_on};
+use paceline_lab::sweep::metrics;
 use paceline_lab::table;
 use paceline_report::{render, write_run};
 use paceline_scenario::Resolved;
@@ -129,6 +130,17 @@ impl Run {
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_text(py, &self.summary)
+    }
+
+    /// Every number of the summary under the name that `points.csv` gives it: jobs and collectives by their labels,
+    /// such as `jobs.llm.iteration_us.mean`.
+    #[getter]
+    fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let numbers = PyDict::new(py);
+        for (name, value) in metrics(&self.data.summary) {
+            numbers.set_item(name, value)?;
+        }
+        Ok(numbers)
     }
 
     /// A row per flow, as in `flows.csv`.

@@ -47,6 +47,27 @@ def test_what_is_read_is_what_was_run() -> None:
     assert paceline.run("run").summary["digest"] == run.summary["digest"]
 
 
+def test_jobs_are_numbers_by_their_labels() -> None:
+    scenario = {
+        "topology": {"star": {"hosts": 4}},
+        "cc": {"scheme": "none"},
+        "job": [
+            {
+                "label": "llm",
+                "hosts": "1..4",
+                "iterations": 2,
+                "step": [{"compute": "20us", "all-reduce": {"size": "100KB"}}],
+            }
+        ],
+    }
+    run = paceline.run(scenario)
+    (job,) = run.summary["jobs"]
+    assert run.numbers["jobs.llm.iteration_us.mean"] == job["iteration_us"]["mean"]
+    assert run.numbers["jobs.llm.exposed_us"] == job["exposed_us"]
+    assert run.numbers["collectives.llm/all-reduce.busbw_gbps"] > 0
+    assert run.numbers["fct_slowdown.mean"] == run.summary["fct_slowdown"]["mean"]
+
+
 def test_threads_change_nothing() -> None:
     one, two = (paceline.run("permutation-k8", duration="50us", threads=n) for n in (1, 2))
     assert one.summary["digest"] == two.summary["digest"]

@@ -9,6 +9,7 @@ mod errors;
 mod forests;
 mod help;
 mod interruptions;
+mod jobs;
 mod killed;
 /// The example of a scheme outside: its own tests.
 #[path = "../../../../examples/own-scheme/src"]
