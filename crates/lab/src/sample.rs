@@ -138,6 +138,7 @@ pub fn spec() -> RunSpec {
             latency: false,
             accounts: Accounted::All,
             flow_probes: Vec::new(),
+            blame: paceline_fabric::spec::Blame::Off,
         },
         check: false,
     }
@@ -325,6 +326,7 @@ pub fn incast() -> (Resolved, Outcome) {
         bdp: Bytes::new(52_000),
         accounts: vec![account()],
         flow_probes: Vec::new(),
+        blame: Vec::new(),
         deadlock: None,
         decisions: None,
         model: None,

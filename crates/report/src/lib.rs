@@ -3,6 +3,7 @@
 //! The page is a pure function of what the runs' folders hold, without what they cost the
 //! machine: two reports of the same runs have the same bytes.
 
+mod blame;
 mod bytes;
 pub mod charts;
 pub mod decimate;
@@ -103,6 +104,10 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
             [run] => path::sections(run),
             _ => Vec::new(),
         },
+        blame: match runs {
+            [run] => blame::section(run),
+            _ => None,
+        },
         single,
         linked: runs.iter().any(|run| run.folder.is_some()),
         topology: match runs {
@@ -142,6 +147,8 @@ struct Page<'a> {
     more_flows: usize,
     /// Critical paths of jobs by traces.
     paths: Vec<path::Section>,
+    /// Who made whom wait, if the run accounted for it.
+    blame: Option<blame::Section>,
     single: bool,
     /// Whether the rows of the table lead to pages.
     linked: bool,

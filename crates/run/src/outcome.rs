@@ -8,6 +8,7 @@ use crate::spec::{FlowSpec, NodeId};
 
 pub mod account;
 mod binned;
+pub mod blame;
 pub mod credits;
 mod deadlock;
 pub mod flow_probe;
@@ -500,6 +501,8 @@ pub struct Outcome {
     pub accounts: Vec<account::FlowAccount>,
     /// With [`crate::spec::RecordSpec::flow_probes`], in the order of flows.
     pub flow_probes: Vec<flow_probe::FlowProbe>,
+    /// With [`crate::spec::RecordSpec::blame`]: who made whom wait, in the order of ports.
+    pub blame: Vec<blame::Waited>,
     /// Pauses that will never end, if there are any.
     pub deadlock: Option<Deadlock>,
     /// What decisions that take time came to; `None` if no sender asked for any.

@@ -1,6 +1,7 @@
 //! The command as a user runs it: help, runs, sweeps, trainings, errors, and what the README and the book say of it.
 
 mod bench;
+mod blame;
 mod book;
 mod common;
 mod continual;

@@ -368,6 +368,7 @@ impl Simulation {
         let (queue_max, port_refs) = (self.queue_max(), self.core.port_refs());
         let ties = self.switches.close_ties(&port_refs);
         let flow_probes = self.core.close_looks();
+        let blame = self.core.close_blames(&|port| port_refs[port]);
         let (kind, net) = self.split();
         let of_messages = kind.accounts(&net, &port_refs);
         let decisions = self.hosts.decision_stats(&self.core);
@@ -438,6 +439,7 @@ impl Simulation {
             bdp: paceline_kernel::Bytes::new(self.world.bdp),
             accounts,
             flow_probes,
+            blame,
             deadlock: self.core.watch.deadlock.found,
             decisions,
             model,
