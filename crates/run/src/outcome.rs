@@ -14,6 +14,7 @@ mod deadlock;
 pub mod flow_probe;
 mod flows;
 mod model;
+mod port_ref;
 mod ports;
 mod repeats;
 mod room;
@@ -22,6 +23,7 @@ pub use binned::{Bin, Binned};
 pub use deadlock::{Deadlock, EndlessPause};
 pub use flows::FlowSeries;
 pub use model::{ModelOutcome, ModelRecord};
+pub use port_ref::PortRef;
 pub use ports::{PortBin, PortSeries, Side, TiedArrivals};
 pub use repeats::{Repeats, StateRepeats};
 pub use room::Room;
@@ -266,17 +268,6 @@ pub struct RttSample {
     pub rtt: Span,
 }
 
-/// A port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortRef {
-    /// The node that it belongs to.
-    pub node: NodeId,
-    /// Its interface, counted from 1 in the order of links.
-    pub interface: u32,
-    /// The node at the other end.
-    pub peer: NodeId,
-}
-
 /// Queue samples of one switch port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueRecord {
@@ -364,6 +355,15 @@ pub enum PacketKind {
 impl PacketKind {
     /// How many there are.
     pub const COUNT: usize = 9;
+
+    /// Which packets of a flow it is of, where those wait ([`blame`]).
+    pub const fn waiting(self) -> blame::Waiting {
+        match self {
+            Self::Data => blame::Waiting::Data,
+            Self::Ack | Self::Nack => blame::Waiting::Acks,
+            _ => blame::Waiting::Control,
+        }
+    }
 
     /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
     #[inline(always)]

@@ -199,7 +199,7 @@ fn from_trace(spec: &RunSpec, outcome: &Outcome) -> BTreeMap<Cell, u64> {
                     let mut add = |cause, why, time| {
                         if time > 0 {
                             let victim = label(event.flow).unwrap();
-                            let cell = (port, victim, Waiting::of(event.kind), cause, why);
+                            let cell = (port, victim, event.kind.waiting(), cause, why);
                             *cells.entry(cell).or_default() += time;
                         }
                     };

@@ -15,7 +15,7 @@
 
 use paceline_kernel::Span;
 
-use crate::outcome::{PacketKind, PortRef};
+use crate::outcome::PortRef;
 
 /// Why packets waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,15 +69,6 @@ impl Waiting {
             Self::Data => "data",
             Self::Acks => "acks",
             Self::Control => "control",
-        }
-    }
-
-    /// That of a packet of a flow.
-    pub const fn of(kind: PacketKind) -> Self {
-        match kind {
-            PacketKind::Data => Self::Data,
-            PacketKind::Ack | PacketKind::Nack => Self::Acks,
-            _ => Self::Control,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::core::packet::Packet;
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::world::World;
 use paceline_kernel::ids::Id;
-use paceline_run::outcome::blame::{Waited, Waiting};
+use paceline_run::outcome::blame::Waited;
 use paceline_run::outcome::{PortRef, TraceKind};
 use paceline_run::spec::Blame;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Core {
                     true => world.ack_held_by(packet.class),
                     false => packet.class,
                 };
-                let group = (victim, Waiting::of(packet.kind), held_by);
+                let group = (victim, packet.kind.waiting(), held_by);
                 self.watch.blames.join(now, id, flow, group);
             }
             TraceKind::Dequeue => {
