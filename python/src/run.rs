@@ -10,7 +10,9 @@ use paceline_lab::files::{
 };
 use paceline_lab::results::{FlowRow, RunStatus, Summary};
 use paceline_lab::run::{Finished, Resources, account_for_slowest, execute_on};
+use paceline_lab::sweep::metrics;
 use paceline_lab::table;
+use paceline_lab::why::Blames;
 use paceline_report::{render, write_run};
 use paceline_scenario::Resolved;
 use paceline_scenario::warning::lines;
@@ -20,7 +22,7 @@ use tempfile::TempDir;
 
 use crate::failure::{Failure, detached};
 use crate::input::{Changes, Input, path};
-use crate::json::from_text;
+use crate::json::{from_text, to_python};
 use crate::table::Table;
 use crate::watch::{Watch, watched};
 
@@ -129,6 +131,23 @@ impl Run {
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_text(py, &self.summary)
+    }
+
+    /// Every number of the summary under the name that `points.csv` gives it: jobs and collectives by their labels,
+    /// such as `jobs.llm.iteration_us.mean`.
+    #[getter]
+    fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let numbers = PyDict::new(py);
+        for (name, value) in metrics(&self.data.summary) {
+            numbers.set_item(name, value)?;
+        }
+        Ok(numbers)
+    }
+
+    /// Who made whom wait, as `paceline why --matrix --json` tells it; `None` of a run without `record.blame`.
+    #[getter]
+    fn blame<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &Blames::of_run(&self.data))
     }
 
     /// A row per flow, as in `flows.csv`.

@@ -47,6 +47,38 @@ def test_what_is_read_is_what_was_run() -> None:
     assert paceline.run("run").summary["digest"] == run.summary["digest"]
 
 
+def test_jobs_are_numbers_by_their_labels() -> None:
+    scenario = {
+        "topology": {"star": {"hosts": 4}},
+        "cc": {"scheme": "none"},
+        "job": [
+            {
+                "label": "llm",
+                "hosts": "1..4",
+                "iterations": 2,
+                "step": [{"compute": "20us", "all-reduce": {"size": "100KB"}}],
+            }
+        ],
+    }
+    run = paceline.run(scenario)
+    (job,) = run.summary["jobs"]
+    assert run.numbers["jobs.llm.iteration_us.mean"] == job["iteration_us"]["mean"]
+    assert run.numbers["jobs.llm.exposed_us"] == job["exposed_us"]
+    assert run.numbers["collectives.llm/all-reduce.busbw_gbps"] > 0
+    assert run.numbers["fct_slowdown.mean"] == run.summary["fct_slowdown"]["mean"]
+
+
+def test_who_made_whom_wait() -> None:
+    assert paceline.run(TINY).blame is None
+    run = paceline.run(TINY, set={"record.blame": "labels"}, out="blamed")
+    assert run.blame is not None
+    (matrix,) = run.blame["matrices"]
+    total = sum(row["total_ps"] for row in matrix["rows"])
+    rows = Path("blamed/blame.csv").read_text().splitlines()[1:]
+    assert total == sum(int(row.rsplit(",", 1)[1]) for row in rows) > 0
+    assert paceline.read("blamed").blame == run.blame
+
+
 def test_threads_change_nothing() -> None:
     one, two = (paceline.run("permutation-k8", duration="50us", threads=n) for n in (1, 2))
     assert one.summary["digest"] == two.summary["digest"]

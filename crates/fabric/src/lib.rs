@@ -26,7 +26,7 @@ mod watch;
 mod world;
 
 pub use host::Question;
-pub use paceline_run::outcome::{self, Outcome, account, flow_probe};
+pub use paceline_run::outcome::{self, Outcome, account, blame, flow_probe};
 pub use paceline_run::spec::{self, RunSpec};
 pub use paceline_run::stream;
 pub use run::build::{Factories, RoundTrip, check_credits, round_trips};

@@ -89,6 +89,14 @@ fn packets_allocate_nothing() {
         }
     }
 
+    // Who makes whom wait is charged as time passes: nothing is kept per packet.
+    for blame in [Blame::Labels, Blame::Hosts] {
+        let mut blamed = incast(natural(star(17, scheme("dctcp"))));
+        blamed.record.blame = blame;
+        let (count, pauses) = allocations(&blamed);
+        assert!(pauses == 0 && count <= 4, "{blame:?}: {count}, {pauses} pauses");
+    }
+
     // Every packet's way is chosen.
     for policy in [
         LoadBalancing::Spray,

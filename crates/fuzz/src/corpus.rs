@@ -67,6 +67,7 @@ queue = "1us"
 rates = "5us"
 flows = "2us"
 rtt-samples = true
+blame = "labels"
 "#;
 
 /// Ports that pauses stop and start, with detectors of either kind.

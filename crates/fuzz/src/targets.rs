@@ -75,7 +75,7 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
 }
 
 /// All of them.
-pub(crate) static TARGETS: [Target; 36] = [
+pub(crate) static TARGETS: [Target; 37] = [
     text("scenario", "scenario/*", scenario),
     random("random", Made::Random),
     random("random-damaged", Made::RandomDamaged),
@@ -107,6 +107,7 @@ pub(crate) static TARGETS: [Target; 36] = [
     binary("run-series", "run/series.parquet", run_folder),
     text("run-flow-time", "run/flow_time.csv", run_folder),
     text("run-pauses", "run/pfc.txt", run_folder),
+    text("run-blame", "run/blame.csv", run_folder),
     text("run-samples", "run/rtt_samples.txt", samples),
     text("sweep-plan", "sweep/sweep.json", sweep_folder),
     text("sweep-rows", "sweep/rows/*", sweep_folder),

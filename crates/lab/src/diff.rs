@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::files::RunData;
 use crate::results::{FlowRow, FlowRows};
 use crate::stats;
+use crate::sweep::{labels, of_collectives};
 
 /// What differs between two runs, A and B.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -134,6 +135,19 @@ const FIRST: [&str; 21] = [
     "retransmitted_bytes",
 ];
 
+/// What is told of each job and of each collective.
+const OF_JOBS: [&str; 6] = [
+    ".iterations.completed",
+    ".iteration_us.mean",
+    ".iteration_us.p99",
+    ".iteration_us.max",
+    ".exposed_us",
+    ".communication",
+];
+const OF_COLLECTIVES: [&str; 3] = [".time_us.mean", ".time_us.p99", ".busbw_gbps"];
+/// Of jobs and collectives so many numbers are told.
+const NAMED_MAX: usize = 24;
+
 impl Diff {
     /// What differs between `a` and `b`; an error if a scenario is not TOML.
     pub fn of(a: &RunData, b: &RunData) -> Result<Self, String> {
@@ -144,6 +158,7 @@ impl Diff {
             let value = serde_json::to_value(&run.summary).map_err(|error| error.to_string())?;
             let mut numbers = BTreeMap::new();
             collect_numbers("", &value, &mut numbers);
+            numbers.extend(of_collectives(&run.summary));
             numbers.retain(|key, _| !NOT_RESULTS.contains(&key.as_str()));
             Ok(numbers)
         };
@@ -212,8 +227,14 @@ fn collect_numbers(path: &str, value: &Value, into: &mut BTreeMap<String, f64>) 
             }
         }
         Value::Array(list) => {
+            // Things with labels keep their names where the runs have different lists of them.
+            let labels = labels(list);
             for (i, value) in list.iter().enumerate() {
-                collect_numbers(&format!("{path}[{i}]"), value, into);
+                let path = match &labels {
+                    Some(labels) => join(path, labels[i]),
+                    None => format!("{path}[{i}]"),
+                };
+                collect_numbers(&path, value, into);
             }
         }
         Value::Number(number) => {
@@ -258,13 +279,18 @@ fn metrics(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> Vec<Metric> 
         })
         .collect();
     let rank = |metric: &Metric| {
-        FIRST
-            .iter()
-            .position(|first| *first == metric.key)
-            .unwrap_or(FIRST.len())
+        let known = FIRST.iter().position(|first| *first == metric.key);
+        known.unwrap_or(FIRST.len() + usize::from(!is_named(&metric.key)))
     };
     metrics.sort_by_key(rank);
     metrics
+}
+
+/// Whether a key is of a quantity of a job or a collective that is told after those of the whole run.
+fn is_named(key: &str) -> bool {
+    let (of_jobs, of_collectives) = (key.starts_with("jobs."), key.starts_with("collectives."));
+    of_jobs && OF_JOBS.iter().any(|end| key.ends_with(end))
+        || of_collectives && OF_COLLECTIVES.iter().any(|end| key.ends_with(end))
 }
 
 /// Flow by flow, if both runs have the same ones.

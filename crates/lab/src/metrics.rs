@@ -1,11 +1,96 @@
-//! The quantities of a summary that comparisons show.
+//! The quantities of a summary that comparisons show: those of every run, and those of its jobs and collectives by name.
+
+mod named;
 
 use crate::results::{FlowCount, Summary, WORTH_SAYING, bus_bandwidth};
 use crate::stats;
 use crate::text::{duration_us, number, whole, whole_bytes};
 
+use named::OfNamed;
+pub use named::of_jobs;
+
 /// A column of a comparison.
+#[derive(Clone)]
 pub struct Metric {
+    /// Which group of columns it is in.
+    pub group: String,
+    /// What it is called.
+    pub name: &'static str,
+    /// Where it is in `summary.json`; in lists of named things, the name instead of the place: `jobs.llm.iteration_us.mean`.
+    pub key: String,
+    of: Of,
+}
+
+/// Where a metric's values come from.
+#[derive(Clone)]
+enum Of {
+    Run(&'static Declared),
+    Named(OfNamed),
+}
+
+impl Metric {
+    /// Its value in a summary.
+    pub fn value(&self, summary: &Summary) -> Option<f64> {
+        match &self.of {
+            Of::Run(of) => (of.value)(summary),
+            Of::Named(of) => of.value(summary),
+        }
+    }
+
+    /// Its value in a summary, as text.
+    pub fn text(&self, summary: &Summary) -> String {
+        match &self.of {
+            Of::Run(of) => (of.text)(summary),
+            Of::Named(of) => (of.show())(of.value(summary)),
+        }
+    }
+
+    /// A value as text.
+    pub fn show(&self, value: Option<f64>) -> String {
+        match &self.of {
+            Of::Run(of) => (of.show)(value),
+            Of::Named(of) => (of.show())(value),
+        }
+    }
+
+    /// Its value, the smaller the better; `None` also where small is not good.
+    pub fn cost(&self, summary: &Summary) -> Option<f64> {
+        match &self.of {
+            Of::Run(of) => (of.cost)(summary),
+            Of::Named(of) => of.value(summary).map(|value| value * of.sign()),
+        }
+    }
+
+    /// The label of the job or collective that it is about; empty of a quantity of the whole run.
+    pub fn label(&self) -> &str {
+        match &self.of {
+            Of::Run(_) => "",
+            Of::Named(of) => of.label(),
+        }
+    }
+
+    /// 1 where less is better, -1 where more is.
+    pub fn sign(&self) -> i8 {
+        match &self.of {
+            Of::Run(_) => 1,
+            Of::Named(of) => of.sign() as i8,
+        }
+    }
+}
+
+impl From<&'static Declared> for Metric {
+    fn from(of: &'static Declared) -> Self {
+        Self {
+            group: of.group.to_string(),
+            name: of.name,
+            key: of.key.to_string(),
+            of: Of::Run(of),
+        }
+    }
+}
+
+/// A quantity of every run.
+pub struct Declared {
     /// Which group of columns it is in.
     pub group: &'static str,
     /// What it is called.
@@ -23,7 +108,7 @@ pub struct Metric {
 }
 
 /// How many flows finished, of how many.
-const DONE: Metric = Metric {
+const DONE: Declared = Declared {
     group: "flows",
     name: "done",
     key: "flows.completed",
@@ -50,7 +135,7 @@ const fn neither(_value: f64) -> Option<f64> {
 
 macro_rules! metrics {
     ($first:expr; $($group:literal $name:literal $key:literal: $value:expr, $show:expr, $cost:path;)*) => {
-        &[$first, $(Metric {
+        &[$first, $(Declared {
             group: $group,
             name: $name,
             key: $key,
@@ -69,7 +154,7 @@ macro_rules! metrics {
 }
 
 /// The columns of every comparison.
-pub const METRICS: &[Metric] = metrics! {
+pub const METRICS: &[Declared] = metrics! {
     DONE;
     "FCT slowdown" "mean" "fct_slowdown.mean": |s| s.fct_slowdown.mean, number, low;
     "FCT slowdown" "p50" "fct_slowdown.p50": |s| s.fct_slowdown.p50, number, low;
@@ -89,7 +174,7 @@ pub const METRICS: &[Metric] = metrics! {
 };
 
 /// The mean time of a collective's iterations.
-const COLLECTIVE_TIME: Metric = Metric {
+const COLLECTIVE_TIME: Declared = Declared {
     group: "collective",
     name: "mean time",
     key: "collectives.time_us",
@@ -152,7 +237,7 @@ fn mean_time(summary: &Summary) -> Option<f64> {
 }
 
 /// Decisions that took effect.
-const DECISIONS_MADE: Metric = Metric {
+const DECISIONS_MADE: Declared = Declared {
     group: "decisions",
     name: "made",
     key: "decisions.made",
@@ -168,7 +253,7 @@ fn triggers(summary: &Summary) -> Option<f64> {
 }
 
 /// What is shown besides where decisions mostly watch.
-const TRIGGERS: &[Metric] = &[Metric {
+const TRIGGERS: &[Declared] = &[Declared {
     name: "triggers",
     key: "decisions.triggers",
     text: |s| whole(triggers(s)),
@@ -177,20 +262,20 @@ const TRIGGERS: &[Metric] = &[Metric {
 }];
 
 /// What is shown besides where runs have one collective; of several there is a table.
-const COLLECTIVES: &[Metric] = metrics! {
+const COLLECTIVES: &[Declared] = metrics! {
     COLLECTIVE_TIME;
     "collective" "bus Gbit/s" "collectives.busbw_gbps": |s| only_collective(s)?.busbw_gbps, number, high;
 };
 
 /// What is shown besides where decisions take time.
-const DECISIONS: &[Metric] = metrics! {
+const DECISIONS: &[Declared] = metrics! {
     DECISIONS_MADE;
     "decisions" "mean wait" "decisions.wait_us_mean": |s| s.decisions.map(|of| of.wait_us_mean), duration_us, low;
     "decisions" "busy" "decisions.busy": |s| s.decisions.and_then(|of| of.busy), number, low;
 };
 
 /// The mean of one-way latencies.
-const LATENCY_MEAN: Metric = Metric {
+const LATENCY_MEAN: Declared = Declared {
     group: "latency",
     name: "mean",
     key: "latency_us.mean",
@@ -201,7 +286,7 @@ const LATENCY_MEAN: Metric = Metric {
 };
 
 /// What is shown besides where latencies were recorded: with them goodput as a share, which is their other side.
-const LATENCY: &[Metric] = metrics! {
+const LATENCY: &[Declared] = metrics! {
     LATENCY_MEAN;
     "latency" "p99" "latency_us.p99": |s| s.latency_us.and_then(|of| of.p99), duration_us, low;
     "latency" "max" "latency_us.max": |s| s.latency_us.and_then(|of| of.max), duration_us, low;
@@ -209,7 +294,7 @@ const LATENCY: &[Metric] = metrics! {
 };
 
 /// Packets that came marked as congested.
-const CE_PACKETS: Metric = Metric {
+const CE_PACKETS: Declared = Declared {
     group: "marked",
     name: "CE packets",
     key: "marks.ce_packets",
@@ -220,7 +305,7 @@ const CE_PACKETS: Metric = Metric {
 };
 
 /// What is shown besides where ports have detectors.
-const MARKS: &[Metric] = metrics! {
+const MARKS: &[Declared] = metrics! {
     CE_PACKETS;
     "marked" "CE flows" "marks.ce_flows": |s| marked(s, s.marks.ce_flows), whole, neither;
     "marked" "UE packets" "marks.ue_packets": |s| marked(s, s.marks.ue_packets), whole, neither;
@@ -228,7 +313,7 @@ const MARKS: &[Metric] = metrics! {
 };
 
 /// Times that a lane waited for credit.
-const STALLS: Metric = Metric {
+const STALLS: Declared = Declared {
     group: "credits",
     name: "stalls",
     key: "credits.stalls",
@@ -244,7 +329,7 @@ fn stalls(summary: &Summary) -> Option<f64> {
 }
 
 /// What is shown besides where lanes waited for credit.
-const CREDITS: &[Metric] = metrics! {
+const CREDITS: &[Declared] = metrics! {
     STALLS;
     "credits" "stalled ms" "credits.stalled_s": |s| stalls(s).map(|_| s.credits.stalled_s * 1e3), number, low;
 };
@@ -255,7 +340,7 @@ fn marked(summary: &Summary, count: u64) -> Option<f64> {
 }
 
 /// The share of unscheduled bytes, where that is worth saying.
-const UNSCHEDULED_SHARE: Metric = Metric {
+const UNSCHEDULED_SHARE: Declared = Declared {
     group: "bytes",
     name: "unscheduled",
     key: "unscheduled.share",
@@ -266,7 +351,7 @@ const UNSCHEDULED_SHARE: Metric = Metric {
 };
 
 /// What is shown besides where most of the bytes left before any feedback.
-const UNSCHEDULED: &[Metric] = &[UNSCHEDULED_SHARE];
+const UNSCHEDULED: &[Declared] = &[UNSCHEDULED_SHARE];
 
 fn unscheduled(summary: &Summary) -> Option<f64> {
     let share = summary.unscheduled.map(|of| of.share);
@@ -282,7 +367,7 @@ fn percent(share: Option<f64>) -> String {
 }
 
 /// What is shown only of runs that have it.
-pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
+fn occasional() -> impl Iterator<Item = &'static Declared> + Clone {
     COLLECTIVES
         .iter()
         .chain(DECISIONS)
@@ -293,12 +378,27 @@ pub fn occasional() -> impl Iterator<Item = &'static Metric> + Clone {
         .chain(UNSCHEDULED)
 }
 
+/// Every quantity that some of these runs may have: those of all runs, the occasional ones, those of their jobs and
+/// collectives.
+pub fn all_of<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
+    let declared = METRICS.iter().chain(occasional());
+    declared.map(Metric::from).chain(named::of_all(runs)).collect()
+}
+
+/// The quantities of all runs and the occasional ones.
+pub fn of_runs() -> impl Iterator<Item = Metric> {
+    METRICS.iter().chain(occasional()).map(Metric::from)
+}
+
+/// So many jobs have columns in the first table; of more there is the table by job.
+const JOBS_SHOWN: usize = 2;
+
 /// What tables and pages of these runs show.
-pub fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
+pub fn shown(runs: &[&Summary]) -> Vec<Metric> {
     let has_one_collective = |run: &&Summary| one_collective(run).is_some();
     let decisions = runs.iter().any(|run| run.decisions.is_some());
     let feedback = runs.iter().any(|run| unscheduled(run).is_some());
-    let mut metrics: Vec<&Metric> = METRICS.iter().collect();
+    let mut metrics: Vec<Metric> = METRICS.iter().map(Metric::from).collect();
     for (more, shown) in [
         (COLLECTIVES, runs.iter().any(has_one_collective)),
         (DECISIONS, decisions),
@@ -308,7 +408,13 @@ pub fn shown(runs: &[&Summary]) -> Vec<&'static Metric> {
         (LATENCY, runs.iter().any(|run| run.latency_us.is_some())),
         (UNSCHEDULED, feedback),
     ] {
-        metrics.extend(more.iter().filter(|_| shown));
+        metrics.extend(more.iter().filter(|_| shown).map(Metric::from));
+    }
+    let jobs = of_jobs(runs.iter().copied());
+    let mut labels: Vec<&str> = jobs.iter().map(|metric| metric.group.as_str()).collect();
+    labels.dedup();
+    if labels.len() <= JOBS_SHOWN {
+        metrics.extend(jobs);
     }
     metrics
 }

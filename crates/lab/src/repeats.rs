@@ -7,8 +7,8 @@ use paceline_fabric::spec::RunSpec;
 use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{METRICS, Metric, occasional};
-use crate::results::{FlowPairs, FlowRows, JobTimes, RunStatus, Summary, pair_repeats};
+use crate::metrics::{Metric, all_of};
+use crate::results::{FlowPairs, FlowRows, RunStatus, Summary, pair_repeats};
 use crate::stats::{CONFIDENCE, Interval, Paired, interval, paired};
 
 mod warnings;
@@ -49,22 +49,9 @@ pub struct OfScheme {
     /// Whether the seed changes anything under it. If not, all ends of all intervals are the values of its one
     /// run, which every other seed gives as well.
     pub seed_matters: bool,
-    /// By place in `summary.json`, such as `fct_slowdown.p99` (of collectives, the means over
-    /// iterations). What some run does not have is left out.
+    /// By place in `summary.json`, such as `fct_slowdown.p99`; of jobs and collectives by their labels, such as
+    /// `jobs.llm.iteration_us.mean`. What some run does not have is left out.
     pub metrics: BTreeMap<String, Interval>,
-    /// Of its jobs, by their labels, the mean times of iterations and the shares of communication in them. What some
-    /// run has no iteration of is left out.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub jobs: BTreeMap<String, JobMeans>,
-}
-
-/// How long the iterations of a job took, over the seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JobMeans {
-    /// The mean of a run's iterations, in microseconds.
-    pub iteration_us: Interval,
-    /// The share of that time in which hosts did not compute.
-    pub communication: Interval,
 }
 
 /// How a scheme differs from the first.
@@ -76,9 +63,6 @@ pub struct PairedSchemes {
     pub reference: String,
     /// By place in `summary.json`, seed by seed.
     pub metrics: BTreeMap<String, Paired>,
-    /// The mean times of the iterations of jobs, by their labels, in microseconds.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub jobs: BTreeMap<String, Paired>,
     /// Completion times, flow by flow.
     pub flows: Option<FlowPairs>,
 }
@@ -178,55 +162,33 @@ impl<'a> Group<'a> {
     }
 
     /// A quantity of all seeds, if all have it.
-    fn values(&self, value: fn(&Summary) -> Option<f64>) -> Option<Vec<f64>> {
-        (0..self.seeds).map(|i| value(self.run(i).summary)).collect()
+    fn values(&self, metric: &Metric) -> Option<Vec<f64>> {
+        (0..self.seeds)
+            .map(|i| metric.value(self.run(i).summary))
+            .collect()
     }
 
-    /// The labels of jobs.
-    fn jobs(&self) -> impl Iterator<Item = &'a str> {
-        self.runs[0].summary.jobs.iter().map(|job| job.label.as_str())
-    }
-
-    /// Something of a job of all seeds, if all have it.
-    fn of_job(&self, label: &str, value: fn(&JobTimes) -> Option<f64>) -> Option<Vec<f64>> {
-        let of = |run: &Part<'_>| {
-            let mut jobs = run.summary.jobs.iter();
-            value(jobs.find(|job| job.label == label)?)
-        };
-        (0..self.seeds).map(|i| of(self.run(i))).collect()
-    }
-
-    fn job(&self, label: &str) -> Option<(String, JobMeans)> {
-        let over_seeds = |value| interval(&self.of_job(label, value)?, CONFIDENCE);
-        let means = JobMeans {
-            iteration_us: over_seeds(|job| job.iteration_us.mean)?,
-            communication: over_seeds(|job| job.communication)?,
-        };
-        Some((label.to_string(), means))
+    /// Every quantity that its runs may have.
+    fn metrics(&self) -> Vec<Metric> {
+        all_of(self.runs.iter().take(1).map(|run| run.summary))
     }
 
     fn means(&self) -> OfScheme {
         let one = |metric: &Metric| {
-            let interval = interval(&self.values(metric.value)?, CONFIDENCE)?;
-            Some((metric.key.to_string(), interval))
+            let interval = interval(&self.values(metric)?, CONFIDENCE)?;
+            Some((metric.key.clone(), interval))
         };
         OfScheme {
             scheme: self.scheme().to_string(),
             seed_matters: !self.fixed,
-            metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
-            jobs: self.jobs().filter_map(|label| self.job(label)).collect(),
+            metrics: self.metrics().iter().filter_map(one).collect(),
         }
     }
 
     fn against(&self, reference: &Self) -> PairedSchemes {
         let one = |metric: &Metric| {
-            let (a, b) = (reference.values(metric.value)?, self.values(metric.value)?);
-            Some((metric.key.to_string(), paired(&a, &b, CONFIDENCE)?))
-        };
-        let job = |label: &str| {
-            let mean = |of: &Self| of.of_job(label, |job| job.iteration_us.mean);
-            let paired = paired(&mean(reference)?, &mean(self)?, CONFIDENCE)?;
-            Some((label.to_string(), paired))
+            let (a, b) = (reference.values(metric)?, self.values(metric)?);
+            Some((metric.key.clone(), paired(&a, &b, CONFIDENCE)?))
         };
         // Repeats that are the same run under both schemes count once: they are no more evidence.
         let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -242,8 +204,7 @@ impl<'a> Group<'a> {
         PairedSchemes {
             scheme: self.scheme().to_string(),
             reference: reference.scheme().to_string(),
-            metrics: METRICS.iter().chain(occasional()).filter_map(one).collect(),
-            jobs: self.jobs().filter_map(job).collect(),
+            metrics: self.metrics().iter().filter_map(one).collect(),
             flows: pair_repeats(&flows, CONFIDENCE),
         }
     }
@@ -286,6 +247,11 @@ impl Repeats {
         };
         all.warn_of_all();
         Some(all)
+    }
+
+    /// Every quantity that the runs may have, in the order of tables.
+    pub fn quantities(&self) -> Vec<Metric> {
+        all_of(self.runs.iter().map(|run| &run.summary))
     }
 
     /// The runs of each scheme, in the order of the seeds.

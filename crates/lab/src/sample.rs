@@ -143,6 +143,7 @@ pub fn spec() -> RunSpec {
             latency: false,
             accounts: Accounted::All,
             flow_probes: Vec::new(),
+            blame: paceline_fabric::spec::Blame::Off,
         },
         check: false,
     }
@@ -330,6 +331,7 @@ pub fn incast() -> (Resolved, Outcome) {
         bdp: Bytes::new(52_000),
         accounts: vec![account()],
         flow_probes: Vec::new(),
+        blame: Vec::new(),
         deadlock: None,
         storms: Vec::new(),
         decisions: None,

@@ -28,7 +28,7 @@ pub fn comparison(runs: &[&Summary], width: usize) -> String {
     let metrics = shown(runs);
     let values: Vec<Vec<String>> = metrics
         .iter()
-        .map(|m| runs.iter().map(|run| (m.text)(run)).collect())
+        .map(|m| runs.iter().map(|run| m.text(run)).collect())
         .collect();
     let wide = by_run(&metrics, &names, &values);
     if wide.lines().all(|line| line.chars().count() <= width) {
@@ -38,22 +38,22 @@ pub fn comparison(runs: &[&Summary], width: usize) -> String {
     }
 }
 
-fn by_run(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> String {
+fn by_run(metrics: &[Metric], names: &[String], values: &[Vec<String>]) -> String {
     let mut columns = vec![Column::left("", "scheme", names.to_vec())];
     for (metric, cells) in metrics.iter().zip(values) {
-        columns.push(Column::right(metric.group, metric.name, cells.clone()));
+        columns.push(Column::right(&metric.group, metric.name, cells.clone()));
     }
     render(&columns)
 }
 
-fn by_metric(metrics: &[&Metric], names: &[String], values: &[Vec<String>]) -> String {
+fn by_metric(metrics: &[Metric], names: &[String], values: &[Vec<String>]) -> String {
     let mut last = "";
-    let label = |metric: &&Metric| {
-        let shown = if metric.group == last { "" } else { metric.group };
-        last = metric.group;
-        shown.to_string()
-    };
-    let groups = metrics.iter().map(label).collect();
+    let mut groups = Vec::new();
+    for metric in metrics {
+        let shown = if metric.group == last { "" } else { &metric.group };
+        last = &metric.group;
+        groups.push(shown.to_string());
+    }
     let metrics = metrics.iter().map(|metric| metric.name.to_string()).collect();
     let mut columns = vec![Column::left("", "", groups), Column::left("", "", metrics)];
     for (i, name) in names.iter().enumerate() {

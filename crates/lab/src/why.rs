@@ -11,12 +11,14 @@ mod ask;
 mod deeper;
 mod job;
 mod kept;
+mod matrix;
 mod slowest;
 
 pub use ask::{AskError, Asker, FlowAnswer, Question, SlowAnswer};
 pub use deeper::{CauseRow, CutRow, Deeper, MarkRow, NeighbourRow, NicRow, PauseRow, SharedRow, WaitRow};
 pub use job::{Faster, JobWhy, of_links, path_rows_of, share_text};
 pub use kept::CloseLook;
+pub use matrix::{Blames, Matrix, MatrixPlace, MatrixRow};
 pub use slowest::{Main, Slow, slowest, table as slowest_table};
 
 /// Where one flow's time went.

@@ -3,6 +3,7 @@
 //! The page is a pure function of what the runs' folders hold, without what they cost the
 //! machine: two reports of the same runs have the same bytes.
 
+mod blame;
 mod bytes;
 pub mod charts;
 pub mod decimate;
@@ -103,6 +104,10 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
             [run] => path::sections(run),
             _ => Vec::new(),
         },
+        blame: match runs {
+            [run] => blame::section(run),
+            _ => None,
+        },
         single,
         linked: runs.iter().any(|run| run.folder.is_some()),
         topology: match runs {
@@ -142,6 +147,8 @@ struct Page<'a> {
     more_flows: usize,
     /// Critical paths of jobs by traces.
     paths: Vec<path::Section>,
+    /// Who made whom wait, if the run accounted for it.
+    blame: Option<blame::Section>,
     single: bool,
     /// Whether the rows of the table lead to pages.
     linked: bool,
@@ -205,13 +212,13 @@ fn warnings(summaries: &[&Summary], names: &[String]) -> Vec<Warning> {
 
 #[derive(Serialize)]
 struct HeadGroup {
-    name: &'static str,
+    name: String,
     columns: usize,
 }
 
-fn groups(metrics: &[&Metric]) -> Vec<HeadGroup> {
-    let part = |part: &[&Metric]| HeadGroup {
-        name: part[0].group,
+fn groups(metrics: &[Metric]) -> Vec<HeadGroup> {
+    let part = |part: &[Metric]| HeadGroup {
+        name: part[0].group.clone(),
         columns: part.len(),
     };
     metrics.chunk_by(|a, b| a.group == b.group).map(part).collect()
@@ -224,7 +231,7 @@ struct HeadCell {
     first: bool,
 }
 
-fn heads(metrics: &[&Metric]) -> Vec<HeadCell> {
+fn heads(metrics: &[Metric]) -> Vec<HeadCell> {
     let heads = metrics.iter().enumerate().map(|(i, metric)| HeadCell {
         name: metric.name,
         first: begins_group(metrics, i),
@@ -233,7 +240,7 @@ fn heads(metrics: &[&Metric]) -> Vec<HeadCell> {
 }
 
 /// Whether a metric is of another group than the one before.
-fn begins_group(metrics: &[&Metric], i: usize) -> bool {
+fn begins_group(metrics: &[Metric], i: usize) -> bool {
     i == 0 || metrics[i].group != metrics[i - 1].group
 }
 
@@ -255,17 +262,17 @@ struct Cell {
 
 /// The table. The best of a column is marked where runs differ, and only among runs that finished
 /// equally many flows: to leave flows unfinished must not look good.
-fn rows(runs: &[RunData], (names, styles): (&[String], &[(usize, usize)]), metrics: &[&Metric]) -> Vec<Row> {
+fn rows(runs: &[RunData], (names, styles): (&[String], &[(usize, usize)]), metrics: &[Metric]) -> Vec<Row> {
     let summaries: Vec<&Summary> = runs.iter().map(|run| &run.summary).collect();
     let comparable = summaries.windows(2).all(|pair| pair[0].flows == pair[1].flows);
     let cell = |summary: &Summary, i: usize| {
-        let metric = metrics[i];
-        let costs = || summaries.iter().filter_map(|other| (metric.cost)(other));
+        let metric = &metrics[i];
+        let costs = || summaries.iter().filter_map(|other| metric.cost(other));
         let least = costs().fold(f64::INFINITY, f64::min);
         let differ = costs().any(|cost| cost > least);
         Cell {
-            text: (metric.text)(summary),
-            best: comparable && differ && (metric.cost)(summary) == Some(least),
+            text: metric.text(summary),
+            best: comparable && differ && metric.cost(summary) == Some(least),
             first: begins_group(metrics, i),
         }
     };

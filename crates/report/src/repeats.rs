@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::charts::{Chart, Named, Seeds};
 use super::{Look, RenderError, charts, fill, palette, render_one_of, script_json};
 use paceline_lab::files::RunData;
-use paceline_lab::metrics::{METRICS, Metric, occasional};
+use paceline_lab::metrics::{Metric, of_runs};
 use paceline_lab::repeats::{OfScheme, OneRun, PairedSchemes, Repeats, in_words};
 use paceline_lab::stats::{BOOTSTRAP_FROM, Interval};
 use paceline_lab::table;
@@ -102,7 +102,7 @@ struct Head {
 #[derive(Serialize)]
 struct Row {
     /// Empty where it is that of the row above.
-    group: &'static str,
+    group: String,
     name: &'static str,
     cells: Vec<String>,
 }
@@ -117,7 +117,7 @@ struct Differences {
 
 #[derive(Serialize)]
 struct Difference {
-    group: &'static str,
+    group: String,
     name: &'static str,
     cells: Vec<DifferenceCell>,
     clear: bool,
@@ -188,7 +188,7 @@ fn render(all: &Repeats, data: &[RunData], first: &[RunData]) -> Result<String, 
             .into_iter()
             .map(Into::into)
             .collect(),
-        paired: all.paired.iter().map(differences).collect(),
+        paired: all.paired.iter().map(|other| differences(all, other)).collect(),
         paired_note: paired_note(all),
         shown: all.seeds[0].to_string(),
         runs: all
@@ -291,14 +291,14 @@ fn story(all: &Repeats) -> String {
         text.push_str(" Where the seed changes nothing, one run represents all.");
     }
     let key = "fct_slowdown.mean";
-    let metric = METRICS.iter().find(|metric| metric.key == key);
+    let metric = of_runs().find(|metric| metric.key == key);
     let of = all
         .intervals
         .iter()
         .filter_map(|one| Some((one.scheme.as_str(), one.metrics.get(key)?)));
     let mut order: Vec<(&str, &Interval)> = of.collect();
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-    if let (Some(metric), [low, .., high]) = (metric, order.as_slice()) {
+    if let (Some(metric), [low, .., high]) = (&metric, order.as_slice()) {
         text.push_str(&format!(
             " Mean slowdown is smallest with {} ({}) and largest with {} ({}).",
             low.0,
@@ -315,29 +315,31 @@ fn with_interval(metric: &Metric, of: &Interval) -> String {
     table::with_interval(metric, Some(of))
 }
 
-/// Metrics that some scheme has.
-fn known(all: &Repeats) -> impl Iterator<Item = &'static Metric> {
-    let known = |metric: &&Metric| all.intervals.iter().any(|of| of.metrics.contains_key(metric.key));
-    METRICS.iter().chain(occasional()).filter(known)
-}
-
 /// A group's name where it begins.
-fn once(last: &mut &'static str, group: &'static str) -> &'static str {
-    if std::mem::replace(last, group) == group {
-        ""
-    } else {
-        group
+fn once(last: &mut String, group: &str) -> String {
+    if last == group {
+        return String::new();
     }
+    last.clear();
+    last.push_str(group);
+    group.to_string()
 }
 
+/// The quantities of whole runs that some scheme has.
 fn metrics(all: &Repeats) -> Vec<Row> {
-    let mut last = "";
-    known(all)
+    let mut last = String::new();
+    let known = |metric: &Metric| {
+        all.intervals
+            .iter()
+            .any(|of| of.metrics.contains_key(&metric.key))
+    };
+    of_runs()
+        .filter(known)
         .map(|metric| Row {
-            group: once(&mut last, metric.group),
+            group: once(&mut last, &metric.group),
             name: metric.name,
             cells: (all.intervals.iter())
-                .map(|of| table::with_interval(metric, of.metrics.get(metric.key)))
+                .map(|of| table::with_interval(&metric, of.metrics.get(&metric.key)))
                 .collect(),
         })
         .collect()
@@ -373,12 +375,13 @@ fn paired_note(all: &Repeats) -> String {
     )
 }
 
-fn differences(other: &PairedSchemes) -> Differences {
-    let mut last = "";
-    let rows = table::differing(other).map(|(metric, paired)| Difference {
-        group: once(&mut last, metric.group),
+fn differences(all: &Repeats, other: &PairedSchemes) -> Differences {
+    let mut last = String::new();
+    let differing = table::differing(all, other).into_iter();
+    let rows = differing.map(|(metric, paired)| Difference {
+        group: once(&mut last, &metric.group),
         name: metric.name,
-        cells: cells(table::difference(metric, paired), paired.clear),
+        cells: cells(table::difference(&metric, paired), paired.clear),
         clear: paired.clear,
     });
     Differences {

@@ -73,6 +73,16 @@ fn of_one(s: &Summary) -> String {
             number(Some(p99))
         ));
     }
+    if let [job] = &s.jobs[..]
+        && job.iteration_us.mean.is_some()
+    {
+        text.push_str(&format!(
+            " An iteration of {} took {} on average, of which hosts did not compute for {}.",
+            job.label,
+            duration_us(job.iteration_us.mean),
+            share(job.communication)
+        ));
+    }
     if s.status == RunStatus::Partial {
         text.push_str(" The run was interrupted.");
     }
@@ -164,6 +174,14 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
     text
 }
 
+/// So many jobs are among them.
+const JOBS_SHOWN: usize = 2;
+
+/// A share in percent.
+fn share(share: Option<f64>) -> String {
+    share.map_or_else(|| number(None), |share| format!("{:.0}%", 100.0 * share))
+}
+
 /// The numbers to look at first.
 pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
     let tile = |name, value: String, note: String| Tile { name, value, note };
@@ -205,6 +223,18 @@ pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
             format!("{} packets dropped", s.drops),
         ),
     ];
+    tiles.extend(s.jobs.iter().take(JOBS_SHOWN).map(|job| {
+        tile(
+            "Iteration, mean",
+            duration_us(job.iteration_us.mean),
+            format!(
+                "{}: {} exposed, p99 {}",
+                job.label,
+                share(job.communication),
+                duration_us(job.iteration_us.p99)
+            ),
+        )
+    }));
     let before = s.unscheduled.filter(|before| before.share >= WORTH_SAYING);
     tiles.extend(before.map(|before| {
         tile(

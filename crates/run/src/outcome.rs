@@ -8,6 +8,7 @@ use crate::spec::{FlowSpec, NodeId};
 
 pub mod account;
 mod binned;
+pub mod blame;
 pub mod credits;
 mod deadlock;
 pub mod flow_probe;
@@ -361,6 +362,15 @@ impl PacketKind {
     /// How many there are.
     pub const COUNT: usize = 9;
 
+    /// Which packets of a flow it is of, where those wait ([`blame`]).
+    pub const fn waiting(self) -> blame::Waiting {
+        match self {
+            Self::Data => blame::Waiting::Data,
+            Self::Ack | Self::Nack => blame::Waiting::Acks,
+            _ => blame::Waiting::Control,
+        }
+    }
+
     /// Whether it is a frame of priority flow control, which ends at the port that it comes to.
     #[inline(always)]
     pub const fn is_pfc(self) -> bool {
@@ -497,6 +507,8 @@ pub struct Outcome {
     pub accounts: Vec<account::FlowAccount>,
     /// With [`crate::spec::RecordSpec::flow_probes`], in the order of flows.
     pub flow_probes: Vec<flow_probe::FlowProbe>,
+    /// With [`crate::spec::RecordSpec::blame`]: who made whom wait, in the order of ports.
+    pub blame: Vec<blame::Waited>,
     /// Pauses that will never end, if there are any.
     pub deadlock: Option<Deadlock>,
     /// Storms that the PFC watchdog has found, in order of time.

@@ -298,6 +298,22 @@ pub struct RecordSpec {
     pub accounts: Accounted,
     /// Flows to look at closely, by index; they are accounted for too. See [`crate::outcome::flow_probe`].
     pub flow_probes: Vec<u32>,
+    /// Between whom to account for waits in queues: see [`crate::outcome::blame`].
+    #[serde(default)]
+    pub blame: Blame,
+}
+
+/// Those between whom waits in queues are accounted for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Blame {
+    /// Nobody.
+    #[default]
+    Off,
+    /// Labels of flows.
+    Labels,
+    /// The hosts that flows come from.
+    Hosts,
 }
 
 /// Flows whose time is accounted for.

@@ -32,8 +32,9 @@ Figures of runs and comparisons:
   credits                minimum credits per lane, of the same ports
   pauses                 PFC pauses
   rtt, window            RTT or window per flow, of one run
-Figures of a sweep: any column of points.csv, such as fct_slowdown.p99, rtt_per_ack_us.mean or
-pfc.pauses, as the mean over seeds with its 95 % interval.
+  iterations             time of each iteration of jobs, or else of collectives
+Figures of a sweep: any `metric` of points.csv, such as fct_slowdown.p99, pfc.pauses or
+jobs.NAME.iteration_us.mean, as the mean over seeds with its 95 % interval.
 
 Runs that differ in their seeds alone are one curve in figures about flows, with the 95 % interval
 over the seeds; --seeds apart draws each. PDF and SVG have their font in them; PGF takes that of the

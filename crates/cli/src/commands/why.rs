@@ -17,6 +17,7 @@ Examples:
   paceline why results/incast-16-hpcc-1 incast   the slowest flows of a label
   paceline why link-flap 12                      a scenario, which is run first
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
+  paceline why ai-cluster --matrix               which job made which wait
   paceline why training.toml --job training                its critical path
   paceline why training.toml --job training --faster host  the same with links twice as fast
 
@@ -47,6 +48,11 @@ was done. Each message is bound by the link where it waited longest or, if it ha
 slowest link of its path. Contention is the time by which messages took longer than alone in the
 network. critical_path.csv has all of it, in the order of time.
 
+--matrix shows who made whom wait: how long packets of each job, label or host waited in queues while
+those of another were transmitted, or a pause that came from them lasted. The columns add up to all
+the time that a row's packets waited. blame.csv has it by port. A folder needs record.blame = labels
+or hosts; a scenario is run with labels.
+
 The fidelities bolt-ns3 and tcd-ns3 record no breakdown, only completion times.
 
 Exit status: 0 done, 2 no such run or flow, 130 interrupted.";
@@ -72,6 +78,9 @@ pub(super) struct WhyArgs {
     /// Run again with these links twice as fast (LINK=N: N times): a tier such as host or leaf-spine, or two nodes (3-17)
     #[arg(long, value_name = "LINK", requires = "job", conflicts_with = "brief")]
     faster: Option<String>,
+    /// Show who made whom wait in queues: a matrix by job and label, or by host
+    #[arg(long, conflicts_with_all = ["flow", "top", "job", "brief"])]
+    matrix: bool,
     /// Use only the data in the folder; run nothing again
     #[arg(long)]
     brief: bool,
@@ -104,6 +113,7 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
         kept: None,
     };
     let partial = match flow {
+        _ if args.matrix => matrix(&question, args, &mut user)?,
         _ if args.job.is_some() => of_job(&question, args, &mut user)?,
         Some(Ok(flow)) => {
             let answer = question.flow(flow, &mut user)?;
@@ -117,6 +127,16 @@ pub(super) fn why(args: &WhyArgs) -> Ended {
         }
     };
     Ok(if partial { Done::Interrupted } else { Done::All })
+}
+
+/// Tells who made whom wait.
+fn matrix(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bool, Failure> {
+    let blames = question.blames(user)?;
+    match args.say.json {
+        true => output::print_json(&blames)?,
+        false => output::print(&blames.text())?,
+    }
+    Ok(blames.partial)
 }
 
 /// Tells a job's critical path, with links as they are or with faster ones.

@@ -1,6 +1,7 @@
 //! The command as a user runs it: help, runs, sweeps, trainings, errors, and what the README and the book say of it.
 
 mod bench;
+mod blame;
 mod book;
 mod common;
 mod continual;
@@ -9,6 +10,7 @@ mod errors;
 mod forests;
 mod help;
 mod interruptions;
+mod jobs;
 mod killed;
 /// The example of a scheme outside: its own tests.
 #[path = "../../../../examples/own-scheme/src"]

@@ -320,6 +320,9 @@ impl Core {
         if pause && self.watch.flow_probes.on() {
             self.observe_pause_sent(port, class);
         }
+        if pause && self.watch.blames.on() {
+            self.blame_pause_sent(world, port, class);
+        }
         let p = &mut self.ports[port];
         if pause {
             p.asked |= 1 << class;

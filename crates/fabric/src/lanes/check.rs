@@ -2,7 +2,7 @@
 
 use paceline_congestion::registry::ActiveScheme;
 
-use paceline_run::spec::{Binding, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec};
+use paceline_run::spec::{Binding, Blame, FlowControl, Forwarding, LaneSpec, MOST_LANES, Quirks, RunSpec};
 
 /// Inputs that a switch has at most: a bit each in an output's mask.
 pub(super) const MOST_PORTS: usize = 64;
@@ -139,6 +139,11 @@ fn check_rest(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), String> {
     }
     if !spec.record.flow_probes.is_empty() {
         return bad("flows are not looked at closely under credits");
+    }
+    if spec.record.blame != Blame::Off {
+        return bad(
+            "who makes whom wait is accounted for in queues at outputs, and switches under credits have theirs at inputs",
+        );
     }
     let asks = |scheme: &&ActiveScheme| scheme.switch_part().is_some_and(|part| part.hooks.arrivals);
     match schemes.iter().find(asks) {

@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 use crate::core::event::Event;
 use crate::traffic::find_cycle;
 use paceline_run::spec::{
-    DropPolicy, FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery, RunSpec, Scheduling,
+    Blame, DropPolicy, FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery, RunSpec,
+    Scheduling,
 };
 
 /// Why a network cannot be built.
@@ -198,6 +199,10 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     check_tiers(spec)?;
     if let Some(model) = &spec.model {
         model.check(spec).map_err(BuildError::BadModel)?;
+        if spec.record.blame != Blame::Off {
+            let why = "who makes whom wait is accounted for in the engine's own queues, and its are others";
+            return Err(BuildError::BadModel(why.into()));
+        }
     }
     crate::lanes::check(spec, schemes).map_err(BuildError::BadFlowControl)?;
     balancing::check(spec, schemes)?;

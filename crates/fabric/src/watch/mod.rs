@@ -1,17 +1,19 @@
 //! What is written down of a run, as the core sees it happen.
 
 pub(crate) mod account;
+pub(crate) mod blame;
 pub(crate) mod deadlock;
 pub(crate) mod flow_probe;
 pub(crate) mod record;
 
 use crate::core::port::Ports;
 use crate::watch::account::Accounts;
+use crate::watch::blame::Blames;
 use crate::watch::flow_probe::FlowProbes;
 use crate::watch::record::Recorder;
 use crate::world::classes::Classes;
 use crate::world::links::Profiles;
-use paceline_run::spec::RunSpec;
+use paceline_run::spec::{Blame, RunSpec};
 
 /// What is written down of a run.
 #[derive(Clone)]
@@ -19,6 +21,7 @@ pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,
     pub(crate) flow_probes: FlowProbes,
+    pub(crate) blames: Blames,
     pub(crate) deadlock: crate::watch::deadlock::Watch,
 }
 
@@ -33,13 +36,15 @@ impl Watch {
     ) -> Self {
         let (record, flows) = (&spec.record, spec.flow_count());
         let mut recorder = Recorder::new(spec, ports, profiles, classes);
-        // What is traced takes no short cuts through queues: closeups are told of every step, too.
-        recorder.tracing |= !record.flow_probes.is_empty();
+        // What is traced takes no short cuts through queues: closeups, and accounts of who makes whom wait, are told of
+        // every step, too.
+        recorder.tracing |= !record.flow_probes.is_empty() || record.blame != Blame::Off;
         let sizes = (ports.len(), classes.count());
         Self {
             recorder,
             accounts: Accounts::new(spec, sizes, packets),
             flow_probes: FlowProbes::new(&record.flow_probes, flows),
+            blames: Blames::new(record.blame, ports.len()),
             deadlock: crate::watch::deadlock::Watch::of(spec),
         }
     }

@@ -218,6 +218,7 @@ fn recorders_change_nothing() {
             latency: true,
             accounts: Accounted::All,
             flow_probes: vec![0],
+            blame: Blame::Off,
         };
         let seen = run(recorded);
         assert_eq!(results(&plain), results(&seen), "{name}");

@@ -3,6 +3,7 @@
 mod acc;
 mod accounts;
 mod balancing;
+mod blame;
 mod bolt;
 mod changes;
 mod common;

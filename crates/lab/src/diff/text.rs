@@ -1,6 +1,6 @@
 //! What differs, for people.
 
-use super::{Diff, FIRST, Metric};
+use super::{Diff, FIRST, Metric, NAMED_MAX, is_named};
 use crate::text::{bytes, duration_us, number};
 
 impl Diff {
@@ -35,10 +35,12 @@ impl Diff {
     }
 
     fn results_text(&self) -> String {
-        let (shown, rest): (Vec<&Metric>, Vec<&Metric>) = self
-            .results
-            .iter()
-            .partition(|metric| FIRST.contains(&metric.key.as_str()));
+        let mut named = 0;
+        let (shown, rest): (Vec<&Metric>, Vec<&Metric>) = self.results.iter().partition(|metric| {
+            let is_named = is_named(&metric.key);
+            named += usize::from(is_named);
+            FIRST.contains(&metric.key.as_str()) || is_named && named <= NAMED_MAX
+        });
         let mut text = match (self.results.is_empty(), self.same_digest) {
             (true, true) => return "The results are the same, and so is every event.\n".to_string(),
             (true, false) => return "The results are the same; events differ.\n".to_string(),

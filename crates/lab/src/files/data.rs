@@ -5,11 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{
-    FlowTime, Format, Series, flow_times, of_traces, read_flow_times, read_flows_csv, read_flows_parquet,
-    read_series, series_of,
+    BLAME, BlameRow, FlowTime, Format, Series, blame_rows, flow_times, of_traces, read_blames,
+    read_flow_times, read_flows_csv, read_flows_parquet, read_series, series_of,
 };
 use crate::results::{CollectiveRow, FlowRows, PathRow, Summary, collective_rows, path_rows};
 use crate::run::Finished;
+use paceline_fabric::spec::Blame;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved, multiply_rates};
 use serde::de::DeserializeOwned;
@@ -30,6 +31,8 @@ pub struct RunData {
     pub series: Vec<Series>,
     /// `flow_time.csv`, if there is one: where the time of flows went, a flow's rows together.
     pub flow_times: Vec<FlowTime>,
+    /// `blame.csv`, if there is one: who made whom wait.
+    pub blames: Option<Vec<BlameRow>>,
     /// `collectives.csv`, if there is one: collectives of jobs by traces.
     pub collectives: Vec<CollectiveRow>,
     /// `critical_path.csv`, if there is one: what the last complete iterations of jobs by traces waited for.
@@ -117,6 +120,7 @@ impl RunData {
             flows: finished.flows.clone(),
             series: series_of(&input.run, outcome),
             flow_times: flow_times(&input.run, outcome),
+            blames: (input.run.record.blame != Blame::Off).then(|| blame_rows(&input.run, outcome)),
             collectives: collective_rows(input, outcome),
             critical_path: path_rows(input, outcome, &finished.flows),
             topology: Some(Topology::of(&input.run)),
@@ -148,6 +152,7 @@ impl RunData {
             scenario,
             series: series_in(&folder.join("series.parquet"))?,
             flow_times: flow_times_in(&folder.join("flow_time.csv"))?,
+            blames: blames_in(&folder.join(BLAME))?,
             collectives: rows_in(&folder.join(of_traces::COLLECTIVES))?,
             critical_path: rows_in(&folder.join(of_traces::CRITICAL_PATH))?,
             folder: None,
@@ -218,6 +223,16 @@ fn flow_times_in(path: &Path) -> Result<Vec<FlowTime>, ReadError> {
         return Ok(Vec::new());
     }
     read_flow_times(path).map_err(|message| content(path, message))
+}
+
+/// Who made whom wait; nothing when the run did not account for it.
+fn blames_in(path: &Path) -> Result<Option<Vec<BlameRow>>, ReadError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    read_blames(path)
+        .map(Some)
+        .map_err(|message| content(path, message))
 }
 
 /// The rows of a file about jobs by traces; none when the run has no such jobs.

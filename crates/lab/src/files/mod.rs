@@ -1,5 +1,6 @@
 //! A run's folder.
 
+mod blame;
 mod capture;
 pub mod columns;
 mod data;
@@ -21,6 +22,8 @@ mod timeline;
 mod trace;
 mod unmanaged;
 
+pub(crate) use blame::read as read_blames;
+pub use blame::{BLAME, BlameRow, blame_rows};
 pub(crate) use data::folder_beside;
 pub use data::{ReadError, RunData};
 pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
@@ -192,6 +195,9 @@ pub fn write_run_into(
         folder.write_if_time(&at("flow_time.csv"), |out| {
             flow_time::write(out, &data.flow_times)
         })?;
+    }
+    if let Some(rows) = &data.blames {
+        folder.write_if_time(&at(BLAME), |out| blame::write(out, rows))?;
     }
     if !data.collectives.is_empty() {
         folder.write_if_time(&at(of_traces::COLLECTIVES), |out| {

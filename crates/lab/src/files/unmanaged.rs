@@ -9,7 +9,8 @@ use std::path::Path;
 use super::folder::OURS;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 34] = [
+const WRITTEN: [&str; 35] = [
+    "blame.csv",
     "collectives.csv",
     "comparison.json",
     "critical_path.csv",

@@ -161,17 +161,26 @@ fn iterations_of_jobs() {
     let all = Repeats::of(&parts, &[1, 2]).unwrap();
     let mean = |i: usize| runs[i].summary.jobs[0].iteration_us.mean.unwrap();
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * b.abs(), "{a} {b}");
-    let of = |i: usize| all.intervals[i].jobs["llm"];
-    close(of(0).iteration_us.mean, (mean(0) + mean(1)) / 2.0);
-    close(of(1).iteration_us.mean, (mean(2) + mean(3)) / 2.0);
-    assert!(of(0).iteration_us.half_width() > 0.0 && of(0).communication.mean > 0.0);
-    let paired = &all.paired[0].jobs["llm"];
-    close(
-        paired.difference.mean,
-        of(1).iteration_us.mean - of(0).iteration_us.mean,
-    );
+    let of = |i: usize, what: &str| all.intervals[i].metrics[&format!("jobs.llm.{what}")];
+    let key = "iteration_us.mean";
+    close(of(0, key).mean, (mean(0) + mean(1)) / 2.0);
+    close(of(1, key).mean, (mean(2) + mean(3)) / 2.0);
+    assert!(of(0, key).half_width() > 0.0 && of(0, "communication").mean > 0.0);
+    close(of(0, "exposed_us").mean, of(0, key).mean - 20.0);
+    let paired = &all.paired[0].metrics["jobs.llm.iteration_us.mean"];
+    close(paired.difference.mean, of(1, key).mean - of(0, key).mean);
+    let bus = all.intervals[0].metrics["collectives.llm/all-reduce.busbw_gbps"];
+    close(bus.mean, {
+        let of = |i: usize| {
+            crate::results::collective_totals(&runs[i].summary)[0]
+                .busbw_gbps
+                .unwrap()
+        };
+        (of(0) + of(1)) / 2.0
+    });
     // That one never came to its end.
-    assert_eq!(all.intervals[0].jobs.len(), 1);
+    let known = |start: &str| all.intervals[0].metrics.keys().any(|key| key.starts_with(start));
+    assert!(known("jobs.llm.") && !known("jobs.late.") && !known("collectives.late"));
     let text = crate::table::repeats(&all, 120);
     assert!(
         text.contains("by job, mean over the seeds\njob  scheme"),

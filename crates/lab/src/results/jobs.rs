@@ -31,6 +31,10 @@ pub struct JobTimes {
     /// The share of that time in which hosts did not compute, which is what the network adds; null before the first
     /// iteration's end.
     pub communication: Option<f64>,
+    /// The time in an iteration in which hosts did not compute (exposed communication), in microseconds: the mean over
+    /// iterations, of a trace also over ranks. Null where [`Self::communication`] is.
+    #[serde(default)]
+    pub exposed_us: Option<f64>,
     /// Of a job by a trace: what became of each rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_rank: Vec<RankTimes>,
@@ -92,16 +96,18 @@ fn of_trace(
         sum(|rank| rank.compute_us),
         sum(|rank| rank.compute_us + rank.exposed_us + rank.waiting_us),
     );
+    let rank_iterations = by_rank.len().max(1) as f64 * repeats.max(1) as f64;
     JobTimes {
         label: job.label.clone(),
         ranks: job.hosts.len() as u32,
         start_s: job.start.as_secs_f64(),
-        compute_us: compute / by_rank.len().max(1) as f64 / repeats.max(1) as f64,
+        compute_us: compute / rank_iterations,
         iterations: FlowCount {
             total: repeats,
             completed: iterations_us.len() as u64,
         },
         communication: (trace.is_done && all > 0.0).then(|| 1.0 - compute / all),
+        exposed_us: (trace.is_done && all > 0.0).then(|| (all - compute) / rank_iterations),
         iteration_us,
         iterations_us,
         by_rank,
@@ -147,6 +153,7 @@ pub(super) fn job_times(
                 completed: iterations_us.len() as u64,
             },
             communication: iteration_us.mean.map(|mean| 1.0 - compute_us / mean),
+            exposed_us: iteration_us.mean.map(|mean| mean - compute_us),
             iteration_us,
             iterations_us,
             by_rank: Vec::new(),
@@ -194,6 +201,7 @@ mod tests {
         close(two.iteration_us.max.unwrap(), two.iterations_us[1]);
         let mean = two.iterations_us.iter().sum::<f64>() / 3.0;
         close(two.communication.unwrap(), 1.0 - 50.0 / mean);
+        close(two.exposed_us.unwrap(), mean - 50.0);
         close(jobs[1].start_s, 1e-3);
         assert_eq!(jobs[1].iterations.completed, 1);
     }

@@ -1,6 +1,7 @@
 //! From an outcome to a summary.
 
 mod checks;
+mod collective_totals;
 mod collectives;
 mod deadlock;
 mod decisions;
@@ -24,6 +25,7 @@ mod sharing;
 mod sizes;
 mod summary;
 
+pub use collective_totals::{CollectiveTotals, collective_totals};
 pub(crate) use collectives::collective_rows;
 pub use collectives::{CollectiveRow, CollectiveSum, CollectiveTime, bus_bandwidth};
 pub use deadlock::{Cycle, Deadlock, EndlessPause};

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::results::Summary;
+use crate::results::{Summary, collective_totals};
 
 /// A number of a summary: the path to it, such as `fct_slowdown.p99`, and its value.
 pub type Metric = (String, f64);
 
 /// What measures the machine, names the run, or is not a number.
-const LEFT_OUT: [&str; 12] = [
+const LEFT_OUT: [&str; 13] = [
     "version",
     "scenario",
     "scheme",
@@ -21,11 +21,15 @@ const LEFT_OUT: [&str; 12] = [
     "by_size",
     "warnings",
     "digest",
+    // Where the time of the last iteration went: shares of one iteration, with lists of their own.
+    "path",
 ];
 
-/// Every number of a summary, in the order of the file; what is null is left out. What is kept by
-/// label (`schemes` in the file) is called `labels.<label>.` where all flows have one scheme, so
-/// that the columns of different schemes are the same.
+/// Every number of a summary, in the order of the file; what is null is left out. Of a list of things with labels, such
+/// as `jobs`, the label takes the place of the index: `jobs.llm.iteration_us.mean`. Collectives are there by label, all
+/// iterations of one together: `collectives.llm/all-reduce.busbw_gbps`. What is kept by label of flows (`schemes` in the
+/// file) is called `labels.<label>.` where all flows have one scheme, so that the columns of different schemes are the
+/// same.
 pub fn metrics(summary: &Summary) -> Vec<Metric> {
     let mut found = Vec::new();
     let Ok(Value::Object(all)) = serde_json::to_value(summary) else {
@@ -39,21 +43,53 @@ pub fn metrics(summary: &Summary) -> Vec<Metric> {
                     .iter()
                     .for_each(|labels| walk("labels", labels, &mut found));
             }
-            (name, value) => walk(name, value, &mut found),
+            // Below, together with those of traces, which the file has sums of alone.
+            ("collectives" | "collective_sums", _) => {}
+            (name, value) => field(name, name, value, &mut found),
         }
     }
+    found.extend(of_collectives(summary));
     found
 }
 
-fn walk(path: &str, value: &Value, found: &mut Vec<Metric>) {
-    if LEFT_OUT.contains(&path.rsplit('.').next().unwrap_or(path)) {
-        return;
+/// The numbers of collectives by label, all iterations of one together.
+pub(crate) fn of_collectives(summary: &Summary) -> Vec<Metric> {
+    let mut found = Vec::new();
+    let all = serde_json::to_value(collective_totals(summary)).unwrap_or_default();
+    walk("collectives", &all, &mut found);
+    found
+}
+
+/// The labels of a list in which everything has one of its own.
+pub(crate) fn labels(list: &[Value]) -> Option<Vec<&str>> {
+    let labels: Option<Vec<&str>> = list.iter().map(|one| one.get("label")?.as_str()).collect();
+    let mut labels = labels.filter(|labels| !labels.is_empty())?;
+    let in_order = labels.clone();
+    labels.sort_unstable();
+    labels
+        .windows(2)
+        .all(|pair| pair[0] != pair[1])
+        .then_some(in_order)
+}
+
+/// A field called `name`.
+fn field(name: &str, path: &str, value: &Value, found: &mut Vec<Metric>) {
+    if !LEFT_OUT.contains(&name) {
+        walk(path, value, found);
     }
+}
+
+fn walk(path: &str, value: &Value, found: &mut Vec<Metric>) {
     match value {
         Value::Number(number) => found.extend(number.as_f64().map(|number| (path.to_string(), number))),
         Value::Object(inside) => {
             for (name, value) in inside {
-                walk(&format!("{path}.{name}"), value, found);
+                field(name, &format!("{path}.{name}"), value, found);
+            }
+        }
+        Value::Array(list) => {
+            for (label, one) in labels(list).into_iter().flatten().zip(list) {
+                walk(&format!("{path}.{label}"), one, found);
             }
         }
         _ => {}
@@ -64,6 +100,48 @@ fn walk(path: &str, value: &Value, found: &mut Vec<Metric>) {
 mod tests {
     use super::*;
     use crate::sample;
+
+    /// Jobs and collectives are found by their labels, whatever their place.
+    #[test]
+    fn jobs_are_called_by_their_labels() {
+        let text = "[topology.star]\nhosts = 4\n[cc]\nscheme = 'none'\n\
+             [[job]]\nlabel = 'v1.5'\nhosts = '1..2'\niterations = 2\n\
+             [[job.step]]\ncompute = '20us'\nall-reduce = { size = '100KB' }\n\
+             [[job]]\nlabel = 'seed'\nhosts = '3..4'\n[[job.step]]\nall-gather = {}\n";
+        let input = paceline_scenario::load_text("test.toml", text, &Default::default()).unwrap();
+        let summary = crate::run::execute(&input, &mut |_| crate::run::Control::Continue)
+            .unwrap()
+            .summary;
+        let found = metrics(&summary);
+        let of = |wanted: &str| {
+            found
+                .iter()
+                .find(|(path, _)| path == wanted)
+                .map(|(_, value)| *value)
+        };
+        let job = &summary.jobs[0];
+        assert_eq!(of("jobs.v1.5.iteration_us.mean"), job.iteration_us.mean);
+        assert_eq!(of("jobs.v1.5.exposed_us"), job.exposed_us);
+        assert_eq!(of("jobs.seed.iterations.completed"), Some(1.0));
+        let times: Vec<f64> = summary.collectives[..2]
+            .iter()
+            .filter_map(|one| one.time_us)
+            .collect();
+        assert_eq!(
+            of("collectives.v1.5/all-reduce.time_us.mean"),
+            crate::stats::mean(&times)
+        );
+        let bus = crate::results::bus_bandwidth(&summary.collectives[..2]);
+        assert_eq!(of("collectives.v1.5/all-reduce.busbw_gbps"), bus);
+        // The comparison's columns are the same numbers under the same names.
+        for metric in crate::metrics::all_of([&summary]) {
+            if let (Some(value), Some(there)) = (metric.value(&summary), of(&metric.key)) {
+                assert_eq!(value, there, "{}", metric.key);
+            }
+            let is_named = !metric.label().is_empty();
+            assert!(!is_named || of(&metric.key).is_some(), "{}", metric.key);
+        }
+    }
 
     /// Means over seeds are taken of all numbers: what names something must not be one.
     #[test]

@@ -32,6 +32,7 @@ pub use data::{SweepData, read_plan, warnings};
 pub use error::SweepError;
 pub use id::run_id;
 pub use metrics::{Metric, metrics};
+pub(crate) use metrics::{labels, of_collectives};
 pub use plan::{Plan, Point, Study};
 pub use points::{Estimate, estimates, points};
 pub use results::{results, write_results};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Row, Status, SweepData};
+use crate::metrics::{self, Metric};
 use crate::results::Summary;
 use crate::stats::{self, CONFIDENCE};
 use crate::table::{Column, render};
@@ -17,7 +18,58 @@ struct Quantity {
     name: &'static str,
     of: fn(&Summary) -> Option<f64>,
     /// The unit of a value of this size: what to divide by, and its name.
-    unit: fn(f64) -> (f64, &'static str),
+    unit: Unit,
+}
+
+type Unit = fn(f64) -> (f64, &'static str);
+
+/// Its value in a summary.
+type Value = dyn Fn(&Summary) -> Option<f64>;
+
+/// A column of the table.
+struct Shown {
+    group: String,
+    name: &'static str,
+    of: Box<Value>,
+    unit: Unit,
+}
+
+impl Shown {
+    fn of_run(of: &'static Quantity) -> Self {
+        Self {
+            group: of.group.to_string(),
+            name: of.name,
+            of: Box::new(of.of),
+            unit: of.unit,
+        }
+    }
+
+    fn of_job(metric: Metric, unit: Unit) -> Self {
+        Self {
+            group: metric.group.clone(),
+            name: metric.name,
+            of: Box::new(move |summary| metric.value(summary)),
+            unit,
+        }
+    }
+}
+
+/// So many jobs have columns.
+const JOBS_SHOWN: usize = 3;
+
+/// Mean iteration and exposed communication of the first few jobs.
+fn of_jobs(data: &SweepData) -> Vec<Shown> {
+    let summaries = data.in_order().filter_map(|(_, row)| row.summary.as_ref());
+    let all = metrics::of_jobs(summaries);
+    let jobs = all.chunk_by(|a, b| a.group == b.group).take(JOBS_SHOWN);
+    let shown = jobs.flat_map(|of_job| {
+        let wanted = of_job.iter().filter(|metric| {
+            let key = metric.key.as_str();
+            key.ends_with(".iteration_us.mean") || key.ends_with(".exposed_us")
+        });
+        wanted.map(|metric| Shown::of_job(metric.clone(), unit_of_us))
+    });
+    shown.collect()
 }
 
 const QUANTITIES: [Quantity; 6] = [
@@ -96,14 +148,16 @@ pub fn table(data: &SweepData) -> String {
         "runs",
         points.iter().map(|&point| runs(data, point)).collect(),
     ));
-    for quantity in &QUANTITIES {
+    let jobs = of_jobs(data);
+    let of_runs: Vec<Shown> = QUANTITIES.iter().map(Shown::of_run).collect();
+    for quantity in of_runs.iter().chain(&jobs) {
         let cell = |&point: &usize| {
-            let values = data.values(point, quantity.of);
+            let values = data.values(point, &quantity.of);
             let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
-            mean_cell(&values, quantity)
+            mean_cell(&values, quantity.unit)
         };
         let cells = points.iter().map(cell).collect();
-        columns.push(Column::right(quantity.group, quantity.name, cells));
+        columns.push(Column::right(&quantity.group, quantity.name, cells));
     }
     let mut text = render(&columns);
     if points.len() < all {
@@ -122,7 +176,7 @@ pub fn table(data: &SweepData) -> String {
     if points.iter().any(|&point| !data.point_is_comparable(point)) {
         text.push_str("!: a run failed or left flows unfinished, and the point is not compared\n");
     }
-    text + &differences(data)
+    text + &differences(data, &jobs)
 }
 
 /// The quantity by which points are put in order.
@@ -194,19 +248,19 @@ fn runs(data: &SweepData, point: usize) -> String {
     }
 }
 
-fn mean_cell(values: &[f64], quantity: &Quantity) -> String {
+fn mean_cell(values: &[f64], unit: Unit) -> String {
     let Some(mean) = stats::mean(values) else {
         return number(None);
     };
     match stats::interval(values, CONFIDENCE) {
-        Some(interval) => with_half_width(mean, interval.half_width(), quantity),
-        None => plain(mean, quantity),
+        Some(interval) => with_half_width(mean, interval.half_width(), unit),
+        None => plain(mean, unit),
     }
 }
 
 /// As the tables of single runs say it.
-fn plain(value: f64, quantity: &Quantity) -> String {
-    match (quantity.unit)(value).1 {
+fn plain(value: f64, unit: Unit) -> String {
+    match unit(value).1 {
         " B" | " KB" | " MB" | " GB" => bytes(value.round() as u64),
         " µs" | " ms" | " s" => duration_us(Some(value)),
         _ if value.fract() == 0.0 => value.to_string(),
@@ -215,11 +269,11 @@ fn plain(value: f64, quantity: &Quantity) -> String {
 }
 
 /// Both in the unit of the mean, with as many digits.
-fn with_half_width(mean: f64, half: f64, quantity: &Quantity) -> String {
+fn with_half_width(mean: f64, half: f64, unit: Unit) -> String {
     if half == 0.0 {
-        return plain(mean, quantity);
+        return plain(mean, unit);
     }
-    let (divisor, unit) = (quantity.unit)(mean);
+    let (divisor, unit) = unit(mean);
     format!(
         "{} ±{}{unit}",
         number(Some(mean / divisor)),
@@ -227,9 +281,9 @@ fn with_half_width(mean: f64, half: f64, quantity: &Quantity) -> String {
     )
 }
 
-/// Slowdowns of the other schemes minus those of the first, at the points that differ in nothing
+/// Slowdowns, and iterations of jobs, of the other schemes minus those of the first, at the points that differ in nothing
 /// else: the same seed gives both the same flows, so what the flows do to both cancels.
-fn differences(data: &SweepData) -> String {
+fn differences(data: &SweepData, jobs: &[Shown]) -> String {
     let axes_of = &data.plan.axes;
     let Some(axis) = axes_of.iter().position(|other| other.key == SCHEME) else {
         return String::new();
@@ -252,14 +306,23 @@ fn differences(data: &SweepData) -> String {
         stats::mean(&values.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
     });
     let mut columns = axes(data, &firsts, Some(axis));
+    let slowdowns: Vec<Shown> = QUANTITIES[..2].iter().map(Shown::of_run).collect();
+    let what = match jobs.is_empty() {
+        true => "FCT slowdown",
+        false => "FCT slowdown and iterations of jobs",
+    };
     let mut any = false;
     for (i, scheme) in schemes.iter().enumerate().skip(1) {
-        for quantity in &QUANTITIES[..2] {
+        for quantity in slowdowns.iter().chain(jobs) {
             let cell = |&first: &usize| difference_cell(data, first, first + i * stride, quantity);
             let cells: Vec<Option<String>> = firsts.iter().map(cell).collect();
             any |= cells.iter().any(Option::is_some);
             let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| number(None)));
-            columns.push(Column::right(&scheme.to_string(), quantity.name, cells.collect()));
+            let name = match quantity.group.strip_prefix("job ") {
+                Some(job) => format!("{job} {}", quantity.name),
+                None => quantity.name.to_string(),
+            };
+            columns.push(Column::right(&scheme.to_string(), &name, cells.collect()));
         }
     }
     if !any {
@@ -270,17 +333,17 @@ fn differences(data: &SweepData) -> String {
         more => format!("... and {more} more: the runs are in results.csv\n"),
     };
     format!(
-        "\nDifference in FCT slowdown from {} with the same flows (*: the 95 % interval excludes 0):\n{}{more}",
+        "\nDifference in {what} from {} with the same flows (*: the 95 % interval excludes 0):\n{}{more}",
         schemes[0],
         render(&columns)
     )
 }
 
-fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Quantity) -> Option<String> {
+fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Shown) -> Option<String> {
     if !data.point_is_comparable(first) || !data.point_is_comparable(other) {
         return None;
     }
-    let (first, other) = (data.values(first, quantity.of), data.values(other, quantity.of));
+    let (first, other) = (data.values(first, &quantity.of), data.values(other, &quantity.of));
     let pairs = first.iter().filter_map(|&(seed, a)| {
         let (_, b) = other.iter().find(|(theirs, _)| *theirs == seed)?;
         Some((a, *b))
@@ -289,10 +352,13 @@ fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Quan
     let pair = stats::paired(&a, &b, CONFIDENCE)?;
     let (mean, half) = (pair.difference.mean, pair.difference.half_width());
     let sign = if mean > 0.0 { "+" } else { "" };
+    // Of both in the unit of the larger.
+    let (divisor, unit) = (quantity.unit)(mean.abs().max(half));
+    let (mean, half) = (mean / divisor, half / divisor);
     Some(match (half == 0.0, pair.clear) {
-        (true, _) => format!("{sign}{}  ", number(Some(mean))),
+        (true, _) => format!("{sign}{}{unit}  ", number(Some(mean))),
         (false, clear) => format!(
-            "{sign}{} ±{}{}",
+            "{sign}{} ±{}{unit}{}",
             number(Some(mean)),
             number(Some(half)),
             if clear { " *" } else { "  " }

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Column, render};
 use crate::files::LABELS;
 use crate::metrics::done;
-use crate::results::{CollectiveTime, FlowCount, FlowMarks, Group, Summary, bus_bandwidth};
-use crate::stats::Distribution;
+use crate::results::{FlowCount, FlowMarks, Group, Summary, collective_totals};
 use crate::text::{bytes, duration_us, natural_order, number};
 
 /// The file that has every iteration.
@@ -267,42 +266,16 @@ fn label_row(name: String, run: usize, group: &Group, detects: bool) -> Row {
 fn collectives(runs: &[&Summary]) -> Table {
     let mut rows = Vec::new();
     for (run, summary) in runs.iter().enumerate() {
-        // Of a trace the list has the slowest only.
-        let listed: Vec<&CollectiveTime> = (summary.collectives.iter())
-            .filter(|one| one.name.is_none())
-            .collect();
-        for iterations in listed.chunk_by(|a, b| a.label == b.label) {
-            let with = |value: fn(&CollectiveTime) -> Option<f64>| -> Vec<f64> {
-                iterations.iter().filter_map(|one| value(one)).collect()
-            };
-            let times = Distribution::of(with(|time| time.time_us));
-            let ended = FlowCount {
-                total: iterations.len() as u64,
-                completed: iterations.iter().filter(|time| time.end_s.is_some()).count() as u64,
-            };
-            rows.push(Row {
-                name: iterations[0].label.clone(),
-                run,
-                begun: iterations[0].start_s.is_some(),
-                weight: times.mean.unwrap_or(0.0),
-                cells: vec![
-                    of(ended),
-                    duration_us(times.mean),
-                    duration_us(times.p99),
-                    number(bus_bandwidth(iterations.iter().copied())),
-                ],
-            });
-        }
-        rows.extend(summary.collective_sums.iter().map(|sum| Row {
-            name: sum.label.clone(),
+        rows.extend(collective_totals(summary).into_iter().map(|one| Row {
+            name: one.label,
             run,
-            begun: true,
-            weight: sum.time_us.mean.unwrap_or(0.0),
+            begun: one.begun,
+            weight: one.time_us.mean.unwrap_or(0.0),
             cells: vec![
-                of(sum.collectives),
-                duration_us(sum.time_us.mean),
-                duration_us(sum.time_us.p99),
-                number(sum.busbw_gbps),
+                of(one.iterations),
+                duration_us(one.time_us.mean),
+                duration_us(one.time_us.p99),
+                number(one.busbw_gbps),
             ],
         }));
     }
@@ -329,6 +302,8 @@ fn jobs(runs: &[&Summary]) -> Table {
                 of(job.iterations),
                 duration_us(job.iteration_us.mean),
                 duration_us(job.iteration_us.p99),
+                duration_us(job.iteration_us.max),
+                duration_us(job.exposed_us),
                 (job.communication).map_or_else(|| number(None), |share| format!("{:.0}%", share * 100.0)),
             ],
         }));
@@ -339,6 +314,8 @@ fn jobs(runs: &[&Summary]) -> Table {
         "iterations done",
         "iteration mean",
         "p99",
+        "max",
+        "exposed",
         "communication",
     ];
     Table {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::details::{ROWS_MIN, heaviest};
 use super::{Column, Detail, More, ROWS_OF_TERMINAL, details_text, render};
-use crate::metrics::{METRICS, Metric, occasional};
+use crate::metrics::{METRICS, Metric, of_jobs, of_runs};
 use crate::repeats::{OfScheme, PairedSchemes, Repeats};
 use crate::results::FlowPairs;
 use crate::stats::{Interval, Paired};
-use crate::text::{duration_us, natural_order, number};
+use crate::text::{natural_order, number};
 
 /// Means over seeds with their intervals, and how each scheme differs from the first.
 pub fn repeats(all: &Repeats, width: usize) -> String {
@@ -28,13 +28,16 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
             "\n{} against {}, seed by seed, with {percent}% confidence intervals\n{}",
             other.scheme,
             other.reference,
-            differences(other)
+            differences(all, other)
         ));
         if let Some(flows) = &other.flows {
             text.push_str(&by_flow(flows));
         }
     }
-    let vary = |other: &PairedSchemes| differing(other).any(|(_, paired)| !paired.constant);
+    let vary = |other: &PairedSchemes| {
+        let mut found = differing(all, other).into_iter();
+        found.any(|(_, paired)| !paired.constant)
+    };
     if all.paired.iter().any(vary) {
         text.push_str(
             "* the interval excludes zero; without a real difference, that happens once in 20 cases\n",
@@ -43,13 +46,22 @@ pub fn repeats(all: &Repeats, width: usize) -> String {
     text
 }
 
-/// How long the iterations of jobs took under each scheme, and against the first. A table of many more than `limit` rows
-/// keeps the jobs with the longest iterations.
+/// Iterations and exposed communication of jobs under each scheme, and the mean iteration against the first. A table of
+/// many more than `limit` rows keeps the jobs with the longest iterations.
 pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
+    let metrics = of_jobs(all.runs.iter().map(|run| &run.summary));
+    let by_job: Vec<(&str, &[Metric])> = metrics
+        .chunk_by(|a, b| a.group == b.group)
+        .map(|of_job| (of_job[0].label(), of_job))
+        .collect();
     let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
-    for (label, job) in all.intervals.iter().flat_map(|of| &of.jobs) {
-        let weight = weights.entry(label).or_default();
-        *weight = weight.max(job.iteration_us.mean);
+    for (label, of_job) in &by_job {
+        let means = all
+            .intervals
+            .iter()
+            .filter_map(|of| of.metrics.get(&of_job[0].key));
+        let longest = means.map(|of| of.mean).reduce(f64::max);
+        weights.extend(longest.map(|mean| (*label, mean)));
     }
     let mut labels: Vec<String> = weights.keys().map(|label| (*label).to_string()).collect();
     labels.sort_by(|a, b| natural_order(a, b));
@@ -61,9 +73,9 @@ pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
             file: "comparison.json",
         }
     });
-    let against = |scheme: &str, label: &str| {
+    let against = |scheme: &str, key: &str| {
         let other = all.paired.iter().find(|other| other.scheme == scheme)?;
-        let paired = other.jobs.get(label)?;
+        let paired = other.metrics.get(key)?;
         let ratio = paired.ratio.as_ref()?;
         let mark = if paired.clear { " *" } else { "" };
         Some(match ratio.half_width() > 0.0 {
@@ -77,33 +89,24 @@ pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
         })
     };
     let row = |(label, of): (&String, &OfScheme)| {
-        let job = of.jobs.get(label)?;
-        let with = |of: &Interval, show: fn(Option<f64>) -> String| match of.half_width() {
-            0.0 => show(Some(of.mean)),
-            half => format!("{} ± {}", show(Some(of.mean)), show(Some(half))),
-        };
-        let share = |share: Option<f64>| format!("{:.1}%", 100.0 * share.unwrap_or_default());
-        Some(vec![
-            label.clone(),
-            of.scheme.clone(),
-            with(&job.iteration_us, duration_us),
-            with(&job.communication, share),
-            against(&of.scheme, label).unwrap_or_default(),
-        ])
+        let (_, of_job) = by_job.iter().find(|(known, _)| known == label)?;
+        // None of its iterations came to its end in some run.
+        of.metrics.get(&of_job[0].key)?;
+        let mut cells = vec![label.clone(), of.scheme.clone()];
+        cells.extend((of_job.iter()).map(|metric| with_interval(metric, of.metrics.get(&metric.key))));
+        cells.push(against(&of.scheme, &of_job[0].key).unwrap_or_default());
+        Some(cells)
     };
     let pairs = labels
         .iter()
         .flat_map(|label| all.intervals.iter().map(move |of| (label, of)));
     let rows: Vec<_> = pairs.filter_map(row).collect();
-    (!rows.is_empty()).then(|| Detail {
+    let mut head = vec!["job", "scheme"];
+    head.extend(by_job.first()?.1.iter().map(|metric| metric.name));
+    head.push("iteration against the first scheme");
+    (!rows.is_empty()).then_some(Detail {
         title: "by job, mean over the seeds",
-        head: vec![
-            "job",
-            "scheme",
-            "iteration",
-            "communication",
-            "iteration against the first scheme",
-        ],
+        head,
         rows,
         more,
     })
@@ -112,31 +115,45 @@ pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
 /// `1.23 ± 0.04`; the mean alone of what is the same with every seed.
 pub fn with_interval(metric: &Metric, interval: Option<&Interval>) -> String {
     match interval {
-        Some(of) if of.half_width() == 0.0 => (metric.show)(Some(of.mean)),
+        Some(of) if of.half_width() == 0.0 => metric.show(Some(of.mean)),
         Some(of) => format!(
             "{} ± {}",
-            (metric.show)(Some(of.mean)),
-            (metric.show)(Some(of.half_width()))
+            metric.show(Some(of.mean)),
+            metric.show(Some(of.half_width()))
         ),
         None => number(None),
     }
 }
 
+/// The quantities of whole runs that some scheme has; those of jobs are in [`jobs`].
+fn known(all: &Repeats) -> Vec<Metric> {
+    let is_known = |metric: &Metric| {
+        all.intervals
+            .iter()
+            .any(|of| of.metrics.contains_key(&metric.key))
+    };
+    let usual = METRICS.len();
+    let numbered = of_runs().enumerate();
+    numbered
+        .filter(|(i, metric)| *i < usual || is_known(metric))
+        .map(|(_, metric)| metric)
+        .collect()
+}
+
 /// A row per quantity, a column per scheme; as many schemes side by side as fit.
 fn means(all: &Repeats, width: usize) -> String {
-    let known = |metric: &&Metric| all.intervals.iter().any(|of| of.metrics.contains_key(metric.key));
-    let rows = METRICS.iter().chain(occasional().filter(known));
+    let rows = known(all);
     let column = |i: usize| {
         let of = &all.intervals[i];
         let cells = rows
-            .clone()
-            .map(|metric| with_interval(metric, of.metrics.get(metric.key)));
+            .iter()
+            .map(|metric| with_interval(metric, of.metrics.get(&metric.key)));
         Column::right("", &of.scheme, cells.collect())
     };
     let tables = |per_table: usize| {
         let schemes: Vec<usize> = (0..all.intervals.len()).collect();
         let parts = schemes.chunks(per_table).map(|part| {
-            let mut columns = labels(rows.clone());
+            let mut columns = labels(&rows);
             columns.extend(part.iter().map(|&i| column(i)));
             render(&columns)
         });
@@ -151,23 +168,41 @@ fn means(all: &Repeats, width: usize) -> String {
 }
 
 /// Group and name of metrics, a group's name once.
-fn labels<'a>(metrics: impl Iterator<Item = &'a Metric> + Clone) -> Vec<Column> {
+fn labels(metrics: &[Metric]) -> Vec<Column> {
     let mut last = "";
-    let groups = metrics.clone().map(|metric| {
-        let shown = if metric.group == last { "" } else { metric.group };
-        last = metric.group;
+    let groups = metrics.iter().map(|metric| {
+        let shown = if metric.group == last { "" } else { &metric.group };
+        last = &metric.group;
         shown.to_string()
     });
     let groups = Column::left("", "", groups.collect());
-    let names = Column::left("", "", metrics.map(|metric| metric.name.to_string()).collect());
+    let names = Column::left(
+        "",
+        "",
+        metrics.iter().map(|metric| metric.name.to_string()).collect(),
+    );
     vec![groups, names]
 }
 
-/// The quantities in which a scheme differs from the first, with any seed.
-pub fn differing(other: &PairedSchemes) -> impl Iterator<Item = (&'static Metric, &Paired)> {
+/// So many quantities of jobs and collectives are in a table of differences; `comparison.json` has all.
+const NAMED_MAX: usize = 24;
+
+/// The quantities in which a scheme differs from the first, with any seed: of whole runs, then of jobs and collectives.
+pub fn differing<'a>(all: &Repeats, other: &'a PairedSchemes) -> Vec<(Metric, &'a Paired)> {
     let differs = |paired: &&Paired| paired.difference.mean != 0.0 || paired.difference.half_width() > 0.0;
-    let of = move |metric: &'static Metric| Some((metric, other.metrics.get(metric.key).filter(differs)?));
-    METRICS.iter().chain(occasional()).filter_map(of)
+    let usual = of_runs().count();
+    let mut found: Vec<(usize, Metric, &Paired)> = (all.quantities().into_iter().enumerate())
+        .filter_map(|(i, metric)| {
+            let paired = other.metrics.get(&metric.key).filter(differs)?;
+            Some((i, metric, paired))
+        })
+        .collect();
+    let of_runs = found.partition_point(|(i, ..)| *i < usual);
+    found.truncate(of_runs + NAMED_MAX);
+    found
+        .into_iter()
+        .map(|(_, metric, paired)| (metric, paired))
+        .collect()
 }
 
 /// A difference in words: its mean and interval, and those of the ratio in percent. What does not vary has
@@ -201,12 +236,16 @@ fn ratio_if_constant(paired: &Paired) -> String {
 }
 
 /// A row per quantity that differs: how much, and in percent.
-fn differences(other: &PairedSchemes) -> String {
-    let rows: Vec<(&Metric, [String; 4], bool)> = differing(other)
-        .map(|(metric, paired)| (metric, difference(metric, paired), paired.clear))
-        .collect();
-    let cells = |i: usize| rows.iter().map(|(_, texts, _)| texts[i].clone()).collect();
-    let mut columns = labels(rows.iter().map(|(metric, ..)| *metric));
+fn differences(all: &Repeats, other: &PairedSchemes) -> String {
+    let (metrics, rows): (Vec<Metric>, Vec<([String; 4], bool)>) = differing(all, other)
+        .into_iter()
+        .map(|(metric, paired)| {
+            let texts = difference(&metric, paired);
+            (metric, (texts, paired.clear))
+        })
+        .unzip();
+    let cells = |i: usize| rows.iter().map(|(texts, _)| texts[i].clone()).collect();
+    let mut columns = labels(&metrics);
     for (i, name) in ["difference", "interval", "relative", "interval"]
         .into_iter()
         .enumerate()
@@ -215,7 +254,7 @@ fn differences(other: &PairedSchemes) -> String {
     }
     let marks = rows
         .iter()
-        .map(|(.., clear)| if *clear { "*" } else { "" }.to_string());
+        .map(|(_, clear)| if *clear { "*" } else { "" }.to_string());
     columns.push(Column::left("", "", marks.collect()));
     render(&columns)
 }
@@ -230,7 +269,7 @@ fn percent(ratio: f64) -> String {
 
 fn signed(metric: &Metric, value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", (metric.show)(Some(value.abs())))
+    format!("{sign}{}", metric.show(Some(value.abs())))
 }
 
 /// What became of the single flows, in a sentence.

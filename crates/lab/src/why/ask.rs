@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use paceline_fabric::spec::Accounted;
+use paceline_fabric::spec::{Accounted, Blame};
 use paceline_kernel::Time;
 use paceline_scenario::{Diagnostics, Overrides, Resolved};
 
-use super::{CloseLook, Slow, Why, nothing_to_tell, slowest};
+use super::{Blames, CloseLook, Slow, Why, nothing_to_tell, slowest};
 use crate::files::{FlowTime, ReadError, RunData, flow_times};
 use crate::results::{FlowRow, FlowRows, FlowState, IdealFct, Incident, RunStatus, Summary};
 use crate::run::{Finished, RunError};
@@ -423,4 +423,39 @@ fn several_runs(folder: &Path) -> AskError {
         folder.display(),
         names.join(", ")
     ))
+}
+
+impl Question<'_> {
+    /// Who made whom wait. A scenario is run with accounts by label.
+    ///
+    /// # Errors
+    /// See [`AskError`]; and the folder is of a run without such accounts.
+    pub fn blames(&self, asker: &mut dyn Asker) -> Result<Blames, AskError> {
+        if let Some(data) = self.folder()? {
+            let refused = || {
+                let run = self.run;
+                AskError::Refused(format!(
+                    "{run} has no account of who made whom wait: run it again with --set record.blame=labels, or write \
+                     blame = \"labels\" (or \"hosts\") in [record]"
+                ))
+            };
+            return Blames::of_run(&data).ok_or_else(refused);
+        }
+        let written = crate::load(self.run, &Overrides::default())?;
+        let overrides = Overrides {
+            set: vec!["record.blame=labels".to_string()],
+            ..Overrides::default()
+        };
+        let input = match written.run.record.blame {
+            Blame::Off => crate::load(self.run, &overrides)?,
+            _ => written,
+        };
+        let finished = asker.run(&input)?;
+        let data = RunData::new(&input, &finished);
+        let blames = Blames::of_run(&data).unwrap_or_else(|| Blames::of(&[], &[]));
+        Ok(Blames {
+            partial: finished.summary.status == RunStatus::Partial,
+            ..blames
+        })
+    }
 }

@@ -10,6 +10,7 @@ mod per_flow;
 pub(crate) use chart::unit_of_time;
 pub use chart::{Axis, Chart, Kind, Line, Source, Width};
 pub(super) use chart::{Named, round};
+pub(crate) use iterations::iterations;
 pub(crate) use limits::limit;
 pub(super) use over_seeds::{Seeds, over_seeds};
 pub(crate) use over_time::{Clock, credits, pauses, queues, rates_in_one, states};

@@ -6,7 +6,7 @@ use paceline_lab::stats::percentile;
 use paceline_lab::table;
 
 use super::{Curve, Figure, NoFigure, Point, Scale, Shape, pooled};
-use crate::charts::{self, Axis, Chart, Clock, Line, Named};
+use crate::charts::{self, Axis, Chart, Clock, Kind, Line, Named};
 use crate::palette;
 
 /// What of runs can be drawn.
@@ -32,11 +32,13 @@ pub enum What {
     Rtt,
     /// Windows that the scheme allows flows of one run.
     Window,
+    /// How long each iteration of each job took; where there are no jobs, of each collective.
+    Iterations,
 }
 
 impl What {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::FctCdf,
         Self::SlowdownCdf,
         Self::Slowdown,
@@ -47,6 +49,7 @@ impl What {
         Self::Pauses,
         Self::Rtt,
         Self::Window,
+        Self::Iterations,
     ];
 
     /// Its name on the command line.
@@ -62,6 +65,7 @@ impl What {
             Self::Pauses => "pauses",
             Self::Rtt => "rtt",
             Self::Window => "window",
+            Self::Iterations => "iterations",
         }
     }
 
@@ -83,6 +87,9 @@ impl What {
             Self::Pauses => "there was no pause frame",
             Self::Rtt => {
                 "it is drawn of one run, in which flows were recorded: --set record.flows=1us records them"
+            }
+            Self::Iterations => {
+                "no job and no collective has two iterations that came to their end: [[job]] with iterations = 2 has"
             }
             Self::Window => {
                 "it needs one run with recorded flows (--set record.flows=1us) and a scheme with a window"
@@ -147,6 +154,7 @@ pub fn of_runs(runs: &[RunData], what: What, seeds: Seeds) -> Result<Figure, NoF
         What::Pauses => charts::pauses(&named, &clock),
         What::Rtt => charts::limit(&named, &clock, RTT),
         What::Window => charts::limit(&named, &clock, WINDOW),
+        What::Iterations => charts::iterations(&named, &clock),
     };
     chart.map(|chart| over_time(&chart)).ok_or_else(|| lacking(what))
 }
@@ -273,14 +281,18 @@ fn over_time(chart: &Chart) -> Figure {
             max: None,
             ..scale(&chart.y)
         },
-        shape: Shape::Steps,
+        shape: match chart.kind {
+            Kind::Points => Shape::Points,
+            _ => Shape::Steps,
+        },
         curves: chart.lines.iter().map(curve_of).collect(),
     }
 }
 
-/// The bins of a line over time: a point where each begins, and one without a value where a gap or the end does.
+/// The points of a line; the bins of one over time: a point where each begins, and one without a value where a gap or the end does.
 fn curve_of(line: &Line) -> Curve {
-    let mut points: Vec<Point> = Vec::new();
+    let values = line.x.iter().zip(&line.y);
+    let mut points: Vec<Point> = values.map(|(&x, &y)| Point::at(x, y)).collect();
     if let Some(source) = &line.source {
         let track = &source.track;
         let at = |number: u64| {

@@ -1,5 +1,6 @@
 //! Figures of sweeps: a number of the runs over an axis of the grid, with its interval.
 
+use paceline_lab::layout::nearest;
 use paceline_lab::sweep::{Estimate, SweepData, estimates};
 use paceline_scenario::sweep::Axis;
 
@@ -117,26 +118,25 @@ fn name(axes: &[Axis], across: usize, others: &[usize]) -> String {
     parts.map(part).collect::<Vec<_>>().join(", ")
 }
 
+/// Names that are alike: those nearest by letters, then those with the same first word.
 fn no_metric(metric: &str, points: &[Vec<(String, Estimate)>]) -> NoFigure {
+    const SHOWN: usize = 12;
     let mut names: Vec<&str> = points.iter().flatten().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
+    if names.is_empty() {
+        return NoFigure("no run of the sweep is finished".to_string());
+    }
+    let lists = "the column `metric` of points.csv lists all";
+    let missing = format!("runs of the sweep have no number `{metric}`");
+    if let Some(near) = nearest(metric, names.iter().copied()) {
+        return NoFigure(format!("{missing}: did you mean `{near}`? ({lists})"));
+    }
     let word = metric.split(['.', '-', '_']).next().unwrap_or(metric);
-    let near: Vec<&str> = names
-        .iter()
-        .copied()
-        .filter(|name| name.contains(word))
-        .take(12)
-        .collect();
-    NoFigure(if names.is_empty() {
-        "no run of the sweep is finished".to_string()
-    } else if near.is_empty() {
-        format!("runs of the sweep have no number `{metric}`; the column `metric` of points.csv lists all")
-    } else {
-        format!(
-            "runs of the sweep have no number `{metric}`: did you mean one of {}? The column `metric` of points.csv \
-             lists all",
-            near.join(", ")
-        )
+    let same_word = |name: &&str| name.contains(word);
+    let near: Vec<&str> = names.iter().copied().filter(same_word).take(SHOWN).collect();
+    NoFigure(match near.is_empty() {
+        true => format!("{missing}; {lists}"),
+        false => format!("{missing}: did you mean one of {}? ({lists})", near.join(", ")),
     })
 }

@@ -26,8 +26,67 @@ const WORDS: [(&str, &str); 10] = [
     ("p50", "median"),
 ];
 
-/// A number of a summary: `fct_slowdown.p99` is "FCT slowdown, 99th percentile".
+/// A number of a summary: `fct_slowdown.p99` is "FCT slowdown, 99th percentile", and `jobs.llm.iteration_us.mean` is
+/// "iteration of llm, mean".
 pub(super) fn of_metric(name: &str) -> String {
+    match of_named(name) {
+        Some((label, quantity, unit)) => {
+            let (first, rest) = quantity.split_once(", ").unwrap_or((&quantity, ""));
+            let rest = if rest.is_empty() {
+                String::new()
+            } else {
+                format!(", {rest}")
+            };
+            with_unit(format!("{first} of {label}{rest}"), unit)
+        }
+        None => {
+            let (text, unit) = in_words(name);
+            with_unit(text, unit)
+        }
+    }
+}
+
+/// Quantities of jobs and collectives that their names alone do not explain.
+const OF_NAMED: [(&str, &str); 4] = [
+    ("exposed_us", "exposed communication"),
+    ("communication", "share of exposed communication"),
+    ("time_us", "time"),
+    ("busbw_gbps", "bus bandwidth"),
+];
+
+/// The label, the quantity and the unit of a number of a job or collective. Labels may have dots in them, quantities
+/// have one at most.
+fn of_named(name: &str) -> Option<(&str, String, &'static str)> {
+    let rest = name
+        .strip_prefix("jobs.")
+        .or_else(|| name.strip_prefix("collectives."))?;
+    let (before, last) = rest.rsplit_once('.')?;
+    let (label, quantity) = match before.rsplit_once('.') {
+        Some((label, first)) if ["iteration_us", "time_us", "iterations"].contains(&first) => {
+            (label, &rest[label.len() + 1..])
+        }
+        _ => (before, last),
+    };
+    let (text, unit) = in_words(quantity);
+    let first = quantity.split('.').next().unwrap_or(quantity);
+    let known = OF_NAMED.iter().find(|(short, _)| *short == first);
+    let text = match (known, text.split_once(", ")) {
+        (Some((_, words)), Some((_, rest))) => format!("{words}, {rest}"),
+        (Some((_, words)), None) => (*words).to_string(),
+        (None, _) => text,
+    };
+    Some((label, text, unit))
+}
+
+fn with_unit(text: String, unit: &str) -> String {
+    match unit {
+        "" => text,
+        unit => format!("{text} ({unit})"),
+    }
+}
+
+/// The words of a path, and its unit.
+fn in_words(name: &str) -> (String, &'static str) {
     let mut unit = "";
     let mut parts: Vec<String> = Vec::new();
     for part in name.split('.') {
@@ -42,11 +101,7 @@ pub(super) fn of_metric(name: &str) -> String {
         let words: Vec<String> = part.split(['_', '-']).map(word).collect();
         parts.push(words.join(" "));
     }
-    let text = parts.join(", ");
-    match unit {
-        "" => text,
-        unit => format!("{text} ({unit})"),
-    }
+    (parts.join(", "), unit)
 }
 
 /// A key of the scenario: `topology.star.rate` in Gbps is "link rate (Gbit/s)", `cc.hpcc.eta` is "eta of hpcc".
@@ -100,6 +155,21 @@ mod tests {
             ("rtt_per_ack_us.mean", "RTT per ack, mean (µs)"),
             ("pfc.pauses", "PFC, pauses"),
             ("pfc.paused_us", "PFC, paused (µs)"),
+            ("jobs.llm.iteration_us.mean", "iteration of llm, mean (µs)"),
+            (
+                "jobs.v1.5.iteration_us.p99",
+                "iteration of v1.5, 99th percentile (µs)",
+            ),
+            ("jobs.llm.exposed_us", "exposed communication of llm (µs)"),
+            ("jobs.llm.communication", "share of exposed communication of llm"),
+            (
+                "collectives.llm/all-reduce.time_us.mean",
+                "time of llm/all-reduce, mean (µs)",
+            ),
+            (
+                "collectives.llm/all-reduce.busbw_gbps",
+                "bus bandwidth of llm/all-reduce (Gbit/s)",
+            ),
         ] {
             assert_eq!(of_metric(name), words);
         }

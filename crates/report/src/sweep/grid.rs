@@ -3,7 +3,7 @@
 use paceline_scenario::sweep::{Axis, AxisValue};
 use serde::Serialize;
 
-use super::measures::MEASURES;
+use super::measures::{Offered, offered};
 use crate::palette;
 use paceline_lab::results::Summary;
 use paceline_lab::stats::{CONFIDENCE, interval, mean};
@@ -36,7 +36,7 @@ pub(super) struct GridAxis {
 
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct GridMeasure {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) unit: &'static str,
     pub(super) cost: i8,
 }
@@ -67,24 +67,27 @@ impl Grid {
             .filter(|&number| data.plan.axes[number].values.len() > 1)
             .collect();
         let mut axes: Vec<GridAxis> = varies.iter().map(|&i| axis(&data.plan.axes[i])).collect();
+        let measures = offered(data);
         let mut points = Vec::new();
         let mut repeats = seeds;
         if varies.is_empty() && seeds > 1 && data.plan.points.len() == 1 {
             axes.push(seed_axis(&data.plan.seeds));
-            points.extend((0..seeds).map(|repeat| point(data, 0, repeat..repeat + 1, vec![repeat])));
+            points.extend(
+                (0..seeds).map(|repeat| point(data, &measures, (0, repeat..repeat + 1), vec![repeat])),
+            );
             repeats = 1;
         } else {
             for (number, of) in data.plan.points.iter().enumerate() {
                 let values = varies.iter().map(|&axis| of.values[axis]).collect();
-                points.push(point(data, number, 0..seeds, values));
+                points.push(point(data, &measures, (number, 0..seeds), values));
             }
         }
         let mut grid = Self {
             axes,
-            measures: MEASURES
+            measures: measures
                 .iter()
                 .map(|measure| GridMeasure {
-                    name: measure.name,
+                    name: measure.name.clone(),
                     unit: measure.unit,
                     cost: measure.cost,
                 })
@@ -173,12 +176,19 @@ pub(crate) fn places(values: &[AxisValue]) -> Option<(Vec<f64>, String)> {
     same.then(|| (parts.into_iter().map(|(number, _)| number).collect(), unit))
 }
 
-fn point(data: &SweepData, number: usize, repeats: std::ops::Range<usize>, v: Vec<usize>) -> GridPoint {
+/// A point, by its number and the places of its seeds.
+fn point(
+    data: &SweepData,
+    measures: &[Offered],
+    (number, repeats): (usize, std::ops::Range<usize>),
+    v: Vec<usize>,
+) -> GridPoint {
     let rows = || repeats.clone().filter_map(|repeat| data.row(number, repeat));
     let summaries: Vec<&Summary> = rows().filter_map(|row| row.summary.as_ref()).collect();
     let fixed = data.point_is_fixed(number);
-    let cell = |of: fn(&Summary) -> Option<f64>| {
-        let values: Vec<f64> = summaries.iter().filter_map(|summary| of(summary)).collect();
+    let cell = |measure: &Offered| {
+        let of_runs = summaries.iter().filter_map(|summary| measure.value(summary));
+        let values: Vec<f64> = of_runs.collect();
         // Runs that are the same with every seed have no interval.
         let ends = (!fixed)
             .then(|| interval(&values, CONFIDENCE))
@@ -198,7 +208,7 @@ fn point(data: &SweepData, number: usize, repeats: std::ops::Range<usize>, v: Ve
             .iter()
             .filter(|summary| summary.flows.completed < summary.flows.total)
             .count(),
-        m: MEASURES.iter().map(|measure| cell(measure.of)).collect(),
+        m: measures.iter().map(cell).collect(),
         runs: reports.map(|row| row.id.clone()).collect(),
     }
 }

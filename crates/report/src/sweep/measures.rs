@@ -1,6 +1,8 @@
 //! What a sweep is looked at for.
 
+use paceline_lab::metrics::{self, Metric};
 use paceline_lab::results::Summary;
+use paceline_lab::sweep::SweepData;
 
 /// A quantity of a run.
 pub(super) struct Measure {
@@ -39,6 +41,63 @@ measures! {
     "Flows completed" "%" -1: |s| {
         (s.flows.total > 0).then(|| s.flows.completed as f64 / s.flows.total as f64 * 100.0)
     };
+}
+
+/// A quantity that the page offers.
+pub(super) struct Offered {
+    pub(super) name: String,
+    pub(super) unit: &'static str,
+    pub(super) cost: i8,
+    of: Of,
+}
+
+enum Of {
+    Run(fn(&Summary) -> Option<f64>),
+    Named(Metric),
+}
+
+impl Offered {
+    pub(super) fn value(&self, summary: &Summary) -> Option<f64> {
+        match &self.of {
+            Of::Run(of) => of(summary),
+            Of::Named(metric) => metric.value(summary),
+        }
+    }
+}
+
+/// So many quantities of jobs and collectives are offered; `points.csv` has all.
+const NAMED_MAX: usize = 60;
+
+/// What a sweep's page offers: the quantities of whole runs, then those of jobs and collectives, by name.
+pub(super) fn offered(data: &SweepData) -> Vec<Offered> {
+    let of_runs = MEASURES.iter().map(|measure| Offered {
+        name: measure.name.to_string(),
+        unit: measure.unit,
+        cost: measure.cost,
+        of: Of::Run(measure.of),
+    });
+    let summaries = data.in_order().filter_map(|(_, row)| row.summary.as_ref());
+    let named = metrics::all_of(summaries)
+        .into_iter()
+        .filter(|metric| !metric.label().is_empty());
+    let named = named.take(NAMED_MAX).map(|metric| Offered {
+        name: format!("{}, {}", capital(&metric.group), metric.name),
+        unit: match metric.key.as_str() {
+            key if key.ends_with("_gbps") => "Gbit/s",
+            key if key.ends_with(".communication") => "",
+            _ => "µs",
+        },
+        cost: metric.sign(),
+        of: Of::Named(metric),
+    });
+    of_runs.chain(named).collect()
+}
+
+/// With its first letter a capital one: `Job llm`.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// The first: that by which the page's story compares points.

@@ -151,7 +151,11 @@ fn seeds_that_change_nothing_have_no_interval() {
 #[test]
 fn measures_that_say_nothing_are_left_out() {
     let grid = Grid::of(&schemes_and_loads());
-    let names: Vec<&str> = grid.measures.iter().map(|measure| measure.name).collect();
+    let names: Vec<&str> = grid
+        .measures
+        .iter()
+        .map(|measure| measure.name.as_str())
+        .collect();
     assert!(!names.contains(&"Packets lost") && !names.contains(&"Flows completed"));
     assert!(names.contains(&"PFC pauses"), "{names:?}");
     assert!(grid.points.iter().all(|point| point.m.len() == names.len()));

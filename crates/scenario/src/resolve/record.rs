@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use paceline_fabric::spec::{Accounted, Detection, FlowControl, NodeId, RecordSpec, SwitchSpec};
+use paceline_fabric::spec::{Accounted, Blame, Detection, FlowControl, NodeId, RecordSpec, SwitchSpec};
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
@@ -20,6 +20,8 @@ pub(super) struct Recordable {
     /// States of ports.
     states: bool,
     credits: bool,
+    /// Whether queues are at the inputs of switches, in virtual lanes.
+    lanes: bool,
     /// Whether all flows are of traces and some of these are run many times: what is written down of certain times keeps the
     /// engine from taking phases from memory.
     repeats: bool,
@@ -33,6 +35,7 @@ impl Recordable {
                 true => matches!(switch.detection, Detection::Tcd(_)),
                 false => !switch.detectors().is_empty(),
             },
+            lanes: switch.flow_control == FlowControl::Credits,
             credits: cx.is_of(Simulator::IbOmnet) || switch.flow_control == FlowControl::Credits,
             repeats,
         }
@@ -86,6 +89,7 @@ pub(super) fn resolve(
         latency: latency(cx, record)?,
         accounts: accounts(cx, record, flows, there.repeats)?,
         flow_probes: Vec::new(),
+        blame: blame(cx, record, there.lanes)?,
     };
     filled!(record.operations: Record);
     check_dumps(cx, record, &spec, ports)?;
@@ -172,6 +176,28 @@ fn latency(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
     Err(Problem::new(message)
         .at(&cx.texts.of_value(&written))
         .help("latencies are recorded with `fidelity = \"exact\"` and `\"ns3-hpcc\"`"))
+}
+
+/// Between whom waits are accounted for: in networks whose queues are the engine's, at outputs.
+fn blame(cx: &Cx<'_>, record: &mut schema::Record, lanes: bool) -> Result<Blame, Problem> {
+    let written = filled!(record.blame: Record);
+    let refused = |message: String, help: &str| {
+        let problem = Problem::new(message).at(&cx.texts.of_value(&written));
+        Err(problem.help(help))
+    };
+    match *written.get_ref() {
+        Blame::Off => Ok(Blame::Off),
+        _ if cx.profile().simulator.is_some() => refused(
+            format!("`blame` with `fidelity = \"{}\"`", cx.fidelity.name()),
+            "waits are accounted for with `fidelity = \"exact\"`, `\"ns3-hpcc\"` and `\"simai\"`",
+        ),
+        _ if lanes => refused(
+            "`blame` with `flow-control = \"credits\"`".to_string(),
+            "waits are accounted for in queues at outputs; under credits switches have theirs at inputs. `paceline why` \
+             tells for one flow how long it waited for credits",
+        ),
+        blame => Ok(blame),
+    }
 }
 
 /// How often the ports' states are sampled where something tells them.

@@ -1,6 +1,7 @@
 //! `[record]`.
 
 use paceline_congestion::params::{if_so, is_not};
+use paceline_fabric::spec::Blame;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
@@ -46,6 +47,10 @@ tables! {
         /// 1000 flows; otherwise a sample of 1000 and the slowest 20, for which `run` and `compare` repeat short runs
         /// (ns3-hpcc: `off`)
         accounts: Spanned<Accounts> = "auto";
+        /// who makes whom wait: the time that packets wait in queues, charged to the packets that are transmitted
+        /// meanwhile, or that a pause comes from. `labels` (of flows, so of jobs) or `hosts` (that flows come from):
+        /// blame.csv. Needs `fidelity = "exact"`, `"ns3-hpcc"` or `"simai"`, queues at outputs, and one thread
+        blame: Spanned<Blame> = "off";
         /// jobs by a trace: list each operation with its start, its end and why it started then: operations.csv
         operations: bool = "false", only(&[&[if_so("a job by a trace")]]);
         /// also write traced packets to trace.pcapng; without `trace`, those of all nodes

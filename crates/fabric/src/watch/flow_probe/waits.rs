@@ -108,7 +108,7 @@ impl Core {
 
     /// Follows what came in by `ingress` to the egress port in which most of it stands, and on from there
     /// while that is paused itself.
-    fn origin(&self, mut ingress: PortId, class: u8) -> Origin {
+    pub(in crate::watch) fn origin(&self, mut ingress: PortId, class: u8) -> Origin {
         let mut origin = Origin::default();
         while origin.way.len() < DEPTH && !self.ports[ingress].is_host {
             let Some(egress) = self.where_most_stands(ingress, class) else {

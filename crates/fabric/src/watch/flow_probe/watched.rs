@@ -99,9 +99,9 @@ pub(super) fn count(list: &mut Vec<(PortId, u64)>, port: PortId) {
 /// Where a pause came from: egress ports from the node that asked for it to the root, and whose bytes stood
 /// in the root's queue.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Origin {
+pub(in crate::watch) struct Origin {
     pub(super) way: Vec<PortId>,
-    pub(super) flows: BTreeMap<FlowId, u64>,
+    pub(in crate::watch) flows: BTreeMap<FlowId, u64>,
 }
 
 impl Held {

@@ -33,6 +33,9 @@ impl Core {
         if self.watch.flow_probes.on() {
             self.look(port, event, id, queue_bytes);
         }
+        if self.watch.blames.on() {
+            self.blame(world, port, event, id);
+        }
         let node = self.ports[port].node;
         self.watch.recorder.trace(
             self.now(),

@@ -1,0 +1,148 @@
+//! Jobs are results like flows: the same numbers by name wherever runs are compared.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{folder_with, said, stdout};
+
+const JOBS: &str = "name = 'jobs'\nduration = '5ms'\n[topology.star]\nhosts = 4\n[cc]\nscheme = 'dcqcn'\n\
+    [[job]]\nlabel = 'llm'\nhosts = '1..4'\niterations = 3\n\
+    [[job.step]]\ncompute = '20us'\nall-reduce = { size = '100KB' }\n\
+    [[job]]\nlabel = 'moe'\nhosts = '1..4'\nshare-hosts = true\niterations = 2\n\
+    [[job.step]]\ncompute = '10us'\nall-to-all = { size = '50KB' }\n\
+    [sweep]\n'cc.scheme' = ['dcqcn', 'hpcc']\n";
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The rows of a table, cell by cell.
+fn csv(path: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(path).unwrap();
+    let row = |line: &str| line.split(',').map(str::to_string).collect();
+    text.lines().map(row).collect()
+}
+
+#[test]
+fn sweeps_have_jobs_by_name() {
+    let folder = folder_with("jobs.toml", JOBS);
+    let path = folder.path();
+    let table = stdout(path, &["sweep", "jobs.toml", "--out", "grid", "-q"]);
+    assert!(table.contains("job llm") && table.contains("job moe"), "{table}");
+    let results = csv(&path.join("grid/results.csv"));
+    let column = |name: &str| results[0].iter().position(|one| one == name).unwrap();
+    let summary = |scheme: &str| {
+        let row = results.iter().find(|row| row[0] == scheme).unwrap();
+        let run = path.join("grid/runs").join(&row[column("id")]);
+        (row.clone(), json(&run.join("summary.json")))
+    };
+    let (row, of_hpcc) = summary("hpcc");
+    let number = |name: &str| row[column(name)].parse::<f64>().unwrap();
+    let llm = &of_hpcc["jobs"][0];
+    for (name, value) in [
+        ("jobs.llm.iteration_us.mean", &llm["iteration_us"]["mean"]),
+        ("jobs.llm.iteration_us.max", &llm["iteration_us"]["max"]),
+        ("jobs.llm.exposed_us", &llm["exposed_us"]),
+        ("jobs.moe.communication", &of_hpcc["jobs"][1]["communication"]),
+    ] {
+        assert_eq!(Some(number(name)), value.as_f64(), "{name}");
+    }
+    // A collective's bus bandwidth is that of all its bytes over all its time.
+    let all = of_hpcc["collectives"].as_array().unwrap();
+    let of_llm = all.iter().filter(|one| one["label"] == "llm/all-reduce");
+    let (bits, time) = of_llm.fold((0.0, 0.0), |(bits, time), one| {
+        let us = one["time_us"].as_f64().unwrap();
+        (bits + one["busbw_gbps"].as_f64().unwrap() * us, time + us)
+    });
+    let bus = number("collectives.llm/all-reduce.busbw_gbps");
+    assert!((bus / (bits / time) - 1.0).abs() < 1e-12, "{bus}");
+    let plot = |what: &str| {
+        let arguments = ["plot", "grid", "--what", what, "-o", "t.csv"];
+        stdout(path, &arguments);
+        csv(&path.join("t.csv"))
+    };
+    let drawn = plot("jobs.llm.iteration_us.mean");
+    assert!(drawn.iter().any(|row| {
+        row.iter()
+            .any(|cell| cell.parse() == Ok(number("jobs.llm.iteration_us.mean")))
+    }));
+    // The page offers it.
+    let page = fs::read_to_string(path.join("grid/report.html")).unwrap();
+    assert!(
+        page.contains("Job llm, iteration mean") && page.contains("Collective moe/all-to-all, bus Gbit/s")
+    );
+    let misspelt = [
+        "plot",
+        "grid",
+        "--what",
+        "jobs.lm.iteration_us.mean",
+        "-o",
+        "t.csv",
+    ];
+    let said = said(path, &misspelt);
+    assert!(
+        said.contains("did you mean `jobs.llm.iteration_us.mean`?"),
+        "{said}"
+    );
+}
+
+#[test]
+fn comparisons_and_differences_have_jobs_by_name() {
+    let placed = "ranks = 3\nplacement = 'random'\nshare-hosts = true\niterations = 3";
+    let folder = folder_with(
+        "jobs.toml",
+        JOBS.replace("hosts = '1..4'\niterations = 3", placed),
+    );
+    let path = folder.path();
+    let arguments = "compare jobs.toml --schemes dcqcn,hpcc --repeats 2 --out both -q";
+    let table = stdout(path, &arguments.split(' ').collect::<Vec<_>>());
+    let repeats = json(&path.join("both/comparison.json"));
+    let of = |place: usize| &repeats["intervals"][place]["metrics"]["jobs.llm.iteration_us.mean"]["mean"];
+    let paired = &repeats["paired"][0]["metrics"]["jobs.llm.iteration_us.mean"]["difference"]["mean"];
+    let (first, second) = (of(0).as_f64().unwrap(), of(1).as_f64().unwrap());
+    assert!(
+        (paired.as_f64().unwrap() - (second - first)).abs() < 1e-9,
+        "{table}"
+    );
+    assert!(table.contains("by job, mean over the seeds") && table.contains("collective moe/all-to-all"));
+    let differ = stdout(path, &["diff", "both/dcqcn-1", "both/hpcc-1"]);
+    for name in [
+        "jobs.llm.iteration_us.mean",
+        "jobs.moe.exposed_us",
+        "collectives.llm/all-reduce.busbw_gbps",
+    ] {
+        assert!(differ.contains(name), "{name} in {differ}");
+    }
+}
+
+#[test]
+fn iterations_are_drawn() {
+    let folder = folder_with("jobs.toml", JOBS);
+    let path = folder.path();
+    let text = stdout(path, &["run", "jobs.toml", "--out", "run", "-q"]);
+    // One or two jobs are in the first table.
+    assert!(
+        text.contains("job llm") && text.contains("exposed share"),
+        "{text}"
+    );
+    stdout(path, &["plot", "run", "--what", "iterations", "-o", "t.csv"]);
+    let drawn = csv(&path.join("t.csv"));
+    let summary = json(&path.join("run/summary.json"));
+    for (name, count) in [("llm", 3), ("moe", 2)] {
+        let rows: Vec<_> = drawn.iter().filter(|row| row[0] == name).collect();
+        assert_eq!(rows.len(), count, "{drawn:?}");
+        let jobs = summary["jobs"].as_array().unwrap();
+        let job = jobs.iter().find(|job| job["label"] == name).unwrap();
+        for (row, us) in rows.iter().zip(job["iterations_us"].as_array().unwrap()) {
+            let (drawn, us) = (row[2].parse::<f64>().unwrap(), us.as_f64().unwrap());
+            // The chart's values have four digits.
+            assert!((drawn / us - 1.0).abs() < 1e-3, "{drawn} {us}");
+        }
+    }
+    let page = fs::read_to_string(path.join("run/report.html")).unwrap();
+    assert!(page.contains("Iterations of jobs") && page.contains("Iteration, mean"));
+    let said = said(path, &["plot", "run", "--what", "iteratoins", "-o", "t.csv"]);
+    assert!(said.contains("did you mean `iterations`?"), "{said}");
+}

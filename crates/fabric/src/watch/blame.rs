@@ -1,0 +1,421 @@
+//! Who makes whom wait: at each port, how long packets of each party (a label or a host) wait for each other.
+//!
+//! The definition is that of [`paceline_run::outcome::blame`]. A packet's wait is not told when it ends but as it passes:
+//! packets of a party that wait at a port are a *group*, and between two events at the port (a packet joins or leaves,
+//! a pause begins or ends) one thing holds back the whole group: a pause, or the packet on the wire. So an interval is
+//! charged once per group, its length times the packets that wait, and no packet stores anything but where it is.
+//! Sums of products of whole numbers: nothing is rounded. A pause's time is divided among several causes when it is
+//! closed, by cumulative shares, which add up to the whole.
+//!
+//! Two groups of packets that wait for the same transmission wait for different reasons: those that came after it had
+//! started ([`Why::InProgress`]), and those of the flow that is transmitted ([`Why::Own`]). Groups count the first
+//! (`fresh`), a list per flow counts the second.
+//!
+//! Nothing is allocated per packet once each party has met each other at a port, but for the origins of pauses.
+
+use crate::ids::{FlowId, PacketId, PortId};
+use crate::world::classes::STRICT;
+use paceline_kernel::Span;
+use paceline_kernel::ids::{Id, List};
+use paceline_run::outcome::PortRef;
+use paceline_run::outcome::blame::{Waited, Waiting, Why};
+use paceline_run::spec::Blame;
+use std::collections::BTreeMap;
+
+mod hooks;
+
+/// A label or a host; `None` where nobody is known.
+type Party = Option<u32>;
+
+/// Those that a pause comes from, with their bytes.
+type Origins = Vec<(Party, u64)>;
+
+/// What the accounts of a port charge to one cause: [`Why::Own`], [`Why::InProgress`], [`Why::Queue`], [`Why::Paused`].
+type Charges = [u64; 4];
+
+/// Packets of one party that wait at a port, as far as the same pause would hold them back.
+#[derive(Clone, Debug)]
+struct Group {
+    victim: u32,
+    packets: Waiting,
+    /// The class whose pauses hold them back.
+    held_by: u8,
+    waiting: u64,
+    /// Those that came after the port's last transmission had started, if that is transmission `number`.
+    fresh: u64,
+    number: u64,
+    /// By place of the cause in [`AtPort::causes`], in ps.
+    charges: Vec<Charges>,
+    /// While the class was paused, and not yet divided among the causes.
+    paused: u64,
+    idle: u64,
+}
+
+/// The accounts of a port.
+#[derive(Clone, Debug, Default)]
+struct AtPort {
+    /// Everything is charged up to here.
+    until: u64,
+    /// Packets that wait.
+    waiting: u64,
+    /// How many transmissions have started.
+    number: u64,
+    /// The flow of the last, and the place of its party.
+    flow: Option<FlowId>,
+    cause: usize,
+    /// Those that anybody has waited for here.
+    causes: Vec<Party>,
+    groups: Vec<Group>,
+}
+
+/// Packets of a flow in a queue.
+#[derive(Clone, Copy, Debug)]
+struct Own {
+    port: PortId,
+    group: u32,
+    waiting: u64,
+    fresh: u64,
+    number: u64,
+}
+
+/// Where a packet waits.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// `PortId::NONE` where it does not.
+    port: PortId,
+    group: u32,
+    flow: FlowId,
+    /// The port's last transmission when it came.
+    number: u64,
+}
+
+impl Place {
+    const NOWHERE: Self = Self {
+        port: PortId::NONE,
+        group: 0,
+        flow: FlowId::NONE,
+        number: 0,
+    };
+}
+
+/// Who makes whom wait.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Blames {
+    of: Blame,
+    ports: List<PortId, AtPort>,
+    places: List<PacketId, Place>,
+    /// By flow: where packets of it wait.
+    flows: List<FlowId, Vec<Own>>,
+    /// Of the last pause that was asked for, by the (port, class) that it holds back.
+    asked: BTreeMap<(PortId, u8), Origins>,
+    /// Of the pause that lasts, or was the last.
+    lasting: BTreeMap<(PortId, u8), Origins>,
+}
+
+/// A port as it is: its number, until when it transmits, which classes are paused.
+#[derive(Clone, Copy)]
+struct Now {
+    port: PortId,
+    at: u64,
+    free_at: u64,
+    paused: u16,
+}
+
+impl Blames {
+    pub(super) fn new(of: Blame, ports: usize) -> Self {
+        let ports = if of == Blame::Off { 0 } else { ports };
+        Self {
+            of,
+            ports: (0..ports).map(|_| AtPort::default()).collect(),
+            ..Self::default()
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on(&self) -> bool {
+        self.of != Blame::Off
+    }
+
+    /// Charges what has passed at a port, before anything changes there.
+    fn advance(&mut self, now: Now) {
+        let at = &mut self.ports[now.port];
+        let from = std::mem::replace(&mut at.until, now.at);
+        if at.waiting == 0 || from == now.at {
+            return;
+        }
+        let sent_until = match at.number {
+            0 => from,
+            _ => now.free_at.clamp(from, now.at),
+        };
+        let (all, busy) = (now.at - from, sent_until - from);
+        for group in at.groups.iter_mut().filter(|group| group.waiting > 0) {
+            group.pass(at.number, at.cause, (all, busy), now.paused);
+        }
+        let own = at.flow.and_then(|flow| self.flows.get(flow));
+        for own in own.into_iter().flatten().filter(|own| own.port == now.port) {
+            let group = &mut at.groups[own.group as usize];
+            if busy > 0 && !group.is_held(now.paused) {
+                group.take_over(own, at.number, at.cause, busy);
+            }
+        }
+    }
+
+    /// A packet of a flow joins a queue.
+    fn join(&mut self, now: Now, id: PacketId, flow: FlowId, (victim, packets, held_by): (u32, Waiting, u8)) {
+        self.advance(now);
+        let at = &mut self.ports[now.port];
+        let (number, group) = (at.number, at.group(victim, packets, held_by));
+        at.waiting += 1;
+        at.groups[group].join(number);
+        self.flows.reach(flow, Vec::new);
+        let list = &mut self.flows[flow];
+        let group = group as u32;
+        let known = list
+            .iter_mut()
+            .find(|own| (own.port, own.group) == (now.port, group));
+        match known {
+            Some(own) => own.join(number),
+            None => list.push(Own {
+                port: now.port,
+                group,
+                waiting: 1,
+                fresh: 1,
+                number,
+            }),
+        }
+        self.places.reach(id, || Place::NOWHERE);
+        self.places[id] = Place {
+            port: now.port,
+            group,
+            flow,
+            number,
+        };
+    }
+
+    /// A packet leaves the queue of a port, if it is in it.
+    fn leave(&mut self, now: Now, id: PacketId) {
+        self.advance(now);
+        let Some(place) = self.places.get_mut(id).filter(|place| place.port == now.port) else {
+            return;
+        };
+        let place = std::mem::replace(place, Place::NOWHERE);
+        let at = &mut self.ports[now.port];
+        at.waiting -= 1;
+        let is_fresh = place.number == at.number;
+        at.groups[place.group as usize].leave(is_fresh);
+        let list = &mut self.flows[place.flow];
+        let known = list
+            .iter()
+            .position(|own| (own.port, own.group) == (place.port, place.group));
+        if let Some(known) = known {
+            list[known].waiting -= 1;
+            list[known].fresh -= u64::from(is_fresh);
+            if list[known].waiting == 0 {
+                list.swap_remove(known);
+            }
+        }
+    }
+
+    /// A packet goes on the wire of a port: that of a flow, or link control.
+    fn transmit(&mut self, port: PortId, flow: Option<FlowId>, party: Party) {
+        let at = &mut self.ports[port];
+        at.number += 1;
+        at.flow = flow;
+        at.cause = at.place(party);
+    }
+
+    /// A port asks its peer, `held`, to pause a class.
+    fn ask(&mut self, held: (PortId, u8), origins: Origins) {
+        self.asked.insert(held, origins);
+    }
+
+    /// A pause takes effect at a port: what pauses before it took is divided among their causes.
+    fn pause(&mut self, held: (PortId, u8)) {
+        self.divide(held);
+        let origins = self.asked.get(&held).cloned().unwrap_or_default();
+        self.lasting.insert(held, origins);
+    }
+
+    /// Divides the time that pauses took among those that they came from.
+    fn divide(&mut self, held: (PortId, u8)) {
+        let none = Vec::new();
+        let origins = self.lasting.get(&held).unwrap_or(&none);
+        let at = &mut self.ports[held.0];
+        for place in 0..at.groups.len() {
+            if at.groups[place].held_by != held.1 || at.groups[place].paused == 0 {
+                continue;
+            }
+            let time = std::mem::take(&mut at.groups[place].paused);
+            for (party, share) in shares(time, origins) {
+                let cause = at.place(party);
+                at.groups[place].charge(cause)[Why::Paused as usize] += share;
+            }
+        }
+    }
+
+    /// All waits, in the order of ports, victims, packets, causes and reasons.
+    fn close(mut self, name: &dyn Fn(PortId) -> PortRef) -> Vec<Waited> {
+        let held: Vec<(PortId, u8)> = self
+            .ports
+            .numbered()
+            .flat_map(|(port, at)| at.groups.iter().map(move |group| (port, group.held_by)))
+            .collect();
+        held.into_iter().for_each(|held| self.divide(held));
+        let mut sums: BTreeMap<(PortId, u32, Waiting, Party, Why), u64> = BTreeMap::new();
+        for (port, at) in self.ports.numbered() {
+            for group in &at.groups {
+                let mut add = |cause, why, time| {
+                    if time > 0 {
+                        *sums
+                            .entry((port, group.victim, group.packets, cause, why))
+                            .or_default() += time;
+                    }
+                };
+                for (&cause, charges) in at.causes.iter().zip(&group.charges) {
+                    for (why, &time) in Why::ALL.into_iter().zip(charges) {
+                        add(cause, why, time);
+                    }
+                }
+                add(None, Why::Idle, group.idle);
+            }
+        }
+        let waited = |((port, victim, packets, cause, why), time)| Waited {
+            port: name(port),
+            victim,
+            packets,
+            cause,
+            why,
+            time: Span::from_ps(time),
+        };
+        sums.into_iter().map(waited).collect()
+    }
+}
+
+impl AtPort {
+    /// The place of a cause.
+    fn place(&mut self, party: Party) -> usize {
+        match self.causes.iter().position(|&known| known == party) {
+            Some(place) => place,
+            None => {
+                self.causes.push(party);
+                self.causes.len() - 1
+            }
+        }
+    }
+
+    /// The place of a group.
+    fn group(&mut self, victim: u32, packets: Waiting, held_by: u8) -> usize {
+        let is_it = |of: &Group| (of.victim, of.packets, of.held_by) == (victim, packets, held_by);
+        if let Some(place) = self.groups.iter().position(is_it) {
+            return place;
+        }
+        self.groups.push(Group {
+            victim,
+            packets,
+            held_by,
+            waiting: 0,
+            fresh: 0,
+            number: 0,
+            charges: Vec::new(),
+            paused: 0,
+            idle: 0,
+        });
+        self.groups.len() - 1
+    }
+}
+
+impl Group {
+    fn is_held(&self, paused: u16) -> bool {
+        self.held_by > STRICT && paused & 1 << self.held_by != 0
+    }
+
+    fn charge(&mut self, cause: usize) -> &mut Charges {
+        if self.charges.len() <= cause {
+            self.charges.resize(cause + 1, [0; 4]);
+        }
+        &mut self.charges[cause]
+    }
+
+    /// An interval passes, in which the port transmitted for the first part; all that is transmitted is another flow's.
+    fn pass(&mut self, number: u64, cause: usize, (all, busy): (u64, u64), paused: u16) {
+        if self.is_held(paused) {
+            self.paused += self.waiting * all;
+            return;
+        }
+        self.idle += self.waiting * (all - busy);
+        if busy > 0 {
+            let fresh = if self.number == number { self.fresh } else { 0 };
+            let waiting = self.waiting;
+            let charges = self.charge(cause);
+            charges[Why::InProgress as usize] += fresh * busy;
+            charges[Why::Queue as usize] += (waiting - fresh) * busy;
+        }
+    }
+
+    /// In such an interval, what some of these packets waited for was of their own flow.
+    fn take_over(&mut self, own: &Own, number: u64, cause: usize, busy: u64) {
+        let fresh = if own.number == number { own.fresh } else { 0 };
+        let charges = self.charge(cause);
+        charges[Why::InProgress as usize] -= fresh * busy;
+        charges[Why::Queue as usize] -= (own.waiting - fresh) * busy;
+        charges[Why::Own as usize] += own.waiting * busy;
+    }
+
+    fn join(&mut self, number: u64) {
+        count_fresh(&mut self.fresh, &mut self.number, number);
+        self.waiting += 1;
+    }
+
+    fn leave(&mut self, is_fresh: bool) {
+        self.waiting -= 1;
+        self.fresh -= u64::from(is_fresh);
+    }
+}
+
+impl Own {
+    fn join(&mut self, number: u64) {
+        count_fresh(&mut self.fresh, &mut self.number, number);
+        self.waiting += 1;
+    }
+}
+
+/// One more has come since transmission `number` started.
+fn count_fresh(fresh: &mut u64, known: &mut u64, number: u64) {
+    if *known != number {
+        (*fresh, *known) = (0, number);
+    }
+    *fresh += 1;
+}
+
+/// `time` divided in proportion to bytes: the shares add up to it. All of it is nobody's where there are no bytes.
+fn shares(time: u64, origins: &[(Party, u64)]) -> Vec<(Party, u64)> {
+    let all: u128 = origins.iter().map(|&(_, bytes)| u128::from(bytes)).sum();
+    if all == 0 {
+        return vec![(None, time)];
+    }
+    let (mut bytes_so_far, mut time_so_far) = (0u128, 0u64);
+    let share = |&(party, bytes): &(Party, u64)| {
+        bytes_so_far += u128::from(bytes);
+        let upto = (u128::from(time) * bytes_so_far / all) as u64;
+        let share = upto - std::mem::replace(&mut time_so_far, upto);
+        (party, share)
+    };
+    origins.iter().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up() {
+        let origins = [(Some(0), 1), (Some(3), 1), (None, 1)];
+        assert_eq!(shares(10, &origins), [(Some(0), 3), (Some(3), 3), (None, 4)]);
+        assert_eq!(shares(10, &[]), [(None, 10)]);
+        for time in [0, 1, 7, u64::MAX / 3] {
+            let origins = [(Some(1), 1048), (Some(2), 17), (Some(5), 999_999)];
+            let sum: u64 = shares(time, &origins).iter().map(|&(_, share)| share).sum();
+            assert_eq!(sum, time);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The quantities of jobs and collectives, which have names: a column for each name and quantity.
+
+use super::{Metric, Of};
+use crate::results::{CollectiveTotals, JobTimes, Summary, collective_totals};
+use crate::text::{duration_us, number};
+
+/// A quantity of something with a name.
+pub(super) struct Quantity<T: 'static> {
+    name: &'static str,
+    /// Where it is in the thing that has the name.
+    key: &'static str,
+    value: fn(&T) -> Option<f64>,
+    show: fn(Option<f64>) -> String,
+    /// 1 where less is better, -1 where more is.
+    sign: f64,
+}
+
+const JOB: &[Quantity<JobTimes>] = &[
+    Quantity {
+        name: "iteration mean",
+        key: "iteration_us.mean",
+        value: |job| job.iteration_us.mean,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "p99",
+        key: "iteration_us.p99",
+        value: |job| job.iteration_us.p99,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "max",
+        key: "iteration_us.max",
+        value: |job| job.iteration_us.max,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "exposed",
+        key: "exposed_us",
+        value: |job| job.exposed_us,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "exposed share",
+        key: "communication",
+        value: |job| job.communication,
+        show: share,
+        sign: 1.0,
+    },
+];
+
+const COLLECTIVE: &[Quantity<CollectiveTotals>] = &[
+    Quantity {
+        name: "time mean",
+        key: "time_us.mean",
+        value: |of| of.time_us.mean,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "time p99",
+        key: "time_us.p99",
+        value: |of| of.time_us.p99,
+        show: duration_us,
+        sign: 1.0,
+    },
+    Quantity {
+        name: "bus Gbit/s",
+        key: "busbw_gbps",
+        value: |of| of.busbw_gbps,
+        show: number,
+        sign: -1.0,
+    },
+];
+
+/// A quantity of the job or collective that has this label.
+#[derive(Clone)]
+pub(super) enum OfNamed {
+    Job(String, &'static Quantity<JobTimes>),
+    Collective(String, &'static Quantity<CollectiveTotals>),
+}
+
+impl OfNamed {
+    pub(super) fn value(&self, summary: &Summary) -> Option<f64> {
+        match self {
+            Self::Job(label, of) => {
+                let mut jobs = summary.jobs.iter();
+                (of.value)(jobs.find(|job| job.label == *label)?)
+            }
+            Self::Collective(label, of) => {
+                let mut all = collective_totals(summary).into_iter();
+                let one = all.find(|one| one.label == *label)?;
+                // The mean of some iterations is not that of all.
+                let whole = one.iterations.completed == one.iterations.total;
+                whole.then(|| (of.value)(&one)).flatten()
+            }
+        }
+    }
+
+    pub(super) fn label(&self) -> &str {
+        match self {
+            Self::Job(label, _) | Self::Collective(label, _) => label,
+        }
+    }
+
+    pub(super) fn show(&self) -> fn(Option<f64>) -> String {
+        match self {
+            Self::Job(_, of) => of.show,
+            Self::Collective(_, of) => of.show,
+        }
+    }
+
+    pub(super) fn sign(&self) -> f64 {
+        match self {
+            Self::Job(_, of) => of.sign,
+            Self::Collective(_, of) => of.sign,
+        }
+    }
+}
+
+/// A share in percent.
+fn share(share: Option<f64>) -> String {
+    share.map_or_else(|| number(None), |share| format!("{:.1}%", 100.0 * share))
+}
+
+/// Names in the order in which they first appear.
+fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Iterations and exposed communication of all jobs of these runs, job by job.
+pub fn of_jobs<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
+    let labels = runs
+        .into_iter()
+        .flat_map(|run| run.jobs.iter().map(|job| job.label.clone()));
+    let of_job = |label: String| {
+        JOB.iter().map(move |of| Metric {
+            group: format!("job {label}"),
+            name: of.name,
+            key: format!("jobs.{label}.{}", of.key),
+            of: Of::Named(OfNamed::Job(label.clone(), of)),
+        })
+    };
+    distinct(labels).into_iter().flat_map(of_job).collect()
+}
+
+/// The same, and times and bus bandwidths of all collectives.
+pub(super) fn of_all<'a>(runs: impl IntoIterator<Item = &'a Summary>) -> Vec<Metric> {
+    let runs: Vec<&Summary> = runs.into_iter().collect();
+    let mut all = of_jobs(runs.iter().copied());
+    let labels = runs
+        .iter()
+        .flat_map(|run| collective_totals(run).into_iter().map(|one| one.label));
+    for label in distinct(labels) {
+        all.extend(COLLECTIVE.iter().map(|of| Metric {
+            group: format!("collective {label}"),
+            name: of.name,
+            key: format!("collectives.{label}.{}", of.key),
+            of: Of::Named(OfNamed::Collective(label.clone(), of)),
+        }));
+    }
+    all
+}

@@ -1,0 +1,316 @@
+//! Who made whom wait, as a matrix: `paceline why RUN --matrix`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::files::{BlameRow, RunData};
+use crate::table::{Column, render};
+use crate::text::{duration_us, natural_order};
+
+/// So many parties have a row and a column of their own; the others share one.
+const PARTIES_MAX: usize = 10;
+/// So many places are in the text.
+const PLACES: usize = 10;
+/// Those that are not among the largest.
+const OTHERS: &str = "others";
+/// Packets of the same flow.
+const OWN: &str = "own flow";
+/// Link control, a NIC that sends pauses, a link that is down.
+const NOBODY: &str = "nobody";
+
+/// Who made whom wait.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Matrix {
+    /// What parties are: `job`, `label` or `host`.
+    pub by: &'static str,
+    /// The columns: causes, in order. The first is the victim's own flow, the last nobody.
+    pub causes: Vec<String>,
+    /// A row for each victim.
+    pub rows: Vec<MatrixRow>,
+}
+
+/// What packets of one party waited for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatrixRow {
+    /// The party.
+    pub victim: String,
+    /// How long for each cause, in ps.
+    pub waited_ps: Vec<u64>,
+    /// All of it.
+    pub total_ps: u64,
+}
+
+/// A port where one party waited for another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatrixPlace {
+    /// Who waited.
+    pub victim: String,
+    /// For whom; empty where nobody is known.
+    pub cause: String,
+    /// Where.
+    pub port: String,
+    /// Why, see `blame.csv`.
+    pub why: String,
+    /// How long, in ps.
+    pub waited_ps: u64,
+    /// The share of all waiting of the run.
+    pub share: f64,
+}
+
+/// The answer: matrices, and where most of it happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Blames {
+    /// By job, where there are jobs with several labels, and by label; or by host.
+    pub matrices: Vec<Matrix>,
+    /// Where packets waited longest for other flows, the longest first.
+    pub places: Vec<MatrixPlace>,
+    /// Whether the run was stopped that was made for it.
+    #[serde(skip)]
+    pub partial: bool,
+}
+
+/// The job that a label belongs to; itself where it belongs to none.
+fn job_of<'a>(label: &'a str, jobs: &BTreeSet<&str>) -> &'a str {
+    let ends = label.match_indices('/').map(|(end, _)| &label[..end]);
+    // A job's own label may have slashes in it.
+    ends.rev().find(|start| jobs.contains(start)).unwrap_or(label)
+}
+
+impl Matrix {
+    /// The matrix of some rows, whose parties are called by `name`.
+    fn of<'a>(by: &'static str, rows: &'a [BlameRow], name: impl Fn(&'a str) -> &'a str) -> Self {
+        // A party counts as a victim and as a cause.
+        let mut weights: BTreeMap<&str, u128> = BTreeMap::new();
+        for row in rows {
+            *weights.entry(name(&row.victim)).or_default() += u128::from(row.waited_ps);
+            if !row.cause.is_empty() {
+                *weights.entry(name(&row.cause)).or_default() += u128::from(row.waited_ps);
+            }
+        }
+        let mut parties: Vec<(&str, u128)> = weights.into_iter().collect();
+        parties.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| natural_order(a.0, b.0)));
+        let is_cut = parties.len() > PARTIES_MAX;
+        parties.truncate(PARTIES_MAX);
+        let mut known: Vec<&str> = parties.into_iter().map(|(name, _)| name).collect();
+        known.sort_by(|a, b| natural_order(a, b));
+        if is_cut {
+            known.push(OTHERS);
+        }
+        // The last of the known ones stands for all others where there are some.
+        let place = |party: &str| {
+            known
+                .iter()
+                .position(|one| *one == party)
+                .unwrap_or(known.len() - 1)
+        };
+        let mut sums: Vec<Vec<u64>> = vec![vec![0; known.len() + 2]; known.len()];
+        for row in rows {
+            let cause = match (row.why.as_str(), row.cause.as_str()) {
+                ("own", _) => 0,
+                (_, "") => known.len() + 1,
+                (_, cause) => 1 + place(name(cause)),
+            };
+            sums[place(name(&row.victim))][cause] += row.waited_ps;
+        }
+        let causes = [OWN].into_iter().chain(known.iter().copied()).chain([NOBODY]);
+        let row = |(victim, waited_ps): (&&str, Vec<u64>)| MatrixRow {
+            victim: victim.to_string(),
+            total_ps: waited_ps.iter().sum(),
+            waited_ps,
+        };
+        Self {
+            by,
+            causes: causes.map(str::to_string).collect(),
+            rows: known.iter().zip(sums).map(row).collect(),
+        }
+    }
+
+    /// As a table for a terminal.
+    pub fn text(&self) -> String {
+        let (head, rows) = self.cells();
+        let cells = |i: usize| rows.iter().map(|row| row[i].clone()).collect();
+        let column = |(i, name): (usize, &String)| match i {
+            0 => Column::left("", name, cells(i)),
+            _ => Column::right("", name, cells(i)),
+        };
+        let columns: Vec<Column> = head.iter().enumerate().map(column).collect();
+        format!(
+            "waiting of packets in queues, by {}: each row waited for the columns\n{}",
+            self.by,
+            render(&columns)
+        )
+    }
+
+    /// The names of the columns, and the cells of each row.
+    pub fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        // Causes that nobody waited for are left out.
+        let kept: Vec<usize> = (0..self.causes.len())
+            .filter(|&cause| self.rows.iter().any(|row| row.waited_ps[cause] > 0))
+            .collect();
+        let mut head = vec![format!("waiting {}", self.by)];
+        head.extend(kept.iter().map(|&cause| self.causes[cause].clone()));
+        head.push("total".to_string());
+        let row = |row: &MatrixRow| {
+            let mut cells = vec![row.victim.clone()];
+            cells.extend(kept.iter().map(|&cause| time(row.waited_ps[cause])));
+            cells.push(time(row.total_ps));
+            cells
+        };
+        let waited = self.rows.iter().filter(|row| row.total_ps > 0);
+        (head, waited.map(row).collect())
+    }
+}
+
+impl Blames {
+    /// Of the rows of a run whose jobs have these labels.
+    pub fn of(rows: &[BlameRow], jobs: &[&str]) -> Self {
+        let jobs: BTreeSet<&str> = jobs.iter().copied().collect();
+        let parties: BTreeSet<&str> = rows.iter().map(|row| row.victim.as_str()).collect();
+        let of_hosts = parties.iter().all(|party| {
+            let number = party.strip_prefix("host ");
+            number.is_some_and(|number| number.parse::<u32>().is_ok())
+        });
+        let mut matrices = Vec::new();
+        if parties.iter().any(|label| job_of(label, &jobs) != *label) {
+            matrices.push(Matrix::of("job", rows, |label| job_of(label, &jobs)));
+        }
+        let by = if of_hosts { "host" } else { "label" };
+        matrices.push(Matrix::of(by, rows, |label| label));
+        // A job with one step is its label.
+        if let [of_jobs, of_labels] = &matrices[..]
+            && of_jobs.rows.len() == of_labels.rows.len()
+        {
+            matrices.truncate(1);
+        }
+        Self {
+            matrices,
+            places: places(rows),
+            partial: false,
+        }
+    }
+
+    /// Those of a run as its folder tells it; nothing where it has no accounts.
+    pub fn of_run(run: &RunData) -> Option<Self> {
+        let jobs: Vec<&str> = run.summary.jobs.iter().map(|job| job.label.as_str()).collect();
+        let rows = run.blames.as_ref()?;
+        Some(Self::of(rows, &jobs))
+    }
+
+    /// The matrices, and below them where most of it happened.
+    pub fn text(&self) -> String {
+        if self.matrices.iter().all(|matrix| matrix.rows.is_empty()) {
+            return "no packet waited in a queue\n".to_string();
+        }
+        let matrices: Vec<String> = self.matrices.iter().map(Matrix::text).collect();
+        let mut text = matrices.join("\n");
+        if !self.places.is_empty() {
+            let cells = |of: fn(&MatrixPlace) -> String| self.places.iter().map(of).collect();
+            text.push_str("\nwhere packets waited longest for other flows\n");
+            text.push_str(&render(&[
+                Column::left("", "waiting", cells(|place| place.victim.clone())),
+                Column::left("", "for", cells(|place| place.cause_name())),
+                Column::left("", "at", cells(|place| place.port.clone())),
+                Column::left("", "why", cells(|place| place.why.clone())),
+                Column::right("", "time", cells(|place| time(place.waited_ps))),
+                Column::right("", "share", cells(|place| place.share_text())),
+            ]));
+            text.push_str("more: blame.csv\n");
+        }
+        text
+    }
+}
+
+impl MatrixPlace {
+    /// For whom, in words.
+    pub fn cause_name(&self) -> String {
+        match self.cause.is_empty() {
+            true => NOBODY.to_string(),
+            false => self.cause.clone(),
+        }
+    }
+
+    /// The share in percent.
+    pub fn share_text(&self) -> String {
+        format!("{:.1}%", 100.0 * self.share)
+    }
+}
+
+fn time(ps: u64) -> String {
+    duration_us(Some(ps as f64 / 1e6))
+}
+
+/// Where packets waited longest for other flows.
+fn places(rows: &[BlameRow]) -> Vec<MatrixPlace> {
+    let all: u128 = rows.iter().map(|row| u128::from(row.waited_ps)).sum();
+    let mut sums: BTreeMap<[&str; 4], u64> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.why != "own") {
+        let key = [&row.victim, &row.cause, &row.port, &row.why].map(String::as_str);
+        *sums.entry(key).or_default() += row.waited_ps;
+    }
+    let mut order: Vec<([&str; 4], u64)> = sums.into_iter().collect();
+    order.sort_by_key(|&(_, waited)| std::cmp::Reverse(waited));
+    let place = |([victim, cause, port, why], waited_ps): ([&str; 4], u64)| MatrixPlace {
+        victim: victim.to_string(),
+        cause: cause.to_string(),
+        port: port.to_string(),
+        why: why.to_string(),
+        waited_ps,
+        share: waited_ps as f64 / all.max(1) as f64,
+    };
+    order.into_iter().take(PLACES).map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(victim: &str, cause: &str, why: &str, waited_ps: u64) -> BlameRow {
+        BlameRow {
+            victim: victim.into(),
+            packets: "data".into(),
+            cause: cause.into(),
+            port: "port 0.3->2".into(),
+            why: why.into(),
+            waited_ps,
+        }
+    }
+
+    #[test]
+    fn a_matrix_by_hand() {
+        let rows = [
+            row("llm/sum", "llm/sum", "own", 1_000_000),
+            row("llm/sum", "llm/sum", "queue", 2_000_000),
+            row("llm/sum", "moe/send", "queue", 4_000_000),
+            row("moe/send", "llm/sum", "in-progress", 8_000_000),
+            row("moe/back", "llm/gather", "paused", 16_000_000),
+            row("moe/back", "", "idle", 32_000_000),
+        ];
+        let blames = Blames::of(&rows, &["llm", "moe"]);
+        insta::assert_snapshot!("matrix", blames.text());
+        let [of_jobs, of_labels] = &blames.matrices[..] else {
+            panic!("{blames:?}")
+        };
+        // Own flow, llm, moe, nobody.
+        assert_eq!(of_jobs.rows[0].waited_ps, [1_000_000, 2_000_000, 4_000_000, 0]);
+        assert_eq!(of_jobs.rows[1].waited_ps, [0, 24_000_000, 0, 32_000_000]);
+        let sum = |matrix: &Matrix| matrix.rows.iter().map(|row| row.total_ps).sum::<u64>();
+        assert_eq!([sum(of_jobs), sum(of_labels)], [63_000_000; 2]);
+    }
+
+    /// Nothing is lost where parties share a row.
+    #[test]
+    fn many_parties_share_a_row() {
+        let names: Vec<String> = (0..40).map(|i| format!("host {i}")).collect();
+        let rows: Vec<BlameRow> = (0..40u64)
+            .map(|i| row(&names[i as usize], &names[(i as usize * 7) % 40], "queue", i + 1))
+            .collect();
+        let blames = Blames::of(&rows, &[]);
+        let [matrix] = &blames.matrices[..] else {
+            panic!("{blames:?}")
+        };
+        assert_eq!((matrix.by, matrix.rows.len()), ("host", PARTIES_MAX + 1));
+        assert_eq!(matrix.rows.iter().map(|row| row.total_ps).sum::<u64>(), 820);
+        assert_eq!(Blames::of(&[], &[]).text(), "no packet waited in a queue\n");
+    }
+}
