@@ -411,6 +411,9 @@ proptest! {
         let mut spec = build(&case);
         spec.record.flow_probes.clear();
         changing(&mut spec, draws);
+        if draws[0] >> 63 == 1 && spec.lanes.is_none() {
+            spec.record.blame = Blame::Hosts;
+        }
         let outcome = run(spec.clone());
         prop_assert_eq!(outcome.completions.len(), spec.flows.len(), "{:?} {:?}", outcome.counters, outcome.deadlock);
         for account in &outcome.accounts {
