@@ -3,7 +3,8 @@
 //! The packets are made up from what the simulator knows of them, as RoCEv2 packets of RDMA
 //! WRITEs with payloads of zeros (see `wire`). An interface stands for a traced port, times are in picoseconds. A packet
 //! is written when it arrives (inbound) and when its transmission starts (outbound). Of a network under credits they are
-//! InfiniBand's, with its flow-control packets (see `infiniband`).
+//! InfiniBand's, with its flow-control packets (see `infiniband`). With reliable unordered delivery they are Ultra Ethernet's (see
+//! `uet`).
 //!
 //! Lengths are those of the simulated packets, so that rates computed from them are the simulated ones. Headers of the
 //! simulated packets may be shorter than RoCEv2's: then the payload of a data frame is shorter, too. Where headers alone
@@ -11,6 +12,7 @@
 
 mod infiniband;
 mod pcapng;
+mod uet;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +21,7 @@ use std::num::NonZeroU32;
 
 use paceline_congestion::Mark;
 use paceline_fabric::outcome::{FlowRecord, FlowStatus, Outcome, PacketKind, TraceEvent, TraceKind};
-use paceline_fabric::spec::{Binding, FlowSpec, LaneSpec, NodeId, RunSpec};
+use paceline_fabric::spec::{Binding, FlowSpec, LaneSpec, NodeId, Recovery, RunSpec};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 
 use super::ns3::interfaces;
@@ -274,7 +276,10 @@ fn packet(
         queue_pair: wire::queue_pair(queue_pair, data),
     };
     let message = message(spec, flow, event, start);
-    let mut packet = wire::Packet::Roce { header, message };
+    let mut packet = match spec.nic.recovery {
+        Recovery::Rud(_) => wire::Packet::Uet { header, message },
+        Recovery::GoBackN | Recovery::SelectiveRepeat(_) => wire::Packet::Roce { header, message },
+    };
     packet.fit(event.wire as usize);
     Some(packet)
 }
@@ -298,6 +303,7 @@ fn message(spec: &RunSpec, flow: &FlowSpec, event: &TraceEvent, start: u64) -> w
             first: event.seq == start,
             last: event.seq + u64::from(event.payload) >= end,
             length: u32::try_from(flow.size.get()).unwrap_or(u32::MAX),
+            offset: u32::try_from(event.seq.saturating_sub(start)).unwrap_or(u32::MAX),
             // Of packets that are as long as any, only what is left.
             payload: u64::from(event.payload).min(end.saturating_sub(event.seq)) as u32,
         },

@@ -5,6 +5,8 @@
 //! opcodes in 9.2.1; annex A17 for RoCEv2, its congestion notification packet and invariant CRC).
 //! Pause frames are IEEE 802.1Qbb's.
 
+use super::uet;
+
 /// The UDP port of RoCEv2.
 const ROCE_PORT: u16 = 4791;
 /// What everything that is not known is set to: the default partition, a key, a time to live.
@@ -45,6 +47,13 @@ pub(super) enum Packet {
         /// What it says.
         message: Message,
     },
+    /// The same by Ultra Ethernet's transport.
+    Uet {
+        /// Addresses and marks.
+        header: Header,
+        /// What it says.
+        message: Message,
+    },
     /// From a node to its neighbour.
     Pfc {
         /// Where it was seen.
@@ -78,6 +87,8 @@ pub(super) enum Message {
         last: bool,
         /// Of the whole message.
         length: u32,
+        /// Where it begins in the message.
+        offset: u32,
         payload: u32,
     },
     Ack {
@@ -125,15 +136,19 @@ impl Packet {
     /// Shortens a payload that makes the frame longer than `wire` bytes, where there is room for the headers.
     pub(super) fn fit(&mut self, wire: usize) {
         let length = self.length();
-        if let Self::Roce {
-            message: Message::Write { payload, .. },
-            ..
-        } = self
-        {
-            let headers = length - padded(*payload);
-            if let Some(room) = wire.checked_sub(headers) {
-                *payload = (*payload).min((room - room % 4) as u32);
-            }
+        let (written, unit, payload) = match self {
+            Self::Roce {
+                message: Message::Write { payload, .. },
+                ..
+            } => (padded(*payload), 4, payload),
+            Self::Uet {
+                message: Message::Write { payload, .. },
+                ..
+            } => (*payload as usize, 1, payload),
+            _ => return,
+        };
+        if let Some(room) = wire.checked_sub(length - written) {
+            *payload = (*payload).min((room - room % unit) as u32);
         }
     }
 
@@ -141,6 +156,7 @@ impl Packet {
     pub(super) fn length(&self) -> usize {
         match self {
             Self::Roce { message, .. } => ETHERNET + IPV4 + UDP + message.length() + ICRC,
+            Self::Uet { message, .. } => ETHERNET + IPV4 + UDP + uet::length(message),
             Self::Pfc { .. } => FRAME_MIN,
         }
     }
@@ -149,6 +165,9 @@ impl Packet {
     pub(super) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Roce { header, message } => roce(header, message),
+            Self::Uet { header, message } => datagram(header, uet::PORT, 0, |frame| {
+                uet::push(frame, header.queue_pair, message);
+            }),
             Self::Pfc { node, class, quanta } => pfc(*node, *class, *quanta),
         }
     }
@@ -169,24 +188,32 @@ fn pfc(node: u32, class: u8, quanta: u16) -> Vec<u8> {
 }
 
 fn roce(header: &Header, message: &Message) -> Vec<u8> {
+    let mut frame = datagram(header, ROCE_PORT, ICRC, |frame| {
+        push_transport(frame, header.queue_pair, message);
+    });
+    let check = invariant_crc(&frame[ETHERNET..]);
+    frame.extend(check.to_le_bytes());
+    frame
+}
+
+/// A frame with a UDP datagram to a port, whose content is pushed, and to which so many bytes are still to be added.
+fn datagram(header: &Header, port: u16, trailer: usize, push: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut frame = Vec::with_capacity(128);
     frame.extend(mac(header.to));
     frame.extend(mac(header.from));
     frame.extend(0x0800u16.to_be_bytes());
     frame.extend(ipv4(header));
     frame.extend(header.source_port.to_be_bytes());
-    frame.extend(ROCE_PORT.to_be_bytes());
-    // UDP's length; no checksum, as RoCEv2 recommends.
+    frame.extend(port.to_be_bytes());
+    // UDP's length; no checksum, as both transports recommend.
     frame.extend([0; 4]);
-    push_transport(&mut frame, header.queue_pair, message);
-    let ip_length = (frame.len() - ETHERNET + ICRC) as u16;
+    push(&mut frame);
+    let ip_length = (frame.len() - ETHERNET + trailer) as u16;
     frame[ETHERNET + 2..ETHERNET + 4].copy_from_slice(&ip_length.to_be_bytes());
     let checksum = internet_checksum(&frame[ETHERNET..ETHERNET + IPV4]);
     frame[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&checksum.to_be_bytes());
     let udp = ETHERNET + IPV4;
     frame[udp + 4..udp + 6].copy_from_slice(&(ip_length - IPV4 as u16).to_be_bytes());
-    let check = invariant_crc(&frame[ETHERNET..]);
-    frame.extend(check.to_le_bytes());
     frame
 }
 
@@ -223,6 +250,7 @@ pub(super) fn push_transport(frame: &mut Vec<u8>, queue_pair: u32, message: &Mes
             last,
             length,
             payload,
+            ..
         } => {
             let opcode = match (first, last) {
                 (true, true) => WRITE_ONLY,
@@ -344,6 +372,7 @@ mod tests {
             first: false,
             last: false,
             length: 9,
+            offset: 0,
             payload: 1000,
         };
         let plain = roce(&header(3, 2), &write());
@@ -372,6 +401,7 @@ mod tests {
             first,
             last: true,
             length: 9,
+            offset: 0,
             payload,
         };
         let (number, congested) = (7, true);
