@@ -3,7 +3,7 @@
 use paceline_kernel::ids::Id;
 use serde::{Deserialize, Serialize};
 
-/// A node of the network: its index in [`RunSpec::nodes`].
+/// A node of the network: its index in [`super::RunSpec::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
