@@ -1,10 +1,11 @@
 //! Several schemes side by side.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use paceline_lab::compare::{self as lab, One};
 use paceline_lab::files::{RunData, Writing};
-use paceline_lab::repeats::Repeats;
+use paceline_lab::repeats::{Repeats, hangs_on_seed};
 use paceline_lab::results::Summary;
 use paceline_lab::run::{compare_accounted, cores};
 use paceline_lab::table;
@@ -122,6 +123,10 @@ impl Comparison {
 /// How a comparison is run.
 struct How {
     schemes: Vec<String>,
+    /// Policies in files: what they are called, and their cards.
+    files: Vec<(String, String)>,
+    /// Runs that policies have made already: one list for each.
+    acted: Vec<Vec<Arc<Made>>>,
     repeats: u32,
     out: Option<PathBuf>,
     force: bool,
@@ -137,7 +142,7 @@ type Compared = (Vec<(RunData, Made)>, Option<Repeats>);
 #[pyfunction]
 #[pyo3(signature = (
     scenario, schemes, *, repeats=1, set=None, seed=None, duration=None, fidelity=None, threads=None, out=None,
-    jobs=None, force=false, progress=None
+    jobs=None, force=false, progress=None, _files=Vec::new(), _acted=Vec::new()
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are the call's keywords")]
 pub(crate) fn compare(
@@ -154,8 +159,15 @@ pub(crate) fn compare(
     jobs: Option<usize>,
     force: bool,
     progress: Option<Bound<'_, PyAny>>,
+    _files: Vec<(String, String)>,
+    _acted: Vec<Vec<Py<Run>>>,
 ) -> PyResult<Comparison> {
     let schemes = names(schemes)?;
+    let made = |run: &Py<Run>| run.get().made();
+    let acted: Option<Vec<Vec<Arc<Made>>>> = (_acted.iter())
+        .map(|runs| runs.iter().map(made).collect())
+        .collect();
+    let acted = acted.ok_or_else(|| Failure::run("a policy's run has no outcome").exception(py))?;
     let changes = Changes {
         scheme: None,
         set,
@@ -168,6 +180,8 @@ pub(crate) fn compare(
     let folder = out.clone();
     let how = How {
         schemes,
+        files: _files,
+        acted,
         repeats: repeats.max(1),
         out,
         force,
@@ -203,9 +217,7 @@ fn names(schemes: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let wrong = |value: &Bound<'_, PyAny>| {
         let kind = value.get_type().name().map(|name| name.to_string());
         let found = match value.is_callable() {
-            true => "a function: a policy acts for flows in paceline.Environment(scenario), whose finish() gives the Run to \
-                     compare with those under schemes"
-                .to_string(),
+            true => "a function: a policy goes under `policies`, such as policies={\"mine\": f}".to_string(),
             false => format!("a value of type `{}`", kind.unwrap_or_default()),
         };
         Failure::argument(format!("schemes: expected names, found {found}")).exception(value.py())
@@ -220,10 +232,47 @@ fn names(schemes: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     .collect()
 }
 
+/// The runs under the policy of a file, which results call so.
+fn of_file(input: &Input, name: &str, card: &str, repeats: u32) -> Result<Vec<Vec<Resolved>>, Failure> {
+    let mut overrides = input.overrides.clone();
+    overrides.set.push(format!("cc.policy.model={card}"));
+    let mut inputs = lab::inputs(&input.name, &overrides, &["policy"], repeats)?;
+    for input in inputs.iter_mut().flatten() {
+        let all = input.schemes.iter_mut().chain(std::iter::once(&mut input.scheme));
+        for scheme in all.filter(|scheme| *scheme == "policy") {
+            *scheme = name.to_string();
+        }
+    }
+    Ok(inputs)
+}
+
+/// What came of a policy's runs. Where neither the seed nor the policy draws anything, the first is all of them.
+fn of_policy(runs: &[Arc<Made>]) -> Vec<One<'_>> {
+    let same = |run: &Arc<Made>| run.1.outcome.flows == runs[0].1.outcome.flows;
+    let inputs: Vec<Resolved> = runs.iter().map(|made| made.0.clone()).collect();
+    let fixed = !hangs_on_seed(&inputs, &runs[0].1.outcome) && runs.iter().all(same);
+    let count = if fixed { 1 } else { runs.len() };
+    let runs = runs[..count].iter();
+    runs.map(|made| One {
+        input: &made.0,
+        run: made.1.clone(),
+        fixed,
+    })
+    .collect()
+}
+
 fn carry_out(input: &Input, how: &How, watch: &Watch) -> Result<Compared, Failure> {
-    let schemes =
-        lab::schemes(&how.schemes).map_err(|error| Failure::argument(format!("schemes: {error}")))?;
-    let inputs = lab::inputs(&input.name, &input.overrides, &schemes, how.repeats)?;
+    let policies = how.files.len() + how.acted.len();
+    let schemes = match how.schemes.is_empty() && policies > 0 {
+        true => Vec::new(),
+        false => {
+            lab::schemes(&how.schemes).map_err(|error| Failure::argument(format!("schemes: {error}")))?
+        }
+    };
+    let mut inputs = lab::inputs(&input.name, &input.overrides, &schemes, how.repeats)?;
+    for (name, card) in &how.files {
+        inputs.extend(of_file(input, name, card, how.repeats)?);
+    }
     if let Some(out) = &how.out {
         check_folder(out, how.force)?;
     }
@@ -240,12 +289,25 @@ fn carry_out(input: &Input, how: &How, watch: &Watch) -> Result<Compared, Failur
             &|i, now| watch.update(first + i, inputs[i], now),
         )
     };
-    let (finished, failure) = lab::run_all(&inputs, &mut run_some);
+    let (mut finished, failure) = lab::run_all(&inputs, &mut run_some);
     if let Some(failure) = failure {
         return Err(failure.into());
     }
     watch.wanted()?;
-    let repeats = together(&inputs, &finished);
+    finished.extend(how.acted.iter().flat_map(|runs| of_policy(runs)));
+    let acted = || {
+        how.acted
+            .iter()
+            .map(|runs| runs.iter().map(|made| made.0.clone()).collect())
+    };
+    let seeds: Vec<Vec<Resolved>> = inputs
+        .first()
+        .cloned()
+        .into_iter()
+        .chain(acted())
+        .take(1)
+        .collect();
+    let repeats = together(&seeds, &finished);
     if let Some(out) = &how.out {
         let writing = Writing {
             force: how.force,

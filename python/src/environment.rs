@@ -3,7 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods as _};
-use paceline_env::{Action, Agents, Config, Environment as One, Error, Feature, Reward, Source, Vector};
+use paceline_env::{
+    Action, Agents, Config, Environment as One, Error, Feature, Measured, Reward, Source, Vector,
+};
 use paceline_lab::files::RunData;
 use paceline_scenario::Overrides;
 use pyo3::prelude::*;
@@ -32,6 +34,8 @@ pub(crate) struct Environment {
     input: Input,
     /// A reward of the caller's own: a function of what was measured.
     reward: Option<Py<PyAny>>,
+    /// Observations of the caller's own, likewise, and how many numbers a row of them has.
+    observation: Option<(Py<PyAny>, usize)>,
 }
 
 impl Environment {
@@ -64,7 +68,7 @@ impl Environment {
         environments: Option<usize>,
         num_envs: Option<usize>,
         threads: usize,
-        observation: Option<Vec<String>>,
+        observation: Option<Bound<'_, PyAny>>,
         history: Option<usize>,
         action: Option<String>,
         step: Option<f64>,
@@ -81,7 +85,18 @@ impl Environment {
             Some(name) => (Some(reward_name(&name)?), None),
             None => (None, None),
         };
-        let measures = function.is_some();
+        let (observation, own) = match observation {
+            Some(own) if own.is_callable() => (None, Some(own)),
+            Some(names) => (Some(observation_names(&names)?), None),
+            None => (None, None),
+        };
+        if own.is_some() && history.is_some_and(|history| history != 1) {
+            let message = "history: a function sees one question at a time; what it remembers is its own";
+            return Err(Failure::argument(message).exception(py));
+        }
+        let own = own.map(|own| Ok::<_, PyErr>((own.clone().unbind(), own_width(&own)?)));
+        let own = own.transpose()?;
+        let measures = function.is_some() || own.is_some();
         let changes = Changes {
             scheme,
             set,
@@ -112,6 +127,7 @@ impl Environment {
             vector: Mutex::new(vector),
             input,
             reward: function,
+            observation: own,
         })
     }
 
@@ -127,23 +143,37 @@ impl Environment {
         self.vector().environments().iter().map(One::agents).collect()
     }
 
-    /// Names of what an agent sees of a question, in order.
+    /// Names of what an agent sees of a question, in order; none where a function makes observations.
     #[getter]
     fn observation(&mut self) -> Vec<&'static str> {
-        let features = &self.config().features;
-        features.iter().map(|feature| feature.name).collect()
+        match self.observation {
+            Some(_) => Vec::new(),
+            None => self
+                .config()
+                .features
+                .iter()
+                .map(|feature| feature.name)
+                .collect(),
+        }
     }
 
     /// Numbers in a row of observations.
     #[getter]
     fn width(&mut self) -> usize {
-        self.config().width()
+        match self.observation {
+            Some((_, width)) => width,
+            None => self.config().width(),
+        }
     }
 
     /// The least values of a row, and the largest.
     #[getter]
     fn bounds<'py>(&mut self, py: Python<'py>) -> (Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>) {
-        let (low, high): (Vec<f32>, Vec<f32>) = self.config().bounds().into_iter().unzip();
+        let bounds = match self.observation {
+            Some((_, width)) => vec![(f32::NEG_INFINITY, f32::INFINITY); width],
+            None => self.config().bounds(),
+        };
+        let (low, high): (Vec<f32>, Vec<f32>) = bounds.into_iter().unzip();
         (PyArray1::from_vec(py, low), PyArray1::from_vec(py, high))
     }
 
@@ -166,6 +196,11 @@ impl Environment {
         })?;
         if let Some(function) = &self.reward {
             batch.rewards = rewards(function.bind(py), &batch)?;
+        }
+        if let Some((function, width)) = &self.observation {
+            let columns = columns(py, &batch.measured)?;
+            batch.observations = own_rows(function.bind(py), columns, batch.agents.len(), Some(*width))?.0;
+            batch.width = *width;
         }
         Batch::new(batch).map_err(|failure| failure.exception(py))
     }
@@ -222,14 +257,13 @@ impl Environment {
         Ok(progress.now.as_secs_f64())
     }
 
-    /// Ends the episode of a run where it is: what `paceline.run` gives.
-    #[pyo3(signature = (environment=0))]
-    fn finish(&mut self, py: Python<'_>, environment: usize) -> PyResult<Run> {
+    /// Ends the episode of a run where it is: what `paceline.run` gives. `name` is what results call the one who decided.
+    #[pyo3(signature = (environment=0, *, name="external"))]
+    fn finish(&mut self, py: Python<'_>, environment: usize, name: &str) -> PyResult<Run> {
         let vector = self.vector();
         let made = detached(py, || {
             let one = vector.environment(environment)?;
-            let decided = one.decided()?;
-            Ok((decided, one.finish()?))
+            Ok(one.finish_as(name)?)
         })?;
         Run::new(py, RunData::new(&made.0, &made.1), Some(made), None)
     }
@@ -285,23 +319,91 @@ fn reward_name(reward: &Bound<'_, PyAny>) -> PyResult<String> {
     })
 }
 
+/// Names of observations that are built in.
+fn observation_names(names: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    names.extract().map_err(|_| {
+        let kind = names.get_type().name().map(|name| name.to_string());
+        Failure::argument(format!(
+            "observation: expected a list of names or a function, found a value of type `{}`",
+            kind.unwrap_or_default()
+        ))
+        .exception(names.py())
+    })
+}
+
+/// What was measured, as columns by their names, a value for each row.
+fn columns<'py>(py: Python<'py>, measured: &[Measured]) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    let rows: Vec<_> = measured.iter().map(Measured::columns).collect();
+    for (place, (name, _)) in Measured::default().columns().into_iter().enumerate() {
+        let column = rows.iter().map(|row| row[place].1);
+        columns.set_item(name, PyArray1::from_iter(py, column))?;
+    }
+    Ok(columns)
+}
+
+/// How many numbers a row of a function's observations has, by what it makes of one row of zeros.
+fn own_width(function: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let columns = columns(function.py(), &[Measured::default()])?;
+    Ok(own_rows(function, columns, 1, None)?.1)
+}
+
+/// What a function makes of the columns, row by row, and the length of a row. (Of zeros it may make what is no number.)
+fn own_rows(
+    function: &Bound<'_, PyAny>,
+    columns: Bound<'_, PyDict>,
+    rows: usize,
+    width: Option<usize>,
+) -> PyResult<(Vec<f32>, usize)> {
+    let py = function.py();
+    if rows == 0 {
+        return Ok((Vec::new(), width.unwrap_or(0)));
+    }
+    let wrong = |said: String| Failure::argument(format!("observation: {said}")).exception(py);
+    let given = function.call1((columns,))?;
+    let numpy = py.import("numpy")?;
+    let array = numpy
+        .call_method1("asarray", (given, "float32"))
+        .and_then(|array| numpy.call_method1("ascontiguousarray", (array,)))
+        .map_err(|error| {
+            wrong(format!(
+                "expected a row of numbers for each of {rows} rows: {error}"
+            ))
+        })?;
+    let shape: Vec<usize> = array.getattr("shape")?.extract()?;
+    let found = match shape[..] {
+        [found] if found == rows => 1,
+        [found, each] if found == rows && each > 0 => each,
+        _ => {
+            return Err(wrong(format!(
+                "the function gave an array of shape {shape:?}; expected {rows} rows of numbers"
+            )));
+        }
+    };
+    if let Some(width) = width.filter(|width| *width != found) {
+        return Err(wrong(format!(
+            "the function gave rows of {found} numbers; expected {width}, as before"
+        )));
+    }
+    let flat = array.call_method1("reshape", (-1,))?;
+    let values = flat.extract::<PyReadonlyArray1<'_, f32>>()?.as_slice()?.to_vec();
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(value) if width.is_some() => Err(wrong(format!(
+            "the function gave {value}; expected finite numbers"
+        ))),
+        _ => Ok((values, found)),
+    }
+}
+
 /// What a function says that a batch was worth: it gets columns of what was measured, by names, a value for each row.
 /// First questions are worth nothing, since no action came before.
 fn rewards(function: &Bound<'_, PyAny>, batch: &paceline_env::Batch) -> PyResult<Vec<f32>> {
     let py = function.py();
-    let columns = PyDict::new(py);
-    let rows: Vec<_> = batch
-        .measured
-        .iter()
-        .map(paceline_env::Measured::columns)
-        .collect();
-    let Some(names) = rows.first().copied() else {
+    let rows = &batch.measured;
+    if rows.is_empty() {
         return Ok(Vec::new());
-    };
-    for (place, (name, _)) in names.into_iter().enumerate() {
-        let column = rows.iter().map(|row| row[place].1);
-        columns.set_item(name, PyArray1::from_iter(py, column))?;
     }
+    let columns = columns(py, rows)?;
     let given = function.call1((columns,))?;
     let wrong = |said: String| Failure::argument(format!("reward: {said}")).exception(py);
     let numpy = py.import("numpy")?;

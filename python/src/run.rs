@@ -83,6 +83,11 @@ impl Run {
         })
     }
 
+    /// What a folder of it would be made of, where it has none.
+    pub(crate) fn made(&self) -> Option<Arc<Made>> {
+        self.made.clone()
+    }
+
     /// Its folder; of a run that has none a temporary one, for as long as the run is there.
     pub(crate) fn any_folder(&self, py: Python<'_>) -> PyResult<PathBuf> {
         if let Some(folder) = &self.folder {

@@ -19,6 +19,7 @@ pub mod model;
 pub mod recurrent;
 pub mod reference;
 pub mod shipped;
+pub mod stack;
 pub mod whole;
 
 pub use card::Card;

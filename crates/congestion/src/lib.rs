@@ -21,6 +21,7 @@ pub mod papers;
 #[macro_use]
 pub mod params;
 
+pub mod agent;
 pub mod api;
 pub mod detect;
 pub mod entropy;
@@ -57,6 +58,7 @@ pub mod lstm_pid;
 pub mod none;
 pub mod nscc;
 pub mod pcn;
+pub mod policy;
 pub mod powertcp;
 pub mod qcn;
 pub mod rccc;

@@ -429,6 +429,19 @@ macro_rules! scheme_choice {
                 None
             }
         }
+
+        impl std::fmt::Display for $Choice {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&$crate::params::ParamValue::show(self))
+            }
+        }
+
+        impl std::str::FromStr for $Choice {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                $crate::params::ParamValue::read(text)
+            }
+        }
     };
 }
 

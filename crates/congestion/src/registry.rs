@@ -276,6 +276,7 @@ schemes! {
     Aurora(aurora),
     Spine(spine),
     Decc(decc),
+    Policy(policy),
 }
 
 mod config;

@@ -22,6 +22,7 @@
 
 pub mod forests;
 pub mod models;
+pub mod policies;
 
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};

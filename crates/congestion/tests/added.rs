@@ -92,5 +92,5 @@ fn is_refused_with_its_place() {
     assert!(message.starts_with("`fast` is not a rate"), "{message}");
     let (place, message) = at("[aimt]\n");
     assert_eq!(place, "aimt");
-    assert!(message.ends_with("`decc`, `aimd`"), "{message}");
+    assert!(message.ends_with("`decc`, `policy`, `aimd`"), "{message}");
 }

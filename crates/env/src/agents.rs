@@ -1,10 +1,10 @@
 //! Who is an agent.
 
+use paceline_congestion::agent::Unknown;
 use std::collections::BTreeMap;
 
 use paceline_fabric::spec::RunSpec;
 
-use crate::error::Error;
 use paceline_scenario::EXTERNAL;
 
 /// Who is an agent.
@@ -43,9 +43,9 @@ impl Agents {
     ///
     /// # Errors
     /// There is none.
-    pub fn find(name: &str) -> Result<Self, Error> {
+    pub fn find(name: &str) -> Result<Self, Unknown> {
         let found = Self::ALL.into_iter().find(|agents| agents.name() == name);
-        found.ok_or_else(|| Error::unknown("kind of agents", name, &Self::ALL.map(Self::name)))
+        found.ok_or_else(|| Unknown::new("kind of agents", name, &Self::ALL.map(Self::name)))
     }
 }
 

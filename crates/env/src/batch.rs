@@ -1,6 +1,6 @@
 //! What a poll tells, in flat memory.
 
-use crate::measure::Measured;
+use paceline_congestion::agent::Measured;
 
 /// Who waits for an action, and what they see: row by row.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,18 +1,17 @@
 //! What an environment is made of.
 
+use paceline_congestion::agent::{Action, Feature};
 use paceline_scenario::{Diagnostics, EXTERNAL, Overrides, Resolved};
 
-use crate::action::Action;
 use crate::agents::Agents;
 use crate::error::Error;
-use crate::feature::Feature;
 use crate::reward::Reward;
 
 /// What agents see, do and get.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// What an agent sees of each of its last questions, in this order.
-    pub features: Vec<Feature>,
+    pub features: Vec<&'static Feature>,
     /// Of how many questions, the latest last; those before the first are as that.
     pub history: usize,
     /// What an action does.
@@ -39,12 +38,9 @@ impl Default for Config {
             "rate-log2",
             "action",
         ];
-        let features = crate::feature::FEATURES.iter();
+        let features = Feature::all().iter();
         Self {
-            features: features
-                .filter(|feature| names.contains(&feature.name))
-                .copied()
-                .collect(),
+            features: features.filter(|feature| names.contains(&feature.name)).collect(),
             history: 3,
             action: Action::RateMultiplier,
             step: 0.2,

@@ -1,5 +1,6 @@
 //! A run whose flows ask, one episode after another.
 
+use paceline_congestion::agent::{Action, Feature};
 use paceline_congestion::external::Feedback;
 use paceline_congestion::params::ParamValue as _;
 use paceline_fabric::spec::RecordSpec;
@@ -8,13 +9,11 @@ use paceline_kernel::Span;
 use paceline_lab::run::{Finished, patience};
 use paceline_scenario::{EXTERNAL, Fidelity, Resolved};
 
-use crate::action::Action;
 use crate::agents::{Agents, Roster};
 use crate::batch::{Batch, Left};
 use crate::config::{Config, Source};
 use crate::episode::{Episode, Stage};
 use crate::error::Error;
-use crate::feature::Feature;
 use crate::rollout::Rollout;
 
 /// A run whose flows ask, one episode after another.
@@ -307,14 +306,26 @@ impl Environment {
     /// # Errors
     /// It is closed, or the run contradicted itself.
     pub fn finish(&mut self) -> Result<Finished, Error> {
-        let episode = self.open()?;
-        let simulation = episode.simulation.clone();
-        let finished = paceline_lab::run::conclude(&self.input, simulation)?;
+        Ok(self.finish_as(EXTERNAL)?.1)
+    }
+
+    /// The same with the scenario of the episode as [`Self::decided`] has it; results call `name` what decided outside.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub fn finish_as(&mut self, name: &str) -> Result<(Resolved, Finished), Error> {
+        let mut input = self.decided()?;
+        let all = input.schemes.iter_mut().chain(std::iter::once(&mut input.scheme));
+        for scheme in all.filter(|scheme| *scheme == EXTERNAL) {
+            *scheme = name.to_string();
+        }
+        let simulation = self.open()?.simulation.clone();
+        let finished = paceline_lab::run::conclude(&input, simulation)?;
         if let Some(episode) = &mut self.episode {
             episode.stage = Stage::Over;
             episode.waiting.clear();
         }
-        Ok(finished)
+        Ok((input, finished))
     }
 }
 
@@ -357,7 +368,7 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
         let values = scheme.values();
         let is =
             |wanted: (&str, &str)| (values.iter()).any(|(key, value)| key == wanted.0 && value == wanted.1);
-        let unknown = |feature: &&Feature| {
+        let unknown = |feature: &&&Feature| {
             feature.feedback != Feedback::Ack && !is(("feedback", &feature.feedback.show()))
         };
         if let Some(feature) = config.features.iter().find(unknown) {

@@ -1,14 +1,13 @@
 //! An episode: a run, who waits in it, and what they have seen.
 
+use paceline_congestion::agent::{Action, Measured};
 use paceline_fabric::{Question, Simulation, Until};
 use paceline_kernel::Span;
 use paceline_scenario::{Decision, Decisions};
 
-use crate::action::Action;
 use crate::agents::{NOBODY, Roster};
 use crate::batch::Left;
 use crate::config::Config;
-use crate::measure::Measured;
 use crate::reward::Course;
 
 /// An episode under way.

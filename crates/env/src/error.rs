@@ -1,5 +1,6 @@
 //! What can go wrong, for people.
 
+use paceline_congestion::agent::Unknown;
 use paceline_fabric::BuildError;
 use paceline_lab::run::RunError;
 use paceline_scenario::Diagnostics;
@@ -32,17 +33,8 @@ pub enum Error {
         why: String,
     },
     /// There is nothing of that name.
-    #[error("unknown {what} `{found}`{hint}; expected one of: {names}")]
-    Unknown {
-        /// What it should be.
-        what: &'static str,
-        /// What was asked for.
-        found: String,
-        /// The nearest name.
-        hint: String,
-        /// All of them.
-        names: String,
-    },
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
     /// The configuration contradicts itself, or the scenario.
     #[error("{key}: {message}")]
     Config {
@@ -109,18 +101,4 @@ pub enum Error {
         /// What is different.
         message: String,
     },
-}
-
-impl Error {
-    pub(crate) fn unknown(what: &'static str, found: &str, names: &[&'static str]) -> Self {
-        let distance = |name: &&&'static str| strsim::damerau_levenshtein(found, name);
-        let nearest = names.iter().min_by_key(distance);
-        let nearest = nearest.filter(|name| distance(name) * 2 <= name.len());
-        Self::Unknown {
-            what,
-            found: found.to_string(),
-            hint: nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)")),
-            names: names.join(", "),
-        }
-    }
 }

@@ -23,27 +23,22 @@
 //! threads ([`Vector`]). A [`Rollout`] is the actions of an episode; with them the episode is made again, and looked at
 //! as any run is ([`Rollout::replay`]).
 
-mod action;
 mod agents;
 mod batch;
 mod config;
 mod environment;
 mod episode;
 mod error;
-mod feature;
-mod measure;
 mod reward;
 mod rollout;
 mod vector;
 
-pub use action::Action;
 pub use agents::Agents;
 pub use batch::{Batch, Left};
 pub use config::{Config, Source};
 pub use environment::Environment;
 pub use error::Error;
-pub use feature::Feature;
-pub use measure::Measured;
+pub use paceline_congestion::agent::{Action, Feature, Measured};
 pub use reward::Reward;
 pub use rollout::Rollout;
 pub use vector::Vector;

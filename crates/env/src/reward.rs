@@ -1,8 +1,7 @@
 //! What an action was worth.
 
-use crate::error::Error;
-use crate::feature::adpg;
-use crate::measure::Measured;
+use paceline_congestion::agent::Unknown;
+use paceline_congestion::agent::{Measured, adpg};
 
 /// What an agent gets with a question: it is about the time since the last one. (Of the last action it shows as much as
 /// had taken effect by then.)
@@ -96,9 +95,9 @@ impl Reward {
     ///
     /// # Errors
     /// There is none.
-    pub fn find(name: &str) -> Result<Self, Error> {
+    pub fn find(name: &str) -> Result<Self, Unknown> {
         let found = Self::ALL.into_iter().find(|reward| reward.name() == name);
-        found.ok_or_else(|| Error::unknown("reward", name, &Self::ALL.map(Self::name)))
+        found.ok_or_else(|| Unknown::new("reward", name, &Self::ALL.map(Self::name)))
     }
 
     /// Whether it is one for all agents of a bottleneck.

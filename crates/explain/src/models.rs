@@ -9,6 +9,9 @@ use paceline_congestion::learned::card::{Card, DataSource};
 use paceline_congestion::learned::kind::Kind;
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::shipped::{self, SHIPPED};
+use paceline_congestion::learned::stack::Stack;
+use paceline_congestion::learned::stack::card::PolicyCard;
+use paceline_congestion::policy::check_card;
 use paceline_congestion::registry::Scheme;
 use paceline_lab::layout;
 use paceline_lab::text::percent;
@@ -25,6 +28,14 @@ pub(crate) fn about(model: &Model) -> String {
     let card = model.card();
     if let Some(forest) = model.forest() {
         return forest::about(forest);
+    }
+    if let Some((said, stack)) = model.stack() {
+        return format!(
+            "network {}, {} parameters; {}",
+            stack.shape(),
+            stack.parameters(),
+            said.action
+        );
     }
     if card.kind.decides() {
         return format!(
@@ -58,6 +69,7 @@ fn kind(card: &Card) -> String {
         Kind::Decc => "policy of two hidden layers of 32 units".to_string(),
         Kind::Aurora => "policy of two hidden layers of 32 and 16 units".to_string(),
         Kind::Spine => format!("watcher and policy generator over {hidden} recurrent units"),
+        Kind::Policy => "policy of your own".to_string(),
         Kind::Forest => "boosted oblivious trees".to_string(),
     }
 }
@@ -98,20 +110,78 @@ pub(crate) fn page_of_file(name: &str, width: usize) -> Result<Option<String>, S
         return Ok(None);
     }
     let model = read_model(path)?;
-    let ending = if model.forest().is_some() {
-        "json"
-    } else {
-        "safetensors"
+    let ending = match model.forest().is_some() || model.stack().is_some() {
+        true => "json",
+        false => "safetensors",
     };
+    if let Some((card, _)) = model.stack() {
+        check_card(card).map_err(|message| format!("{name}: {message}"))?;
+    }
     let place = path.with_extension(ending).display().to_string();
     Ok(Some(model_page(&model, &place, width)))
 }
 
 fn model_page(model: &Model, place: &str, width: usize) -> String {
-    match model.forest() {
-        Some(forest) => forest::page(forest, model, place, width),
-        None => card_page(model.card(), place, width),
+    match (model.forest(), model.stack()) {
+        (Some(forest), _) => forest::page(forest, model, place, width),
+        (None, Some((said, stack))) => own_page(model, said, stack, place, width),
+        (None, None) => card_page(model.card(), place, width),
     }
+}
+
+/// The page of a policy of somebody's own: what its card says.
+fn own_page(model: &Model, said: &PolicyCard, stack: &Stack, place: &str, width: usize) -> String {
+    let or_auto = |text: &Option<String>| text.clone().unwrap_or_else(|| "as external".into());
+    let questions = match said.history {
+        1 => String::new(),
+        history => format!(", of the last {history} questions"),
+    };
+    let memory = match stack.remembers() {
+        0 => String::new(),
+        numbers => format!(", {numbers} numbers of memory for each flow"),
+    };
+    let action = match &said.choices {
+        Some(choices) => format!("{}, one of {choices:?}", said.action),
+        None => said.action.clone(),
+    };
+    let mut rows = vec![
+        (
+            "what",
+            format!(
+                "network {}, {} parameters{memory}",
+                stack.shape(),
+                stack.parameters()
+            ),
+        ),
+        ("reads", format!("{}{questions}", said.observation.join(", "))),
+        ("does", format!("{action}, step {}", said.step)),
+        (
+            "when",
+            format!(
+                "clock {}, interval {}",
+                or_auto(&said.clock),
+                or_auto(&said.interval)
+            ),
+        ),
+        ("decision latency", or_auto(&said.decision_latency)),
+        ("first rate", or_auto(&said.initial_rate)),
+        (
+            "card, weights",
+            format!("SHA-256 {}", model.card().weights_sha256),
+        ),
+    ];
+    if !said.about.is_empty() {
+        rows.insert(1, ("about", said.about.clone()));
+    }
+    let rows: Vec<Vec<String>> = (rows.into_iter())
+        .map(|(name, value)| vec![name.to_string(), value])
+        .collect();
+    let mut page = format!("{} - a policy\n\n", said.name);
+    page.push_str(&layout::columns(&rows, width));
+    page.push_str(&format!(
+        "\nIn a scenario:\n  [cc.policy]\n  model = \"{place}\"\n"
+    ));
+    page
 }
 
 /// The page of a policy: what it reads and does, and from what it learned.

@@ -7,7 +7,7 @@ use paceline_congestion::registry::variant;
 pub(super) const COLORS: usize = 8;
 
 /// Colours that schemes have on every page on which nobody else has taken them.
-const PREFERRED: [(&str, usize); 23] = [
+const PREFERRED: [(&str, usize); 24] = [
     ("none", 7),
     ("dcqcn", 1),
     ("hpcc", 0),
@@ -27,6 +27,7 @@ const PREFERRED: [(&str, usize); 23] = [
     ("adpg", 5),
     ("aurora", 3),
     ("spine", 2),
+    ("policy", 4),
     ("dcqcn-win", 5),
     ("nscc", 0),
     ("rccc", 1),

@@ -1,8 +1,11 @@
 //! Models by name or by file, for whoever needs one without a scenario.
 
+mod onnx;
+
 use std::path::Path;
 use std::sync::Arc;
 
+use paceline_congestion::learned::stack::card::Weights;
 use paceline_congestion::learned::{Model, ModelError, shipped};
 
 /// The model that ships under this name, or that of a file: of its card, of its weights, or a forest's.
@@ -20,9 +23,26 @@ pub fn find_model(name: &str) -> Result<Arc<Model>, String> {
     read_model(path).map(Arc::new)
 }
 
+/// How the files of a model end.
+pub(crate) const ENDINGS: [&str; 3] = [".safetensors", ".json", ".onnx"];
+
+/// The weights in a file that ends so.
+///
+/// # Errors
+/// The graph in it is no policy's.
+pub(crate) fn weights(ending: &str, bytes: Vec<u8>) -> Result<Weights, ModelError> {
+    match ending {
+        "onnx" => {
+            let layers = onnx::layers(&bytes).map_err(ModelError::Policy)?;
+            Ok(Weights::Graph(layers, bytes))
+        }
+        _ => Ok(Weights::Tensors(bytes)),
+    }
+}
+
 /// Whether a path looks like that of a model's file.
 pub fn is_model_file(path: &Path) -> bool {
-    let known = |ending: &std::ffi::OsStr| ending == "safetensors" || ending == "json";
+    let known = |ending: &std::ffi::OsStr| ENDINGS.iter().any(|known| ending == &known[1..]);
     path.extension().is_some_and(known)
 }
 
@@ -41,7 +61,10 @@ pub fn read_model(path: &Path) -> Result<Model, String> {
         crate::read_bytes(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
     };
     let card = read(&of("json"))?;
-    let model = Model::read(&card, || read(&of("safetensors")).map_err(Unread::File));
+    let model = Model::read(&card, |ending| {
+        let bytes = read(&of(ending)).map_err(Unread::File)?;
+        weights(ending, bytes).map_err(Unread::Model)
+    });
     model.map_err(|unread| match unread {
         Unread::File(message) => message,
         Unread::Model(error) => format!("{}: {error}", path.display()),

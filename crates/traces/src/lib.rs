@@ -22,3 +22,4 @@ pub mod simai;
 pub mod trouble;
 mod waiting;
 mod walk;
+pub mod wire;

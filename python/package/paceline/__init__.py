@@ -21,7 +21,6 @@ from ._native import (
     __version__,
     _abandon,
     check,
-    compare,
     explain,
     read,
     run,
@@ -31,6 +30,8 @@ from ._native import (
     why,
 )
 from .errors import ArgumentError, InternalError, PacelineError, RunError, ScenarioError
+
+from .policies import Policy, compare, save_policy
 
 if TYPE_CHECKING:
     from .gym import Env, VectorEnv
@@ -45,6 +46,7 @@ __all__ = [
     "InternalError",
     "PacelineError",
     "ParallelEnv",
+    "Policy",
     "Progress",
     "Rollout",
     "Run",
@@ -60,6 +62,7 @@ __all__ = [
     "explain",
     "read",
     "run",
+    "save_policy",
     "scenarios",
     "schemes",
     "sweep",

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ModelError;
 use super::forest::Forest;
+use super::hash::sha256;
 use super::kind::Kind;
 use super::mlp::{INPUTS, UNITS};
 use super::recurrent::STEPS;
+use super::stack::card::PolicyCard;
 use super::whole::Quantisation;
 
 /// The version of the format.
@@ -244,7 +246,32 @@ impl Card {
         }
     }
 
-    /// Numbers that were trained; of a forest the model knows.
+    /// The card of a policy that somebody trained, of the bytes of its files.
+    pub(super) fn of_policy(said: &PolicyCard, json: &[u8], weights: &[u8]) -> Self {
+        Self {
+            format: FORMAT,
+            name: said.name.clone(),
+            kind: Kind::Policy,
+            hidden: 0,
+            steps: said.width(),
+            features: said.observation.clone(),
+            output: said.action.clone(),
+            smoothing: 1.0,
+            normalisation: Normalisation {
+                input: "none".into(),
+                output: "none".into(),
+            },
+            // What it does follows from both files.
+            weights_sha256: sha256(&[json, weights].concat()),
+            data: Data::default(),
+            training: Training::default(),
+            metrics: Metrics::default(),
+            quantisation: None,
+            version: String::new(),
+        }
+    }
+
+    /// Numbers that were trained; of a forest, and of somebody's policy, the model knows.
     pub fn parameters(&self) -> usize {
         let size = |(_, shape): (String, Vec<usize>)| shape.iter().product::<usize>();
         self.tensors().into_iter().map(size).sum()

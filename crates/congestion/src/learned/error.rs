@@ -68,6 +68,9 @@ pub enum ModelError {
     /// A coefficient of a rate law is out of its range.
     #[error("the tensor `law` is no rate law: {0}")]
     Law(String),
+    /// The card of somebody's policy and its weights do not fit.
+    #[error("{0}")]
+    Policy(String),
     /// A forest is refused.
     #[error(transparent)]
     Forest(#[from] ForestError),

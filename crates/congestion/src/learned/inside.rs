@@ -2,7 +2,8 @@
 //! ([`crate::external`]), and have the answers themselves.
 
 use crate::api::{
-    AckInfo, Cnp, CongestionControl, Ctx, Observation, PathInfo, SendLimits, SentInfo, TimerSlot,
+    AckInfo, Cnp, CongestionControl, Ctx, Observation, Outgoing, PathInfo, SendLimits, SentInfo, Signal,
+    TimerSlot,
 };
 use crate::external::{External, Params};
 
@@ -42,8 +43,7 @@ pub struct Inside<D> {
 }
 
 impl<D: Decider> Inside<D> {
-    /// A sender that asks at the times of `asks` and begins at its rate. Switches' answers do not reach it: that is for
-    /// the feedback of acknowledgements.
+    /// A sender that asks at the times of `asks` and begins at its rate.
     pub fn new(asks: &Params, path: &PathInfo, decider: D) -> Self {
         Self {
             asks: External::new(asks, path),
@@ -85,6 +85,14 @@ impl<D: Decider> CongestionControl for Inside<D> {
 
     fn on_send(&mut self, cx: &mut Ctx<'_>, sent: &SentInfo) {
         self.asks.on_send(cx, sent);
+    }
+
+    fn tag(&mut self, cx: &mut Ctx<'_>, packet: &Outgoing) -> u8 {
+        self.asks.tag(cx, packet)
+    }
+
+    fn on_signal(&mut self, cx: &mut Ctx<'_>, signal: &Signal) {
+        self.asks.on_signal(cx, signal);
     }
 
     fn on_timer(&mut self, cx: &mut Ctx<'_>, slot: TimerSlot) {

@@ -41,6 +41,9 @@ pub enum Kind {
     Aurora,
     /// SPINE's watcher and policy generator: [`SPINE`].
     Spine,
+    /// A policy that somebody trained, with a card of its own: see [`crate::learned::stack`].
+    #[serde(skip)]
+    Policy,
     /// Boosted trees: see [`crate::learned::forest`]. They have a file of their own, and no card says that it is one.
     #[serde(skip)]
     Forest,
@@ -77,9 +80,9 @@ pub const AURORA_NAMES: [&str; 3] = ["first", "second", "last"];
 pub const DECC_NAMES: [&str; 3] = ["first", "second", "last"];
 
 impl Kind {
-    /// Those that decide, each the policy of the scheme of its name; a forest may stand for any of them but SPINE's, which
-    /// remembers.
-    pub const POLICIES: [Self; 4] = [Self::Adpg, Self::Decc, Self::Aurora, Self::Spine];
+    /// Those that decide, each the policy of the scheme of its name; a forest may stand for any of them but SPINE's and
+    /// `policy`'s, which may remember.
+    pub const POLICIES: [Self; 5] = [Self::Adpg, Self::Decc, Self::Aurora, Self::Spine, Self::Policy];
 
     /// Its name in a card.
     pub const fn name(self) -> &'static str {
@@ -94,6 +97,7 @@ impl Kind {
             Self::Residual => "residual",
             Self::Aurora => "aurora",
             Self::Spine => "spine",
+            Self::Policy => "policy",
             Self::Forest => "forest",
         }
     }
@@ -106,7 +110,7 @@ impl Kind {
             Self::Law => &LAW_FEATURES,
             Self::Aurora => &AURORA_FEATURES,
             Self::Spine => &SPINE_FEATURES,
-            Self::Forest => &[],
+            Self::Policy | Self::Forest => &[],
             _ => &FEATURES,
         }
     }
@@ -134,6 +138,7 @@ impl Kind {
             | Self::Residual
             | Self::Aurora
             | Self::Spine
+            | Self::Policy
             | Self::Forest => 0,
         }
     }
@@ -173,7 +178,14 @@ impl Kind {
     pub const fn decides(self) -> bool {
         matches!(
             self,
-            Self::Adpg | Self::Decc | Self::Law | Self::Residual | Self::Aurora | Self::Spine | Self::Forest
+            Self::Adpg
+                | Self::Decc
+                | Self::Law
+                | Self::Residual
+                | Self::Aurora
+                | Self::Spine
+                | Self::Policy
+                | Self::Forest
         )
     }
 }

@@ -181,7 +181,7 @@ impl Policy for Forest {
 }
 
 /// Adds the weights of active inputs, times those, to the sums.
-fn add(active: &[u16], inputs: &[f32; WIDEST], weights: &[f32], sums: &mut [f32]) {
+pub(super) fn add(active: &[u16], inputs: &[f32], weights: &[f32], sums: &mut [f32]) {
     let columns = sums.len();
     let (mut from, mut rest) = (0, sums);
     while rest.len() >= 32 {
@@ -205,7 +205,7 @@ fn add(active: &[u16], inputs: &[f32; WIDEST], weights: &[f32], sums: &mut [f32]
 #[inline]
 fn lanes<const N: usize>(
     active: &[u16],
-    inputs: &[f32; WIDEST],
+    inputs: &[f32],
     weights: &[f32],
     (columns, from): (usize, usize),
     block: &mut [f32],

@@ -16,6 +16,8 @@ use super::kind::Kind;
 use super::layers::{self, Policy};
 use super::mlp::{INPUTS, Mlp};
 use super::recurrent::{Cell, Gate, Gru, Lstm, Network, Rnn, Rows, STEPS};
+use super::stack::Stack;
+use super::stack::card::{PolicyCard, Weights};
 use super::whole::Whole;
 use crate::decc::law::Law;
 
@@ -63,6 +65,8 @@ enum Net {
     /// With what decides, where that is in whole numbers.
     Layers(Box<layers::Network>, Option<Box<Whole>>),
     Forest(Box<Forest>),
+    /// Of somebody's own, with its card.
+    Stack(Box<(PolicyCard, Stack)>),
     /// The law alone.
     None,
 }
@@ -83,19 +87,31 @@ impl Model {
         Self::of_card(card, weights)
     }
 
-    /// Of the bytes of the file at `NAME.json`: a forest, or the card of a network, whose weights are asked for.
+    /// Of the bytes of the file at `NAME.json`: a forest, or the card of a network, whose weights are asked for by the
+    /// ending of their file.
     ///
     /// # Errors
     /// They do not fit together, or are not what this version reads; or there are no weights.
     pub fn read<E: From<ModelError>>(
         json: &[u8],
-        weights: impl FnOnce() -> Result<Vec<u8>, E>,
+        weights: impl FnOnce(&'static str) -> Result<Weights, E>,
     ) -> Result<Self, E> {
-        if is_forest(json) {
+        let is = |kind: Kind| kind_of(json).is_some_and(|found| found == kind.name());
+        if is(Kind::Forest) {
             return Self::of_forest(Forest::parse(json).map_err(ModelError::from)?).map_err(E::from);
         }
+        if is(Kind::Policy) {
+            let card = PolicyCard::parse(json)?;
+            let weights = weights(card.weights_ending())?;
+            let stack = card.stack(&weights)?;
+            return Ok(Self {
+                card: Card::of_policy(&card, json, weights.bytes()),
+                network: Net::Stack(Box::new((card, stack))),
+                law: None,
+            });
+        }
         let card = Card::parse(json)?;
-        Ok(Self::of_card(card, &weights()?)?)
+        Ok(Self::of_card(card, weights("safetensors")?.bytes())?)
     }
 
     /// A forest as a model; one of DECC has the coefficients of its law under `law` in its account of itself.
@@ -151,7 +167,7 @@ impl Model {
     pub fn predict(&self, features: &[f32; STEPS]) -> f32 {
         match &self.network {
             Net::Predictor(network) => network.run(features),
-            Net::Policy(_) | Net::Layers(..) | Net::Forest(_) | Net::None => 0.0,
+            _ => 0.0,
         }
     }
 
@@ -160,7 +176,7 @@ impl Model {
         match &self.network {
             Net::Policy(policy) => policy.act(seen),
             Net::Forest(forest) => forest.decide(seen).clamp(-1.0, 1.0),
-            Net::Predictor(_) | Net::Layers(..) | Net::None => 0.0,
+            _ => 0.0,
         }
     }
 
@@ -168,7 +184,7 @@ impl Model {
     pub fn policy(&self) -> Option<&Mlp> {
         match &self.network {
             Net::Policy(policy) => Some(policy),
-            Net::Predictor(_) | Net::Layers(..) | Net::Forest(_) | Net::None => None,
+            _ => None,
         }
     }
 
@@ -178,7 +194,7 @@ impl Model {
             Net::Layers(_, Some(whole)) => Some(&**whole),
             Net::Layers(network, None) => Some(&**network),
             Net::Forest(forest) => Some(&**forest),
-            Net::Predictor(_) | Net::Policy(_) | Net::None => None,
+            _ => None,
         }
     }
 
@@ -186,7 +202,7 @@ impl Model {
     pub fn layers(&self) -> Option<&layers::Network> {
         match &self.network {
             Net::Layers(network, _) => Some(network),
-            Net::Predictor(_) | Net::Policy(_) | Net::Forest(_) | Net::None => None,
+            _ => None,
         }
     }
 
@@ -194,7 +210,15 @@ impl Model {
     pub fn forest(&self) -> Option<&Forest> {
         match &self.network {
             Net::Forest(forest) => Some(forest),
-            Net::Predictor(_) | Net::Policy(_) | Net::Layers(..) | Net::None => None,
+            _ => None,
+        }
+    }
+
+    /// The card and the network of somebody's own policy, if it is one.
+    pub fn stack(&self) -> Option<(&PolicyCard, &Stack)> {
+        match &self.network {
+            Net::Stack(both) => Some((&both.0, &both.1)),
+            _ => None,
         }
     }
 
@@ -212,8 +236,8 @@ impl Model {
         let Some(forest) = self.forest() else {
             let (is_law, or_law) = match expected {
                 Kind::Decc => (card.kind.has_law(), ", a rate law, or a forest"),
-                // It remembers, and a forest does not.
-                Kind::Spine => (false, ""),
+                // They may remember, and a forest does not.
+                Kind::Spine | Kind::Policy => (false, ""),
                 _ => (false, ", or a forest"),
             };
             return match card.kind == expected || is_law {
@@ -224,7 +248,7 @@ impl Model {
                 )),
             };
         };
-        if expected == Kind::Spine {
+        if matches!(expected, Kind::Spine | Kind::Policy) {
             let name = &card.name;
             return Err(format!("`{name}` is a forest; expected one of kind {expected}"));
         }
@@ -250,12 +274,13 @@ impl Model {
 
     /// Numbers that were trained: weights, or thresholds and leaves.
     pub fn parameters(&self) -> usize {
-        match self.forest() {
-            Some(forest) => {
+        match &self.network {
+            Net::Forest(forest) => {
                 let trees = forest.parts().trees.iter();
                 trees.map(|tree| tree.splits.len() + tree.leaves.len()).sum()
             }
-            None => self.card.parameters(),
+            Net::Stack(both) => both.1.parameters(),
+            _ => self.card.parameters(),
         }
     }
 }
@@ -274,14 +299,15 @@ fn of_layers(kind: Kind, tensors: &[Vec<f32>]) -> layers::Network {
     layers::Network::new(layers, values)
 }
 
-/// Whether the bytes of a file are a forest, good or bad.
-fn is_forest(json: &[u8]) -> bool {
-    /// What tells a forest's file from a card.
+/// What kind of model the bytes of a file are, good or bad.
+fn kind_of(json: &[u8]) -> Option<String> {
+    /// What tells the kinds of files apart.
     #[derive(Deserialize)]
     struct Start {
         kind: String,
     }
-    serde_json::from_slice::<Start>(json).is_ok_and(|start| start.kind == Kind::Forest.name())
+    let start = serde_json::from_slice::<Start>(json).ok();
+    start.map(|start| start.kind)
 }
 
 /// The tensors in the order of [`Card::tensors`].

@@ -6,6 +6,7 @@ use super::error::ModelError;
 use super::kind::Kind;
 use super::model::Model;
 use super::reference::{ModelHash, ModelRef};
+use super::stack::card::Weights;
 use crate::params::{Auto, ParamError};
 
 /// A model that ships: its files.
@@ -36,7 +37,7 @@ macro_rules! shipped {
 
 shipped!(
     networks: "rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3", "adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5",
-        "decc-law", "decc-net", "decc-net-q4", "aurora", "spine";
+        "decc-law", "decc-net", "decc-net-q4", "aurora", "spine", "policy-mlp";
     forests: "adpg-tree-100", "adpg-tree-300", "adpg-tree-1000", "decc-tree-100", "decc-tree-300"
 );
 
@@ -46,7 +47,8 @@ pub fn find(name: &str) -> Option<Arc<Model>> {
     let place = SHIPPED.iter().position(|shipped| shipped.name == name)?;
     let read = || {
         let shipped = &SHIPPED[place];
-        let model = Model::read(shipped.card, || Ok::<_, ModelError>(shipped.weights.to_vec()));
+        let weights = |_: &str| Ok::<_, ModelError>(Weights::Tensors(shipped.weights.to_vec()));
+        let model = Model::read(shipped.card, weights);
         Arc::new(model.unwrap_or_else(|error| panic!("{}: {error}", shipped.name)))
     };
     Some(Arc::clone(READ[place].get_or_init(read)))

@@ -7,3 +7,4 @@ mod connections;
 mod environment;
 mod feedback;
 mod folders;
+mod policies;

@@ -312,7 +312,10 @@ fn first_weights(rng: &mut Rng) -> Mlp {
 pub(crate) fn config() -> Result<Config, Error> {
     let features = ["action", "adpg"].map(Feature::find);
     Ok(Config {
-        features: features.into_iter().collect::<Result<_, _>>()?,
+        features: features
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map_err(paceline_env::Error::from)?,
         history: 2,
         action: Action::RateMultiplier,
         step: paceline_congestion::adpg::STEP,

@@ -35,7 +35,10 @@ struct Episode {
 pub(super) fn config() -> Result<Config, Error> {
     let features = ["rtt-growth", "rtt", "sent"].map(Feature::find);
     Ok(Config {
-        features: features.into_iter().collect::<Result<_, _>>()?,
+        features: features
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map_err(paceline_env::Error::from)?,
         history: HISTORY,
         action: Action::RateMultiplier,
         step: STEP * f64::from(CUT),

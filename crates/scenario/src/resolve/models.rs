@@ -9,7 +9,7 @@ use crate::cc::Blocks;
 use crate::diagnostics::{Place, Problem};
 
 use super::Cx;
-use crate::models::Unread;
+use crate::models::{ENDINGS, Unread, weights};
 
 /// What a model is called in messages.
 const WHAT: &str = "the model file";
@@ -45,24 +45,20 @@ fn attach_to(cx: &mut Cx<'_>, alias: Option<&str>, params: &mut SchemeParams) ->
 
 /// The model at a path: that of its card, that of its weights, or what both have in common.
 fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<ModelRef, Problem> {
-    let stem = [".safetensors", ".json"]
-        .iter()
-        .find_map(|end| path.strip_suffix(end));
+    let stem = ENDINGS.iter().find_map(|end| path.strip_suffix(end));
     if stem.is_none() && !path.contains(['/', '\\']) && cx.files.find(&card_of(path), WHAT, place).is_err() {
         return Err(unknown(path, place));
     }
     let stem = stem.unwrap_or(path);
     let (card_path, card) = cx.files.read_bytes(&card_of(stem), WHAT, place)?;
     let mut files = vec![("json", card.clone())];
-    let weights = || {
-        let (_, weights) = cx
-            .files
-            .read_bytes(&weights_of(stem), WHAT, place)
-            .map_err(Unread::File)?;
-        files.push(("safetensors", weights.clone()));
-        Ok(weights)
-    };
-    let model = Model::read(&card, weights).map_err(|unread| match unread {
+    let model = Model::read(&card, |ending| {
+        let read = cx.files.read_bytes(&format!("{stem}.{ending}"), WHAT, place);
+        let (_, bytes) = read.map_err(Unread::File)?;
+        files.push((ending, bytes.clone()));
+        weights(ending, bytes).map_err(Unread::Model)
+    })
+    .map_err(|unread| match unread {
         Unread::File(problem) => problem,
         Unread::Model(error) => Problem::new(format!(
             "the model `{}` cannot be used: {error}",
@@ -70,9 +66,13 @@ fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<Mode
         ))
         .at(place)
         .label("this model")
-        .help(format!(
-            "`paceline train` writes models; `paceline explain {scheme}` says which fit"
-        )),
+        .help(match scheme {
+            "policy" => {
+                "`paceline.save_policy` in Python writes cards; `paceline explain policy` says what they mean"
+                    .into()
+            }
+            _ => format!("`paceline train` writes models; `paceline explain {scheme}` says which fit"),
+        }),
     })?;
     let name = card_path.file_stem().unwrap_or_default().to_string_lossy();
     let stem = cx.keep_all(&format!("{FOLDER}/{name}"), files);
@@ -81,10 +81,6 @@ fn read(cx: &mut Cx<'_>, scheme: &str, path: &str, place: &Place) -> Result<Mode
 
 fn card_of(stem: &str) -> String {
     format!("{stem}.json")
-}
-
-fn weights_of(stem: &str) -> String {
-    format!("{stem}.safetensors")
 }
 
 fn unknown(name: &str, place: &Place) -> Problem {

@@ -15,6 +15,7 @@ mod jobs;
 mod lanes;
 mod models;
 mod ns3;
+mod policies;
 mod rails;
 mod ranges;
 mod relatives;

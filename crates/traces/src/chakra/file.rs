@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use super::node::{Metadata, Node, metadata, node};
-use super::wire::{Cursor, Fault};
 use crate::trouble::Trouble;
+use crate::wire::{Cursor, Fault};
 
 /// What gzip may unpack to, by default: 1 GiB.
 pub const GZIP_LIMIT: u64 = 1 << 30;

@@ -13,7 +13,6 @@ mod options;
 mod rank;
 mod sizes;
 mod system;
-mod wire;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Messages of Chakra's schema 1.0.0 (mlcommons/chakra@21585d8); 0.0.4 has the same fields.
 
-use super::wire::{Cursor, Fault, Field, Raw};
+use crate::wire::{Cursor, Fault, Field, Raw};
 
 /// What an attribute may be, by its field; lists have the number above.
 const TYPES: [(u32, &str); 15] = [

@@ -59,6 +59,11 @@ const FACTS: &[(&str, &str, &str)] = &[
     ("aurora", "RTT, delivered bytes", ""),
     ("spine", "RTT, delivered and lost bytes", ""),
     ("decc", "RTT, delivered and lost bytes", ""),
+    (
+        "policy",
+        "what its card names: RTT, marks, telemetry, answers of switches",
+        "",
+    ),
 ];
 
 const HEAD: &str = "# All schemes at a glance

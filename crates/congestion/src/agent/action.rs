@@ -1,9 +1,9 @@
 //! What agents do.
 
-use paceline_congestion::{Observation, PathInfo, SendLimits, adpg};
 use paceline_kernel::{BitRate, Bytes, Span};
 
-use crate::error::Error;
+use super::Unknown;
+use crate::{Observation, PathInfo, SendLimits, adpg};
 
 /// What an action does to a flow. All are one number from -1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +51,13 @@ impl Action {
     ///
     /// # Errors
     /// There is none.
-    pub fn find(name: &str) -> Result<Self, Error> {
+    pub fn find(name: &str) -> Result<Self, Unknown> {
         let found = Self::ALL.into_iter().find(|action| action.name() == name);
-        found.ok_or_else(|| Error::unknown("action", name, &Self::ALL.map(Self::name)))
+        found.ok_or_else(|| Unknown::new("action", name, &Self::ALL.map(Self::name)))
     }
 
     /// What a flow may do after it; `window` is the flow's, in bytes, 0 before its first action.
-    pub(crate) fn apply(
+    pub fn apply(
         self,
         (action, step): (f32, f64),
         report: &Observation,
@@ -102,7 +102,7 @@ fn moved(
 
 #[cfg(test)]
 mod tests {
-    use paceline_congestion::testkit::star_path;
+    use crate::testkit::star_path;
 
     use super::*;
 

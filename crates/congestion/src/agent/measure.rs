@@ -1,6 +1,6 @@
 //! What is known of an agent when it asks, in the units of the field.
 
-use paceline_congestion::{Observation, PathInfo};
+use crate::{Observation, PathInfo};
 
 /// Calls a macro with the fields that are measured of each flow.
 macro_rules! of_a_flow {
@@ -126,12 +126,12 @@ impl Measured {
     }
 
     /// The sum, of which [`Self::over`] makes the mean.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.each(other, |mine, theirs| mine + theirs);
     }
 
     /// A sum of so many, as their mean.
-    pub(crate) fn over(&mut self, count: usize) {
+    pub fn over(&mut self, count: usize) {
         let zero = Self::default();
         self.each(&zero, |mine, _| mine / count.max(1) as f64);
         self.flows = count as f64;

@@ -1,10 +1,9 @@
 //! What agents see: a list of features by name, each a number in a range.
 
-use paceline_congestion::aurora;
-use paceline_congestion::external::Feedback;
-
-use crate::error::Error;
-use crate::measure::Measured;
+use super::Unknown;
+use super::measure::Measured;
+use crate::aurora;
+use crate::external::Feedback;
 
 /// A number that an agent sees.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +27,9 @@ fn log16(share: f64) -> f64 {
 }
 
 /// ADPG's error: how far the normalised delay is from what fits the rate.
-pub(crate) fn adpg(measured: &Measured) -> f64 {
+pub fn adpg(measured: &Measured) -> f64 {
     let share = measured.rate_gbps / measured.line_gbps.max(1e-9);
-    f64::from(paceline_congestion::adpg::error(measured.latency(), share))
+    f64::from(crate::adpg::error(measured.latency(), share))
 }
 
 const fn feature(
@@ -56,7 +55,7 @@ const fn by(feedback: Feedback, feature: Feature) -> Feature {
 }
 
 /// All of them.
-pub(crate) const FEATURES: &[Feature] = &[
+static FEATURES: &[Feature] = &[
     feature(
         "rtt",
         "base RTTs",
@@ -213,11 +212,11 @@ impl Feature {
     ///
     /// # Errors
     /// There is none.
-    pub fn find(name: &str) -> Result<Self, Error> {
+    pub fn find(name: &str) -> Result<&'static Self, Unknown> {
         let found = FEATURES.iter().find(|feature| feature.name == name);
-        found.copied().ok_or_else(|| {
+        found.ok_or_else(|| {
             let names: Vec<_> = FEATURES.iter().map(|feature| feature.name).collect();
-            Error::unknown("observation", name, &names)
+            Unknown::new("observation", name, &names)
         })
     }
 

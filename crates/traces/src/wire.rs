@@ -2,16 +2,21 @@
 
 /// What is wrong, and where in the file, in bytes from its beginning (unpacked).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) at: u64,
-    pub(crate) message: String,
+pub struct Fault {
+    /// Where.
+    pub at: u64,
+    /// What.
+    pub message: String,
 }
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Raw<'a> {
+pub enum Raw<'a> {
+    /// A number of up to ten bytes.
     Varint(u64),
+    /// Eight bytes.
     Fixed64(u64),
+    /// Four bytes.
     Fixed32(u32),
     /// A text, a message or packed numbers.
     Bytes(Cursor<'a>),
@@ -30,11 +35,13 @@ impl Raw<'_> {
 
 /// A field of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Field<'a> {
-    pub(crate) number: u32,
-    pub(crate) value: Raw<'a>,
+pub struct Field<'a> {
+    /// Its number.
+    pub number: u32,
+    /// Its value.
+    pub value: Raw<'a>,
     /// Where it begins in the file.
-    pub(crate) at: u64,
+    pub at: u64,
 }
 
 impl<'a> Field<'a> {
@@ -45,21 +52,33 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(crate) fn number(&self) -> Result<u64, Fault> {
+    /// Its value, a number.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn number(&self) -> Result<u64, Fault> {
         match self.value {
             Raw::Varint(value) => Ok(value),
             _ => Err(self.expected("a number")),
         }
     }
 
-    pub(crate) fn message(&self) -> Result<Cursor<'a>, Fault> {
+    /// Its value, a message.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn message(&self) -> Result<Cursor<'a>, Fault> {
         match self.value {
             Raw::Bytes(cursor) => Ok(cursor),
             _ => Err(self.expected("text or a message")),
         }
     }
 
-    pub(crate) fn text(&self) -> Result<&'a str, Fault> {
+    /// Its value, a text.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn text(&self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.message()?.bytes).map_err(|_| Fault {
             at: self.at,
             message: format!("field {} is not text in UTF-8", self.number),
@@ -67,7 +86,10 @@ impl<'a> Field<'a> {
     }
 
     /// Numbers of a repeated field, packed or not.
-    pub(crate) fn numbers(&self, out: &mut Vec<u64>) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn numbers(&self, out: &mut Vec<u64>) -> Result<(), Fault> {
         match self.value {
             Raw::Varint(value) => out.push(value),
             Raw::Bytes(mut packed) => {
@@ -83,25 +105,29 @@ impl<'a> Field<'a> {
 
 /// Bytes of a message, and where they begin in the file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: u64,
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Of a whole file.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    pub(crate) fn at(&self) -> u64 {
+    /// Where what is left begins in the file.
+    pub fn at(&self) -> u64 {
         self.at
     }
 
-    pub(crate) fn bytes(&self) -> &'a [u8] {
+    /// What is left.
+    pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
@@ -126,7 +152,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(crate) fn varint(&mut self) -> Result<u64, Fault> {
+    /// The next number.
+    ///
+    /// # Errors
+    /// It is cut off, or too long.
+    pub fn varint(&mut self) -> Result<u64, Fault> {
         let mut value = 0_u64;
         for (place, &byte) in self.bytes.iter().take(10).enumerate() {
             let bits = u64::from(byte & 127);
@@ -148,7 +178,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// A part that begins with its length.
-    pub(crate) fn part(&mut self) -> Result<Self, Fault> {
+    ///
+    /// # Errors
+    /// It is cut off.
+    pub fn part(&mut self) -> Result<Self, Fault> {
         let start = *self;
         let length = self.varint()?;
         let length = u32::try_from(length)
@@ -160,18 +193,29 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    pub(crate) fn fixed64(&mut self) -> Result<u64, Fault> {
+    /// The next eight bytes.
+    ///
+    /// # Errors
+    /// It is cut off.
+    pub fn fixed64(&mut self) -> Result<u64, Fault> {
         let bytes = self.take(8)?;
         Ok(bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)))
     }
 
-    pub(crate) fn fixed32(&mut self) -> Result<u32, Fault> {
+    /// The next four bytes.
+    ///
+    /// # Errors
+    /// It is cut off.
+    pub fn fixed32(&mut self) -> Result<u32, Fault> {
         let bytes = self.take(4)?;
         Ok(bytes.iter().rev().fold(0, |n, &b| n << 8 | u32::from(b)))
     }
 
     /// The next field; nothing at the end.
-    pub(crate) fn field(&mut self) -> Result<Option<Field<'a>>, Fault> {
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn field(&mut self) -> Result<Option<Field<'a>>, Fault> {
         if self.is_empty() {
             return Ok(None);
         }

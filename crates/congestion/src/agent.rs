@@ -1,0 +1,39 @@
+//! What an agent sees of its flow, and what its actions do: the vocabulary of the scheme [`crate::policy`] and of those who
+//! train agents in environments.
+
+mod action;
+mod feature;
+mod measure;
+
+pub use action::Action;
+pub use feature::{Feature, adpg};
+pub use measure::Measured;
+
+/// There is nothing of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} `{found}`{hint}; expected one of: {names}")]
+pub struct Unknown {
+    /// What it should be.
+    what: &'static str,
+    /// What was asked for.
+    found: String,
+    /// The nearest name.
+    hint: String,
+    /// All of them.
+    names: String,
+}
+
+impl Unknown {
+    /// Of a name that is none of these.
+    pub fn new(what: &'static str, found: &str, names: &[&'static str]) -> Self {
+        let distance = |name: &&&'static str| strsim::damerau_levenshtein(found, name);
+        let nearest = names.iter().min_by_key(distance);
+        let nearest = nearest.filter(|name| distance(name) * 2 <= name.len());
+        Self {
+            what,
+            found: found.to_string(),
+            hint: nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)")),
+            names: names.join(", "),
+        }
+    }
+}

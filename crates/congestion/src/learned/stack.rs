@@ -1,0 +1,309 @@
+//! Networks that others trained: layers as PyTorch and ONNX have them, of any size up to [`WIDEST`].
+//!
+//! The same input and state give the same bits on every machine, as with the networks of the built-in schemes: sums go
+//! through their inputs in order, and activation functions are of basic operations only. PyTorch's own results differ from
+//! them by rounding, about 1e-6 of a number near 1.
+
+use super::activation::{sigmoid, tanh};
+use super::layers::add;
+
+pub mod card;
+mod tensors;
+
+/// The most numbers that a layer reads or gives.
+pub const WIDEST: usize = 512;
+
+/// What is done to each number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    /// max(x, 0).
+    Relu,
+    /// x, or `slope` x below 0.
+    LeakyRelu(f32),
+    /// x, or `scale` (exp(x) - 1) below 0.
+    Elu(f32),
+    /// x times the logistic function of x.
+    Silu,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// The logistic function.
+    Sigmoid,
+    /// Between two numbers.
+    Clip(f32, f32),
+}
+
+impl Activation {
+    /// Those that a card may name, by their names there.
+    pub const NAMED: [(&str, Self); 6] = [
+        ("relu", Self::Relu),
+        ("leaky-relu", Self::LeakyRelu(0.01)),
+        ("elu", Self::Elu(1.0)),
+        ("silu", Self::Silu),
+        ("tanh", Self::Tanh),
+        ("sigmoid", Self::Sigmoid),
+    ];
+
+    fn of(self, x: f32) -> f32 {
+        match self {
+            Self::Relu => x.max(0.0),
+            Self::LeakyRelu(slope) => x.max(0.0) + slope * x.min(0.0),
+            Self::Elu(scale) if x < 0.0 => scale * (libm::expf(x) - 1.0),
+            Self::Elu(_) => x,
+            Self::Silu => x * sigmoid(x),
+            Self::Tanh => tanh(x),
+            Self::Sigmoid => sigmoid(x),
+            Self::Clip(low, high) => x.max(low).min(high),
+        }
+    }
+}
+
+/// Weighted sums of what is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    inputs: usize,
+    bias: Vec<f32>,
+    /// An input's weights side by side.
+    weights: Vec<f32>,
+}
+
+impl Dense {
+    /// Of weights row by row, a row for each output, as `torch.nn.Linear` has them.
+    ///
+    /// # Panics
+    /// If there are not as many as rows and columns say.
+    pub fn of_rows(inputs: usize, rows: &[f32], bias: Vec<f32>) -> Self {
+        assert_eq!(rows.len(), inputs * bias.len(), "a row for each output");
+        let weights = super::dense::transposed((bias.len(), inputs), rows);
+        Self {
+            inputs,
+            bias,
+            weights,
+        }
+    }
+
+    fn sums(&self, from: &[f32], sums: &mut [f32]) {
+        // Inputs at zero add nothing; of rectified units that is every other.
+        let (mut active, mut count) = ([0u16; WIDEST], 0);
+        for (k, &x) in from[..self.inputs].iter().enumerate() {
+            active[count] = k as u16;
+            count += usize::from(x != 0.0);
+        }
+        sums.copy_from_slice(&self.bias);
+        add(&active[..count], from, &self.weights, sums);
+    }
+}
+
+/// Units that remember: what their gates make of what is read, and of their own outputs of the step before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recurrent {
+    /// Of what is read, gate after gate.
+    pub input: Dense,
+    /// Of the outputs of the step before.
+    pub hidden: Dense,
+}
+
+impl Recurrent {
+    fn units(&self) -> usize {
+        self.hidden.inputs
+    }
+}
+
+/// A layer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Layer {
+    /// Weighted sums.
+    Linear(Dense),
+    /// Each number times a factor, plus an offset.
+    Scale(Vec<f32>, Vec<f32>),
+    /// A function of each number.
+    Each(Activation),
+    /// A gated recurrent unit in PyTorch's form: gates reset, update and new.
+    Gru(Recurrent),
+    /// Long short-term memory: gates input, forget, cell and output.
+    Lstm(Recurrent),
+}
+
+impl Layer {
+    /// How messages call it.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Linear(_) => "linear",
+            Self::Scale(..) => "scale",
+            Self::Each(_) => "activation",
+            Self::Gru(_) => "gru",
+            Self::Lstm(_) => "lstm",
+        }
+    }
+
+    /// Numbers that it reads, and those that it gives; nothing of one that takes any number of them.
+    fn widths(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Linear(dense) => Some((dense.inputs, dense.bias.len())),
+            Self::Scale(factors, _) => Some((factors.len(), factors.len())),
+            Self::Each(_) => None,
+            Self::Gru(cell) | Self::Lstm(cell) => Some((cell.input.inputs, cell.units())),
+        }
+    }
+
+    /// Numbers that it gives; nothing of one that gives as many as it reads.
+    pub fn gives(&self) -> Option<usize> {
+        self.widths().map(|(_, gives)| gives)
+    }
+
+    /// Numbers that it remembers.
+    fn remembers(&self) -> usize {
+        match self {
+            Self::Gru(cell) => cell.units(),
+            Self::Lstm(cell) => 2 * cell.units(),
+            _ => 0,
+        }
+    }
+
+    fn parameters(&self) -> usize {
+        let dense = |dense: &Dense| dense.bias.len() + dense.weights.len();
+        match self {
+            Self::Linear(one) => dense(one),
+            Self::Scale(..) | Self::Each(_) => 0,
+            Self::Gru(cell) | Self::Lstm(cell) => dense(&cell.input) + dense(&cell.hidden),
+        }
+    }
+}
+
+/// A network: its layers, one behind the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stack {
+    layers: Vec<Layer>,
+    inputs: usize,
+    outputs: usize,
+}
+
+impl Stack {
+    /// Of these layers, which read so many numbers.
+    ///
+    /// # Errors
+    /// They do not fit behind each other, one is too wide, or a number is not finite.
+    pub fn new(layers: Vec<Layer>, inputs: usize) -> Result<Self, String> {
+        let mut width = inputs;
+        let mut before = format!("the observation has {inputs}");
+        for (place, layer) in (1..).zip(&layers) {
+            let name = layer.name();
+            let Some((reads, gives)) = layer.widths() else {
+                continue;
+            };
+            if reads != width {
+                return Err(format!("layer {place} ({name}) reads {reads} numbers; {before}"));
+            }
+            if gives == 0 || gives.max(reads) > WIDEST {
+                return Err(format!(
+                    "layer {place} ({name}) reads {reads} numbers and gives {gives}; expected 1 to {WIDEST}"
+                ));
+            }
+            (width, before) = (gives, format!("layer {place} ({name}) gives {gives}"));
+        }
+        if inputs > WIDEST {
+            return Err(format!("{before} numbers; expected at most {WIDEST}"));
+        }
+        Ok(Self {
+            layers,
+            inputs,
+            outputs: width,
+        })
+    }
+
+    /// Numbers that it reads.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Numbers that it gives.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Numbers that it remembers from step to step: zeros at first.
+    pub fn remembers(&self) -> usize {
+        self.layers.iter().map(Layer::remembers).sum()
+    }
+
+    /// Weights and biases of layers.
+    pub fn parameters(&self) -> usize {
+        self.layers.iter().map(Layer::parameters).sum()
+    }
+
+    /// `4-64-gru 32-1`: what each layer with weights gives.
+    pub fn shape(&self) -> String {
+        let mut shape = self.inputs.to_string();
+        for layer in &self.layers {
+            if let (Some((_, gives)), name @ ("linear" | "gru" | "lstm")) = (layer.widths(), layer.name()) {
+                let kind = if name == "linear" {
+                    String::new()
+                } else {
+                    format!("{name} ")
+                };
+                shape += &format!("-{kind}{gives}");
+            }
+        }
+        shape
+    }
+
+    /// One step: reads `numbers` and writes what comes out over them, from their beginning. Allocates nothing.
+    pub fn step(&self, numbers: &mut [f32; WIDEST], state: &mut [f32]) {
+        let (mut width, mut rest) = (self.inputs, state);
+        for layer in &self.layers {
+            let (own, behind) = rest.split_at_mut(layer.remembers());
+            rest = behind;
+            match layer {
+                Layer::Linear(dense) => {
+                    let mut sums = [0.0f32; WIDEST];
+                    let outputs = dense.bias.len();
+                    dense.sums(numbers, &mut sums[..outputs]);
+                    numbers[..outputs].copy_from_slice(&sums[..outputs]);
+                }
+                Layer::Scale(factors, offsets) => {
+                    for ((x, factor), offset) in numbers.iter_mut().zip(factors).zip(offsets) {
+                        *x = *x * factor + offset;
+                    }
+                }
+                Layer::Each(activation) => {
+                    numbers[..width].iter_mut().for_each(|x| *x = activation.of(*x));
+                }
+                Layer::Gru(cell) => gru(cell, numbers, own),
+                Layer::Lstm(cell) => lstm(cell, numbers, own),
+            }
+            width = layer.gives().unwrap_or(width);
+        }
+    }
+}
+
+/// r = s(Wr x + br + Ur h + cr), z likewise, n = tanh(Wn x + bn + r (Un h + cn)), h = (1 - z) n + z h.
+fn gru(cell: &Recurrent, numbers: &mut [f32; WIDEST], h: &mut [f32]) {
+    let units = cell.units();
+    let (mut input, mut hidden) = ([0.0f32; 3 * WIDEST], [0.0f32; 3 * WIDEST]);
+    cell.input.sums(numbers, &mut input[..3 * units]);
+    cell.hidden.sums(h, &mut hidden[..3 * units]);
+    for (k, h) in h.iter_mut().enumerate() {
+        let reset = sigmoid(input[k] + hidden[k]);
+        let update = sigmoid(input[units + k] + hidden[units + k]);
+        let new = tanh(input[2 * units + k] + reset * hidden[2 * units + k]);
+        *h = (1.0 - update) * new + update * *h;
+        numbers[k] = *h;
+    }
+}
+
+/// c = s(f) c + s(i) tanh(g), h = s(o) tanh(c), each gate Wx + b + Uh + c.
+fn lstm(cell: &Recurrent, numbers: &mut [f32; WIDEST], state: &mut [f32]) {
+    let units = cell.units();
+    let (h, c) = state.split_at_mut(units);
+    let (mut input, mut hidden) = ([0.0f32; 4 * WIDEST], [0.0f32; 4 * WIDEST]);
+    cell.input.sums(numbers, &mut input[..4 * units]);
+    cell.hidden.sums(h, &mut hidden[..4 * units]);
+    for (k, (h, c)) in h.iter_mut().zip(c).enumerate() {
+        let gate = |gate: usize| input[gate * units + k] + hidden[gate * units + k];
+        *c = sigmoid(gate(1)) * *c + sigmoid(gate(0)) * tanh(gate(2));
+        *h = sigmoid(gate(3)) * tanh(*c);
+        numbers[k] = *h;
+    }
+}
+
+#[cfg(test)]
+mod tests;

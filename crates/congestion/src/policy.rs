@@ -1,0 +1,315 @@
+//! A policy of your own: a network that you trained decides, by a card that says what it reads, what its output does, and
+//! when.
+//!
+//! # What it does
+//! It measures and asks as [`external`] does, and a network of your own answers, inside the run: linear
+//! layers, GRU and LSTM with the usual activations, trained with PyTorch or any other library. The weights are a
+//! safetensors or an ONNX file. The card alongside it, a small JSON file, names observations and action with the words of
+//! `paceline explain observations` and `paceline explain actions`. So a policy that was trained in an environment
+//! (`paceline.Environment`) sees the same numbers here, to the bit, and a run under it is the same run.
+//!
+//! # Signal it needs
+//! What its observations need: round-trip times and marks, telemetry for `queue`, answers of switches for
+//! `switch-queue` and its kin.
+//!
+//! # Equations
+//! With o[t] the observation of decision t, each number cut to its range, H `history`, h the network's memory, zero at a
+//! flow's first decision:
+//! ```text
+//! x[t] = (o[t-H+1], .., o[t]), the first for those before it                               (1)
+//! x[t] = (x[t] - mean) / std, from -clip to clip; with `normalise`                         (2)
+//! y[t], h[t] = network(x[t], h[t-1])                                                       (3)
+//! a[t] = y[t][output] from -1 to 1, or choices[argmax y[t]]                                (4)
+//! rate and window = action(a[t]), from t + decision-latency on                             (5)
+//! ```
+//! GRU and LSTM are those of PyTorch: n = tanh(Wx + b + r (Uh + c)) in a GRU, gates in the order r, z, n and i, f, g, o.
+//!
+//! # Parameters
+//! [`Params`]. `auto` is what the card says.
+//!
+//! # Where we differ from the paper or public code
+//! There is nothing to differ from. PyTorch rounds tanh and sums another way: outputs differ by about 1e-6.
+//!
+//! # References
+//! K. Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", 2014: GRU.
+//! S. Hochreiter, J. Schmidhuber, "Long Short-Term Memory", Neural Computation 1997.
+
+use std::sync::Arc;
+
+use paceline_kernel::{BitRate, Span};
+
+use paceline_kernel::rng::Rng;
+
+use crate::agent::{Action, Feature, Measured, Unknown};
+use crate::api::{CongestionControl, Decisions, Observation, PathInfo, Requirements, SendLimits};
+use crate::external::{self, Clock, Feedback};
+use crate::learned::inside::{Decider, Inside};
+use crate::learned::stack::WIDEST;
+use crate::learned::stack::card::PolicyCard;
+use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
+use crate::params::{Auto, ParamError, ParamValue, Parameters, Range};
+use crate::registry::{Definition, Scheme, WindowMode};
+use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
+
+params! {
+    /// Parameters of a policy of your own.
+    pub struct Params {
+        /// The policy: the path of its card (`NAME.json`, with `NAME.safetensors` or `NAME.onnx` alongside it), or the name
+        /// of a model that ships (`paceline list models`); auto is `policy-mlp`.
+        model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here with PyTorch: `python/examples/train_policy.py`";
+        /// SHA-256 of card and weights; if it is given, another model is an error. Auto is what the model has.
+        model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
+        /// When a flow decides: once per round trip (`round-trip`), at instants that all flows have in common
+        /// (`aligned`), or with each ACK and each switch's answer (`feedback`).
+        clock: Auto<Clock> = Auto::Auto, in Range::Any, from "the card";
+        /// The least time from one decision of a flow to the next; with `aligned` the time between instants.
+        interval: Auto<Span> = Auto::Auto, in Range::AtLeast(0.0), from "the card";
+        /// The largest relative change of a multiplier.
+        step: Auto<f64> = Auto::Auto, in Range::AboveUpTo(0.0, 10.0), from "the card";
+        /// A flow's first rate.
+        initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the card";
+        /// The lowest rate.
+        min_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "the card";
+        /// From a question to the effect of its answer: the time that a NIC computes.
+        decision_latency: Auto<Span> = Auto::Auto, in Range::AtLeast(0.0), from "the card";
+        /// Decisions that a NIC computes at a time, of all its flows; others wait. 0 for any number.
+        decisions_in_service: u32 = 0, in Range::Any, from "ours";
+    }
+}
+
+/// The model that ships.
+const SHIPPED: &str = "policy-mlp";
+
+/// What the names and quantities of a card mean.
+struct Wiring {
+    features: Vec<&'static Feature>,
+    action: Action,
+    step: f64,
+    asks: external::Params,
+}
+
+/// What a card says, in types.
+///
+/// # Errors
+/// A name or a quantity of it is none, or they contradict each other.
+pub fn check_card(card: &PolicyCard) -> Result<(), String> {
+    Wiring::of(card).map(drop)
+}
+
+impl Wiring {
+    fn of(card: &PolicyCard) -> Result<Self, String> {
+        let named = |unknown: Unknown| unknown.to_string();
+        let features = card.observation.iter().map(|name| Feature::find(name));
+        let features: Vec<&'static Feature> = features.collect::<Result<_, _>>().map_err(named)?;
+        let needs = |feedback: Feedback| features.iter().find(|feature| feature.feedback == feedback);
+        let feedback = match (needs(Feedback::Int), needs(Feedback::SwitchAck)) {
+            (Some(one), Some(other)) => {
+                return Err(format!(
+                    "observation: `{}` needs telemetry, and `{}` answers of switches; expected one of them",
+                    one.name, other.name
+                ));
+            }
+            (Some(_), None) => Feedback::Int,
+            (None, Some(_)) => Feedback::SwitchAck,
+            (None, None) => Feedback::Ack,
+        };
+        let default = external::Params::default();
+        let asks = external::Params {
+            clock: said("clock", card.clock.as_deref(), default.clock)?,
+            interval: said("interval", card.interval.as_deref(), default.interval)?,
+            silence: card.silence.unwrap_or(default.silence),
+            decision_latency: said(
+                "decision-latency",
+                card.decision_latency.as_deref(),
+                default.decision_latency,
+            )?,
+            initial_rate: said("initial-rate", card.initial_rate.as_deref(), default.initial_rate)?,
+            min_rate: said("min-rate", card.min_rate.as_deref(), default.min_rate)?,
+            feedback,
+            ..default
+        };
+        let wrong = |error: ParamError| format!("{}: {}", error.param, error.message);
+        asks.check_ranges().map_err(wrong)?;
+        asks.check().map_err(wrong)?;
+        Ok(Self {
+            features,
+            action: Action::find(&card.action).map_err(named)?,
+            step: card.step,
+            asks,
+        })
+    }
+}
+
+/// A quantity of a card.
+fn said<T: ParamValue>(key: &str, text: Option<&str>, default: T) -> Result<T, String> {
+    text.map_or(Ok(default), |text| {
+        T::read(text).map_err(|error| format!("{key}: {error}"))
+    })
+}
+
+impl Params {
+    /// The policy, and how it is wired in this scenario; nothing before its model is there.
+    fn wiring(&self) -> Option<(Arc<Model>, Wiring)> {
+        let model = shipped::model(&self.model, SHIPPED)?;
+        let (card, _) = model.stack()?;
+        let wiring = Wiring::of(card).ok()?;
+        let asks = external::Params {
+            clock: self.clock.or(wiring.asks.clock),
+            interval: self.interval.or(wiring.asks.interval),
+            initial_rate: self.initial_rate.or(wiring.asks.initial_rate),
+            min_rate: self.min_rate.or(wiring.asks.min_rate),
+            decision_latency: self.decision_latency.or(wiring.asks.decision_latency),
+            ..wiring.asks
+        };
+        let step = self.step.or(wiring.step);
+        Some((model, Wiring { step, asks, ..wiring }))
+    }
+
+    /// How a flow asks.
+    fn asks(&self) -> external::Params {
+        self.wiring()
+            .map_or_else(external::Params::default, |(_, wiring)| wiring.asks)
+    }
+}
+
+impl Definition for Params {
+    const SCHEME: Scheme = Scheme {
+        name: "policy",
+        aliases: &[],
+        title: "A policy of your own",
+        paper: "-",
+        summary: "Decides by a network that you trained, such as with PyTorch: safetensors or ONNX, and a card.",
+        default_window: WindowMode::Off,
+        params: Self::docs,
+        source: include_str!("policy.rs"),
+    };
+
+    fn explicit(&self) -> Self {
+        let mut params = self.clone();
+        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
+        if let Some((_, wiring)) = self.wiring() {
+            params.clock = Auto::Is(wiring.asks.clock);
+            params.interval = Auto::Is(wiring.asks.interval);
+            params.step = Auto::Is(wiring.step);
+            params.initial_rate = Auto::Is(wiring.asks.initial_rate);
+            params.min_rate = Auto::Is(wiring.asks.min_rate);
+            params.decision_latency = Auto::Is(wiring.asks.decision_latency);
+        }
+        params
+    }
+
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        shipped::asked(&mut self.model)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        shipped::check(Kind::Policy, &self.model, &self.model_hash, SHIPPED)?;
+        let model = shipped::model(&self.model, SHIPPED);
+        if let Some((card, _)) = model.as_ref().and_then(|model| model.stack()) {
+            check_card(card).map_err(|message| {
+                ParamError::new("model", format!("the card of `{}`: {message}", card.name))
+            })?;
+        }
+        self.asks().check()
+    }
+
+    fn needs(&self) -> Requirements {
+        let asks = self.asks();
+        Requirements {
+            decisions: Some(Decisions {
+                latency: asks.decision_latency,
+                in_service: self.decisions_in_service,
+                outside: false,
+            }),
+            ..asks.needs()
+        }
+    }
+
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.asks().min_rate)
+    }
+
+    fn switch_part(&self) -> Option<SwitchSupport> {
+        self.asks().switch_part()
+    }
+
+    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
+        self.asks().switch_halves(ports, rngs)
+    }
+
+    fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+        Box::new(Policy::sender(self, path))
+    }
+}
+
+/// What decides for a flow.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    model: Arc<Model>,
+    features: Vec<&'static Feature>,
+    action: Action,
+    step: f64,
+    /// What the network reads, the oldest first; nothing before the first decision.
+    seen: Vec<f32>,
+    /// What the network remembers.
+    state: Vec<f32>,
+    begun: bool,
+    last: f32,
+    /// The window in bytes, where actions are about it.
+    window: f64,
+}
+
+impl Policy {
+    /// A sender at its first rate.
+    ///
+    /// # Panics
+    /// If the model is not there, or no policy with a card: parameters are to be validated first.
+    pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
+        let (model, wiring) = params.wiring().expect("parameters were validated with a policy");
+        let (card, stack) = model.stack().expect("it has a card");
+        let decider = Self {
+            features: wiring.features,
+            action: wiring.action,
+            step: wiring.step,
+            seen: vec![0.0; card.width()],
+            state: vec![0.0; stack.remembers()],
+            begun: false,
+            last: 0.0,
+            window: 0.0,
+            model,
+        };
+        Inside::new(&wiring.asks, path, decider)
+    }
+
+    /// Equation (1).
+    fn see(&mut self, measured: &Measured) {
+        let once = self.features.len();
+        let from = self.seen.len() - once;
+        self.seen.copy_within(once.., 0);
+        for (value, feature) in self.seen[from..].iter_mut().zip(&self.features) {
+            *value = feature.value(measured);
+        }
+        if !std::mem::replace(&mut self.begun, true) {
+            for row in (0..from).step_by(once) {
+                self.seen.copy_within(from.., row);
+            }
+        }
+    }
+}
+
+impl Decider for Policy {
+    /// Equations (1) to (5).
+    fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
+        self.see(&Measured::new(report, path, self.last));
+        let (card, stack) = self.model.stack().expect("it has a card");
+        let mut numbers = [0.0f32; WIDEST];
+        numbers[..self.seen.len()].copy_from_slice(&self.seen);
+        stack.step(&mut numbers, &mut self.state);
+        self.last = card.act(&numbers[..stack.outputs()]);
+        self.action
+            .apply((self.last, self.step), report, path, &mut self.window)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+"""Policies as rows beside schemes: functions, files, and what is wrong with either."""
+
+import json
+
+import numpy as np
+import paceline
+import pytest
+
+SCENARIO = {
+    "name": "three-to-one",
+    "duration": "2ms",
+    "topology": {"star": {"hosts": 4}},
+    "workload": [{"incast": {"fan-in": 3, "receiver": 4, "size": "300KB"}}],
+    "cc": {"scheme": "hpcc"},
+}
+POISSON = {
+    **SCENARIO,
+    "workload": [{"poisson": {"sizes": "google-rpc", "load": 0.3}}],
+    "duration": "200us",
+}
+LAYER = [{"linear": "0", "then": "tanh"}]
+WEIGHTS = {"0.weight": [[-0.5, 0.25]], "0.bias": [1.0]}
+
+
+def tanh(x):
+    """The simulator's, within 1e-6: here it is cut off so that both are the same."""
+    return np.clip(x, -1, 1)
+
+
+def act(observations):
+    x = observations.astype(np.float32)
+    return (np.float32(1.0) + np.float32(-0.5) * x[:, 0]) + np.float32(0.25) * x[:, 1]
+
+
+def fct(run):
+    return run.flows["fct_ps"] if "fct_ps" in run.flows.columns else run.flows.to_dict()
+
+
+def test_a_function_and_its_file_are_the_same_runs(tmp_path):
+    observation = ["rtt", "action"]
+    card = paceline.save_policy(
+        tmp_path / "linear",
+        WEIGHTS,
+        layers=[{"linear": "0"}],
+        observation=observation,
+        decision_latency="1us",
+        initial_rate="40Gbps",
+    )
+    policy = paceline.Policy(act, observation=observation, history=1, decision_latency="1us", initial_rate="40Gbps")
+    compared = paceline.compare(SCENARIO, ["hpcc"], policies={"function": policy, "file": card}, out=tmp_path / "out")
+    names = [run.scheme for run in compared.runs]
+    assert names == ["hpcc", "file", "function"], names
+    assert fct(compared["function"]) == {**fct(compared["file"]), "scheme": fct(compared["function"])["scheme"]}
+    assert "function" in str(compared) and "file" in str(compared)
+    # The decisions are kept: the run is made again without the function.
+    folder = tmp_path / "out" / "function"
+    assert (folder / "decisions.csv").exists()
+    again = paceline.run(folder)
+    assert again.summary["fct_us"] == compared["function"].summary["fct_us"]
+    assert "page" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_policies_have_intervals_over_seeds(tmp_path):
+    compared = paceline.compare(POISSON, "hpcc", policies={"mine": act_on_delay}, repeats=3, seed=5)
+    assert [(run.scheme, run.seed) for run in compared.runs] == [
+        (scheme, seed) for scheme in ("hpcc", "mine") for seed in (5, 6, 7)
+    ]
+    assert "mine against hpcc" in str(compared)
+    alone = paceline.compare(POISSON, policies={"mine": act_on_delay}, repeats=2)
+    assert len(alone) == 2
+
+
+def act_on_delay(observations):
+    return np.clip(1.5 - observations[:, -7], -1, 1)
+
+
+def test_a_policy_with_memory_knows_whose_rows_it_gets():
+    seen, resets = set(), []
+
+    def remembers(observations, agents):
+        seen.update(agents.tolist())
+        return np.zeros(len(agents))
+
+    policy = paceline.Policy(remembers, reset=resets.append)
+    paceline.compare(SCENARIO, policies={"mine": policy}, seed=3)
+    assert seen == {0, 1, 2} and resets == [3]
+
+
+@pytest.mark.parametrize(
+    "function, said",
+    [
+        (lambda o: np.full(len(o), np.nan), "policy `mine`, seed 1, at 4.*: the function gave nan for agent 0"),
+        (lambda o: np.zeros(len(o) + 1), "the function gave . actions; expected ., one for each row"),
+        (lambda o: "fast", "expected numbers from the function"),
+        (lambda o: None, "gave nan for agent|expected numbers"),
+    ],
+)
+def test_wrong_answers_are_errors_with_their_place(function, said, tmp_path):
+    with pytest.raises(paceline.RunError, match=said):
+        paceline.compare(SCENARIO, ["hpcc"], policies={"mine": function}, seed=1, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_exception_of_the_function_comes_through():
+    def fails(observations):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        paceline.compare(SCENARIO, policies={"mine": fails})
+
+
+@pytest.mark.parametrize(
+    "policies, said",
+    [
+        ({"swift": act}, "`swift` is the name of a scheme"),
+        ({"a b": act}, "'a b' is no name"),
+        ({"mine": 3}, "a value of type `int`; expected a function"),
+        ({"mine": paceline.Policy(act, observation=["rt"])}, "did you mean `rtt`"),
+        ({"mine": "no-such.json"}, "no-such.json"),
+    ],
+)
+def test_wrong_policies_are_errors(policies, said):
+    with pytest.raises(paceline.PacelineError, match=said):
+        paceline.compare(SCENARIO, ["hpcc"], policies=policies)
+
+
+def test_unknown_schemes_are_told_before_a_policy_works():
+    def never(observations):
+        raise AssertionError
+
+    with pytest.raises(paceline.PacelineError, match="did you mean `hpcc`"):
+        paceline.compare(SCENARIO, ["hpc"], policies={"mine": never})
+
+
+class Module:
+    """As much of a module of PyTorch as is asked for."""
+
+    def __init__(self, **children):
+        self.children = children
+
+    def named_children(self):
+        return self.children.items()
+
+    def state_dict(self):
+        return WEIGHTS
+
+
+class Sequential(Module):
+    pass
+
+
+class Linear(Module):
+    pass
+
+
+class Tanh(Module):
+    pass
+
+
+class Softmax(Module):
+    pass
+
+
+def test_cards_are_written_from_modules(tmp_path):
+    model = Sequential(**{"0": Linear(), "1": Tanh()})
+    card = paceline.save_policy(tmp_path / "mine", model, observation=["rtt", "action"], step=0.1)
+    said = json.loads(card.read_text())
+    assert said["layers"] == LAYER and said["step"] == 0.1
+    assert "network 2-1, 3 parameters" in paceline.explain(str(card))
+
+
+@pytest.mark.parametrize(
+    "model, keywords, said",
+    [
+        (Module(), {}, "does not say the order of its layers"),
+        (Sequential(**{"0": Linear(), "1": Softmax()}), {}, "`1` is a `Softmax`; expected one of Linear, GRU"),
+        (Sequential(**{"0": Linear()}), {"observation": ["rtt"]}, "reads 2 numbers; the observation has 1"),
+        (Sequential(**{"0": Linear()}), {"clok": "aligned"}, "unknown field `clok`"),
+        (Sequential(**{"0": Linear()}), {"action": "rates"}, "did you mean `rate`"),
+    ],
+)
+def test_nothing_is_written_of_what_does_not_fit(model, keywords, said, tmp_path):
+    with pytest.raises(paceline.ArgumentError, match=said):
+        paceline.save_policy(tmp_path / "mine", model, **{"observation": ["rtt", "action"], **keywords})
+    assert list(tmp_path.iterdir()) == []
+
+
+def own(seen):
+    return np.stack([seen["rtt_us"] / np.maximum(seen["base_rtt_us"], 1e-9), seen["marked"]], axis=1)
+
+
+def test_observations_of_a_function():
+    named = paceline.Environment(SCENARIO, observation=["rtt", "marks"], history=1)
+    free = paceline.Environment(SCENARIO, observation=own)
+    assert (free.width, free.observation) == (2, [])
+    assert np.isinf(free.bounds[0]).all()
+    while len(batch := named.poll()):
+        other = free.poll()
+        np.testing.assert_array_equal(batch.observations, other.observations)
+        actions = np.clip(1.5 - batch.observations[:, 0], -1, 1)
+        named.submit(actions)
+        free.submit(actions)
+    assert not len(free.poll())
+
+
+@pytest.mark.parametrize(
+    "function, said",
+    [
+        (lambda seen: np.log(seen["marked"] - 1)[:, None], "gave nan; expected finite numbers"),
+        (lambda seen: np.zeros((len(seen["acks"]) + 1, 2)), "expected . rows of numbers"),
+        (lambda seen: "rtt", "expected a row of numbers for each of . rows"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_wrong_observations_are_errors(function, said):
+    with pytest.raises(paceline.ArgumentError, match=said):
+        made = paceline.Environment(SCENARIO, observation=function)
+        made.poll()
+    with pytest.raises(paceline.ArgumentError, match="history"):
+        paceline.Environment(SCENARIO, observation=own, history=3)
+
+
+def test_gymnasium_makes_scenarios_by_name():
+    gymnasium = pytest.importorskip("gymnasium")
+    made = gymnasium.make("paceline/many-to-one-16-v0", duration="200us", observation=own)
+    seen, _ = made.reset(seed=1)
+    assert seen.shape == (2,)
+    seen, reward, terminated, truncated, _ = made.step(np.array([0.5], np.float32))
+    assert not terminated and not truncated and np.isfinite(reward)
+    made.close()
+    several = gymnasium.make_vec("paceline/many-to-one-16-v0", num_envs=2, duration="200us")
+    assert several.reset(seed=1)[0].shape[0] == 2
+    several.close()
