@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 
-import gymnasium
 import numpy as np
 import paceline
 from stable_baselines3 import PPO
@@ -52,8 +51,8 @@ def main() -> None:
         interval="10us",
         about=f"PPO of Stable-Baselines3 on {SCENARIO}, {arguments.steps} steps",
     )
-    print(f"wrote {card}, for Gymnasium {gymnasium.__version__}")
-    print(paceline.compare(SCENARIO, ["swift", "dcqcn"], policies={"sb3": card}, duration="2ms"))
+    print(f"wrote {card}")
+    print(paceline.compare("incast-16", ["swift", "dcqcn"], policies={"sb3": card}))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import paceline
 import pytest
+from conftest import ROOT
 
 SCENARIO = {
     "name": "three-to-one",
@@ -22,18 +23,9 @@ LAYER = [{"linear": "0", "then": "tanh"}]
 WEIGHTS = {"0.weight": [[-0.5, 0.25]], "0.bias": [1.0]}
 
 
-def tanh(x):
-    """The simulator's, within 1e-6: here it is cut off so that both are the same."""
-    return np.clip(x, -1, 1)
-
-
 def act(observations):
     x = observations.astype(np.float32)
     return (np.float32(1.0) + np.float32(-0.5) * x[:, 0]) + np.float32(0.25) * x[:, 1]
-
-
-def fct(run):
-    return run.flows["fct_ps"] if "fct_ps" in run.flows.columns else run.flows.to_dict()
 
 
 def test_a_function_and_its_file_are_the_same_runs(tmp_path):
@@ -50,7 +42,9 @@ def test_a_function_and_its_file_are_the_same_runs(tmp_path):
     compared = paceline.compare(SCENARIO, ["hpcc"], policies={"function": policy, "file": card}, out=tmp_path / "out")
     names = [run.scheme for run in compared.runs]
     assert names == ["hpcc", "file", "function"], names
-    assert fct(compared["function"]) == {**fct(compared["file"]), "scheme": fct(compared["function"])["scheme"]}
+    function, file = (compared[name].flows.to_dict() for name in ("function", "file"))
+    assert set(function.pop("scheme")) == {"function"} and set(file.pop("scheme")) == {"file"}
+    assert function == file and len(function["fct_ps"]) == 3
     assert "function" in str(compared) and "file" in str(compared)
     # The decisions are kept: the run is made again without the function.
     folder = tmp_path / "out" / "function"
@@ -206,7 +200,7 @@ def test_observations_of_a_function():
 @pytest.mark.parametrize(
     "function, said",
     [
-        (lambda seen: np.log(seen["marked"] - 1)[:, None], "gave nan; expected finite numbers"),
+        (lambda seen: np.log(seen["marked"] - 1)[:, None], "gave NaN; expected finite numbers"),
         (lambda seen: np.zeros((len(seen["acks"]) + 1, 2)), "expected . rows of numbers"),
         (lambda seen: "rtt", "expected a row of numbers for each of . rows"),
     ],
@@ -231,3 +225,28 @@ def test_gymnasium_makes_scenarios_by_name():
     several = gymnasium.make_vec("paceline/many-to-one-16-v0", num_envs=2, duration="200us")
     assert several.reset(seed=1)[0].shape[0] == 2
     several.close()
+
+
+def test_the_guide_works_from_top_to_bottom(tmp_path, monkeypatch):
+    """What the page shows in Python, but for the lines that need PyTorch."""
+    pytest.importorskip("gymnasium")
+    text = (ROOT / "book" / "src" / "guide" / "policy.md").read_text()
+    blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
+    assert len(blocks) == 4
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks:
+        exec(compile(block, "policy.md", "exec"), names)
+    assert "careful" in str(names["compared"])
+
+
+def test_the_card_of_the_guide_is_one(tmp_path):
+    text = (ROOT / "book" / "src" / "guide" / "policy.md").read_text()
+    card = json.loads(text.split("```json\n")[1].split("```")[0])
+    rng = np.random.default_rng(1)
+    shapes = {"0": (32, 10), "2": (32, 32), "4": (1, 32)}
+    tensors = {f"{name}.weight": rng.normal(size=shape) / 6 for name, shape in shapes.items()}
+    layers, observation = card.pop("layers"), card.pop("observation")
+    kept = {key: card[key] for key in ("history", "action", "step", "clock", "interval")}
+    paceline.save_policy(tmp_path / "mine", tensors, layers=layers, observation=observation, **kept)
+    assert json.loads((tmp_path / "mine.json").read_text())["name"] == "mine"

@@ -32,6 +32,7 @@ from ._native import (
 from .errors import ArgumentError, InternalError, PacelineError, RunError, ScenarioError
 
 from .policies import Policy, compare, save_policy
+from .registration import register as _register
 
 if TYPE_CHECKING:
     from .gym import Env, VectorEnv
@@ -68,6 +69,8 @@ __all__ = [
     "sweep",
     "why",
 ]
+
+_register()
 
 # What a call was writing when the interpreter ends is not left behind.
 atexit.register(_abandon)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 
 def register() -> None:
-    """Called by Gymnasium when it is imported, which puts `paceline/` before the names."""
-    import gymnasium
-
-    from . import scenarios
+    """Tell Gymnasium of them, where it is installed."""
+    try:
+        import gymnasium
+    except ImportError:
+        return
+    from ._native import scenarios
 
     for scenario in scenarios():
         gymnasium.register(
-            id=f"{scenario['name']}-v0",
+            id=f"paceline/{scenario['name']}-v0",
             entry_point="paceline.gym:Env",
             vector_entry_point="paceline.gym:VectorEnv",
             kwargs={"scenario": scenario["name"]},
