@@ -93,7 +93,7 @@ def test_a_question_hears_progress() -> None:
 
 
 def test_what_is_no_name_is_told() -> None:
-    with pytest.raises(paceline.ArgumentError, match="expected names, found a function: a policy acts for flows in"):
+    with pytest.raises(paceline.ArgumentError, match="expected names, found a function: a policy goes under `policies`"):
         paceline.compare(TINY, ["hpcc", lambda seen: seen])  # type: ignore[list-item]
     with pytest.raises(paceline.ArgumentError, match="found a value of type `int`"):
         paceline.compare(TINY, 3)  # type: ignore[arg-type]

@@ -176,7 +176,7 @@ impl Definition for Params {
     const SCHEME: Scheme = Scheme {
         name: "policy",
         aliases: &[],
-        title: "A policy of your own",
+        title: "Policy (your own network)",
         paper: "-",
         summary: "Decides by a network that you trained, such as with PyTorch: safetensors or ONNX, and a card.",
         default_window: WindowMode::Off,
