@@ -7,13 +7,23 @@
 //! acknowledgement of the host's own message is waited for as well.
 
 mod chain;
+mod forwarded;
+mod graph;
+mod layout;
+mod pipeline;
+mod tree;
 
-use paceline_fabric::spec::{Dependency, NodeId};
+use paceline_fabric::spec::{Awaited, Dependency, NodeId};
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::traffic::Message;
 
-pub use chain::{Chain, Stage};
+use graph::Graph;
+
+pub(crate) use chain::plus;
+pub use chain::{Chain, Stage, Tail};
+pub use layout::Layout;
+pub use pipeline::{Pipeline, Schedule};
 
 /// How a collective is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +39,8 @@ pub enum Algorithm {
     /// All-reduce by recursive halving and doubling (Rabenseifner): 2 log2(n) steps. The number of
     /// hosts is a power of two.
     HalvingDoubling,
+    /// All-reduce by two binary trees with half of the data each, whose inner hosts are the leaves of the other.
+    DoubleTree,
     /// Every host gets a n-th of the sum: n - 1 steps around a ring.
     ReduceScatter,
     /// Every host gets every host's n-th: n - 1 steps around a ring.
@@ -38,6 +50,60 @@ pub enum Algorithm {
     PairwiseAllToAll,
     /// Every host posts its messages to all others at once and waits for all.
     LinearAllToAll,
+}
+
+/// What else a library decides about a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Parts of the data that are carried independently of each other, each over connections of its own.
+    pub channels: u32,
+    /// The data of a channel is cut into chunks of at most so many bytes.
+    pub chunk: Option<Bytes>,
+    /// The chunks of a channel that are under way at a host.
+    pub slots: u32,
+    /// How all-to-all reaches other rails.
+    pub forwarding: Forwarding,
+    /// Whether hosts are taken server by server; otherwise in the order of their ranks.
+    pub by_server: bool,
+}
+
+/// How messages of an all-to-all reach a host on another rail of another server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forwarding {
+    /// Over the network.
+    #[default]
+    None,
+    /// By way of the host on that rail in the sender's server.
+    Each,
+    /// The same, all messages of a server to a host as one.
+    Collected,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            channels: 1,
+            chunk: None,
+            slots: 8,
+            forwarding: Forwarding::None,
+            by_server: false,
+        }
+    }
+}
+
+impl Options {
+    /// The number of chunks of each channel.
+    fn chunks(&self, bytes: u64) -> u64 {
+        let most = bytes.div_ceil(u64::from(self.channels));
+        self.chunk.map_or(1, |chunk| most.div_ceil(chunk.get()))
+    }
+
+    /// The chunks of a channel of `bytes` bytes in all.
+    fn cut(&self, bytes: u64, channel: u32) -> Vec<u64> {
+        let chunks = self.chunks(bytes);
+        let bytes = part(bytes, self.channels.into(), channel.into());
+        (0..chunks).map(|chunk| part(bytes, chunks, chunk)).collect()
+    }
 }
 
 /// A step: every rank sends one message and receives one.
@@ -56,6 +122,8 @@ pub struct Plan {
     pub messages: Vec<Message>,
     /// What waits for what.
     pub dependencies: Vec<Dependency>,
+    /// The channel of each message.
+    pub channels: Vec<u32>,
     /// Messages of one iteration.
     pub per_iteration: usize,
 }
@@ -147,6 +215,18 @@ fn halving_doubling(hosts: u32, bytes: u64) -> Vec<Step> {
         .collect()
 }
 
+impl Step {
+    /// The same with `order[place]` for the rank `place`.
+    fn by(&self, order: &[u32]) -> Self {
+        let mut step = self.clone();
+        for (place, &rank) in order.iter().enumerate() {
+            step.to[rank as usize] = order[self.to[place] as usize];
+            step.bytes[rank as usize] = self.bytes[place];
+        }
+        step
+    }
+}
+
 impl Algorithm {
     /// The steps of `hosts` hosts, for `size` bytes: for all-to-all those from each host to each
     /// other one, otherwise those that a host has in all, before or after.
@@ -181,7 +261,72 @@ impl Algorithm {
             }
             Self::PairwiseAllToAll if hosts.is_power_of_two() => shifted(&|rank, k| rank ^ k),
             Self::PairwiseAllToAll | Self::LinearAllToAll => shifted(&|rank, k| (rank + k) % hosts),
+            Self::DoubleTree => Vec::new(),
         }
+    }
+
+    /// The messages of `hosts` hosts, and what each waits for.
+    fn graph(self, hosts: u32, size: Bytes, options: &Options, layout: &Layout) -> Graph {
+        let slots = options.slots as usize;
+        let relay = |from: u32, to: u32| match options.forwarding {
+            Forwarding::None => None,
+            _ => layout.relay(from, to),
+        };
+        match self {
+            Self::LinearAllToAll if options.forwarding == Forwarding::Collected => {
+                forwarded::graph(hosts, &self.steps(hosts, size), layout)
+            }
+            Self::LinearAllToAll => Graph::at_once(hosts, &self.steps(hosts, size), &relay),
+            Self::PairwiseAllToAll => {
+                let steps = vec![vec![self.steps(hosts, size)]];
+                Graph::step_by_step(hosts, &steps, slots, Awaited::Acknowledged, &relay)
+            }
+            Self::DoubleTree => {
+                let trees = (0..2 * options.channels).map(|channel| {
+                    let (of, second) = (channel / 2, channel % 2);
+                    let halves = options.cut(size.get(), of).into_iter();
+                    tree::Tree {
+                        parents: layout.tree(of, second == 1),
+                        channel,
+                        chunks: halves.map(|bytes| part(bytes, 2, second.into())).collect(),
+                    }
+                });
+                tree::graph(hosts, &trees.collect::<Vec<_>>(), slots)
+            }
+            _ => {
+                let channels = (0..options.channels).map(|channel| {
+                    let order = self.order(hosts, channel, options, layout);
+                    let chunks = options.cut(size.get(), channel).into_iter();
+                    let steps = |bytes| self.steps(hosts, Bytes::new(bytes)).iter().map(|step| step.by(&order)).collect();
+                    chunks.map(steps).collect()
+                });
+                let channels: Vec<_> = channels.collect();
+                Graph::step_by_step(hosts, &channels, slots, Awaited::Started, graph::DIRECT)
+            }
+        }
+    }
+
+    /// The hosts in the order in which a channel goes through them.
+    fn order(self, hosts: u32, channel: u32, options: &Options, layout: &Layout) -> Vec<u32> {
+        match self {
+            Self::RingAllReduce | Self::ReduceScatter | Self::AllGather if options.channels > 1 => {
+                layout.ring(channel)
+            }
+            _ if options.by_server => layout.by_server(),
+            _ => (0..hosts).collect(),
+        }
+    }
+
+    /// The least number of bytes with which every message has some.
+    pub fn least_bytes(self, hosts: u32, size: Bytes, options: &Options) -> u64 {
+        let pieces = match self {
+            Self::PairwiseAllToAll | Self::LinearAllToAll => return 1,
+            Self::DoubleTree => 2,
+            _ => u64::from(hosts),
+        };
+        let channels = u64::from(options.channels);
+        let all = pieces.saturating_mul(channels);
+        all.saturating_mul(options.chunks(size.get()))
     }
 
     const fn is_all_to_all(self) -> bool {
@@ -199,7 +344,10 @@ impl Algorithm {
     pub fn bus_factor(self, hosts: u32) -> f64 {
         let others = f64::from(hosts - 1) / f64::from(hosts);
         match self {
-            Self::RingAllReduce | Self::HierarchicalAllReduce { .. } | Self::HalvingDoubling => 2.0 * others,
+            Self::RingAllReduce
+            | Self::HierarchicalAllReduce { .. }
+            | Self::HalvingDoubling
+            | Self::DoubleTree => 2.0 * others,
             _ => others,
         }
     }
@@ -214,9 +362,20 @@ impl Algorithm {
                 2.0 * (group - 1.0) + 2.0 * (n / group - 1.0)
             }
             Self::HalvingDoubling => 2.0 * n.log2(),
+            Self::DoubleTree => 4.0 * (n - 1.0) / n,
             _ => n - 1.0,
         };
         n * steps
+    }
+
+    /// The same of all channels and chunks; at most, where messages are forwarded.
+    pub fn messages_with(self, hosts: u32, size: Bytes, options: &Options) -> f64 {
+        let factor = match self {
+            Self::PairwiseAllToAll | Self::LinearAllToAll if options.forwarding == Forwarding::None => 1.0,
+            Self::PairwiseAllToAll | Self::LinearAllToAll => 2.0,
+            _ => f64::from(options.channels) * options.chunks(size.get()) as f64,
+        };
+        self.messages(hosts) * factor
     }
 
     /// `iterations` of the collective one after the other. A host begins the next when it is done
@@ -224,14 +383,25 @@ impl Algorithm {
     pub fn plan(self, hosts: &[NodeId], size: Bytes, start: Time, iterations: u32, compute: Span) -> Plan {
         let all = (0..hosts.len() as u32).collect();
         let stage = Stage::new(self, vec![all], size);
+        stage.repeated(hosts, start, iterations, compute)
+    }
+}
+
+impl Stage {
+    /// The same of this one.
+    pub fn repeated(&self, hosts: &[NodeId], start: Time, iterations: u32, compute: Span) -> Plan {
         let mut chain = Chain::new(hosts, start);
         for iteration in 0..iterations {
-            chain.add(&stage, if iteration == 0 { Span::ZERO } else { compute });
+            if iteration > 0 {
+                chain.compute(compute);
+            }
+            chain.collective(self, None);
         }
         Plan {
             messages: chain.messages,
             dependencies: chain.dependencies,
-            per_iteration: stage.messages(),
+            channels: chain.channels,
+            per_iteration: self.messages(),
         }
     }
 }

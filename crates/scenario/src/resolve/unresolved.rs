@@ -16,6 +16,7 @@ use crate::traffic::Message;
 use super::Cx;
 use super::listed::Collective;
 use super::reach::Reach;
+use super::workload::Job;
 
 /// A flow without its ports. There may be very many of them.
 pub(super) struct Draft {
@@ -236,7 +237,7 @@ impl UnresolvedFlows {
     }
 
     /// Brings them into the order of their starts.
-    pub(super) fn sort(&mut self) {
+    pub(super) fn sort(&mut self, jobs: &mut [Job]) {
         let start = |draft: &Draft| draft.message.start;
         if self.dependencies.is_empty() && self.collectives.is_empty() {
             return self.list.sort_by_key(start);
@@ -257,6 +258,9 @@ impl UnresolvedFlows {
             .flat_map(|collective| &mut collective.iterations);
         for flow in iterations.flatten() {
             *flow = place[*flow as usize];
+        }
+        for tail in jobs.iter_mut().flat_map(|job| job.tails.iter_mut().flatten()) {
+            tail.after = place[tail.after as usize];
         }
     }
 
