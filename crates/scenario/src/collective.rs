@@ -297,7 +297,12 @@ impl Algorithm {
                 let channels = (0..options.channels).map(|channel| {
                     let order = self.order(hosts, channel, options, layout);
                     let chunks = options.cut(size.get(), channel).into_iter();
-                    let steps = |bytes| self.steps(hosts, Bytes::new(bytes)).iter().map(|step| step.by(&order)).collect();
+                    let steps = |bytes| {
+                        self.steps(hosts, Bytes::new(bytes))
+                            .iter()
+                            .map(|step| step.by(&order))
+                            .collect()
+                    };
                     chunks.map(steps).collect()
                 });
                 let channels: Vec<_> = channels.collect();

@@ -160,7 +160,8 @@ pub(super) fn job_times(
             let ends = of.map(|&collective| times[first(collective) + iteration].end_s);
             let tails = job.tails.get(iteration).into_iter().flatten();
             let tails = tails.map(|tail| tail_end(input, outcome, tail));
-            ends.chain(tails).try_fold(0.0, |last: f64, end| Some(last.max(end?)))
+            ends.chain(tails)
+                .try_fold(0.0, |last: f64, end| Some(last.max(end?)))
         });
         let iterations_us: Vec<f64> = ended
             .map(|end| (end - std::mem::replace(&mut before, end)) * 1e6)

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use paceline_fabric::spec::{Awaited, Dependency, NodeId};
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::{Bytes, Slowness, Span, Time};
 
 use crate::traffic::Message;
 
@@ -91,7 +91,8 @@ impl Clock {
     }
 
     fn wait(&mut self, events: &[Wait]) {
-        self.events.extend(events.iter().map(|&event| (event, Span::ZERO)));
+        self.events
+            .extend(events.iter().map(|&event| (event, Span::ZERO)));
     }
 }
 
@@ -121,6 +122,8 @@ pub struct Tail {
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
     hosts: &'a [NodeId],
+    /// When each host computes slowly; empty if none does.
+    slow: Vec<Slowness>,
     start: Time,
     /// The messages, collective by collective, group by group.
     pub messages: Vec<Message>,
@@ -138,6 +141,7 @@ impl<'a> Chain<'a> {
     pub fn new(hosts: &'a [NodeId], start: Time) -> Self {
         Self {
             hosts,
+            slow: Vec::new(),
             start,
             messages: Vec::new(),
             channels: Vec::new(),
@@ -145,6 +149,11 @@ impl<'a> Chain<'a> {
             clocks: vec![Clock::default(); hosts.len()],
             pending: vec![Vec::new(); hosts.len()],
         }
+    }
+
+    /// The same where some hosts compute slowly.
+    pub fn slowed(self, slow: Vec<Slowness>) -> Self {
+        Self { slow, ..self }
     }
 
     /// Every host computes.
@@ -281,12 +290,16 @@ impl<'a> Chain<'a> {
 
     fn message(&mut self, from: u32, to: u32, (bytes, channel): (u64, u32)) -> u32 {
         // Of those that wait for others, the earliest possible one.
-        let earliest = self.clocks[from as usize].earliest;
+        let computed = self.clocks[from as usize].earliest;
+        let start = match self.slow.get(from as usize) {
+            Some(slow) => Time::from_ps(slow.end(self.start.as_ps(), computed.as_ps())),
+            None => self.start.saturating_add(computed),
+        };
         self.messages.push(Message {
             src: self.hosts[from as usize],
             dst: self.hosts[to as usize],
             size: Bytes::new(bytes),
-            start: self.start.saturating_add(earliest),
+            start,
         });
         self.channels.push(channel);
         self.messages.len() as u32 - 1

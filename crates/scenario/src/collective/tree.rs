@@ -42,7 +42,9 @@ pub(super) fn graph(ranks: u32, trees: &[Tree], slots: usize) -> Graph {
             let what = (bytes, tree.channel);
             let mut up = vec![0; ranks as usize];
             for &rank in order.iter().rev() {
-                let Some(parent) = tree.parents[rank as usize] else { continue };
+                let Some(parent) = tree.parents[rank as usize] else {
+                    continue;
+                };
                 let below = children[rank as usize].iter();
                 let below = below.map(|&child| (up[child as usize], Awaited::Received));
                 let waits: Vec<Wait> = below.chain(free(rank)).collect();
@@ -54,7 +56,9 @@ pub(super) fn graph(ranks: u32, trees: &[Tree], slots: usize) -> Graph {
                 let mut waits = vec![end[rank as usize]];
                 if is_root {
                     let below = children[rank as usize].iter();
-                    waits = below.map(|&child| (up[child as usize], Awaited::Received)).collect();
+                    waits = below
+                        .map(|&child| (up[child as usize], Awaited::Received))
+                        .collect();
                     waits.extend(free(rank));
                 }
                 for &child in &children[rank as usize] {

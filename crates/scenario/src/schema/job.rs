@@ -62,7 +62,7 @@ tables! {
         /// run the collective separately in each group of this many consecutive ranks (tensor parallelism)
         within: Spanned<u32> => "all ranks";
         /// run the collective separately among the ranks at the same position of each group of this size (data
-        /// parallelism)
+        /// parallelism); with `within`, of the groups of this size in each of those
         across: Spanned<u32> => "all ranks";
         /// hosts go on with the next step while the collective is under way. They wait for it at the end of the iteration,
         /// or at a step with `wait`. A host starts one overlapped collective after another

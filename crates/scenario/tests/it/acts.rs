@@ -228,6 +228,10 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
             .then(|| format!("{name}.0.")),
         "job.rules" => text.contains("goal =").then(|| "job.0.rules.".to_string()),
         "job.step" => text.contains("[[job.step]]").then(|| "job.0.step.0.".to_string()),
+        "job.step.send" => text.contains("send =").then(|| "job.0.step.2.send.".to_string()),
+        "job.step.pipeline" => text
+            .contains("pipeline =")
+            .then(|| "job.0.step.3.pipeline.".to_string()),
         _ if !whole => None,
         "" => Some(String::new()),
         "network.tier" => Some("network.tier.leaf.".to_string()),

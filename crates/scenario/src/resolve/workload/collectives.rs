@@ -232,7 +232,9 @@ impl Maker<'_, '_> {
             return wrong(problem.help(suggestion(group.get_ref(), ["server"])));
         }
         if block.group_size.is_some() {
-            return wrong(Problem::new("a group is either a `server`, or has a `group-size`"));
+            return wrong(Problem::new(
+                "a group is either a `server`, or has a `group-size`",
+            ));
         }
         if groups::sets(&self.net.topology, "server").is_none() {
             let problem = Problem::new("this network has no servers");
@@ -241,7 +243,11 @@ impl Maker<'_, '_> {
         Ok(true)
     }
 
-    fn all_reduce(&mut self, block: &mut schema::AllReduce, layouts: &[Layout]) -> Result<Algorithm, Problem> {
+    fn all_reduce(
+        &mut self,
+        block: &mut schema::AllReduce,
+        layouts: &[Layout],
+    ) -> Result<Algorithm, Problem> {
         let hosts = layouts[0].ranks();
         let names = ["ring", "hierarchical", "halving-doubling", "tree"];
         let chosen = self.algorithm(&mut block.algorithm, &names)?;
@@ -260,7 +266,11 @@ impl Maker<'_, '_> {
         }
         match (chosen, &group) {
             (0 | 2 | 3, Some((_, at))) => {
-                let key = if block.group.is_some() { "group" } else { "group-size" };
+                let key = if block.group.is_some() {
+                    "group"
+                } else {
+                    "group-size"
+                };
                 Err(Problem::new(format!("`{key}` is for `algorithm = \"hierarchical\"`")).at(at))
             }
             (0, None) => Ok(Algorithm::RingAllReduce),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use paceline_fabric::spec::{NodeId, Program};
+use paceline_fabric::spec::{NodeId, Program, slowness};
 use paceline_kernel::rng::Purpose;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
@@ -274,7 +274,8 @@ impl Maker<'_, '_> {
         let overlap = last.and_then(|step| step.get_ref().overlap.as_ref());
         if let Some(overlap) = overlap.filter(|overlap| *overlap.get_ref()) {
             let place = self.cx.texts.of_value(overlap);
-            let text = "`overlap` has no effect in the last step: hosts wait for it at the end of the iteration";
+            let text =
+                "`overlap` has no effect in the last step: hosts wait for it at the end of the iteration";
             self.cx.warn(WarningKind::UnusedSetting, &place, text);
         }
     }
@@ -289,7 +290,8 @@ impl Maker<'_, '_> {
         unresolved: &mut UnresolvedFlows,
     ) -> (Vec<usize>, Vec<Vec<Tail>>) {
         let first = unresolved.len();
-        let mut chain = Chain::new(hosts, start);
+        let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));
+        let mut chain = Chain::new(hosts, start).slowed(slow.collect());
         let name = |step: &JobStep| format!("{job}/{}", step.label);
         let mut blocks = Vec::with_capacity(steps.len());
         for step in steps {
@@ -332,13 +334,15 @@ impl Maker<'_, '_> {
         unresolved.wait(first, &chain.dependencies);
         let known = unresolved.collectives.len();
         for (step, iterations) in steps.iter().zip(flows) {
-            unresolved.collectives.extend(step.work.as_ref().map(|work| Collective {
-                label: name(step),
-                hosts: work.ranks,
-                size: work.counted.0,
-                bus_factor: work.counted.1,
-                iterations,
-            }));
+            unresolved
+                .collectives
+                .extend(step.work.as_ref().map(|work| Collective {
+                    label: name(step),
+                    hosts: work.ranks,
+                    size: work.counted.0,
+                    bus_factor: work.counted.1,
+                    iterations,
+                }));
         }
         ((known..unresolved.collectives.len()).collect(), tails)
     }

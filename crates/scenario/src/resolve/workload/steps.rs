@@ -2,6 +2,7 @@
 
 use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span};
+use toml::Spanned;
 
 use crate::collective::{Algorithm, Chain, Layout, Pipeline, Schedule, Stage, plus};
 use crate::diagnostics::{Problem, suggestion};
@@ -150,7 +151,10 @@ impl Maker<'_, '_> {
         let place = self.cx.texts.of_value(wait);
         let found = before.iter().position(|step| step.label == *label);
         let Some(found) = found else {
-            let labels = before.iter().filter(|step| step.overlap).map(|step| &step.label[..]);
+            let labels = before
+                .iter()
+                .filter(|step| step.overlap)
+                .map(|step| &step.label[..]);
             let labels: Vec<&str> = labels.collect();
             let problem = Problem::new(format!("`wait` for the unknown step `{label}`")).at(&place);
             return Err(match labels.is_empty() {
@@ -258,10 +262,10 @@ impl Maker<'_, '_> {
     fn pipeline(&self, written: &mut schema::JobStep, ranks: u32) -> Result<Work, Problem> {
         let split = (written.within.as_ref(), written.across.as_ref());
         if let Some(split) = split.0.or(split.1) {
-            return Err(
-                Problem::new("a pipeline has all ranks of its job: `within` and `across` are for other steps")
-                    .at(&self.cx.texts.of_value(split)),
-            );
+            return Err(Problem::new(
+                "a pipeline has all ranks of its job: `within` and `across` are for other steps",
+            )
+            .at(&self.cx.texts.of_value(split)));
         }
         let block = written.pipeline.get_or_insert_default();
         let stages = filled!(block.stages: PipelineStep);
@@ -305,38 +309,31 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// Which ranks are together in a step: all, those next to each other, or those at the same place of such.
+    /// Which ranks are together in a step: all, or those next to each other; of these all, or those at the same place of
+    /// smaller groups.
     fn groups(&self, written: &schema::JobStep, ranks: u32) -> Result<Vec<Vec<u32>>, Problem> {
-        let (slot, is_across) = match (&written.within, &written.across) {
-            (None, None) => return Ok(vec![(0..ranks).collect()]),
-            (Some(within), None) => (within, false),
-            (None, Some(across)) => (across, true),
-            (Some(_), Some(across)) => {
-                let message = "a step is either `within` groups of ranks or `across` them";
-                return Err(Problem::new(message).at(&self.cx.texts.of_value(across)));
-            }
-        };
-        let of = *slot.get_ref();
-        let fits = of > 0 && ranks.is_multiple_of(of);
-        let size = if is_across {
-            ranks.checked_div(of).unwrap_or(0)
-        } else {
-            of
-        };
-        if !fits || size < 2 {
-            let what = if is_across { "across" } else { "within" };
-            let message = format!("{ranks} ranks, {what} groups of {of}");
-            return Err(Problem::new(message)
+        let wrong = |slot: &Spanned<u32>, message: String| {
+            Problem::new(message)
                 .at(&self.cx.texts.of_value(slot))
-                .label("expected equal groups, and at least two ranks to talk to each other"));
+                .label("expected equal groups, and at least two ranks to talk to each other")
+        };
+        let of = written.within.as_ref().map_or(ranks, |within| *within.get_ref());
+        if let Some(within) = &written.within
+            && (of < 2 || !ranks.is_multiple_of(of))
+        {
+            return Err(wrong(within, format!("{ranks} ranks, within groups of {of}")));
         }
-        Ok(if is_across {
-            (0..of)
-                .map(|place| (place..ranks).step_by(of as usize).collect())
-                .collect()
-        } else {
-            (0..ranks / of)
-                .map(|group| (group * of..(group + 1) * of).collect())
-                .collect()
-        })
-    }}
+        let blocks = (0..ranks / of).map(|block| block * of..(block + 1) * of);
+        let Some(across) = &written.across else {
+            return Ok(blocks.map(Iterator::collect).collect());
+        };
+        let apart = *across.get_ref();
+        if apart == 0 || !of.is_multiple_of(apart) || of / apart < 2 {
+            return Err(wrong(across, format!("{of} ranks, across groups of {apart}")));
+        }
+        let places = blocks.flat_map(|block| (0..apart).map(move |place| (block.start + place, block.end)));
+        Ok(places
+            .map(|(first, end)| (first..end).step_by(apart as usize).collect())
+            .collect())
+    }
+}
