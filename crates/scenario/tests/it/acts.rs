@@ -73,6 +73,7 @@ const SELDOM: &[(&str, &str, &str)] = &[
 fn own_values(path: &str) -> &'static [&'static str] {
     match path.rsplit_once(".0.").map_or(path, |(_, key)| key) {
         "shuffle-ties" => &["5"],
+        "wait" => &["\"nothing\""],
         "goal" | "chakra" | "simai" | "rules.system" | "rules.groups" | "rules.links" => &["\"nothing\""],
         "rules.eager" => &["\"1B\""],
         "rules.gap" => &["\"50us\""],

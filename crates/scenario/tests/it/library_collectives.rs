@@ -141,8 +141,7 @@ fn what_is_wrong_with_steps() {
         ),
         (
             "all-reduce = { algorithm = 'three' }",
-            "test.toml:8:28: unknown algorithm `three` (did you mean `tree`? expected `ring`, `hierarchical`, \
-             `halving-doubling`, `tree`)",
+            "test.toml:8:28: unknown algorithm `three` (did you mean `tree`?)",
         ),
         (
             "all-reduce = { algorithm = 'tree', group = 'server' }",
@@ -150,7 +149,7 @@ fn what_is_wrong_with_steps() {
         ),
         (
             "all-reduce = { algorithm = 'hierarchical', group = 'serve' }",
-            "test.toml:8:52: unknown group `serve` (did you mean `server`? expected `server`)",
+            "test.toml:8:52: unknown group `serve` (did you mean `server`?)",
         ),
         (
             "all-to-all = { pxn = true }",
@@ -164,7 +163,7 @@ fn what_is_wrong_with_steps() {
         ),
         (
             "pipeline = { schedule = '1f2b' }",
-            "test.toml:8:25: unknown schedule `1f2b` (did you mean `1f1b`? expected `1f1b`, `gpipe`)",
+            "test.toml:8:25: unknown schedule `1f2b` (did you mean `1f1b`?)",
         ),
         (
             "within = 2\npipeline = {}",
@@ -188,11 +187,7 @@ fn what_is_wrong_with_steps() {
         ),
         (
             "label = 'sum'\noverlap = true\nall-gather = {}\n[[job.step]]\nwait = 'sun'",
-            "test.toml:12:8: `wait` for the unknown step `sun` (did you mean `sum`? expected `sum`)",
-        ),
-        (
-            "label = 'sum'\nall-gather = {}\n[[job.step]]\nwait = 'sum'",
-            "test.toml:11:8: `wait` for `sum`, which is over before this step",
+            "test.toml:12:8: `wait` for the unknown step `sun` (did you mean `sum`?)",
         ),
         (
             "compute = '1us'",
@@ -210,7 +205,7 @@ fn what_is_wrong_with_steps() {
     );
     let uneven = "[[job]]\nhosts = '0..6'\n[[job.step]]\nall-reduce = { algorithm = 'hierarchical', group = 'server' }";
     let uneven = load(RAILS, uneven).unwrap_err();
-    assert_eq!(uneven, "test.toml:9:52: servers with unequal numbers of ranks");
+    assert_eq!(uneven, "test.toml:10:52: servers with unequal numbers of ranks");
 }
 
 /// What does nothing is told.
@@ -228,6 +223,8 @@ fn what_has_no_effect() {
     let text = "`overlap` has no effect in the last step: hosts wait for it at the end of the iteration";
     assert_eq!(told(overlap), [text]);
     assert!(told(&format!("{overlap}[[job.step]]\ncompute = '1us'\n")).is_empty());
+    let over = told("[[job.step]]\nlabel = 'sum'\nall-gather = {}\n[[job.step]]\nwait = 'sum'\n");
+    assert_eq!(over, ["`wait` has no effect: step `sum` does not overlap"]);
     let slots = told("[[job.step]]\nall-gather = { slots = 4 }\n");
     assert!(
         slots[0].contains("job.0.step.0.all-gather.chunk is not set"),

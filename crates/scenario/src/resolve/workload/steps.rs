@@ -8,6 +8,7 @@ use crate::collective::{Algorithm, Chain, Layout, Pipeline, Schedule, Stage, plu
 use crate::diagnostics::{Problem, suggestion};
 use crate::resolve::fill::{fill, fill_value, filled, only_block};
 use crate::schema;
+use crate::warning::WarningKind;
 
 use super::Maker;
 use super::collectives::{Chosen, Operation};
@@ -143,7 +144,11 @@ impl Maker<'_, '_> {
     }
 
     /// The place of the step that this one waits for.
-    fn waited_for(&self, written: &schema::JobStep, before: &[JobStep]) -> Result<Option<usize>, Problem> {
+    fn waited_for(
+        &mut self,
+        written: &schema::JobStep,
+        before: &[JobStep],
+    ) -> Result<Option<usize>, Problem> {
         let Some(wait) = &written.wait else {
             return Ok(None);
         };
@@ -164,14 +169,12 @@ impl Maker<'_, '_> {
                     .help(suggestion(label, labels)),
             });
         };
-        if before[found].overlap {
-            return Ok(Some(found));
+        if !before[found].overlap {
+            let text = format!("`wait` has no effect: step `{label}` does not overlap");
+            self.cx.warn(WarningKind::UnusedSetting, &place, text);
+            return Ok(None);
         }
-        Err(
-            Problem::new(format!("`wait` for `{label}`, which is over before this step"))
-                .at(&place)
-                .label("expected a step with `overlap = true`"),
-        )
+        Ok(Some(found))
     }
 
     fn collective_step(
