@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use paceline_fabric::spec::Awaited;
 
-use super::Step;
 use super::graph::{Graph, Wait};
 use super::layout::Layout;
+use super::steps::Step;
 
 /// Every rank sends to all others at once. The ranks of a server hand their messages for a rank of another server to the one
 /// on its rail, which sends all of them as one message when it has them.

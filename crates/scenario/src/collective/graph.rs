@@ -2,7 +2,7 @@
 
 use paceline_fabric::spec::Awaited;
 
-use super::Step;
+use super::steps::Step;
 
 /// Something that a message waits for: an earlier message of the graph, and what of it.
 pub(super) type Wait = (u32, Awaited);
@@ -140,11 +140,12 @@ impl Graph {
         let mut graph = Self::new(ranks);
         for step in steps {
             let mut arrives = vec![0; ranks as usize];
-            let mut leaves = vec![0; ranks as usize];
-            for rank in 0..ranks as usize {
-                let to = step.to[rank];
-                let sent = graph.send((rank as u32, to), (step.bytes[rank], 0), true, [], relay);
-                (leaves[rank], arrives[to as usize]) = sent;
+            let mut leaves = Vec::with_capacity(ranks as usize);
+            for rank in 0..ranks {
+                let (to, bytes) = (step.to[rank as usize], step.bytes[rank as usize]);
+                let (first, last) = graph.send((rank, to), (bytes, 0), true, [], relay);
+                leaves.push(first);
+                arrives[to as usize] = last;
             }
             for (done, (arrives, leaves)) in graph.done.iter_mut().zip(arrives.into_iter().zip(leaves)) {
                 done.push((arrives, Awaited::Received));

@@ -2,7 +2,7 @@
 
 use paceline_kernel::{Bytes, Span};
 
-use super::Chain;
+use super::chain::Chain;
 
 /// In which order a stage works on microbatches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
