@@ -16,7 +16,6 @@ use crate::traffic::Message;
 use super::Cx;
 use super::listed::Collective;
 use super::reach::Reach;
-use super::workload::Job;
 
 /// A flow without its ports. There may be very many of them.
 pub(super) struct Draft {
@@ -236,8 +235,8 @@ impl UnresolvedFlows {
         Ok(sources.into_iter().map(|(_, source)| source).collect())
     }
 
-    /// Brings them into the order of their starts.
-    pub(super) fn sort(&mut self, jobs: &mut [Job]) {
+    /// Brings them into the order of their starts. `others` are places of flows that something else names.
+    pub(super) fn sort<'a>(&mut self, others: impl Iterator<Item = &'a mut u32>) {
         let start = |draft: &Draft| draft.message.start;
         if self.dependencies.is_empty() && self.collectives.is_empty() {
             return self.list.sort_by_key(start);
@@ -259,8 +258,8 @@ impl UnresolvedFlows {
         for flow in iterations.flatten() {
             *flow = place[*flow as usize];
         }
-        for tail in jobs.iter_mut().flat_map(|job| job.tails.iter_mut().flatten()) {
-            tail.after = place[tail.after as usize];
+        for flow in others {
+            *flow = place[*flow as usize];
         }
     }
 

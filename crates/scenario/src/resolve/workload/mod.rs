@@ -126,7 +126,8 @@ pub(super) fn resolve(
         true => unresolved.order_of_starts(),
         false => Vec::new(),
     };
-    unresolved.sort(&mut jobs);
+    let tails = jobs.iter_mut().flat_map(|job| job.tails.iter_mut().flatten());
+    unresolved.sort(tails.map(|tail| &mut tail.after));
     let sources = match cx.is_of(Simulator::IbOmnet) {
         true => unresolved.paced()?,
         false => Vec::new(),
