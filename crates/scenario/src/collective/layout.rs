@@ -1,5 +1,7 @@
 //! Where the ranks of a collective are: in which servers, and on which rails.
 
+use std::collections::BTreeMap;
+
 /// The ranks of a collective by server. Without servers, every rank is one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
@@ -17,16 +19,14 @@ impl Layout {
 
     /// By server and rail of each rank.
     pub fn of(ranks: impl IntoIterator<Item = (u32, u32)>) -> Self {
-        let mut names = Vec::new();
+        let mut known = BTreeMap::new();
         let mut servers: Vec<Vec<u32>> = Vec::new();
         let mut places = Vec::new();
         for (rank, (server, rail)) in (0u32..).zip(ranks) {
-            let place = names.iter().position(|&known| known == server);
-            let place = place.unwrap_or_else(|| {
-                names.push(server);
+            let place = *known.entry(server).or_insert(servers.len());
+            if place == servers.len() {
                 servers.push(Vec::new());
-                names.len() - 1
-            });
+            }
             servers[place].push(rank);
             places.push((place as u32, rail));
         }

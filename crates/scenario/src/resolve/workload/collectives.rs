@@ -73,19 +73,20 @@ impl Maker<'_, '_> {
                     .at(&place.unwrap_or_else(|| self.place.clone())),
             );
         }
-        let layout = self.layout(&hosts);
+        let groups = vec![(0..count).collect()];
+        let layouts = self.layouts(&hosts, &groups);
         let Chosen {
             algorithm,
             size,
             options,
-        } = self.operation(&mut block, std::slice::from_ref(&layout))?;
+        } = self.operation(&mut block, &layouts)?;
         let common = block.common();
         let iterations = self.count(common.iterations, 1, "iterations")?;
         self.affordable(algorithm.messages_with(count, size, &options) * f64::from(iterations))?;
         let start = fill(common.start, Time::ZERO);
         let compute = fill(common.compute, Span::ZERO);
         let stays = self.collective_connections(common.connections)?;
-        let stage = Stage::with(algorithm, vec![(0..count).collect()], size, &options, &[layout]);
+        let stage = Stage::with(algorithm, groups, size, &options, &layouts);
         let plan = stage.repeated(&hosts, start, iterations, compute);
         Ok(Made {
             // One connection for each pair of hosts and channel.
@@ -102,18 +103,26 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// The servers and rails of hosts, by their ranks.
-    pub(super) fn layout(&self, hosts: &[NodeId]) -> Layout {
-        let of = |kind: &str| groups::sets(&self.net.topology, kind).unwrap_or_default();
-        let place = |sets: &[Vec<NodeId>], host: &NodeId| sets.iter().position(|set| set.contains(host));
+    /// The servers and rails of the hosts of each group, by their ranks.
+    pub(super) fn layouts(&self, hosts: &[NodeId], groups: &[Vec<u32>]) -> Vec<Layout> {
+        let of = |kind: &str| {
+            let mut places = vec![None; self.net.topology.nodes.len()];
+            let sets = groups::sets(&self.net.topology, kind).unwrap_or_default();
+            for (place, set) in (0u32..).zip(sets) {
+                set.iter().for_each(|host| places[host.0 as usize] = Some(place));
+            }
+            places
+        };
         let (servers, rails) = (of("server"), of("rail"));
-        let places = (0u32..).zip(hosts).map(|(rank, host)| {
-            let server = place(&servers, host).map(|place| place as u32);
+        let count = servers.len() as u32;
+        let place = |&rank: &u32| {
+            let host = hosts[rank as usize].0 as usize;
             // A host without a server is alone in one.
-            let server = server.unwrap_or(servers.len() as u32 + rank);
-            (server, place(&rails, host).map_or(0, |place| place as u32))
-        });
-        Layout::of(places)
+            let server = servers[host].unwrap_or(count + rank);
+            (server, rails[host].unwrap_or(0))
+        };
+        let layout = |group: &Vec<u32>| Layout::of(group.iter().map(place));
+        groups.iter().map(layout).collect()
     }
 
     /// How groups of these layouts, all of one size, carry it out.

@@ -4,7 +4,7 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
-use crate::collective::{Algorithm, Chain, Layout, Pipeline, Schedule, Stage, plus};
+use crate::collective::{Algorithm, Chain, Pipeline, Schedule, Stage, plus};
 use crate::diagnostics::{Problem, suggestion};
 use crate::resolve::fill::{fill, fill_value, filled, only_block};
 use crate::schema;
@@ -220,11 +220,7 @@ impl Maker<'_, '_> {
                 .at(&self.place)
                 .help(format!("that is {instead}")));
         }
-        let layout = |group: &Vec<u32>| {
-            let hosts: Vec<NodeId> = group.iter().map(|&rank| hosts[rank as usize]).collect();
-            self.layout(&hosts)
-        };
-        let layouts: Vec<Layout> = groups.iter().map(layout).collect();
+        let layouts = self.layouts(hosts, &groups);
         let Chosen {
             algorithm,
             size,
