@@ -238,6 +238,12 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
         "network.tier" => Some("network.tier.leaf.".to_string()),
         name => Some(format!("{name}.")),
     });
+    // Collectives of jobs: those of the first two steps.
+    add(builtin::workloads(), &|name| match name {
+        "all-to-all" if text.contains("[[job.step]]") => Some("job.0.step.0.all-to-all.".to_string()),
+        "all-reduce" if text.contains("[[job.step]]") => Some("job.0.step.1.all-reduce.".to_string()),
+        _ => None,
+    });
     add(builtin::topologies(), &|name| {
         text.contains(&format!("[topology.{name}]"))
             .then(|| format!("topology.{name}."))
