@@ -242,6 +242,7 @@ fn example_of_section(name: &str) -> &'static str {
             "paceline run load-balancing --set network.tier.spine.buffer=64MB --set network.tier.spine.ecn.kmin=200KB"
         }
         "job" | "job.step" => "paceline run ai-cluster",
+        "job.step.send" | "job.step.pipeline" => "paceline run llm-3d",
         "network.detection" => "paceline run incast-16 --scheme dcqcn --set network.detection.kind=tcd",
         "parity.bolt-ns3" => "paceline run bolt-join100 --set parity.bolt-ns3.buffer-packets=500",
         "parity.tcd-ns3" => {

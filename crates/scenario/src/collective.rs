@@ -7,13 +7,26 @@
 //! acknowledgement of the host's own message is waited for as well.
 
 mod chain;
+mod forwarded;
+mod graph;
+mod layout;
+mod pipeline;
+mod steps;
+mod tree;
 
-use paceline_fabric::spec::{Dependency, NodeId};
+use paceline_fabric::spec::{Awaited, Dependency, NodeId};
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::traffic::Message;
 
-pub use chain::{Chain, Stage};
+use graph::Graph;
+use steps::{RingOf, all_gather, halving_doubling, hierarchical, part, reduce_scatter};
+
+pub(crate) use chain::plus;
+pub use chain::{Chain, Stage, Tail};
+pub use layout::Layout;
+pub use pipeline::{Pipeline, Schedule};
+pub use steps::Step;
 
 /// How a collective is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +42,8 @@ pub enum Algorithm {
     /// All-reduce by recursive halving and doubling (Rabenseifner): 2 log2(n) steps. The number of
     /// hosts is a power of two.
     HalvingDoubling,
+    /// All-reduce by two binary trees with half of the data each, whose inner hosts are the leaves of the other.
+    DoubleTree,
     /// Every host gets a n-th of the sum: n - 1 steps around a ring.
     ReduceScatter,
     /// Every host gets every host's n-th: n - 1 steps around a ring.
@@ -40,13 +55,58 @@ pub enum Algorithm {
     LinearAllToAll,
 }
 
-/// A step: every rank sends one message and receives one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The rank that each rank sends to.
-    pub to: Vec<u32>,
-    /// How many bytes.
-    pub bytes: Vec<u64>,
+/// What else a library decides about a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Parts of the data that are carried independently of each other, each over connections of its own.
+    pub channels: u32,
+    /// The data of a channel is cut into chunks of at most so many bytes.
+    pub chunk: Option<Bytes>,
+    /// The chunks of a channel that are under way at a host.
+    pub slots: u32,
+    /// How all-to-all reaches other rails.
+    pub forwarding: Forwarding,
+    /// Whether hosts are taken server by server; otherwise in the order of their ranks.
+    pub by_server: bool,
+}
+
+/// How messages of an all-to-all reach a host on another rail of another server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forwarding {
+    /// Over the network.
+    #[default]
+    None,
+    /// By way of the host on that rail in the sender's server.
+    Each,
+    /// The same, all messages of a server to a host as one.
+    Collected,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            channels: 1,
+            chunk: None,
+            slots: 8,
+            forwarding: Forwarding::None,
+            by_server: false,
+        }
+    }
+}
+
+impl Options {
+    /// The number of chunks of each channel.
+    fn chunks(&self, bytes: u64) -> u64 {
+        let most = bytes.div_ceil(u64::from(self.channels));
+        self.chunk.map_or(1, |chunk| most.div_ceil(chunk.get()))
+    }
+
+    /// The chunks of a channel of `bytes` bytes in all.
+    fn cut(&self, bytes: u64, channel: u32) -> Vec<u64> {
+        let chunks = self.chunks(bytes);
+        let bytes = part(bytes, self.channels.into(), channel.into());
+        (0..chunks).map(|chunk| part(bytes, chunks, chunk)).collect()
+    }
 }
 
 /// The messages of a collective; the dependencies name them by their places.
@@ -56,95 +116,10 @@ pub struct Plan {
     pub messages: Vec<Message>,
     /// What waits for what.
     pub dependencies: Vec<Dependency>,
+    /// The channel of each message.
+    pub channels: Vec<u32>,
     /// Messages of one iteration.
     pub per_iteration: usize,
-}
-
-/// Hosts in a ring, by rank, and the bytes that each of them has.
-struct RingOf {
-    ranks: Vec<u32>,
-    bytes: u64,
-}
-
-/// The first byte of the `i`-th of `parts` nearly equal parts.
-const fn offset(bytes: u64, parts: u64, i: u64) -> u64 {
-    let rest = bytes % parts;
-    bytes / parts * i + if i < rest { i } else { rest }
-}
-
-const fn part(bytes: u64, parts: u64, i: u64) -> u64 {
-    offset(bytes, parts, i + 1) - offset(bytes, parts, i)
-}
-
-/// Steps around rings of equal length; in step `s` the host at place `p` sends part `p - lag - s`.
-fn around(rings: &[RingOf], hosts: usize, lag: u64) -> Vec<Step> {
-    let length = rings[0].ranks.len() as u64;
-    let step = |s: u64| {
-        let mut step = Step {
-            to: vec![0; hosts],
-            bytes: vec![0; hosts],
-        };
-        for ring in rings {
-            for (place, &rank) in (0u64..).zip(&ring.ranks) {
-                let next = (place + 1) % length;
-                step.to[rank as usize] = ring.ranks[next as usize];
-                step.bytes[rank as usize] = part(ring.bytes, length, (place + 2 * length - lag - s) % length);
-            }
-        }
-        step
-    };
-    (0..length - 1).map(step).collect()
-}
-
-/// Afterwards the host at place p has the sum of part p.
-fn reduce_scatter(rings: &[RingOf], hosts: usize) -> Vec<Step> {
-    around(rings, hosts, 1)
-}
-
-/// Before, the host at place p has part p.
-fn all_gather(rings: &[RingOf], hosts: usize) -> Vec<Step> {
-    around(rings, hosts, 0)
-}
-
-fn hierarchical(hosts: u32, group: u32, bytes: u64) -> Vec<Step> {
-    let n = hosts as usize;
-    let inside: Vec<_> = (0..hosts / group)
-        .map(|g| RingOf {
-            ranks: (g * group..(g + 1) * group).collect(),
-            bytes,
-        })
-        .collect();
-    let among: Vec<_> = (0..group)
-        .map(|place| RingOf {
-            ranks: (0..hosts / group).map(|g| g * group + place).collect(),
-            bytes: part(bytes, group.into(), place.into()),
-        })
-        .collect();
-    let mut steps = reduce_scatter(&inside, n);
-    steps.extend(reduce_scatter(&among, n));
-    steps.extend(all_gather(&among, n));
-    steps.extend(all_gather(&inside, n));
-    steps
-}
-
-fn halving_doubling(hosts: u32, bytes: u64) -> Vec<Step> {
-    let n = u64::from(hosts);
-    // The `distance` parts around that of `rank`.
-    let block = |rank: u64, distance: u64| {
-        let first = rank & !(distance - 1);
-        offset(bytes, n, first + distance) - offset(bytes, n, first)
-    };
-    let step = |distance: u64, halving: bool| Step {
-        to: (0..n).map(|rank| (rank ^ distance) as u32).collect(),
-        bytes: (0..n)
-            .map(|rank| block(if halving { rank ^ distance } else { rank }, distance))
-            .collect(),
-    };
-    let distances: Vec<u64> = (0..hosts.ilog2()).map(|k| 1 << k).collect();
-    let halving = distances.iter().rev().map(|&distance| step(distance, true));
-    halving
-        .chain(distances.iter().map(|&distance| step(distance, false)))
-        .collect()
 }
 
 impl Algorithm {
@@ -181,7 +156,77 @@ impl Algorithm {
             }
             Self::PairwiseAllToAll if hosts.is_power_of_two() => shifted(&|rank, k| rank ^ k),
             Self::PairwiseAllToAll | Self::LinearAllToAll => shifted(&|rank, k| (rank + k) % hosts),
+            Self::DoubleTree => Vec::new(),
         }
+    }
+
+    /// The messages of `hosts` hosts, and what each waits for.
+    fn graph(self, hosts: u32, size: Bytes, options: &Options, layout: &Layout) -> Graph {
+        let slots = options.slots as usize;
+        let relay = |from: u32, to: u32| match options.forwarding {
+            Forwarding::None => None,
+            _ => layout.relay(from, to),
+        };
+        match self {
+            Self::LinearAllToAll if options.forwarding == Forwarding::Collected => {
+                forwarded::graph(hosts, &self.steps(hosts, size), layout)
+            }
+            Self::LinearAllToAll => Graph::at_once(hosts, &self.steps(hosts, size), &relay),
+            Self::PairwiseAllToAll => {
+                let steps = vec![vec![self.steps(hosts, size)]];
+                Graph::step_by_step(hosts, &steps, slots, Awaited::Acknowledged, &relay)
+            }
+            Self::DoubleTree => {
+                let trees = (0..2 * options.channels).map(|channel| {
+                    let (of, second) = (channel / 2, channel % 2);
+                    let halves = options.cut(size.get(), of).into_iter();
+                    tree::Tree {
+                        parents: layout.tree(of, second == 1),
+                        channel,
+                        chunks: halves.map(|bytes| part(bytes, 2, second.into())).collect(),
+                    }
+                });
+                tree::graph(hosts, &trees.collect::<Vec<_>>(), slots)
+            }
+            _ => {
+                let channels = (0..options.channels).map(|channel| {
+                    let order = self.order(hosts, channel, options, layout);
+                    let chunks = options.cut(size.get(), channel).into_iter();
+                    let steps = |bytes| {
+                        self.steps(hosts, Bytes::new(bytes))
+                            .iter()
+                            .map(|step| step.by(&order))
+                            .collect()
+                    };
+                    chunks.map(steps).collect()
+                });
+                let channels: Vec<_> = channels.collect();
+                Graph::step_by_step(hosts, &channels, slots, Awaited::Started, graph::DIRECT)
+            }
+        }
+    }
+
+    /// The hosts in the order in which a channel goes through them.
+    fn order(self, hosts: u32, channel: u32, options: &Options, layout: &Layout) -> Vec<u32> {
+        match self {
+            Self::RingAllReduce | Self::ReduceScatter | Self::AllGather if options.channels > 1 => {
+                layout.ring(channel)
+            }
+            _ if options.by_server => layout.by_server(),
+            _ => (0..hosts).collect(),
+        }
+    }
+
+    /// The least number of bytes with which every message has some.
+    pub fn least_bytes(self, hosts: u32, size: Bytes, options: &Options) -> u64 {
+        let pieces = match self {
+            Self::PairwiseAllToAll | Self::LinearAllToAll => return 1,
+            Self::DoubleTree => 2,
+            _ => u64::from(hosts),
+        };
+        let channels = u64::from(options.channels);
+        let all = pieces.saturating_mul(channels);
+        all.saturating_mul(options.chunks(size.get()))
     }
 
     const fn is_all_to_all(self) -> bool {
@@ -199,7 +244,10 @@ impl Algorithm {
     pub fn bus_factor(self, hosts: u32) -> f64 {
         let others = f64::from(hosts - 1) / f64::from(hosts);
         match self {
-            Self::RingAllReduce | Self::HierarchicalAllReduce { .. } | Self::HalvingDoubling => 2.0 * others,
+            Self::RingAllReduce
+            | Self::HierarchicalAllReduce { .. }
+            | Self::HalvingDoubling
+            | Self::DoubleTree => 2.0 * others,
             _ => others,
         }
     }
@@ -214,9 +262,20 @@ impl Algorithm {
                 2.0 * (group - 1.0) + 2.0 * (n / group - 1.0)
             }
             Self::HalvingDoubling => 2.0 * n.log2(),
+            Self::DoubleTree => 4.0 * (n - 1.0) / n,
             _ => n - 1.0,
         };
         n * steps
+    }
+
+    /// The same of all channels and chunks; at most, where messages are forwarded.
+    pub fn messages_with(self, hosts: u32, size: Bytes, options: &Options) -> f64 {
+        let factor = match self {
+            Self::PairwiseAllToAll | Self::LinearAllToAll if options.forwarding == Forwarding::None => 1.0,
+            Self::PairwiseAllToAll | Self::LinearAllToAll => 2.0,
+            _ => f64::from(options.channels) * options.chunks(size.get()) as f64,
+        };
+        self.messages(hosts) * factor
     }
 
     /// `iterations` of the collective one after the other. A host begins the next when it is done
@@ -224,14 +283,25 @@ impl Algorithm {
     pub fn plan(self, hosts: &[NodeId], size: Bytes, start: Time, iterations: u32, compute: Span) -> Plan {
         let all = (0..hosts.len() as u32).collect();
         let stage = Stage::new(self, vec![all], size);
+        stage.repeated(hosts, start, iterations, compute)
+    }
+}
+
+impl Stage {
+    /// The same of this one.
+    pub fn repeated(&self, hosts: &[NodeId], start: Time, iterations: u32, compute: Span) -> Plan {
         let mut chain = Chain::new(hosts, start);
         for iteration in 0..iterations {
-            chain.add(&stage, if iteration == 0 { Span::ZERO } else { compute });
+            if iteration > 0 {
+                chain.compute(compute);
+            }
+            chain.collective(self, None);
         }
         Plan {
             messages: chain.messages,
             dependencies: chain.dependencies,
-            per_iteration: stage.messages(),
+            channels: chain.channels,
+            per_iteration: self.messages(),
         }
     }
 }

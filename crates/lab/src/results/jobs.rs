@@ -1,6 +1,10 @@
 //! How long the iterations of training jobs took.
 
 use paceline_fabric::Outcome;
+use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::spec::{Awaited, slowness};
+use paceline_kernel::Time;
+use paceline_scenario::collective::Tail;
 use paceline_scenario::{Resolved, TraceOutcome};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +15,7 @@ use super::rows::FlowRows;
 use crate::stats::Distribution;
 
 /// A training job. An iteration takes from the end of the one before, or the job's start, to the arrival of the last
-/// byte of its last collective at any host: computing included.
+/// byte of its collectives at any host, or to the end of the computing that follows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobTimes {
     /// Its label.
@@ -116,6 +120,21 @@ fn of_trace(
     }
 }
 
+/// When a host has computed at the end of an iteration; nothing if it did not come to that.
+fn tail_end(input: &Resolved, outcome: &Outcome, tail: &Tail) -> Option<f64> {
+    let flow = outcome.flows.get(tail.after as usize)?;
+    let from = match tail.awaited {
+        Awaited::Started => Some(flow.start).filter(|_| flow.status != FlowStatus::NotStarted),
+        Awaited::Received => flow.received,
+        Awaited::Acknowledged => {
+            let finish = flow.start.saturating_add(flow.fct);
+            Some(finish).filter(|_| flow.status == FlowStatus::Completed)
+        }
+    }?;
+    let slow = slowness(&input.run.host_changes, tail.host);
+    Some(Time::from_ps(slow.end(from.as_ps(), tail.delay.as_ps())).as_secs_f64())
+}
+
 /// Every job; `times` are those of all collectives' iterations, one collective after another.
 pub(super) fn job_times(
     input: &Resolved,
@@ -134,10 +153,16 @@ pub(super) fn job_times(
             let path = paths.get(&job.label).cloned();
             return Some(of_trace(job, trace, u64::from(by_trace.repeats), path));
         }
-        let last = *job.collectives.last()?;
-        let all = &times[first(last)..][..input.collectives[last].iterations.len()];
+        let count = input.collectives[*job.collectives.first()?].iterations.len();
         let mut before = job.start.as_secs_f64();
-        let ended = all.iter().map_while(|time| time.end_s);
+        let ended = (0..count).map_while(|iteration| {
+            let of = job.collectives.iter();
+            let ends = of.map(|&collective| times[first(collective) + iteration].end_s);
+            let tails = job.tails.get(iteration).into_iter().flatten();
+            let tails = tails.map(|tail| tail_end(input, outcome, tail));
+            ends.chain(tails)
+                .try_fold(0.0, |last: f64, end| Some(last.max(end?)))
+        });
         let iterations_us: Vec<f64> = ended
             .map(|end| (end - std::mem::replace(&mut before, end)) * 1e6)
             .collect();
@@ -149,7 +174,7 @@ pub(super) fn job_times(
             start_s: job.start.as_secs_f64(),
             compute_us,
             iterations: FlowCount {
-                total: all.len() as u64,
+                total: count as u64,
                 completed: iterations_us.len() as u64,
             },
             communication: iteration_us.mean.map(|mean| 1.0 - compute_us / mean),

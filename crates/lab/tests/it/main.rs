@@ -6,6 +6,7 @@ mod critical_paths;
 mod detection;
 mod hpcc_two_flows;
 mod iterations;
+mod library_collectives;
 mod memo;
 mod rails;
 mod ties;

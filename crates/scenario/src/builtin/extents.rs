@@ -100,6 +100,7 @@ pub const GROUPS: &[Group] = &[
             of("ring-all-reduce", 32, 3968, 8_928_000),
             of("hierarchical-all-reduce", 32, 1280, 8_704_000),
             of("ai-cluster", 64, 5888, 7_345_600),
+            of("llm-3d", 64, 76_800, 29_175_808),
             of("all-to-all-linear", 64, 4032, 3_637_354),
             of("all-to-all-pairwise", 64, 4032, 3_637_248),
             of("all-to-all-1", 64, 6144, 2_763_008),

@@ -92,6 +92,7 @@ pub fn scenarios() -> &'static [Shipped] {
         "ring-all-reduce",
         "hierarchical-all-reduce",
         "ai-cluster",
+        "llm-3d",
         "all-to-all-linear",
         "all-to-all-pairwise",
         "fat320-websearch30",

@@ -68,6 +68,8 @@ pub fn sections() -> &'static [Entry] {
             entry::<Workload>("workload"),
             entry::<Job>("job"),
             entry::<JobStep>("job.step"),
+            entry::<crate::schema::SendStep>("job.step.send"),
+            entry::<crate::schema::PipelineStep>("job.step.pipeline"),
             entry::<crate::schema::TraceRules>("job.rules"),
             entry::<Network>("network"),
             entry::<Tier>("network.tier"),
@@ -193,6 +195,9 @@ mod tests {
             let table = match section.name {
                 "" => String::new(),
                 "job.step" => "[[job]]\n[[job.step]]\n".to_string(),
+                "job.step.send" | "job.step.pipeline" => {
+                    format!("[[job]]\n[[job.step]]\n[{}]\n", section.name)
+                }
                 "job.rules" => "[[job]]\n[job.rules]\n".to_string(),
                 "network.tier" => "[network.tier.leaf]\n".to_string(),
                 "workload"

@@ -235,8 +235,8 @@ impl UnresolvedFlows {
         Ok(sources.into_iter().map(|(_, source)| source).collect())
     }
 
-    /// Brings them into the order of their starts.
-    pub(super) fn sort(&mut self) {
+    /// Brings them into the order of their starts. `others` are places of flows that something else names.
+    pub(super) fn sort<'a>(&mut self, others: impl Iterator<Item = &'a mut u32>) {
         let start = |draft: &Draft| draft.message.start;
         if self.dependencies.is_empty() && self.collectives.is_empty() {
             return self.list.sort_by_key(start);
@@ -256,6 +256,9 @@ impl UnresolvedFlows {
             .iter_mut()
             .flat_map(|collective| &mut collective.iterations);
         for flow in iterations.flatten() {
+            *flow = place[*flow as usize];
+        }
+        for flow in others {
             *flow = place[*flow as usize];
         }
     }

@@ -51,8 +51,9 @@ tables! {
         /// the steps of an iteration: a list of tables
         step: Vec<Spanned<JobStep>>;
     }
-    /// A step of a job: computation, then one collective (all-to-all, all-reduce, reduce-scatter or all-gather). It
-    /// has the keys of the workload of that name, except `hosts`, `iterations`, `compute` and `start`.
+    /// A step of a job: computation, then one collective (all-to-all, all-reduce, reduce-scatter or all-gather), `send` or
+    /// `pipeline`; or computation only. A collective has the keys of the workload of that name, except `hosts`,
+    /// `iterations`, `compute` and `start`.
     struct JobStep {
         /// name of the step in results
         label: Spanned<String> => "the collective's name";
@@ -61,12 +62,48 @@ tables! {
         /// run the collective separately in each group of this many consecutive ranks (tensor parallelism)
         within: Spanned<u32> => "all ranks";
         /// run the collective separately among the ranks at the same position of each group of this size (data
-        /// parallelism)
+        /// parallelism); with `within`, of the groups of this size in each of those
         across: Spanned<u32> => "all ranks";
+        /// hosts go on with the next step while the collective is under way. They wait for it at the end of the iteration,
+        /// or at a step with `wait`. A host starts one overlapped collective after another
+        overlap: Spanned<bool> = "false";
+        /// before the step, wait for the overlapped step with this label
+        wait: Spanned<String>;
+        /// ranks send to others: a table
+        send: SendStep;
+        /// pipeline parallelism: a table
+        pipeline: PipelineStep;
         all_to_all: AllToAll;
         all_reduce: AllReduce;
         reduce_scatter: Ring;
         all_gather: Ring;
+    }
+    /// A step in which every rank sends a message to the rank some places further on, and waits for the one that it
+    /// receives. With `within` or `across`, places are those of the group.
+    struct SendStep {
+        /// how many places further on the receiver is; negative for back
+        distance: Spanned<i32> = "1";
+        /// payload
+        size: Spanned<Bytes> = "1MB";
+        /// the first rank follows the last; otherwise, ranks without a receiver send nothing
+        ring: bool = "false";
+    }
+    /// A step in which the ranks are stages of a pipeline. A stage is ranks in a row. Each rank computes a microbatch
+    /// forward when its activations have arrived, and sends the result to the same place of the next stage; backward, it
+    /// does the same in the other direction. Sending does not hold up a rank.
+    struct PipelineStep {
+        /// number of stages, each of as many ranks
+        stages: Spanned<u32> = "2";
+        /// microbatches of an iteration
+        microbatches: Spanned<u32> = "4";
+        /// computation time of a rank for a microbatch forward
+        forward: Span = "100us";
+        /// computation time of a rank for a microbatch backward
+        backward: Span => "twice forward";
+        /// activations, or gradients, that a rank passes on for a microbatch
+        size: Spanned<Bytes> = "1MB";
+        /// `1f1b`: forward and backward in turn as soon as possible. `gpipe`: all forward, then all backward
+        schedule: Spanned<String> = "1f1b";
     }
 }
 

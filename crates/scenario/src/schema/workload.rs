@@ -1,6 +1,6 @@
 //! `[[workload]]` and its blocks.
 
-use paceline_congestion::params::is_not;
+use paceline_congestion::params::{is, is_not};
 use paceline_kernel::{Bytes, Span, Time};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -154,6 +154,11 @@ tables! {
         hosts: Spanned<Nodes> = "all";
         /// payload per pair of hosts
         size: Spanned<Bytes> = "1MB";
+        /// messages to another rail of another server go by way of the GPU on that rail in the sender's server, which
+        /// forwards each when it has it (NCCL's PXN). Needs links inside servers: `topology.rail` with a `server-rate`
+        pxn: Spanned<bool> = "false";
+        /// with `pxn` and `linear`: the messages of a server to one GPU are forwarded as one, when all are there
+        aggregate: bool = "false", only(&[&[is(".pxn", &["true"]), is(".algorithm", &["linear"])]]);
         /// number of iterations; a host starts the next when it has finished the last
         iterations: Spanned<u32> = "1";
         /// computation time of a host between iterations
@@ -167,12 +172,22 @@ tables! {
     /// Every host gets the sum of all hosts' data; a step starts when its input has arrived. `ring`: 2(n-1) steps of
     /// 1/n of the data (reduce-scatter, then all-gather). `hierarchical`: ring reduce-scatter in each group of hosts,
     /// rings across groups, ring all-gather in each group. `halving-doubling`: 2 log2(n) steps, n a power of two
-    /// (Rabenseifner).
+    /// (Rabenseifner). `tree`: up and down two binary trees with half of the data each, whose inner hosts are the leaves
+    /// of the other; hosts of a server are a chain (NCCL's double binary tree).
     struct AllReduce {
-        /// `ring`, `hierarchical` or `halving-doubling`
+        /// `ring`, `hierarchical`, `halving-doubling` or `tree`
         algorithm: Spanned<String> = "ring";
         /// with `hierarchical`: hosts per group, consecutive in `hosts`
         group_size: Spanned<u32>;
+        /// with `hierarchical`, instead of `group-size`: `server`, the hosts of each server of `topology.rail`
+        group: Spanned<String>;
+        /// parts of the data that are carried independently, each with connections of its own. Rings pass the hosts of a
+        /// server in another order in each channel, so that channels leave a server by different NICs
+        channels: Spanned<u32> = "1";
+        /// cut the data of each channel into chunks of at most this size, which go through the steps in a pipeline
+        chunk: Spanned<Bytes> => "one chunk";
+        /// chunks of a channel that are under way at a host
+        slots: Spanned<u32> = "8", only(&[&[is_not(".chunk", &[""])]]);
         /// hosts by rank: a set of hosts
         hosts: Spanned<Nodes> = "all";
         /// data per host
@@ -193,6 +208,13 @@ tables! {
         hosts: Spanned<Nodes> = "all";
         /// data per host: before (reduce-scatter) or afterwards (all-gather)
         size: Spanned<Bytes> = "1MB";
+        /// parts of the data that are carried independently, each with connections of its own. Rings pass the hosts of a
+        /// server in another order in each channel, so that channels leave a server by different NICs
+        channels: Spanned<u32> = "1";
+        /// cut the data of each channel into chunks of at most this size, which go through the steps in a pipeline
+        chunk: Spanned<Bytes> => "one chunk";
+        /// chunks of a channel that are under way at a host
+        slots: Spanned<u32> = "8", only(&[&[is_not(".chunk", &[""])]]);
         /// number of iterations; a host starts the next when it has finished the last
         iterations: Spanned<u32> = "1";
         /// computation time of a host between iterations

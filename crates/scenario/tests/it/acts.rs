@@ -73,6 +73,7 @@ const SELDOM: &[(&str, &str, &str)] = &[
 fn own_values(path: &str) -> &'static [&'static str] {
     match path.rsplit_once(".0.").map_or(path, |(_, key)| key) {
         "shuffle-ties" => &["5"],
+        "wait" => &["\"nothing\""],
         "goal" | "chakra" | "simai" | "rules.system" | "rules.groups" | "rules.links" => &["\"nothing\""],
         "rules.eager" => &["\"1B\""],
         "rules.gap" => &["\"50us\""],
@@ -228,10 +229,20 @@ fn keys_of(text: &str, whole: bool) -> Vec<Key> {
             .then(|| format!("{name}.0.")),
         "job.rules" => text.contains("goal =").then(|| "job.0.rules.".to_string()),
         "job.step" => text.contains("[[job.step]]").then(|| "job.0.step.0.".to_string()),
+        "job.step.send" => text.contains("send =").then(|| "job.0.step.2.send.".to_string()),
+        "job.step.pipeline" => text
+            .contains("pipeline =")
+            .then(|| "job.0.step.3.pipeline.".to_string()),
         _ if !whole => None,
         "" => Some(String::new()),
         "network.tier" => Some("network.tier.leaf.".to_string()),
         name => Some(format!("{name}.")),
+    });
+    // Collectives of jobs: those of the first two steps.
+    add(builtin::workloads(), &|name| match name {
+        "all-to-all" if text.contains("[[job.step]]") => Some("job.0.step.0.all-to-all.".to_string()),
+        "all-reduce" if text.contains("[[job.step]]") => Some("job.0.step.1.all-reduce.".to_string()),
+        _ => None,
     });
     add(builtin::topologies(), &|name| {
         text.contains(&format!("[topology.{name}]"))

@@ -13,6 +13,7 @@ mod inherited;
 mod inputs;
 mod jobs;
 mod lanes;
+mod library_collectives;
 mod models;
 mod ns3;
 mod policies;

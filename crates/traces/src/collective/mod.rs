@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) use plan::Plan;
+pub use tree::binary_parent;
 
 use crate::program::{CollectiveKind, Program, Rank};
 

@@ -24,7 +24,12 @@ pub(crate) fn parent(double: bool, n: u32, channel: u32, member: u32) -> Option<
         return (member > 0).then(|| member & (member - 1));
     }
     let place = turned(n, channel, member);
-    binary_parent(n, place).map(|p| turned_back(n, channel, p))
+    parent_of_place(n, place).map(|p| turned_back(n, channel, p))
+}
+
+/// The parent of a member in the first or the second of two binary trees over `n` members.
+pub fn binary_parent(n: u32, second: bool, member: u32) -> Option<u32> {
+    parent(true, n, second.into(), member)
 }
 
 /// The children of a member in a tree over `n`.
@@ -63,7 +68,7 @@ fn turned_back(n: u32, channel: u32, place: u32) -> u32 {
 }
 
 /// In-order binary tree: odd places are leaves, place 0 is the root with one child.
-fn binary_parent(n: u32, place: u32) -> Option<u32> {
+fn parent_of_place(n: u32, place: u32) -> Option<u32> {
     if place == 0 {
         return None;
     }

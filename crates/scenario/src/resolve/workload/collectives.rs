@@ -1,10 +1,12 @@
 //! Collectives, from their blocks to messages with dependencies.
 
+use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span, Time};
 use toml::Spanned;
 
-use crate::collective::Algorithm;
+use crate::collective::{Algorithm, Forwarding, Layout, Options, Stage};
 use crate::diagnostics::{Problem, suggestion};
+use crate::groups;
 use crate::resolve::fill::{fill, fill_at};
 use crate::schema::{self, Nodes};
 
@@ -25,6 +27,13 @@ pub(super) struct Common<'a> {
     pub(super) compute: &'a mut Option<Span>,
     pub(super) start: &'a mut Option<Time>,
     pub(super) connections: &'a mut Option<schema::Connections>,
+}
+
+/// How a collective is carried out, and over how many bytes.
+pub(super) struct Chosen {
+    pub(super) algorithm: Algorithm,
+    pub(super) size: Bytes,
+    pub(super) options: Options,
 }
 
 macro_rules! common {
@@ -64,17 +73,24 @@ impl Maker<'_, '_> {
                     .at(&place.unwrap_or_else(|| self.place.clone())),
             );
         }
-        let (algorithm, size) = self.operation(&mut block, count)?;
+        let groups = vec![(0..count).collect()];
+        let layouts = self.layouts(&hosts, &groups);
+        let Chosen {
+            algorithm,
+            size,
+            options,
+        } = self.operation(&mut block, &layouts)?;
         let common = block.common();
         let iterations = self.count(common.iterations, 1, "iterations")?;
-        self.affordable(algorithm.messages(count) * f64::from(iterations))?;
+        self.affordable(algorithm.messages_with(count, size, &options) * f64::from(iterations))?;
         let start = fill(common.start, Time::ZERO);
         let compute = fill(common.compute, Span::ZERO);
         let stays = self.collective_connections(common.connections)?;
-        let plan = algorithm.plan(&hosts, size, start, iterations, compute);
+        let stage = Stage::with(algorithm, groups, size, &options, &layouts);
+        let plan = stage.repeated(&hosts, start, iterations, compute);
         Ok(Made {
-            // One connection for each pair of hosts.
-            connections: vec![0; plan.messages.len()],
+            // One connection for each pair of hosts and channel.
+            connections: plan.channels,
             stays,
             dependencies: plan.dependencies,
             collective: Some(MadeCollective {
@@ -87,51 +103,187 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// How `count` hosts carry it out, and over how many bytes.
+    /// The servers and rails of the hosts of each group, by their ranks.
+    pub(super) fn layouts(&self, hosts: &[NodeId], groups: &[Vec<u32>]) -> Vec<Layout> {
+        let of = |kind: &str| {
+            let mut places = vec![None; self.net.topology.nodes.len()];
+            let sets = groups::sets(&self.net.topology, kind).unwrap_or_default();
+            for (place, set) in (0u32..).zip(sets) {
+                set.iter().for_each(|host| places[host.0 as usize] = Some(place));
+            }
+            places
+        };
+        let (servers, rails) = (of("server"), of("rail"));
+        let count = servers.len() as u32;
+        let place = |&rank: &u32| {
+            let host = hosts[rank as usize].0 as usize;
+            // A host without a server is alone in one.
+            let server = servers[host].unwrap_or(count + rank);
+            (server, rails[host].unwrap_or(0))
+        };
+        let layout = |group: &Vec<u32>| Layout::of(group.iter().map(place));
+        groups.iter().map(layout).collect()
+    }
+
+    /// How groups of these layouts, all of one size, carry it out.
     pub(super) fn operation(
         &mut self,
         block: &mut Operation<'_>,
-        count: u32,
-    ) -> Result<(Algorithm, Bytes), Problem> {
-        let algorithm = match block {
+        layouts: &[Layout],
+    ) -> Result<Chosen, Problem> {
+        let count = layouts[0].ranks();
+        let (algorithm, mut options) = match block {
             Operation::AllToAll(block) => {
-                match self.algorithm(&mut block.algorithm, &["linear", "pairwise"])? {
+                let algorithm = match self.algorithm(&mut block.algorithm, &["linear", "pairwise"])? {
                     0 => Algorithm::LinearAllToAll,
                     _ => Algorithm::PairwiseAllToAll,
-                }
+                };
+                let options = Options {
+                    forwarding: self.forwarding(block)?,
+                    ..Options::default()
+                };
+                (algorithm, options)
             }
-            Operation::AllReduce(block) => self.all_reduce(block, count)?,
-            Operation::Ring(_, algorithm) => *algorithm,
+            Operation::AllReduce(block) => {
+                let by_server = self.is_by_server(block)?;
+                let algorithm = self.all_reduce(block, layouts)?;
+                let mut options = self.options(&mut block.channels, &block.chunk, &mut block.slots)?;
+                options.by_server = by_server;
+                (algorithm, options)
+            }
+            Operation::Ring(block, algorithm) => (
+                *algorithm,
+                self.options(&mut block.channels, &block.chunk, &mut block.slots)?,
+            ),
         };
         let common = block.common();
         let size = self.size(&fill_at(common.size, Bytes::new(1_000_000)))?;
-        let is_split = algorithm.counted_bytes(count, size) == size;
-        if is_split && size.get() < u64::from(count) {
-            return Err(Problem::new(format!(
-                "{size} over {count} hosts: some of them would have nothing to send"
-            ))
-            .at(&common
-                .size
-                .as_ref()
-                .map_or_else(|| self.place.clone(), |size| self.cx.texts.of_value(size)))
-            .label("expected at least a byte for each host"));
+        if options.chunk.is_some_and(|chunk| chunk >= size) {
+            options.chunk = None;
         }
-        Ok((algorithm, size))
+        let least = algorithm.least_bytes(count, size, &options);
+        if size.get() < least {
+            let place = match common.size {
+                Some(size) => self.cx.texts.of_value(size),
+                None => self.place.clone(),
+            };
+            let problem = match least == u64::from(count) {
+                true => Problem::new(format!(
+                    "{size} over {count} hosts: some of them would have nothing to send"
+                )),
+                false => Problem::new(format!(
+                    "{size} over {count} hosts, {} channels and chunks: some messages would have no bytes",
+                    options.channels
+                )),
+            };
+            let label = match least == u64::from(count) {
+                true => "expected at least a byte for each host".to_string(),
+                false => format!("expected at least {least}B, fewer channels, or larger chunks"),
+            };
+            return Err(problem.at(&place).label(label));
+        }
+        Ok(Chosen {
+            algorithm,
+            size,
+            options,
+        })
     }
 
-    fn all_reduce(&mut self, block: &mut schema::AllReduce, hosts: u32) -> Result<Algorithm, Problem> {
-        let names = ["ring", "hierarchical", "halving-doubling"];
+    fn options(
+        &self,
+        channels: &mut Option<Spanned<u32>>,
+        chunk: &Option<Spanned<Bytes>>,
+        slots: &mut Option<Spanned<u32>>,
+    ) -> Result<Options, Problem> {
+        let mut options = Options::default();
+        if channels.is_some() {
+            options.channels = self.count(channels, 1, "channels")?;
+        }
+        if slots.is_some() {
+            options.slots = self.count(slots, 1, "slots")?;
+        }
+        if let Some(chunk) = chunk {
+            if *chunk.get_ref() == Bytes::ZERO {
+                return Err(Problem::new("a chunk of no bytes")
+                    .at(&self.cx.texts.of_value(chunk))
+                    .label("expected more than zero"));
+            }
+            options.chunk = Some(*chunk.get_ref());
+        }
+        Ok(options)
+    }
+
+    fn forwarding(&self, block: &schema::AllToAll) -> Result<Forwarding, Problem> {
+        let Some(pxn) = block.pxn.as_ref().filter(|pxn| *pxn.get_ref()) else {
+            return Ok(Forwarding::None);
+        };
+        if self.net.topology.inner.is_empty() {
+            return Err(
+                Problem::new("`pxn` forwards inside servers: this network has no links there")
+                    .at(&self.cx.texts.of_value(pxn))
+                    .label("for `topology.rail` with a `server-rate`"),
+            );
+        }
+        Ok(match block.aggregate {
+            Some(true) => Forwarding::Collected,
+            _ => Forwarding::Each,
+        })
+    }
+
+    /// Whether groups of hosts are servers.
+    fn is_by_server(&self, block: &schema::AllReduce) -> Result<bool, Problem> {
+        let Some(group) = &block.group else {
+            return Ok(false);
+        };
+        let wrong = |problem: Problem| Err(problem.at(&self.cx.texts.of_value(group)));
+        if group.get_ref() != "server" {
+            let problem = Problem::new(format!("unknown group `{}`", group.get_ref()));
+            return wrong(problem.help(suggestion(group.get_ref(), ["server"])));
+        }
+        if block.group_size.is_some() {
+            return wrong(Problem::new(
+                "a group is either a `server`, or has a `group-size`",
+            ));
+        }
+        if groups::sets(&self.net.topology, "server").is_none() {
+            let problem = Problem::new("this network has no servers");
+            return wrong(problem.label("for `topology.rail`"));
+        }
+        Ok(true)
+    }
+
+    fn all_reduce(
+        &mut self,
+        block: &mut schema::AllReduce,
+        layouts: &[Layout],
+    ) -> Result<Algorithm, Problem> {
+        let hosts = layouts[0].ranks();
+        let names = ["ring", "hierarchical", "halving-doubling", "tree"];
         let chosen = self.algorithm(&mut block.algorithm, &names)?;
         let wrong = |message: String| Err(Problem::new(message).at(&self.place));
-        let group = block
-            .group_size
-            .as_ref()
-            .map(|group| (*group.get_ref(), self.cx.texts.of_value(group)));
+        let written = block.group_size.as_ref();
+        let mut group = written.map(|group| (*group.get_ref(), self.cx.texts.of_value(group)));
+        if let Some(server) = &block.group {
+            let at = self.cx.texts.of_value(server);
+            let each = layouts[0].per_server();
+            if chosen == 1 && (each.is_none() || layouts.iter().any(|layout| layout.per_server() != each)) {
+                return Err(Problem::new("servers with unequal numbers of ranks")
+                    .at(&at)
+                    .label("expected as many ranks in each server"));
+            }
+            group = Some((each.unwrap_or(0), at));
+        }
         match (chosen, &group) {
-            (0 | 2, Some((_, at))) => {
-                Err(Problem::new("`group-size` is for `algorithm = \"hierarchical\"`").at(at))
+            (0 | 2 | 3, Some((_, at))) => {
+                let key = if block.group.is_some() {
+                    "group"
+                } else {
+                    "group-size"
+                };
+                Err(Problem::new(format!("`{key}` is for `algorithm = \"hierarchical\"`")).at(at))
             }
             (0, None) => Ok(Algorithm::RingAllReduce),
+            (3, None) => Ok(Algorithm::DoubleTree),
             (2, None) if hosts.is_power_of_two() => Ok(Algorithm::HalvingDoubling),
             (2, None) => wrong(format!(
                 "halving and doubling over {hosts} hosts: expected a power of two"

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use paceline_fabric::spec::{NodeId, Program};
+use paceline_fabric::spec::{NodeId, Program, slowness};
 use paceline_kernel::rng::Purpose;
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
-use crate::collective::{Algorithm, Chain, Stage};
+use crate::collective::{Chain, Tail, plus};
 use crate::diagnostics::{Place, Problem};
-use crate::resolve::fill::{fill, fill_value, filled, only_block};
+use crate::resolve::fill::{fill, fill_value, filled};
 use crate::resolve::hosts::{self, Holds};
 use crate::resolve::unresolved::{Block, UnresolvedFlows};
 use crate::resolve::{Cx, schemes::Schemes};
 use crate::schema::{self};
 use crate::topology::Net;
 use crate::traffic::{SHARED, Seeds};
+use crate::warning::WarningKind;
 
-use super::collectives::Operation;
 use super::placement::place;
+use super::steps::JobStep;
 use super::traces::{self, Trace};
 use super::{Collective, Labels, Maker, destination_port};
 
@@ -35,6 +36,8 @@ pub struct Job {
     pub compute: Span,
     /// Its collectives, in the order in which they are carried out: places in the run's list.
     pub collectives: Vec<usize>,
+    /// Hosts that compute at the end of each iteration, after its last message. Empty if none does.
+    pub tails: Vec<Vec<Tail>>,
     /// What a job by a trace has instead of collectives in the list.
     pub trace: Option<ByTrace>,
 }
@@ -209,16 +212,6 @@ impl Taken {
     }
 }
 
-/// A step of a job.
-struct JobStep {
-    label: String,
-    compute: Span,
-    ranks: u32,
-    algorithm: Algorithm,
-    size: Bytes,
-    stage: Stage,
-}
-
 impl Maker<'_, '_> {
     fn job(
         &mut self,
@@ -240,22 +233,24 @@ impl Maker<'_, '_> {
         let mut steps: Vec<JobStep> = Vec::new();
         for spanned in written.step.iter_mut().flatten() {
             self.place = self.cx.texts.of_value(spanned);
-            let step = self.step(spanned.get_mut(), hosts.len() as u32)?;
-            if steps.iter().any(|known| known.label == step.label) {
+            let step = self.step(spanned.get_mut(), &hosts, &steps)?;
+            let same = |known: &&JobStep| known.work.is_some() && known.label == step.label;
+            if step.work.is_some() && steps.iter().any(|known| same(&known)) {
                 let message = format!("a second step called `{}`", step.label);
                 return Err(Problem::new(message).at(&self.place).help("give it a `label`"));
             }
             steps.push(step);
         }
         self.place = place;
-        if steps.is_empty() {
+        self.warn_of_overlap(written);
+        if steps.iter().all(|step| step.work.is_none()) {
             return Err(Problem::new("the job has no effect: it has no steps")
                 .at(&self.place)
                 .help("add `[[job.step]]` with a collective, such as `all-reduce = { size = \"8MB\" }`"));
         }
-        let messages: usize = steps.iter().map(|step| step.stage.messages()).sum();
-        self.affordable(messages as f64 * f64::from(iterations))?;
-        let collectives = self.add_job(
+        let messages: f64 = steps.iter().map(|step| step.messages(hosts.len() as u32)).sum();
+        self.affordable(messages * f64::from(iterations))?;
+        let (collectives, tails) = self.add_job(
             (&label, &hosts),
             (start, iterations),
             &steps,
@@ -263,115 +258,29 @@ impl Maker<'_, '_> {
             unresolved,
         );
         Ok(Job {
-            compute: Span::from_ps(
-                steps
-                    .iter()
-                    .fold(0, |sum: u64, step| sum.saturating_add(step.compute.as_ps())),
-            ),
+            compute: (steps.iter()).fold(Span::ZERO, |sum, step| plus(sum, step.computes())),
             label,
             hosts,
             start,
             collectives,
+            tails,
             trace: None,
         })
     }
 
-    fn step(&mut self, written: &mut schema::JobStep, ranks: u32) -> Result<JobStep, Problem> {
-        let present = [
-            ("all-to-all", written.all_to_all.is_some()),
-            ("all-reduce", written.all_reduce.is_some()),
-            ("reduce-scatter", written.reduce_scatter.is_some()),
-            ("all-gather", written.all_gather.is_some()),
-        ];
-        let name = only_block(&present, "a job's step").map_err(|problem| {
-            let blocks = present.map(|(name, _)| name).join(", ");
-            problem.at(&self.place).help(format!("the blocks are {blocks}"))
-        })?;
-        let groups = self.groups(written, ranks)?;
-        let count = groups[0].len() as u32;
-        let mut block = match name {
-            "all-to-all" => Operation::AllToAll(written.all_to_all.get_or_insert_default()),
-            "all-reduce" => Operation::AllReduce(written.all_reduce.get_or_insert_default()),
-            "reduce-scatter" => Operation::Ring(
-                written.reduce_scatter.get_or_insert_default(),
-                Algorithm::ReduceScatter,
-            ),
-            _ => Operation::Ring(written.all_gather.get_or_insert_default(), Algorithm::AllGather),
-        };
-        let common = block.common();
-        let strange = [
-            ("hosts", common.hosts.is_some(), "the job's `hosts`"),
-            (
-                "iterations",
-                common.iterations.is_some(),
-                "the job's `iterations`",
-            ),
-            ("start", common.start.is_some(), "the job's `start`"),
-            (
-                "connections",
-                common.connections.is_some(),
-                "the job's `connections`",
-            ),
-            (
-                "compute",
-                common.compute.is_some(),
-                "the step's `compute`, beside this block",
-            ),
-        ];
-        if let Some((key, _, instead)) = strange.iter().find(|(_, present, _)| *present) {
-            let message = format!("`{key}` in a collective of a job");
-            return Err(Problem::new(message)
-                .at(&self.place)
-                .help(format!("that is {instead}")));
+    /// An overlapped step with nothing after it is one that hosts wait for.
+    fn warn_of_overlap(&mut self, written: &schema::Job) {
+        let last = written.step.iter().flatten().last();
+        let overlap = last.and_then(|step| step.get_ref().overlap.as_ref());
+        if let Some(overlap) = overlap.filter(|overlap| *overlap.get_ref()) {
+            let place = self.cx.texts.of_value(overlap);
+            let text =
+                "`overlap` has no effect in the last step: hosts wait for it at the end of the iteration";
+            self.cx.warn(WarningKind::UnusedSetting, &place, text);
         }
-        let (algorithm, size) = self.operation(&mut block, count)?;
-        Ok(JobStep {
-            label: fill_value(&mut written.label, name.to_string()),
-            compute: fill(&mut written.compute, Span::ZERO),
-            ranks: count,
-            algorithm,
-            size,
-            stage: Stage::new(algorithm, groups, size),
-        })
     }
 
-    /// Which ranks are together in a step: all, those next to each other, or those at the same place of such.
-    fn groups(&self, written: &schema::JobStep, ranks: u32) -> Result<Vec<Vec<u32>>, Problem> {
-        let (slot, is_across) = match (&written.within, &written.across) {
-            (None, None) => return Ok(vec![(0..ranks).collect()]),
-            (Some(within), None) => (within, false),
-            (None, Some(across)) => (across, true),
-            (Some(_), Some(across)) => {
-                let message = "a step is either `within` groups of ranks or `across` them";
-                return Err(Problem::new(message).at(&self.cx.texts.of_value(across)));
-            }
-        };
-        let of = *slot.get_ref();
-        let fits = of > 0 && ranks.is_multiple_of(of);
-        let size = if is_across {
-            ranks.checked_div(of).unwrap_or(0)
-        } else {
-            of
-        };
-        if !fits || size < 2 {
-            let what = if is_across { "across" } else { "within" };
-            let message = format!("{ranks} ranks, {what} groups of {of}");
-            return Err(Problem::new(message)
-                .at(&self.cx.texts.of_value(slot))
-                .label("expected equal groups, and at least two ranks to talk to each other"));
-        }
-        Ok(if is_across {
-            (0..of)
-                .map(|place| (place..ranks).step_by(of as usize).collect())
-                .collect()
-        } else {
-            (0..ranks / of)
-                .map(|group| (group * of..(group + 1) * of).collect())
-                .collect()
-        })
-    }
-
-    /// Puts a job's flows to the rest; gives the places of its collectives.
+    /// Puts a job's flows to the rest; gives the places of its collectives, and what hosts compute at the ends of iterations.
     fn add_job(
         &mut self,
         (job, hosts): (&str, &[NodeId]),
@@ -379,45 +288,62 @@ impl Maker<'_, '_> {
         steps: &[JobStep],
         (class, stays): (u8, schema::Connections),
         unresolved: &mut UnresolvedFlows,
-    ) -> Vec<usize> {
+    ) -> (Vec<usize>, Vec<Vec<Tail>>) {
         let first = unresolved.len();
-        let mut chain = Chain::new(hosts, start);
+        let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));
+        let mut chain = Chain::new(hosts, start).slowed(slow.collect());
         let name = |step: &JobStep| format!("{job}/{}", step.label);
-        let block = |step: &JobStep| Block {
-            workload: self.seeds.workload,
-            class,
-            dport: destination_port("job"),
-            label: self.labels.index(&name(step)),
-            scheme: self.scheme,
-            connections: stays.into(),
-            place: self.place.clone(),
-            paced: None,
-        };
-        let blocks: Vec<Block> = steps.iter().map(block).collect();
-        let blocks: Vec<u32> = blocks.into_iter().map(|block| unresolved.begin(block)).collect();
+        let mut blocks = Vec::with_capacity(steps.len());
+        for step in steps {
+            blocks.push(step.work.as_ref().map(|_| {
+                unresolved.begin(Block {
+                    workload: self.seeds.workload,
+                    class,
+                    dport: destination_port("job"),
+                    label: self.labels.index(&name(step)),
+                    scheme: self.scheme,
+                    connections: stays.into(),
+                    place: self.place.clone(),
+                    paced: None,
+                })
+            }));
+        }
         let mut flows = vec![Vec::new(); steps.len()];
+        let mut tails = Vec::new();
         for _ in 0..iterations {
-            for ((step, &block), flows) in steps.iter().zip(&blocks).zip(&mut flows) {
+            for (place, step) in steps.iter().enumerate() {
                 let from = chain.messages.len();
-                chain.add(&step.stage, step.compute);
-                let new = &chain.messages[from..];
-                flows.push(((first + from) as u32..(first + from + new.len()) as u32).collect());
-                // One connection for each pair of hosts and step.
-                unresolved.extend(block, new.iter().copied(), &vec![0; new.len()]);
+                step.add(&mut chain, place, hosts.len() as u32);
+                let new = from..chain.messages.len();
+                flows[place].push(((first + new.start) as u32..(first + new.end) as u32).collect());
+                if let Some(block) = blocks[place] {
+                    // One connection for each pair of hosts, step and channel.
+                    let messages = chain.messages[new.clone()].iter().copied();
+                    unresolved.extend(block, messages, &chain.channels[new]);
+                }
             }
+            let mut of_iteration = chain.end();
+            for tail in &mut of_iteration {
+                tail.after += first as u32;
+            }
+            tails.push(of_iteration);
+        }
+        if tails.iter().all(Vec::is_empty) {
+            tails.clear();
         }
         unresolved.wait(first, &chain.dependencies);
-        let collective = |(step, iterations): (&JobStep, Vec<Vec<u32>>)| Collective {
-            label: name(step),
-            hosts: step.ranks,
-            size: step.algorithm.counted_bytes(step.ranks, step.size),
-            bus_factor: step.algorithm.bus_factor(step.ranks),
-            iterations,
-        };
         let known = unresolved.collectives.len();
-        unresolved
-            .collectives
-            .extend(steps.iter().zip(flows).map(collective));
-        (known..unresolved.collectives.len()).collect()
+        for (step, iterations) in steps.iter().zip(flows) {
+            unresolved
+                .collectives
+                .extend(step.work.as_ref().map(|work| Collective {
+                    label: name(step),
+                    hosts: work.ranks,
+                    size: work.counted.0,
+                    bus_factor: work.counted.1,
+                    iterations,
+                }));
+        }
+        ((known..unresolved.collectives.len()).collect(), tails)
     }
 }

@@ -10,6 +10,7 @@ mod placement;
 mod random;
 mod single;
 mod sizes;
+mod steps;
 mod traces;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,7 +116,7 @@ pub(super) fn resolve(
         factory.make(written, schemes, &mut unresolved)?;
     }
     let at = (&mut unresolved, &mut labels, workloads.len());
-    let (jobs, programs) = jobs::resolve(cx, jobs, net, schemes, at)?;
+    let (mut jobs, programs) = jobs::resolve(cx, jobs, net, schemes, at)?;
     labels.check()?;
     if schemes.all().any(|scheme| scheme.needs().foresight) {
         unresolved.list_sources(cx.seed);
@@ -125,7 +126,8 @@ pub(super) fn resolve(
         true => unresolved.order_of_starts(),
         false => Vec::new(),
     };
-    unresolved.sort();
+    let tails = jobs.iter_mut().flat_map(|job| job.tails.iter_mut().flatten());
+    unresolved.sort(tails.map(|tail| &mut tail.after));
     let sources = match cx.is_of(Simulator::IbOmnet) {
         true => unresolved.paced()?,
         false => Vec::new(),

@@ -202,6 +202,7 @@ impl Maker<'_, '_> {
             start,
             compute: Span::ZERO,
             collectives: Vec::new(),
+            tails: Vec::new(),
             trace: Some(ByTrace {
                 program: number,
                 repeats: iterations,

@@ -1,0 +1,338 @@
+//! Steps of jobs: what is written, and what ranks do.
+
+use paceline_fabric::spec::NodeId;
+use paceline_kernel::{Bytes, Span};
+use toml::Spanned;
+
+use crate::collective::{Algorithm, Chain, Pipeline, Schedule, Stage, plus};
+use crate::diagnostics::{Problem, suggestion};
+use crate::resolve::fill::{fill, fill_value, filled, only_block};
+use crate::schema;
+use crate::warning::WarningKind;
+
+use super::Maker;
+use super::collectives::{Chosen, Operation};
+
+/// A step of a job.
+pub(super) struct JobStep {
+    pub(super) label: String,
+    /// The time that a rank computes before the rest.
+    pub(super) compute: Span,
+    /// The place of an overlapped step that it waits for.
+    wait: Option<usize>,
+    overlap: bool,
+    pub(super) work: Option<Work>,
+}
+
+/// What ranks send in a step.
+pub(super) struct Work {
+    /// How many ranks take part; of several groups, in each.
+    pub(super) ranks: u32,
+    /// The bytes by which its bandwidth is counted, and what a host's link carries for each of them.
+    pub(super) counted: (Bytes, f64),
+    kind: Kind,
+}
+
+enum Kind {
+    Collective(Stage),
+    Send {
+        groups: Vec<Vec<u32>>,
+        size: Bytes,
+        distance: i32,
+        ring: bool,
+    },
+    Pipeline(Pipeline),
+}
+
+impl JobStep {
+    /// How many messages it has, of a job of so many ranks.
+    pub(super) fn messages(&self, ranks: u32) -> f64 {
+        self.work.as_ref().map_or(0.0, |work| match &work.kind {
+            Kind::Collective(stage) => stage.messages() as f64,
+            Kind::Send { .. } => f64::from(ranks),
+            Kind::Pipeline(pipeline) => pipeline.messages(ranks),
+        })
+    }
+
+    /// The time that a rank computes in it.
+    pub(super) fn computes(&self) -> Span {
+        let inside = match &self.work {
+            Some(Work {
+                kind: Kind::Pipeline(pipeline),
+                ..
+            }) => pipeline.compute(),
+            _ => Span::ZERO,
+        };
+        plus(self.compute, inside)
+    }
+
+    /// Adds the step of this place to what the ranks do.
+    pub(super) fn add(&self, chain: &mut Chain<'_>, place: usize, ranks: u32) {
+        if let Some(step) = self.wait {
+            chain.wait(step);
+        }
+        chain.compute(self.compute);
+        match self.work.as_ref().map(|work| &work.kind) {
+            None => {}
+            Some(Kind::Collective(stage)) => chain.collective(stage, self.overlap.then_some(place)),
+            Some(Kind::Send {
+                groups,
+                size,
+                distance,
+                ring,
+            }) => chain.shift(groups, *size, *distance, *ring),
+            Some(Kind::Pipeline(pipeline)) => pipeline.add(chain, ranks),
+        }
+    }
+}
+
+impl Maker<'_, '_> {
+    /// The step after `before`.
+    pub(super) fn step(
+        &mut self,
+        written: &mut schema::JobStep,
+        hosts: &[NodeId],
+        before: &[JobStep],
+    ) -> Result<JobStep, Problem> {
+        let present = [
+            ("all-to-all", written.all_to_all.is_some()),
+            ("all-reduce", written.all_reduce.is_some()),
+            ("reduce-scatter", written.reduce_scatter.is_some()),
+            ("all-gather", written.all_gather.is_some()),
+            ("send", written.send.is_some()),
+            ("pipeline", written.pipeline.is_some()),
+        ];
+        let computes = written.compute.is_some_and(|compute| compute > Span::ZERO);
+        let is_bare = present.iter().all(|(_, is)| !is) && (computes || written.wait.is_some());
+        let name = match is_bare {
+            true => "compute",
+            false => only_block(&present, "a job's step").map_err(|problem| {
+                let blocks = present.map(|(name, _)| name).join(", ");
+                problem.at(&self.place).help(format!("the blocks are {blocks}"))
+            })?,
+        };
+        let work = match name {
+            "compute" => None,
+            "send" => Some(self.send(written, hosts.len() as u32)?),
+            "pipeline" => Some(self.pipeline(written, hosts.len() as u32)?),
+            _ => Some(self.collective_step(name, written, hosts)?),
+        };
+        let overlap = self.overlap(written, work.as_ref())?;
+        Ok(JobStep {
+            label: fill_value(&mut written.label, name.to_string()),
+            compute: fill(&mut written.compute, Span::ZERO),
+            wait: self.waited_for(written, before)?,
+            overlap,
+            work,
+        })
+    }
+
+    fn overlap(&self, written: &schema::JobStep, work: Option<&Work>) -> Result<bool, Problem> {
+        let Some(overlap) = written.overlap.as_ref().filter(|overlap| *overlap.get_ref()) else {
+            return Ok(false);
+        };
+        if let Some(Work {
+            kind: Kind::Collective(_),
+            ..
+        }) = work
+        {
+            return Ok(true);
+        }
+        Err(Problem::new("`overlap` is for steps with a collective")
+            .at(&self.cx.texts.of_value(overlap))
+            .label("this step has none"))
+    }
+
+    /// The place of the step that this one waits for.
+    fn waited_for(
+        &mut self,
+        written: &schema::JobStep,
+        before: &[JobStep],
+    ) -> Result<Option<usize>, Problem> {
+        let Some(wait) = &written.wait else {
+            return Ok(None);
+        };
+        let label = wait.get_ref();
+        let place = self.cx.texts.of_value(wait);
+        let found = before.iter().position(|step| step.label == *label);
+        let Some(found) = found else {
+            let labels = before
+                .iter()
+                .filter(|step| step.overlap)
+                .map(|step| &step.label[..]);
+            let labels: Vec<&str> = labels.collect();
+            let problem = Problem::new(format!("`wait` for the unknown step `{label}`")).at(&place);
+            return Err(match labels.is_empty() {
+                true => problem.label("expected an earlier step with `overlap = true`"),
+                false => problem
+                    .label("no earlier step has this label")
+                    .help(suggestion(label, labels)),
+            });
+        };
+        if !before[found].overlap {
+            let text = format!("`wait` has no effect: step `{label}` does not overlap");
+            self.cx.warn(WarningKind::UnusedSetting, &place, text);
+            return Ok(None);
+        }
+        Ok(Some(found))
+    }
+
+    fn collective_step(
+        &mut self,
+        name: &str,
+        written: &mut schema::JobStep,
+        hosts: &[NodeId],
+    ) -> Result<Work, Problem> {
+        let groups = self.groups(written, hosts.len() as u32)?;
+        let count = groups[0].len() as u32;
+        let mut block = match name {
+            "all-to-all" => Operation::AllToAll(written.all_to_all.get_or_insert_default()),
+            "all-reduce" => Operation::AllReduce(written.all_reduce.get_or_insert_default()),
+            "reduce-scatter" => Operation::Ring(
+                written.reduce_scatter.get_or_insert_default(),
+                Algorithm::ReduceScatter,
+            ),
+            _ => Operation::Ring(written.all_gather.get_or_insert_default(), Algorithm::AllGather),
+        };
+        let common = block.common();
+        let strange = [
+            ("hosts", common.hosts.is_some(), "the job's `hosts`"),
+            (
+                "iterations",
+                common.iterations.is_some(),
+                "the job's `iterations`",
+            ),
+            ("start", common.start.is_some(), "the job's `start`"),
+            (
+                "connections",
+                common.connections.is_some(),
+                "the job's `connections`",
+            ),
+            (
+                "compute",
+                common.compute.is_some(),
+                "the step's `compute`, beside this block",
+            ),
+        ];
+        if let Some((key, _, instead)) = strange.iter().find(|(_, present, _)| *present) {
+            let message = format!("`{key}` in a collective of a job");
+            return Err(Problem::new(message)
+                .at(&self.place)
+                .help(format!("that is {instead}")));
+        }
+        let layouts = self.layouts(hosts, &groups);
+        let Chosen {
+            algorithm,
+            size,
+            options,
+        } = self.operation(&mut block, &layouts)?;
+        self.affordable(algorithm.messages_with(count, size, &options) * groups.len() as f64)?;
+        Ok(Work {
+            ranks: count,
+            counted: (algorithm.counted_bytes(count, size), algorithm.bus_factor(count)),
+            kind: Kind::Collective(Stage::with(algorithm, groups, size, &options, &layouts)),
+        })
+    }
+
+    fn send(&self, written: &mut schema::JobStep, ranks: u32) -> Result<Work, Problem> {
+        let groups = self.groups(written, ranks)?;
+        let count = groups[0].len() as u32;
+        let block = written.send.get_or_insert_default();
+        let distance = filled!(block.distance: SendStep);
+        if *distance.get_ref() == 0 || distance.get_ref().unsigned_abs() >= count {
+            let message = format!("a distance of {} among {count} ranks", distance.get_ref());
+            return Err(Problem::new(message)
+                .at(&self.cx.texts.of_value(&distance))
+                .label(format!("expected 1 to {}, or -1 to -{}", count - 1, count - 1)));
+        }
+        let size = self.size(&filled!(block.size: SendStep))?;
+        Ok(Work {
+            ranks: count,
+            counted: (size, 1.0),
+            kind: Kind::Send {
+                groups,
+                size,
+                distance: *distance.get_ref(),
+                ring: filled!(block.ring: SendStep),
+            },
+        })
+    }
+
+    fn pipeline(&self, written: &mut schema::JobStep, ranks: u32) -> Result<Work, Problem> {
+        let split = (written.within.as_ref(), written.across.as_ref());
+        if let Some(split) = split.0.or(split.1) {
+            return Err(Problem::new(
+                "a pipeline has all ranks of its job: `within` and `across` are for other steps",
+            )
+            .at(&self.cx.texts.of_value(split)));
+        }
+        let block = written.pipeline.get_or_insert_default();
+        let stages = filled!(block.stages: PipelineStep);
+        let of = *stages.get_ref();
+        if of < 2 || !ranks.is_multiple_of(of) {
+            return Err(Problem::new(format!("{of} stages of {ranks} ranks"))
+                .at(&self.cx.texts.of_value(&stages))
+                .label("expected at least two, with as many ranks each"));
+        }
+        let microbatches = filled!(block.microbatches: PipelineStep).into_inner();
+        let microbatches = self.count(&mut block.microbatches, microbatches, "microbatches")?;
+        let forward = filled!(block.forward: PipelineStep);
+        let twice = Span::from_ps(forward.as_ps().saturating_mul(2));
+        let backward = fill(&mut block.backward, twice);
+        let size = self.size(&filled!(block.size: PipelineStep))?;
+        let schedule = filled!(block.schedule: PipelineStep);
+        let schedule = match &schedule.get_ref()[..] {
+            "1f1b" => Schedule::OneForwardOneBackward,
+            "gpipe" => Schedule::AllForward,
+            other => {
+                return Err(Problem::new(format!("unknown schedule `{other}`"))
+                    .at(&self.cx.texts.of_value(&schedule))
+                    .label("no such schedule")
+                    .help(suggestion(other, ["1f1b", "gpipe"])));
+            }
+        };
+        Ok(Work {
+            ranks: of,
+            counted: (
+                Bytes::new(size.get().saturating_mul(u64::from(microbatches))),
+                1.0,
+            ),
+            kind: Kind::Pipeline(Pipeline {
+                stages: of,
+                microbatches,
+                forward,
+                backward,
+                size,
+                schedule,
+            }),
+        })
+    }
+
+    /// Which ranks are together in a step: all, or those next to each other; of these all, or those at the same place of
+    /// smaller groups.
+    fn groups(&self, written: &schema::JobStep, ranks: u32) -> Result<Vec<Vec<u32>>, Problem> {
+        let wrong = |slot: &Spanned<u32>, message: String| {
+            Problem::new(message)
+                .at(&self.cx.texts.of_value(slot))
+                .label("expected equal groups, and at least two ranks to talk to each other")
+        };
+        let of = written.within.as_ref().map_or(ranks, |within| *within.get_ref());
+        if let Some(within) = &written.within
+            && (of < 2 || !ranks.is_multiple_of(of))
+        {
+            return Err(wrong(within, format!("{ranks} ranks, within groups of {of}")));
+        }
+        let blocks = (0..ranks / of).map(|block| block * of..(block + 1) * of);
+        let Some(across) = &written.across else {
+            return Ok(blocks.map(Iterator::collect).collect());
+        };
+        let apart = *across.get_ref();
+        if apart == 0 || !of.is_multiple_of(apart) || of / apart < 2 {
+            return Err(wrong(across, format!("{of} ranks, across groups of {apart}")));
+        }
+        let places = blocks.flat_map(|block| (0..apart).map(move |place| (block.start + place, block.end)));
+        Ok(places
+            .map(|(first, end)| (first..end).step_by(apart as usize).collect())
+            .collect())
+    }
+}
