@@ -10,6 +10,7 @@ decides by what it sees itself.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 import paceline
@@ -25,7 +26,7 @@ LAYERS = [
 ]
 
 
-def reward(seen: dict[str, np.ndarray]) -> np.ndarray:
+def reward(seen: dict[str, Any]) -> Any:
     """Throughput counts, and so does delay: both on a logarithmic scale."""
     return np.log2(np.maximum(seen["delivered_gbps"] * seen["flows"] / seen["line_gbps"], 0.01)) - np.log2(
         np.maximum(seen["rtt_us"] / seen["base_rtt_us"], 1.0)

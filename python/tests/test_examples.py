@@ -62,3 +62,29 @@ def test_rllib_trains_all_agents_with_one_policy(monkeypatch: pytest.MonkeyPatch
         ray.shutdown()
     # Not a number where no episode came to its end.
     assert len(returns) == 2 and all(math.isfinite(value) for value in returns)
+
+
+def test_a_policy_from_pytorch_is_a_row_beside_swift(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only where PyTorch is. What it trains otherwise is `policy-mlp`, which ships."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+    import train_policy  # type: ignore[import-not-found, unused-ignore]
+
+    monkeypatch.setattr(sys, "argv", ["train_policy.py", "--minutes", "0.02", "--threads", "1"])
+    train_policy.main()
+    assert Path("policy.safetensors").is_file()
+    assert "mine against swift" in capsys.readouterr().out
+
+
+def test_a_policy_from_stable_baselines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("stable_baselines3")
+    monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+    import sb3_ppo  # type: ignore[import-not-found, unused-ignore]
+
+    monkeypatch.setattr(sys, "argv", ["sb3_ppo.py", "--steps", "1024"])
+    sb3_ppo.main()
+    assert "sb3" in capsys.readouterr().out

@@ -1,13 +1,17 @@
 """Policies as rows beside schemes: functions, files, and what is wrong with either."""
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import paceline
 import pytest
 from conftest import ROOT
 
-SCENARIO = {
+SCENARIO: dict[str, Any] = {
     "name": "three-to-one",
     "duration": "2ms",
     "topology": {"star": {"hosts": 4}},
@@ -23,12 +27,12 @@ LAYER = [{"linear": "0", "then": "tanh"}]
 WEIGHTS = {"0.weight": [[-0.5, 0.25]], "0.bias": [1.0]}
 
 
-def act(observations):
+def act(observations: Any) -> Any:
     x = observations.astype(np.float32)
     return (np.float32(1.0) + np.float32(-0.5) * x[:, 0]) + np.float32(0.25) * x[:, 1]
 
 
-def test_a_function_and_its_file_are_the_same_runs(tmp_path):
+def test_a_function_and_its_file_are_the_same_runs(tmp_path: Path) -> None:
     observation = ["rtt", "action"]
     card = paceline.save_policy(
         tmp_path / "linear",
@@ -54,7 +58,7 @@ def test_a_function_and_its_file_are_the_same_runs(tmp_path):
     assert "page" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_policies_have_intervals_over_seeds(tmp_path):
+def test_policies_have_intervals_over_seeds(tmp_path: Path) -> None:
     compared = paceline.compare(POISSON, "hpcc", policies={"mine": act_on_delay}, repeats=3, seed=5)
     assert [(run.scheme, run.seed) for run in compared.runs] == [
         (scheme, seed) for scheme in ("hpcc", "mine") for seed in (5, 6, 7)
@@ -64,14 +68,15 @@ def test_policies_have_intervals_over_seeds(tmp_path):
     assert len(alone) == 2
 
 
-def act_on_delay(observations):
+def act_on_delay(observations: Any) -> Any:
     return np.clip(1.5 - observations[:, -7], -1, 1)
 
 
-def test_a_policy_with_memory_knows_whose_rows_it_gets():
-    seen, resets = set(), []
+def test_a_policy_with_memory_knows_whose_rows_it_gets() -> None:
+    seen: set[int] = set()
+    resets: list[int] = []
 
-    def remembers(observations, agents):
+    def remembers(observations: Any, agents: Any) -> Any:
         seen.update(agents.tolist())
         return np.zeros(len(agents))
 
@@ -89,14 +94,14 @@ def test_a_policy_with_memory_knows_whose_rows_it_gets():
         (lambda o: None, "gave nan for agent|expected numbers"),
     ],
 )
-def test_wrong_answers_are_errors_with_their_place(function, said, tmp_path):
+def test_wrong_answers_are_errors_with_their_place(function: Any, said: Any, tmp_path: Path) -> None:
     with pytest.raises(paceline.RunError, match=said):
         paceline.compare(SCENARIO, ["hpcc"], policies={"mine": function}, seed=1, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_an_exception_of_the_function_comes_through():
-    def fails(observations):
+def test_an_exception_of_the_function_comes_through() -> None:
+    def fails(observations: Any) -> Any:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
@@ -113,13 +118,13 @@ def test_an_exception_of_the_function_comes_through():
         ({"mine": "no-such.json"}, "no-such.json"),
     ],
 )
-def test_wrong_policies_are_errors(policies, said):
+def test_wrong_policies_are_errors(policies: Any, said: Any) -> None:
     with pytest.raises(paceline.PacelineError, match=said):
         paceline.compare(SCENARIO, ["hpcc"], policies=policies)
 
 
-def test_unknown_schemes_are_told_before_a_policy_works():
-    def never(observations):
+def test_unknown_schemes_are_told_before_a_policy_works() -> None:
+    def never(observations: Any) -> Any:
         raise AssertionError
 
     with pytest.raises(paceline.PacelineError, match="did you mean `hpcc`"):
@@ -129,13 +134,13 @@ def test_unknown_schemes_are_told_before_a_policy_works():
 class Module:
     """As much of a module of PyTorch as is asked for."""
 
-    def __init__(self, **children):
+    def __init__(self, **children: Any) -> None:
         self.children = children
 
-    def named_children(self):
+    def named_children(self) -> Any:
         return self.children.items()
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         return WEIGHTS
 
 
@@ -155,7 +160,7 @@ class Softmax(Module):
     pass
 
 
-def test_cards_are_written_from_modules(tmp_path):
+def test_cards_are_written_from_modules(tmp_path: Path) -> None:
     model = Sequential(**{"0": Linear(), "1": Tanh()})
     card = paceline.save_policy(tmp_path / "mine", model, observation=["rtt", "action"], step=0.1)
     said = json.loads(card.read_text())
@@ -173,17 +178,17 @@ def test_cards_are_written_from_modules(tmp_path):
         (Sequential(**{"0": Linear()}), {"action": "rates"}, "did you mean `rate`"),
     ],
 )
-def test_nothing_is_written_of_what_does_not_fit(model, keywords, said, tmp_path):
+def test_nothing_is_written_of_what_does_not_fit(model: Any, keywords: Any, said: Any, tmp_path: Path) -> None:
     with pytest.raises(paceline.ArgumentError, match=said):
         paceline.save_policy(tmp_path / "mine", model, **{"observation": ["rtt", "action"], **keywords})
     assert list(tmp_path.iterdir()) == []
 
 
-def own(seen):
+def own(seen: Any) -> Any:
     return np.stack([seen["rtt_us"] / np.maximum(seen["base_rtt_us"], 1e-9), seen["marked"]], axis=1)
 
 
-def test_observations_of_a_function():
+def test_observations_of_a_function() -> None:
     named = paceline.Environment(SCENARIO, observation=["rtt", "marks"], history=1)
     free = paceline.Environment(SCENARIO, observation=own)
     assert (free.width, free.observation) == (2, [])
@@ -206,7 +211,7 @@ def test_observations_of_a_function():
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value")
-def test_wrong_observations_are_errors(function, said):
+def test_wrong_observations_are_errors(function: Any, said: Any) -> None:
     with pytest.raises(paceline.ArgumentError, match=said):
         made = paceline.Environment(SCENARIO, observation=function)
         made.poll()
@@ -214,7 +219,7 @@ def test_wrong_observations_are_errors(function, said):
         paceline.Environment(SCENARIO, observation=own, history=3)
 
 
-def test_gymnasium_makes_scenarios_by_name():
+def test_gymnasium_makes_scenarios_by_name() -> None:
     gymnasium = pytest.importorskip("gymnasium")
     made = gymnasium.make("paceline/many-to-one-16-v0", duration="200us", observation=own)
     seen, _ = made.reset(seed=1)
@@ -227,20 +232,20 @@ def test_gymnasium_makes_scenarios_by_name():
     several.close()
 
 
-def test_the_guide_works_from_top_to_bottom(tmp_path, monkeypatch):
+def test_the_guide_works_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page shows in Python, but for the lines that need PyTorch."""
     pytest.importorskip("gymnasium")
     text = (ROOT / "book" / "src" / "guide" / "policy.md").read_text()
     blocks = [part.split("```")[0] for part in text.split("```python\n")[1:]]
     assert len(blocks) == 4
     monkeypatch.chdir(tmp_path)
-    names = {}
+    names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, "policy.md", "exec"), names)
     assert "careful" in str(names["compared"])
 
 
-def test_the_card_of_the_guide_is_one(tmp_path):
+def test_the_card_of_the_guide_is_one(tmp_path: Path) -> None:
     text = (ROOT / "book" / "src" / "guide" / "policy.md").read_text()
     card = json.loads(text.split("```json\n")[1].split("```")[0])
     rng = np.random.default_rng(1)

@@ -265,8 +265,8 @@ def compare(
     jobs: int | None = None,
     force: bool = False,
     progress: _Told | None = None,
-    _files: Sequence[tuple[str, str]] = (),
-    _acted: Sequence[Sequence[Run]] = (),
+    _files: Sequence[tuple[str, str]] = ...,
+    _acted: Sequence[Sequence[Run]] = ...,
 ) -> Comparison: ...
 def sweep(
     scenario: _Scenario,

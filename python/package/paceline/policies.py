@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
-from . import Environment, Progress, Run, _native
+from . import Comparison, Environment, Progress, Run, _native
 from .errors import ArgumentError, RunError
 
 Observation = Union[Sequence[str], Callable[[dict[str, Any]], Any]]
@@ -46,7 +46,7 @@ _SEEN = ("observation", "history", "action", "step")
 
 def compare(
     scenario: Any,
-    schemes: Any = (),
+    schemes: Union[str, Sequence[str]] = (),
     *,
     policies: Optional[Mapping[str, Any]] = None,
     repeats: int = 1,
@@ -59,7 +59,7 @@ def compare(
     jobs: Optional[int] = None,
     force: bool = False,
     progress: Optional[Callable[[Progress], Any]] = None,
-) -> Any:
+) -> Comparison:
     """Run the same flows and seeds under each scheme and each policy.
 
     `policies` maps names to functions, to :class:`Policy` objects, or to the paths of policies' cards. Each is a row in
@@ -197,35 +197,36 @@ def save_policy(
     are entries of the card: `history`, `step`, `normalise`, `output`, `choices`, `clock`, `interval`, `silence`,
     `decision_latency`, `initial_rate`, `min_rate`, `ignore`. Returns the card's path, once the simulator has read it.
     """
-    path = Path(path).with_suffix(".json")
+    file = Path(path)
+    file = file if file.suffix == ".json" else file.with_name(file.name + ".json")
     if layers is None:
         layers = _layers_of(model)
     tensors = model.state_dict() if hasattr(model, "state_dict") else model
     said = {
         "format": 1,
         "kind": "policy",
-        "name": path.stem,
+        "name": file.stem,
         "about": about,
         "observation": list(observation),
         "action": action,
         **{key.replace("_", "-"): value for key, value in card.items() if value is not None},
         "layers": [dict(layer) for layer in layers],
     }
-    weights = path.with_suffix(".safetensors")
-    new = [path.with_name("." + path.name), weights.with_name("." + path.stem + ".safetensors")]
+    weights = file.with_suffix(".safetensors")
+    new = [file.with_name("." + file.name), weights.with_name("." + file.stem + ".safetensors")]
     try:
         new[0].write_text(json.dumps(said, indent=2) + "\n")
         new[1].write_bytes(_safetensors(tensors))
         try:
             _native.explain(str(new[0]))
         except ArgumentError as error:
-            raise ArgumentError(str(error).replace(str(new[0]), str(path))) from None
+            raise ArgumentError(str(error).replace(str(new[0]), str(file))) from None
         new[1].replace(weights)
-        new[0].replace(path)
+        new[0].replace(file)
     finally:
-        for file in new:
-            file.unlink(missing_ok=True)
-    return path
+        for part in new:
+            part.unlink(missing_ok=True)
+    return file
 
 
 def _layers_of(model: Any) -> list[dict[str, str]]:
