@@ -78,6 +78,7 @@ pub fn setting(scheme: &Scheme) -> Option<String> {
     let zeros = docs.iter().filter_map(|doc| match doc.default.as_str() {
         "0" => Some((doc, "8".to_string())),
         "0ps" => Some((doc, "8us".to_string())),
+        "auto" if doc.unit.starts_with("s, ") => Some((doc, "8us".to_string())),
         _ => None,
     });
     numbers

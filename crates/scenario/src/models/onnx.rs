@@ -121,7 +121,7 @@ impl Graph {
         let mut chain = Vec::new();
         let mut wanted = output.to_string();
         while wanted != input {
-            let makes = |node: &&Node| node.outputs.iter().any(|made| *made == wanted);
+            let makes = |node: &&Node| node.outputs.contains(&wanted);
             let Some(node) = self.nodes.iter().find(makes) else {
                 return Err(format!(
                     "nothing gives `{wanted}`, on the way from the output `{output}` back to the input `{input}`"
@@ -225,23 +225,24 @@ impl Graph {
     fn add_arithmetic(&self, node: &Node, data: usize, layers: &mut Vec<Layer>) -> Result<(), String> {
         let constant = &self.constant(node, 1 - data)?.values;
         let swapped = data == 1;
-        let (factor, offset): (fn(f32) -> f32, fn(f32) -> f32) = match node.operator.as_str() {
-            "Add" => (|_| 1.0, |c| c),
-            "Mul" => (|c| c, |_| 0.0),
-            "Sub" if swapped => (|_| -1.0, |c| c),
-            "Sub" => (|_| 1.0, |c| -c),
-            _ if swapped => return node.wrong("it divides a constant by a result"),
-            _ => (|c| 1.0 / c, |_| 0.0),
+        let of = |c: f32| match node.operator.as_str() {
+            "Add" => (1.0, c),
+            "Mul" => (c, 0.0),
+            "Sub" if swapped => (-1.0, c),
+            "Sub" => (1.0, -c),
+            _ => (1.0 / c, 0.0),
         };
+        if swapped && node.operator == "Div" {
+            return node.wrong("it divides a constant by a result");
+        }
         let width = layers.iter().rev().find_map(Layer::gives);
         let count = match (constant.len(), width) {
             (1, Some(width)) => width,
             (1, None) => return node.wrong("a constant for each number is expected before the first layer"),
             (count, _) => count,
         };
-        let constants = constant.iter().cycle().take(count);
-        let factors = constants.clone().map(|c| factor(*c)).collect();
-        layers.push(Layer::Scale(factors, constants.map(|c| offset(*c)).collect()));
+        let (factors, offsets) = constant.iter().cycle().take(count).map(|c| of(*c)).unzip();
+        layers.push(Layer::Scale(factors, offsets));
         Ok(())
     }
 
