@@ -9,7 +9,7 @@ use paceline_lab::repeats::{Repeats, hangs_on_seed};
 use paceline_lab::results::Summary;
 use paceline_lab::run::{compare_accounted, cores};
 use paceline_lab::table;
-use paceline_report::{render, repeats_pages, together, write_compared};
+use paceline_report::{render, repeats_pages, scheme_folder, together, write_compared};
 use paceline_scenario::Resolved;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -191,7 +191,8 @@ pub(crate) fn compare(
     let place = |scheme: &str, seed: u64| {
         let folder = folder.as_ref()?;
         let listed = repeats.as_ref().map(|all| &all.runs);
-        let name = listed.map_or(scheme.to_string(), |_| format!("{scheme}-{seed}"));
+        let scheme = scheme_folder(scheme);
+        let name = listed.map_or(scheme.clone(), |_| format!("{scheme}-{seed}"));
         Some(folder.join(name)).filter(|folder| folder.is_dir())
     };
     let runs: PyResult<Vec<Py<Run>>> = runs

@@ -15,7 +15,13 @@ pub(crate) fn configure(
     place: &Place,
     parameter: impl Fn(&str) -> Option<Place>,
 ) -> Result<SchemeConfig, Problem> {
-    let variant = Variant::parse(name).map_err(|error| unusable(name, &error, place))?;
+    let mut variant = Variant::parse(name).map_err(|error| unusable(name, &error, place))?;
+    // A model that a variant names has been read for its block.
+    let mut own = blocks.aliases.get(name).cloned().unwrap_or_default();
+    let read: Vec<&str> = (own.models().into_iter())
+        .filter_map(|(_, key, model)| model.model().map(|_| key))
+        .collect();
+    variant.settings.retain(|(key, _)| !read.contains(key));
     let configured = |blocks| variant.configure(blocks);
     let config = configured(blocks.of(name)).map_err(|error| {
         let error = format!("`{name}`: {error}");

@@ -73,7 +73,10 @@ impl Dense {
     /// If there are not as many as rows and columns say.
     pub fn of_rows(inputs: usize, rows: &[f32], bias: Vec<f32>) -> Self {
         assert_eq!(rows.len(), inputs * bias.len(), "a row for each output");
-        let weights = super::dense::transposed((bias.len(), inputs), rows);
+        let weights = match inputs {
+            0 => Vec::new(),
+            _ => super::dense::transposed((bias.len(), inputs), rows),
+        };
         Self {
             inputs,
             bias,

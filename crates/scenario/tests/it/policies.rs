@@ -148,3 +148,44 @@ fn damaged_graphs_are_errors() {
     }
     assert!(refused > bytes.len() / 13, "{refused}");
 }
+
+/// A variant may name a model's file. What a run writes of it names the copy, and is the same run.
+#[test]
+fn a_variant_names_a_policy() {
+    let here = tempfile::tempdir().unwrap();
+    let scenario = here.path().join("test.toml");
+    let text = "name = \"test\"\ntopology.star.hosts = 4\n[[workload]]\nincast = { fan-in = 3, receiver = 4, size = \"1MB\" }\n\
+                [cc]\nscheme = \"swift\"\n";
+    fs::write(&scenario, text).unwrap();
+    let path = folder().join("gru.json");
+    let name = format!("policy:model={}:step=0.1", path.display());
+    let changes = Overrides {
+        scheme: Some(name.clone()),
+        ..Overrides::default()
+    };
+    let resolved = load(scenario.to_str().unwrap(), &changes).unwrap();
+    let config = &resolved.run.schemes[0].config;
+    assert_eq!(resolved.scheme, name);
+    assert!(config.models()[0].model().is_some());
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::create_dir(elsewhere.path().join("models")).unwrap();
+    for (file, content) in &resolved.files {
+        fs::write(elsewhere.path().join(file), content).unwrap();
+    }
+    let copy = elsewhere.path().join("scenario.toml");
+    // The file that the name says is gone.
+    let moved = resolved.toml.replace(path.to_str().unwrap(), "/gone/gru.json");
+    fs::write(&copy, moved).unwrap();
+    let again = load(copy.to_str().unwrap(), &Overrides::default()).unwrap();
+    assert_eq!(again.run.schemes[0].config.values(), config.values());
+    assert_eq!(again.files, resolved.files);
+    let wrong = Overrides {
+        scheme: Some("policy:model=gone/gru.json".into()),
+        ..Overrides::default()
+    };
+    let error = load(scenario.to_str().unwrap(), &wrong).unwrap_err().to_string();
+    assert!(
+        error.contains("the model file `gone/gru.json` does not exist"),
+        "{error}"
+    );
+}

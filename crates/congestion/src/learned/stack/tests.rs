@@ -85,6 +85,10 @@ fn layers_that_do_not_fit_are_told() {
         refused(vec![Layer::Linear(dense(3, &[0.0; 3], &[0.0]))]),
         "layer 1 (linear) reads 3 numbers; the observation has 2"
     );
+    assert_eq!(
+        refused(vec![Layer::Linear(dense(0, &[], &[0.0]))]),
+        "layer 1 (linear) reads 0 numbers; the observation has 2"
+    );
     let wide = refused(vec![Layer::Linear(dense(2, &[0.0; 1026], &[0.0; 513]))]);
     assert!(wide.contains("gives 513; expected 1 to 512"), "{wide}");
 }
