@@ -13,7 +13,7 @@
 //! `switch-queue` and its kin.
 //!
 //! # Equations
-//! With o[t] the observation of decision t, each number cut to its range, H `history`, h the network's memory, zero at a
+//! With `o[t]` the observation of decision t, each number cut to its range, H `history`, h the network's memory, zero at a
 //! flow's first decision:
 //! ```text
 //! x[t] = (o[t-H+1], .., o[t]), the first for those before it                               (1)
