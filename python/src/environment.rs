@@ -342,13 +342,17 @@ fn columns<'py>(py: Python<'py>, measured: &[Measured]) -> PyResult<Bound<'py, P
     Ok(columns)
 }
 
-/// How many numbers a row of a function's observations has, by what it makes of one row of zeros.
+/// How many numbers a row of a function's observations has, by what it makes of one row of ones.
 fn own_width(function: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let columns = columns(function.py(), &[Measured::default()])?;
+    let py = function.py();
+    let columns = PyDict::new(py);
+    for (name, _) in Measured::default().columns() {
+        columns.set_item(name, PyArray1::from_slice(py, &[1.0]))?;
+    }
     Ok(own_rows(function, columns, 1, None)?.1)
 }
 
-/// What a function makes of the columns, row by row, and the length of a row. (Of zeros it may make what is no number.)
+/// What a function makes of the columns, row by row, and the length of a row.
 fn own_rows(
     function: &Bound<'_, PyAny>,
     columns: Bound<'_, PyDict>,
@@ -388,10 +392,10 @@ fn own_rows(
     let flat = array.call_method1("reshape", (-1,))?;
     let values = flat.extract::<PyReadonlyArray1<'_, f32>>()?.as_slice()?.to_vec();
     match values.iter().find(|value| !value.is_finite()) {
-        Some(value) if width.is_some() => Err(wrong(format!(
+        Some(value) => Err(wrong(format!(
             "the function gave {value}; expected finite numbers"
         ))),
-        _ => Ok((values, found)),
+        None => Ok((values, found)),
     }
 }
 

@@ -205,7 +205,7 @@ def test_observations_of_a_function() -> None:
 @pytest.mark.parametrize(
     "function, said",
     [
-        (lambda seen: np.log(seen["marked"] - 1)[:, None], "gave NaN; expected finite numbers"),
+        (lambda seen: np.log(seen["marked"] - 2)[:, None], "gave NaN; expected finite numbers"),
         (lambda seen: np.zeros((len(seen["acks"]) + 1, 2)), "expected . rows of numbers"),
         (lambda seen: "rtt", "expected a row of numbers for each of . rows"),
     ],
