@@ -6,6 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use paceline_congestion::decc::features::observe;
 use paceline_congestion::decc::law::{Said, Seen};
 use paceline_congestion::learned::forest::{Forest, Parts, Scale};
+use paceline_congestion::learned::stack::{Dense, Layer, Recurrent, Stack, WIDEST};
 use paceline_congestion::learned::{ModelRef, shipped};
 use paceline_congestion::lstm_pid::{LstmPid, Params, Predictor};
 use paceline_congestion::params::Auto;
@@ -119,5 +120,42 @@ fn policy(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decision, forest, policy);
+/// Networks of somebody's own: the one that ships, and some with memory.
+fn own(c: &mut Criterion) {
+    let mut group = c.benchmark_group("own");
+    let ships = shipped::find("policy-mlp").expect("it ships");
+    let (_, ships) = ships.stack().expect("it has a card");
+    let mut rng = Rng::stream(3, Purpose::Congestion, 0);
+    let mut dense = |inputs: usize, outputs: usize| {
+        let mut draw =
+            |count: usize| -> Vec<f32> { (0..count).map(|_| rng.next_f64() as f32 - 0.5).collect() };
+        let rows = draw(inputs * outputs);
+        Dense::of_rows(inputs, &rows, draw(outputs))
+    };
+    let mut memory = |inputs: usize, units: usize, gates: usize| Recurrent {
+        input: dense(inputs, gates * units),
+        hidden: dense(units, gates * units),
+    };
+    let stack = |layer: Layer| Stack::new(vec![layer], 10).expect("it fits");
+    let networks = [
+        ("policy-mlp 10-32-32-1", ships.clone()),
+        ("gru 10-32", stack(Layer::Gru(memory(10, 32, 3)))),
+        ("lstm 10-64", stack(Layer::Lstm(memory(10, 64, 4)))),
+    ];
+    for (name, network) in networks {
+        let mut state = vec![0.0; network.remembers()];
+        let mut x = 0.3;
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                x = 0.4 - x;
+                let mut numbers = [x; WIDEST];
+                network.step(black_box(&mut numbers), &mut state);
+                black_box(numbers[0])
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, decision, forest, policy, own);
 criterion_main!(benches);
