@@ -237,14 +237,14 @@ fn names(schemes: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 fn of_file(input: &Input, name: &str, card: &str, repeats: u32) -> Result<Vec<Vec<Resolved>>, Failure> {
     let mut overrides = input.overrides.clone();
     overrides.set.push(format!("cc.policy.model={card}"));
-    let mut inputs = lab::inputs(&input.name, &overrides, &["policy"], repeats)?;
-    for input in inputs.iter_mut().flatten() {
-        let all = input.schemes.iter_mut().chain(std::iter::once(&mut input.scheme));
-        for scheme in all.filter(|scheme| *scheme == "policy") {
-            *scheme = name.to_string();
-        }
-    }
-    Ok(inputs)
+    let inputs = lab::inputs(&input.name, &overrides, &["policy"], repeats)?;
+    let called = |repeats: Vec<Resolved>| {
+        repeats
+            .into_iter()
+            .map(|one| one.calling("policy", name))
+            .collect()
+    };
+    Ok(inputs.into_iter().map(called).collect())
 }
 
 /// What came of a policy's runs. Where neither the seed nor the policy draws anything, the first is all of them.

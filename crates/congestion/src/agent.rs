@@ -9,6 +9,8 @@ pub use action::Action;
 pub use feature::{Feature, adpg};
 pub use measure::Measured;
 
+use crate::nearest::{hint, nearest};
+
 /// There is nothing of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{found}`{hint}; expected one of: {names}")]
@@ -26,13 +28,10 @@ pub struct Unknown {
 impl Unknown {
     /// Of a name that is none of these.
     pub fn new(what: &'static str, found: &str, names: &[&'static str]) -> Self {
-        let distance = |name: &&&'static str| strsim::damerau_levenshtein(found, name);
-        let nearest = names.iter().min_by_key(distance);
-        let nearest = nearest.filter(|name| distance(name) * 2 <= name.len());
         Self {
             what,
             found: found.to_string(),
-            hint: nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)")),
+            hint: hint(nearest(found, names.iter().copied())),
             names: names.join(", "),
         }
     }

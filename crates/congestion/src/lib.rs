@@ -34,6 +34,7 @@ mod copies;
 pub mod fecn;
 pub mod learned;
 mod mark;
+mod nearest;
 mod observation;
 pub mod pint;
 mod rate;

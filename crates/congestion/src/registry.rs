@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
+use crate::nearest;
 use crate::params::{ParamDoc, ParamError, Parameters};
 use crate::pint;
 use crate::receiver::{GrantScheduler, ReceiverHalf};
@@ -360,12 +361,7 @@ impl UnknownScheme {
             .flat_map(|scheme| std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|a| a.name)))
             .collect();
         let lower = found.to_lowercase();
-        let nearest = names
-            .iter()
-            .map(|name| (strsim::damerau_levenshtein(&lower, name), *name))
-            .min_by_key(|(distance, _)| *distance)
-            .filter(|(distance, name)| *distance * 2 <= name.len())
-            .map(|(_, name)| name);
+        let nearest = nearest::nearest(&lower, names.iter().copied());
         Self {
             found: found.to_string(),
             nearest,
@@ -374,8 +370,7 @@ impl UnknownScheme {
     }
 
     fn hint(&self) -> String {
-        self.nearest
-            .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
+        nearest::hint(self.nearest)
     }
 }
 

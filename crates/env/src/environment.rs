@@ -314,11 +314,7 @@ impl Environment {
     /// # Errors
     /// As [`Self::finish`].
     pub fn finish_as(&mut self, name: &str) -> Result<(Resolved, Finished), Error> {
-        let mut input = self.decided()?;
-        let all = input.schemes.iter_mut().chain(std::iter::once(&mut input.scheme));
-        for scheme in all.filter(|scheme| *scheme == EXTERNAL) {
-            *scheme = name.to_string();
-        }
+        let input = self.decided()?.calling(EXTERNAL, name);
         let simulation = self.open()?.simulation.clone();
         let finished = paceline_lab::run::conclude(&input, simulation)?;
         if let Some(episode) = &mut self.episode {

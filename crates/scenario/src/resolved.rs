@@ -96,6 +96,15 @@ impl Resolved {
         Arc::make_mut(&mut self.run)
     }
 
+    /// The same run, whose results call a scheme `name`.
+    pub fn calling(mut self, scheme: &str, name: &str) -> Self {
+        let all = self.schemes.iter_mut().chain(std::iter::once(&mut self.scheme));
+        for known in all.filter(|known| *known == scheme) {
+            *known = name.to_string();
+        }
+        self
+    }
+
     /// The same run with what was decided in it, which its folder then has.
     pub fn decided(mut self, decisions: Decisions) -> Self {
         let taken = |name: &String| self.files.iter().any(|(known, _)| known == name);

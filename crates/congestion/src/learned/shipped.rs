@@ -7,6 +7,7 @@ use super::kind::Kind;
 use super::model::Model;
 use super::reference::{ModelHash, ModelRef};
 use super::stack::card::Weights;
+use crate::nearest;
 use crate::params::{Auto, ParamError};
 
 /// A model that ships: its files.
@@ -56,17 +57,12 @@ pub fn find(name: &str) -> Option<Arc<Model>> {
 
 /// The name most like `name`, if one is.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    SHIPPED
-        .iter()
-        .map(|shipped| (strsim::damerau_levenshtein(name, shipped.name), shipped.name))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, name)| *distance * 2 <= name.len())
-        .map(|(_, name)| name)
+    nearest::nearest(name, SHIPPED.iter().map(|shipped| shipped.name))
 }
 
 /// What is said of a name that is not one of theirs.
 pub fn unknown(name: &str) -> String {
-    let hint = nearest(name).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+    let hint = nearest::hint(nearest(name));
     let names: Vec<_> = SHIPPED.iter().map(|shipped| shipped.name).collect();
     format!(
         "there is no model `{name}`{hint}; expected the path of a model file, or a built-in model: {}",

@@ -77,6 +77,15 @@ impl Dense {
             0 => Vec::new(),
             _ => super::dense::transposed((bias.len(), inputs), rows),
         };
+        Self::of_columns(inputs, weights, bias)
+    }
+
+    /// Of weights with those of an input side by side, as they are multiplied from the right.
+    ///
+    /// # Panics
+    /// As [`Self::of_rows`].
+    pub fn of_columns(inputs: usize, weights: Vec<f32>, bias: Vec<f32>) -> Self {
+        assert_eq!(weights.len(), inputs * bias.len(), "a column for each output");
         Self {
             inputs,
             bias,

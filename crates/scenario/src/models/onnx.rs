@@ -196,8 +196,7 @@ impl Graph {
             "Gemm" => Layer::Linear(self.gemm(node)?),
             "MatMul" if data == 0 => {
                 let (rows, columns, values) = matrix(node, self.constant(node, 1)?)?;
-                let values = transposed(rows, columns, values);
-                Layer::Linear(Dense::of_rows(rows, &values, vec![0.0; columns]))
+                Layer::Linear(Dense::of_columns(rows, values.to_vec(), vec![0.0; columns]))
             }
             "Add" | "Sub" | "Mul" | "Div" => return self.add_arithmetic(node, data, layers),
             // The last of a sequence of one, or the first of a batch of one.
@@ -251,10 +250,8 @@ impl Graph {
         node.expect("beta", node.float("beta", 1.0), 1.0_f32)?;
         node.expect("transA", node.int("transA", 0), 0)?;
         let (rows, columns, values) = matrix(node, self.constant(node, 1)?)?;
-        let (outputs, inputs, values) = match node.int("transB", 0) {
-            0 => (columns, rows, transposed(rows, columns, values)),
-            _ => (rows, columns, values.to_vec()),
-        };
+        let by_rows = node.int("transB", 0) != 0;
+        let outputs = if by_rows { rows } else { columns };
         let bias = match node.inputs.get(2).is_some_and(|name| !name.is_empty()) {
             true => self.constant(node, 2)?.values.clone(),
             false => vec![0.0; outputs],
@@ -262,7 +259,10 @@ impl Graph {
         if bias.len() != outputs {
             return node.wrong(format!("{} biases for {outputs} outputs", bias.len()));
         }
-        Ok(Dense::of_rows(inputs, &values, bias))
+        Ok(match by_rows {
+            true => Dense::of_rows(columns, values, bias),
+            false => Dense::of_columns(rows, values.to_vec(), bias),
+        })
     }
 
     /// A recurrent operator; `order` says which of its gates are PyTorch's first, second, ..
@@ -319,12 +319,6 @@ fn matrix<'a>(node: &Node, tensor: &'a Tensor) -> Result<(usize, usize, &'a [f32
             tensor.dims
         )),
     }
-}
-
-fn transposed(rows: usize, columns: usize, values: &[f32]) -> Vec<f32> {
-    (0..columns)
-        .flat_map(|column| (0..rows).map(move |row| values[row * columns + column]))
-        .collect()
 }
 
 /// The fields of a message.

@@ -5,6 +5,7 @@ use safetensors::tensor::{Dtype, SafeTensors};
 use super::card::LayerSaid;
 use super::{Activation, Dense, Layer, Recurrent};
 use crate::learned::error::ModelError;
+use crate::nearest::{hint, nearest};
 
 /// A file's tensors, and which of them a layer has taken.
 struct Tensors<'a> {
@@ -52,7 +53,7 @@ pub(super) fn layers_of(
                 let names: Vec<_> = Activation::NAMED.iter().map(|(name, _)| *name).collect();
                 return Err(wrong(format!(
                     "layers[{place}].then: unknown activation `{name}`{}; expected one of: {}",
-                    nearest(name, &names),
+                    hint(nearest(name, names.iter().copied())),
                     names.join(", ")
                 )));
             };
@@ -61,15 +62,6 @@ pub(super) fn layers_of(
     }
     tensors.check_rest(ignore)?;
     Ok(layers)
-}
-
-/// What the reader may have meant.
-fn nearest(found: &str, names: &[&str]) -> String {
-    let near = names
-        .iter()
-        .min_by_key(|name| strsim::damerau_levenshtein(found, name));
-    let near = near.filter(|name| strsim::damerau_levenshtein(found, name) * 2 <= name.len());
-    near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
 }
 
 impl Tensors<'_> {
@@ -84,7 +76,7 @@ impl Tensors<'_> {
             names.sort_unstable();
             return Err(wrong(format!(
                 "layers: the weights have no tensor `{name}`{}; they have {}",
-                nearest(name, &names),
+                hint(nearest(name, names.iter().copied())),
                 names.join(", ")
             )));
         };
