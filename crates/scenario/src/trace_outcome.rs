@@ -168,7 +168,12 @@ impl TraceOutcome {
                 None => executor.stuck(),
             },
             cautions: match is_done {
-                true => executor.unclaimed().into_iter().map(|one| one.text).collect(),
+                true => executor
+                    .unclaimed()
+                    .into_iter()
+                    .map(|one| one.text)
+                    .chain(executor.lingering_sends().map(|one| one.text))
+                    .collect(),
                 false => Vec::new(),
             },
         }

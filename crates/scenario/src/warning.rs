@@ -111,6 +111,8 @@ kinds! {
         FewIterations,
         /// Collectives whose messages have a queue pair each.
         QueuePairPerMessage,
+        /// A rule that decided how long a job by a trace took, or messages of it that nobody received.
+        TraceRule,
         /// Flows faster than the formula of the ideal completion time.
         FasterThanIdeal,
         /// Most bytes were sent before any feedback.

@@ -13,7 +13,7 @@ use paceline_kernel::{Span, Time};
 use crate::executor::Executor;
 use crate::network::{Message, Network};
 use crate::program::Rank;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, several_dimensions};
 
 /// What links there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,15 +81,11 @@ impl Links {
                 .and_then(|l| l.strip_suffix(']'))
                 .ok_or_else(|| Trouble::at(&place, format!("`{list}`: expected `[ value ]`")))?;
             let items: Vec<&str> = inner.split(',').map(str::trim).collect();
-            if items.len() != 1 || items[0].is_empty() {
-                return Err(Trouble::at(
-                    &place,
-                    format!(
-                        "{} has {} values, expected one: only networks of one dimension are built",
-                        key.trim(),
-                        items.len()
-                    ),
-                ));
+            if items.len() > 1 {
+                return Err(several_dimensions(&place, key.trim(), items.len()));
+            }
+            if items[0].is_empty() {
+                return Err(Trouble::at(&place, format!("`{list}`: expected `[ value ]`")));
             }
             values[at] = Some((number + 1, items[0].trim_matches(['"', '\''])));
         }
@@ -369,7 +365,7 @@ mod tests {
                 .to_string()
         };
         assert!(wrong("Ring", "Rung").contains("n.yml:1"));
-        assert!(wrong("8", "8, 2").contains("one dimension"));
+        assert!(wrong("8", "8, 2").contains("2 dimensions"));
         assert!(wrong("npus_count", "npus").contains("npus"));
         assert!(wrong("latency: [ 500.0 ]", "").contains("latency is missing"));
         assert!(wrong("50.0", "-1").contains("n.yml:3"));

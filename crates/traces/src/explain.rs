@@ -328,7 +328,7 @@ impl Explanation {
 }
 
 /// A time in the unit that reads best.
-fn time(ns: u128) -> String {
+pub(crate) fn time(ns: u128) -> String {
     let value = ns as f64;
     match ns {
         0..10_000 => format!("{ns} ns"),

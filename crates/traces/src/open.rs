@@ -55,16 +55,21 @@ pub fn format(path: &Path) -> Option<(Format, PathBuf)> {
 /// The prefix of Chakra's files, of which the first is there: that itself, or one of the files.
 fn prefix(path: &Path) -> Option<PathBuf> {
     let name = path.to_str()?;
-    let first = |prefix: &str| {
-        let there = |packed: &str| Path::new(&format!("{prefix}.0.et{packed}")).is_file();
-        there("") || there(".gz")
+    let first = |prefix: &str, extensions: &[&str]| {
+        extensions
+            .iter()
+            .any(|extension| Path::new(&format!("{prefix}.0.{extension}")).is_file())
     };
-    if first(name) {
+    if first(name, &chakra::EXTENSIONS) {
         return Some(path.to_path_buf());
     }
-    let plain = name.strip_suffix(".gz").unwrap_or(name);
-    let (prefix, number) = plain.strip_suffix(".et")?.rsplit_once('.')?;
-    (number.bytes().all(|byte| byte.is_ascii_digit()) && first(prefix)).then(|| PathBuf::from(prefix))
+    let of_file = |extension: &&str| {
+        let rest = name.strip_suffix(extension)?.strip_suffix('.')?;
+        let (prefix, number) = rest.rsplit_once('.')?;
+        let is_rank = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        (is_rank && first(prefix, &[extension])).then(|| PathBuf::from(prefix))
+    };
+    chakra::EXTENSIONS.iter().find_map(of_file)
 }
 
 /// A trace that has been read.
@@ -85,7 +90,7 @@ pub struct Opened {
 pub fn open(path: &Path) -> Result<Opened, Trouble> {
     let Some((format, path)) = format(path) else {
         let message =
-            "is no trace: expected GOAL (text or binary), Chakra (PREFIX.0.et, ..) or a workload of SimAI";
+            "is no trace: expected GOAL (text or binary), Chakra (PREFIX.0.et or PREFIX.0.json, ..) or a workload of SimAI";
         return Err(Trouble::at(path.display(), message));
     };
     let (program, cautions): (Arc<dyn Program>, _) = match format {
@@ -118,9 +123,6 @@ fn workload(path: &Path) -> Result<(Arc<dyn Program>, Vec<Caution>), Trouble> {
             .rev()
             .find(|gpus| ranks.is_multiple_of(*gpus))
             .unwrap_or(1),
-        gpu: None,
-        nvls: false,
-        pxn: false,
         mtu: 9000,
     };
     let (program, more) = simai::program(&workload, &servers)?;

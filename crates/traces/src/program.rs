@@ -82,6 +82,14 @@ pub enum CollectiveKind {
 }
 
 impl CollectiveKind {
+    /// True if one member has a part of its own: the root.
+    pub const fn has_root(self) -> bool {
+        matches!(
+            self,
+            Self::Reduce | Self::Gather | Self::Scatter | Self::Broadcast
+        )
+    }
+
     /// What people call it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -48,6 +48,21 @@ pub(crate) fn unknown(place: impl fmt::Display, what: &str, word: &str, known: &
     }
 }
 
+/// A key of ASTRA-sim's files with a value for each of several dimensions.
+pub(crate) fn several_dimensions(place: impl fmt::Display, key: &str, count: usize) -> Trouble {
+    Trouble::at(
+        place,
+        format!(
+            "{key} has {count} values: a network of {count} dimensions, with a collective in phases, one per dimension. The model \
+             `chunks` has networks of one dimension"
+        ),
+    )
+    .help(
+        "Describe the network in [topology], without `network = \"chunks\"`, and collectives by `algorithm`: see \"Networks of \
+         several dimensions\" in the guide to traces",
+    )
+}
+
 /// Something about a trace that its user should know, though it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caution {

@@ -190,6 +190,7 @@ fn bus_factor(kind: CollectiveKind, members: u32) -> Option<f64> {
     match kind {
         CollectiveKind::AllReduce => Some(2.0 * (n - 1.0) / n),
         CollectiveKind::AllToAll => Some((n - 1.0) / n),
+        CollectiveKind::Broadcast | CollectiveKind::Reduce => Some(1.0),
         _ => None,
     }
 }

@@ -32,11 +32,11 @@ pub struct JobTimes {
     pub iteration_us: Distribution,
     /// Each of them, in order.
     pub iterations_us: Vec<f64>,
-    /// The share of that time in which hosts did not compute, which is what the network adds; null before the first
-    /// iteration's end.
+    /// [`Self::exposed_us`] as a share of the mean of [`Self::iteration_us`]; null before the end of the first iteration.
     pub communication: Option<f64>,
-    /// The time in an iteration in which hosts did not compute (exposed communication), in microseconds: the mean over
-    /// iterations, of a trace also over ranks. Null where [`Self::communication`] is.
+    /// The time of an iteration in which a host does not compute (exposed communication, bubbles and waiting included), in
+    /// microseconds: the mean of [`Self::iteration_us`] less [`Self::compute_us`]. Of a trace, computing is the mean over
+    /// ranks. Null where [`Self::communication`] is.
     #[serde(default)]
     pub exposed_us: Option<f64>,
     /// Of a job by a trace: what became of each rank.
@@ -59,8 +59,10 @@ pub struct RankTimes {
     pub end_s: f64,
     /// While it computed, in microseconds.
     pub compute_us: f64,
-    /// While it did not compute, and a message or a collective of its own was under way.
-    pub exposed_us: f64,
+    /// While it did not compute, and a message or a collective of its own was under way. With [`Self::waiting_us`], and the
+    /// wait for the last rank, it makes up [`JobTimes::exposed_us`].
+    #[serde(alias = "exposed_us")]
+    pub communicating_us: f64,
     /// While neither was.
     pub waiting_us: f64,
 }
@@ -91,27 +93,30 @@ fn of_trace(
             rank,
             end_s: record.end.as_secs_f64(),
             compute_us: record.compute.as_us_f64(),
-            exposed_us: record.exposed.as_us_f64(),
+            communicating_us: record.exposed.as_us_f64(),
             waiting_us: record.waiting.as_us_f64(),
         })
         .collect();
     let sum = |of: fn(&RankTimes) -> f64| by_rank.iter().map(of).sum::<f64>();
     let (compute, all) = (
         sum(|rank| rank.compute_us),
-        sum(|rank| rank.compute_us + rank.exposed_us + rank.waiting_us),
+        sum(|rank| rank.compute_us + rank.communicating_us + rank.waiting_us),
     );
     let rank_iterations = by_rank.len().max(1) as f64 * repeats.max(1) as f64;
+    let compute_us = compute / rank_iterations;
+    // Cost models without accounts of ranks tell nothing of computing.
+    let mean = iteration_us.mean.filter(|_| trace.is_done && all > 0.0);
     JobTimes {
         label: job.label.clone(),
         ranks: job.hosts.len() as u32,
         start_s: job.start.as_secs_f64(),
-        compute_us: compute / rank_iterations,
+        compute_us,
         iterations: FlowCount {
             total: repeats,
             completed: iterations_us.len() as u64,
         },
-        communication: (trace.is_done && all > 0.0).then(|| 1.0 - compute / all),
-        exposed_us: (trace.is_done && all > 0.0).then(|| (all - compute) / rank_iterations),
+        communication: mean.map(|mean| 1.0 - compute_us / mean),
+        exposed_us: mean.map(|mean| mean - compute_us),
         iteration_us,
         iterations_us,
         by_rank,

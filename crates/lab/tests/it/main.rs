@@ -10,5 +10,6 @@ mod library_collectives;
 mod memo;
 mod rails;
 mod ties;
+mod trace_rules;
 mod traces;
 mod uet_htsim;

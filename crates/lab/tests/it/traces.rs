@@ -18,12 +18,12 @@ fn text(text: &str) -> String {
     text.replace("DATA", folder.to_str().unwrap())
 }
 
-fn run(scenario: &str) -> Finished {
+pub(crate) fn run(scenario: &str) -> Finished {
     let input = load_text("traces.toml", &text(scenario), &Overrides::default()).unwrap();
     execute(&input, &mut |_| Control::Continue).unwrap()
 }
 
-fn refused(scenario: &str) -> String {
+pub(crate) fn refused(scenario: &str) -> String {
     let error = load_text("traces.toml", &text(scenario), &Overrides::default()).unwrap_err();
     error.to_string()
 }
@@ -55,7 +55,7 @@ fn a_message_by_hand() {
     close(job.by_rank[0].end_s, 1000.0);
     close(job.by_rank[1].end_s, 1000.0 + way + 500.0);
     let rank = job.by_rank[1];
-    let parts = [rank.compute_us, rank.exposed_us, rank.waiting_us];
+    let parts = [rank.compute_us, rank.communicating_us, rank.waiting_us];
     let expected = [0.5, (1000.0 + way) / 1e3, 0.0];
     for (part, expected) in parts.iter().zip(expected) {
         assert!((part - expected).abs() < 1e-6, "{parts:?}");

@@ -15,7 +15,7 @@ use crate::warning::{Warning, WarningKind};
 use super::changes::Changes;
 use super::format::InputFormat;
 use super::keys::{Config, Pair};
-use super::{parameters, quantities, topology, trace};
+use super::{parameters, quantities, simai, topology, trace};
 use crate::document::Places;
 
 /// Reads a configuration of HPCC's simulator, or of one that is made of it.
@@ -26,6 +26,9 @@ pub(super) fn scenario(
     warnings: &mut Vec<Warning>,
 ) -> Result<(Scenario, Places), Diagnostics> {
     let fidelity = changes.fidelity.unwrap_or(config.format().fidelity());
+    if config.format() == InputFormat::Simai {
+        simai::environment(config, files, warnings)?;
+    }
     let reader = Reader { config, fidelity };
     let (mut scenario, places) = reader.scenario(changes.scheme, warnings)?;
     scenario.record.trace = trace_nodes(config, files, fidelity, warnings)?;

@@ -114,7 +114,14 @@ const TCD: List = &[
 ];
 
 /// Keys of ours for what SimAI is told on its command line and by its environment.
-const COMMAND_LINE: List = &[("WORKLOAD_FILE", Kind::Path), ("AS_SEND_LAT", Kind::Int)];
+const COMMAND_LINE: List = &[
+    ("WORKLOAD_FILE", Kind::Path),
+    ("AS_SEND_LAT", Kind::Int),
+    ("AS_NVLS_ENABLE", Kind::Flag),
+    ("AS_NVLSTREE_ENABLE", Kind::Flag),
+    ("AS_PXN_ENABLE", Kind::Flag),
+    ("AS_LOG_LEVEL", Kind::Ignored),
+];
 
 /// Keys of HPCC's ns-3 simulator.
 const HPCC: List = &[

@@ -13,6 +13,7 @@ mod lists;
 mod parameters;
 pub(crate) mod quantities;
 mod rdma;
+mod simai;
 mod tcd;
 pub(crate) mod tokens;
 pub(crate) mod topology;

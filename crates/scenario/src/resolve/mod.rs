@@ -32,6 +32,7 @@ mod reach;
 mod record;
 mod recovery;
 mod room;
+mod rounding;
 mod scheduling;
 mod schemes;
 mod tcd_ns3;
@@ -425,6 +426,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     unsaid.name(scenario);
     tcd_ns3::check(cx, &run)?;
     delay::warn(cx, &run);
+    rounding::warn(cx, &run);
     thresholds::warn(cx, &run, scenario.network.ecn.as_ref().map(toml::Spanned::span));
     Ok(Described {
         run,

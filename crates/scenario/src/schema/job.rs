@@ -136,6 +136,17 @@ tables! {
         control_deps: Spanned<String> = "auto";
         /// Chakra: `drop` dependencies on nodes that are not there; `stream`: run kernels of one stream in order
         repair: Spanned<String> => "refuse";
+        /// Chakra: operations per second of a GPU, such as `"400T"`. Kernels that have `num_ops` and no duration take as long
+        /// as the operations or the memory traffic (`tensor_size` over `memory`), whichever is longer
+        flops: Spanned<String>;
+        /// Chakra: bytes per second of a GPU's memory, such as `"3TB/s"`; see `flops`
+        memory: Spanned<String>;
+        /// Chakra: time of kernels that have both a duration and `num_ops` or `tensor_size`: `recorded` (the duration) or
+        /// `roofline` (see `flops`)
+        kernels: Spanned<String> = "recorded";
+        /// Chakra: end of a send. `overlap`: when it has left the NIC, so that the rank's next send follows at once.
+        /// `in-turn`: when it has been received, as in ASTRA-sim; the rank's next one waits until then
+        sends: Spanned<String> = "overlap";
         /// algorithm of collectives: `ring`, `direct`, `binomial` or `double-binary`
         algorithm: Spanned<String> = "ring";
         /// Chakra: parts into which a collective is split

@@ -3,7 +3,9 @@
 use paceline_kernel::Bytes;
 
 use super::node::{Attribute, Node, Scalar};
+use super::options::{Kernels, Options};
 use super::rank::Interned;
+use super::tally::{Reason, Tally};
 use crate::program::{CollectiveKind, Rank};
 use crate::trouble::{Trouble, unknown};
 
@@ -77,17 +79,13 @@ pub(super) struct Brief {
     pub(super) what: What,
     /// On the GPU, whether it computes or communicates.
     pub(super) is_kernel: bool,
-    pub(super) is_broadcast: bool,
+    /// True for a kernel that computes: no collective, no message.
+    pub(super) computes: bool,
     /// The stream that it runs on, if the trace says so.
     pub(super) stream: Option<i64>,
 }
 
 impl Brief {
-    /// Whether it is a kernel that computes: no collective, no message.
-    pub(super) fn computes(&self) -> bool {
-        self.is_kernel && !self.is_broadcast && matches!(self.what, What::Lasts { .. })
-    }
-
     /// How long it lasts by itself, in ns.
     pub(super) fn lasts_ns(&self) -> u64 {
         match self.what {
@@ -172,32 +170,138 @@ impl Reader<'_> {
             .map_err(|_| Trouble::at(&self.at, format!("comm_tag is {tag}, expected 32 bits")))
     }
 
-    fn duration(&self) -> Result<u64, Trouble> {
+    /// The recorded duration in ns; nothing where it is 0.
+    fn duration(&self) -> Result<Option<u64>, Trouble> {
         let us = self.node.duration_us;
         // A simulated time has 64 bits of picoseconds.
         us.checked_mul(1000)
             .filter(|ns| ns.checked_mul(1000).is_some())
-            .map(|ns| ns.max(1))
+            .map(|ns| Some(ns).filter(|&ns| ns > 0))
             .ok_or_else(|| Trouble::at(&self.at, format!("duration_micros is {us}: more than 213 days")))
     }
 
-    /// Whether a collective uses the network, of one dimension.
-    fn is_involved(&self) -> bool {
-        let dims = self.node.attribute("involved_dim");
-        dims.is_none_or(|dims| {
-            let values = dims.values();
-            let is_no = |value: &Scalar<'_>| matches!(value, Scalar::Bool(false) | Scalar::Int(0));
-            values.is_empty() || !values.iter().all(is_no)
-        })
+    /// An amount of work; 0 if there is none.
+    fn amount(&self, name: &str) -> Result<f64, Trouble> {
+        let value = match self.node.value(name) {
+            None => return Ok(0.0),
+            Some(Scalar::Int(n)) => *n as f64,
+            Some(Scalar::Real(n)) => *n,
+            Some(other) => {
+                return Err(Trouble::at(
+                    &self.at,
+                    format!("{name} is {other:?}, expected a number"),
+                ));
+            }
+        };
+        if value.is_finite() && (0.0..1e30).contains(&value) {
+            return Ok(value);
+        }
+        Err(Trouble::at(
+            &self.at,
+            format!("{name} is {value}, expected a number of at least 0"),
+        ))
+    }
+
+    /// How long a node of type COMP computes.
+    fn computes(&self, is_cpu: bool, options: &Options, tally: &mut Tally) -> Result<u64, Trouble> {
+        tally.kernel();
+        let recorded = self.duration()?;
+        let (ops, bytes) = (self.amount("num_ops")?, self.amount("tensor_size")?);
+        let wants_roofline = options.kernels == Kernels::Roofline;
+        if options.as_astra_sim {
+            return Ok(match recorded {
+                // It skips kernels that touch no memory.
+                _ if wants_roofline && !is_cpu && bytes == 0.0 => {
+                    tally.add(Reason::AstraSkipped, &self.at, 0, 0);
+                    0
+                }
+                _ if wants_roofline && !is_cpu => options.roofline.ns(ops, bytes).unwrap_or(0),
+                Some(ns) => ns,
+                None => {
+                    tally.add(Reason::AstraInstant, &self.at, 0, 1);
+                    1
+                }
+            });
+        }
+        let has_work = ops > 0.0 || bytes > 0.0;
+        match recorded {
+            Some(ns) if !(wants_roofline && has_work) => return Ok(ns),
+            None if !has_work => {
+                tally.add(Reason::NoWork, &self.at, 0, 1);
+                return Ok(1);
+            }
+            _ => {}
+        }
+        let ns = options.roofline.ns(ops, bytes).map(|ns| ns.max(1));
+        if ns.is_some_and(|ns| ns.checked_mul(1000).is_none()) {
+            let message = format!("num_ops {ops} and tensor_size {bytes} take more than 213 days at these rates");
+            return Err(Trouble::at(&self.at, message));
+        }
+        let reason = if ns.is_some() { Reason::Roofline } else { Reason::NoRate };
+        tally.add(reason, &self.at, 0, ns.unwrap_or(0));
+        Ok(ns.unwrap_or(0))
+    }
+
+    /// How long a node loads or stores.
+    fn loads(&self, options: &Options, tally: &mut Tally) -> Result<u64, Trouble> {
+        let bytes = self.amount("tensor_size")?;
+        tally.moves(bytes as u64);
+        let ns = match self.duration()? {
+            Some(ns) => ns,
+            None if bytes == 0.0 || options.as_astra_sim => 1,
+            None => match options.roofline.ns(0.0, bytes) {
+                Some(ns) => ns.max(1),
+                None => {
+                    tally.add(Reason::NoRate, &self.at, 0, 0);
+                    0
+                }
+            },
+        };
+        tally.add(Reason::Memory, &self.at, bytes as u64, ns);
+        Ok(ns)
+    }
+
+    /// True if a collective uses the network. ASTRA-sim asks dimension by dimension; the network here has one.
+    fn is_involved(&self, as_astra_sim: bool) -> Result<bool, Trouble> {
+        let values = self.node.attribute("involved_dim").map_or(&[][..], Attribute::values);
+        let is_yes = |value: &Scalar<'_>| !matches!(value, Scalar::Bool(false) | Scalar::Int(0));
+        let yes = values.iter().filter(|value| is_yes(value)).count();
+        if values.is_empty() || yes == values.len() {
+            return Ok(true);
+        }
+        if as_astra_sim {
+            return Ok(values.first().is_some_and(is_yes));
+        }
+        if yes == 0 {
+            return Ok(false);
+        }
+        let shown: Vec<&str> = values
+            .iter()
+            .map(|value| if is_yes(value) { "true" } else { "false" })
+            .collect();
+        Err(Trouble::at(
+            &self.at,
+            format!(
+                "involved_dim is [{}]: the collective runs in some dimensions of a network that has several, and its members \
+                 are not known without them",
+                shown.join(", ")
+            ),
+        )
+        .help(
+            "Name its members: pg_name at the node, and `rules = { groups = \"groups.json\" }`. See \"Networks of several \
+             dimensions\" in the guide to traces",
+        ))
     }
 }
 
-/// What a node means at a rank of so many.
+/// Returns what a node means at a rank of so many, and counts what follows from a rule.
 pub(super) fn brief(
     file: &str,
     node: &Node<'_>,
     names: &mut Interned,
     (rank, ranks): (Rank, Rank),
+    options: &Options,
+    tally: &mut Tally,
 ) -> Result<Brief, Trouble> {
     let reader = Reader {
         node,
@@ -217,20 +321,27 @@ pub(super) fn brief(
         Some(Scalar::Int(n)) => *n != 0,
         _ => false,
     };
-    let mut is_broadcast = false;
+    let communicates = matches!(NODE_TYPES[kind], "COMM_SEND" | "COMM_RECV" | "COMM_COLL");
+    // Converters of PyTorch traces keep the calls that start communication as nodes of the CPU, without these.
+    let is_call = communicates
+        && is_cpu
+        && ["comm_type", "comm_size", "comm_src", "comm_dst"]
+            .iter()
+            .all(|name| node.attribute(name).is_none());
     let what = match NODE_TYPES[kind] {
         "INVALID" | "METADATA" => What::Nothing,
-        _ if is_cpu => What::Lasts {
-            ns: reader.duration()?,
-            lane: CPU,
-        },
+        _ if is_call => {
+            let ns = reader.duration()?.unwrap_or(1);
+            tally.add(Reason::Call, &reader.at, 0, ns);
+            What::Lasts { ns, lane: CPU }
+        }
         "MEM_LOAD" | "MEM_STORE" => What::Lasts {
-            ns: reader.duration()?,
-            lane: COMMUNICATION,
+            ns: reader.loads(options, tally)?,
+            lane: if is_cpu { CPU } else { COMMUNICATION },
         },
         "COMP" => What::Lasts {
-            ns: reader.duration()?,
-            lane: GPU,
+            ns: reader.computes(is_cpu, options, tally)?,
+            lane: if is_cpu { CPU } else { GPU },
         },
         "COMM_SEND" => {
             reader.own("comm_src", rank)?;
@@ -248,54 +359,20 @@ pub(super) fn brief(
                 tag: reader.tag()?,
             }
         }
-        _ => {
-            let number = reader.needed("comm_type")?;
-            let found = usize::try_from(number).ok().and_then(|n| COLLECTIVES.get(n));
-            let Some(&(_, kind)) = found else {
-                let known: Vec<String> = COLLECTIVES
-                    .iter()
-                    .enumerate()
-                    .map(|(n, (name, _))| format!("{n} {name}"))
-                    .collect();
-                return Err(Trouble::at(
-                    &reader.at,
-                    format!("comm_type is {number}, expected one of {}", known.join(", ")),
-                ));
-            };
-            is_broadcast = kind == CollectiveKind::Broadcast;
-            let needs_size = !is_broadcast && kind != CollectiveKind::Barrier;
-            let size = match reader.int("comm_size")? {
-                Some(size) => size,
-                None if needs_size => reader.needed("comm_size")?,
-                None => 0,
-            };
-            let bytes = reader.bytes(size)?;
-            let root = match reader.int("comm_src")? {
-                Some(root) => Some(reader.rank("comm_src", root, ranks)?),
-                None => None,
-            };
-            let group = match node.value("pg_name") {
-                Some(Scalar::Text(name)) => names.place(name),
-                Some(Scalar::Int(name)) => names.place(&name.to_string()),
-                _ => names.place(""),
-            };
-            if is_broadcast {
-                What::Lasts {
-                    ns: reader.duration()?,
-                    lane: COMMUNICATION,
-                }
-            } else if reader.is_involved() {
-                What::Collective {
-                    kind,
-                    bytes,
-                    group,
-                    root,
-                }
-            } else {
-                What::Nothing
-            }
-        }
+        _ => collective(&reader, names, ranks, options, tally)?,
     };
+    match what {
+        What::Lasts { ns, .. } => tally.lasts(ns),
+        What::Send { bytes, .. } | What::Collective { bytes, .. } => tally.moves(bytes),
+        What::Nothing | What::Receive { .. } => {}
+    }
+    if communicates && is_cpu && !is_call {
+        let bytes = match what {
+            What::Send { bytes, .. } | What::Collective { bytes, .. } => bytes,
+            _ => 0,
+        };
+        tally.add(Reason::OnCpu, &reader.at, bytes, 0);
+    }
     let stream = match reader.int("stream")? {
         Some(stream) => Some(stream as i64),
         None => reader.int("tid")?.map(|tid| tid as i64),
@@ -304,8 +381,71 @@ pub(super) fn brief(
         id: node.id,
         name: names.place(node.name),
         is_kernel: !is_cpu && kind >= 4,
+        computes: !is_cpu && NODE_TYPES[kind] == "COMP",
         what,
-        is_broadcast,
         stream,
+    })
+}
+
+/// Returns what a node of a collective means.
+fn collective(
+    reader: &Reader<'_>,
+    names: &mut Interned,
+    ranks: Rank,
+    options: &Options,
+    tally: &mut Tally,
+) -> Result<What, Trouble> {
+    let node = reader.node;
+    let number = reader.needed("comm_type")?;
+    let found = usize::try_from(number).ok().and_then(|n| COLLECTIVES.get(n));
+    let Some(&(_, kind)) = found else {
+        let known: Vec<String> = COLLECTIVES
+            .iter()
+            .enumerate()
+            .map(|(n, (name, _))| format!("{n} {name}"))
+            .collect();
+        return Err(Trouble::at(
+            &reader.at,
+            format!("comm_type is {number}, expected one of {}", known.join(", ")),
+        ));
+    };
+    let is_fixed = options.as_astra_sim && kind == CollectiveKind::Broadcast;
+    let size = match reader.int("comm_size")? {
+        Some(size) => size,
+        None if is_fixed || kind == CollectiveKind::Barrier => 0,
+        None => reader.needed("comm_size")?,
+    };
+    let bytes = reader.bytes(size)?;
+    if is_fixed {
+        let ns = reader.duration()?.unwrap_or(1);
+        tally.moves(bytes);
+        tally.add(Reason::FixedBroadcast, &reader.at, bytes, ns);
+        return Ok(What::Lasts {
+            ns,
+            lane: COMMUNICATION,
+        });
+    }
+    let root = match reader.int("comm_src")? {
+        Some(root) => Some(reader.rank("comm_src", root, ranks)?),
+        None => None,
+    };
+    let group = match node.value("pg_name") {
+        Some(Scalar::Text(name)) => names.place(name),
+        Some(Scalar::Int(name)) => names.place(&name.to_string()),
+        _ => names.place(""),
+    };
+    if !reader.is_involved(options.as_astra_sim)? {
+        tally.moves(bytes);
+        tally.add(Reason::NotInvolved, &reader.at, bytes, 0);
+        return Ok(What::Nothing);
+    }
+    if root.is_none() && kind.has_root() {
+        tally.add(Reason::NoRoot, &reader.at, bytes, 0);
+    }
+    Ok(What::Collective {
+        kind,
+        bytes,
+        group,
+        root,
     })
 }

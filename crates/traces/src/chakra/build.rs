@@ -7,6 +7,7 @@ use super::groups::{self, Groups};
 use super::options::{ControlDeps, Options};
 use super::rank::{Interned, RankTrace};
 use super::sizes;
+use super::tally::Tally;
 use crate::cycle::Edges;
 use crate::graph::{Builder, Graph, Names};
 use crate::program::{Collective, CollectiveKind, Lanes, NO_LANE, OperationId, Order, Rank, Work};
@@ -51,6 +52,7 @@ pub(super) fn graph(
     };
     let mut names = Interned::default();
     let mut traces = Vec::new();
+    let mut tally = Tally::default();
     for (rank, source) in (0..ranks).zip(sources) {
         let (file, bytes) = source?;
         traces.push(RankTrace::read(
@@ -59,9 +61,11 @@ pub(super) fn graph(
             (rank, ranks),
             &mut names,
             options,
+            &mut tally,
         )?);
     }
-    let mut cautions = Vec::new();
+    tally.check(&options.roofline)?;
+    let mut cautions = tally.cautions();
     dropped_dependencies(&traces, &mut cautions);
     control(&mut traces, &names, options, &mut cautions)?;
     if options.repair.chain_streams {
@@ -289,18 +293,14 @@ fn resolve(
             }
             None => members.first().copied().unwrap_or(0),
         };
-        // Where nobody is the root, all members have the same.
-        let rooted = matches!(
-            kind,
-            CollectiveKind::Reduce | CollectiveKind::Gather | CollectiveKind::Scatter
-        );
         found.push((
             place,
             Collective {
                 kind: *kind,
                 bytes: *bytes,
                 group: builder.group(members),
-                root: if rooted { root } else { 0 },
+                // Where nobody is the root, all members have the same.
+                root: if kind.has_root() { root } else { 0 },
             },
         ));
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use super::json;
 use super::node::{Metadata, Node, metadata, node};
 use crate::trouble::Trouble;
 use crate::wire::{Cursor, Fault};
@@ -98,7 +99,26 @@ pub fn decode<'a, E: From<Trouble>>(
     Ok(found)
 }
 
-/// The files of a prefix, by rank: `PREFIX.0.et`, `PREFIX.1.et`, ..., each with or without `.gz` behind it.
+/// Reads each node of a trace, in protobuf or JSON.
+///
+/// # Errors
+///
+/// With the place in the (unpacked) file.
+pub(super) fn each_node(
+    file: &str,
+    bytes: &[u8],
+    each: &mut dyn FnMut(&Node<'_>) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    if json::is_json(bytes) {
+        return json::decode(file, bytes, each);
+    }
+    decode::<Trouble>(file, bytes, |node| each(&node)).map(|_| ())
+}
+
+/// Ends of the names of trace files, the first that is there counts.
+pub const EXTENSIONS: [&str; 6] = ["et", "et.gz", "json", "json.gz", "et.json", "et.json.gz"];
+
+/// The files of a prefix, by rank: `PREFIX.0.et`, `PREFIX.1.et`, ..., or with another of [`EXTENSIONS`].
 ///
 /// # Errors
 ///
@@ -115,26 +135,25 @@ pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, Trouble> {
         .unwrap_or_default();
     let entries = std::fs::read_dir(folder)
         .map_err(|e| Trouble::at(&shown, format!("its folder cannot be read: {e}")))?;
-    let mut found: Vec<(u32, bool, PathBuf)> = Vec::new();
+    let mut found: Vec<(u32, usize, PathBuf)> = Vec::new();
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(rest) = name.strip_prefix(&stem).and_then(|r| r.strip_prefix('.')) else {
             continue;
         };
-        let packed = rest.ends_with(".et.gz");
-        let number = rest
-            .strip_suffix(".et")
-            .or_else(|| rest.strip_suffix(".et.gz"))
-            .filter(|n| n.bytes().all(|b| b.is_ascii_digit()))
-            .and_then(|n| n.parse().ok());
-        if let Some(number) = number {
-            found.push((number, packed, entry.path()));
+        let Some((number, extension)) = rest.split_once('.') else {
+            continue;
+        };
+        let place = EXTENSIONS.iter().position(|known| *known == extension);
+        let number = Some(number).filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        if let (Some(place), Some(number)) = (place, number.and_then(|n| n.parse().ok())) {
+            found.push((number, place, entry.path()));
         }
     }
     found.sort();
     if found.is_empty() {
         return Err(
-            Trouble::at(shown, format!("there is no {stem}.0.et, {stem}.1.et, ... here"))
+            Trouble::at(shown, format!("there is no {stem}.0.et (or .json), {stem}.1.et, ... here"))
                 .help("Name the files' common beginning, without the rank and .et"),
         );
     }

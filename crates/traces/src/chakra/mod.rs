@@ -8,18 +8,20 @@ mod brief;
 mod build;
 mod file;
 mod groups;
+mod json;
 mod node;
 mod options;
 mod rank;
 mod sizes;
 mod system;
+mod tally;
 
 use std::path::Path;
 use std::sync::Arc;
 
-pub use file::{GZIP_LIMIT, decode, files, load, unpack};
+pub use file::{EXTENSIONS, GZIP_LIMIT, decode, files, load, unpack};
 pub use node::{Attribute, Io, Metadata, Node, Scalar, Values};
-pub use options::{ControlDeps, Options, Repair};
+pub use options::{ControlDeps, Kernels, Options, Repair, Roofline};
 pub use system::{System, read_system};
 
 use crate::executor::{PointRules, Rules};
@@ -27,7 +29,7 @@ use crate::graph::Graph;
 use crate::program::Program;
 use crate::trouble::{Caution, Trouble};
 
-/// Reads the files of a prefix: `PREFIX.0.et`, `PREFIX.1.et`, ...
+/// Reads the files of a prefix: `PREFIX.0.et`, `PREFIX.1.et`, ..., in protobuf or JSON.
 ///
 /// # Errors
 ///
@@ -68,7 +70,7 @@ pub fn read_bytes(
     build::graph(count, unpacked, None, options)
 }
 
-/// Rules for Chakra traces: ASTRA-sim's matching of messages; broadcasts and memory nodes count as communication.
+/// Rules for Chakra traces: messages match as in ASTRA-sim, and memory nodes count as communication.
 pub fn rules() -> Rules {
     Rules {
         point: PointRules::CHAKRA,

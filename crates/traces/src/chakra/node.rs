@@ -3,7 +3,7 @@
 use crate::wire::{Cursor, Fault, Field, Raw};
 
 /// What an attribute may be, by its field; lists have the number above.
-const TYPES: [(u32, &str); 15] = [
+pub(super) const TYPES: [(u32, &str); 15] = [
     (3, "double"),
     (5, "float"),
     (7, "int32"),

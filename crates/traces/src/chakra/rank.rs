@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::brief::{Brief, What, brief, place};
-use super::file::decode;
+use super::file::each_node;
 use super::groups::{Groups, of_metadata};
 use super::node::Node;
 use super::options::{ControlDeps, Options};
+use super::tally::Tally;
 use crate::program::Rank;
 use crate::trouble::Trouble;
 
@@ -86,6 +87,7 @@ impl RankTrace {
         at: (Rank, Rank),
         names: &mut Interned,
         options: &Options,
+        tally: &mut Tally,
     ) -> Result<Self, Trouble> {
         let mut trace = Self {
             file: file.to_string(),
@@ -93,26 +95,26 @@ impl RankTrace {
         };
         let mut data = Parents::default();
         let mut control = Parents::default();
-        decode::<Trouble>(file, bytes, |node: Node<'_>| {
-            let brief = brief(file, &node, names, at)?;
+        each_node(file, bytes, &mut |node: &Node<'_>| {
+            let brief = brief(file, node, names, at, options, tally)?;
             if trace
                 .nodes
                 .last()
                 .is_some_and(|before: &Brief| before.id == brief.id)
             {
                 return Err(Trouble::at(
-                    place(file, &node),
+                    place(file, node),
                     "the node before has this id, too",
                 ));
             }
             if options.is_algorithm && matches!(brief.what, What::Collective { .. }) {
                 return Err(Trouble::at(
-                    place(file, &node),
+                    place(file, node),
                     "a collective within the algorithm of a collective, expected sends, receives and COMP",
                 ));
             }
             if node.kind == 1 {
-                of_metadata(&place(file, &node), node.inputs.values, at.1, &mut trace.groups)?;
+                of_metadata(&place(file, node), node.inputs.values, at.1, &mut trace.groups)?;
             }
             trace.nodes.push(brief);
             data.push(&node.data);
@@ -216,7 +218,7 @@ impl RankTrace {
             has_child[parent as usize] = true;
         }
         let loose = self.nodes.iter().zip(has_child);
-        let loose = loose.filter(|(node, has_child)| node.computes() && !has_child);
+        let loose = loose.filter(|(node, has_child)| node.computes && !has_child);
         loose.fold((0, 0_u64), |(count, sum), (node, _)| {
             (count + 1, sum.saturating_add(node.lasts_ns()))
         })
@@ -224,7 +226,7 @@ impl RankTrace {
 
     /// How many ns the kernels of the rank last.
     pub(super) fn kernel_ns(&self) -> u64 {
-        let kernels = self.nodes.iter().filter(|n| n.computes());
+        let kernels = self.nodes.iter().filter(|n| n.computes);
         kernels.fold(0, |sum: u64, node| sum.saturating_add(node.lasts_ns()))
     }
 }

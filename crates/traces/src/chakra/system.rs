@@ -5,34 +5,34 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Options, read};
+use super::{Options, Roofline, read};
 use crate::check::check;
 use crate::collective::{Algorithm, CollectiveRules, Delays, Processing};
-use crate::trouble::{Caution, Trouble, unknown};
+use crate::trouble::{Caution, Trouble, several_dimensions, unknown};
 
 /// Kinds of collectives that have an algorithm.
 const KINDS: [&str; 4] = ["all-reduce", "all-gather", "reduce-scatter", "all-to-all"];
 
 /// Keys that are read.
-const KEYS: [&str; 5] = [
+const KEYS: [&str; 7] = [
     "preferred-dataset-splits",
     "active-chunks-per-dimension",
     "local-mem-bw",
     "endpoint-delay",
     "roofline-enabled",
+    "peak-perf",
+    "replay-only",
 ];
 
 /// Keys that make no difference to what is built: one collective at a time, networks of one dimension.
-const WITHOUT_EFFECT: [&str; 18] = [
+const WITHOUT_EFFECT: [&str; 16] = [
     "scheduling-policy",
     "collective-optimization",
     "intra-dimension-scheduling",
     "inter-dimension-scheduling",
     "boost-mode",
-    "peak-perf",
     "local-reduction-delay",
     "trace-enabled",
-    "replay-only",
     "seprate-log",
     "track-local-mem",
     "local-mem-trace-filename",
@@ -49,6 +49,8 @@ const WITHOUT_EFFECT: [&str; 18] = [
 pub struct System {
     /// How collectives are carried out.
     pub collectives: CollectiveRules,
+    /// Rates of a GPU (`peak-perf`, `local-mem-bw`), if the time of all kernels follows from them (`roofline-enabled`).
+    pub roofline: Option<Roofline>,
 }
 
 /// Reads a system file, and the traces of custom collectives that it names.
@@ -123,12 +125,20 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
             text: format!("endpoint-delay = {delay} of {file} has no effect: it is 10 ns in rings."),
         });
     }
-    if number("roofline-enabled")?.is_some_and(|on| on != 0.0) {
+    if number("replay-only")?.is_some_and(|on| on != 0.0) {
         return Err(Trouble::at(
             file,
-            "roofline-enabled is not 0: kernels last as long as the trace says",
-        ));
+            "replay-only is not 0: messages and collectives would last as long as they were recorded, and not use the network",
+        )
+        .help("Leave it out: kernels last as long as the trace says without it"));
     }
+    let roofline = match number("roofline-enabled")?.is_some_and(|on| on != 0.0) {
+        false => None,
+        true => Some(Roofline {
+            flops: Some(rate(file, "peak-perf", "TFLOP/s", number("peak-perf")?)? * 1e12),
+            memory: Some(rate(file, "local-mem-bw", "GB/s", number("local-mem-bw")?)? * 1e9),
+        }),
+    };
     for (key, value) in &keys {
         if let Some(kind) = key.strip_suffix("-implementation").filter(|k| KINDS.contains(k)) {
             *algorithm(&mut rules, kind) = plain(file, key, value)?;
@@ -171,7 +181,22 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
             *algorithm(&mut rules, kind) = Algorithm::Custom(Arc::new(graph));
         }
     }
-    Ok((System { collectives: rules }, cautions))
+    let system = System {
+        collectives: rules,
+        roofline,
+    };
+    Ok((system, cautions))
+}
+
+/// A rate that the roofline needs.
+fn rate(file: &str, key: &str, unit: &str, value: Option<f64>) -> Result<f64, Trouble> {
+    value.filter(|rate| *rate > 0.0).ok_or_else(|| {
+        let what = if value.is_some() { "is 0" } else { "is missing" };
+        Trouble::at(
+            file,
+            format!("{key} {what}, and roofline-enabled needs it: expected {unit}"),
+        )
+    })
 }
 
 fn algorithm<'a>(rules: &'a mut CollectiveRules, kind: &str) -> &'a mut Algorithm {
@@ -190,13 +215,9 @@ fn only<'a>(file: &str, key: &str, value: &'a Value) -> Result<&'a str, Trouble>
         Value::String(text) => Some(text.as_str()),
         _ => None,
     };
-    text.ok_or_else(|| {
-        Trouble::at(
-            file,
-            format!(
-                "{key} is {value}, expected a list of one text: only networks of one dimension are built"
-            ),
-        )
+    text.ok_or_else(|| match value {
+        Value::Array(list) if list.len() > 1 => several_dimensions(file, key, list.len()),
+        _ => Trouble::at(file, format!("{key} is {value}, expected a list of one text")),
     })
 }
 
@@ -250,7 +271,7 @@ mod tests {
             (r#"{"preferred-dataset-splits": 1.5}"#, "whole number"),
             (
                 r#"{"all-reduce-implementation": ["ring", "ring"]}"#,
-                "one dimension",
+                "2 dimensions",
             ),
             (r#"{"all-reduce-implementation": ["rinf"]}"#, "rinf"),
             (
@@ -258,7 +279,12 @@ mod tests {
                 "nowhere.0.et",
             ),
             (r#"{"all-redux-implementation-custom": ["nowhere"]}"#, "all-redux"),
-            (r#"{"roofline-enabled": 1}"#, "roofline"),
+            (r#"{"roofline-enabled": 1}"#, "peak-perf is missing"),
+            (
+                r#"{"roofline-enabled": 1, "peak-perf": 900}"#,
+                "local-mem-bw is missing",
+            ),
+            (r#"{"replay-only": 1}"#, "not use the network"),
             (r#"{"local-mem-bw": "x"}"#, "local-mem-bw"),
             ("[]", "object"),
             ("{", "s.json:1"),
@@ -266,6 +292,18 @@ mod tests {
             let trouble = read_text(text).unwrap_err().to_string();
             assert!(trouble.contains(part), "{trouble}");
         }
+    }
+
+    #[test]
+    fn a_roofline_is_read() {
+        let text = r#"{"roofline-enabled": 1, "peak-perf": 700, "local-mem-bw": 3350}"#;
+        let expected = Roofline {
+            flops: Some(700e12),
+            memory: Some(3350e9),
+        };
+        assert_eq!(read_text(text).unwrap().0.roofline, Some(expected));
+        let off = text.replace("enabled\": 1", "enabled\": 0");
+        assert_eq!(read_text(&off).unwrap().0.roofline, None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Report, counted};
-use crate::program::{Collective, CollectiveKind, OperationId, Program, Rank, Work};
+use crate::program::{Collective, OperationId, Program, Rank, Work};
 use crate::walk::At;
 
 /// How many collectives a rank has in a group, and a sum of hashes of them.
@@ -85,14 +85,9 @@ fn differ(program: &dyn Program, group: u32, one: Rank, other: Rank) -> String {
         let what = |rank: Rank, found: Option<(OperationId, Collective)>| match found {
             None => format!("rank {rank} takes no part"),
             Some((number, c)) => {
-                let root = match c.kind {
-                    CollectiveKind::Reduce
-                    | CollectiveKind::Gather
-                    | CollectiveKind::Scatter
-                    | CollectiveKind::Broadcast => {
-                        format!(" and root {}", c.root)
-                    }
-                    _ => String::new(),
+                let root = match c.kind.has_root() {
+                    true => format!(" and root {}", c.root),
+                    false => String::new(),
                 };
                 format!(
                     "rank {rank} has {} of {}{root} ({})",

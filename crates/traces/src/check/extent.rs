@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use crate::collective::pieces;
 use crate::program::{CollectiveKind, Operation, Program, Work};
 use crate::walk::At;
 
@@ -11,8 +12,10 @@ use crate::walk::At;
 pub struct Extent {
     /// Kinds of its collectives.
     pub kinds: BTreeSet<CollectiveKind>,
-    /// Messages, about two for each two members of a collective.
+    /// Messages: about two for each two members of a collective, or the pieces of a pipeline for each.
     pub messages: u64,
+    /// Messages of a NIC other than the first of their rank.
+    pub other_nics: u64,
     /// The largest message or collective, in bytes.
     pub largest: u64,
     /// Of what all operations do: tells programs apart.
@@ -25,7 +28,10 @@ impl Extent {
         (self.digest, at, operation).hash(&mut hasher);
         self.digest = hasher.finish();
         let (messages, bytes) = match operation.work {
-            Work::Send { bytes, .. } => (1, bytes),
+            Work::Send { bytes, .. } => {
+                self.other_nics += u64::from(operation.nic > 0);
+                (1, bytes)
+            }
             Work::Collective(place) => {
                 let Some(collective) = program.collectives().get(place as usize) else {
                     return;
@@ -35,7 +41,11 @@ impl Extent {
                     .get(collective.group as usize)
                     .map_or(0, Vec::len);
                 self.kinds.insert(collective.kind);
-                (2 * members as u64, collective.bytes)
+                let pieces = match collective.kind {
+                    CollectiveKind::Broadcast | CollectiveKind::Reduce => pieces(collective.bytes),
+                    _ => 0,
+                };
+                (pieces.max(2 * members as u64), collective.bytes)
             }
             Work::Nothing | Work::Compute { .. } | Work::Receive { .. } => return,
         };

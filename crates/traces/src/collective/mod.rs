@@ -4,12 +4,15 @@
 //! that it needs have come, waits for its delays, and then sends its messages, each to a stage of another member. Rings, trees,
 //! direct exchange and dissemination differ in nothing else, so that one machine carries out all.
 
+mod chain;
 mod plan;
+mod rings;
 mod tree;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+pub(crate) use chain::pieces;
 pub(crate) use plan::Plan;
 pub use tree::binary_parent;
 
@@ -107,6 +110,8 @@ pub struct CollectiveRules {
     pub reduce_scatter: Algorithm,
     /// Algorithm of all-to-all.
     pub all_to_all: Algorithm,
+    /// Algorithm of broadcast and reduce: a ring is a pipeline of pieces from or to the root, as in NCCL.
+    pub rooted: Algorithm,
     /// Into how many chunks a collective is split, C.
     pub splits: u64,
     /// How many chunks of a collective are under way at a rank, A.
@@ -134,6 +139,7 @@ impl Default for CollectiveRules {
             all_gather: Algorithm::Ring,
             reduce_scatter: Algorithm::Ring,
             all_to_all: Algorithm::Ring,
+            rooted: Algorithm::Ring,
             splits: 1,
             active: 1,
             rings: Rings::One,
@@ -169,14 +175,15 @@ impl CollectiveRules {
         }
     }
 
-    /// The algorithm of a kind; those without a choice have a binomial tree.
+    /// The algorithm of a kind; those without a choice have a binomial tree, and a barrier dissemination.
     pub fn algorithm(&self, kind: CollectiveKind) -> &Algorithm {
         match kind {
             CollectiveKind::AllReduce => &self.all_reduce,
             CollectiveKind::AllGather => &self.all_gather,
             CollectiveKind::ReduceScatter => &self.reduce_scatter,
             CollectiveKind::AllToAll => &self.all_to_all,
-            _ => &Algorithm::Binomial,
+            CollectiveKind::Broadcast | CollectiveKind::Reduce => &self.rooted,
+            CollectiveKind::Gather | CollectiveKind::Scatter | CollectiveKind::Barrier => &Algorithm::Binomial,
         }
     }
 
@@ -201,8 +208,8 @@ impl CollectiveRules {
             Algorithm::DoubleBinary if kind != AllReduce => {
                 Err(format!("{kind:?} has no double binary tree: use ring or direct"))
             }
-            Algorithm::Hierarchical(_) if kind == AllToAll => {
-                Err("AllToAll is not hierarchical: use ring or direct".into())
+            Algorithm::Hierarchical(_) if kind == AllToAll || kind.has_root() => {
+                Err(format!("{kind:?} is not hierarchical: use ring or direct"))
             }
             Algorithm::Hierarchical(sizes)
                 if sizes.iter().fold(1_u64, |p, &s| p.saturating_mul(u64::from(s))) != u64::from(members) =>

@@ -1,5 +1,7 @@
 //! Stages of a collective.
 
+use super::chain::{self, Chain};
+use super::rings::{self, Phase, nested, ring_next};
 use super::{Algorithm, CollectiveRules, Processing, tree};
 use crate::program::{Collective, CollectiveKind};
 
@@ -25,18 +27,6 @@ pub(crate) struct Step {
     pub(crate) bytes: u64,
 }
 
-/// Steps in rings of neighbours at a distance.
-#[derive(Clone, Copy, Debug)]
-struct Phase {
-    /// How many members the rings have.
-    size: u32,
-    /// How far neighbours are apart.
-    stride: u32,
-    steps: u64,
-    bytes: u64,
-    reduces: bool,
-}
-
 #[derive(Clone, Debug)]
 enum Shape {
     /// One ring after another; in a single one channels are rotated by their number.
@@ -53,6 +43,10 @@ enum Shape {
     },
     /// Down a tree.
     Down { bytes: u64, whole_parts: bool },
+    /// From the root to all, or from all to the root.
+    Star { bytes: u64, is_up: bool },
+    /// Piece by piece from member to member.
+    Chain(Chain),
     /// Up and down a tree, with its bytes in each channel.
     UpDown { bytes: u64, double: bool },
 }
@@ -156,6 +150,13 @@ impl Plan {
                 bytes: chunk.div_ceil(2),
                 double: true,
             },
+            (Kind::Broadcast | Kind::Reduce, Algorithm::Direct) => Shape::Star {
+                bytes: chunk,
+                is_up: kind == Kind::Reduce,
+            },
+            (Kind::Broadcast | Kind::Reduce, Algorithm::Ring) => {
+                Shape::Chain(Chain::new(members, root, chunk, kind == Kind::Reduce))
+            }
             (_, Algorithm::Hierarchical(sizes)) => ring(nested(kind, sizes, chunk, whole_gathered)),
             (Kind::AllReduce, _) => ring(vec![one(n - 1, part, true), one(n - 1, part, false)]),
             (Kind::ReduceScatter, _) => ring(vec![one(n - 1, part, true)]),
@@ -198,12 +199,19 @@ impl Plan {
         }
     }
 
+    /// How many messages of a pipeline may be under way to the next member, one leaving after another: if they left together
+    /// they would share their link, and all arrive late. `None` for what needs no such order.
+    pub(crate) fn window(&self) -> Option<u32> {
+        matches!(self.shape, Shape::Chain(_)).then_some(chain::WINDOW)
+    }
+
     /// How many stages a member has.
     pub(crate) fn stages(&self, member: u32, channel: u32) -> u64 {
         match &self.shape {
             Shape::Rings { phases, .. } => phases.iter().map(|p| p.steps).sum::<u64>() + 1,
             Shape::Direct { rounds, .. } | Shape::Dissemination { rounds } => u64::from(*rounds) + 1,
-            Shape::Up { .. } | Shape::Down { .. } => 1,
+            Shape::Up { .. } | Shape::Down { .. } | Shape::Star { .. } => 1,
+            Shape::Chain(chain) => chain.pieces(),
             Shape::UpDown { double, .. } => {
                 if tree::parent(*double, self.members, channel, member).is_some() {
                     2
@@ -214,17 +222,6 @@ impl Plan {
         }
     }
 
-    /// The phase of a step of rings.
-    fn phase(phases: &[Phase], mut step: u64) -> Option<&Phase> {
-        for phase in phases {
-            if step < phase.steps {
-                return Some(phase);
-            }
-            step -= phase.steps;
-        }
-        None
-    }
-
     /// A stage of a member.
     pub(crate) fn stage(&self, member: u32, channel: u32, stage: u32) -> Stage {
         let n = self.members;
@@ -232,11 +229,11 @@ impl Plan {
             Shape::Rings { phases, .. } => {
                 let before = stage
                     .checked_sub(1)
-                    .and_then(|s| Self::phase(phases, u64::from(s)));
+                    .and_then(|s| rings::phase(phases, u64::from(s)));
                 Stage {
                     needs: u32::from(stage > 0),
                     reduces: before.filter(|p| p.reduces).map(|p| p.bytes),
-                    sends: u32::from(Self::phase(phases, u64::from(stage)).is_some()),
+                    sends: u32::from(rings::phase(phases, u64::from(stage)).is_some()),
                 }
             }
             Shape::Direct {
@@ -263,6 +260,16 @@ impl Plan {
                 reduces: None,
                 sends: tree::binomial_children(n, self.virtual_of(member)),
             },
+            Shape::Star { bytes, is_up } => {
+                let is_root = member == self.root;
+                let (from_others, to_others) = if is_root { (n - 1, n - 1) } else { (1, 1) };
+                Stage {
+                    needs: if *is_up == is_root { from_others } else { 0 },
+                    reduces: (*is_up && is_root).then_some(*bytes),
+                    sends: if *is_up == is_root { 0 } else { to_others },
+                }
+            }
+            Shape::Chain(chain) => chain.stage(member, stage),
             Shape::UpDown { bytes, double } => {
                 let children = tree::children(*double, n, channel, member).count() as u32;
                 let root = tree::parent(*double, n, channel, member).is_none();
@@ -297,7 +304,7 @@ impl Plan {
         let n = self.members;
         match &self.shape {
             Shape::Rings { phases, per_server } => {
-                let phase = Self::phase(phases, u64::from(stage));
+                let phase = rings::phase(phases, u64::from(stage));
                 Step {
                     to: phase.map_or(member, |p| ring_next(p, *per_server, channel, member)),
                     stage: stage + 1,
@@ -348,6 +355,15 @@ impl Plan {
                     bytes: bytes.saturating_mul(u64::from(parts)),
                 }
             }
+            Shape::Star { bytes, is_up } => Step {
+                to: match is_up {
+                    true => self.root,
+                    false => self.member_of(k + 1),
+                },
+                stage: 0,
+                bytes: *bytes,
+            },
+            Shape::Chain(chain) => chain.step(member, stage),
             Shape::UpDown { bytes, double } => {
                 let parent = tree::parent(*double, n, channel, member);
                 let (to, stage) = match parent {
@@ -409,61 +425,4 @@ impl Plan {
         };
         fixed.saturating_add(processing)
     }
-}
-
-/// The next member in a ring. Channels are rotated within each server.
-fn ring_next(phase: &Phase, per_server: u32, channel: u32, member: u32) -> u32 {
-    if per_server > 1 {
-        let (server, local) = (member / per_server, member % per_server);
-        let place = (local + per_server - channel % per_server) % per_server;
-        let (server, place) = if place + 1 < per_server {
-            (server, place + 1)
-        } else {
-            ((server + 1) % (phase.size / per_server).max(1), 0)
-        };
-        return server * per_server + (place + channel) % per_server;
-    }
-    let place = member / phase.stride % phase.size;
-    let next = if place + 1 < phase.size { place + 1 } else { 0 };
-    member - place * phase.stride + next * phase.stride
-}
-
-/// Phases of rings in rings: what is reduced gets smaller from the inner to the outer, and is gathered on the way back.
-fn nested(kind: CollectiveKind, sizes: &[u32], chunk: u64, part: u64) -> Vec<Phase> {
-    let mut down = Vec::new();
-    let mut stride = 1;
-    for &size in sizes {
-        down.push((size, stride));
-        stride *= size;
-    }
-    let phase = |size: u32, stride: u32, bytes: u64, reduces: bool| Phase {
-        size,
-        stride,
-        steps: u64::from(size) - 1,
-        bytes: bytes.max(1),
-        reduces,
-    };
-    let reduced =
-        |&(size, stride): &(u32, u32)| phase(size, stride, chunk / u64::from(stride) / u64::from(size), true);
-    let mut phases = Vec::new();
-    match kind {
-        CollectiveKind::AllGather => {
-            // From the outer to the inner; what a member has grows by each ring.
-            let mut bytes = part;
-            for &(size, stride) in down.iter().rev() {
-                phases.push(phase(size, stride, bytes, false));
-                bytes = bytes.saturating_mul(u64::from(size));
-            }
-        }
-        CollectiveKind::ReduceScatter => phases.extend(down.iter().map(reduced)),
-        _ => {
-            phases.extend(down.iter().map(reduced));
-            phases.extend(down.iter().rev().map(|ring| Phase {
-                reduces: false,
-                ..reduced(ring)
-            }));
-        }
-    }
-    phases.retain(|p| p.size > 1);
-    phases
 }

@@ -203,6 +203,9 @@ impl Executor {
                     channel,
                     stage: 0,
                     missing: None,
+                    unsent: 0,
+                    under_way: 0,
+                    is_held: false,
                 });
             }
             for channel in 0..channels {
@@ -220,12 +223,18 @@ impl Executor {
         let Some(place) = member.sequence(key) else {
             return;
         };
-        let stage = member.sequences[place].stage;
+        let window = instance.plan.window();
+        let sequence = &mut member.sequences[place];
+        sequence.is_held = !sequence.may_go_on(window);
+        if sequence.is_held {
+            return;
+        }
+        let stage = sequence.stage;
         let mut missing = instance.plan.stage(at, key.1, stage).needs;
         let last = member.take_early((key.0, key.1, stage), &mut missing, &mut self.trail);
         member.sequences[place].missing = Some(missing);
         let (came, since) = last.unwrap_or((net.now(), None));
-        if missing == 0 && self.rules.collectives.delays.overlap {
+        if missing == 0 && self.rules.collectives.delays.overlap && window.is_none() {
             self.satisfied(id, at, key, (came, since), net);
             return;
         }
@@ -292,6 +301,9 @@ impl Executor {
         let sends = instance.plan.stage(at, key.1, number).sends;
         let members = &self.groups[instance.group as usize].members;
         instance.members[at as usize].unsent += sends;
+        let sequence = &mut instance.members[at as usize].sequences[place];
+        sequence.unsent += sends;
+        sequence.under_way += sends;
         instance.flights += sends;
         for k in 0..sends {
             let step = instance.plan.step(at, key.1, number, k);
@@ -360,7 +372,8 @@ impl Executor {
                 let rules = &self.rules.collectives;
                 let needs = instance.plan.stage(at, channel, stage);
                 let is_under_way = member.sequence((chunk, channel)).is_some();
-                if !(rules.delays.overlap && is_under_way && needs.needs == 1 && needs.sends > 0) {
+                let overlaps = rules.delays.overlap && instance.plan.window().is_none();
+                if !(overlaps && is_under_way && needs.needs == 1 && needs.sends > 0) {
                     return member.early.push(Early {
                         chunk,
                         channel,
@@ -386,11 +399,42 @@ impl Executor {
     }
 
     /// The last packet of a member's message has left.
-    pub(super) fn step_sent<N: Network>(&mut self, id: u32, at: u32, net: &mut N) {
+    pub(super) fn step_sent<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
         if let Some(instance) = self.instances.get_mut(id) {
             let member = &mut instance.members[at as usize];
             member.unsent = member.unsent.saturating_sub(1);
+            self.go_on(id, at, key, |sequence| sequence.unsent -= 1, net);
             self.finish_member(id, at, net);
+        }
+    }
+
+    /// A member's message has crossed the network.
+    pub(super) fn step_crossed<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
+        self.go_on(id, at, key, |sequence| sequence.under_way -= 1, net);
+    }
+
+    /// Counts a message of a chunk, and begins the stage that waited for it.
+    fn go_on<N: Network>(
+        &mut self,
+        id: u32,
+        at: u32,
+        key: (u64, u32),
+        count: impl FnOnce(&mut Sequence),
+        net: &mut N,
+    ) {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let window = instance.plan.window();
+        let member = &mut instance.members[at as usize];
+        // A chunk that is over is not there any more.
+        let Some(place) = member.sequence(key) else {
+            return;
+        };
+        let sequence = &mut member.sequences[place];
+        count(sequence);
+        if sequence.is_held && sequence.may_go_on(window) {
+            self.enter(id, at, key, net);
         }
     }
 

@@ -11,8 +11,21 @@ pub(super) struct Sequence {
     pub(super) chunk: u64,
     pub(super) channel: u32,
     pub(super) stage: u32,
-    /// How many messages this stage still waits for; nothing while its delay runs.
+    /// How many messages this stage still waits for; nothing while its delay runs, or while it is held.
     pub(super) missing: Option<u32>,
+    /// Messages of earlier stages that have not left.
+    pub(super) unsent: u32,
+    /// Messages of earlier stages that have not been received.
+    pub(super) under_way: u32,
+    /// True while the stage waits for these before it begins: see [`crate::collective::Plan::window`].
+    pub(super) is_held: bool,
+}
+
+impl Sequence {
+    /// True if a stage may begin: messages before it have left, and no more than the window are under way.
+    pub(super) fn may_go_on(&self, window: Option<u32>) -> bool {
+        window.is_none_or(|most| self.unsent == 0 && self.under_way < most)
+    }
 }
 
 /// A message for a stage that has not started.

@@ -53,6 +53,8 @@ enum Flight {
         job: Job,
         to: Rank,
         receive: Option<OperationId>,
+        /// When its last packet left, once that is known.
+        left: Option<Time>,
     },
     /// The request of a send whose receive has to be posted first.
     Request { job: Job, to: Rank },
@@ -137,6 +139,8 @@ pub struct Executor {
     sequence: u64,
     /// The time of the present call.
     now: Time,
+    /// Sends that kept others waiting for their lane after they had left, and for how long.
+    lingering: (u64, Span),
     /// What follows from what, where the rules keep it.
     trail: Option<Box<Trail>>,
 }
@@ -173,6 +177,7 @@ impl Executor {
             unfinished: count,
             ended: Vec::new(),
             sequence: 0,
+            lingering: (0, Span::ZERO),
         }
     }
 
@@ -210,6 +215,7 @@ impl Executor {
             self.nested(instance, net, |inner, net| inner.sent(id, net));
         }
         self.step_left(id, net);
+        self.data_left(id);
         self.work(net);
     }
 
@@ -226,13 +232,15 @@ impl Executor {
         if let Some(Flight::Step {
             instance,
             from,
+            chunk,
+            channel,
             is_sent: is_sent @ false,
             ..
         }) = self.flights.get_mut(id.0)
         {
             *is_sent = true;
-            let (instance, from) = (*instance, *from);
-            self.step_sent(instance, from, net);
+            let (instance, from, key) = (*instance, *from, (*chunk, *channel));
+            self.step_sent(instance, from, key, net);
         }
     }
 
@@ -241,8 +249,24 @@ impl Executor {
         self.message(id, Until::Received, net);
         // Not every network knows when it left.
         self.step_left(id, net);
+        self.data_left(id);
+        if let Some(&Flight::Step {
+            instance,
+            from,
+            chunk,
+            channel,
+            ..
+        }) = self.flights.get(id.0)
+        {
+            self.step_crossed(instance, from, (chunk, channel), net);
+        }
         match self.flights.get(id.0).copied() {
-            Some(Flight::Data { job, to, receive }) => self.data_received(job, to, receive, net),
+            Some(Flight::Data {
+                job,
+                to,
+                receive,
+                left,
+            }) => self.data_received(job, to, receive, left, net),
             Some(Flight::Request { job, to }) => self.request_received(job, to, net),
             Some(Flight::Step {
                 instance,

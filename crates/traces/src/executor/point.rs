@@ -1,9 +1,12 @@
 //! Sends and receives.
 
+use paceline_kernel::{Span, Time};
+
 use super::results::Class;
 use super::{Executor, Flight, Job, POINT_LABEL, SendEnd, Todo, Wake, span};
 use crate::network::{Message, MessageId, Network};
 use crate::program::{NO_LANE, OperationId, Rank, Work};
+use crate::trouble::Caution;
 use crate::waiting::{ANY, Key};
 
 impl Executor {
@@ -57,6 +60,18 @@ impl Executor {
         }
     }
 
+    /// Tells how long operations waited for sends that had left already: only where these hold their lane until then.
+    pub fn lingering_sends(&self) -> Option<Caution> {
+        let (sends, waited) = self.lingering;
+        (sends > 0).then(|| Caution {
+            text: format!(
+                "{sends} sends kept others of their rank waiting after they had left, until they were received: {} in all. With \
+                 `rules = {{ sends = \"overlap\" }}` a send ends when it has left.",
+                crate::explain::time(u128::from(waited.as_ps() / 1000))
+            ),
+        })
+    }
+
     /// What a message and its receive have in common. The size is 0 where sizes do not matter.
     fn key(&self, rank: Rank, source: u32, bytes: u64, tag: u32) -> Key<u64> {
         let size = if self.rules.point.match_size { bytes } else { 0 };
@@ -77,7 +92,12 @@ impl Executor {
         receive: Option<OperationId>,
         net: &mut N,
     ) {
-        let flight = Flight::Data { job, to, receive };
+        let flight = Flight::Data {
+            job,
+            to,
+            receive,
+            left: None,
+        };
         self.send(flight, job, to, bytes.max(1), net);
     }
 
@@ -98,15 +118,38 @@ impl Executor {
         net.send(message);
     }
 
+    /// The last packet of a send has left, if it is not known yet.
+    pub(super) fn data_left(&mut self, id: MessageId) {
+        let now = self.now;
+        if let Some(Flight::Data {
+            job,
+            left: left @ None,
+            ..
+        }) = self.flights.get_mut(id.0)
+        {
+            *left = Some(now);
+            if self.rules.point.end == SendEnd::Left {
+                self.todo.push_back(Todo::Done(*job));
+            }
+        }
+    }
+
     /// The bytes of a send have arrived.
     pub(super) fn data_received<N: Network>(
         &mut self,
         job: Job,
         to: Rank,
         receive: Option<OperationId>,
+        left: Option<Time>,
         net: &mut N,
     ) {
         if self.rules.point.end == SendEnd::Received {
+            let waits = self.ranks[job.rank as usize].waits_since(job.lane);
+            if let (Some(left), Some(since)) = (left, waits) {
+                let waited = self.now.saturating_since(left.max(since));
+                self.lingering.0 += u64::from(waited > Span::ZERO);
+                self.lingering.1 += waited;
+            }
             self.todo.push_back(Todo::Done(job));
         }
         if let Some(receive) = receive {

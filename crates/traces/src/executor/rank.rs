@@ -129,6 +129,12 @@ impl RankState {
         }
     }
 
+    /// Since when the first of the operations waits that wait for a lane.
+    pub(super) fn waits_since(&self, lane: u8) -> Option<Time> {
+        let lane = self.lanes.get(usize::from(lane))?;
+        lane.waiting.iter().map(|waiting| waiting.0.since).min()
+    }
+
     /// Operations that wait for a lane, ascending.
     pub(super) fn queued(&self) -> Vec<OperationId> {
         let mut all: Vec<OperationId> = self

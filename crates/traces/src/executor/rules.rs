@@ -18,7 +18,7 @@ pub struct Rules {
     pub compute_scale: f64,
     /// How slow each rank is at computing, and when; empty where none ever is.
     pub slow: Vec<Slowness>,
-    /// Computing in this lane counts as communication, and is not scaled: broadcasts of Chakra.
+    /// Computing in this lane counts as communication, and is not scaled: memory nodes of Chakra.
     pub communication_lane: Option<u8>,
     /// Sends and receives.
     pub point: PointRules,
@@ -60,7 +60,9 @@ pub enum SendEnd {
     /// When it has been handed to the NIC; above the eager limit, when its last byte is acknowledged. Its lane is free when it
     /// has been handed over (GOAL).
     Posted,
-    /// When its bytes have arrived; its lane is free then (Chakra).
+    /// When its last packet has left the NIC; its lane is free then (Chakra).
+    Left,
+    /// When its bytes have arrived; its lane is free then (Chakra as in ASTRA-sim).
     Received,
 }
 
@@ -92,14 +94,22 @@ impl PointRules {
         match_size: false,
     };
 
-    /// Chakra, as ASTRA-sim matches messages: by tag, source, destination and size.
+    /// Chakra: messages match by tag, source, destination and size, as in ASTRA-sim. A send ends when it has left, as in NCCL,
+    /// where the kernel of a send ends when its last bytes are in the buffers of the transport: the next need not wait until
+    /// they have crossed the network.
     pub const CHAKRA: Self = Self {
         overhead_ns: 0,
         overhead_per_byte_ns: 0,
         gap_ns: 0,
         eager_bytes: u64::MAX,
-        end: SendEnd::Received,
+        end: SendEnd::Left,
         match_size: true,
+    };
+
+    /// Chakra as ASTRA-sim carries it out: a send ends when it has been received.
+    pub const ASTRA_SIM: Self = Self {
+        end: SendEnd::Received,
+        ..Self::CHAKRA
     };
 }
 

@@ -118,6 +118,7 @@ fn every_algorithm_ends_in_groups_of_all_sizes() {
                         all_gather: algorithm.clone(),
                         reduce_scatter: algorithm.clone(),
                         all_to_all: algorithm.clone(),
+                        rooted: algorithm.clone(),
                         trigger,
                         splits: 3,
                         active: 2,
@@ -143,7 +144,15 @@ fn collectives_take_what_closed_forms_say() {
     let end = |kind, bytes, rules| ends(&one_collective(8, kind, bytes, rules)).into_iter().max();
     assert_eq!(end(CollectiveKind::AllReduce, 8000, plain()), Some(14 * 2000));
     assert_eq!(end(CollectiveKind::Barrier, 0, plain()), Some(3 * 1001));
-    assert_eq!(end(CollectiveKind::Broadcast, 500, plain()), Some(3 * 1500));
+    let rooted = |rooted| CollectiveRules { rooted, ..plain() };
+    for kind in [CollectiveKind::Broadcast, CollectiveKind::Reduce] {
+        // A chain of eight members passes one piece on, and three pieces of 512 KiB one after another.
+        assert_eq!(end(kind, 500, plain()), Some(7 * 1500));
+        let piece = 1000 + (512 << 10);
+        assert_eq!(end(kind, 3 * (512 << 10), plain()), Some((7 + 2) * piece));
+        assert_eq!(end(kind, 500, rooted(Algorithm::Binomial)), Some(3 * 1500));
+        assert_eq!(end(kind, 500, rooted(Algorithm::Direct)), Some(1500));
+    }
     let direct = CollectiveRules {
         all_reduce: Algorithm::Direct,
         ..plain()

@@ -9,5 +9,5 @@ mod workload;
 
 pub use groups::{GroupKind, Groups};
 pub use header::{Header, POLICY};
-pub use program::{Servers, SimaiProgram, program};
+pub use program::{Servers, SimaiProgram, nvls_line, program};
 pub use workload::{Layer, Phase, Workload, read};

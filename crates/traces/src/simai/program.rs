@@ -20,19 +20,13 @@ const COMMUNICATION: u8 = 1;
 /// Sizes of forward collectives up to this many bytes count as this many.
 const LEAST_FORWARD: u64 = 4096;
 
-/// The servers that a job runs on, and what SimAI's environment asks for.
+/// The servers that a job runs on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers {
     /// All ranks: GPUs of the topology, or of the job.
     pub ranks: u32,
     /// Ranks r with equal `r / gpus_per_server` share a server.
     pub gpus_per_server: u32,
-    /// The type of GPU that the topology names, such as `A100`.
-    pub gpu: Option<String>,
-    /// `AS_NVLS_ENABLE`.
-    pub nvls: bool,
-    /// `AS_PXN_ENABLE`.
-    pub pxn: bool,
     /// Payload bytes of a full packet, by which messages are told that SimAI itself never ends.
     pub mtu: u64,
 }
@@ -108,13 +102,6 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
         return Err(Trouble::at(place, message));
     }
     let grouping = Groups::new(&workload.header, ranks, &place)?;
-    if servers.pxn {
-        return Err(Trouble::at(
-            place,
-            "PXN (AS_PXN_ENABLE) is not carried out: turn it off",
-        ));
-    }
-    refuse_nvls(workload, servers, &place)?;
     let mut builder = Builder {
         steps: Vec::new(),
         shapes: Vec::new(),
@@ -181,33 +168,22 @@ fn phases(layer: &Layer) -> [Phase; 3] {
     [forward, layer.input, layer.weight]
 }
 
-/// On H100 and H800 servers with NVLS all-reduces of large tensor-parallel groups go through the NVSwitch.
-fn refuse_nvls(workload: &Workload, servers: &Servers, place: &str) -> Result<(), Trouble> {
-    let gpu = servers.gpu.as_deref().unwrap_or("");
-    if !servers.nvls || !matches!(gpu, "H100" | "H800") || workload.header.tp < 8 {
-        return Ok(());
+/// Returns the line of the first all-reduce that goes through the NVSwitch with NVLS (`AS_NVLS_ENABLE`) in servers of this GPU:
+/// those of tensor-parallel groups of 8 or more on H100 and H800.
+pub fn nvls_line(workload: &Workload, gpu: &str) -> Option<u32> {
+    if !matches!(gpu, "H100" | "H800") || workload.header.tp < 8 {
+        return None;
     }
-    let reduces = |layer: &&Layer| {
-        let of_tp = |phase: &Phase| {
-            matches!(
-                phase.collective,
-                Some((CollectiveKind::AllReduce, GroupKind::Tp, _))
-            )
-        };
-        phases(layer).iter().any(of_tp)
-    };
-    match workload.layers.iter().find(reduces) {
-        None => Ok(()),
-        Some(layer) => Err(Trouble::at(
-            place,
-            format!(
-                "all-reduces of {} ranks go through the NVSwitch (NVLS) on {gpu} servers, which is not carried out: the first \
-                 is in line {}",
-                workload.header.tp, layer.line
-            ),
+    let of_tp = |phase: &Phase| {
+        matches!(
+            phase.collective,
+            Some((CollectiveKind::AllReduce, GroupKind::Tp, _))
         )
-        .help("turn AS_NVLS_ENABLE off, or take another type of GPU")),
-    }
+    };
+    let mut layers = workload.layers.iter();
+    layers
+        .find(|layer| phases(layer).iter().any(of_tp))
+        .map(|layer| layer.line)
 }
 
 /// Messages whose sender SimAI never tells that they have left: its last packets are not told from full ones, or from

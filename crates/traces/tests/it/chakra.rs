@@ -7,7 +7,7 @@ use paceline_traces::chakra::{
     shared,
 };
 use paceline_traces::chunks::{Chunks, Links};
-use paceline_traces::executor::{Executor, Rules, check};
+use paceline_traces::executor::{Executor, PointRules, Rules, check};
 use paceline_traces::program::Program;
 use paceline_traces::trouble::Trouble;
 use serde_json::{Value, json};
@@ -46,6 +46,7 @@ fn with_system(system: &str) -> Rules {
     let (system, _) = read_system(&data(&format!("chakra/systems/{system}.json"))).unwrap();
     Rules {
         collectives: system.collectives,
+        point: PointRules::ASTRA_SIM,
         ..rules()
     }
 }
@@ -63,6 +64,7 @@ fn all_answers_of_astra_sim_are_met_to_the_ns() {
         let groups = prefix.with_file_name("groups.json");
         let options = Options {
             groups: groups.exists().then_some(groups),
+            as_astra_sim: true,
             ..Options::default()
         };
         let network = Chunks::new(links, &row[3] == "aware");

@@ -1,13 +1,15 @@
 //! What nodes of Chakra traces mean, and what is wrong with traces that cannot run.
 
-use paceline_traces::chakra::{ControlDeps, Options, Repair, Scalar, decode, read_bytes, rules, shared};
+use paceline_traces::chakra::{
+    ControlDeps, Kernels, Options, Repair, Roofline, Scalar, decode, read_bytes, rules, shared,
+};
 use paceline_traces::check::check;
 use paceline_traces::chunks::{Chunks, Links, Topology};
 use paceline_traces::executor::Executor;
 use paceline_traces::trouble::Trouble;
 use proptest::prelude::*;
 
-use crate::encode::{MEMORY, METADATA, Message, Node, file, ranks};
+use crate::encode::{COLLECTIVE, MEMORY, METADATA, Message, Node, file, ranks};
 
 /// Each message takes 1000 ns, and a ns for each byte.
 fn links(ranks: u32) -> Links {
@@ -56,25 +58,151 @@ fn three_lanes_run_at_a_time_and_free_nodes_go_by_their_ids() {
     ];
     // GPU 5 + 2, CPU 7 + 9, memory 9.
     assert_eq!(ends(&[trace]), [16_000]);
-    // A kernel of no duration lasts 1 ns; METADATA and INVALID take no time and free what waits for them.
+    // METADATA and INVALID take no time and free what waits for them.
     let trace = vec![
-        Node::comp(1, 0),
+        Node::comp(1, 1),
         Node::new(2, METADATA).after(1),
         Node::new(3, 0).after(2),
         Node::comp(4, 1).after(3),
     ];
-    assert_eq!(ends(&[trace]), [1001]);
+    assert_eq!(ends(&[trace]), [2000]);
 }
 
 #[test]
-fn a_broadcast_lasts_its_duration_and_counts_as_communication() {
-    let trace = vec![Node::comp(1, 4), Node::collective(2, 5, 4096).lasts(3).after(1)];
-    let (executor, _) = run(&[trace.clone(), trace], &Options::default());
+fn a_broadcast_is_sent_piece_by_piece_from_its_root() {
+    // Three pieces of 512 KiB: each takes 1000 + 524,288 ns over a link, and the last of four members is three links away.
+    let bytes = 3 << 19;
+    let node = Node::comp(1, 4);
+    let trace = vec![node, Node::collective(2, 5, bytes).int("comm_src", 2).lasts(3).after(1)];
+    let (executor, cautions) = run(&vec![trace; 4], &Options::default());
+    let results = executor.results();
+    let ends: Vec<u64> = results.ranks.iter().map(|rank| rank.end.as_ns()).collect();
+    let piece = 1000 + (1 << 19);
+    // The root is done when its last piece has left, rank 1 when it has all: the order is 2, 3, 0, 1.
+    // Of links from the root each adds a piece, the last but one member being done when the last has all.
+    assert_eq!(ends, [2, 2, 0, 1].map(|links| 4000 + piece * (3 + links)));
+    assert_eq!(cautions, [] as [&str; 0]);
+    assert_eq!(results.collectives.len(), 1);
+    // Without comm_src the first member is the root, and that is told.
+    let (_, cautions) = run(&vec![vec![Node::collective(1, 5, 64)]; 2], &Options::default());
+    assert_eq!(
+        cautions,
+        ["2 nodes of collectives with a root have no comm_src: the root is the first member of the group; the first: t.0.et: node 1 (n1)."]
+    );
+}
+
+#[test]
+fn a_broadcast_lasts_its_duration_as_in_astra_sim_on_request() {
+    let trace = vec![
+        Node::comp(1, 4),
+        Node::collective(2, 5, 4096).lasts(3).after(1),
+        Node::collective(3, 0, 4096).after(2),
+    ];
+    let options = Options {
+        as_astra_sim: true,
+        ..Options::default()
+    };
+    let (executor, cautions) = run(&[trace.clone(), trace], &options);
     let rank = &executor.results().ranks[1];
     assert_eq!(
-        (rank.compute.as_ns(), rank.exposed.as_ns(), rank.end.as_ns()),
-        (4000, 3000, 7000)
+        (rank.compute.as_ns(), rank.exposed.as_ns()),
+        (4000, 3000 + 2 * (1000 + 2048))
     );
+    assert_eq!(
+        cautions,
+        ["2 broadcasts have the recorded time and no bytes to the network, as in ASTRA-sim: 8192 bytes (50.0 % of those that the trace \
+          moves) and 6000 ns (42.9 % of the time that its nodes last); the first: t.0.et: node 2 (n2)."]
+    );
+}
+
+#[test]
+fn kernels_without_a_duration_take_the_time_of_the_roofline_or_are_refused() {
+    // 10^15 operations at 400 TFLOP/s take 2.5 s, 9 GB at 3 TB/s 3 ms.
+    let work = |id, ops, bytes| Node::comp(id, 0).int("num_ops", ops).int("tensor_size", bytes);
+    let trace = [vec![
+        work(1, 1_000_000_000_000_000, 1_000_000_000),
+        work(2, 1_000_000_000, 9_000_000_000),
+        Node::comp(3, 7).int("num_ops", 1_000_000_000_000),
+        Node::new(4, MEMORY).int("tensor_size", 3_000_000_000),
+    ]];
+    let text = trouble(&trace, &Options::default());
+    assert!(
+        text.contains("t.0.et: node 1 (n1): 3 nodes of the trace have work (num_ops, tensor_size) but no duration_micros")
+            && text.contains("`flops` and `memory`"),
+        "{text}"
+    );
+    let roofline = Roofline {
+        flops: Some(400e12),
+        memory: Some(3e12),
+    };
+    let options = Options {
+        roofline,
+        ..Options::default()
+    };
+    let (executor, cautions) = run(&trace, &options);
+    let rank = &executor.results().ranks[0];
+    assert_eq!(rank.compute.as_ns(), 2_500_000_000 + 3_000_000 + 7000);
+    assert!(cautions[0].starts_with("1 memory node (MEM_LOAD, MEM_STORE) is not carried on the network"), "{cautions:?}");
+    assert!(cautions[1].starts_with("2 of 3 compute nodes take the time of the roofline (2503.000 ms)"), "{cautions:?}");
+    // The roofline instead of durations.
+    let options = Options {
+        kernels: Kernels::Roofline,
+        ..options
+    };
+    let (executor, _) = run(&trace, &options);
+    let rank = &executor.results().ranks[0];
+    assert_eq!(rank.compute.as_ns(), 2_500_000_000 + 3_000_000 + 2_500_000);
+    // One of the rates does not do for what needs the other.
+    let flops = Options {
+        roofline: Roofline {
+            memory: None,
+            ..roofline
+        },
+        ..Options::default()
+    };
+    assert!(trouble(&trace, &flops).contains("1 node of the trace has work (num_ops, tensor_size) but no duration_micros, and the rules give no `memory`"));
+    wrong(&[vec![Node::comp(1, 0).int("num_ops", -1)]], &["num_ops is -1"]);
+}
+
+#[test]
+fn kernels_with_neither_duration_nor_work_are_told() {
+    let trace = vec![Node::comp(1, 0), Node::comp(2, 1)];
+    let (executor, cautions) = run(&[trace], &Options::default());
+    assert_eq!(executor.results().ranks[0].end.as_ns(), 1001);
+    assert_eq!(
+        cautions[0],
+        "1 of 2 compute nodes have neither duration_micros nor num_ops, and take 1 ns; the first: t.0.et: node 1 (n1)."
+    );
+}
+
+#[test]
+fn communication_of_the_cpu_is_carried_if_it_says_what_it_is() {
+    let call = Node::new(1, COLLECTIVE).cpu().lasts(5);
+    let sum = Node::collective(2, 0, 2000).cpu().after(1);
+    let (executor, cautions) = run(&vec![vec![call, sum]; 2], &Options::default());
+    let rank = &executor.results().ranks[0];
+    assert_eq!((rank.compute.as_ns(), rank.exposed.as_ns()), (5000, 4000));
+    assert!(
+        cautions[0].contains("2 communication nodes of the CPU (is_cpu_op) have neither comm_type nor comm_size")
+            && cautions[1].contains("2 communication nodes of the CPU (is_cpu_op) are carried on the network"),
+        "{cautions:?}"
+    );
+}
+
+#[test]
+fn collectives_in_some_dimensions_are_refused_and_those_in_none_are_told() {
+    let dims = |list: &[u8]| {
+        let list = list.iter().fold(Message::default(), |m, &n| m.number(1, u64::from(n)));
+        Node::collective(1, 0, 2000).attribute("involved_dim", |m| m.bytes(28, &list.0))
+    };
+    assert_eq!(ends(&vec![vec![dims(&[1, 1])]; 2]), [4000, 4000]);
+    wrong(
+        &vec![vec![dims(&[1, 0])]; 2],
+        &["t.0.et: node 1 (n1)", "involved_dim is [true, false]"],
+    );
+    let (executor, cautions) = run(&vec![vec![dims(&[0, 0])]; 2], &Options::default());
+    assert_eq!(executor.results().ranks[0].end.as_ns(), 0);
+    assert!(cautions[0].contains("2 collectives have involved_dim false") && cautions[0].contains("4000 bytes (100.0 %"), "{cautions:?}");
 }
 
 #[test]
@@ -83,7 +211,7 @@ fn collectives_that_astra_sim_lacks_are_trees() {
         let traces = vec![vec![Node::collective(1, kind, bytes)]; 4];
         ends(&traces).into_iter().max().unwrap()
     };
-    assert_eq!(all(1, 500), 2 * 1500, "reduce");
+    assert_eq!(all(1, 500), 3 * 1500, "reduce, in a chain to the root");
     assert_eq!(all(3, 500), 1500 + 2000, "gather: one part, then two");
     assert_eq!(
         all(4, 2000),

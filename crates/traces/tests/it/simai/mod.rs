@@ -42,9 +42,6 @@ fn servers(ranks: u32) -> Servers {
     Servers {
         ranks,
         gpus_per_server: 8,
-        gpu: Some("A100".to_string()),
-        nvls: true,
-        pxn: false,
         mtu: 9000,
     }
 }

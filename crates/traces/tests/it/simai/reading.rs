@@ -1,7 +1,7 @@
 //! What is read, and what is refused.
 
 use paceline_traces::program::Program;
-use paceline_traces::simai::{Servers, Workload, program, read};
+use paceline_traces::simai::{Servers, Workload, nvls_line, program, read};
 use paceline_traces::trouble::Trouble;
 use proptest::prelude::*;
 
@@ -168,19 +168,9 @@ fn ranks_that_do_not_fit_are_named_with_their_numbers() {
         "x.txt:1: DP 4 (32 ranks by model_parallel_NPU_group 8) is not a multiple of ep 3: DP_EP would be 1.33"
     );
     assert!(says("8", servers(12)).contains("12 ranks are not whole servers of 8"));
-    let pxn = Servers {
-        pxn: true,
-        ..servers(32)
-    };
-    assert!(says("8", pxn).contains("PXN (AS_PXN_ENABLE) is not carried out"));
-    let h100 = |nvls| Servers {
-        gpu: Some("H100".to_string()),
-        nvls,
-        ..servers(32)
-    };
-    assert!(says("8", h100(true)).contains("(NVLS) on H100 servers"));
-    assert!(program(&header("8"), &h100(false)).is_ok());
-    assert!(program(&header("4"), &h100(true)).is_ok());
+    assert_eq!(nvls_line(&header("8"), "H100"), Some(3));
+    assert_eq!(nvls_line(&header("8"), "A100"), None);
+    assert_eq!(nvls_line(&header("4"), "H100"), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use paceline_traces::chakra::System;
 use paceline_traces::program::Program;
 use paceline_traces::trouble::Caution;
 use toml::Spanned;
@@ -11,11 +12,11 @@ use toml::Spanned;
 use crate::diagnostics::{Place, Problem};
 use crate::groups;
 use crate::resolve::Cx;
-use crate::resolve::fill::filled;
 use crate::schema;
 use crate::topology::Net;
+use crate::warning::WarningKind;
 
-use super::found::{choice, problem};
+use super::found::problem;
 
 /// Copies of traces up to this size go into the folder of a run; larger ones stay where they are.
 const COPIED: u64 = 16 << 20;
@@ -36,84 +37,25 @@ pub(super) fn goal(cx: &mut Cx<'_>, path: &Spanned<String>, place: &Place) -> Re
     ))
 }
 
-pub(super) fn chakra(
+/// ASTRA-sim's system file, if the rules name one.
+pub(super) fn system(
     cx: &mut Cx<'_>,
-    prefix: &Spanned<String>,
     rules: &mut schema::TraceRules,
-    place: &Place,
-) -> Result<Read, Problem> {
-    use paceline_traces::chakra;
-    let first = |packed: &str| format!("{}.0.et{packed}", prefix.get_ref());
-    let what = "the trace of rank 0";
-    let plain = cx.files.on_disk(&first(""), what, place);
-    let found = plain.or_else(|missing| cx.files.on_disk(&first(".gz"), what, place).map_err(|_| missing))?;
-    let shown = found.path.display().to_string();
-    let shown = shown.strip_suffix(".gz").unwrap_or(&shown);
-    let prefix = PathBuf::from(shown.strip_suffix(".0.et").unwrap_or(shown));
-    let control_deps = choice(
-        cx,
-        filled!(rules.control_deps: TraceRules),
-        &[
-            ("auto", chakra::ControlDeps::Auto),
-            ("true", chakra::ControlDeps::Keep),
-            ("false", chakra::ControlDeps::Drop),
-        ],
-    )?;
-    let repair = match rules.repair.clone() {
-        None => chakra::Repair::default(),
-        Some(written) => choice(
-            cx,
-            written,
-            &[
-                (
-                    "drop",
-                    chakra::Repair {
-                        drop_missing: true,
-                        ..chakra::Repair::default()
-                    },
-                ),
-                (
-                    "stream",
-                    chakra::Repair {
-                        chain_streams: true,
-                        ..chakra::Repair::default()
-                    },
-                ),
-                ("refuse", chakra::Repair::default()),
-            ],
-        )?,
+    trace: &Place,
+) -> Result<Option<System>, Problem> {
+    let Some(written) = &mut rules.system else {
+        return Ok(None);
     };
-    let mut groups = None;
-    if let Some(written) = &mut rules.groups {
-        let at = cx.texts.of_value(written);
-        let found = cx.files.on_disk(written.get_ref(), "the file of groups", &at)?;
-        let kept = keep(cx, "groups", &[("json".to_string(), found.path.clone())]);
-        *written.get_mut() = kept.map_or_else(|| absolute(&found.path), |stem| format!("{stem}.json"));
-        groups = Some(found);
+    let at = cx.texts.of_value(written);
+    let found = cx.files.on_disk(written.get_ref(), "the system file", &at)?;
+    let (system, cautions) =
+        paceline_traces::chakra::read_system(&found.path).map_err(|trouble| problem(trouble, &at))?;
+    for Caution { text } in cautions {
+        cx.warn(WarningKind::Reading, trace, text);
     }
-    let options = chakra::Options {
-        control_deps,
-        repair,
-        groups: groups.as_ref().map(|found| found.path.clone()),
-        ..chakra::Options::default()
-    };
-    let (graph, cautions) = chakra::read(&prefix, &options).map_err(|trouble| problem(trouble, place))?;
-    let paths = chakra::files(&prefix).map_err(|trouble| problem(trouble, place))?;
-    let extension = |(rank, path): (usize, &PathBuf)| match path.extension().is_some_and(|end| end == "gz") {
-        true => format!("{rank}.et.gz"),
-        false => format!("{rank}.et"),
-    };
-    let files: Vec<(String, PathBuf)> = paths
-        .iter()
-        .enumerate()
-        .map(|file| (extension(file), file.1.clone()))
-        .collect();
-    let kept = keep(cx, "trace", &files);
-    Ok((
-        chakra::shared(graph),
-        kept.unwrap_or_else(|| absolute(&prefix)),
-        cautions,
-    ))
+    // It may name traces beside it.
+    *written.get_mut() = absolute(&found.path);
+    Ok(Some(system))
 }
 
 pub(super) fn simai(
@@ -155,9 +97,6 @@ pub(super) fn simai(
     let servers = Servers {
         ranks: all,
         gpus_per_server: gpus,
-        gpu: None,
-        nvls: false,
-        pxn: false,
         mtu: 9000,
     };
     let (program, more) = program(&workload, &servers).map_err(|trouble| problem(trouble, place))?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use paceline_traces::chakra::System;
 use paceline_traces::program::Program;
 use paceline_traces::trouble::Trouble;
 use toml::Spanned;
@@ -15,6 +16,8 @@ pub(in crate::resolve::workload) struct Trace {
     pub(super) format: Format,
     pub(super) network: Network,
     pub(super) place: Place,
+    /// ASTRA-sim's system file, if the job names one.
+    pub(super) system: Option<System>,
 }
 
 /// What carries messages.

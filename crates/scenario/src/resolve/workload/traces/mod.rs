@@ -1,5 +1,6 @@
 //! Jobs by traces: GOAL, Chakra, SimAI.
 
+mod chakra;
 mod files;
 mod found;
 mod refused;
@@ -89,9 +90,13 @@ pub(super) fn read(
     }
     let rules = job.rules.get_or_insert_default();
     refused::refuse_others(cx, rules, format, network, &place)?;
+    let mut system = None;
     let (program, kept, cautions) = match format {
         Format::Goal => files::goal(cx, &path, &place)?,
-        Format::Chakra => files::chakra(cx, &path, rules, &place)?,
+        Format::Chakra => {
+            system = files::system(cx, rules, &place)?;
+            chakra::read(cx, &path, rules, (system.as_ref(), network), &place)?
+        }
         Format::SimAi => files::simai(
             cx,
             &path,
@@ -118,6 +123,7 @@ pub(super) fn read(
         format,
         network,
         place,
+        system,
     }))
 }
 
@@ -159,6 +165,13 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Reading, &trace.place, text);
         }
         let model = trace.model(self.cx, written, &rules)?;
+        if model.is_none() && extent.other_nics > 0 {
+            let text = format!(
+                "{} messages of the trace name a NIC other than the first (`nic`): a host has one NIC here, and all share it",
+                extent.other_nics
+            );
+            self.cx.warn(WarningKind::Reading, &trace.place, text);
+        }
         if model.is_some() {
             // What a cost model carries is no flow.
             extent = Extent {

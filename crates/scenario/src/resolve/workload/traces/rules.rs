@@ -5,7 +5,6 @@ use paceline_traces::chunks::Links;
 use paceline_traces::collective::{Algorithm, CollectiveRules};
 use paceline_traces::executor::{PointRules, Rules};
 use paceline_traces::loggops::{Parameters, Variant};
-use paceline_traces::trouble::Caution;
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
@@ -74,7 +73,20 @@ impl Trace {
                 ..Rules::default()
             },
             Format::Chakra => Rules {
-                collectives: collectives(cx, written, &self.place)?,
+                collectives: match &self.system {
+                    Some(system) => system.collectives.clone(),
+                    None => collectives(cx, written)?,
+                },
+                point: match self.network {
+                    Network::Packets => {
+                        let known = [
+                            ("overlap", PointRules::CHAKRA),
+                            ("in-turn", PointRules::ASTRA_SIM),
+                        ];
+                        choice(cx, filled!(written.sends: TraceRules), &known)?
+                    }
+                    Network::LogGops | Network::Chunks => PointRules::ASTRA_SIM,
+                },
                 ..paceline_traces::chakra::rules()
             },
         };
@@ -153,20 +165,7 @@ impl Trace {
 fn collectives(
     cx: &mut Cx<'_>,
     written: &mut schema::TraceRules,
-    trace: &Place,
 ) -> Result<CollectiveRules, Problem> {
-    if let Some(system) = &mut written.system {
-        let at = cx.texts.of_value(system);
-        let found = cx.files.on_disk(system.get_ref(), "the system file", &at)?;
-        let (read, cautions) =
-            paceline_traces::chakra::read_system(&found.path).map_err(|trouble| problem(trouble, &at))?;
-        for Caution { text } in cautions {
-            cx.warn(WarningKind::Reading, trace, text);
-        }
-        // It may name traces beside it.
-        *system.get_mut() = absolute(&found.path);
-        return Ok(read.collectives);
-    }
     let algorithm = filled!(written.algorithm: TraceRules);
     let known = [
         ("ring", Algorithm::Ring),
@@ -181,16 +180,22 @@ fn collectives(
     };
     let splits = filled!(written.splits: TraceRules);
     let active = filled!(written.active: TraceRules);
-    // Trees are for all-reduce: the other kinds send directly.
+    // Trees are for all-reduce, and a binomial one for broadcast and reduce: the other kinds send directly.
     let others = match all_reduce {
         Algorithm::Ring => Algorithm::Ring,
         _ => Algorithm::Direct,
+    };
+    let rooted = match all_reduce {
+        Algorithm::Ring => Algorithm::Ring,
+        Algorithm::Direct => Algorithm::Direct,
+        _ => Algorithm::Binomial,
     };
     Ok(CollectiveRules {
         all_reduce,
         all_gather: others.clone(),
         reduce_scatter: others,
         all_to_all: Algorithm::Direct,
+        rooted,
         splits: u64::from(positive(&splits, "splits")?),
         active: positive(&active, "active")?,
         ..CollectiveRules::default()

@@ -1,0 +1,112 @@
+//! Rules of jobs by Chakra traces: what is carried, how long kernels take, and when a send ends.
+
+use paceline_scenario::WarningKind;
+
+use crate::traces::{refused, run};
+
+const STAR: &str = "duration = '10s'\n[topology.star]\nhosts = 4\nrate = '100Gbps'\n[network]\nmtu = '4096B'\n\
+                    [cc]\nscheme = 'dcqcn'\n";
+
+/// 64 MiB to four ranks: 5.43 ms at 100 Gbit/s with headers, and the same for each rank further on less a piece.
+#[test]
+fn a_broadcast_is_carried_on_the_network_whatever_the_form_of_its_files() {
+    let job = |prefix: &str| format!("{STAR}[[job]]\nlabel = 'bcast'\nchakra = 'DATA/chakra/{prefix}'\n");
+    let done = run(&job("broadcast_4/b"));
+    let [broadcast] = &done.summary.collectives[..] else {
+        panic!("{:?}", done.summary.collectives)
+    };
+    assert_eq!(broadcast.label, "bcast/broadcast");
+    let us = broadcast.time_us.unwrap();
+    assert!((5430.0..5700.0).contains(&us), "{us}");
+    let busbw = broadcast.busbw_gbps.unwrap();
+    assert!((90.0..98.8).contains(&busbw), "{busbw}");
+    let bytes: u64 = done.flows.rows().map(|flow| flow.size_bytes).sum();
+    assert_eq!(bytes, 3 * (64 << 20));
+    let json = run(&job("jsonizer/b"));
+    assert_eq!(json.summary.jobs[0].by_rank, done.summary.jobs[0].by_rank);
+    assert_eq!(json.summary.collectives[0].time_us, broadcast.time_us);
+}
+
+/// ASTRA-sim lets a broadcast last as long as it was recorded.
+#[test]
+fn a_broadcast_on_the_model_of_astra_sim_is_fixed_and_said_to_be() {
+    let done = run(&format!(
+        "{STAR}[[job]]\nchakra = 'DATA/chakra/broadcast_4/b'\nnetwork = 'chunks'\n\
+         rules = {{ links = 'DATA/chakra/networks/Ring_4npus.yml' }}\n"
+    ));
+    assert_eq!(done.summary.jobs[0].iterations_us, [10.0 + 900.0 + 500.0]);
+    let said = done.summary.warnings.iter().find(|one| one.text.contains("4 broadcasts have the recorded time"));
+    let text = &said.expect("it is said").text;
+    assert!(
+        text.contains("268435456 bytes (100.0 % of those that the trace moves)")
+            && text.contains("3600.000 us (63.8 % of the time that its nodes last)"),
+        "{text}"
+    );
+}
+
+/// 10^15 operations on 1 GB: 2.5 s at 400 TFLOP/s.
+#[test]
+fn a_kernel_without_a_duration_needs_rates() {
+    let job = |rules: &str| format!("{STAR}[[job]]\nchakra = 'DATA/chakra/flops_4/x'\n{rules}\n");
+    let message = refused(&job(""));
+    for part in [
+        "x.0.et: node 1 (gemm)",
+        "4 nodes of the trace have work",
+        "the rules give no `flops` and `memory`",
+        "flops = \"400T\"",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let done = run(&job("rules = { flops = '400T', memory = '3TB/s' }"));
+    let [job_times] = &done.summary.jobs[..] else {
+        panic!("{:?}", done.summary.jobs)
+    };
+    assert_eq!(job_times.compute_us, 2_500_000.0);
+    // All shares are of the iteration.
+    let (mean, exposed) = (job_times.iteration_us.mean.unwrap(), job_times.exposed_us.unwrap());
+    assert!((mean - exposed - job_times.compute_us).abs() < 1e-3);
+    assert!((job_times.communication.unwrap() - exposed / mean).abs() < 1e-12);
+    // ASTRA-sim's system file says the same.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("system.json");
+    std::fs::write(
+        &path,
+        r#"{"roofline-enabled": 1, "peak-perf": 400, "local-mem-bw": 3000, "preferred-dataset-splits": 1}"#,
+    )
+    .unwrap();
+    let system = format!("rules = {{ system = {path:?} }}");
+    assert_eq!(run(&job(&system)).summary.jobs[0].compute_us, 2_500_000.0);
+    let both = system.replace(" }", ", flops = '400T' }");
+    assert!(refused(&job(&both)).contains("`flops` beside `system`"));
+    let wrong = refused(&job("rules = { flops = '400 tera' }"));
+    assert!(wrong.contains("expected operations per second"), "{wrong}");
+}
+
+/// Two pipelines of two stages over 10 Gbit/s and 30 ms: by hand 224.1 ms if a send ends when it has left, and 261 ms if the
+/// next one waits until it has been received.
+#[test]
+fn sends_of_a_rank_overlap_or_go_in_turn() {
+    let run = |rules: &str| {
+        run(&format!(
+            "duration = '2s'\ntopology.file = 'DATA/chakra/two_sites/sites.txt'\n[cc]\nscheme = 'none'\n\
+             [network]\nbuffer = '600MB'\nrto = 'off'\n\
+             [[job]]\nlabel = 'meg'\nchakra = 'DATA/chakra/two_sites/m'\nhosts = [0, 1, 2, 3]\n\
+             rules = {{ groups = 'DATA/chakra/two_sites/groups.json'{rules} }}\n"
+        ))
+    };
+    let within = |us: f64, by_hand: f64| assert!((us / by_hand - 1.0).abs() < 3e-3, "{us}");
+    let overlap = run("");
+    within(overlap.summary.jobs[0].iterations_us[0], 224_100.0);
+    let in_turn = run(", sends = 'in-turn'");
+    within(in_turn.summary.jobs[0].iterations_us[0], 261_600.0);
+    let rule = |done: &paceline_lab::run::Finished| {
+        let mut warnings = done.summary.warnings.iter();
+        warnings.find(|one| one.id == WarningKind::TraceRule).map(|one| one.text.clone())
+    };
+    assert_eq!(rule(&overlap), None);
+    let text = rule(&in_turn).unwrap();
+    assert!(
+        text.contains("4 sends kept others of their rank waiting after they had left"),
+        "{text}"
+    );
+}

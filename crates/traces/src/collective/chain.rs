@@ -1,0 +1,99 @@
+//! Broadcast and reduce as a pipeline: members in a chain pass piece after piece on.
+
+use super::plan::{Stage, Step};
+
+/// Bytes of a piece: a step of NCCL's ring, whose buffers of 4 MiB have 8 steps (`NCCL_BUFFSIZE`, `NCCL_STEPS`).
+const PIECE: u64 = 512 << 10;
+
+/// Pieces that may be under way to the next member: the buffers of NCCL hold as many.
+pub(super) const WINDOW: u32 = 8;
+
+/// Pieces are larger where there would be more than this many.
+const MOST_PIECES: u64 = 4096;
+
+/// Returns how many pieces so many bytes are passed on in.
+pub(crate) fn pieces(bytes: u64) -> u64 {
+    bytes.div_ceil(PIECE).min(MOST_PIECES)
+}
+
+/// A chain of members, and what they pass on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chain {
+    members: u32,
+    root: u32,
+    bytes: u64,
+    piece: u64,
+    /// True from the last member to the root, adding up on the way.
+    reduces: bool,
+}
+
+impl Chain {
+    pub(super) fn new(members: u32, root: u32, bytes: u64, reduces: bool) -> Self {
+        Self {
+            members,
+            root,
+            bytes,
+            piece: PIECE.max(bytes.div_ceil(MOST_PIECES)),
+            reduces,
+        }
+    }
+
+    /// Pieces, which are stages of each member.
+    pub(super) fn pieces(&self) -> u64 {
+        self.bytes.div_ceil(self.piece).max(1)
+    }
+
+    fn size(&self, stage: u32) -> u64 {
+        let before = u64::from(stage).saturating_mul(self.piece);
+        self.bytes.saturating_sub(before).clamp(1, self.piece)
+    }
+
+    /// The place of a member: a broadcast begins at the root, and a reduce ends there.
+    fn place(&self, member: u32) -> u32 {
+        let after_root = (member + self.members - self.root) % self.members;
+        match self.reduces {
+            false => after_root,
+            true => (after_root + self.members - 1) % self.members,
+        }
+    }
+
+    pub(super) fn stage(&self, member: u32, stage: u32) -> Stage {
+        let place = self.place(member);
+        Stage {
+            needs: u32::from(place > 0),
+            reduces: (self.reduces && place > 0).then(|| self.size(stage)),
+            sends: u32::from(place + 1 < self.members),
+        }
+    }
+
+    pub(super) fn step(&self, member: u32, stage: u32) -> Step {
+        Step {
+            to: (member + 1) % self.members,
+            stage,
+            bytes: self.size(stage),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_but_the_end_passes_all_bytes_on() {
+        for (members, root, bytes) in [(4, 2, 1), (5, 0, PIECE), (3, 1, 3 * PIECE + 7), (2, 1, 1 << 50)] {
+            for reduces in [false, true] {
+                let chain = Chain::new(members, root, bytes, reduces);
+                let pieces = chain.pieces() as u32;
+                assert!(u64::from(pieces) <= MOST_PIECES);
+                let end = if reduces { root } else { (root + members - 1) % members };
+                for member in 0..members {
+                    let stages = (0..pieces).map(|stage| (chain.stage(member, stage), chain.step(member, stage)));
+                    let sent: u64 = stages.map(|(stage, step)| u64::from(stage.sends) * step.bytes).sum();
+                    assert_eq!(sent, if member == end { 0 } else { bytes });
+                    assert_eq!(chain.stage(member, 0).needs == 0, chain.place(member) == 0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Rings of a group, and rings in rings.
+
+use crate::program::CollectiveKind;
+
+/// Steps in rings of neighbours at a distance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Phase {
+    /// How many members the rings have.
+    pub(super) size: u32,
+    /// How far neighbours are apart.
+    pub(super) stride: u32,
+    pub(super) steps: u64,
+    pub(super) bytes: u64,
+    pub(super) reduces: bool,
+}
+
+/// The phase of a step of rings.
+pub(super) fn phase(phases: &[Phase], mut step: u64) -> Option<&Phase> {
+    for phase in phases {
+        if step < phase.steps {
+            return Some(phase);
+        }
+        step -= phase.steps;
+    }
+    None
+}
+
+/// The next member in a ring. Channels are rotated within each server.
+pub(super) fn ring_next(phase: &Phase, per_server: u32, channel: u32, member: u32) -> u32 {
+    if per_server > 1 {
+        let (server, local) = (member / per_server, member % per_server);
+        let place = (local + per_server - channel % per_server) % per_server;
+        let (server, place) = if place + 1 < per_server {
+            (server, place + 1)
+        } else {
+            ((server + 1) % (phase.size / per_server).max(1), 0)
+        };
+        return server * per_server + (place + channel) % per_server;
+    }
+    let place = member / phase.stride % phase.size;
+    let next = if place + 1 < phase.size { place + 1 } else { 0 };
+    member - place * phase.stride + next * phase.stride
+}
+
+/// Phases of rings in rings: what is reduced gets smaller from the inner to the outer, and is gathered on the way back.
+pub(super) fn nested(kind: CollectiveKind, sizes: &[u32], chunk: u64, part: u64) -> Vec<Phase> {
+    let mut down = Vec::new();
+    let mut stride = 1;
+    for &size in sizes {
+        down.push((size, stride));
+        stride *= size;
+    }
+    let phase = |size: u32, stride: u32, bytes: u64, reduces: bool| Phase {
+        size,
+        stride,
+        steps: u64::from(size) - 1,
+        bytes: bytes.max(1),
+        reduces,
+    };
+    let reduced =
+        |&(size, stride): &(u32, u32)| phase(size, stride, chunk / u64::from(stride) / u64::from(size), true);
+    let mut phases = Vec::new();
+    match kind {
+        CollectiveKind::AllGather => {
+            // From the outer to the inner; what a member has grows by each ring.
+            let mut bytes = part;
+            for &(size, stride) in down.iter().rev() {
+                phases.push(phase(size, stride, bytes, false));
+                bytes = bytes.saturating_mul(u64::from(size));
+            }
+        }
+        CollectiveKind::ReduceScatter => phases.extend(down.iter().map(reduced)),
+        _ => {
+            phases.extend(down.iter().map(reduced));
+            phases.extend(down.iter().rev().map(|ring| Phase {
+                reduces: false,
+                ..reduced(ring)
+            }));
+        }
+    }
+    phases.retain(|p| p.size > 1);
+    phases
+}
