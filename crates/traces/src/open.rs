@@ -89,8 +89,7 @@ pub struct Opened {
 /// As its reader; where the format is none of these, with what they are.
 pub fn open(path: &Path) -> Result<Opened, Trouble> {
     let Some((format, path)) = format(path) else {
-        let message =
-            "is no trace: expected GOAL (text or binary), Chakra (PREFIX.0.et or PREFIX.0.json, ..) or a workload of SimAI";
+        let message = "is no trace: expected GOAL (text or binary), Chakra (PREFIX.0.et or PREFIX.0.json, ..) or a workload of SimAI";
         return Err(Trouble::at(path.display(), message));
     };
     let (program, cautions): (Arc<dyn Program>, _) = match format {

@@ -60,7 +60,8 @@ pub(super) fn warnings(
 fn told(input: &Resolved, outcome: &Outcome) -> Vec<Warning> {
     let of = |job: &paceline_scenario::Job| {
         let trace = outcome.programs.get(job.trace?.program)?.get::<TraceOutcome>()?;
-        let said = |text: &String| Warning::new(WarningKind::TraceRule, format!("Job `{}`: {text}", job.label));
+        let said =
+            |text: &String| Warning::new(WarningKind::TraceRule, format!("Job `{}`: {text}", job.label));
         Some(trace.cautions.iter().map(said).collect::<Vec<_>>())
     };
     input.jobs.iter().filter_map(of).flatten().collect()

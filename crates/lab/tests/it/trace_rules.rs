@@ -35,7 +35,11 @@ fn a_broadcast_on_the_model_of_astra_sim_is_fixed_and_said_to_be() {
          rules = {{ links = 'DATA/chakra/networks/Ring_4npus.yml' }}\n"
     ));
     assert_eq!(done.summary.jobs[0].iterations_us, [10.0 + 900.0 + 500.0]);
-    let said = done.summary.warnings.iter().find(|one| one.text.contains("4 broadcasts have the recorded time"));
+    let said = done
+        .summary
+        .warnings
+        .iter()
+        .find(|one| one.text.contains("4 broadcasts have the recorded time"));
     let text = &said.expect("it is said").text;
     assert!(
         text.contains("268435456 bytes (100.0 % of those that the trace moves)")
@@ -63,7 +67,10 @@ fn a_kernel_without_a_duration_needs_rates() {
     };
     assert_eq!(job_times.compute_us, 2_500_000.0);
     // All shares are of the iteration.
-    let (mean, exposed) = (job_times.iteration_us.mean.unwrap(), job_times.exposed_us.unwrap());
+    let (mean, exposed) = (
+        job_times.iteration_us.mean.unwrap(),
+        job_times.exposed_us.unwrap(),
+    );
     assert!((mean - exposed - job_times.compute_us).abs() < 1e-3);
     assert!((job_times.communication.unwrap() - exposed / mean).abs() < 1e-12);
     // ASTRA-sim's system file says the same.
@@ -101,7 +108,9 @@ fn sends_of_a_rank_overlap_or_go_in_turn() {
     within(in_turn.summary.jobs[0].iterations_us[0], 261_600.0);
     let rule = |done: &paceline_lab::run::Finished| {
         let mut warnings = done.summary.warnings.iter();
-        warnings.find(|one| one.id == WarningKind::TraceRule).map(|one| one.text.clone())
+        warnings
+            .find(|one| one.id == WarningKind::TraceRule)
+            .map(|one| one.text.clone())
     };
     assert_eq!(rule(&overlap), None);
     let text = rule(&in_turn).unwrap();

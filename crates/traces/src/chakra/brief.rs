@@ -2,24 +2,12 @@
 
 use paceline_kernel::Bytes;
 
-use super::node::{Attribute, Node, Scalar};
+use super::node::{Attribute, NODE_TYPES, Node, Scalar};
 use super::options::{Kernels, Options};
 use super::rank::Interned;
 use super::tally::{Reason, Tally};
 use crate::program::{CollectiveKind, Rank};
 use crate::trouble::{Trouble, unknown};
-
-/// Node types by their numbers.
-pub(super) const NODE_TYPES: [&str; 8] = [
-    "INVALID",
-    "METADATA",
-    "MEM_LOAD",
-    "MEM_STORE",
-    "COMP",
-    "COMM_SEND",
-    "COMM_RECV",
-    "COMM_COLL",
-];
 
 /// Collectives by their numbers.
 const COLLECTIVES: [(&str, CollectiveKind); 10] = [
@@ -234,10 +222,15 @@ impl Reader<'_> {
         }
         let ns = options.roofline.ns(ops, bytes).map(|ns| ns.max(1));
         if ns.is_some_and(|ns| ns.checked_mul(1000).is_none()) {
-            let message = format!("num_ops {ops} and tensor_size {bytes} take more than 213 days at these rates");
+            let message =
+                format!("num_ops {ops} and tensor_size {bytes} take more than 213 days at these rates");
             return Err(Trouble::at(&self.at, message));
         }
-        let reason = if ns.is_some() { Reason::Roofline } else { Reason::NoRate };
+        let reason = if ns.is_some() {
+            Reason::Roofline
+        } else {
+            Reason::NoRate
+        };
         tally.add(reason, &self.at, 0, ns.unwrap_or(0));
         Ok(ns.unwrap_or(0))
     }
@@ -263,7 +256,10 @@ impl Reader<'_> {
 
     /// True if a collective uses the network. ASTRA-sim asks dimension by dimension; the network here has one.
     fn is_involved(&self, as_astra_sim: bool) -> Result<bool, Trouble> {
-        let values = self.node.attribute("involved_dim").map_or(&[][..], Attribute::values);
+        let values = self
+            .node
+            .attribute("involved_dim")
+            .map_or(&[][..], Attribute::values);
         let is_yes = |value: &Scalar<'_>| !matches!(value, Scalar::Bool(false) | Scalar::Int(0));
         let yes = values.iter().filter(|value| is_yes(value)).count();
         if values.is_empty() || yes == values.len() {

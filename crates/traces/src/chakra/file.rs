@@ -152,10 +152,11 @@ pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, Trouble> {
     }
     found.sort();
     if found.is_empty() {
-        return Err(
-            Trouble::at(shown, format!("there is no {stem}.0.et (or .json), {stem}.1.et, ... here"))
-                .help("Name the files' common beginning, without the rank and .et"),
-        );
+        return Err(Trouble::at(
+            shown,
+            format!("there is no {stem}.0.et (or .json), {stem}.1.et, ... here"),
+        )
+        .help("Name the files' common beginning, without the rank and .et"));
     }
     found.dedup_by_key(|(number, ..)| *number);
     for (rank, (number, ..)) in found.iter().enumerate() {

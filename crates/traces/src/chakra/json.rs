@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::brief::NODE_TYPES;
-use super::node::{Attribute, Io, Node, Scalar, TYPES, Values};
+use super::node::{Attribute, Io, NODE_TYPES, Node, Scalar, TYPES, Values};
 use crate::trouble::{Trouble, unknown};
 
 /// Keys of a node, as the schema names them.
@@ -60,7 +59,12 @@ pub(super) fn decode(
                 _ if number == 0 && !["id", "name", "type"].iter().any(|key| object.contains_key(*key)) => {}
                 _ => each(&node(file, number, object)?)?,
             },
-            _ => return Err(Trouble::at(file, format!("has {value}, expected an object for each node"))),
+            _ => {
+                return Err(Trouble::at(
+                    file,
+                    format!("has {value}, expected an object for each node"),
+                ));
+            }
         }
     }
     Ok(())
@@ -118,7 +122,9 @@ fn node<'a>(file: &str, number: usize, object: &'a Object) -> Result<Node<'a>, T
         match key.as_str() {
             "id" => node.id = number()?,
             "name" => node.name = text(value).ok_or_else(|| wrong(written, value, "text"))?,
-            "type" => node.kind = kind(value).ok_or_else(|| wrong(written, value, "a type such as COMP_NODE"))?,
+            "type" => {
+                node.kind = kind(value).ok_or_else(|| wrong(written, value, "a type such as COMP_NODE"))?
+            }
             "ctrl_deps" | "data_deps" => {
                 let list = value.as_array().and_then(|list| {
                     let ids = list.iter().map(|id| u64::try_from(whole(id)?).ok());
@@ -138,7 +144,11 @@ fn node<'a>(file: &str, number: usize, object: &'a Object) -> Result<Node<'a>, T
                 let list = value.as_array().ok_or_else(|| wrong(written, value, "a list"))?;
                 for one in list {
                     let read = attribute(one).ok_or_else(|| {
-                        wrong("an attribute", one, "its name and a value such as \"int64Val\": \"5\"")
+                        wrong(
+                            "an attribute",
+                            one,
+                            "its name and a value such as \"int64Val\": \"5\"",
+                        )
                     })?;
                     node.attributes.push(read);
                 }
@@ -165,10 +175,7 @@ fn snake(key: &str) -> String {
 fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::String(text) => text.parse().ok(),
-        Value::Number(n) => n
-            .as_u64()
-            .map(i128::from)
-            .or_else(|| n.as_i64().map(i128::from)),
+        Value::Number(n) => n.as_u64().map(i128::from).or_else(|| n.as_i64().map(i128::from)),
         _ => None,
     }
 }
@@ -239,7 +246,10 @@ fn scalar<'a>(kind: &str, value: &'a Value) -> Option<Scalar<'a>> {
 mod tests {
     use super::*;
 
-    fn nodes(text: &str) -> Result<Vec<(u64, u64, u64, Vec<u64>)>, Trouble> {
+    /// Id, type, duration and data parents.
+    type Short = (u64, u64, u64, Vec<u64>);
+
+    fn nodes(text: &str) -> Result<Vec<Short>, Trouble> {
         let mut found = Vec::new();
         decode("x.json", text.as_bytes(), &mut |node| {
             found.push((node.id, node.kind, node.duration_us, node.data.clone()));

@@ -21,6 +21,18 @@ pub(super) const TYPES: [(u32, &str); 15] = [
     (31, "bytes"),
 ];
 
+/// Node types by their numbers.
+pub(super) const NODE_TYPES: [&str; 8] = [
+    "INVALID",
+    "METADATA",
+    "MEM_LOAD",
+    "MEM_STORE",
+    "COMP",
+    "COMM_SEND",
+    "COMM_RECV",
+    "COMM_COLL",
+];
+
 /// A value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar<'a> {

@@ -102,10 +102,7 @@ impl RankTrace {
                 .last()
                 .is_some_and(|before: &Brief| before.id == brief.id)
             {
-                return Err(Trouble::at(
-                    place(file, node),
-                    "the node before has this id, too",
-                ));
+                return Err(Trouble::at(place(file, node), "the node before has this id, too"));
             }
             if options.is_algorithm && matches!(brief.what, What::Collective { .. }) {
                 return Err(Trouble::at(

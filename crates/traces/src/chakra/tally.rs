@@ -136,7 +136,11 @@ impl Tally {
                     "memory node (MEM_LOAD, MEM_STORE) is",
                     "memory nodes (MEM_LOAD, MEM_STORE) are"
                 ),
-                if sum.nodes == 1 { "and occupies" } else { "and occupy" },
+                if sum.nodes == 1 {
+                    "and occupies"
+                } else {
+                    "and occupy"
+                },
             ),
             Reason::Call => format!(
                 "{} neither comm_type nor comm_size, and counts as computing of the CPU for the recorded time: {stand}; {first}",
@@ -192,7 +196,13 @@ impl Tally {
 
     /// What a sum stands for.
     fn share(&self, sum: &Sum) -> String {
-        let share = |part: u64, of: u64| if of > 0 { 100.0 * part as f64 / of as f64 } else { 0.0 };
+        let share = |part: u64, of: u64| {
+            if of > 0 {
+                100.0 * part as f64 / of as f64
+            } else {
+                0.0
+            }
+        };
         format!(
             "{} bytes ({:.1} % of those that the trace moves) and {} ({:.1} % of the time that its nodes last)",
             sum.bytes,

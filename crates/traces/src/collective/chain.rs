@@ -86,10 +86,17 @@ mod tests {
                 let chain = Chain::new(members, root, bytes, reduces);
                 let pieces = chain.pieces() as u32;
                 assert!(u64::from(pieces) <= MOST_PIECES);
-                let end = if reduces { root } else { (root + members - 1) % members };
+                let end = if reduces {
+                    root
+                } else {
+                    (root + members - 1) % members
+                };
                 for member in 0..members {
-                    let stages = (0..pieces).map(|stage| (chain.stage(member, stage), chain.step(member, stage)));
-                    let sent: u64 = stages.map(|(stage, step)| u64::from(stage.sends) * step.bytes).sum();
+                    let stages =
+                        (0..pieces).map(|stage| (chain.stage(member, stage), chain.step(member, stage)));
+                    let sent: u64 = stages
+                        .map(|(stage, step)| u64::from(stage.sends) * step.bytes)
+                        .sum();
                     assert_eq!(sent, if member == end { 0 } else { bytes });
                     assert_eq!(chain.stage(member, 0).needs == 0, chain.place(member) == 0);
                 }

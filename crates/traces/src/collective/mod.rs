@@ -183,7 +183,9 @@ impl CollectiveRules {
             CollectiveKind::ReduceScatter => &self.reduce_scatter,
             CollectiveKind::AllToAll => &self.all_to_all,
             CollectiveKind::Broadcast | CollectiveKind::Reduce => &self.rooted,
-            CollectiveKind::Gather | CollectiveKind::Scatter | CollectiveKind::Barrier => &Algorithm::Binomial,
+            CollectiveKind::Gather | CollectiveKind::Scatter | CollectiveKind::Barrier => {
+                &Algorithm::Binomial
+            }
         }
     }
 

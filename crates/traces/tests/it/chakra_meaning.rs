@@ -73,7 +73,10 @@ fn a_broadcast_is_sent_piece_by_piece_from_its_root() {
     // Three pieces of 512 KiB: each takes 1000 + 524,288 ns over a link, and the last of four members is three links away.
     let bytes = 3 << 19;
     let node = Node::comp(1, 4);
-    let trace = vec![node, Node::collective(2, 5, bytes).int("comm_src", 2).lasts(3).after(1)];
+    let trace = vec![
+        node,
+        Node::collective(2, 5, bytes).int("comm_src", 2).lasts(3).after(1),
+    ];
     let (executor, cautions) = run(&vec![trace; 4], &Options::default());
     let results = executor.results();
     let ends: Vec<u64> = results.ranks.iter().map(|rank| rank.end.as_ns()).collect();
@@ -87,7 +90,9 @@ fn a_broadcast_is_sent_piece_by_piece_from_its_root() {
     let (_, cautions) = run(&vec![vec![Node::collective(1, 5, 64)]; 2], &Options::default());
     assert_eq!(
         cautions,
-        ["2 nodes of collectives with a root have no comm_src: the root is the first member of the group; the first: t.0.et: node 1 (n1)."]
+        [
+            "2 nodes of collectives with a root have no comm_src: the root is the first member of the group; the first: t.0.et: node 1 (n1)."
+        ]
     );
 }
 
@@ -110,8 +115,10 @@ fn a_broadcast_lasts_its_duration_as_in_astra_sim_on_request() {
     );
     assert_eq!(
         cautions,
-        ["2 broadcasts have the recorded time and no bytes to the network, as in ASTRA-sim: 8192 bytes (50.0 % of those that the trace \
-          moves) and 6000 ns (42.9 % of the time that its nodes last); the first: t.0.et: node 2 (n2)."]
+        [
+            "2 broadcasts have the recorded time and no bytes to the network, as in ASTRA-sim: 8192 bytes (50.0 % of those that the trace \
+          moves) and 6000 ns (42.9 % of the time that its nodes last); the first: t.0.et: node 2 (n2)."
+        ]
     );
 }
 
@@ -142,8 +149,14 @@ fn kernels_without_a_duration_take_the_time_of_the_roofline_or_are_refused() {
     let (executor, cautions) = run(&trace, &options);
     let rank = &executor.results().ranks[0];
     assert_eq!(rank.compute.as_ns(), 2_500_000_000 + 3_000_000 + 7000);
-    assert!(cautions[0].starts_with("1 memory node (MEM_LOAD, MEM_STORE) is not carried on the network"), "{cautions:?}");
-    assert!(cautions[1].starts_with("2 of 3 compute nodes take the time of the roofline (2503.000 ms)"), "{cautions:?}");
+    assert!(
+        cautions[0].starts_with("1 memory node (MEM_LOAD, MEM_STORE) is not carried on the network"),
+        "{cautions:?}"
+    );
+    assert!(
+        cautions[1].starts_with("2 of 3 compute nodes take the time of the roofline (2503.000 ms)"),
+        "{cautions:?}"
+    );
     // The roofline instead of durations.
     let options = Options {
         kernels: Kernels::Roofline,
@@ -183,8 +196,10 @@ fn communication_of_the_cpu_is_carried_if_it_says_what_it_is() {
     let rank = &executor.results().ranks[0];
     assert_eq!((rank.compute.as_ns(), rank.exposed.as_ns()), (5000, 4000));
     assert!(
-        cautions[0].contains("2 communication nodes of the CPU (is_cpu_op) have neither comm_type nor comm_size")
-            && cautions[1].contains("2 communication nodes of the CPU (is_cpu_op) are carried on the network"),
+        cautions[0]
+            .contains("2 communication nodes of the CPU (is_cpu_op) have neither comm_type nor comm_size")
+            && cautions[1]
+                .contains("2 communication nodes of the CPU (is_cpu_op) are carried on the network"),
         "{cautions:?}"
     );
 }
@@ -192,7 +207,9 @@ fn communication_of_the_cpu_is_carried_if_it_says_what_it_is() {
 #[test]
 fn collectives_in_some_dimensions_are_refused_and_those_in_none_are_told() {
     let dims = |list: &[u8]| {
-        let list = list.iter().fold(Message::default(), |m, &n| m.number(1, u64::from(n)));
+        let list = list
+            .iter()
+            .fold(Message::default(), |m, &n| m.number(1, u64::from(n)));
         Node::collective(1, 0, 2000).attribute("involved_dim", |m| m.bytes(28, &list.0))
     };
     assert_eq!(ends(&vec![vec![dims(&[1, 1])]; 2]), [4000, 4000]);
@@ -202,7 +219,11 @@ fn collectives_in_some_dimensions_are_refused_and_those_in_none_are_told() {
     );
     let (executor, cautions) = run(&vec![vec![dims(&[0, 0])]; 2], &Options::default());
     assert_eq!(executor.results().ranks[0].end.as_ns(), 0);
-    assert!(cautions[0].contains("2 collectives have involved_dim false") && cautions[0].contains("4000 bytes (100.0 %"), "{cautions:?}");
+    assert!(
+        cautions[0].contains("2 collectives have involved_dim false")
+            && cautions[0].contains("4000 bytes (100.0 %"),
+        "{cautions:?}"
+    );
 }
 
 #[test]

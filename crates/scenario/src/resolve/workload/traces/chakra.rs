@@ -89,7 +89,9 @@ pub(super) fn read(
     let paths = chakra::files(&prefix).map_err(|trouble| problem(trouble, place))?;
     // Each has its own extension: what follows `PREFIX.`.
     let named = |path: &PathBuf| {
-        let stem = prefix.file_name().map_or(0, |name| name.to_string_lossy().len() + 1);
+        let stem = prefix
+            .file_name()
+            .map_or(0, |name| name.to_string_lossy().len() + 1);
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let rest = name.as_deref().and_then(|name| name.get(stem..));
         (rest.unwrap_or_default().to_string(), path.clone())
@@ -141,8 +143,11 @@ fn roofline(
     let at = cx.texts.of_value(&written);
     let kernels = choice(cx, written, &known)?;
     if kernels == Kernels::Roofline && roofline.flops.is_none() {
-        let problem = Problem::new("`kernels = \"roofline\"` needs `flops`, and `memory` for the traffic").at(&at);
-        return Err(problem.help("`rules = { kernels = \"roofline\", flops = \"400T\", memory = \"3TB/s\" }`"));
+        let problem =
+            Problem::new("`kernels = \"roofline\"` needs `flops`, and `memory` for the traffic").at(&at);
+        return Err(
+            problem.help("`rules = { kernels = \"roofline\", flops = \"400T\", memory = \"3TB/s\" }`")
+        );
     }
     Ok((roofline, kernels))
 }
@@ -200,10 +205,21 @@ mod tests {
 
     #[test]
     fn rates_are_read_with_their_units() {
-        for (text, rate) in [("400T", 400e12), ("1.5 PFLOP/s", 1.5e15), ("989TFLOPS", 989e12), ("1e3", -1.0)] {
+        for (text, rate) in [
+            ("400T", 400e12),
+            ("1.5 PFLOP/s", 1.5e15),
+            ("989TFLOPS", 989e12),
+            ("1e3", -1.0),
+        ] {
             assert_eq!(Unit::Flops.read(text).unwrap_or(-1.0), rate, "{text}");
         }
-        for (text, rate) in [("3TB/s", 3e12), ("900 GB/s", 900e9), ("3T", -1.0), ("3Tbps", -1.0), ("0B/s", -1.0)] {
+        for (text, rate) in [
+            ("3TB/s", 3e12),
+            ("900 GB/s", 900e9),
+            ("3T", -1.0),
+            ("3Tbps", -1.0),
+            ("0B/s", -1.0),
+        ] {
             assert_eq!(Unit::Memory.read(text).unwrap_or(-1.0), rate, "{text}");
         }
     }

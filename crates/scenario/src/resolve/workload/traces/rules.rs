@@ -162,10 +162,7 @@ impl Trace {
     }
 }
 
-fn collectives(
-    cx: &mut Cx<'_>,
-    written: &mut schema::TraceRules,
-) -> Result<CollectiveRules, Problem> {
+fn collectives(cx: &mut Cx<'_>, written: &mut schema::TraceRules) -> Result<CollectiveRules, Problem> {
     let algorithm = filled!(written.algorithm: TraceRules);
     let known = [
         ("ring", Algorithm::Ring),
