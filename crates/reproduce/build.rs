@@ -1,4 +1,4 @@
-//! Lists the built-in experiments with their files.
+//! Lists the built-in experiments with their files, and gives the crate the identity of its code.
 
 #![expect(
     clippy::disallowed_macros,
@@ -9,7 +9,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+#[path = "../lab/build/identity.rs"]
+mod identity;
+
 fn main() {
+    identity::emit();
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../experiments");
     println!("cargo::rerun-if-changed={}", root.display());
     let order = fs::read_to_string(root.join("order.txt")).expect("experiments/order.txt");

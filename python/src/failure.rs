@@ -123,7 +123,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T,
         Err(Failure::Internal(format!(
             "internal error in paceline {}: {}\n\
              This is a fault of the program, not of your input: please report it, with this message and the call.",
-            env!("CARGO_PKG_VERSION"),
+            paceline_lab::version(),
             last.as_deref().unwrap_or("no message"),
         )))
     })

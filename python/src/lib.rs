@@ -46,6 +46,6 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::failure::listen();
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__version__", paceline_lab::version())
     }
 }

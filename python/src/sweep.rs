@@ -57,6 +57,12 @@ impl Sweep {
         Table::new(move || Ok(vec![points(&data)]))
     }
 
+    /// Where seeds or values of an axis change nothing, and why: `notes.json`.
+    #[getter]
+    fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &lab::notes(&self.data))
+    }
+
     /// Whether no run is left to be made.
     #[getter]
     fn complete(&self) -> bool {

@@ -206,7 +206,7 @@ pub(crate) fn guarded(work: impl FnOnce() -> ExitCode) -> ExitCode {
             "internal error in paceline {}: {}\n\
              This is a fault of the program, not of your input: please report it, with this message and \
              the command.",
-            env!("CARGO_PKG_VERSION"),
+            paceline_lab::version(),
             last.as_deref().unwrap_or("no message"),
         );
         ExitCode::FAILURE

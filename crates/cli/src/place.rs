@@ -33,7 +33,13 @@ pub(crate) fn choose(
 ) -> Result<Place, Failure> {
     let (folder, is_there) = match asked {
         Some(folder) => (folder.clone(), !force && same(folder)),
-        None => first(default, same),
+        None => {
+            let found = first(default, same);
+            if !force && found.0 != default {
+                tell_other_code(default);
+            }
+            found
+        }
     };
     match (folder, is_there) {
         (folder, true) if force => Ok(Place::New(folder)),
@@ -59,7 +65,28 @@ pub(crate) fn choose_or_go_on(
     match asked {
         Some(folder) => folder.clone(),
         None if force => default.to_path_buf(),
-        None => first(default, stopped).0,
+        None => {
+            let folder = first(default, stopped).0;
+            if folder != default {
+                tell_other_code(default);
+            }
+            folder
+        }
+    }
+}
+
+/// Says that the results that are there are not used because other code made them.
+fn tell_other_code(folder: &Path) {
+    let plan = paceline_lab::sweep::read_plan(folder).map(|plan| plan.version);
+    let version = plan
+        .ok()
+        .or_else(|| summaries(folder).next().map(|summary| summary.version));
+    let this = paceline_lab::version();
+    if let Some(version) = version.filter(|version| version != this) {
+        say!(
+            "{} has results by version {version}, this is {this}, which may give others: they are not used",
+            folder.display()
+        );
     }
 }
 
@@ -98,25 +125,29 @@ pub(crate) fn print_there(folder: &Path) {
     );
 }
 
-/// Whether the run in `folder`, or one of the comparison there, was interrupted.
-fn is_partial(folder: &Path) -> bool {
+/// Of the run in `folder`, or of those of the comparison there.
+fn summaries(folder: &Path) -> impl Iterator<Item = Summary> {
     let inside = fs::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()
         .map(|entry| entry.path());
-    let mut all = inside
+    inside
         .filter_map(|folder| summary(&folder))
-        .chain(summary(folder));
-    all.any(|summary| summary.status == RunStatus::Partial)
+        .chain(summary(folder))
 }
 
-/// Whether `folder` is what this version left of a run of `input`, with the files that are asked for.
+/// Whether the run in `folder`, or one of the comparison there, was interrupted.
+fn is_partial(folder: &Path) -> bool {
+    summaries(folder).any(|summary| summary.status == RunStatus::Partial)
+}
+
+/// Whether `folder` is what this code left of a run of `input`, with the files that are asked for.
 pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool {
     let is = |name: &str, content: &[u8]| {
         paceline_scenario::read_bytes(folder.join(name)).is_ok_and(|there| there == content)
     };
-    let version = |summary: Summary| summary.version == env!("CARGO_PKG_VERSION");
+    let version = |summary: Summary| summary.version == paceline_lab::version();
     summary(folder).is_some_and(version)
         && is("scenario.toml", input.toml.as_bytes())
         && input.files.iter().all(|(name, content)| is(name, content))

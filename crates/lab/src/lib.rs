@@ -16,6 +16,7 @@
 pub mod compare;
 pub mod diff;
 pub mod files;
+mod identity;
 mod input;
 mod input_warnings;
 pub mod layout;
@@ -30,6 +31,7 @@ pub mod table;
 pub mod text;
 pub mod why;
 
+pub use identity::{release, version};
 pub use input::load;
 pub use input_warnings::InputWarnings;
 

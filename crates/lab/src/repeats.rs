@@ -46,8 +46,8 @@ pub struct Repeats {
 pub struct OfScheme {
     /// The scheme.
     pub scheme: String,
-    /// Whether the seed changes anything under it. If not, all ends of all intervals are the values of its one
-    /// run, which every other seed gives as well.
+    /// Whether the seed changes anything under it. If not, its one run stands for all: `n` is 1, and there are no
+    /// ends of intervals.
     pub seed_matters: bool,
     /// By place in `summary.json`, such as `fct_slowdown.p99`; of jobs and collectives by their labels, such as
     /// `jobs.llm.iteration_us.mean`. What some run does not have is left out.
@@ -175,8 +175,12 @@ impl<'a> Group<'a> {
 
     fn means(&self) -> OfScheme {
         let one = |metric: &Metric| {
-            let interval = interval(&self.values(metric)?, CONFIDENCE)?;
-            Some((metric.key.clone(), interval))
+            let values = self.values(metric)?;
+            let mut found = interval(&values, CONFIDENCE)?;
+            if self.fixed {
+                found.n = 1;
+            }
+            Some((metric.key.clone(), found))
         };
         OfScheme {
             scheme: self.scheme().to_string(),
@@ -188,7 +192,12 @@ impl<'a> Group<'a> {
     fn against(&self, reference: &Self) -> PairedSchemes {
         let one = |metric: &Metric| {
             let (a, b) = (reference.values(metric)?, self.values(metric)?);
-            Some((metric.key.clone(), paired(&a, &b, CONFIDENCE)?))
+            let mut found = paired(&a, &b, CONFIDENCE)?;
+            if self.fixed && reference.fixed {
+                found.difference.n = 1;
+                found.ratio.iter_mut().for_each(|ratio| ratio.n = 1);
+            }
+            Some((metric.key.clone(), found))
         };
         // Repeats that are the same run under both schemes count once: they are no more evidence.
         let mut seen: Vec<(&str, &str)> = Vec::new();

@@ -12,6 +12,7 @@ mod deeper;
 mod job;
 mod kept;
 mod matrix;
+mod same;
 mod slowest;
 
 pub use ask::{AskError, Asker, FlowAnswer, Question, SlowAnswer};

@@ -27,7 +27,6 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Where they are in the folder of a training, until all is done.
 const FOLDER: &str = "unfinished";
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How a file of one begins; its SHA-256 follows, then its content.
 const MAGIC: &[u8; 16] = b"paceline state\n\n";
@@ -73,7 +72,7 @@ impl Checkpoints {
         Self {
             destination: destination.map(Path::to_path_buf),
             plan: Plan {
-                version: VERSION.to_string(),
+                version: crate::identity::version().to_string(),
                 command: command.to_string(),
             },
             every,
@@ -129,10 +128,11 @@ impl Checkpoints {
                 plan.command, self.plan.command
             )));
         }
-        if plan.version != VERSION {
+        if plan.version != crate::identity::version() {
             return Err(Error::Options(format!(
-                "{place} holds an unfinished training by version {}, this is {VERSION}: {hint}",
-                plan.version
+                "{place} holds an unfinished training by version {}, this is {}: {hint}",
+                plan.version,
+                crate::identity::version()
             )));
         }
         Ok(())

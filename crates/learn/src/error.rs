@@ -41,11 +41,11 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
-    /// A dataset was made by another version.
+    /// A dataset was made by another version, or with other code.
     #[error(
         "{} was recorded by version {found}, this is version {}: record it again \
          (its sources: {sources})",
-        path.display(), env!("CARGO_PKG_VERSION")
+        path.display(), paceline_lab::version()
     )]
     OtherVersion {
         /// The file.

@@ -13,6 +13,7 @@ use paceline_congestion::learned::sha256;
 use paceline_fabric::spec::FlowControl;
 use paceline_kernel::rng::Rng;
 use paceline_lab::files::{OutputError, write_file};
+use paceline_lab::release;
 use paceline_lab::results::{FlowRows, Summary};
 use paceline_lab::stats::jain;
 use paceline_scenario::Resolved;
@@ -27,7 +28,6 @@ mod met;
 
 /// The format of files.
 const FORMAT: u32 = 1;
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What such a file is called in errors.
 const EXPECTED: &str = "experience";
 /// The most flows to one host that are drawn: more than the search ever has take too long.
@@ -152,7 +152,7 @@ impl Experience {
         let card = model.card();
         Ok(Self {
             format: FORMAT,
-            version: VERSION.into(),
+            version: paceline_lab::version().into(),
             run: Origin {
                 scenario: input.name.clone(),
                 scheme: input.scheme.clone(),
@@ -210,7 +210,7 @@ impl Experience {
         let value: serde_json::Value =
             serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
         let version = value.get("version").and_then(|version| version.as_str());
-        if let Some(found) = version.filter(|version| *version != VERSION) {
+        if let Some(found) = version.filter(|version| release(version) != release(paceline_lab::version())) {
             return Err(Error::OtherVersion {
                 path: path.to_path_buf(),
                 found: found.into(),
@@ -345,6 +345,17 @@ impl Gathered {
                 folder.display(),
                 folder.display()
             )));
+        }
+        let code = paceline_lab::version();
+        let each = gathered.each.iter().map(|one| one.version.as_str());
+        let older: Vec<&str> = each.filter(|&version| version != code).collect();
+        if let Some(version) = older.first() {
+            gathered.warnings.push(format!(
+                "{} of {} files are of runs by other code ({version}), this is {code}: under this code the runs may be \
+                 different ones",
+                older.len(),
+                gathered.each.len()
+            ));
         }
         if let Some(first) = others.first() {
             gathered.warnings.push(format!(

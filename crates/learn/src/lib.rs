@@ -25,6 +25,7 @@ pub mod distill;
 mod error;
 pub mod evaluate;
 pub mod experience;
+mod identity;
 pub mod on_policy;
 pub mod page;
 mod pass;
@@ -40,4 +41,5 @@ mod write;
 
 pub use checkpoint::{Checkpoints, EVERY};
 pub use error::Error;
+pub use identity::version;
 pub use write::{ModelFiles, read, write};

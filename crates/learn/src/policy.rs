@@ -33,7 +33,7 @@ pub(crate) fn card(kind: Kind, name: &str) -> Card {
         training: Training::default(),
         metrics: Metrics::default(),
         quantisation: None,
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: crate::identity::version().into(),
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn data(decisions: u64, scenarios: &[&str], seed: u64) -> Data {
         settings: vec![DRAWN.into()],
         seed,
         fidelity: "exact".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: crate::identity::version().into(),
         ..DataSource::default()
     };
     Data {

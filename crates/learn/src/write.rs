@@ -89,7 +89,7 @@ pub fn write(
         },
         metrics: metrics(rounds),
         quantisation: None,
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: crate::identity::version().into(),
     };
     let mut text = serde_json::to_vec_pretty(&card)
         .map_err(|error| Error::Options(format!("the card of {name} cannot be written: {error}")))?;

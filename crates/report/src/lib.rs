@@ -117,7 +117,7 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
         charts: script_json(&charts::charts(&named)),
         scenarios: scenarios(runs, &names),
         provenance: provenance(&summaries, &names),
-        version: env!("CARGO_PKG_VERSION"),
+        version: paceline_lab::version(),
         look: Look::of(&STYLES, &SCRIPTS),
     };
     fill(TEMPLATE, page)

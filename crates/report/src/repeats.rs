@@ -211,7 +211,7 @@ fn render(all: &Repeats, data: &[RunData], first: &[RunData]) -> Result<String, 
             .unwrap_or_default(),
         )),
         charts: script_json(&all_charts(all, data, first, &schemes, &styles)),
-        version: env!("CARGO_PKG_VERSION"),
+        version: paceline_lab::version(),
         look: Look::charts(),
     };
     fill(TEMPLATE, page)

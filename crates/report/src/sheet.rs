@@ -132,7 +132,7 @@ pub fn render_sheet(sheet: &Sheet) -> Result<String, RenderError> {
         command: &sheet.command,
         facts: &sheet.facts,
         charts: script_json(&charts),
-        version: env!("CARGO_PKG_VERSION"),
+        version: paceline_lab::version(),
         look: Look::charts(),
     };
     fill(TEMPLATE, page)

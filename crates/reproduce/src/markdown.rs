@@ -42,7 +42,7 @@ pub fn markdown(one: &Reproduction, done: &Done) -> String {
         text,
         "\n{} (Paceline {})",
         counts.text(),
-        env!("CARGO_PKG_VERSION")
+        crate::identity::version()
     );
     text
 }

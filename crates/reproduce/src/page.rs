@@ -39,7 +39,7 @@ pub(super) fn render(chosen: &[&Reproduction], done: &Done) -> Result<String, Re
         kinds: kinds.map(|(kind, _)| kind.title()).collect(),
         sections,
         charts: script_json(&charts),
-        version: env!("CARGO_PKG_VERSION"),
+        version: crate::identity::version(),
         look: Look::charts(),
         style: STYLE,
     };

@@ -27,7 +27,6 @@ use super::step::{Keeps, Step, StepError};
 
 /// Where what is finished is until all is.
 const FOLDER: &str = "unfinished";
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why a reproduction cannot begin, or go on.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +49,7 @@ struct Plan {
 impl Plan {
     fn of(chosen: &[&Reproduction]) -> Self {
         Self {
-            version: VERSION.to_string(),
+            version: crate::identity::version().to_string(),
             reproductions: chosen.iter().map(|one| one.id.to_string()).collect(),
         }
     }
@@ -169,12 +168,13 @@ impl Unfinished {
         let Some(row) = row.filter(|row| row.id == id) else {
             return Ok(None);
         };
-        if row.version != VERSION {
+        if row.version != crate::identity::version() {
             return Err(ResumeError::Refused(format!(
-                "{} is by version {}, this is {VERSION}: results of different versions are not mixed (remove it, and the \
+                "{} is by version {}, this is {}: results of different versions are not mixed (remove it, and the \
                  run is made again)",
                 file.display(),
-                row.version
+                row.version,
+                crate::identity::version()
             )));
         }
         let whole = !need.folder || self.run_folder(need).is_dir();
@@ -203,7 +203,7 @@ impl Unfinished {
         if run.status == Some(RunStatus::Completed) {
             let row = Row {
                 id: run_id(&run.input),
-                version: VERSION.to_string(),
+                version: crate::identity::version().to_string(),
                 run: run.need.name(),
                 kept: Kept::whole(run.numbers.as_ref(), run.summary.as_ref()),
             };
@@ -234,14 +234,15 @@ impl Keeps for Unfinished {
     fn take(&self, step: &Step) -> Option<Metrics> {
         let text = paceline_scenario::read_text(self.step_file(step)).ok()?;
         let row: Row = unsealed(&text).ok()?;
-        let same = (row.run.as_str(), row.version.as_str(), row.id) == (step.name, VERSION, models());
+        let same = (row.run.as_str(), row.version.as_str(), row.id)
+            == (step.name, crate::identity::version(), models());
         same.then(|| row.kept.numbers())
     }
 
     fn keep(&self, step: &Step, numbers: &Metrics) -> Result<(), StepError> {
         let row = Row {
             id: models(),
-            version: VERSION.to_string(),
+            version: crate::identity::version().to_string(),
             run: step.name.to_string(),
             kept: Kept::whole(Some(numbers), None),
         };

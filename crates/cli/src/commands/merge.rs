@@ -20,8 +20,8 @@ Examples:
   paceline sweep my.toml --shard 2/2 --out node2/sweep
   paceline merge node1/sweep node2/sweep --out results/all
 
-The folders must be shards of one sweep, run by one version of Paceline. A run that is in several
-folders must be equal in all of them.
+The folders must be shards of one sweep, run by the same code (paceline --version). A run that is in
+several folders must be equal in all of them.
 
 Exit status: 0 complete, 1 runs failed or are missing (they are listed), 2 folders do not match.";
 
@@ -37,7 +37,7 @@ pub(super) struct MergeArgs {
     /// Replace the folder of an earlier sweep
     #[arg(long, help_heading = "Output")]
     force: bool,
-    /// Allow results of different versions of Paceline
+    /// Allow results of different versions or code
     #[arg(long)]
     mix_versions: bool,
     #[command(flatten)]

@@ -39,7 +39,7 @@ Examples:
 
 /// Exact, deterministic simulation of congestion management in lossless data-centre networks.
 #[derive(Debug, Parser)]
-#[command(name = "paceline", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "paceline", version = paceline_lab::version(), after_help = EXAMPLES, disable_help_subcommand = true)]
 #[command(max_term_width = 100, infer_long_args = false)]
 struct Cli {
     #[command(subcommand)]

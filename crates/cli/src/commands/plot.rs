@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use paceline_lab::files::write_file;
-use paceline_lab::sweep::{Status, SweepData};
+use paceline_lab::sweep::{Status, SweepData, notes};
 use paceline_report::figure::{self, Figure, Legend, NoFigure, Palette, Preset, Scale, Seeds, Style, What};
 
 use super::report::read_runs;
@@ -284,6 +284,9 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
         let data = SweepData::read(folder)?;
         if let Some(text) = unfinished(&data) {
             say!("{text}");
+        }
+        for note in notes(&data) {
+            say!("{}", note.text);
         }
         return figure::of_sweep(&data, &args.what, args.over.as_deref()).map_err(nothing);
     }

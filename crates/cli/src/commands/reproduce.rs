@@ -37,7 +37,7 @@ Four kinds of evidence are counted separately:
 null without a verdict, `source` names the origin of the value. Choices made after seeing results
 are listed too, with kind `choice`, the fields `case`, `tried` and `changed`.
 
-Repeat the command to resume an interrupted reproduction. Finished runs are reused if version and
+Repeat the command to resume an interrupted reproduction. Finished runs are reused if code and
 scenario are unchanged; training between runs and tables is repeated.
 
 Exit status: 0 done, even with differences; 1 a run failed, or with --strict a value differs; 2 arguments

@@ -188,9 +188,6 @@ pub(super) fn show(data: &SweepData, say: SayArgs, which: impl Fn(&Warning) -> b
     }
     if !say.quiet {
         output::print_warnings(&sweep::warnings(data, which));
-        if data.repeats_are_equal() {
-            say!("the seeds of each point give the same run: nothing in this scenario is random");
-        }
     }
     Ok(())
 }
@@ -200,10 +197,13 @@ fn print_json(data: &SweepData) -> Result<(), Failure> {
     struct Whole<'a> {
         plan: &'a Plan,
         rows: Vec<&'a Row>,
+        /// Where seeds and axes change nothing.
+        notes: Vec<sweep::Note>,
     }
     output::print_json(&Whole {
         plan: &data.plan,
         rows: data.in_order().map(|(_, row)| row).collect(),
+        notes: sweep::notes(data),
     })
 }
 

@@ -31,6 +31,7 @@ For a single flow, Paceline repeats the run up to the flow's end and observes th
   - the packets of other flows that its packets waited for, per port
   - the congested port behind each pause, and the flows in its queue
   - the flows that had to end before this one could start
+A folder by other code (paceline --version) is explained only if this code gives the same events.
 --brief skips this. The result is stored in the folder of the run, as why/FLOW.json and
 why/FLOW.csv, and shown at once the next time.
 

@@ -18,6 +18,7 @@ mod killed;
 mod own_scheme_src {
     mod bcn;
 }
+mod other_code;
 mod plot;
 mod printing;
 mod readme;

@@ -89,7 +89,7 @@ fn an_experiment_of_ones_own() {
     );
     let recorded: Value =
         serde_json::from_str(&fs::read_to_string(path.join("mine/outcome.json")).unwrap()).unwrap();
-    assert_eq!(recorded["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(recorded["version"], paceline_reproduce::version());
     assert_eq!(recorded["runs"].as_object().unwrap().len(), 6);
     let check = said(path, &["reproduce", "--check", "mine"]);
     assert!(check.contains("; recorded: properties: "), "{check}");
@@ -371,7 +371,7 @@ fn what_is_stopped_goes_on() {
         let text = fs::read_to_string(file).unwrap();
         // Not as an edit, of which a row's digest would tell.
         let other = (text.replace("{\n  \"digest\"", "{\n  \"former\""))
-            .replace(concat!("\"", env!("CARGO_PKG_VERSION"), "\""), "\"0.0.1\"");
+            .replace(&format!("\"{}\"", paceline_reproduce::version()), "\"0.0.1\"");
         assert_ne!(other, text);
         fs::write(file, other).unwrap();
         text

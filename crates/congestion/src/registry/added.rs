@@ -89,6 +89,11 @@ pub fn add(additions: Vec<Addition>) -> Result<(), AddError> {
     ADDED.set(additions.into()).map_err(|_| AddError::TooLate)
 }
 
+/// Whether this program has schemes from outside this crate.
+pub fn has_additions() -> bool {
+    !added().is_empty()
+}
+
 /// Those that were added.
 pub(super) fn added() -> &'static [Addition] {
     ADDED.get_or_init(Box::default)

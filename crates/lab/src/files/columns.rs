@@ -119,7 +119,7 @@ impl<W: Write + Send> GroupWriter<W> {
             .map(|(key, value)| parquet::file::metadata::KeyValue::new(key.to_string(), value.clone()));
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_created_by(format!("paceline {}", env!("CARGO_PKG_VERSION")))
+            .set_created_by(format!("paceline {}", crate::identity::version()))
             .set_key_value_metadata(Some(pairs.collect()))
             .build();
         let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;

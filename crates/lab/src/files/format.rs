@@ -47,6 +47,6 @@ pub(super) fn metadata(input: &Resolved) -> Vec<(&'static str, String)> {
         ("scenario", input.name.clone()),
         ("scheme", input.scheme.clone()),
         ("seed", input.seed.to_string()),
-        ("version", env!("CARGO_PKG_VERSION").to_string()),
+        ("version", crate::identity::version().to_string()),
     ]
 }

@@ -50,7 +50,7 @@ fn by_hand() {
     let p99 = all.intervals[0].metrics["fct_slowdown.p99"];
     // Standard deviation 10, t(2) = 4.303.
     assert_eq!(p99.mean, 20.0);
-    assert!((p99.half_width() - 4.303 * 10.0 / 3f64.sqrt()).abs() < 1e-2);
+    assert!((p99.half_width().unwrap() - 4.303 * 10.0 / 3f64.sqrt()).abs() < 1e-2);
     let dcqcn = &all.paired[0];
     assert_eq!(
         (dcqcn.scheme.as_str(), dcqcn.reference.as_str()),
@@ -67,7 +67,8 @@ fn by_hand() {
     let again: Repeats = serde_json::from_str(&text).unwrap();
     assert_eq!((again.runs.len(), &again.runs[5].folder[..]), (6, "dcqcn-3"));
     let difference = again.paired[0].metrics["fct_slowdown.p99"].difference;
-    assert!((difference.lo - p99.difference.lo).abs() < 1e-9);
+    let lo = |of: &Interval| of.ends().unwrap().0;
+    assert!((lo(&difference) - lo(&p99.difference)).abs() < 1e-9);
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn seeds_that_change_nothing() {
     let p99 = all.paired[0].metrics["fct_slowdown.p99"];
     // 2, 12 and 22.5 more than the 10 that every seed gives.
     assert!((p99.difference.mean - 36.5 / 3.0).abs() < 1e-12 && !p99.constant);
-    assert_eq!(all.intervals[0].metrics["fct_slowdown.p99"].n, 3);
+    assert_eq!(all.intervals[0].metrics["fct_slowdown.p99"].n, 1);
     assert!(
         all.texts()
             .iter()
@@ -165,7 +166,7 @@ fn iterations_of_jobs() {
     let key = "iteration_us.mean";
     close(of(0, key).mean, (mean(0) + mean(1)) / 2.0);
     close(of(1, key).mean, (mean(2) + mean(3)) / 2.0);
-    assert!(of(0, key).half_width() > 0.0 && of(0, "communication").mean > 0.0);
+    assert!(of(0, key).half_width().is_some() && of(0, "communication").mean > 0.0);
     close(of(0, "exposed_us").mean, of(0, key).mean - 20.0);
     let paired = &all.paired[0].metrics["jobs.llm.iteration_us.mean"];
     close(paired.difference.mean, of(1, key).mean - of(0, key).mean);

@@ -169,7 +169,7 @@ impl Repeats {
             });
         } else if !fixed.is_empty() {
             let text = format!(
-                "the seed changes nothing, so one run represents all {}, without intervals.",
+                "the seed changes nothing, since nothing acts on what is random: one run represents all {}, without intervals.",
                 self.asked
             );
             self.warnings.push(SeedWarning {
@@ -192,7 +192,7 @@ impl Repeats {
     /// An interval that is wide.
     fn wide(&self, of: &OfScheme) -> Option<SeedWarning> {
         let p99 = of.metrics.get("fct_slowdown.p99")?;
-        let share = p99.half_width() / p99.mean;
+        let share = p99.half_width()? / p99.mean;
         (share > WIDE).then(|| {
             let text = format!(
                 "the 99th percentile of slowdowns is known to ±{:.0}% only, from {} seeds: more repeats make it surer.",
@@ -212,8 +212,8 @@ impl Repeats {
     pub fn seed_says_nothing(&self) -> Option<String> {
         (!self.seed_matters).then(|| {
             format!(
-                "The seed changes nothing in this scenario: one run per scheme (seed {}) represents all {}, without \
-                 intervals. --shuffle-ties shows which results depend on the order of simultaneous events.",
+                "The seed changes nothing in this scenario, since nothing acts on what is random: one run per scheme \
+                 (seed {}) represents all {}, without intervals. --shuffle-ties shows which results depend on the order of simultaneous events.",
                 self.seeds[0], self.asked
             )
         })

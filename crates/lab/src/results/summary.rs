@@ -319,7 +319,7 @@ pub fn summarise(
     let mut warnings = checks::warnings(input, outcome, flows, all.unscheduled, status);
     warnings.extend(iterations::warnings(input, outcome, &jobs, &collectives));
     Summary {
-        version: env!("CARGO_PKG_VERSION").to_string(),
+        version: crate::identity::version().to_string(),
         scenario: input.name.clone(),
         scheme: input.scheme.clone(),
         seed: input.seed,

@@ -14,34 +14,74 @@ pub const BOOTSTRAP_FROM: usize = 30;
 
 /// A mean and where the true one is, with some confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "InFile", into = "InFile")]
 pub struct Interval {
     /// Mean of the values (of a ratio: their geometric mean).
     pub mean: f64,
-    /// Lower end.
-    pub lo: f64,
-    /// Upper end.
-    pub hi: f64,
-    /// Number of values.
+    /// Both ends. Values that are all equal have none: they do not show how sure their mean is.
+    ends: Option<(f64, f64)>,
+    /// Number of values. Of runs that are one and the same with every seed it is 1.
     pub n: usize,
 }
 
+/// As it is written: `lo` and `hi` are null where there are no ends.
+#[derive(Serialize, Deserialize)]
+struct InFile {
+    mean: f64,
+    lo: Option<f64>,
+    hi: Option<f64>,
+    n: usize,
+}
+
+impl From<InFile> for Interval {
+    fn from(InFile { mean, lo, hi, n }: InFile) -> Self {
+        match lo.zip(hi) {
+            Some(ends) => Self::new(mean, ends, n),
+            None => Self::of_one(mean, n),
+        }
+    }
+}
+
+impl From<Interval> for InFile {
+    fn from(Interval { mean, ends, n }: Interval) -> Self {
+        let (lo, hi) = ends.unzip();
+        Self { mean, lo, hi, n }
+    }
+}
+
 impl Interval {
-    /// The larger of the distances from the mean to both ends.
-    pub fn half_width(&self) -> f64 {
-        (self.hi - self.mean).max(self.mean - self.lo)
+    /// With these ends, if they are two.
+    pub fn new(mean: f64, ends: (f64, f64), n: usize) -> Self {
+        let ends = Some(ends).filter(|(lo, hi)| lo != hi);
+        Self { mean, ends, n }
     }
 
-    /// Whether `value` lies within.
-    pub fn contains(&self, value: f64) -> bool {
-        self.lo <= value && value <= self.hi
+    /// Of `n` values that are all equal.
+    pub fn of_one(mean: f64, n: usize) -> Self {
+        Self { mean, ends: None, n }
+    }
+
+    /// The lower and the upper end, unless all values are equal.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        self.ends
+    }
+
+    /// The larger of the distances from the mean to both ends, unless all values are equal.
+    pub fn half_width(&self) -> Option<f64> {
+        let (lo, hi) = self.ends?;
+        Some((hi - self.mean).max(self.mean - lo))
+    }
+
+    /// Whether `value` lies outside; never where there are no ends.
+    pub fn excludes(&self, value: f64) -> bool {
+        self.ends.is_some_and(|(lo, hi)| value < lo || hi < value)
     }
 
     /// The same of e to the values.
     pub(crate) fn exp(self) -> Self {
         Self {
             mean: libm::exp(self.mean),
-            lo: libm::exp(self.lo),
-            hi: libm::exp(self.hi),
+            ends: self.ends.map(|(lo, hi)| (libm::exp(lo), libm::exp(hi))),
             n: self.n,
         }
     }
@@ -55,7 +95,7 @@ impl Interval {
 /// // Five seeds: mean 10, standard deviation sqrt(2.5), t = 2.776.
 /// let of_five = paceline_lab::stats::interval(&[8.0, 9.0, 10.0, 11.0, 12.0], 0.95).unwrap();
 /// assert_eq!((of_five.mean, of_five.n), (10.0, 5));
-/// assert!((of_five.half_width() - 1.963).abs() < 1e-3);
+/// assert!((of_five.half_width().unwrap() - 1.963).abs() < 1e-3);
 /// ```
 pub fn interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let sensible = confidence > 0.0 && confidence < 1.0;
@@ -65,13 +105,7 @@ pub fn interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let n = values.len();
     if values.iter().all(|value| value == &values[0]) {
         // Without the noise of the last digit.
-        let mean = values[0];
-        return Some(Interval {
-            mean,
-            lo: mean,
-            hi: mean,
-            n,
-        });
+        return Some(Interval::of_one(values[0], n));
     }
     let mean = mean(values)?;
     let (lo, hi) = if n < BOOTSTRAP_FROM {
@@ -83,7 +117,7 @@ pub fn interval(values: &[f64], confidence: f64) -> Option<Interval> {
             Some(sum / chosen.len() as f64)
         })?
     };
-    Some(Interval { mean, lo, hi, n })
+    Some(Interval::new(mean, (lo, hi), n))
 }
 
 /// Standard error of the mean.
@@ -118,7 +152,7 @@ mod tests {
         let covers = |draw: &u64| {
             let mut rng = Rng::stream(1, Purpose::Workload, *draw);
             let values: Vec<f64> = (0..n).map(|_| next(&mut rng)).collect();
-            interval(&values, 0.95).unwrap().contains(truth)
+            !interval(&values, 0.95).unwrap().excludes(truth)
         };
         (0..draws).filter(covers).count() as f64 / draws as f64
     }
@@ -164,7 +198,8 @@ mod tests {
         let values: Vec<f64> = (0..50).map(|_| rng.next_exponential()).collect();
         let skewed = interval(&values, 0.95).unwrap();
         // The tail is on the right, so the mean may well be larger, less likely smaller.
-        assert!(skewed.hi - skewed.mean > skewed.mean - skewed.lo);
+        let (lo, hi) = skewed.ends().unwrap();
+        assert!(hi - skewed.mean > skewed.mean - lo);
     }
 
     #[test]
@@ -174,16 +209,18 @@ mod tests {
         assert_eq!(interval(&[1.0, f64::NAN], 0.95), None);
         assert_eq!(interval(&[1.0, 2.0], 1.0), None);
         let same = interval(&[0.1; 3], 0.95).unwrap();
-        assert_eq!(
-            (same.mean, same.lo, same.hi, same.half_width()),
-            (0.1, 0.1, 0.1, 0.0)
-        );
+        assert_eq!((same.mean, same.ends(), same.half_width()), (0.1, None, None));
+        assert!(!same.excludes(0.0));
+        let text = serde_json::to_string(&same).unwrap();
+        assert_eq!(text, r#"{"mean":0.1,"lo":null,"hi":null,"n":3}"#);
+        assert_eq!(serde_json::from_str::<Interval>(&text).unwrap(), same);
     }
 
     #[test]
     fn more_confidence_is_wider() {
         let values = [3.0, 1.0, 4.0, 1.0, 5.0];
         let (a, b) = (interval(&values, 0.9).unwrap(), interval(&values, 0.99).unwrap());
-        assert!(b.lo < a.lo && a.hi < b.hi);
+        let (a, b) = (a.ends().unwrap(), b.ends().unwrap());
+        assert!(b.0 < a.0 && a.1 < b.1);
     }
 }

@@ -5,9 +5,31 @@ use std::path::Path;
 
 use paceline_scenario::Warning;
 
-use super::{Plan, Row, SweepError, metrics};
+use super::{Plan, Row, SweepError};
 use crate::files::{Unsealed, folder_beside, unsealed};
 use crate::results::Summary;
+
+/// What the seeds of a point change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Seeds {
+    /// Something; or there is only one, or not all have run.
+    Matter,
+    /// Nothing: nothing is drawn at random.
+    NothingDrawn,
+    /// No packet's way in time: nobody acts on what is drawn, such as which packets are marked.
+    NothingActs,
+}
+
+impl Seeds {
+    /// Why runs with several seeds are one run, in a few words.
+    pub fn in_short(self) -> Option<&'static str> {
+        match self {
+            Self::Matter => None,
+            Self::NothingDrawn => Some("one run: nothing is random"),
+            Self::NothingActs => Some("one run: the seed changes no packet"),
+        }
+    }
+}
 
 /// The plan of a sweep and the rows that are there.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,18 +84,26 @@ impl SweepData {
         seeds.filter_map(move |(repeat, &seed)| Some((seed, self.row(point, repeat)?.summary.as_ref()?)))
     }
 
-    /// Whether there are repeats, and those of each point do the same: nothing is random.
-    pub fn repeats_are_equal(&self) -> bool {
-        (0..self.plan.points.len()).all(|point| self.point_is_fixed(point))
+    /// Whether a point has repeats, and all of them do the same: there the seed changes nothing.
+    pub fn point_is_fixed(&self, point: usize) -> bool {
+        self.seeds_at(point) != Seeds::Matter
     }
 
-    /// Whether a point has repeats, and all of them do the same: there the seed changes nothing. (A digest is of what
-    /// becomes of packets in time: marks that nobody acts on are seen in the numbers alone.)
-    pub fn point_is_fixed(&self, point: usize) -> bool {
-        let all: Vec<&Summary> = self.summaries(point).map(|(_, summary)| summary).collect();
-        let same =
-            |pair: &[&Summary]| pair[0].digest == pair[1].digest && metrics(pair[0]) == metrics(pair[1]);
-        self.plan.seeds.len() > 1 && all.len() == self.plan.seeds.len() && all.windows(2).all(same)
+    /// What the seeds of a point change. (A digest is of what becomes of packets in time: marks that nobody acts on
+    /// are seen in the numbers alone.)
+    pub fn seeds_at(&self, point: usize) -> Seeds {
+        let rows: Vec<&Row> = (0..self.plan.seeds.len())
+            .filter_map(|repeat| self.row(point, repeat))
+            .collect();
+        let digest = |row: &&Row| row.summary.as_ref().map(|summary| summary.digest.clone());
+        let digests: Option<Vec<String>> = rows.iter().map(digest).collect();
+        let whole = rows.len() == self.plan.seeds.len() && rows.len() > 1;
+        let same = digests.is_some_and(|all| all.windows(2).all(|pair| pair[0] == pair[1]));
+        match whole && same {
+            false => Seeds::Matter,
+            true if rows.iter().all(|row| row.draws_nothing) => Seeds::NothingDrawn,
+            true => Seeds::NothingActs,
+        }
     }
 
     /// Whether a point can be compared with others: no run of it failed or left flows unfinished, which would make its

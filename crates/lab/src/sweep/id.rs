@@ -33,7 +33,7 @@ pub(super) fn run_ids(input: &Resolved, seeds: &[u64], version: &str) -> Vec<Str
 
 /// The id of a resolved scenario's own run by this version of the program.
 pub fn run_id(input: &Resolved) -> String {
-    run_ids(input, &[input.seed], env!("CARGO_PKG_VERSION")).remove(0)
+    run_ids(input, &[input.seed], crate::identity::version()).remove(0)
 }
 
 /// A resolved scenario without comments and the line of its seed, which stands before all tables.

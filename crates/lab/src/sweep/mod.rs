@@ -9,6 +9,7 @@
 //! | `runs/<id>/` | its folder |
 //! | `results.csv`, `results.parquet` | a row per run of the plan, all numbers of its summary |
 //! | `points.csv`, `points.parquet` | a row per point and number: its mean over the seeds, and how sure that is |
+//! | `notes.json` | [`Note`]s: where seeds or values of an axis change nothing, and why |
 //!
 //! Each of these appears whole or not at all. A run's id is a digest of all that it is a function
 //! of, so a row that is there is never computed again.
@@ -18,6 +19,7 @@ mod data;
 mod error;
 mod id;
 mod metrics;
+mod notes;
 mod plan;
 mod points;
 mod results;
@@ -28,11 +30,12 @@ mod store;
 mod table;
 
 pub use collect::{Collected, collect};
-pub use data::{SweepData, read_plan, warnings};
+pub use data::{Seeds, SweepData, read_plan, warnings};
 pub use error::SweepError;
 pub use id::run_id;
 pub use metrics::{Metric, metrics};
 pub(crate) use metrics::{labels, of_collectives};
+pub use notes::{Note, NoteKind, notes};
 pub use plan::{Plan, Point, Study};
 pub use points::{Estimate, estimates, points};
 pub use results::{results, write_results};

@@ -65,7 +65,7 @@ impl Study {
             )));
         }
         let values = points(&grid);
-        let version = env!("CARGO_PKG_VERSION");
+        let version = crate::identity::version();
         let resolved = side_by_side(values.len(), jobs, &|i| -> Result<_, SweepError> {
             let input = self.load(&values[i], None)?;
             let seeds = seeds(input.seed, repeats)?;

@@ -11,24 +11,38 @@ use crate::stats::{CONFIDENCE, interval, mean, standard_deviation};
 /// A number of a point's runs together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Runs that have it. Runs that are the same with every seed count once.
+    /// Runs that have it. Where the seed changes nothing, equal values are one run's and count once.
     pub n: usize,
     /// Their mean.
     pub mean: f64,
     /// Standard deviation of the sample; of one run there is none.
     pub sd: Option<f64>,
-    /// Ends of the mean's interval; of one run there are none.
+    /// Ends of the mean's interval; there are none of one run, and none of values that are all equal.
     pub ends: Option<(f64, f64)>,
+    /// Why there are none, if several seeds were run.
+    pub note: Option<&'static str>,
 }
 
 impl Estimate {
-    fn of(values: &[f64]) -> Option<Self> {
+    /// Of the values of runs; where the point's seeds change nothing (`fixed`), equal values are those of one run.
+    fn of(values: &[f64], fixed: Option<&'static str>) -> Option<Self> {
+        let equal = values.iter().all(|value| *value == values[0]);
+        let note = match values.len() > 1 && equal {
+            true => Some(fixed.unwrap_or("equal in all runs")),
+            false => None,
+        };
+        let values = if fixed.is_some() && equal {
+            &values[..values.len().min(1)]
+        } else {
+            values
+        };
         let found = interval(values, CONFIDENCE);
         Some(Self {
             n: values.len(),
             mean: found.map_or_else(|| mean(values), |found| Some(found.mean))?,
             sd: standard_deviation(values),
-            ends: found.map(|found| (found.lo, found.hi)),
+            ends: found.and_then(|found| found.ends()),
+            note,
         })
     }
 }
@@ -38,8 +52,8 @@ impl Estimate {
 pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
     let mut names: Vec<String> = Vec::new();
     let mut values: Vec<Vec<f64>> = Vec::new();
-    let seeds = if data.point_is_fixed(point) { 1 } else { usize::MAX };
-    for (_, summary) in data.summaries(point).take(seeds) {
+    let fixed = data.seeds_at(point).in_short();
+    for (_, summary) in data.summaries(point) {
         for (name, value) in metrics(summary) {
             let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
                 names.push(name);
@@ -49,7 +63,7 @@ pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
             values[place].push(value);
         }
     }
-    let estimates = values.iter().map(|values| Estimate::of(values));
+    let estimates = values.iter().map(|values| Estimate::of(values, fixed));
     names
         .into_iter()
         .zip(estimates)
@@ -58,7 +72,7 @@ pub fn estimates(data: &SweepData, point: usize) -> Vec<(String, Estimate)> {
 }
 
 /// A row for each point and number: the values of the axes, which number, its `n`, `mean`, `sd`, and the ends
-/// `lo` and `hi` of its interval; column by column.
+/// `lo` and `hi` of its interval, and a `note` that says why there is none; column by column.
 pub fn points(data: &SweepData) -> Vec<Column> {
     let rows: Vec<(usize, String, Estimate)> = (0..data.plan.points.len())
         .flat_map(|point| {
@@ -79,6 +93,7 @@ pub fn points(data: &SweepData) -> Vec<Column> {
     columns.push(Column::new("sd", of(|estimate| estimate.sd)));
     columns.push(Column::new("lo", of(|estimate| Some(estimate.ends?.0))));
     columns.push(Column::new("hi", of(|estimate| Some(estimate.ends?.1))));
+    columns.push(texts("note", rows.iter().map(|row| row.2.note)));
     columns
 }
 
@@ -102,10 +117,24 @@ mod tests {
 
     #[test]
     fn of_one_run_there_is_no_spread() {
-        let one = Estimate::of(&[3.0]).unwrap();
-        assert_eq!((one.n, one.mean, one.sd, one.ends), (1, 3.0, None, None));
-        assert_eq!(Estimate::of(&[]), None);
-        let five = Estimate::of(&[8.0, 9.0, 10.0, 11.0, 12.0]).unwrap();
+        let one = Estimate::of(&[3.0], None).unwrap();
+        assert_eq!(
+            (one.n, one.mean, one.sd, one.ends, one.note),
+            (1, 3.0, None, None, None)
+        );
+        assert_eq!(Estimate::of(&[], None), None);
+        // Five runs that are the same are one; five that came to the same number are five, without an interval.
+        let same = Estimate::of(&[3.0; 5], Some("why")).unwrap();
+        assert_eq!(
+            (same.n, same.sd, same.ends, same.note),
+            (1, None, None, Some("why"))
+        );
+        let equal = Estimate::of(&[3.0; 5], None).unwrap();
+        assert_eq!(
+            (equal.n, equal.ends, equal.note),
+            (5, None, Some("equal in all runs"))
+        );
+        let five = Estimate::of(&[8.0, 9.0, 10.0, 11.0, 12.0], Some("why")).unwrap();
         assert_eq!((five.n, five.mean), (5, 10.0));
         assert!((five.sd.unwrap() - 2.5f64.sqrt()).abs() < 1e-12);
         let (lo, hi) = five.ends.unwrap();

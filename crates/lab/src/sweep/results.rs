@@ -1,6 +1,6 @@
 //! `results.csv` and `results.parquet`, a row per run and a column per number.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use paceline_scenario::csv_cell;
 use paceline_scenario::sweep::{Axis, AxisValue};
 
 use super::points::write_points;
-use super::{Row, Status, SweepData, metrics};
+use super::{Row, Status, SweepData, metrics, notes};
 use crate::files::columns::{Column, Values, write_parquet};
 use crate::files::{OutputError, write_file};
 
 /// Writes `results.csv` and `results.parquet` into a sweep's folder: a row for each run of the
 /// plan, in its order, also for those that failed or are not there (status `missing`). Alongside them
-/// `points.csv` and `points.parquet`: a row for each point and number, over the seeds.
+/// `points.csv` and `points.parquet`: a row for each point and number, over the seeds; and `notes.json`.
 ///
 /// What measures the machine is left out, so the bytes are those of the plan alone.
 pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError> {
@@ -26,6 +26,10 @@ pub fn write_results(folder: &Path, data: &SweepData) -> Result<(), OutputError>
     ];
     write_file(&folder.join("results.parquet"), |out| {
         write_parquet(out, &columns, &metadata)
+    })?;
+    write_file(&folder.join("notes.json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, &notes(data))?;
+        writeln!(out)
     })?;
     write_points(folder, data)
 }

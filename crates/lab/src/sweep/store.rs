@@ -115,8 +115,8 @@ fn is_begun(folder: &Path) -> Result<bool, OutputError> {
     }
 }
 
-/// Whether `plan` goes on in a sweep's folder: it has all of the runs there, perhaps more. So it does where a sweep has only
-/// just started; and where another version's is, which a sweep refuses to go on with.
+/// Whether `plan` goes on in a sweep's folder: it is by the same code and has all of the runs there, perhaps more. So it does
+/// where a sweep has only just started.
 pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
     if is_begun(folder).is_ok_and(|begun| !begun) {
         return true;
@@ -125,7 +125,7 @@ pub fn goes_on(folder: &Path, plan: &Plan) -> bool {
         return false;
     };
     let mine: BTreeSet<&str> = plan.runs().into_iter().map(|(id, ..)| id).collect();
-    old.version != plan.version || old.runs().iter().all(|(id, ..)| mine.contains(id))
+    old.version == plan.version && old.runs().iter().all(|(id, ..)| mine.contains(id))
 }
 
 /// A folder that is no sweep's must be empty, but for what is left of a process that was killed
@@ -160,8 +160,14 @@ fn fits(folder: &Path, plan: &Plan) -> Result<bool, SweepError> {
     let place = folder.display();
     let hint = "choose another folder with --out, or start again there with --force";
     if old.version != plan.version {
+        let finished = old
+            .runs()
+            .iter()
+            .filter(|(id, ..)| row_file(folder, id).is_file())
+            .count();
         return Err(SweepError::Refused(format!(
-            "{place} holds a sweep by version {}, this is {}: {hint}",
+            "{place} holds a sweep by version {}, this is {}, which may give other results: its {finished} finished \
+             runs are not mixed with new ones; {hint}",
             old.version, plan.version
         )));
     }
@@ -225,6 +231,7 @@ fn clear(folder: &Path) -> Result<(), OutputError> {
         "results.parquet",
         "points.csv",
         "points.parquet",
+        "notes.json",
         "report.html",
     ] {
         remove(&folder.join(name))?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Row, Status, SweepData};
+use super::{Row, Status, SweepData, notes};
 use crate::metrics::{self, Metric};
 use crate::results::Summary;
 use crate::stats::{self, CONFIDENCE};
@@ -167,16 +167,17 @@ pub fn table(data: &SweepData) -> String {
             all - points.len()
         ));
     }
-    if data.plan.seeds.len() > 1 {
+    if data.plan.seeds.len() > 1 && !points.iter().all(|&point| data.point_is_fixed(point)) {
         text.push_str("mean over the seeds ± half the width of its 95 % interval\n");
-    }
-    if points.iter().any(|&point| data.point_is_fixed(point)) {
-        text.push_str("1 run: the seed changes nothing there\n");
     }
     if points.iter().any(|&point| !data.point_is_comparable(point)) {
         text.push_str("!: a run failed or left flows unfinished, and the point is not compared\n");
     }
-    text + &differences(data, &jobs)
+    text.push_str(&differences(data, &jobs));
+    for note in notes(data) {
+        text.push_str(&format!("\n{}\n", note.text));
+    }
+    text
 }
 
 /// The quantity by which points are put in order.
@@ -252,8 +253,8 @@ fn mean_cell(values: &[f64], unit: Unit) -> String {
     let Some(mean) = stats::mean(values) else {
         return number(None);
     };
-    match stats::interval(values, CONFIDENCE) {
-        Some(interval) => with_half_width(mean, interval.half_width(), unit),
+    match stats::interval(values, CONFIDENCE).and_then(|found| found.half_width()) {
+        Some(half) => with_half_width(mean, half, unit),
         None => plain(mean, unit),
     }
 }
@@ -270,9 +271,6 @@ fn plain(value: f64, unit: Unit) -> String {
 
 /// Both in the unit of the mean, with as many digits.
 fn with_half_width(mean: f64, half: f64, unit: Unit) -> String {
-    if half == 0.0 {
-        return plain(mean, unit);
-    }
     let (divisor, unit) = unit(mean);
     format!(
         "{} ±{}{unit}",
@@ -350,18 +348,18 @@ fn difference_cell(data: &SweepData, first: usize, other: usize, quantity: &Show
     });
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.unzip();
     let pair = stats::paired(&a, &b, CONFIDENCE)?;
-    let (mean, half) = (pair.difference.mean, pair.difference.half_width());
+    let mean = pair.difference.mean;
+    let half = pair.difference.half_width();
     let sign = if mean > 0.0 { "+" } else { "" };
     // Of both in the unit of the larger.
-    let (divisor, unit) = (quantity.unit)(mean.abs().max(half));
-    let (mean, half) = (mean / divisor, half / divisor);
-    Some(match (half == 0.0, pair.clear) {
-        (true, _) => format!("{sign}{}{unit}  ", number(Some(mean))),
-        (false, clear) => format!(
-            "{sign}{} ±{}{unit}{}",
-            number(Some(mean)),
-            number(Some(half)),
-            if clear { " *" } else { "  " }
+    let (divisor, unit) = (quantity.unit)(mean.abs().max(half.unwrap_or(0.0)));
+    let mean = number(Some(mean / divisor));
+    Some(match half {
+        None => format!("{sign}{mean}{unit}  "),
+        Some(half) => format!(
+            "{sign}{mean} ±{}{unit}{}",
+            number(Some(half / divisor)),
+            if pair.clear { " *" } else { "  " }
         ),
     })
 }

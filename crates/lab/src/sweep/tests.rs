@@ -1,6 +1,7 @@
 //! Sweeps of a tiny scenario, from the grid to the folder.
 
 mod merging;
+mod nothing;
 mod resuming;
 mod seeds;
 
@@ -153,6 +154,7 @@ fn a_sweeps_folder() {
         names(&folder),
         [
             ".lock",
+            "notes.json",
             "points.csv",
             "points.parquet",
             "results.csv",

@@ -78,14 +78,14 @@ pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
         let paired = other.metrics.get(key)?;
         let ratio = paired.ratio.as_ref()?;
         let mark = if paired.clear { " *" } else { "" };
-        Some(match ratio.half_width() > 0.0 {
-            true => format!(
+        Some(match ratio.ends() {
+            Some((lo, hi)) => format!(
                 "{}, {} to {}{mark}",
                 percent(ratio.mean),
-                percent(ratio.lo),
-                percent(ratio.hi)
+                percent(lo),
+                percent(hi)
             ),
-            false => percent(ratio.mean),
+            None => percent(ratio.mean),
         })
     };
     let row = |(label, of): (&String, &OfScheme)| {
@@ -114,14 +114,12 @@ pub fn jobs(all: &Repeats, limit: usize) -> Option<Detail> {
 
 /// `1.23 ± 0.04`; the mean alone of what is the same with every seed.
 pub fn with_interval(metric: &Metric, interval: Option<&Interval>) -> String {
-    match interval {
-        Some(of) if of.half_width() == 0.0 => metric.show(Some(of.mean)),
-        Some(of) => format!(
-            "{} ± {}",
-            metric.show(Some(of.mean)),
-            metric.show(Some(of.half_width()))
-        ),
-        None => number(None),
+    let Some(of) = interval else {
+        return number(None);
+    };
+    match of.half_width() {
+        Some(half) => format!("{} ± {}", metric.show(Some(of.mean)), metric.show(Some(half))),
+        None => metric.show(Some(of.mean)),
     }
 }
 
@@ -189,7 +187,7 @@ const NAMED_MAX: usize = 24;
 
 /// The quantities in which a scheme differs from the first, with any seed: of whole runs, then of jobs and collectives.
 pub fn differing<'a>(all: &Repeats, other: &'a PairedSchemes) -> Vec<(Metric, &'a Paired)> {
-    let differs = |paired: &&Paired| paired.difference.mean != 0.0 || paired.difference.half_width() > 0.0;
+    let differs = |paired: &&Paired| paired.difference.mean != 0.0 || paired.difference.ends().is_some();
     let usual = of_runs().count();
     let mut found: Vec<(usize, Metric, &Paired)> = (all.quantities().into_iter().enumerate())
         .filter_map(|(i, metric)| {
@@ -210,13 +208,16 @@ pub fn differing<'a>(all: &Repeats, other: &'a PairedSchemes) -> Vec<(Metric, &'
 pub fn difference(metric: &Metric, paired: &Paired) -> [String; 4] {
     let of = &paired.difference;
     let ratio = |text: &dyn Fn(&Interval) -> String| paired.ratio.as_ref().map_or_else(|| number(None), text);
-    let (interval, of_ratio) = if paired.constant {
-        ("the same with every seed".to_string(), ratio_if_constant(paired))
-    } else {
-        (
-            format!("{} to {}", signed(metric, of.lo), signed(metric, of.hi)),
-            ratio(&|ratio| format!("{} to {}", percent(ratio.lo), percent(ratio.hi))),
-        )
+    let interval = match of.ends().filter(|_| !paired.constant) {
+        Some((lo, hi)) => format!("{} to {}", signed(metric, lo), signed(metric, hi)),
+        None => "the same with every seed".to_string(),
+    };
+    let of_ratio = match paired.ratio {
+        Some(ratio) => ratio.ends().map_or_else(String::new, |(lo, hi)| {
+            format!("{} to {}", percent(lo), percent(hi))
+        }),
+        None if paired.constant => String::new(),
+        None => number(None),
     };
     [
         signed(metric, of.mean),
@@ -224,15 +225,6 @@ pub fn difference(metric: &Metric, paired: &Paired) -> [String; 4] {
         ratio(&|ratio| percent(ratio.mean)),
         of_ratio,
     ]
-}
-
-/// The interval of the ratios where the differences do not vary: there is one if what they are differences of
-/// does.
-fn ratio_if_constant(paired: &Paired) -> String {
-    match &paired.ratio {
-        Some(ratio) if ratio.half_width() > 0.0 => format!("{} to {}", percent(ratio.lo), percent(ratio.hi)),
-        _ => String::new(),
-    }
 }
 
 /// A row per quantity that differs: how much, and in percent.
@@ -275,12 +267,10 @@ fn signed(metric: &Metric, value: f64) -> String {
 /// What became of the single flows, in a sentence.
 pub fn by_flow(flows: &FlowPairs) -> String {
     let mean = flows.ratio.map_or_else(String::new, |ratio| {
-        format!(
-            ": ×{} on (geometric) average, {} to {}",
-            number(Some(ratio.mean)),
-            number(Some(ratio.lo)),
-            number(Some(ratio.hi))
-        )
+        let ends = ratio.ends().map_or_else(String::new, |(lo, hi)| {
+            format!(", {} to {}", number(Some(lo)), number(Some(hi)))
+        });
+        format!(": ×{} on (geometric) average{ends}", number(Some(ratio.mean)))
     });
     let unpaired = match flows.unpaired {
         0 => String::new(),

@@ -141,7 +141,7 @@ impl Question<'_> {
     pub fn slowest(&self, asker: &mut dyn Asker) -> Result<SlowAnswer, AskError> {
         match self.folder()? {
             Some(data) => self.list_of_finished(&data, asker),
-            None => self.list_again(asker, &all_of),
+            None => self.list_again(asker, None, &all_of),
         }
     }
 
@@ -183,6 +183,12 @@ impl Question<'_> {
             asker.inform(&format!("as kept in {}", CloseLook::file(folder, flow).display()));
             return Ok(FlowAnswer::new(row, Known::Look(Box::new(look)), &data.summary));
         }
+        if partial && data.summary.version != crate::identity::version() {
+            return Err(AskError::Refused(format!(
+                "{}. It was interrupted, so it cannot be compared with the whole run of this code",
+                self.other_code(data)
+            )));
+        }
         asker.inform(&match (known, partial) {
             (true, _) => format!("running the scenario again, to look closely at flow {flow}"),
             (false, true) => {
@@ -215,13 +221,18 @@ impl Question<'_> {
         if accounts {
             input.run_mut().record.flow_probes = vec![flow];
         }
-        let before = of_run.map(|(row, _)| row);
+        // Whether other code gives the same run only its whole shows.
+        let same_code = of_run.is_some_and(|(_, data)| data.summary.version == crate::identity::version());
+        let before = of_run.map(|(row, _)| row).filter(|_| same_code);
         let completed = before.filter(|row| row.status == FlowState::Completed);
         if let Some(end) = completed.and_then(FlowRow::end_ps) {
             input.run_mut().stop = input.run.stop.min(Time::from_ps(end));
         }
         let finished = asker.run(&input)?;
         let partial = finished.summary.status == RunStatus::Partial;
+        if let Some((before, data)) = of_run {
+            self.check_same(data, &finished, (before, same_code))?;
+        }
         let row = &find(&finished.flows, flow)?;
         let ideal = finished.summary.ideal_fct;
         let answer = |row: &FlowRow<'_>, known| FlowAnswer {
@@ -241,8 +252,7 @@ impl Question<'_> {
                 input.name
             )));
         }
-        let same = of_run.filter(|(before, _)| is_same(before, row, asker) && !partial);
-        let Some((before, data)) = same else {
+        let Some((before, data)) = of_run.filter(|_| !partial) else {
             return Ok(answer(row, Known::Look(Box::new(look))));
         };
         // Where the folder cannot be written it is told and no more.
@@ -281,13 +291,14 @@ impl Question<'_> {
             "the run has no account of {missing} of its slowest flows: running its scenario again for that"
         ));
         let ids: Vec<u32> = slow.iter().map(|one| one.flow.flow_id).collect();
-        self.list_again(asker, &|_| ids.clone())
+        self.list_again(asker, Some(data), &|_| ids.clone())
     }
 
     /// Runs the input with accounts of some flows, and lists the slowest.
     fn list_again(
         &self,
         asker: &mut dyn Asker,
+        of_run: Option<&RunData>,
         which: &dyn Fn(&Resolved) -> Vec<u32>,
     ) -> Result<SlowAnswer, AskError> {
         let mut input = self.unaccounted()?;
@@ -295,6 +306,9 @@ impl Question<'_> {
             input.run_mut().record.accounts = Accounted::Flows(which(&input));
         }
         let finished = asker.run(&input)?;
+        if let Some(data) = of_run {
+            self.check_whole(data, &finished)?;
+        }
         let times = flow_times(&input.run, &finished.outcome);
         let slow = slowest(self.asked_of(&finished.flows), &times, self.top, self.run);
         let partial = finished.summary.status == RunStatus::Partial;
@@ -373,19 +387,6 @@ fn no_label(label: &str, flows: &FlowRows) -> AskError {
 /// All flows of an input: which are slow only the run shows.
 fn all_of(input: &Resolved) -> Vec<u32> {
     (0..input.run.flows.len() as u32).collect()
-}
-
-/// Whether a run that was made again is that of the folder; says so if not.
-fn is_same(before: &FlowRow<'_>, row: &FlowRow<'_>, asker: &mut dyn Asker) -> bool {
-    let same = (before.fct_ps, before.start_ps) == (row.fct_ps, row.start_ps);
-    if !same {
-        asker.inform(&format!(
-            "  ! this is not the run of the folder: there the flow took {:?} ps, here {:?}. Was it made by another \
-             version, or its folder changed?",
-            before.fct_ps, row.fct_ps
-        ));
-    }
-    same
 }
 
 /// The flow's row.

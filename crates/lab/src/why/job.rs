@@ -81,6 +81,23 @@ impl Question<'_> {
         })
     }
 
+    /// The same, which is made again if other code made it: two runs are compared only if they are by the same code.
+    fn summary_by_this_code(&self, asker: &mut dyn Asker) -> Result<(Summary, bool), AskError> {
+        let (summary, partial) = self.summary(asker)?;
+        let this = crate::identity::version();
+        if summary.version == this {
+            return Ok((summary, partial));
+        }
+        asker.inform(&format!(
+            "{} was made by version {}, this is {this}: running the scenario as it is, to compare with a run by the same \
+             code",
+            self.run, summary.version
+        ));
+        let finished = asker.run(&crate::load(self.run, &Overrides::default())?)?;
+        let partial = finished.summary.status == RunStatus::Partial;
+        Ok((finished.summary, partial))
+    }
+
     /// The summary of the run, which is made if it has no folder.
     fn summary(&self, asker: &mut dyn Asker) -> Result<(Summary, bool), AskError> {
         if let Some(data) = self.folder()? {
@@ -101,7 +118,7 @@ impl Question<'_> {
         (links, factor): (&str, f64),
         asker: &mut dyn Asker,
     ) -> Result<Faster, AskError> {
-        let (summary, stopped) = self.summary(asker)?;
+        let (summary, stopped) = self.summary_by_this_code(asker)?;
         let (before_job, before) = path_of(&summary, label)?;
         if before.links.is_empty() {
             return Err(AskError::Refused(format!(

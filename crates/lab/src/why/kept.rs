@@ -54,7 +54,7 @@ impl CloseLook {
     pub fn read(run: &Path, summary: &Summary, flow: u32) -> Option<Self> {
         let path = Self::file(run, flow);
         let file: File = serde_json::from_str(&paceline_scenario::read_text(&path).ok()?).ok()?;
-        let is_of_run = file.version == env!("CARGO_PKG_VERSION") && file.digest == summary.digest;
+        let is_of_run = file.version == crate::identity::version() && file.digest == summary.digest;
         let times = read_flow_times(&path.with_extension("csv")).ok()?;
         is_of_run.then_some(Self {
             times,
@@ -76,7 +76,7 @@ impl CloseLook {
             source,
         })?;
         let file = File {
-            version: env!("CARGO_PKG_VERSION").to_string(),
+            version: crate::identity::version().to_string(),
             digest: summary.digest.clone(),
             deeper: self.deeper.clone(),
             lines: self.lines.clone(),

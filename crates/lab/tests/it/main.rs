@@ -5,6 +5,7 @@ mod connections;
 mod critical_paths;
 mod detection;
 mod hpcc_two_flows;
+mod identity;
 mod iterations;
 mod library_collectives;
 mod memo;

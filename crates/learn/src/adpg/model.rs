@@ -49,7 +49,7 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
         },
         metrics: metrics(trained),
         quantisation: None,
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: crate::identity::version().into(),
     };
     let mut text = serde_json::to_vec_pretty(&card)
         .map_err(|error| Error::Options(format!("the card of {name} cannot be written: {error}")))?;
@@ -90,7 +90,7 @@ pub(crate) fn sources([before, after]: [&[&str]; 2], seed: u64) -> Vec<DataSourc
             .collect(),
         seed,
         fidelity: "exact".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: crate::identity::version().into(),
         ..DataSource::default()
     };
     CASES.iter().map(source).collect()

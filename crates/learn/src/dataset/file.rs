@@ -7,6 +7,7 @@ use std::path::Path;
 use paceline_kernel::Time;
 use paceline_lab::files::columns::{Column, Values, read_parquet, write_parquet};
 use paceline_lab::files::write_file;
+use paceline_lab::release;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use sha2::{Digest, Sha256};
 
@@ -58,6 +59,12 @@ impl Dataset {
         hex(&hash.finalize())
     }
 
+    /// Who recorded it, where that was other code than this.
+    pub fn of_other_code(&self) -> Option<&str> {
+        let mut versions = self.origins.iter().map(|origin| origin.version.as_str());
+        versions.find(|&version| version != paceline_lab::version())
+    }
+
     /// Writes the dataset to `path`, whole or not at all.
     ///
     /// # Errors
@@ -86,7 +93,7 @@ impl Dataset {
         let metadata = [
             ("kind", "paceline dataset".to_string()),
             ("format", FORMAT.to_string()),
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
+            ("version", crate::identity::version().to_string()),
             ("smoothing", SMOOTHING.to_string()),
             ("seed", self.seed.to_string()),
             ("origins", json(&self.origins)),
@@ -167,7 +174,7 @@ pub(super) fn metadata(path: &Path) -> Result<HashMap<String, String>, Error> {
 }
 
 fn check_version(path: &Path, format: &str, version: &str, origins: &str) -> Result<(), Error> {
-    if format == FORMAT.to_string() && version == env!("CARGO_PKG_VERSION") {
+    if format == FORMAT.to_string() && release(version) == release(crate::identity::version()) {
         return Ok(());
     }
     // Another version may write other origins: as much of them as can be read.

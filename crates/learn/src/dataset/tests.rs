@@ -17,7 +17,7 @@ fn trace(rtt_ns: &[u64]) -> Trace {
             order: None,
             model_sha256: None,
             scenario_sha256: "1".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
+            version: paceline_lab::version().into(),
             samples: rtt_ns.len() as u64,
             sha256: "0".into(),
         },

@@ -69,7 +69,7 @@ impl Trace {
             },
             model_sha256: model_of(input),
             scenario_sha256: scenario_hash(&input.toml),
-            version: env!("CARGO_PKG_VERSION").to_string(),
+            version: paceline_lab::version().to_string(),
             samples: samples.len() as u64,
             sha256: hash(&flows),
         };
@@ -84,7 +84,7 @@ impl Trace {
     /// nanoseconds.
     ///
     /// # Errors
-    /// It is not such a folder, or another version's.
+    /// It is not such a folder, or that of other code.
     pub fn from_folder(folder: &Path) -> Result<Self, Error> {
         let summary = folder.join("summary.json");
         let content = |path: &Path, expected, message: String| Error::Content {
@@ -97,7 +97,7 @@ impl Trace {
         let said: serde_json::Value = serde_json::from_str(&text)
             .map_err(|error| content(&summary, "the summary of a run", error.to_string()))?;
         let version = said["version"].as_str().unwrap_or("nothing").to_string();
-        if version != env!("CARGO_PKG_VERSION") {
+        if version != paceline_lab::version() {
             return Err(Error::OtherVersion {
                 path: folder.to_path_buf(),
                 found: version,

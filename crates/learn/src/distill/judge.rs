@@ -31,9 +31,12 @@ pub struct Judged {
 pub const JUDGED: [&str; 5] = ["scenario", "quantity", "teacher", "forest", "difference"];
 
 impl Judged {
-    /// Its rows of that table: means and half of their intervals.
+    /// Its rows of that table: means and half of their intervals, which equal values have not.
     pub fn rows(&self) -> Vec<Vec<String>> {
-        let estimate = |one: &Interval| format!("{:.4} ± {:.4}", one.mean, one.half_width());
+        let estimate = |one: &Interval| match one.half_width() {
+            Some(half) => format!("{:.4} ± {half:.4}", one.mean),
+            None => format!("{:.4}", one.mean),
+        };
         let row = |score: &Score| {
             let what = match &*score.unit {
                 "" => score.what.clone(),

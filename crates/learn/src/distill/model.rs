@@ -29,7 +29,7 @@ pub(super) fn model(
     let round = |round: &Round| json!({ "round": round.number, "worth": round.worth, "error": round.error, "rows": round.rows });
     let mut about = Map::new();
     let mut put = |key: &str, value: Value| about.insert(key.into(), value);
-    put("version", env!("CARGO_PKG_VERSION").into());
+    put("version", crate::identity::version().into());
     put(
         "teacher",
         json!({ "name": teacher.card().name, "sha256": teacher.card().weights_sha256 }),

@@ -186,7 +186,10 @@ fn damaged_files_are_refused() {
             "`format` is 2; expected 1",
         ),
         (text.replace("\"pfc\"", "\"pcf\""), "unknown field `pcf`"),
-        (text.replace(VERSION, "0.0.9"), "was recorded by version 0.0.9"),
+        (
+            text.replace(paceline_lab::version(), "0.0.9"),
+            "was recorded by version 0.0.9",
+        ),
         (
             text.replace("\"elapsed\"", "\"elapsed time\""),
             "its model `decc-law` sees",

@@ -426,7 +426,7 @@ fn described(options: &Options, generations: usize, command: &str, card: Card) -
                 ],
                 seed: options.seed,
                 fidelity: "exact".into(),
-                version: env!("CARGO_PKG_VERSION").into(),
+                version: crate::identity::version().into(),
                 ..DataSource::default()
             }],
             ..Data::default()

@@ -64,7 +64,8 @@ fn points(of: &Seeds<'_>, edges: &[u64], p: f64) -> Vec<Point> {
     let point = |(i, &edge): (usize, &u64)| {
         let values: Vec<f64> = by_run.iter().filter_map(|run| run[i]).collect();
         // No flow is faster than alone: there the interval ends.
-        let ends = interval(&values, CONFIDENCE).map(|found| (found.lo.max(1.0).min(found.mean), found.hi));
+        let found = interval(&values, CONFIDENCE);
+        let ends = found.and_then(|found| found.ends().map(|(lo, hi)| (lo.max(1.0).min(found.mean), hi)));
         Some((edge as f64, mean(&values)?, ends))
     };
     edges.iter().enumerate().filter_map(point).collect()

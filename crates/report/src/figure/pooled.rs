@@ -91,7 +91,9 @@ fn shares(of_runs: &[Vec<f64>]) -> Vec<Point> {
             .map(|run| run.partition_point(|&value| value <= x) as f64 / run.len() as f64 * 100.0)
             .collect();
         Point {
-            range: interval(&of_runs, CONFIDENCE).map(|found| (found.lo.max(0.0), found.hi.min(100.0))),
+            range: interval(&of_runs, CONFIDENCE)
+                .and_then(|found| found.ends())
+                .map(|(lo, hi)| (lo.max(0.0), hi.min(100.0))),
             ..Point::at(x, (place + 1) as f64 / all.len() as f64 * 100.0)
         }
     };
@@ -117,7 +119,7 @@ fn by_size(groups: &[Group<'_>]) -> Option<Figure> {
             let found = interval(&values, CONFIDENCE);
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             Some(Point {
-                range: found.map(|found| (found.lo, found.hi)),
+                range: found.and_then(|found| found.ends()),
                 ..Point::at(size, mean)
             })
         };
@@ -177,6 +179,7 @@ mod tests {
         );
         // 75 +- 12.706 * 35.36 / sqrt(2) is cut off at 0 and 100.
         assert_eq!(points[2].range, Some((0.0, 100.0)));
-        assert_eq!(points[1].range, Some((50.0, 50.0)));
+        // Shares that are equal have no interval.
+        assert_eq!(points[1].range, None);
     }
 }

@@ -189,11 +189,8 @@ fn point(
     let cell = |measure: &Offered| {
         let of_runs = summaries.iter().filter_map(|summary| measure.value(summary));
         let values: Vec<f64> = of_runs.collect();
-        // Runs that are the same with every seed have no interval.
-        let ends = (!fixed)
-            .then(|| interval(&values, CONFIDENCE))
-            .flatten()
-            .map(|found| [found.lo, found.hi]);
+        let found = interval(&values, CONFIDENCE).and_then(|found| found.ends());
+        let ends = found.map(|(lo, hi)| [lo, hi]);
         let mean = mean(&values).filter(|mean| mean.is_finite());
         // As they are: what is shown of them is rounded there, and what is saved is not.
         mean.into_iter().chain(ends.into_iter().flatten()).collect()

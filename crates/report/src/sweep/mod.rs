@@ -46,7 +46,7 @@ pub fn render_sweep(data: &SweepData) -> Result<String, RenderError> {
         marked: grid.points.iter().any(|point| point.open + point.failed > 0),
         data: script_json(&grid),
         made_by: &data.plan.version,
-        version: env!("CARGO_PKG_VERSION"),
+        version: paceline_lab::version(),
         style: format!("{UPLOT_STYLE}\n{}", STYLES.join("\n")),
         uplot: format!("/*\n{UPLOT_LICENCE}*/\n{UPLOT_SCRIPT}"),
         script: SCRIPTS.join("\n"),

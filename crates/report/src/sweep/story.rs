@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::grid::{Grid, GridPoint};
 use super::measures::{MAIN, MEASURES};
-use paceline_lab::sweep::{Row, Status, SweepData};
+use paceline_lab::sweep::{Row, Status, SweepData, notes};
 
 /// Failed runs that the page names one by one.
 const FAILURES_MAX: usize = 200;
@@ -201,22 +201,7 @@ pub(super) fn warnings(data: &SweepData, grid: &Grid) -> Vec<String> {
             "At {open} {points} flows were left unfinished: completion times there are too good to be true. They are marked with !."
         ));
     }
-    let fixed = (0..data.plan.points.len())
-        .filter(|&point| data.point_is_fixed(point))
-        .count();
-    match fixed {
-        0 => {}
-        _ if fixed == data.plan.points.len() => found.push(
-            "The seed changes nothing: the runs of each point are the same with every seed, and there are no \
-             intervals."
-                .into(),
-        ),
-        _ => found.push(format!(
-            "At {fixed} of {} points the seed changes nothing: the runs there are the same with every seed, and \
-             have no intervals.",
-            data.plan.points.len()
-        )),
-    }
+    found.extend(notes(data).into_iter().map(|note| note.text));
     if data.plan.seeds.len() == 1 {
         found.push("One seed: the differences may be chance. `--repeats 5` gives intervals.".into());
     }

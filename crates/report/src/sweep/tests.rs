@@ -143,7 +143,7 @@ fn seeds_that_change_nothing_have_no_interval() {
     let got = story::warnings(&data, &grid);
     assert!(
         got.iter()
-            .any(|text| text.starts_with("At 1 of 4 points the seed changes nothing")),
+            .any(|text| text.starts_with("At 1 of 4 points the 3 seeds are one run, without an interval")),
         "{got:?}"
     );
 }

@@ -128,7 +128,7 @@ functions! {
     Jain "jain" 0 "Jain's index of fairness",
     Low "low" 0 "the lower end of the mean's 95 % interval",
     High "high" 0 "the upper end of it",
-    Half "half" 0 "half of the mean's 95 % interval; of a single number 0",
+    Half "half" 0 "half of the mean's 95 % interval; nothing of equal numbers",
     GeoLow "geomean_low" 0 "the lower end of the geometric mean's 95 % interval",
     GeoHigh "geomean_high" 0 "the upper end of it",
     Deviation "deviation" 1 "the standard deviation of a list or curve that is all there is",

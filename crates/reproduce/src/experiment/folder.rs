@@ -128,7 +128,7 @@ struct Recorded {
 /// It cannot be written.
 pub fn record(one: &Reproduction, done: &Done, folder: &Path) -> Result<(), OutputError> {
     let recorded = Recorded {
-        version: env!("CARGO_PKG_VERSION").to_string(),
+        version: crate::identity::version().to_string(),
         outcomes: Outcomes::of(one, done),
     };
     let text = serde_json::to_string_pretty(&recorded).unwrap_or_default();

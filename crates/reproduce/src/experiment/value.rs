@@ -285,13 +285,16 @@ fn call(function: Function, values: Vec<Value>) -> Option<Value> {
         }
         Function::First => all.first().copied(),
         Function::Last => all.last().copied(),
-        Function::Low => interval(&all, CONFIDENCE).map(|found| found.lo),
-        Function::High => interval(&all, CONFIDENCE).map(|found| found.hi),
-        Function::Half if all.is_empty() => None,
-        Function::Half => Some(interval(&all, CONFIDENCE).map_or(0.0, |found| found.half_width())),
+        Function::Low => interval(&all, CONFIDENCE)?.ends().map(|(lo, _)| lo),
+        Function::High => interval(&all, CONFIDENCE)?.ends().map(|(_, hi)| hi),
+        Function::Half => interval(&all, CONFIDENCE)?.half_width(),
         Function::Geomean => mean(&logarithms(&all)?).map(libm::exp),
-        Function::GeoLow => interval(&logarithms(&all)?, CONFIDENCE).map(|found| libm::exp(found.lo)),
-        Function::GeoHigh => interval(&logarithms(&all)?, CONFIDENCE).map(|found| libm::exp(found.hi)),
+        Function::GeoLow => interval(&logarithms(&all)?, CONFIDENCE)?
+            .ends()
+            .map(|(lo, _)| libm::exp(lo)),
+        Function::GeoHigh => interval(&logarithms(&all)?, CONFIDENCE)?
+            .ends()
+            .map(|(_, hi)| libm::exp(hi)),
         Function::Median => {
             all.sort_by(f64::total_cmp);
             let middle = all.len() / 2;

@@ -160,7 +160,7 @@ fn record(teacher: &Model, distilled: &DistilledPolicy, command: &str) -> Value 
         json!({ "round": round.number, "worth": round.worth, "error": round.error, "rows": round.rows })
     });
     json!({
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
         "what": distilled.model.card().name,
         "status": "completed",
         "command": command,

@@ -117,6 +117,6 @@ fn record(trained: &TrainedPolicy, command: &str) -> Value {
         "gamma": options.gamma,
         "learning_rate": options.learning_rate,
         "partial": trained.stopped,
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
     })
 }

@@ -79,6 +79,6 @@ fn record(name: &str, tuned: &Tuned, command: &str) -> Value {
         "tuned": apart(&tuned.tuned),
         "whole": apart(&tuned.whole),
         "observations": tuned.observations,
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
     })
 }

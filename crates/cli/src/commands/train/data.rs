@@ -30,6 +30,13 @@ pub(super) fn gather(args: &TrainArgs) -> Result<Option<Data>, Failure> {
             ));
         }
         let dataset = Dataset::read(&path)?;
+        if let Some(version) = dataset.of_other_code() {
+            say!(
+                "warning: {} was recorded by {version}, this is {}: under this code its runs may be different ones",
+                path.display(),
+                paceline_lab::version()
+            );
+        }
         return Ok(Some(Data {
             dataset,
             traces: Vec::new(),

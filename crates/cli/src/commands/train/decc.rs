@@ -112,7 +112,7 @@ fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
         "cost_of_swift": trained.lines.1,
         "updates": trained.updates,
         "partial": trained.stopped,
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
     })
 }
 
@@ -188,6 +188,6 @@ fn record_of_clone(cloned: &Cloned, name: &str, command: &str) -> Value {
         "cost_of_teacher": cloned.teacher,
         "rounds": cloned.rounds,
         "partial": cloned.stopped,
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
     })
 }

@@ -211,7 +211,7 @@ fn record(page: &GainsPage<'_>) -> Value {
     };
     let point = |point: &pidnn::Point| json!([point.update, point.gains.p, point.gains.i, point.gains.d]);
     json!({
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
         "network": "pidnn",
         "status": if trained.stopped { "partial" } else { "completed" },
         "command": page.command,

@@ -118,7 +118,7 @@ pub(super) fn message(
 
 /// What it was made of, for its page.
 pub(super) fn facts<const N: usize>(facts: [(&str, String); N]) -> Vec<(String, String)> {
-    let version = ("version", env!("CARGO_PKG_VERSION").to_string());
+    let version = ("version", paceline_learn::version().to_string());
     let facts = facts.into_iter().chain([version]);
     facts.map(|(name, value)| (name.to_string(), value)).collect()
 }

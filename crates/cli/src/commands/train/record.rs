@@ -58,7 +58,7 @@ pub(super) fn training(report: &NetworkPage<'_>, partial: bool) -> Value {
         })
     };
     json!({
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
         "network": options.network,
         "status": if partial { "partial" } else { "completed" },
         "command": report.command,

@@ -180,6 +180,6 @@ fn record(refined: &Refined, start: &Start, (name, command): (&str, &str)) -> Va
         "judged": refined.judged.as_ref().map(both),
         "steps": refined.steps,
         "partial": refined.stopped,
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
     })
 }

@@ -142,6 +142,6 @@ fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
         "decisions": trained.decisions(),
         "updates": trained.updates.iter().map(update).collect::<Vec<_>>(),
         "partial": trained.stopped,
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
     })
 }

@@ -133,6 +133,6 @@ fn record(found: &Found, name: &str, command: &str) -> Value {
         "lines": found.lines,
         "updates": found.updates,
         "partial": found.stopped,
-        "version": env!("CARGO_PKG_VERSION"),
+        "version": paceline_learn::version(),
     })
 }

@@ -49,8 +49,8 @@ pub(super) fn write(
         false => LINK_TYPE_ETHERNET,
     };
     let longer = Longer::find(spec, &posted, &outcome.trace);
-    let application = concat!("Paceline ", env!("CARGO_PKG_VERSION"));
-    let mut writer = Writer::new(out, application, &longer.comment())?;
+    let application = format!("Paceline {}", crate::identity::version());
+    let mut writer = Writer::new(out, &application, &longer.comment())?;
     for port in &ports {
         writer.interface(&Interface {
             name: &port.name,

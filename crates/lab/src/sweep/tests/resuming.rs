@@ -127,7 +127,7 @@ fn another_plan_in_the_same_folder() {
         (
             "\"version\": \"",
             "\"version\": \"9",
-            "holds a sweep by version 9",
+            "holds a sweep by version 90.",
         ),
         (
             "\"scenario\": \"tiny",
@@ -219,7 +219,7 @@ fn an_edited_plan_is_refused_and_so_is_a_row_of_another_version() {
     let row = folder
         .join("rows")
         .join(format!("{}.json", plan.points[0].runs[0]));
-    changed(&row, env!("CARGO_PKG_VERSION"), "0.0.1");
+    changed(&row, crate::identity::version(), "0.0.1");
     refused("was edited");
     changed(&row, "{\n  \"digest\"", "{\n  \"former\"");
     refused("is by version 0.0.1");

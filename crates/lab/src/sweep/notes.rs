@@ -1,0 +1,259 @@
+//! What looks like a statistic or a finding and is none: seeds and axes that change nothing, with their reasons.
+
+use paceline_scenario::{Warning, WarningKind};
+use serde::Serialize;
+
+use super::{Seeds, SweepData, metrics};
+use crate::results::Summary;
+
+/// A quantity that varies though no packet moves is named; of several these many.
+const NAMED: usize = 3;
+
+/// Numbers that move with when the last timer expires, of which nothing else follows.
+const OF_THE_END: [&str; 3] = ["simulated_s", "events", "counters.events"];
+
+/// What a note is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoteKind {
+    /// Seeds that change nothing.
+    Seeds,
+    /// Values of an axis that change nothing.
+    Axis,
+}
+
+/// Something that changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// What it is about.
+    pub kind: NoteKind,
+    /// The key of the axis.
+    pub key: Option<String>,
+    /// Points of the grid at which it holds.
+    pub points: Vec<usize>,
+    /// It in words, with its reason.
+    pub text: String,
+}
+
+/// Where seeds and axes of a sweep change nothing.
+pub fn notes(data: &SweepData) -> Vec<Note> {
+    let axes = 0..data.plan.axes.len();
+    seeds(data)
+        .into_iter()
+        .chain(axes.flat_map(|axis| of_axis(data, axis)))
+        .collect()
+}
+
+/// The seeds that change nothing, a note for each reason.
+fn seeds(data: &SweepData) -> Vec<Note> {
+    let all: Vec<Seeds> = (0..data.plan.points.len())
+        .map(|point| data.seeds_at(point))
+        .collect();
+    let note = |what: Seeds, because: &str| {
+        let points: Vec<usize> = (0..all.len()).filter(|&point| all[point] == what).collect();
+        let count = data.plan.seeds.len();
+        (!points.is_empty()).then(|| Note {
+            kind: NoteKind::Seeds,
+            key: None,
+            text: match (place(data, &points, None), all.len()) {
+                (Some(place), _) => {
+                    format!("At {place} the {count} seeds are one run, without an interval: {because}.")
+                }
+                (None, 1) => format!("The {count} seeds are one run, without an interval: {because}."),
+                (None, _) => {
+                    format!("The {count} seeds of each point are one run, without an interval: {because}.")
+                }
+            },
+            points,
+        })
+    };
+    [
+        note(Seeds::NothingDrawn, "nothing is random here"),
+        note(
+            Seeds::NothingActs,
+            "nothing acts on what is random here, such as which packets are marked",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// How much the values of an axis have in common at points that differ in nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Common {
+    /// The settings: the key is none of these scenarios.
+    Runs,
+    /// The results, since a warning says that the key has no effect.
+    Idle(String),
+    /// The results; and what did not happen.
+    Results(Option<&'static str>),
+    /// What becomes of every packet; these numbers differ.
+    Packets(Vec<String>),
+}
+
+/// Where the values of an axis change nothing, a note for each reason.
+fn of_axis(data: &SweepData, axis: usize) -> Vec<Note> {
+    let axes = &data.plan.axes;
+    let values = axes[axis].values.len();
+    if values < 2 {
+        return Vec::new();
+    }
+    let stride: usize = axes[axis + 1..].iter().map(|other| other.values.len()).product();
+    let mut found: Vec<(Common, Vec<usize>)> = Vec::new();
+    for first in (0..data.plan.points.len()).filter(|&point| data.plan.points[point].values[axis] == 0) {
+        let line: Vec<usize> = (0..values).map(|value| first + value * stride).collect();
+        let Some(common) = common(data, &line, &axes[axis].key) else {
+            continue;
+        };
+        match found.iter_mut().find(|(known, _)| *known == common) {
+            Some((_, points)) => points.extend(line),
+            None => found.push((common, line)),
+        }
+    }
+    let note = |(common, mut points): (Common, Vec<usize>)| {
+        points.sort_unstable();
+        let key = &axes[axis].key;
+        let at = place(data, &points, Some(axis)).map_or_else(String::new, |place| format!(" at {place}"));
+        let because = match common {
+            Common::Runs => "the scenarios there do not have this key".to_string(),
+            Common::Idle(warning) => warning,
+            Common::Results(Some(never)) => format!("it is read, but {never}"),
+            Common::Results(None) => "it is read, but never decided anything".to_string(),
+            Common::Packets(numbers) => format!(
+                "no packet goes another way or at another time, only {} differ",
+                numbers.join(", ")
+            ),
+        };
+        Note {
+            kind: NoteKind::Axis,
+            key: Some(key.clone()),
+            text: format!(
+                "`{key}` changes nothing{at}: {because}. All {values} values give the same results."
+            ),
+            points,
+        }
+    };
+    found.into_iter().map(note).collect()
+}
+
+/// What the points of a line have in common, if every run of them does the same.
+fn common(data: &SweepData, line: &[usize], key: &str) -> Option<Common> {
+    let runs = |point: usize| &data.plan.points[point].runs;
+    if line.iter().all(|&point| runs(point) == runs(line[0])) {
+        return Some(Common::Runs);
+    }
+    let repeats = 0..data.plan.seeds.len();
+    let rows = |point: usize| repeats.clone().map(move |repeat| data.row(point, repeat));
+    let summaries =
+        |point: usize| -> Option<Vec<&Summary>> { rows(point).map(|row| row?.summary.as_ref()).collect() };
+    let all: Vec<Vec<&Summary>> = line
+        .iter()
+        .map(|&point| summaries(point))
+        .collect::<Option<_>>()?;
+    let pairs = || all[1..].iter().flat_map(|other| all[0].iter().zip(other));
+    let mut varying: Vec<String> = Vec::new();
+    for (a, b) in pairs() {
+        let (in_a, in_b) = (metrics(a), metrics(b));
+        let changed = in_b
+            .into_iter()
+            .filter(|one| !in_a.contains(one))
+            .map(|(name, _)| name);
+        let before = varying.len();
+        varying.extend(changed.filter(|name| !OF_THE_END.contains(&name.as_str())));
+        if varying.len() > before && a.digest != b.digest {
+            return None;
+        }
+    }
+    if !varying.is_empty() {
+        varying.sort();
+        varying.dedup();
+        let more = varying.len().saturating_sub(NAMED);
+        varying.truncate(NAMED);
+        if more > 0 {
+            varying.push(format!("{more} more numbers"));
+        }
+        return Some(Common::Packets(varying));
+    }
+    let all: Vec<&Summary> = all.into_iter().flatten().collect();
+    Some(match idle(&all, key) {
+        Some(warning) => Common::Idle(warning),
+        None => Common::Results(never(&all, key)),
+    })
+}
+
+/// A warning of all runs that the key has no effect.
+fn idle(all: &[&Summary], key: &str) -> Option<String> {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let names = |warning: &&Warning| {
+        let kind = matches!(
+            warning.id,
+            WarningKind::UnusedSetting | WarningKind::UnusedScheme | WarningKind::UnusedVariant
+        );
+        let quoted = |name: &str| {
+            warning.text.contains(&format!("`{name}`")) || warning.text.contains(&format!("`{name} "))
+        };
+        let of_scheme = key.strip_prefix("cc.").and_then(|rest| rest.split('.').next());
+        kind && (quoted(key) || quoted(last) || of_scheme.is_some_and(quoted))
+    };
+    let found = |summary: &&Summary| summary.warnings.iter().find(names).cloned();
+    let warnings: Option<Vec<Warning>> = all.iter().map(found).collect();
+    let first = warnings?.into_iter().next()?;
+    Some(first.text.trim_end_matches('.').to_string())
+}
+
+/// What no run met, by the name of a key that would have acted on it.
+fn never(all: &[&Summary], key: &str) -> Option<&'static str> {
+    type Count = fn(&Summary) -> u64;
+    const BY_NAME: [(&[&str], Count, &str); 3] = [
+        (
+            &["ecn", "kmin", "kmax", "pmax"],
+            |summary| summary.ecn.ce + summary.ecn.ue,
+            "no packet is marked in any of these runs",
+        ),
+        (
+            &["pfc", "xoff", "xon", "headroom", "watchdog"],
+            |summary| summary.pfc.pauses,
+            "nothing is paused in any of these runs",
+        ),
+        (
+            &["buffer", "rto", "recovery", "irn", "rud", "go-back"],
+            |summary| summary.drops,
+            "no packet is lost in any of these runs",
+        ),
+    ];
+    let named = |names: &[&str]| key.split(['.', '-']).any(|part| names.contains(&part));
+    let found = BY_NAME
+        .iter()
+        .find(|(names, count, _)| named(names) && all.iter().all(|one| count(one) == 0));
+    found.map(|(.., text)| *text)
+}
+
+/// Where these points are: by the values of one axis if that says it, `None` if they are all. The axis `without` does
+/// not count.
+fn place(data: &SweepData, points: &[usize], without: Option<usize>) -> Option<String> {
+    let all = &data.plan.points;
+    if points.len() == all.len() {
+        return None;
+    }
+    for (number, axis) in data
+        .plan
+        .axes
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| Some(*number) != without)
+    {
+        let mut values: Vec<usize> = points.iter().map(|&point| all[point].values[number]).collect();
+        values.sort_unstable();
+        values.dedup();
+        let there = all.iter().filter(|point| values.contains(&point.values[number]));
+        if there.count() == points.len() {
+            let values: Vec<String> = values
+                .iter()
+                .map(|&value| axis.values[value].to_string())
+                .collect();
+            return Some(format!("{} = {}", axis.key, values.join(", ")));
+        }
+    }
+    Some(format!("{} of {} points", points.len(), all.len()))
+}
