@@ -70,7 +70,9 @@ use crate::api::{CongestionControl, PathInfo, Requirements, TimerSlot};
 use crate::params::{Auto, ParamError, Parameters, Range, is};
 use crate::rate::in_proportion;
 use crate::receiver::ReceiverHalf;
-use crate::registry::{Alias, Definition, Incompatible, Marking, NetworkFacts, Scheme, WindowMode};
+use crate::registry::{
+    Alias, Definition, Incompatible, Marking, NetworkFacts, ReactionTime, Scheme, WindowMode,
+};
 
 mod nic;
 mod notification;
@@ -300,6 +302,33 @@ impl Definition for Params {
             min_rate: Some(self.min_rate.unwrap_or(by_flavour.min_rate)),
             ..self.clone()
         }
+    }
+
+    fn reaction_times(&self) -> Vec<ReactionTime> {
+        let settings = self.settings(BitRate::from_gbps(100));
+        // Alpha falls by a share of g in each interval: that many intervals make it forget a CNP.
+        let memory = settings.alpha_interval.as_ps() as f64 / settings.g;
+        let mut times = vec![
+            ReactionTime {
+                param: "increase-timer",
+                span: settings.increase_timer,
+                event: "the rate rises",
+            },
+            ReactionTime {
+                param: "alpha-interval",
+                span: Span::from_ps(memory as u64),
+                event: "alpha forgets a notification",
+            },
+        ];
+        // Without an interval, notifications are meant to come more often than their effect.
+        if settings.cnp_interval > Span::ZERO {
+            times.push(ReactionTime {
+                param: "cnp-interval",
+                span: settings.cnp_interval,
+                event: "a notification cuts the rate",
+            });
+        }
+        times
     }
 
     fn check(&self) -> Result<(), ParamError> {

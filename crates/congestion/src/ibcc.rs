@@ -56,7 +56,9 @@ use crate::api::{
 };
 use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range, is};
-use crate::registry::{Alias, Definition, Incompatible, NetworkFacts, Scheme, Setting, WindowMode};
+use crate::registry::{
+    Alias, Definition, Incompatible, NetworkFacts, ReactionTime, Scheme, Setting, WindowMode,
+};
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 pub mod omnet;
@@ -122,6 +124,14 @@ impl Definition for Params {
             return Err(crate::params::ParamError::new("ccti-min", message));
         }
         Ok(())
+    }
+
+    fn reaction_times(&self) -> Vec<ReactionTime> {
+        vec![ReactionTime {
+            param: "ccti-timer",
+            span: Span::from_ps(TICK.as_ps() * u64::from(self.ccti_timer)),
+            event: "the index falls and the rate rises",
+        }]
     }
 
     fn needs(&self) -> Requirements {

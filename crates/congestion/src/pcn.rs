@@ -54,7 +54,9 @@ use crate::detect::NonPausedEcn;
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
-use crate::registry::{Definition, Incompatible, Marking, NetworkFacts, Scheme, Setting, WindowMode};
+use crate::registry::{
+    Definition, Incompatible, Marking, NetworkFacts, ReactionTime, Scheme, Setting, WindowMode,
+};
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 params! {
@@ -101,6 +103,14 @@ impl Definition for Params {
             ));
         }
         Ok(())
+    }
+
+    fn reaction_times(&self) -> Vec<ReactionTime> {
+        vec![ReactionTime {
+            param: "period",
+            span: self.period,
+            event: "the receiver notifies a sender",
+        }]
     }
 
     fn needs(&self) -> Requirements {

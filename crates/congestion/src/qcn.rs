@@ -59,7 +59,7 @@ use crate::api::{
 };
 use crate::params::{ParamError, Parameters, Range};
 use crate::rate::{Bounds, average, in_proportion};
-use crate::registry::{Alias, Definition, RateScaled, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, RateScaled, ReactionTime, Scheme, WindowMode};
 use crate::signal::{Carrier, Words};
 use crate::switch::{
     Egress, EgressPort, Hooks, Notify, PacketView, PayloadKind, PerPort, SwitchHalf, SwitchHalves,
@@ -159,6 +159,14 @@ impl Definition for Params {
             ));
         }
         Ok(())
+    }
+
+    fn reaction_times(&self) -> Vec<ReactionTime> {
+        vec![ReactionTime {
+            param: "timer",
+            span: self.timer,
+            event: "a cycle of time ends and the rate rises",
+        }]
     }
 
     fn needs(&self) -> Requirements {

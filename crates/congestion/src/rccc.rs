@@ -46,7 +46,9 @@ use crate::api::{
 use crate::nscc::{self, Nscc};
 use crate::params::{Parameters, Range};
 use crate::receiver::{Arrived, GrantScheduler};
-use crate::registry::{Alias, Definition, Incompatible, Marking, NetworkFacts, Scheme, WindowMode};
+use crate::registry::{
+    Alias, Definition, Incompatible, Marking, NetworkFacts, ReactionTime, Scheme, WindowMode,
+};
 
 pub mod pacer;
 
@@ -82,6 +84,14 @@ impl Definition for Params {
         params: Self::docs,
         source: include_str!("rccc.rs"),
     };
+
+    fn reaction_times(&self) -> Vec<ReactionTime> {
+        vec![ReactionTime {
+            param: "probe-after",
+            span: self.probe_after,
+            event: "a sender without credit sends a probe",
+        }]
+    }
 
     fn needs(&self) -> Requirements {
         Requirements {

@@ -103,6 +103,18 @@ pub struct DelayLimit {
     pub rtt: Span,
 }
 
+/// A time in which a scheme expects an answer from the network: below the round trip it acts again before it can see what
+/// it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReactionTime {
+    /// The parameter that decides it.
+    pub param: &'static str,
+    /// The time.
+    pub span: Span,
+    /// What happens once in this time, such as "the rate rises".
+    pub event: &'static str,
+}
+
 macro_rules! schemes {
     ($($Variant:ident($module:ident),)+) => {
         /// Every scheme that ships.

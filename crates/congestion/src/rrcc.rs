@@ -46,7 +46,7 @@ use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range};
 use crate::rate::Bounds;
 use crate::receiver::{Arrived, Reaction, ReceiverHalf};
-use crate::registry::{Definition, Incompatible, NetworkFacts, Scheme, WindowMode};
+use crate::registry::{Definition, Incompatible, NetworkFacts, ReactionTime, Scheme, WindowMode};
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
 pub mod omnet;
@@ -83,6 +83,14 @@ impl Definition for Params {
         params: Self::docs,
         source: include_str!("rrcc.rs"),
     };
+
+    fn reaction_times(&self) -> Vec<ReactionTime> {
+        vec![ReactionTime {
+            param: "window",
+            span: self.window,
+            event: "the receiver notifies a sender",
+        }]
+    }
 
     fn needs(&self) -> Requirements {
         Requirements {

@@ -66,6 +66,9 @@ pub struct LinkSpec {
 pub struct PauseStorm {
     /// The host.
     pub node: NodeId,
+    /// The only link that it pauses, an index in [`RunSpec::links`]; `None`: all links of the host.
+    #[serde(default)]
+    pub link: Option<usize>,
     /// The class.
     pub class: u8,
     /// When it begins.

@@ -20,6 +20,16 @@ pub struct SizeDistribution {
     points: Vec<(f64, f64)>,
 }
 
+/// Returns the mean in bytes of sizes with their cumulative probabilities (trapezoid rule).
+pub(crate) fn mean_size(points: &[(f64, f64)]) -> f64 {
+    let first = points[0];
+    let head = first.0 * first.1;
+    let segments = points
+        .windows(2)
+        .map(|w| (w[0].0 + w[1].0) / 2.0 * (w[1].1 - w[0].1));
+    head + segments.sum::<f64>()
+}
+
 /// Distributions that are built in: name, text, where it is from.
 pub const DISTRIBUTIONS: [(&str, &str, &str); 6] = [
     (
@@ -144,15 +154,9 @@ impl SizeDistribution {
         }
     }
 
-    /// The mean in bytes (trapezoid rule).
+    /// Returns the mean in bytes.
     pub fn mean(&self) -> f64 {
-        let first = self.points[0];
-        let head = first.0 * first.1;
-        let segments = self
-            .points
-            .windows(2)
-            .map(|w| (w[0].0 + w[1].0) / 2.0 * (w[1].1 - w[0].1));
-        head + segments.sum::<f64>()
+        mean_size(&self.points)
     }
 
     /// The size below which a share `p` of the flows lies; at least one byte.

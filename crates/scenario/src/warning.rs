@@ -75,6 +75,8 @@ kinds! {
         Reordering,
         /// A delay target below the round-trip time of the empty network.
         DelayTarget,
+        /// A timeout or timer below the round-trip time of the empty network.
+        TimeConstant,
         /// A marking, pause or headroom threshold that cannot act.
         Threshold,
         /// Buffers or credits that do not carry the rate of a link.
@@ -127,6 +129,8 @@ kinds! {
         UnexpectedLosses,
         /// Losses in a class under flow control.
         LosslessDrops,
+        /// Retransmission timeouts that expired before acknowledgements could come.
+        EarlyTimeouts,
         /// Flows that asked for decisions that nobody made.
         NoDecisions,
         /// A wide confidence interval.

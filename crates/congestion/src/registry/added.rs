@@ -10,7 +10,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Unexpected, Visi
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::{
-    Definition, DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, SCHEMES, Scheme, SendFloor,
+    Definition, DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, ReactionTime, SCHEMES, Scheme,
+    SendFloor,
 };
 use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
@@ -148,6 +149,7 @@ plain! {
     switch_part() -> Option<SwitchSupport>;
     switch_halves(ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>>;
     delay_limit(links: usize) -> Option<DelayLimit>;
+    reaction_times() -> Vec<ReactionTime>;
     incompatible(network: &NetworkFacts) -> Vec<Incompatible>;
     is_adaptive() -> bool;
     least(line: BitRate) -> Option<SendFloor>;

@@ -82,6 +82,11 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.delay_limit(links))
     }
 
+    /// Returns the times that should be longer than a round trip.
+    pub fn reaction_times(&self) -> Vec<ReactionTime> {
+        with_params!(&self.params, params => params.reaction_times())
+    }
+
     /// What of such a network the scheme does not work with.
     pub fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         with_params!(&self.params, params => params.incompatible(network))

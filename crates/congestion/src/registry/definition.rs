@@ -3,7 +3,7 @@
 use paceline_kernel::BitRate;
 use paceline_kernel::rng::Rng;
 
-use super::{DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, Scheme, SendFloor};
+use super::{DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, ReactionTime, Scheme, SendFloor};
 use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
 use crate::params::{ParamError, Parameters};
@@ -56,6 +56,11 @@ pub trait Definition: Parameters + Default + Clone {
     /// knows one. A path that takes longer is certain to be a mistake, of which scenarios warn.
     fn delay_limit(&self, _links: usize) -> Option<DelayLimit> {
         None
+    }
+
+    /// Returns the times that should be longer than a round trip. Scenarios warn where one is not.
+    fn reaction_times(&self) -> Vec<ReactionTime> {
+        Vec::new()
     }
 
     /// What of such a network the scheme does not work with.

@@ -162,6 +162,19 @@ pub struct RoundTrip {
     pub flows: usize,
 }
 
+/// Returns the longest round trip of an empty network over all pairs of hosts, as [`RoundTrip::rtt`] counts it.
+///
+/// # Errors
+/// If there is no such network.
+pub fn longest_round_trip(spec: &RunSpec) -> Result<Span, BuildError> {
+    let schemes = at_work(spec, Factories::new());
+    let Built {
+        profiles, of_port, ..
+    } = build_profiles(spec, &schemes, &mut EventQueue::new())?;
+    let routing = build_routing(spec, &mut build_ports(spec, &of_port));
+    Ok(routing.extent(&profiles, spec.packet.mtu).rtt)
+}
+
 /// The round trips of an empty network for each pair of hosts between which a scheme has flows, as far as there is
 /// a way before any link fails.
 ///

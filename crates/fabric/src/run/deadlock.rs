@@ -25,15 +25,21 @@ use crate::world::classes::STRICT;
 use paceline_run::outcome::{Deadlock, EndlessPause, PortRef};
 use paceline_run::spec::NodeId;
 
+/// Returns the link of a port, an index in [`paceline_run::spec::RunSpec::links`]: ports are numbered in pairs.
+fn link_of(port: PortId) -> usize {
+    port.index() / 2
+}
+
 impl Simulation {
     /// A NIC begins to pause for ever, or ends.
     #[cold]
     pub(super) fn storm(&mut self, storm: u32, begins: bool) {
         let storm = &self.world.spec.storms[storm as usize];
-        let (node, class) = (storm.node, self.world.classes.dense(storm.class));
+        let (node, link, class) = (storm.node, storm.link, self.world.classes.dense(storm.class));
         let ports = self.world.routing.ports_of(node).to_vec();
         for port in ports {
-            if self.core.ports[port].is_up() {
+            let is_meant = link.is_none_or(|link| link == link_of(port));
+            if is_meant && self.core.ports[port].is_up() {
                 self.send_pfc(port, class, begins);
             }
         }
@@ -45,7 +51,8 @@ impl Simulation {
         for i in 0..self.world.spec.storms.len() {
             let storm = &self.world.spec.storms[i];
             let over = storm.until.is_some_and(|until| until.as_ps() <= now);
-            if self.core.has(node) && storm.node == node && storm.at.as_ps() < now && !over {
+            let is_meant = storm.node == node && storm.link.is_none_or(|link| link == link_of(port));
+            if self.core.has(node) && is_meant && storm.at.as_ps() < now && !over {
                 let class = self.world.classes.dense(storm.class);
                 self.send_pfc(port, class, true);
             }

@@ -144,6 +144,7 @@ fn a_switch_that_is_paused() {
     let mut spec = natural(star(2, scheme("none")));
     spec.storms.push(PauseStorm {
         node: NodeId(2),
+        link: None,
         class: 3,
         at: Time::from_ns(0),
         until: Some(Time::from_ns(20_000)),

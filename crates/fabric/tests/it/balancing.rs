@@ -309,6 +309,7 @@ fn adaptive_avoids_a_paused_port() {
     // Host 6 never takes a packet, so the way from 0 to 1 is paused for good.
     spec.storms.push(PauseStorm {
         node: NodeId(6),
+        link: None,
         class: 3,
         at: Time::ZERO,
         until: None,

@@ -160,6 +160,7 @@ fn storm(until_us: Option<u64>, action: Option<WatchdogAction>) -> RunSpec {
     static_pfc(&mut spec, 40_000, 38_000, 60_000);
     spec.storms.push(PauseStorm {
         node: NodeId(3),
+        link: None,
         class: 3,
         at: Time::from_ns(10_000),
         until: until_us.map(|until| Time::from_ns(until * 1000)),
@@ -392,6 +393,7 @@ fn changing(spec: &mut RunSpec, draws: [u64; 4]) {
             });
         spec.storms.push(PauseStorm {
             node: host,
+            link: None,
             class: 3,
             at: Time::from_ns(d >> 34 & 0x7fff),
             until: Some(Time::from_ns(40_000 + (d >> 34 & 0x7fff) + (d >> 49 & 0x3fff))),

@@ -21,6 +21,7 @@ fn storm(until: Option<u64>) -> RunSpec {
     static_pfc(&mut spec, 40_000, 38_000, 60_000);
     spec.storms.push(PauseStorm {
         node: NodeId(3),
+        link: None,
         class: 3,
         at: Time::from_ns(10_000),
         until: until.map(Time::from_ns),

@@ -339,6 +339,7 @@ fn a_host_that_pauses_is_the_root() {
     let mut spec = natural(star(2, scheme("none")));
     spec.storms.push(PauseStorm {
         node: NodeId(2),
+        link: None,
         class: 3,
         at: Time::from_ns(1_500),
         until: Some(Time::from_ns(20_000)),

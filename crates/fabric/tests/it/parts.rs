@@ -230,6 +230,7 @@ fn hosts_that_take_time_and_flows_that_wait() {
     });
     spec.storms.push(PauseStorm {
         node: NodeId(53),
+        link: None,
         class: 3,
         at: Time::from_ns(5_000),
         until: Some(Time::from_ns(40_000)),

@@ -174,6 +174,7 @@ fn what_was_paused_is_not_marked() {
         spec.switch.ecn[0].kmax = kb(200);
         spec.storms.push(PauseStorm {
             node: NodeId(5),
+            link: None,
             class: 3,
             at: Time::ZERO,
             until: Some(Time::from_ns(200 * US)),

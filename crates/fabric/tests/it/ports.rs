@@ -214,6 +214,7 @@ fn pauses_from_before_the_first_bin() {
     add_flow(&mut spec, 1, 2, 10_000, 50_000);
     spec.storms.push(PauseStorm {
         node: NodeId(1),
+        link: None,
         class: 3,
         at: Time::from_ns(5_000),
         until: Some(Time::from_ns(51_500)),

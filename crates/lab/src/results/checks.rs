@@ -144,6 +144,7 @@ pub(super) fn warnings(
     );
     found.extend(WarningKind::OneSidedTies, one_sided_ties(outcome));
     found.extend(WarningKind::UnexpectedLosses, not_conserved(input, outcome));
+    found.extend(WarningKind::EarlyTimeouts, early_timeouts(input, outcome));
     found.extend(WarningKind::NoDecisions, unanswered(outcome));
     let counters = &outcome.counters;
     if counters.lossless_drops > 0 {
@@ -170,6 +171,29 @@ impl Found {
     fn extend(&mut self, kind: WarningKind, texts: impl IntoIterator<Item = String>) {
         texts.into_iter().for_each(|text| self.add(kind, text));
     }
+}
+
+/// Retransmission timeouts that expired before acknowledgements could come.
+fn early_timeouts(input: &Resolved, outcome: &Outcome) -> Option<String> {
+    let run = &input.run;
+    let timeouts = outcome.counters.timeouts;
+    let longest = outcome.rtt_per_ack.max_ps;
+    let shortest = run.nic.recovery.shortest_timeout(&run.nic)?;
+    if run.model.is_some() || timeouts == 0 || longest <= shortest {
+        return None;
+    }
+    let counters = &outcome.counters;
+    let lost = counters.buffer_drops + counters.link_drops + counters.trimmed;
+    let us = |ps: u64| duration_us(Some(ps as f64 / 1e6));
+    Some(format!(
+        "Round trips took up to {}, longer than the retransmission timeout of {}, which expired {timeouts} times: {}.",
+        us(longest),
+        us(shortest),
+        match lost {
+            0 => "no packet was lost, and all that was sent again was sent for nothing".to_string(),
+            _ => format!("{lost} packets were lost, and others were sent again for nothing"),
+        }
+    ))
 }
 
 /// Flows that asked outside the run, where nobody was.

@@ -131,7 +131,12 @@ pub(super) fn incidents(run: &RunSpec, outcome: &Outcome) -> Vec<Incident> {
     for storm in &run.storms {
         let ports = ports_of_host(storm.node);
         let place = format!("host {}", storm.node.0);
-        let what = format!("pauses class {} of its switch", storm.class);
+        let whom = match storm.link.map(|link| &run.links[link]) {
+            Some(link) if link.a == storm.node => format!("node {}", link.b.0),
+            Some(link) => format!("node {}", link.a.0),
+            None => "its switch".to_string(),
+        };
+        let what = format!("pauses class {} of {whom}", storm.class);
         add(place, what, (storm.at, storm.until), ports, vec![storm.node.0]);
     }
     let does = run.switch.watchdog.map(|watchdog| watchdog.action);
@@ -186,6 +191,7 @@ mod tests {
         }];
         run.storms = vec![PauseStorm {
             node: NodeId(2),
+            link: None,
             class: 3,
             at: at(30_000),
             until: Some(at(35_000)),

@@ -26,6 +26,7 @@ mod loss;
 mod models;
 mod network;
 mod numbers;
+mod offered;
 mod paths;
 mod rate_factors;
 mod reach;
@@ -38,6 +39,7 @@ mod schemes;
 mod tcd_ns3;
 mod thresholds;
 mod tiers;
+mod time_constants;
 mod topology;
 mod uet_htsim;
 mod unresolved;
@@ -367,6 +369,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     cx.warnings.extend(unmarked);
     let routes = paths::routes(cx, written, &net)?;
     let links = links(cx, written, &net)?;
+    offered::warn(cx, &net.topology, &packet, &traffic.drawn);
     let int_multi = int_multi(cx, written)?;
     let got = record::Recordable::of(cx, &switch, repeats_traces(scenario));
     let (record, pcap) = record::resolve(cx, &mut scenario.record, &net, traffic.count(), got)?;
@@ -423,6 +426,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         check: scenario.check.unwrap_or(false),
     };
     lanes::finish(cx, &mut scenario.network, &mut run)?;
+    time_constants::finish(cx, &mut scenario.network, &mut run);
     unsaid.name(scenario);
     tcd_ns3::check(cx, &run)?;
     delay::warn(cx, &run);

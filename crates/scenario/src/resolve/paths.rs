@@ -58,6 +58,7 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
             return Err(Problem::new(message).at(&place));
         }
         let host = hosts::one(cx, net, storm.node.as_ref().ok_or_else(|| missing("`node`"))?)?;
+        let storm_peer = storm.peer.clone();
         let priority = filled!(storm.priority: PauseStorm);
         if !(1..=7).contains(priority.get_ref()) {
             let message = format!("priority {} is not one of 1 to 7", priority.get_ref());
@@ -73,14 +74,61 @@ pub(super) fn storms(cx: &Cx<'_>, n: &mut schema::Network, net: &Net) -> Result<
             );
             return Err(Problem::new(message).at(&cx.texts.of_value(until)));
         }
-        storms.push(PauseStorm {
+        let storm = PauseStorm {
             node: host,
+            link: None,
             class: priority.into_inner(),
             at,
             until: storm.until.as_ref().map(|until| *until.get_ref()),
-        });
+        };
+        match stormy_links(cx, &storm_peer, host, net)? {
+            None => storms.push(storm),
+            Some(links) => storms.extend(links.into_iter().map(|link| PauseStorm {
+                link: Some(link),
+                ..storm.clone()
+            })),
+        }
     }
     Ok(storms)
+}
+
+/// Returns the links that a storm pauses; `None`: all of its host. NICs pause, not links inside a server.
+fn stormy_links(
+    cx: &Cx<'_>,
+    peer: &Option<Spanned<u32>>,
+    host: NodeId,
+    net: &Net,
+) -> Result<Option<Vec<usize>>, Problem> {
+    let topology = &net.topology;
+    let links = || {
+        let links = topology.links.iter().enumerate();
+        links.filter_map(|(i, link)| match host {
+            host if host == link.a => Some((i, link.b)),
+            host if host == link.b => Some((i, link.a)),
+            _ => None,
+        })
+    };
+    if let Some(peer) = peer {
+        let to_peer: Vec<usize> = links()
+            .filter(|(_, other)| other.0 == *peer.get_ref())
+            .map(|(link, _)| link)
+            .collect();
+        if to_peer.is_empty() {
+            let peers: Vec<String> = links().map(|(_, other)| other.0.to_string()).collect();
+            let message = format!("host {} has no link to node {}", host.0, peer.get_ref());
+            return Err(Problem::new(message)
+                .at(&cx.texts.of_value(peer))
+                .help(format!("its links lead to nodes {}", peers.join(", "))));
+        }
+        return Ok(Some(to_peer));
+    }
+    let inside = |node: &NodeId| topology.inner.binary_search(node).is_ok();
+    let outside: Vec<usize> = links()
+        .filter(|(_, other)| !inside(other))
+        .map(|(link, _)| link)
+        .collect();
+    let is_some = !outside.is_empty() && outside.len() < links().count();
+    Ok(is_some.then_some(outside))
 }
 
 /// Next hops that are given.

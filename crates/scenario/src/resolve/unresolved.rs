@@ -15,6 +15,7 @@ use crate::traffic::Message;
 
 use super::Cx;
 use super::listed::Collective;
+use super::offered::Drawn;
 use super::reach::Reach;
 
 /// A flow without its ports. There may be very many of them.
@@ -88,6 +89,8 @@ pub(super) struct UnresolvedFlows {
     pub(super) sources: Vec<(ArrivalSource, Place)>,
     /// The first workload whose arrivals the run ends before.
     pub(super) late: Option<Place>,
+    /// Workloads whose flows are drawn while the run lasts, even if none happens to be.
+    pub(super) drawn: Vec<Drawn>,
 }
 
 impl UnresolvedFlows {
@@ -320,10 +323,7 @@ impl UnresolvedFlows {
                 return Err(no_path(&reach, net, src, dst, place));
             }
         }
-        let drawn = self
-            .sources
-            .iter()
-            .any(|(source, _)| source.window.0 < source.window.1);
+        let drawn = !self.drawn.is_empty();
         if let Some(place) = self.late.as_ref().filter(|_| self.list.is_empty() && !drawn) {
             return Err(all_late(cx, cx.stop, place));
         }

@@ -59,11 +59,12 @@ tables! {
         ack_chunk: Spanned<Bytes> = "4000B", only(&[&[is("quirks.ack-threshold", &["true"]), is_not(".ack", &["{ every-bytes = 1B }"])]]);
         /// priority class of ACKs, or `flow` for that of the flow (ns3-hpcc)
         ack_class: Spanned<AckClass> = "0", only(&[&[OWN]]);
-        /// minimum time between two NACKs for the same gap
+        /// minimum time between two NACKs for the same gap; by default at least two base RTTs in fidelity `exact`
         nack_interval: Span = "500us", only(&[&[OWN, is(".recovery", &["go-back-n"])]]);
         /// go-back-N returns to the start of a chunk of this size
         back_to_chunk: Spanned<OrOff<Bytes>> = "off", only(&[&[OWN, is(".recovery", &["go-back-n"])]]);
-        /// retransmission timeout of go-back-N, or `off` (ns3-hpcc)
+        /// retransmission timeout of go-back-N, or `off` (ns3-hpcc); by default at least three base RTTs in fidelity
+        /// `exact`
         rto: Spanned<OrOff<Span>> = "4ms", only(&[&[QUEUE_PAIRS, is(".recovery", &["go-back-n"])]]);
         /// loss recovery: `go-back-n`, `irn` (selective repeat) or `rud` (reliable unordered delivery, as in Ultra Ethernet)
         recovery: Spanned<RecoveryKind> = "go-back-n";
@@ -179,9 +180,9 @@ tables! {
     }
     /// IRN's selective repeat (Mittal et al., SIGCOMM 2018).
     struct Irn only(&[&[is("network.recovery", &["irn"])]]) {
-        /// retransmission timeout while few packets are in flight
+        /// retransmission timeout while few packets are in flight; by default at least three base RTTs
         rto_low: Spanned<Span> = "100us";
-        /// retransmission timeout otherwise: propagation plus the longest queue
+        /// retransmission timeout otherwise: propagation plus the longest queue; by default at least ten base RTTs
         rto_high: Spanned<Span> = "320us";
         /// from this many packets in flight on, `rto-high` applies
         low_packets: u32 = "3";
@@ -193,7 +194,7 @@ tables! {
     }
     /// Reliable unordered delivery: only a trimmed packet or a timeout tells of a loss.
     struct Rud only(&[&[is("network.recovery", &["rud"])]]) {
-        /// a packet without any answer is retransmitted after this time
+        /// a packet without any answer is retransmitted after this time; by default at least three base RTTs
         rto: Spanned<Span> = "100us";
     }
     /// Entropy values, which senders write into packets and switches hash.
@@ -217,6 +218,8 @@ tables! {
     struct PauseStorm {
         /// the host
         node: Spanned<Nodes>;
+        /// pause only the host's links to this node
+        peer: Spanned<u32> => "all of the host's links but those inside its server";
         /// the paused class
         priority: Spanned<u8> = "3";
         /// start

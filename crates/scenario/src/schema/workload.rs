@@ -86,8 +86,11 @@ tables! {
         /// distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, google-rpc-read,
         /// google-rpc-batch, a file of lines `bytes percent`, or a list of { size, share }
         sizes: Spanned<Sizes>;
-        /// payload rate as a share of the hosts' link rate
+        /// payload rate as a share of the rate that `load-of` names
         load: Spanned<f64>;
+        /// what `load` is a share of: `hosts` (their links' rate), or `uplinks` (the rate of the busiest link between
+        /// switches, with flows spread evenly over equal paths)
+        load_of: Spanned<LoadOf> = "hosts";
         /// start of arrivals
         from: Spanned<Time> = "0s";
         /// end of arrivals
@@ -97,8 +100,11 @@ tables! {
     struct IncastPoisson {
         /// participating hosts: a set of hosts
         hosts: Spanned<Nodes> = "all";
-        /// payload rate as a share of the total link rate of these hosts
+        /// payload rate as a share of the total rate that `load-of` names
         load: Spanned<f64> = "0.02";
+        /// what `load` is a share of: `hosts` (their links' rate), or `uplinks` (the rate of the busiest link between
+        /// switches, with flows spread evenly over equal paths)
+        load_of: Spanned<LoadOf> = "hosts";
         /// senders per incast
         fan_in: Spanned<u32> = "60";
         /// payload per sender
@@ -243,6 +249,17 @@ pub(crate) enum Connections {
     PerMessage,
     /// A queue pair that stays, for one after another.
     Persistent,
+}
+
+/// What the load of drawn flows is a share of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LoadOf {
+    /// The rate of hosts' links.
+    #[default]
+    Hosts,
+    /// The rate of the busiest link between switches.
+    Uplinks,
 }
 
 /// To whom the processes of a closed loop send.

@@ -84,7 +84,7 @@ impl Reliability for GoBackN {
         (0, hosts.qps[slot].snd_nxt)
     }
 
-    fn due(&self, hosts: &Hosts, world: &World, slot: QpId) -> u64 {
+    fn due(&self, hosts: &mut Hosts, world: &World, slot: QpId) -> u64 {
         let rto = world.nic.rto.map_or(u64::MAX, |rto| rto.as_ps());
         hosts.qps[slot].last_progress.saturating_add(rto)
     }

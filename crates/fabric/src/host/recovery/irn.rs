@@ -171,7 +171,7 @@ impl Reliability for Irn {
         (packet, u64::from(packet) * mtu)
     }
 
-    fn due(&self, hosts: &Hosts, _world: &World, slot: QpId) -> u64 {
+    fn due(&self, hosts: &mut Hosts, _world: &World, slot: QpId) -> u64 {
         hosts.qps[slot].last_progress + hosts.repeats[slot].timeout(self)
     }
 

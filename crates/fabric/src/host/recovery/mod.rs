@@ -75,9 +75,9 @@ pub(in crate::host) trait Reliability {
     fn next_number(&self, _hosts: &Hosts, _slot: QpId) -> u32 {
         0
     }
-    /// When the sender gives up waiting, if nothing comes.
-    fn due(&self, hosts: &Hosts, world: &World, slot: QpId) -> u64;
-    /// It does.
+    /// Returns when the sender gives up waiting, in ps, if nothing comes.
+    fn due(&self, hosts: &mut Hosts, world: &World, slot: QpId) -> u64;
+    /// Takes for lost what was due. Something else may be due next, and sooner than a whole timeout from now.
     fn time_out(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId);
     /// Sender and receiver know what they can know of each other.
     fn verify(&self, _hosts: &Hosts, _world: &World, _slot: QpId) {}
@@ -264,7 +264,10 @@ impl Hosts {
         with_recovery!(world, kind => kind.time_out(self, world, core, slot));
         core.counters.timeouts += 1;
         self.call_scheme(world, core, slot, |scheme, cx| scheme.on_timeout(cx));
-        self.schedule_timeout(core, slot, core.now() + shortest);
+        // Not simply a timeout from now: packets that have timers of their own are due one after another, and n losses would
+        // cost n timeouts.
+        let due = with_recovery!(world, kind => kind.due(self, world, slot));
+        self.schedule_timeout(core, slot, due.clamp(core.now(), core.now() + shortest));
         self.nic_send(world, core, self.qps[slot].port);
     }
 }

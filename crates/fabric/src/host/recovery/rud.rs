@@ -90,11 +90,13 @@ impl Reliability for Rud {
         let (qp, sender) = (&hosts.qps[slot], &mut hosts.ruds[slot]);
         sender.sacked.reset();
         sender.lost.reset();
+        sender.waiting.clear();
         *sender = Sender {
             total: qp.size.div_ceil(mtu) as u32,
             sacked: std::mem::take(&mut sender.sacked),
             lost: std::mem::take(&mut sender.lost),
             sent: std::mem::take(&mut sender.sent),
+            waiting: std::mem::take(&mut sender.waiting),
             ..Sender::default()
         };
     }
@@ -159,8 +161,7 @@ impl Reliability for Rud {
                 (sender.next - 1, qp.snd_nxt)
             }
         };
-        let place = sender.place(packet);
-        sender.sent[place].0 = core.now();
+        sender.note_sent(packet, core.now());
         sender.settle(qp, mtu);
         (packet, seq)
     }
@@ -175,12 +176,12 @@ impl Reliability for Rud {
         hosts.ruds.get(slot).map_or(0, |sender| sender.next)
     }
 
-    fn due(&self, hosts: &Hosts, _world: &World, slot: QpId) -> u64 {
+    fn due(&self, hosts: &mut Hosts, _world: &World, slot: QpId) -> u64 {
         let oldest = hosts.ruds[slot].oldest();
         oldest.map_or(u64::MAX, |(at, _)| at + self.rto.as_ps())
     }
 
-    /// The packet that was sent the longest ago is lost; others whose time is over follow one by one.
+    /// Takes the packet that was sent the longest ago for lost. The timer then waits for the next one.
     fn time_out(&self, hosts: &mut Hosts, world: &World, core: &Core, slot: QpId) {
         let (qp, sender) = (&mut hosts.qps[slot], &mut hosts.ruds[slot]);
         let Some((_, packet)) = sender.oldest() else {
@@ -217,6 +218,14 @@ impl Reliability for Rud {
         assert_eq!(lost.count() as usize, in_window(lost), "flow {flow}: lost");
         let both = |packet: &u32| sacked.has(una, *packet) && lost.has(una, *packet);
         assert_eq!((una..next).find(both), None, "flow {flow}: lost and acknowledged");
+        let in_flight = |packet: &u32| !sacked.has(una, *packet) && !lost.has(una, *packet);
+        let sent_at = |packet: u32| (sender.sent[sender.place(packet)].0, packet);
+        let oldest = (una..next).filter(in_flight).map(sent_at).min();
+        let is_current = |&(at, packet): &(u64, u32)| {
+            (una..next).contains(&packet) && in_flight(&packet) && sent_at(packet).0 == at
+        };
+        let next_due = sender.waiting.iter().copied().find(is_current);
+        assert_eq!(next_due, oldest, "flow {flow}: the packet that times out next");
         assert_eq!(qp.repairs, lost.count() > 0, "flow {flow}: repairs");
         assert_eq!(
             (qp.sacked, qp.absent - qp.sacked),

@@ -31,6 +31,7 @@ use crate::warning::WarningKind;
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value, filled, only_block};
 use super::hosts::{self, Holds};
+use super::offered::{self, Drawn, Offered};
 use super::schemes::Schemes;
 use super::unresolved::{Block, UnresolvedFlows};
 use crate::resolve::listed::Collective;
@@ -56,6 +57,8 @@ pub(super) struct Traffic {
     pub(super) written: Vec<u32>,
     /// Under credits, what each host sends.
     pub(super) sources: Vec<Source>,
+    /// Workloads whose flows are drawn.
+    pub(super) drawn: Vec<Drawn>,
 }
 
 impl Traffic {
@@ -135,6 +138,7 @@ pub(super) fn resolve(
     Ok(Traffic {
         written,
         sources,
+        drawn: std::mem::take(&mut unresolved.drawn),
         arrivals: unresolved.arrivals(cx),
         flows: unresolved.with_ports(),
         dependencies: unresolved.dependencies,
@@ -266,6 +270,12 @@ impl Maker<'_, '_> {
         if let Some((pattern, window)) = made.arrivals.take() {
             if window.0 == window.1 {
                 unresolved.late.get_or_insert(self.place.clone());
+            } else if let Some(demand) = offered::demand(&pattern) {
+                unresolved.drawn.push(Drawn {
+                    demand,
+                    window,
+                    place: self.place.clone(),
+                });
             }
             let source = ArrivalSource {
                 workload: self.seeds.workload,
@@ -452,6 +462,38 @@ impl Maker<'_, '_> {
             self.cx.warn(WarningKind::Workload, &place, text);
         }
         Ok(value)
+    }
+
+    /// Returns the load of hosts that gives the load that was asked for; `pattern` makes flows of a load of hosts.
+    fn load_of_hosts(
+        &self,
+        load: f64,
+        load_of: &Spanned<schema::LoadOf>,
+        pattern: impl Fn(f64) -> ArrivalPattern,
+    ) -> Result<f64, Problem> {
+        if *load_of.get_ref() == schema::LoadOf::Hosts {
+            return Ok(load);
+        }
+        let topology = &self.net.topology;
+        let network = Offered::new(topology);
+        let mut loads = vec![[0.0; 2]; topology.links.len()];
+        let is_known = offered::demand(&pattern(1.0)).is_some_and(|demand| network.add(&demand, &mut loads));
+        let place = self.cx.texts.of_value(load_of);
+        if !is_known {
+            return Err(
+                Problem::new("the network is too large to find its busiest uplink")
+                    .at(&place)
+                    .help("leave out `load-of`, and write `load` as a share of the hosts' rate"),
+            );
+        }
+        let busiest = network.busiest_between_switches(&loads);
+        if busiest == 0.0 {
+            return Err(Problem::new("no link between switches carries these flows")
+                .at(&place)
+                .label("there are no uplinks to load")
+                .help("leave out `load-of`"));
+        }
+        Ok(load / busiest)
     }
 
     /// When arrivals begin and are over: none are drawn that the run would end before.

@@ -15,6 +15,8 @@ impl Maker<'_, '_> {
         let sizes = block.sizes.as_mut().ok_or_else(|| self.missing("sizes"))?;
         let sizes = self.sizes(sizes)?;
         let hosts = self.hosts_with_rates(&mut block.hosts)?;
+        let load_of = filled!(block.load_of: Poisson);
+        let load = self.load_of_hosts(load, &load_of, |load| traffic::poisson(&hosts, &sizes, load))?;
         let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
         self.affordable(capacity * load * (window.1 - window.0).as_secs_f64() / (8.0 * sizes.mean()))?;
         Ok(Made::drawn(traffic::poisson(&hosts, &sizes, load), window))

@@ -1,5 +1,7 @@
 //! What a sender with reliable unordered delivery knows of its packets.
 
+use std::collections::VecDeque;
+
 use crate::host::qp::Qp;
 use crate::host::recovery::bits::Bits;
 use crate::host::recovery::lost::Lost;
@@ -17,6 +19,9 @@ pub(in crate::host) struct Sender {
     pub(super) lost: Lost,
     /// When each packet of the window was sent last, and by which entropy value: a ring, as long as a power of two.
     pub(super) sent: Vec<(u64, u16)>,
+    /// Transmissions in the order of their times: time and packet. Entries whose packet was acknowledged, lost or sent
+    /// again since then are dropped when they come to the front.
+    pub(super) waiting: VecDeque<(u64, u32)>,
 }
 
 impl Sender {
@@ -65,13 +70,26 @@ impl Sender {
         self.lost.add(packet)
     }
 
-    /// Of the packets in flight, the one that was sent the longest ago, and when.
-    pub(super) fn oldest(&self) -> Option<(u64, u32)> {
-        let in_flight =
-            (self.una..self.next).filter(|&packet| !self.sacked.get(packet) && !self.lost.get(packet));
-        in_flight
-            .map(|packet| (self.sent[self.place(packet)].0, packet))
-            .min()
+    /// Records that `packet` leaves at `now`.
+    pub(super) fn note_sent(&mut self, packet: u32, now: u64) {
+        let place = self.place(packet);
+        self.sent[place].0 = now;
+        self.waiting.push_back((now, packet));
+    }
+
+    /// Returns the packet in flight that was sent the longest ago, and when.
+    pub(super) fn oldest(&mut self) -> Option<(u64, u32)> {
+        while let Some(&(at, packet)) = self.waiting.front() {
+            let in_flight = (self.una..self.next).contains(&packet)
+                && !self.sacked.get(packet)
+                && !self.lost.get(packet)
+                && self.sent[self.place(packet)].0 == at;
+            if in_flight {
+                return Some((at, packet));
+            }
+            self.waiting.pop_front();
+        }
+        None
     }
 
     /// The bytes of the packets that are acknowledged selectively, and of those that are lost.

@@ -1,0 +1,310 @@
+//! Timeouts and timers against the network's round trip: defaults grow with it, and what is written too short is told.
+
+use std::collections::BTreeMap;
+
+use paceline_fabric::spec::{NodeKind, Recovery, RunSpec};
+use paceline_kernel::Span;
+use toml::Spanned;
+
+use crate::schema::{self, OrOff};
+use crate::warning::WarningKind;
+
+use super::Cx;
+
+/// A timeout of recovery: its key, its value, how many round trips it should last, and what comes of one that is too short.
+struct Timeout {
+    key: &'static str,
+    value: Span,
+    /// Two thirds of what is beyond one round trip are left to queues.
+    trips: u64,
+    effect: &'static str,
+}
+
+const SENT_AGAIN: &str = "senders take packets that are still under way for lost and send them again";
+
+/// Fits default timeouts to the network, and warns of written ones, timers of schemes and the watchdog where they expire
+/// before an answer can come.
+pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec) {
+    if run.model.is_some() {
+        // Simulators of others have timers of their own.
+        return;
+    }
+    warn_of_watchdog(cx, run);
+    let timeouts = timeouts(run);
+    let reactions = run
+        .schemes
+        .iter()
+        .flat_map(|scheme| scheme.config.reaction_times());
+    let most = bound(run);
+    let fits = timeouts
+        .iter()
+        .all(|timeout| times(most, timeout.trips) <= timeout.value)
+        && reactions.map(|reaction| reaction.span).all(|span| most <= span);
+    if fits {
+        return;
+    }
+    // What is no network is refused where it is built.
+    let Ok(longest) = paceline_fabric::longest_round_trip(run) else {
+        return;
+    };
+    let longest = rounded(longest.max(with_slow_links(run, longest)) + at_hosts(run));
+    for timeout in timeouts {
+        let needed = rounded(times(longest, timeout.trips));
+        let written = cx.place_of(timeout.key);
+        if written.is_none() && cx.profile().is_exact {
+            if needed > timeout.value {
+                fit(timeout.key, needed, n, run);
+            }
+        } else if timeout.value < longest {
+            let whose = whose(run, timeout.value);
+            let Some(whose) = whose else { continue };
+            let text = format!(
+                "`{}` is {}, and {whose}: {}; {needed} would leave room for queues",
+                timeout.key, timeout.value, timeout.effect
+            );
+            let place = written.map(|span| cx.texts.at(span));
+            cx.warn(WarningKind::TimeConstant, place.as_ref(), text);
+        }
+    }
+    warn_of_reactions(cx, run);
+}
+
+/// The timeouts that this run has.
+fn timeouts(run: &RunSpec) -> Vec<Timeout> {
+    let timeout = |key, value, trips, effect| Timeout {
+        key,
+        value,
+        trips,
+        effect,
+    };
+    match run.nic.recovery {
+        Recovery::GoBackN => {
+            let rto = run.nic.rto.map(|rto| timeout("network.rto", rto, 3, SENT_AGAIN));
+            let repeated =
+                "receivers ask again for what is already being sent again, and senders go back once more";
+            let nack = timeout("network.nack-interval", run.nic.nack_interval, 2, repeated);
+            rto.into_iter().chain([nack]).collect()
+        }
+        Recovery::SelectiveRepeat(irn) => vec![
+            timeout("network.irn.rto-low", irn.rto_low, 3, SENT_AGAIN),
+            timeout("network.irn.rto-high", irn.rto_high, 10, SENT_AGAIN),
+        ],
+        Recovery::Rud(rud) => vec![timeout("network.rud.rto", rud.rto, 3, SENT_AGAIN)],
+    }
+}
+
+/// Gives a timeout that nobody wrote another value.
+fn fit(key: &str, value: Span, n: &mut schema::Network, run: &mut RunSpec) {
+    let spanned = Spanned::new(0..0, value);
+    match (key, &mut run.nic.recovery) {
+        ("network.nack-interval", _) => {
+            run.nic.nack_interval = value;
+            n.nack_interval = Some(value);
+        }
+        ("network.irn.rto-low", Recovery::SelectiveRepeat(irn)) => {
+            irn.rto_low = value;
+            n.irn.get_or_insert_default().rto_low = Some(spanned);
+        }
+        ("network.irn.rto-high", Recovery::SelectiveRepeat(irn)) => {
+            irn.rto_high = value;
+            n.irn.get_or_insert_default().rto_high = Some(spanned);
+        }
+        (_, Recovery::Rud(rud)) => {
+            rud.rto = value;
+            n.rud.get_or_insert_default().rto = Some(spanned);
+        }
+        _ => {
+            run.nic.rto = Some(value);
+            n.rto = Some(Spanned::new(0..0, OrOff(Some(value))));
+        }
+    }
+}
+
+fn times(span: Span, factor: u64) -> Span {
+    Span::from_ps(span.as_ps().saturating_mul(factor))
+}
+
+/// Rounds up to three digits: a number to read and to write.
+fn rounded(span: Span) -> Span {
+    let ps = span.as_ps();
+    let digits = ps.checked_ilog10().map_or(0, |log| log + 1);
+    let unit = 10u64.pow(digits.saturating_sub(3));
+    Span::from_ps(ps.div_ceil(unit).saturating_mul(unit))
+}
+
+/// What receiving hosts add to a round trip.
+fn at_hosts(run: &RunSpec) -> Span {
+    let added =
+        |endpoint: paceline_fabric::spec::Endpoint| endpoint.delay + endpoint.per_packet + endpoint.jitter;
+    run.nic.endpoint.map_or(Span::ZERO, added)
+}
+
+/// The longest round trip while links have the longest delays that they are given during the run.
+fn with_slow_links(run: &mut RunSpec, longest: Span) -> Span {
+    let slow: Vec<_> = run
+        .link_changes
+        .iter()
+        .filter_map(|change| Some((change.link, change.delay?)))
+        .collect();
+    if slow.is_empty() {
+        return longest;
+    }
+    let links = run.links.clone();
+    for (link, delay) in slow {
+        let link = &mut run.links[link];
+        link.delay = link.delay.max(delay);
+    }
+    let slowest = paceline_fabric::longest_round_trip(run).unwrap_or(longest);
+    run.links = links;
+    slowest
+}
+
+/// No round trip of the empty network is longer: found without a search from every host.
+fn bound(run: &RunSpec) -> Span {
+    let mtu = run.packet.mtu;
+    let changed = run.link_changes.iter().filter_map(|change| change.delay).max();
+    let changed = changed.unwrap_or(Span::ZERO);
+    let link = run
+        .links
+        .iter()
+        .map(|link| times(link.delay.max(changed), 2) + link.rate.time_to_send(mtu));
+    times(link.max().unwrap_or(Span::ZERO), hops(run)) + at_hosts(run)
+}
+
+/// No shortest path between two hosts has more links.
+fn hops(run: &RunSpec) -> u64 {
+    let is_switch = |node: u32| run.nodes[node as usize] == NodeKind::Switch;
+    let mut neighbours: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for link in &run.links {
+        let (a, b) = (link.a.0, link.b.0);
+        if is_switch(a) && is_switch(b) {
+            neighbours.entry(a).or_default().push(b);
+            neighbours.entry(b).or_default().push(a);
+        }
+    }
+    // From any switch of a group, twice the way to the farthest one is enough.
+    let mut depth = vec![None; run.nodes.len()];
+    let mut deepest = 0;
+    for &first in neighbours.keys() {
+        if depth[first as usize].is_some() {
+            continue;
+        }
+        depth[first as usize] = Some(0u64);
+        let mut queue = std::collections::VecDeque::from([first]);
+        while let Some(node) = queue.pop_front() {
+            let next = depth[node as usize].unwrap_or(0) + 1;
+            for &peer in &neighbours[&node] {
+                if depth[peer as usize].is_none() {
+                    depth[peer as usize] = Some(next);
+                    deepest = deepest.max(next);
+                    queue.push_back(peer);
+                }
+            }
+        }
+    }
+    2 * deepest + 2
+}
+
+/// Says whose round trips in the empty network are longer than `limit`; `None` if nobody's are.
+fn whose(run: &RunSpec, limit: Span) -> Option<String> {
+    let added = at_hosts(run);
+    let (mut over, mut all, mut longest) = (0, 0, Span::ZERO);
+    for scheme in 0..run.schemes.len() {
+        for trip in paceline_fabric::round_trips(run, scheme as u16).ok()? {
+            all += trip.flows;
+            if trip.rtt + added > limit {
+                over += trip.flows;
+                longest = longest.max(trip.rtt + added);
+            }
+        }
+    }
+    if !run.programs.is_empty() {
+        // Traces choose the pairs of hosts as they run.
+        let longest = paceline_fabric::longest_round_trip(run).ok()? + added;
+        return Some(format!(
+            "a round trip of the empty network takes up to {}",
+            rounded(longest)
+        ));
+    }
+    (over > 0).then(|| {
+        let whose = match over == all {
+            true => String::new(),
+            false => format!(" for {over} of {all} flows"),
+        };
+        format!(
+            "a round trip of the empty network takes up to {}{whose}",
+            rounded(longest)
+        )
+    })
+}
+
+/// Warns of timers of schemes that act again before the effect of the last time can be seen.
+fn warn_of_reactions(cx: &mut Cx<'_>, run: &RunSpec) {
+    let added = at_hosts(run);
+    for (scheme, number) in run.schemes.iter().zip(0..) {
+        let config = &scheme.config;
+        let reactions = config.reaction_times();
+        if reactions.is_empty() {
+            continue;
+        }
+        let Ok(trips) = paceline_fabric::round_trips(run, number) else {
+            return;
+        };
+        let longest = match run.programs.is_empty() {
+            true => trips.iter().map(|trip| trip.rtt).max(),
+            false => paceline_fabric::longest_round_trip(run).ok(),
+        };
+        let Some(longest) = longest.map(|trip| rounded(trip + added)) else {
+            continue;
+        };
+        for reaction in reactions.iter().filter(|reaction| reaction.span < longest) {
+            let (name, param) = (config.name(), reaction.param);
+            let place = cx.parameter(name, param);
+            let is = if place.is_some() { "" } else { " by default" };
+            let per_trip = longest.as_ps() / reaction.span.as_ps().max(1);
+            let text = format!(
+                "{name}: {} every {}{is} (`{param}`), and a round trip of the empty network takes up to {longest}: \
+                 {per_trip} times before its first effect can be seen",
+                reaction.event, reaction.span
+            );
+            cx.warn(WarningKind::TimeConstant, place.as_ref(), text);
+        }
+    }
+}
+
+/// Warns of a watchdog that takes an ordinary pause for a storm: what is under way when a pause is sent keeps the buffer
+/// full for as long as the link takes there and back.
+fn warn_of_watchdog(cx: &mut Cx<'_>, run: &RunSpec) {
+    let Some(watchdog) = run.switch.watchdog else {
+        return;
+    };
+    let full = run.packet.mtu + run.packet.data_header;
+    let pause = |link: &paceline_fabric::spec::LinkSpec| {
+        times(link.delay, 2) + times(link.rate.time_to_send(full), 2)
+    };
+    let Some(longest) = run.links.iter().map(pause).max() else {
+        return;
+    };
+    let longest = rounded(longest + run.switch.longest_response());
+    for (key, value, effect) in [
+        (
+            "detection",
+            watchdog.detection,
+            "an ordinary pause is taken for a storm",
+        ),
+        (
+            "restoration",
+            watchdog.restoration,
+            "a storm is over between two of its frames",
+        ),
+    ] {
+        if value < longest {
+            let key = format!("network.pfc.watchdog.{key}");
+            let place = cx.place_of(&key).map(|span| cx.texts.at(span));
+            let text = format!(
+                "`{key}` is {value}, and a pause takes {longest} to act and to end on the longest link: {effect}"
+            );
+            cx.warn(WarningKind::TimeConstant, place.as_ref(), text);
+        }
+    }
+}
