@@ -25,6 +25,7 @@ mod added;
 mod definition;
 mod factory;
 mod facts;
+mod trial;
 pub mod variant;
 mod written;
 

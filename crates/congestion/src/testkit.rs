@@ -155,6 +155,17 @@ impl<C: CongestionControl> Pair<C> {
         }
     }
 
+    /// Returns the tag and the words that the sender writes into a packet.
+    pub fn stamps(&mut self, packet: &Outgoing) -> (u8, u64) {
+        let mut cx = Ctx {
+            now: self.now,
+            path: &self.path,
+            timers: &mut self.timers,
+            rng: &mut self.rng,
+        };
+        (self.cc.tag(&mut cx, packet), self.cc.words(&mut cx, packet))
+    }
+
     /// The time.
     pub fn now(&self) -> Time {
         self.now

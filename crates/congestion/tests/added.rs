@@ -2,9 +2,142 @@
 
 use paceline_congestion::example::Params as Aimd;
 use paceline_congestion::none::Params as Shipped;
+use paceline_congestion::params::{Parameters as _, Range};
 use paceline_congestion::registry::{
-    AddError, Addition, AnyParams, Definition as _, SCHEMES, SchemeConfig, SchemeParams, add, find, schemes,
+    AddError, Addition, AnyParams, Definition, SCHEMES, Scheme, SchemeConfig, SchemeParams, add, find,
+    schemes,
 };
+use paceline_congestion::switch::{
+    Egress, EgressPort, Hooks, PacketView, PerPort, SwitchHalf, SwitchHalves, SwitchSupport, Verdict,
+};
+use paceline_congestion::{AckInfo, CongestionControl, Ctx, Outgoing, PathInfo, Requirements, SendLimits};
+use paceline_kernel::rng::Rng;
+
+/// A scheme that says something wrong about itself.
+macro_rules! wrong {
+    ($name:literal, $Params:ident, $part:expr, $halves:expr, $Sender:ty) => {
+        paceline_congestion::scheme_params! {
+            /// Parameters.
+            pub struct $Params {
+                /// Something.
+                share: f64 = 0.5, in Range::AboveUpTo(0.0, 1.0), from "ours";
+            }
+        }
+        impl Definition for $Params {
+            const SCHEME: Scheme = Scheme {
+                name: $name,
+                params: Self::docs,
+                ..Aimd::SCHEME
+            };
+            fn needs(&self) -> Requirements {
+                Requirements::default()
+            }
+            fn switch_part(&self) -> Option<SwitchSupport> {
+                $part
+            }
+            fn switch_halves(
+                &self,
+                ports: &[Option<EgressPort>],
+                rngs: &mut [Rng],
+            ) -> Option<Box<dyn SwitchHalves>> {
+                $halves(ports, rngs)
+            }
+            fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
+                Box::new(<$Sender>::from(path))
+            }
+        }
+    };
+}
+
+const ARRIVALS: SwitchSupport = SwitchSupport {
+    task: "do something",
+    params: &[],
+    hooks: Hooks {
+        arrivals: true,
+        departures: false,
+        pauses: false,
+    },
+    turns_back: false,
+    signal: None,
+    trims: false,
+};
+
+/// A sender at line rate; `TAG` is what it writes into packets.
+#[derive(Clone, Debug)]
+struct Sender<const TAG: u8>(SendLimits);
+
+impl<const TAG: u8> From<&PathInfo> for Sender<TAG> {
+    fn from(path: &PathInfo) -> Self {
+        let aimd = Aimd::default().build(path);
+        Self(aimd.limits())
+    }
+}
+
+impl<const TAG: u8> CongestionControl for Sender<TAG> {
+    fn limits(&self) -> SendLimits {
+        self.0
+    }
+    fn on_ack(&mut self, _cx: &mut Ctx<'_>, _ack: &AckInfo<'_>) {}
+    fn tag(&mut self, _cx: &mut Ctx<'_>, _packet: &Outgoing) -> u8 {
+        TAG
+    }
+}
+
+/// A switch's half that writes this tag.
+#[derive(Clone, Debug)]
+struct Half<const TAG: u8>;
+
+impl<const TAG: u8> SwitchHalf for Half<TAG> {
+    fn on_arrival(&mut self, _at: &mut Egress<'_>, packet: &PacketView) -> Verdict {
+        Verdict {
+            tag: TAG,
+            ..Verdict::pass(packet)
+        }
+    }
+}
+
+fn halves<const TAG: u8>(ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
+    Some(PerPort::boxed(ports, rngs, |_, _| Half::<TAG>))
+}
+
+wrong!(
+    "mute",
+    Mute,
+    Some(SwitchSupport {
+        hooks: Hooks::default(),
+        ..ARRIVALS
+    }),
+    halves::<0>,
+    Sender<0>
+);
+wrong!("empty", Empty, Some(ARRIVALS), |_, _| None, Sender<0>);
+wrong!("tagging", Tagging, None, |_, _| None, Sender<1>);
+wrong!("scribbling", Scribbling, Some(ARRIVALS), halves::<2>, Sender<0>);
+
+/// What would be left out without a word is an error as the scheme is added.
+fn halves_do_what_is_declared() {
+    let told = |addition| add(vec![addition]).unwrap_err().to_string();
+    for (text, part) in [
+        (
+            told(Addition::of::<Mute>()),
+            "`mute`: no hook calls its switch half",
+        ),
+        (
+            told(Addition::of::<Empty>()),
+            "`empty`: `switch_part` asks for hooks",
+        ),
+        (
+            told(Addition::of::<Tagging>()),
+            "`tagging`: the sender writes tags",
+        ),
+        (
+            told(Addition::of::<Scribbling>()),
+            "`scribbling`: the switch's half writes tags",
+        ),
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
 
 #[test]
 fn an_added_scheme_is_one_of_all() {
@@ -16,6 +149,8 @@ fn an_added_scheme_is_one_of_all() {
         shipped.to_string(),
         "there is a scheme or variant called `none` already"
     );
+
+    halves_do_what_is_declared();
 
     assert_eq!(add(vec![Addition::of::<Aimd>()]), Ok(()));
     assert_eq!(add(Vec::new()), Err(AddError::TooLate));

@@ -25,6 +25,7 @@ use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 pub struct Addition {
     scheme: Scheme,
     default: fn() -> AddedParams,
+    check: fn() -> Result<(), AddError>,
 }
 
 impl Addition {
@@ -33,6 +34,7 @@ impl Addition {
         Self {
             scheme: P::SCHEME,
             default: || AddedParams(Box::new(P::default())),
+            check: super::trial::check::<P>,
         }
     }
 
@@ -58,6 +60,17 @@ pub enum AddError {
         "`{0}` cannot be the name of a scheme: expected lower-case letters, digits and hyphens, and no key of `[cc]`"
     )]
     BadName(&'static str),
+    /// Its switch half would never be called.
+    #[error(
+        "scheme `{0}`: no hook calls its switch half; set `hooks` in `switch_part`, such as `arrivals: true`"
+    )]
+    NoHooks(&'static str),
+    /// It asks for hooks, and there is nothing to call.
+    #[error("scheme `{0}`: `switch_part` asks for hooks, and `switch_halves` makes no half for a port")]
+    NoHalves(&'static str),
+    /// It writes what it does not declare: scheme, half, what it writes, and the field to set.
+    #[error("scheme `{0}`: {1} writes {2}, which nothing asks for; set `{3}: true`")]
+    Undeclared(&'static str, &'static str, &'static str, &'static str),
     /// Schemes have been looked up.
     #[error("schemes are added once, before anything runs")]
     TooLate,
@@ -71,7 +84,7 @@ static ADDED: OnceLock<Box<[Addition]>> = OnceLock::new();
 /// Adds schemes to those of the list. Who looks a scheme up before has none added for good.
 ///
 /// # Errors
-/// If a name is taken or none, or it is too late.
+/// If a name is taken or none, a scheme's halves do what it does not declare, or it is too late.
 pub fn add(additions: Vec<Addition>) -> Result<(), AddError> {
     fn names(scheme: &Scheme) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|alias| alias.name))
@@ -87,6 +100,7 @@ pub fn add(additions: Vec<Addition>) -> Result<(), AddError> {
         }
         taken.push(name);
     }
+    additions.iter().try_for_each(|addition| (addition.check)())?;
     ADDED.set(additions.into()).map_err(|_| AddError::TooLate)
 }
 

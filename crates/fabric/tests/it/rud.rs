@@ -228,3 +228,47 @@ fn grants_share_a_link() {
         assert!(first > share * last, "{name}: {first} to {last}");
     }
 }
+
+/// Every packet has a timer of its own: what is lost within a window is sent again side by side, each packet a timeout after
+/// it was sent last, and ten losses cost one timeout.
+#[test]
+fn losses_wait_side_by_side() {
+    let rto = Span::from_us(100);
+    for seed in 1..=8 {
+        let mut spec = natural(star(2, scheme("none")));
+        for link in &mut spec.links {
+            link.rate = BitRate::from_gbps(400);
+            link.error_rate = 0.01;
+        }
+        spec.seed = seed;
+        spec.packet.mtu = Bytes::new(4096);
+        spec.switch.flow_control = FlowControl::None;
+        spec.switch.ecn.clear();
+        spec.nic.recovery = Recovery::Rud(Rud { rto });
+        spec.record.trace_nodes = vec![NodeId(1)];
+        add_flow(&mut spec, 1, 2, 4_000_000, 0);
+        let outcome = run(spec.clone());
+        assert_complete(&spec, &outcome);
+        let mut sent: std::collections::BTreeMap<u64, Vec<u64>> = std::collections::BTreeMap::new();
+        for event in common::traced(&outcome, 1, TraceKind::Dequeue) {
+            if event.kind == PacketKind::Data {
+                sent.entry(event.seq).or_default().push(event.at.as_ps());
+            }
+        }
+        let (mut again, mut most) = (0, 0);
+        for times in sent.values() {
+            most = most.max(times.len() as u64);
+            for pair in times.windows(2) {
+                again += 1;
+                // It may wait for packets that leave at that time.
+                let waited = pair[1] - pair[0] - rto.as_ps();
+                assert!(waited < 2_000_000, "seed {seed}: {waited} ps after its timeout");
+            }
+        }
+        assert!(again >= 10 && outcome.counters.timeouts >= again);
+        // 4 MB take some 83 us, a round trip 2 us.
+        let bound = Span::from_us(90) + Span::from_ps(rto.as_ps() * (most - 1));
+        let fct = outcome.flows[0].fct;
+        assert!(fct < bound, "seed {seed}: {fct} with {again} packets sent again");
+    }
+}

@@ -82,6 +82,21 @@ fn mistakes_are_told() {
     }
 }
 
+/// One workload begins after the end of the run, and the other draws nothing before it: no flows, but no mistake either,
+/// however flows are kept.
+#[test]
+fn a_draw_may_be_empty() {
+    let late = POISSON.replace("sizes", "from = '3ms', to = '4ms', sizes");
+    let rare = POISSON
+        .replace("load = 0.4", "load = 0.000001")
+        .replace("web'", "rare'");
+    let [list, stream] = [false, true].map(|streams| resolve(&[late.as_str(), &rare].concat(), streams));
+    assert_eq!((list.run.flow_count(), stream.run.flow_count()), (0, 0));
+    assert_eq!(lines(&list.warnings), lines(&stream.warnings));
+    let told = lines(&list.warnings);
+    assert!(told.iter().any(|text| text.contains("no flows")), "{told:?}");
+}
+
 /// What the run ends before is not drawn, and that is said; all else is as without it.
 #[test]
 fn nothing_is_drawn_that_the_run_ends_before() {

@@ -1,0 +1,142 @@
+//! What drawn flows ask of links.
+
+use paceline_scenario::{Overrides, Resolved, WarningKind, load_text};
+
+/// Eight hosts at each of four leaves, and two spines: uplinks carry a quarter of what hosts do.
+const LEAVES: &str = r#"
+duration = "1ms"
+[topology.leaf-spine]
+leaves = 4
+spines = 2
+hosts-per-leaf = 8
+rate = "100Gbps"
+[[workload]]
+poisson = { load = 0.5, sizes = "websearch" }
+[cc]
+scheme = "hpcc"
+"#;
+
+fn load(text: &str) -> Resolved {
+    load_text("leaves.toml", text, &Overrides::default()).unwrap()
+}
+
+fn told(resolved: &Resolved) -> Vec<&str> {
+    let found = resolved.warnings.iter();
+    let found = found.filter(|warning| warning.id == WarningKind::Workload);
+    found.map(|warning| warning.text.as_str()).collect()
+}
+
+/// 24 of 31 destinations are behind other leaves: 8 x 50 x 24 / 31 / 2 = 154.8 Gbit/s of payload on each uplink, and 1090
+/// bytes for 1000 with telemetry.
+#[test]
+fn overloaded_uplinks_are_told() {
+    for streams in [false, true] {
+        let overrides = Overrides {
+            streams,
+            ..Overrides::default()
+        };
+        let resolved = load_text("leaves.toml", LEAVES, &overrides).unwrap();
+        let told = told(&resolved);
+        assert_eq!(told.len(), 1, "{told:?}");
+        for part in ["162 %", "15 more links", "uplinks"] {
+            assert!(told[0].contains(part), "{part}: {told:?}");
+        }
+    }
+    let light = load(&LEAVES.replace("load = 0.5", "load = 0.3"));
+    assert!(told(&light).is_empty());
+    // As many uplinks as hosts carry what hosts send.
+    let wide = load(
+        &LEAVES
+            .replace("spines = 2", "spines = 8")
+            .replace("load = 0.5", "load = 0.9"),
+    );
+    assert!(told(&wide).is_empty());
+}
+
+/// Two workloads that overlap add up; two that follow each other do not.
+#[test]
+fn workloads_add_up_while_they_overlap() {
+    let two = |from: &str| {
+        let first = "poisson = { load = 0.2, sizes = \"websearch\", to = \"500us\" }";
+        let second = format!(
+            "{first}\n[[workload]]\nlabel = \"b\"\npoisson = {{ load = 0.2, sizes = \"websearch\", from = \"{from}\" }}"
+        );
+        load(&LEAVES.replace("poisson = { load = 0.5, sizes = \"websearch\" }", &second))
+    };
+    assert_eq!(told(&two("400us")).len(), 1);
+    assert!(told(&two("500us")).is_empty());
+}
+
+/// A slow host among fast ones gets more than its link carries.
+#[test]
+fn slow_hosts_are_told() {
+    let text = "duration = \"1ms\"\n[topology.graph]\nnodes = 4\nswitches = [3]\nlinks = [\n\
+        { a = 0, b = 3, rate = \"100Gbps\", delay = \"1us\" },\n{ a = 1, b = 3, rate = \"100Gbps\", delay = \"1us\" },\n\
+        { a = 2, b = 3, rate = \"10Gbps\", delay = \"1us\" }]\n[[workload]]\n\
+        poisson = { load = 0.3, sizes = \"websearch\" }\n[cc]\nscheme = \"dcqcn\"\n";
+    let resolved = load(text);
+    let told = told(&resolved);
+    assert!(
+        told.len() == 1 && told[0].contains("from node 3 to node 2"),
+        "{told:?}"
+    );
+}
+
+/// The busiest uplink has the load that was asked for, whatever the oversubscription.
+#[test]
+fn load_of_uplinks() {
+    let of = |spines: u32| {
+        let text = LEAVES.replace("load = 0.5", "load = 0.8, load-of = \"uplinks\"");
+        load(&text.replace("spines = 2", &format!("spines = {spines}")))
+    };
+    let bytes = |resolved: &Resolved| {
+        let flows = resolved.run.flows.iter();
+        flows.map(|flow| flow.size.get() as f64).sum::<f64>()
+    };
+    let (two, four) = (of(2), of(4));
+    assert!(told(&two).is_empty() && told(&four).is_empty());
+    // Twice the uplinks carry twice the bytes.
+    let ratio = bytes(&four) / bytes(&two);
+    assert!((1.5..2.5).contains(&ratio), "{ratio}");
+    // What is written of it is the same run.
+    assert_eq!(load(&two.toml).run.flows, two.run.flows);
+    let star = "duration = \"1ms\"\ntopology.star.hosts = 3\n[[workload]]\n\
+        poisson = { load = 0.5, load-of = \"uplinks\", sizes = \"websearch\" }\n[cc]\nscheme = \"hpcc\"\n";
+    let error = load_text("star.toml", star, &Overrides::default()).unwrap_err();
+    assert!(error.to_string().contains("no link between switches"), "{error}");
+}
+
+/// A storm pauses NICs, not the links inside a server, unless it names one.
+#[test]
+fn a_storm_pauses_nics() {
+    let text = "duration = \"1ms\"\n[topology.rail]\nservers = 2\ngpus = 2\nserver-rate = \"400Gbps\"\n\
+        [[workload]]\npermutation = { size = \"1KB\" }\n[[network.pause-storm]]\nnode = 1\nat = \"10us\"\n\
+        [cc]\nscheme = \"dcqcn\"\n";
+    let links = |text: &str| -> Vec<(u32, u32)> {
+        let run = load(text).run;
+        let of = |storm: &paceline_fabric::spec::PauseStorm| run.links[storm.link.unwrap()].clone();
+        run.storms
+            .iter()
+            .map(of)
+            .map(|link| (link.a.0, link.b.0))
+            .collect()
+    };
+    let all = load(text).run;
+    let inside = all
+        .links
+        .iter()
+        .filter(|link| link.a.0 == 1)
+        .map(|link| link.b.0)
+        .max()
+        .unwrap();
+    let nic = links(text);
+    assert!(nic.len() == 1 && nic[0].0 == 1 && nic[0].1 != inside, "{nic:?}");
+    let named = text.replace("node = 1\n", &format!("node = 1\npeer = {inside}\n"));
+    assert_eq!(links(&named), [(1, inside)]);
+    let wrong = text.replace("node = 1\n", "node = 1\npeer = 0\n");
+    let error = load_text("storm.toml", &wrong, &Overrides::default()).unwrap_err();
+    assert!(
+        error.to_string().contains("host 1 has no link to node 0"),
+        "{error}"
+    );
+}
