@@ -11,6 +11,7 @@ mod library_collectives;
 mod memo;
 mod rails;
 mod ties;
+mod timeouts;
 mod trace_rules;
 mod traces;
 mod uet_htsim;

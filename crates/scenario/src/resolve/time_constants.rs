@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_fabric::spec::{NodeKind, Recovery, RunSpec};
+use paceline_fabric::spec::{LinkChange, NodeKind, Recovery, RunSpec};
 use paceline_kernel::Span;
 use toml::Spanned;
 
@@ -47,7 +47,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
     let Ok(longest) = paceline_fabric::longest_round_trip(run) else {
         return;
     };
-    let longest = rounded(longest.max(with_slow_links(run, longest)) + at_hosts(run));
+    let longest = rounded(longest + on_slow_links(run) + at_hosts(run));
     for timeout in timeouts {
         let needed = rounded(times(longest, timeout.trips));
         let written = cx.place_of(timeout.key);
@@ -139,36 +139,31 @@ fn at_hosts(run: &RunSpec) -> Span {
     run.nic.endpoint.map_or(Span::ZERO, added)
 }
 
-/// The longest round trip while links have the longest delays that they are given during the run.
-fn with_slow_links(run: &mut RunSpec, longest: Span) -> Span {
-    let slow: Vec<_> = run
-        .link_changes
-        .iter()
-        .filter_map(|change| Some((change.link, change.delay?)))
-        .collect();
-    if slow.is_empty() {
-        return longest;
+/// What links add to a round trip, at most, while their delay is longer than as built.
+fn on_slow_links(run: &RunSpec) -> Span {
+    let longer = |change: &LinkChange| {
+        let built = run.links[change.link].delay.as_ps();
+        Some((change.link, change.delay?.as_ps().saturating_sub(built)))
+    };
+    let mut added: BTreeMap<usize, u64> = BTreeMap::new();
+    for (link, longer) in run.link_changes.iter().filter_map(longer) {
+        let most = added.entry(link).or_default();
+        *most = longer.max(*most);
     }
-    let links = run.links.clone();
-    for (link, delay) in slow {
-        let link = &mut run.links[link];
-        link.delay = link.delay.max(delay);
-    }
-    let slowest = paceline_fabric::longest_round_trip(run).unwrap_or(longest);
-    run.links = links;
-    slowest
+    let mut added: Vec<u64> = added.into_values().collect();
+    added.sort_unstable_by(|a, b| b.cmp(a));
+    let on_a_path = added.into_iter().take(hops(run) as usize);
+    times(Span::from_ps(on_a_path.fold(0, u64::saturating_add)), 2)
 }
 
 /// No round trip of the empty network is longer: found without a search from every host.
 fn bound(run: &RunSpec) -> Span {
     let mtu = run.packet.mtu;
-    let changed = run.link_changes.iter().filter_map(|change| change.delay).max();
-    let changed = changed.unwrap_or(Span::ZERO);
     let link = run
         .links
         .iter()
-        .map(|link| times(link.delay.max(changed), 2) + link.rate.time_to_send(mtu));
-    times(link.max().unwrap_or(Span::ZERO), hops(run)) + at_hosts(run)
+        .map(|link| times(link.delay, 2) + link.rate.time_to_send(mtu));
+    times(link.max().unwrap_or(Span::ZERO), hops(run)) + on_slow_links(run) + at_hosts(run)
 }
 
 /// No shortest path between two hosts has more links.
