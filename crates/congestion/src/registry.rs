@@ -25,7 +25,6 @@ mod added;
 mod definition;
 mod factory;
 mod facts;
-mod trial;
 pub mod variant;
 mod written;
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Debug};
 use std::sync::OnceLock;
 
 use paceline_kernel::BitRate;
-use paceline_kernel::rng::Rng;
+use paceline_kernel::rng::{Purpose, Rng};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Unexpected, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
@@ -13,12 +13,13 @@ use super::{
     Definition, DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, ReactionTime, SCHEMES, Scheme,
     SendFloor,
 };
-use crate::api::{CongestionControl, PathInfo, Requirements};
+use crate::api::{CongestionControl, Outgoing, PathInfo, Requirements};
 use crate::learned::ModelRef;
 use crate::params::{ParamError, Scalar};
 use crate::pint;
 use crate::receiver::{GrantScheduler, ReceiverHalf};
-use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
+use crate::switch::{Action, EgressPort, Hooks, SwitchHalves, SwitchSupport};
+use crate::testkit::{Pair, egress_port, passing, star_path, with_egress};
 
 /// A scheme that is to be added.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +35,7 @@ impl Addition {
         Self {
             scheme: P::SCHEME,
             default: || AddedParams(Box::new(P::default())),
-            check: super::trial::check::<P>,
+            check: try_halves::<P>,
         }
     }
 
@@ -393,4 +394,72 @@ impl Visitor<'_> for Value<'_> {
         let fits = matches!(self.default, None | Some(Scalar::Number(_)));
         self.take(fits, Unexpected::Float(value), &value.to_string())
     }
+}
+
+/// Tries the halves of a scheme with its default parameters.
+///
+/// # Errors
+/// If a half would never be called, or writes what `needs` does not ask for: the engine leaves that out without a word.
+fn try_halves<P: Definition>() -> Result<(), AddError> {
+    let (mut params, name) = (P::default(), P::SCHEME.name);
+    let needs = params.needs();
+    if let Some(part) = params.switch_part() {
+        check_switch(&params, name, &needs, &part)?;
+    }
+    if !params.models().is_empty() {
+        // Without its model a sender cannot be built.
+        return Ok(());
+    }
+    let mut pair = Pair::new(star_path(), |path| params.build(path));
+    let packet = Outgoing {
+        seq: 0,
+        payload: 1000,
+        snd_una: 0,
+        end: 1_000_000,
+    };
+    let (tag, words) = pair.stamps(&packet);
+    if !needs.tags && tag != 0 {
+        return Err(AddError::Undeclared(name, "the sender", "tags", "tags"));
+    }
+    if !needs.words && words != 0 {
+        return Err(AddError::Undeclared(name, "the sender", "words", "words"));
+    }
+    Ok(())
+}
+
+fn check_switch<P: Definition>(
+    params: &P,
+    name: &'static str,
+    needs: &Requirements,
+    part: &SwitchSupport,
+) -> Result<(), AddError> {
+    if part.hooks == Hooks::default() {
+        return Err(AddError::NoHooks(name));
+    }
+    let mut rngs = [Rng::stream(1, Purpose::Switch, 0)];
+    let Some(mut halves) = params.switch_halves(&[Some(egress_port())], &mut rngs) else {
+        return Err(AddError::NoHalves(name));
+    };
+    if !part.hooks.arrivals {
+        return Ok(());
+    }
+    for queue in [0, 20_000, 200_000, 1_000_000] {
+        let packet = passing(queue);
+        let verdict = with_egress(|at| {
+            at.queued = queue;
+            halves.on_arrival(0, at, &packet)
+        });
+        if !needs.tags && verdict.tag != packet.tag {
+            return Err(AddError::Undeclared(name, "the switch's half", "tags", "tags"));
+        }
+        if !part.trims && verdict.action == Action::Trim {
+            return Err(AddError::Undeclared(
+                name,
+                "the switch's half",
+                "trimmed packets",
+                "trims",
+            ));
+        }
+    }
+    Ok(())
 }
