@@ -219,6 +219,7 @@ const GOAL: &[u8] = include_bytes!("../../traces/tests/data/goal/mixed_02.goal")
 const GOAL_BINARY: &[u8] = include_bytes!("../../traces/tests/data/goal/mixed_02.bin");
 const CHAKRA: &[u8] =
     include_bytes!("../../traces/tests/data/chakra/dags/compute_then_all_reduce/trace.0.et");
+const CHAKRA_JSON: &[u8] = include_bytes!("../../traces/tests/data/chakra/jsonizer/b.0.json");
 const SIMAI: &[u8] = include_bytes!("../../traces/tests/data/simai/reduced-moe-w32-tp2-ep8.txt");
 
 /// Makes it in `folder`.
@@ -247,6 +248,9 @@ pub(crate) fn make(folder: &Path) -> Result<()> {
     write(folder, "goal/mine.bin", GOAL_BINARY)?;
     for rank in 0..8 {
         write(folder, &format!("chakra/mine.{rank}.et"), CHAKRA)?;
+    }
+    for rank in 0..4 {
+        write(folder, &format!("chakra-json/mine.{rank}.json"), CHAKRA_JSON)?;
     }
     write(folder, "simai/mine.txt", SIMAI)?;
     write(folder, "random/mine.toml", "")?;

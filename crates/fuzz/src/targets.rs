@@ -75,7 +75,7 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
 }
 
 /// All of them.
-pub(crate) static TARGETS: [Target; 37] = [
+pub(crate) static TARGETS: [Target; 38] = [
     text("scenario", "scenario/*", scenario),
     random("random", Made::Random),
     random("random-damaged", Made::RandomDamaged),
@@ -94,6 +94,7 @@ pub(crate) static TARGETS: [Target; 37] = [
     text("goal", "goal/mine.goal", trace),
     binary("goal-binary", "goal/mine.bin", trace),
     binary("chakra", "chakra/mine.0.et", trace),
+    text("chakra-json", "chakra-json/mine.0.json", trace),
     text("simai", "simai/mine.txt", trace),
     text("model-card", "model/mine.json", model),
     binary("model-weights", "model/mine.safetensors", model_by_its_hash),

@@ -311,7 +311,8 @@ impl Walk<'_> {
 }
 
 impl Costs {
-    /// What a collective of n members takes where its messages meet nothing: by ring, or by trees where one rank is the root.
+    /// What a collective of n members takes where its messages meet nothing: by ring, or by trees where one rank is the root. A
+    /// broadcast or reduce passes its pieces on at once.
     pub(crate) fn collective(&self, kind: CollectiveKind, bytes: u64, n: u64) -> u64 {
         if n < 2 || bytes == 0 && kind != CollectiveKind::Barrier {
             return 0;
@@ -325,7 +326,7 @@ impl Costs {
             }
             CollectiveKind::AllToAll => step((bytes / n).saturating_mul(n - 1)),
             CollectiveKind::Gather | CollectiveKind::Scatter => step(bytes.saturating_mul(n - 1)),
-            CollectiveKind::Reduce | CollectiveKind::Broadcast => levels.saturating_mul(step(bytes)),
+            CollectiveKind::Reduce | CollectiveKind::Broadcast => step(bytes),
             CollectiveKind::Barrier => levels.saturating_mul(step(1)),
         }
     }

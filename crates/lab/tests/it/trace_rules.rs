@@ -2,7 +2,9 @@
 
 use paceline_scenario::WarningKind;
 
-use crate::traces::{refused, run};
+use paceline_scenario::{Overrides, load, load_text};
+
+use crate::traces::{data, refused, run, text};
 
 const STAR: &str = "duration = '10s'\n[topology.star]\nhosts = 4\nrate = '100Gbps'\n[network]\nmtu = '4096B'\n\
                     [cc]\nscheme = 'dcqcn'\n";
@@ -117,5 +119,103 @@ fn sends_of_a_rank_overlap_or_go_in_turn() {
     assert!(
         text.contains("4 sends kept others of their rank waiting after they had left"),
         "{text}"
+    );
+}
+
+/// The same network and workload as SimAI's own sample, with more in its environment.
+#[test]
+fn what_the_environment_of_simai_asks_for_is_read_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let conf = std::fs::read_to_string(data("simai/SimAI.conf")).unwrap();
+    let topology = std::fs::read_to_string(data("simai/Rail_Opti_SingleToR_8g_8gps_200Gbps_H20")).unwrap();
+    let read = |gpu: &str, environment: &str| {
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("topology"), topology.replacen("H20", gpu, 1)).unwrap();
+        let more = "TOPOLOGY_FILE topology\nWORKLOAD_FILE DATA/simai/microAllReduce.txt\n";
+        std::fs::write(at("SimAI.conf"), text(&format!("{more}{environment}\n{conf}"))).unwrap();
+        load(at("SimAI.conf").to_str().unwrap(), &Overrides::default())
+    };
+    let plain = read("H100", "AS_PXN_ENABLE 0\nAS_NVLS_ENABLE 0").unwrap();
+    assert_eq!(plain.toml, read("H100", "AS_LOG_LEVEL DEBUG").unwrap().toml);
+    for (gpu, environment, part) in [
+        (
+            "H20",
+            "AS_PXN_ENABLE 1",
+            "AS_PXN_ENABLE is 1: messages by way of another GPU",
+        ),
+        ("H20", "AS_NVLSTREE_ENABLE 1", "AS_NVLSTREE_ENABLE is 1"),
+        (
+            "H100",
+            "AS_NVLS_ENABLE 1",
+            "all-reduces of 8 ranks go through the NVSwitch of H100 servers (NVLS), which is not carried out: the first is in line 3",
+        ),
+    ] {
+        let refused = read(gpu, environment).unwrap_err().to_string();
+        assert!(
+            refused.contains(part) && refused.contains("SimAI.conf:"),
+            "{refused}"
+        );
+    }
+    let told = read("A100", "AS_NVLS_ENABLE 1").unwrap();
+    let mut texts = told.warnings.iter().map(|one| one.text.as_str());
+    assert!(texts.any(|text| text.starts_with("AS_NVLS_ENABLE is 1 and makes no difference")));
+}
+
+/// 1,052 B take 5.84 ns at 1,440 Gbit/s, and 5 ns in SimAI.
+#[test]
+fn links_that_are_faster_than_their_rate_are_told() {
+    let warned = |rate: &str| {
+        let text = format!(
+            "duration = '1ms'\nfidelity = 'simai'\n[network]\nmtu = '1000B'\n[topology.star]\nhosts = 2\nrate = '{rate}'\n\
+             [cc]\nscheme = 'none'\n[[workload]]\nincast = {{ receiver = 1, fan-in = 1, size = '1MB' }}\n"
+        );
+        let input = load_text("fast.toml", &text, &Overrides::default()).unwrap();
+        let found = input
+            .warnings
+            .iter()
+            .find(|one| one.text.contains("faster than their rate"));
+        found.map(|one| one.text.clone())
+    };
+    let text = warned("1440Gbps").unwrap();
+    assert!(
+        text.contains("(1052 B) in 5 ns instead of 5.84") && text.contains("16.9 % faster"),
+        "{text}"
+    );
+    assert_eq!(warned("100Gbps"), None);
+}
+
+#[test]
+fn networks_of_several_dimensions_are_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let system = folder.path().join("system.json");
+    std::fs::write(&system, r#"{"all-reduce-implementation": ["ring", "ring"]}"#).unwrap();
+    let job = "[[job]]\nchakra = 'DATA/chakra/broadcast_4/b'\n";
+    let message = refused(&format!("{STAR}{job}rules = {{ system = {system:?} }}\n"));
+    assert!(
+        message.contains("all-reduce-implementation has 2 values: a network of 2 dimensions"),
+        "{message}"
+    );
+    assert!(message.contains("Networks of several dimensions"), "{message}");
+    let links = folder.path().join("network.yml");
+    std::fs::write(&links, "topology: [ Switch, Ring ]\n").unwrap();
+    let chunks = format!("{STAR}{job}network = 'chunks'\nrules = {{ links = {links:?} }}\n");
+    let message = refused(&chunks);
+    assert!(
+        message.contains("topology has 2 values: a network of 2 dimensions"),
+        "{message}"
+    );
+}
+
+#[test]
+fn nics_of_a_rank_are_one_on_the_packet_network() {
+    let job = "[[job]]\ngoal = 'DATA/goal/nics.goal'\n";
+    let load = |scenario: &str| load_text("nics.toml", &text(scenario), &Overrides::default()).unwrap();
+    let scenario = format!("{}{job}", STAR.replace("hosts = 4", "hosts = 16"));
+    let told = load(&scenario);
+    let mut texts = told.warnings.iter().map(|one| one.text.as_str());
+    assert!(
+        texts.any(|text| text.contains("name a NIC other than the first")),
+        "{:?}",
+        told.warnings
     );
 }

@@ -6,13 +6,13 @@ use paceline_lab::results::{JobTimes, RunStatus, Summary};
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, load, load_text};
 
-fn data(name: &str) -> PathBuf {
+pub(crate) fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../traces/tests/data")
         .join(name)
 }
 
-fn text(text: &str) -> String {
+pub(crate) fn text(text: &str) -> String {
     let path = |name: &str| data(name).canonicalize().unwrap_or_else(|_| data(name));
     let folder = path("");
     text.replace("DATA", folder.to_str().unwrap())

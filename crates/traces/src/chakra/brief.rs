@@ -205,10 +205,13 @@ impl Reader<'_> {
                 }
                 _ if wants_roofline && !is_cpu => options.roofline.ns(ops, bytes).unwrap_or(0),
                 Some(ns) => ns,
-                None => {
-                    tally.add(Reason::AstraInstant, &self.at, 0, 1);
-                    1
-                }
+                None => match options.roofline.ns(ops, bytes) {
+                    Some(ns) if ns > 0 => ns,
+                    _ => {
+                        tally.add(Reason::AstraInstant, &self.at, 0, 1);
+                        1
+                    }
+                },
             });
         }
         let has_work = ops > 0.0 || bytes > 0.0;
@@ -361,6 +364,13 @@ pub(super) fn brief(
         What::Lasts { ns, .. } => tally.lasts(ns),
         What::Send { bytes, .. } | What::Collective { bytes, .. } => tally.moves(bytes),
         What::Nothing | What::Receive { .. } => {}
+    }
+    match what {
+        What::Send { to, bytes, .. } if to == rank => tally.add(Reason::ToSelf, &reader.at, bytes, 0),
+        _ => {}
+    }
+    if communicates && reader.int("comm_priority")?.is_some_and(|priority| priority != 0) {
+        tally.add(Reason::Priority, &reader.at, 0, 0);
     }
     if communicates && is_cpu && !is_call {
         let bytes = match what {

@@ -7,7 +7,7 @@ use super::groups::{self, Groups};
 use super::options::{ControlDeps, Options};
 use super::rank::{Interned, RankTrace};
 use super::sizes;
-use super::tally::Tally;
+use super::tally::{Reason, Tally};
 use crate::cycle::Edges;
 use crate::graph::{Builder, Graph, Names};
 use crate::program::{Collective, CollectiveKind, Lanes, NO_LANE, OperationId, Order, Rank, Work};
@@ -65,7 +65,7 @@ pub(super) fn graph(
         )?);
     }
     tally.check(&options.roofline)?;
-    let mut cautions = tally.cautions();
+    let mut cautions = Vec::new();
     dropped_dependencies(&traces, &mut cautions);
     control(&mut traces, &names, options, &mut cautions)?;
     if options.repair.chain_streams {
@@ -92,8 +92,15 @@ pub(super) fn graph(
     let mut builder = Graph::builder(ranks, lanes);
     let mut collectives = Vec::new();
     for (rank, trace) in (0..ranks).zip(&traces) {
-        collectives.push(resolve(rank, ranks, trace, &names, &groups, &mut builder)?);
+        let found = resolve(rank, ranks, trace, &names, &groups, &mut builder)?;
+        for (place, collective) in &found {
+            if builder.groups()[collective.group as usize].len() == 1 && collective.bytes > 0 {
+                tally.add(Reason::Alone, &trace.place(&names, *place), collective.bytes, 0);
+            }
+        }
+        collectives.push(found);
     }
+    cautions.splice(0..0, tally.cautions());
     empty_collectives(&traces, &names, &collectives, &mut cautions);
     let mut named = Vec::new();
     for ((rank, trace), collectives) in (0..ranks).zip(traces).zip(&collectives) {

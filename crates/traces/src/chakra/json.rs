@@ -50,10 +50,12 @@ pub(super) fn decode(
                 format!("is not JSON as chakra_jsonizer writes it: {error}"),
             )
         })?;
+        if let Value::Object(object) = &value {
+            refuse_other(file, object)?;
+        }
         match &value {
             Value::Array(nodes) => all(file, nodes, each)?,
             Value::Object(object) => match object.get("nodes") {
-                _ if is_other(object) => return Err(other(file)),
                 Some(Value::Array(nodes)) => all(file, nodes, each)?,
                 // The first is the metadata.
                 _ if number == 0 && !["id", "name", "type"].iter().any(|key| object.contains_key(*key)) => {}
@@ -70,22 +72,24 @@ pub(super) fn decode(
     Ok(())
 }
 
-/// Other JSON of the same tools.
-fn is_other(object: &Object) -> bool {
-    ["workload_graph", "traceEvents", "schema"]
-        .iter()
-        .any(|key| object.contains_key(*key))
-}
-
-fn other(file: &str) -> Trouble {
-    Trouble::at(
-        file,
-        "is JSON, but not of Chakra's nodes: an execution trace or a profile of PyTorch, or a `workload_graph` of an older feeder",
-    )
-    .help(
-        "Convert it: `chakra_trace_link` joins the trace and the profile of PyTorch, and `chakra_converter PyTorch --input IN --output \
-         PREFIX.0.et` writes Chakra's nodes",
-    )
+/// Refuses other JSON of the same tools.
+fn refuse_other(file: &str, object: &Object) -> Result<(), Trouble> {
+    if object.contains_key("workload_graph") {
+        let message =
+            "is JSON of Chakra's older feeder (`workload_graph`), which leaves out groups and operations";
+        return Err(Trouble::at(file, message).help(
+            "Write the trace as protobuf (PREFIX.0.et), or as `chakra_jsonizer --input_filename PREFIX.0.et --output_filename \
+             PREFIX.0.json` prints it",
+        ));
+    }
+    if object.contains_key("traceEvents") || object.contains_key("schema") {
+        let message = "is JSON of PyTorch (an execution trace or a profile), not of Chakra's nodes";
+        return Err(Trouble::at(file, message).help(
+            "Convert it: `chakra_trace_link` joins the execution trace and the profile, and `chakra_converter PyTorch --input IN \
+             --output PREFIX.0.et` writes Chakra's nodes",
+        ));
+    }
+    Ok(())
 }
 
 fn all(
@@ -285,7 +289,8 @@ mod tests {
             ("{}{\"id\": 3, \"typ\": 4}", "x.json: node 3: unknown key `typ`"),
             ("{}{\"id\": 3, \"type\": \"COMB_NODE\"}", "type is \"COMB_NODE\""),
             ("{}\n{\"id\": 3, ", "x.json:2"),
-            ("{\"traceEvents\": []}", "a profile of PyTorch"),
+            ("{\"traceEvents\": []}", "is JSON of PyTorch"),
+            ("{\"workload_graph\": []}", "older feeder"),
             ("[1]", "node number 0 is 1"),
             (
                 "{}{\"id\": 1, \"attr\": [{\"name\": \"a\", \"int46Val\": 5}]}",

@@ -18,6 +18,12 @@ pub(super) enum Reason {
     OnCpu,
     /// A collective in none of the dimensions of the network.
     NotInvolved,
+    /// A collective of a group of one.
+    Alone,
+    /// A message to the rank itself.
+    ToSelf,
+    /// A message or collective with a priority of its own.
+    Priority,
     /// A rooted collective that does not name its root.
     NoRoot,
     /// A node without a duration, whose work would give it one if the rates were known.
@@ -160,8 +166,22 @@ impl Tally {
                 sum.bytes
             ),
             Reason::NotInvolved => format!(
-                "{} involved_dim false in every dimension and sends nothing, as in ASTRA-sim: {stand}; {first}",
+                "{} involved_dim false in every dimension, and nothing to send, as in ASTRA-sim: {stand}; {first}",
                 counted(sum.nodes, "collective has", "collectives have")
+            ),
+            Reason::Alone => format!(
+                "{} a group of one rank, and done at once: {} bytes. If other ranks take part, their files are missing; {first}",
+                counted(sum.nodes, "collective is of", "collectives are of"),
+                sum.bytes
+            ),
+            Reason::ToSelf => format!(
+                "{} to the rank itself, without the network: {} bytes; {first}",
+                counted(sum.nodes, "message is", "messages are"),
+                sum.bytes
+            ),
+            Reason::Priority => format!(
+                "{} comm_priority, which is not read: all messages of a job have its `priority`; {first}",
+                counted(sum.nodes, "node has", "nodes have")
             ),
             Reason::NoRoot => format!(
                 "{} no comm_src: the root is the first member of the group; {first}",
@@ -176,7 +196,8 @@ impl Tally {
                 sum.nodes, self.kernels
             ),
             Reason::AstraInstant => format!(
-                "{} of {} compute nodes have no duration_micros, and take 1 ns, as in ASTRA-sim without roofline-enabled; {first}",
+                "{} of {} compute nodes have no duration_micros, and take 1 ns, as in ASTRA-sim without roofline-enabled. `flops` and `memory` in \
+                 the rules give those with num_ops a time; {first}",
                 sum.nodes, self.kernels
             ),
             Reason::AstraSkipped => format!(

@@ -133,10 +133,11 @@ impl Header {
                 text: format!("{place}: {text}"),
             });
         };
-        if self.pp > 1 {
+        if self.pp > 1 || self.pp_comm > 0.0 {
             say(format!(
-                "pp is {}: as in SimAI's packet simulation there is no pipeline, and every rank has all layers",
-                self.pp
+                "pp is {} and pp_comm {} B: as in SimAI's packet simulation there is no pipeline, every rank has all layers, and \
+                 nothing is sent between stages",
+                self.pp, self.pp_comm
             ));
         }
         if !(self.checkpoints.is_empty() && self.checkpoint_initiates.is_empty()) {

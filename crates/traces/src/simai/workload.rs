@@ -93,6 +93,16 @@ pub fn read(file: &str, text: &str) -> Result<(Workload, Vec<Caution>), Trouble>
         );
         cautions.push(Caution { text });
     }
+    let times = layers
+        .iter()
+        .flat_map(|layer| [layer.forward, layer.input, layer.weight].map(|phase| phase.compute_ns));
+    if times.max().is_some_and(|most| most <= 1) {
+        let text = format!(
+            "{file}: all computing times are 0 or 1 ns, so that an iteration is communication alone: AICB writes that unless it \
+             measures (aiob_enable)"
+        );
+        cautions.push(Caution { text });
+    }
     let workload = Workload {
         file: file.to_string(),
         header,

@@ -178,6 +178,45 @@ fn kernels_without_a_duration_take_the_time_of_the_roofline_or_are_refused() {
 }
 
 #[test]
+fn kernels_without_a_duration_are_told_where_astra_sims_rules_count() {
+    let trace = [vec![
+        Node::comp(1, 0).int("num_ops", 5_000_000).int("tensor_size", 8),
+        Node::comp(2, 3).int("num_ops", 5_000_000),
+    ]];
+    let read = |roofline: Option<Roofline>, kernels| {
+        let options = Options {
+            as_astra_sim: true,
+            roofline: roofline.unwrap_or_default(),
+            kernels,
+            ..Options::default()
+        };
+        let (executor, mut cautions) = run(&trace, &options);
+        cautions.retain(|text| !text.contains("successor"));
+        (executor.results().ranks[0].end.as_ns(), cautions)
+    };
+    let (end, cautions) = read(None, Kernels::Recorded);
+    assert_eq!(end, 3001);
+    assert!(
+        cautions[0]
+            .starts_with("1 of 2 compute nodes have no duration_micros, and take 1 ns, as in ASTRA-sim"),
+        "{cautions:?}"
+    );
+    let rates = Roofline {
+        flops: Some(1e12),
+        memory: Some(1e12),
+    };
+    assert_eq!(read(Some(rates), Kernels::Recorded), (8000, vec![]));
+    // With roofline-enabled it skips kernels without tensor_size, whatever their duration.
+    let (end, cautions) = read(Some(rates), Kernels::Roofline);
+    assert_eq!(end, 5000);
+    assert!(
+        cautions[0]
+            .starts_with("1 of 2 compute nodes have no tensor_size, and take no time, as in ASTRA-sim"),
+        "{cautions:?}"
+    );
+}
+
+#[test]
 fn kernels_with_neither_duration_nor_work_are_told() {
     let trace = vec![Node::comp(1, 0), Node::comp(2, 1)];
     let (executor, cautions) = run(&[trace], &Options::default());
@@ -202,6 +241,26 @@ fn communication_of_the_cpu_is_carried_if_it_says_what_it_is() {
                 .contains("2 communication nodes of the CPU (is_cpu_op) are carried on the network"),
         "{cautions:?}"
     );
+}
+
+#[test]
+fn what_takes_no_network_is_told() {
+    let trace = vec![
+        Node::collective(1, 0, 2000),
+        Node::send(2, 0, 5, 500).int("comm_priority", 3),
+        Node::receive(3, 0, 5, 500),
+    ];
+    let (executor, cautions) = run(&[trace], &Options::default());
+    assert_eq!(executor.results().ranks[0].end.as_ns(), 0);
+    let parts = [
+        "1 collective is of a group of one rank, and done at once: 2000 bytes",
+        "1 message is to the rank itself, without the network: 500 bytes",
+        "1 node has comm_priority, which is not read",
+    ];
+    for (caution, part) in cautions.iter().zip(parts) {
+        assert!(caution.starts_with(part), "{caution}");
+    }
+    assert_eq!(cautions.len(), 3);
 }
 
 #[test]

@@ -29,9 +29,12 @@ fn samples_are_read() {
     assert_eq!(b4.header.pp_comm, 5_242_880.0);
     let said: Vec<&str> = cautions.iter().map(|caution| caution.text.as_str()).collect();
     assert!(
-        said[0].starts_with("b4:1: pp is 2: as in SimAI's packet simulation"),
+        said[0].starts_with("b4:1: pp is 2 and pp_comm 5242880 B: as in SimAI's packet simulation")
+            && said[0].ends_with("nothing is sent between stages"),
         "{said:?}"
     );
+    assert!(said[2].contains("all computing times are 0 or 1 ns"), "{said:?}");
+    assert_eq!(said.len(), 3);
     assert!(
         said[1].contains("collectives of 0 bytes are left out") && said[1].ends_with("lines 4, 5"),
         "{said:?}"
