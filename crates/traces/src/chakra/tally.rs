@@ -149,12 +149,9 @@ impl Tally {
                 },
             ),
             Reason::Call => format!(
-                "{} neither comm_type nor comm_size, and counts as computing of the CPU for the recorded time: {stand}; {first}",
-                counted(
-                    sum.nodes,
-                    "communication node of the CPU (is_cpu_op) has",
-                    "communication nodes of the CPU (is_cpu_op) have"
-                )
+                "{} of the CPU (is_cpu_op) without comm_type and comm_size, taken for calls that start communication: computing of the \
+                 CPU for the recorded time, {stand}; {first}",
+                counted(sum.nodes, "communication node", "communication nodes")
             ),
             Reason::OnCpu => format!(
                 "{} carried on the network like those of the GPU: {} bytes; {first}",

@@ -235,8 +235,7 @@ fn communication_of_the_cpu_is_carried_if_it_says_what_it_is() {
     let rank = &executor.results().ranks[0];
     assert_eq!((rank.compute.as_ns(), rank.exposed.as_ns()), (5000, 4000));
     assert!(
-        cautions[0]
-            .contains("2 communication nodes of the CPU (is_cpu_op) have neither comm_type nor comm_size")
+        cautions[0].contains("2 communication nodes of the CPU (is_cpu_op) without comm_type and comm_size")
             && cautions[1]
                 .contains("2 communication nodes of the CPU (is_cpu_op) are carried on the network"),
         "{cautions:?}"
