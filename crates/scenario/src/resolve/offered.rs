@@ -1,4 +1,4 @@
-//! What drawn flows ask of every link on average, with what switches hash spread evenly over equal paths.
+//! What drawn flows, and those of a file, ask of every link on average, spread evenly over equal paths.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,8 +14,13 @@ use super::Cx;
 /// The most links that one search may visit in all: a second of work.
 const BUDGET: usize = 60_000_000;
 
-/// Payload that each host sends to all others alike, in bit/s.
-pub(super) type Demand = Vec<(NodeId, f64)>;
+/// Payload that hosts send, in bit/s.
+pub(super) enum Demand {
+    /// Each of these to all others alike.
+    Alike(Vec<(NodeId, f64)>),
+    /// From each of these to the other.
+    Pairs(Vec<(NodeId, NodeId, f64)>),
+}
 
 /// Returns what a pattern asks for; `None` if it has no rate.
 pub(super) fn demand(pattern: &ArrivalPattern) -> Option<Demand> {
@@ -24,7 +29,7 @@ pub(super) fn demand(pattern: &ArrivalPattern) -> Option<Demand> {
         ArrivalPattern::Poisson { hosts, sizes } => {
             let mean = crate::traffic::mean_size(sizes);
             let of_host = |&(host, mean_ps): &(NodeId, f64)| (host, bits_per_ps(mean, mean_ps));
-            Some(hosts.iter().map(of_host).collect())
+            Some(Demand::Alike(hosts.iter().map(of_host).collect()))
         }
         ArrivalPattern::Incasts {
             hosts,
@@ -33,12 +38,8 @@ pub(super) fn demand(pattern: &ArrivalPattern) -> Option<Demand> {
             size,
         } => {
             let all = bits_per_ps(f64::from(*fan_in) * size.get() as f64, *mean_ps);
-            Some(
-                hosts
-                    .iter()
-                    .map(|&host| (host, all / hosts.len() as f64))
-                    .collect(),
-            )
+            let of_host = |&host: &NodeId| (host, all / hosts.len() as f64);
+            Some(Demand::Alike(hosts.iter().map(of_host).collect()))
         }
         ArrivalPattern::Told { .. } => None,
     }
@@ -119,34 +120,71 @@ impl<'a> Offered<'a> {
 
     /// Adds what `demand` asks of each link; `false` if that would take too long to tell.
     pub(super) fn add(&self, demand: &Demand, loads: &mut Loads) -> bool {
-        let links = self.topology.links.len() + demand.len();
+        let parts = match demand {
+            Demand::Alike(hosts) => hosts.len(),
+            Demand::Pairs(pairs) => pairs.len() / self.groups.len().max(1),
+        };
+        let links = self.topology.links.len() + parts;
         if self.groups.len().saturating_mul(links) > BUDGET {
             return false;
         }
-        let all: f64 = demand.iter().map(|(_, rate)| rate).sum();
-        let others = demand.len().saturating_sub(1).max(1) as f64;
-        // Of each group the hosts that take part: their links and what they send.
-        let mut parts: Vec<Vec<(&[Way], f64)>> = vec![Vec::new(); self.groups.len()];
-        for &(host, rate) in demand {
-            let of_host = self.of_host[host.0 as usize];
-            let Some(group) = self.groups.get(of_host) else {
-                continue;
-            };
-            let ways = &group.ways[group.hosts.binary_search(&host).unwrap_or(0)];
-            // What comes to a host comes over all its links alike.
-            let share = (all - rate) / others / ways.len() as f64;
-            ways.iter()
-                .for_each(|way| loads[way.link][usize::from(!way.back)] += share);
-            parts[of_host].push((ways, rate));
-        }
-        for to in (0..parts.len()).filter(|&to| !parts[to].is_empty()) {
-            self.add_to_group(to, &parts, others, loads);
+        match demand {
+            Demand::Alike(hosts) => self.add_alike(hosts, loads),
+            Demand::Pairs(pairs) => self.add_pairs(pairs, loads),
         }
         true
     }
 
+    /// A host's group and its links.
+    fn place_of(&self, host: NodeId) -> Option<(usize, &[Way])> {
+        let of_host = self.of_host[host.0 as usize];
+        let group = self.groups.get(of_host)?;
+        Some((of_host, &group.ways[group.hosts.binary_search(&host).ok()?]))
+    }
+
+    fn add_alike(&self, hosts: &[(NodeId, f64)], loads: &mut Loads) {
+        let all: f64 = hosts.iter().map(|(_, rate)| rate).sum();
+        let others = hosts.len().saturating_sub(1).max(1) as f64;
+        // Of each group the hosts that take part: their links and what they send.
+        let mut parts: Vec<Vec<(&[Way], f64)>> = vec![Vec::new(); self.groups.len()];
+        for &(host, rate) in hosts {
+            if let Some((group, ways)) = self.place_of(host) {
+                receive(ways, (all - rate) / others, loads);
+                parts[group].push((ways, rate));
+            }
+        }
+        for to in (0..parts.len()).filter(|&to| !parts[to].is_empty()) {
+            let senders = parts.iter().enumerate().flat_map(|(from, senders)| {
+                // Nobody sends to itself.
+                let receivers = (parts[to].len() - usize::from(from == to)) as f64;
+                senders
+                    .iter()
+                    .map(move |&(ways, rate)| (ways, rate * receivers / others))
+            });
+            self.add_to_group(to, senders, loads);
+        }
+    }
+
+    fn add_pairs(&self, pairs: &[(NodeId, NodeId, f64)], loads: &mut Loads) {
+        let mut to_group: BTreeMap<usize, Vec<(&[Way], f64)>> = BTreeMap::new();
+        for &(src, dst, rate) in pairs {
+            if let (Some((_, from)), Some((group, to))) = (self.place_of(src), self.place_of(dst)) {
+                receive(to, rate, loads);
+                to_group.entry(group).or_default().push((from, rate));
+            }
+        }
+        for (to, senders) in to_group {
+            self.add_to_group(to, senders.into_iter(), loads);
+        }
+    }
+
     /// Adds what goes to the hosts of one group, up to their switches.
-    fn add_to_group(&self, to: usize, parts: &[Vec<(&[Way], f64)>], others: f64, loads: &mut Loads) {
+    fn add_to_group<'w>(
+        &self,
+        to: usize,
+        senders: impl Iterator<Item = (&'w [Way], f64)>,
+        loads: &mut Loads,
+    ) {
         let mut depth = vec![u32::MAX; self.between.len()];
         let mut queue = VecDeque::new();
         for way in &self.groups[to].ways[0] {
@@ -165,20 +203,16 @@ impl<'a> Offered<'a> {
             }
         }
         let mut waiting = vec![0.0; self.between.len()];
-        for (from, senders) in parts.iter().enumerate() {
-            // Nobody sends to itself.
-            let receivers = (parts[to].len() - usize::from(from == to)) as f64;
-            for &(ways, rate) in senders {
-                let nearest = ways.iter().map(|way| depth[way.to as usize]).min();
-                let Some(nearest) = nearest.filter(|&depth| depth < u32::MAX) else {
-                    continue;
-                };
-                let near = || ways.iter().filter(|way| depth[way.to as usize] == nearest);
-                let share = rate * receivers / others / near().count() as f64;
-                for way in near() {
-                    loads[way.link][usize::from(way.back)] += share;
-                    waiting[way.to as usize] += share;
-                }
+        for (ways, rate) in senders {
+            let nearest = ways.iter().map(|way| depth[way.to as usize]).min();
+            let Some(nearest) = nearest.filter(|&depth| depth < u32::MAX) else {
+                continue;
+            };
+            let near = || ways.iter().filter(|way| depth[way.to as usize] == nearest);
+            let share = rate / near().count() as f64;
+            for way in near() {
+                loads[way.link][usize::from(way.back)] += share;
+                waiting[way.to as usize] += share;
             }
         }
         for &node in order.iter().rev() {
@@ -205,6 +239,13 @@ impl<'a> Offered<'a> {
         };
         ways.map(share).fold(0.0, f64::max)
     }
+}
+
+/// Adds what comes to a host: over all its links alike.
+fn receive(ways: &[Way], rate: f64, loads: &mut Loads) {
+    let share = rate / ways.len() as f64;
+    ways.iter()
+        .for_each(|way| loads[way.link][usize::from(!way.back)] += share);
 }
 
 /// Warns of links that drawn flows ask more of than they carry, with what packets add to payload.
@@ -270,7 +311,7 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
     }
 }
 
-/// A workload whose flows are drawn.
+/// A workload whose flows are drawn, or come from a file.
 pub(super) struct Drawn {
     /// What it asks for.
     pub(super) demand: Demand,
@@ -278,4 +319,55 @@ pub(super) struct Drawn {
     pub(super) window: (Time, Time),
     /// Where it is written.
     pub(super) place: Place,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paceline_kernel::Span;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Hosts that send to all others alike load links as do their pairs, one by one; each host's link has what it
+        /// sends and gets, and nothing is lost on the way.
+        #[test]
+        fn pairs_add_up(
+            (leaves, spines, hosts, twice) in (1u32..5, 1u32..4, 1u32..5, any::<bool>()),
+            rates in prop::collection::vec(0.0f64..9e9, 16),
+        ) {
+            let (count, fast) = (leaves * hosts, BitRate::from_gbps(100));
+            let mut topology = Topology::new(count, leaves + spines);
+            for host in 0..count {
+                topology.link(host, count + host % leaves, fast, Span::from_us(1));
+                if twice {
+                    topology.link(host, count + (host + 1) % leaves, fast, Span::from_us(1));
+                }
+            }
+            for (leaf, spine) in (0..leaves).flat_map(|leaf| (0..spines).map(move |spine| (leaf, spine))) {
+                topology.link(count + leaf, count + leaves + spine, fast, Span::from_us(1));
+            }
+            let network = Offered::new(&topology);
+            let alike: Vec<_> = (0..count).map(|host| (NodeId(host), rates[host as usize])).collect();
+            let others = f64::from(count.max(2) - 1);
+            let pairs = alike.iter().flat_map(|&(src, rate)| {
+                let to = alike.iter().filter(move |&&(dst, _)| dst != src);
+                to.map(move |&(dst, _)| (src, dst, rate / others))
+            });
+            let [mut as_hosts, mut as_pairs] = [(); 2].map(|()| vec![[0.0; 2]; topology.links.len()]);
+            prop_assert!(network.add(&Demand::Pairs(pairs.collect()), &mut as_pairs));
+            prop_assert!(network.add(&Demand::Alike(alike.clone()), &mut as_hosts));
+            for (a, b) in as_hosts.iter().flatten().zip(as_pairs.iter().flatten()) {
+                prop_assert!((a - b).abs() < 1.0, "{a} {b}");
+            }
+            if count == 1 {
+                return Ok(());
+            }
+            let all: f64 = alike.iter().map(|(_, rate)| rate).sum();
+            for &(host, rate) in &alike {
+                let own = topology.links.iter().zip(&as_hosts).filter(|(link, _)| link.a == host);
+                let (up, down) = own.fold((0.0, 0.0), |sum, (_, load)| (sum.0 + load[0], sum.1 + load[1]));
+                prop_assert!((up - rate).abs() < 1.0 && (down - (all - rate) / others).abs() < 1.0);
+            }
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::traffic::Message;
 
 use super::Cx;
 use super::listed::Collective;
-use super::offered::Drawn;
+use super::offered::{Demand, Drawn};
 use super::reach::Reach;
 
 /// A flow without its ports. There may be very many of them.
@@ -92,6 +92,9 @@ pub(super) struct UnresolvedFlows {
     /// Workloads whose flows are drawn while the run lasts, even if none happens to be.
     pub(super) drawn: Vec<Drawn>,
 }
+
+/// From so many flows on, a file has a rate: fewer may be a few bursts.
+const MANY_FLOWS: usize = 1000;
 
 impl UnresolvedFlows {
     /// How many there are.
@@ -196,6 +199,42 @@ impl UnresolvedFlows {
         // Of flows that start together those of the first workload come first.
         sources.sort_by_key(|source| source.workload);
         Some(Arrivals::of(sources, cx.seed))
+    }
+
+    /// Returns what the flows of files ask for while they start, where they are many; `files` are the numbers of their
+    /// workloads, and where these are written.
+    pub(super) fn offered_by_files(&self, files: &BTreeMap<u64, Place>) -> Vec<Drawn> {
+        if files.is_empty() {
+            return Vec::new();
+        }
+        let mut of_file: BTreeMap<u64, Vec<&Message>> = BTreeMap::new();
+        for draft in &self.list {
+            let workload = self.blocks[draft.block as usize].workload;
+            if files.contains_key(&workload) {
+                of_file.entry(workload).or_default().push(&draft.message);
+            }
+        }
+        let many = of_file
+            .into_iter()
+            .filter(|(_, messages)| messages.len() >= MANY_FLOWS);
+        let drawn = many.filter_map(|(workload, messages)| {
+            let starts = || messages.iter().map(|message| message.start);
+            let window = (starts().min()?, starts().max()?);
+            let seconds = (window.1 - window.0).as_secs_f64();
+            let mut pairs: BTreeMap<(NodeId, NodeId), f64> = BTreeMap::new();
+            for message in &messages {
+                *pairs.entry((message.src, message.dst)).or_default() += message.size.get() as f64;
+            }
+            let rates = pairs
+                .into_iter()
+                .map(|((src, dst), bytes)| (src, dst, 8.0 * bytes / seconds));
+            (seconds > 0.0).then(|| Drawn {
+                demand: Demand::Pairs(rates.collect()),
+                window,
+                place: files[&workload].clone(),
+            })
+        });
+        drawn.collect()
     }
 
     /// Their places now, in the order of their starts.

@@ -106,6 +106,31 @@ fn load_of_uplinks() {
     assert!(error.to_string().contains("no link between switches"), "{error}");
 }
 
+/// Flows of a file ask for what they have while they start: here all go to one host, at 1.5 times its rate.
+#[test]
+fn files_of_many_flows_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |flows: u64| {
+        let gap = 1e-3 / flows as f64;
+        let bytes = (1.5 * 100e9 / 8.0 * gap) as u64;
+        let line = |i: u64| format!("{} 31 3 100 {bytes} {:.9}\n", i % 31, i as f64 * gap);
+        let lines: String = (0..flows).map(line).collect();
+        std::fs::write(folder.path().join("flow.txt"), format!("{flows}\n{lines}")).unwrap();
+        let text = LEAVES.replace(
+            "poisson = { load = 0.5, sizes = \"websearch\" }",
+            "file = \"flow.txt\"",
+        );
+        let path = folder.path().join("leaves.toml");
+        std::fs::write(&path, text).unwrap();
+        paceline_scenario::load(path.to_str().unwrap(), &Overrides::default()).unwrap()
+    };
+    let many = of(2000);
+    let told = told(&many);
+    assert!(told.len() == 1 && told[0].contains("to node 31"), "{told:?}");
+    // A few bursts have no rate.
+    assert!(self::told(&of(100)).is_empty());
+}
+
 /// A storm pauses NICs, not the links inside a server, unless it names one.
 #[test]
 fn a_storm_pauses_nics() {

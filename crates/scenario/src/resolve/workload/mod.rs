@@ -91,6 +91,11 @@ pub(super) fn resolve(
 ) -> Result<Traffic, Problem> {
     let mut unresolved = UnresolvedFlows::default();
     unresolved.streams = cx.streams && jobs.is_empty() && may_stream(workloads);
+    let files = workloads.iter().enumerate().filter_map(|(number, workload)| {
+        let file = workload.get_ref().file.as_ref()?;
+        Some((number as u64, cx.texts.of_value(file)))
+    });
+    let files: BTreeMap<u64, Place> = files.collect();
     let mut labels = Labels::default();
     let mut given = BTreeMap::new();
     for (i, spanned) in workloads.iter_mut().enumerate() {
@@ -125,6 +130,8 @@ pub(super) fn resolve(
         unresolved.list_sources(cx.seed);
     }
     unresolved.check(cx, net)?;
+    let offered = unresolved.offered_by_files(&files);
+    unresolved.drawn.extend(offered);
     let written = match cx.is_of(Simulator::TcdNs3) {
         true => unresolved.order_of_starts(),
         false => Vec::new(),
