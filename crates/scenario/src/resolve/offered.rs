@@ -261,13 +261,10 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
     for at in drawn {
         let begins = at.window.0;
         let mut loads = vec![[0.0; 2]; topology.links.len()];
-        let on = drawn
+        let mut on = drawn
             .iter()
             .filter(|other| other.window.0 <= begins && begins < other.window.1);
-        if !on
-            .map(|other| network.add(&other.demand, &mut loads))
-            .all(|known| known)
-        {
+        if !on.all(|other| network.add(&other.demand, &mut loads)) {
             return;
         }
         let (mut over, mut between, mut most) = (0, 0, (1.0, NodeId(0), NodeId(0)));
@@ -292,8 +289,8 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
             1 => " (1 more link is overloaded)".to_string(),
             others => format!(" (and {others} more links are overloaded)"),
         };
-        let hint = match between {
-            0 => "",
+        let hint = match (between, &at.demand) {
+            (0, _) | (_, Demand::Pairs(_)) => "",
             _ => "; `load` is a share of the hosts' rate unless `load-of = \"uplinks\"`",
         };
         let text = format!(
