@@ -86,7 +86,11 @@ impl Watch {
     /// Takes in how far a run is, and says what it is to do.
     pub(crate) fn update(&self, run: usize, input: &Resolved, now: &paceline_fabric::Progress) -> Control {
         let time = now.now.as_ps() as f64 / input.run.stop.as_ps().max(1) as f64;
-        let flows = now.completed as f64 / input.run.flow_count().max(1) as f64;
+        // How many flows jobs by traces have only the run shows.
+        let flows = match input.run.programs.is_empty() {
+            true => now.completed as f64 / input.run.flow_count().max(1) as f64,
+            false => 0.0,
+        };
         let one = One {
             done: now.done,
             fraction: if now.done { 1.0 } else { time.max(flows).min(1.0) },

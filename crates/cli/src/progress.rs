@@ -68,8 +68,14 @@ struct OneRun {
     /// When the first flow starts: nothing happens before, in inputs of ns-3 for two seconds.
     start: Time,
     stop: Time,
-    flows: u64,
+    /// How many there are, unless only the run shows that.
+    flows: Option<u64>,
     now: Option<Progress>,
+}
+
+/// How many flows a run has; those of jobs by traces only the run shows.
+fn known_flows(input: &Resolved) -> Option<u64> {
+    (input.run.programs.is_empty()).then(|| input.run.flow_count() as u64)
 }
 
 impl OneRun {
@@ -83,7 +89,7 @@ impl OneRun {
         Self {
             start,
             stop: input.run.stop,
-            flows: input.run.flow_count() as u64,
+            flows: known_flows(input),
             now: None,
         }
     }
@@ -97,7 +103,7 @@ impl OneRun {
         }
         let since = |time: Time| time.as_ps().saturating_sub(self.start.as_ps()) as f64;
         let time = since(now.now) / since(self.stop).max(1.0);
-        let flows = now.completed as f64 / self.flows.max(1) as f64;
+        let flows = (self.flows).map_or(0.0, |flows| now.completed as f64 / flows.max(1) as f64);
         let iterations = (now.iterations).map_or(0.0, |(over, all)| f64::from(over) / f64::from(all.max(1)));
         time.max(flows).max(iterations).min(1.0)
     }
@@ -109,8 +115,9 @@ impl Meter {
         let inputs: Vec<&Resolved> = inputs.iter().map(Borrow::borrow).collect();
         let show = Show::of(say);
         if matches!(show, Show::Lines) {
-            let flows: usize = inputs.iter().map(|input| input.run.flow_count()).sum();
-            say!("running {}: {flows} flows", names(&inputs));
+            let flows: Option<u64> = inputs.iter().map(|input| known_flows(input)).sum();
+            let flows = flows.map_or_else(String::new, |flows| format!(": {flows} flows"));
+            say!("running {}{flows}", names(&inputs));
         }
         let started = Instant::now();
         Self {
@@ -204,7 +211,8 @@ fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
     let fraction = runs.iter().map(OneRun::fraction).sum::<f64>() / runs.len().max(1) as f64;
     let of_all =
         |get: fn(&Progress) -> u64| -> u64 { runs.iter().filter_map(|run| run.now.as_ref()).map(get).sum() };
-    let flows: u64 = runs.iter().map(|run| run.flows).sum();
+    let flows: Option<u64> = runs.iter().map(|run| run.flows).sum();
+    let flows = flows.map_or_else(String::new, |flows| format!("/{flows}"));
     let rate = of_all(|now| now.packet_hops) as f64 / elapsed.as_secs_f64().max(1e-3) / 1e6;
     let mut text = match runs {
         [run] => {
@@ -228,7 +236,7 @@ fn describe(runs: &[OneRun], elapsed: Duration) -> (f64, String) {
         }
     };
     text.push_str(&format!(
-        "  {}/{flows} flows  {rate:.1} M packet-hops/s",
+        "  {}{flows} flows  {rate:.1} M packet-hops/s",
         of_all(|now| now.completed)
     ));
     if fraction > 0.01 && fraction < 1.0 {
@@ -260,7 +268,7 @@ mod tests {
         OneRun {
             start: Time::ZERO,
             stop: Time::from_ns(100_000_000),
-            flows: 20,
+            flows: Some(20),
             now: Some(Progress {
                 now: Time::from_ns(now_ms * 1_000_000),
                 events: 2_000_000,
@@ -276,14 +284,16 @@ mod tests {
     #[test]
     fn iterations_of_a_trace_are_counted() {
         let at = |over| {
-            let mut repeated = run(10, 0, false);
+            let mut repeated = run(10, 70, false);
+            // How many flows there will be nobody knows.
+            repeated.flows = None;
             repeated.now.as_mut().unwrap().iterations = Some((over, 8));
             describe(&[repeated], Duration::from_secs(3))
         };
         let (fraction, text) = at(2);
         assert_eq!(fraction, 0.25);
         assert!(
-            text.starts_with("iteration 3 of 8  10.000 ms of at most 100.000 ms  "),
+            text.starts_with("iteration 3 of 8  10.000 ms of at most 100.000 ms  70 flows  "),
             "{text}"
         );
         assert!(at(8).1.starts_with("iteration 8 of 8  "));

@@ -9,6 +9,7 @@ use crate::text::{bytes, duration_us, number};
 
 mod ask;
 mod deeper;
+pub mod faster;
 mod job;
 mod kept;
 mod matrix;
@@ -17,7 +18,7 @@ mod slowest;
 
 pub use ask::{AskError, Asker, FlowAnswer, Question, SlowAnswer};
 pub use deeper::{CauseRow, CutRow, Deeper, MarkRow, NeighbourRow, NicRow, PauseRow, SharedRow, WaitRow};
-pub use job::{Faster, JobWhy, of_links, path_rows_of, share_text};
+pub use job::{JobWhy, of_links, path_rows_of, share_text};
 pub use kept::CloseLook;
 pub use matrix::{Blames, Matrix, MatrixPlace, MatrixRow};
 pub use slowest::{Main, Slow, slowest, table as slowest_table};

@@ -9,12 +9,16 @@ const Paceline = (() => {
   const el = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    node.append(...children);
+    for (const child of children) node.append(child);
     return node;
   };
 
   /* Text in which `this` is code, as nodes. */
   const prose = (text) => text.split(/`([^`]*)`/).map((part, i) => i % 2 ? el("code", {}, part) : part);
+
+  /* The largest and the smallest of a list, however long: calls take some 100,000 arguments. */
+  const most = (list, floor = -Infinity) => list.reduce((found, v) => v > found ? v : found, floor);
+  const least = (list, ceiling = Infinity) => list.reduce((found, v) => v < found ? v : found, ceiling);
 
   const digits = (v) => {
     if (v === 0) return "0";
@@ -50,5 +54,5 @@ const Paceline = (() => {
   const whyCommand = (flow) => `paceline why ${quoted} ${flow}`;
   for (const code of document.querySelectorAll("code.why")) code.textContent = whyCommand(code.dataset.flow);
 
-  return { whyCommand, css, el, prose, digits, scaled, BYTES, MICROSECONDS, onTheme };
+  return { whyCommand, css, el, prose, most, least, digits, scaled, BYTES, MICROSECONDS, onTheme };
 })();

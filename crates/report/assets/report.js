@@ -227,8 +227,8 @@
       const tables = chart.lines.map((line) => [line.x, line.y]);
       return tables.length > 1 ? uPlot.join(tables) : tables[0];
     }
-    const from = Math.min(...tracks.map((track) => track.begin));
-    const to = Math.max(chart.x.max ?? 0, ...tracks.map((track) => track.origin + track.end * track.width));
+    const from = Paceline.least(tracks.map((track) => track.begin));
+    const to = Paceline.most(tracks.map((track) => track.origin + track.end * track.width), chart.x.max ?? 0);
     return [[from, to], ...tracks.map(() => [1, 1])];
   };
 

@@ -136,7 +136,7 @@ Paceline.track = (() => {
   const STEPS = [[1e12, "s"], [1e9, "ms"], [1e6, "µs"], [1e3, "ns"], [1, "ps"]];
   const time = (ps) => Paceline.scaled(ps, STEPS);
   const between = (values) => {
-    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const [low, high] = [Paceline.least(values), Paceline.most(values)];
     return low === high ? time(low) : `${time(low)} to ${time(high)}`;
   };
   const resolution = (shown) => {

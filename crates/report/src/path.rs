@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use paceline_lab::files::RunData;
-use paceline_lab::results::{CriticalPath, PathRow};
+use paceline_lab::results::{CriticalPath, JobTimes, PathRow};
 use paceline_lab::text::duration_us;
 use paceline_lab::why::{of_links, path_rows_of, share_text};
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub(super) fn sections(run: &RunData) -> Vec<Section> {
     jobs.filter_map(|job| {
         let path = job.path.as_ref()?;
         let rows: Vec<&PathRow> = path_rows_of(run, &job.label).collect();
-        Some(section(&job.label, path, &rows))
+        Some(section(job, path, &rows))
     })
     .collect()
 }
@@ -57,10 +57,10 @@ fn us(value: f64) -> String {
     duration_us(Some(value))
 }
 
-fn section(label: &str, path: &CriticalPath, rows: &[&PathRow]) -> Section {
+fn section(job: &JobTimes, path: &CriticalPath, rows: &[&PathRow]) -> Section {
     Section {
-        job: label.to_string(),
-        story: path.story(label),
+        job: job.label.clone(),
+        story: path.story(&job.label, &job.iterations_us),
         picture: picture(rows),
         sums: (path.sums.iter())
             .map(|one| {

@@ -290,24 +290,42 @@ fn story(all: &Repeats) -> String {
     if fixed > 0 {
         text.push_str(" Where the seed changes nothing, one run represents all.");
     }
-    let key = "fct_slowdown.mean";
-    let metric = of_runs().find(|metric| metric.key == key);
+    let quantities = all.quantities();
+    // What a job is for comes first.
+    let iteration = quantities
+        .iter()
+        .find(|metric| metric.key.ends_with(".iteration_us.mean"));
+    if let Some(metric) = iteration.filter(|metric| metric.key.starts_with("jobs.")) {
+        text.push_str(&extremes(
+            all,
+            metric,
+            &format!("The mean iteration of job {}", metric.label()),
+        ));
+    }
+    if let Some(metric) = quantities.iter().find(|metric| metric.key == "fct_slowdown.mean") {
+        text.push_str(&extremes(all, metric, "Mean slowdown"));
+    }
+    text
+}
+
+/// With which schemes a quantity is smallest and largest.
+fn extremes(all: &Repeats, metric: &Metric, name: &str) -> String {
     let of = all
         .intervals
         .iter()
-        .filter_map(|one| Some((one.scheme.as_str(), one.metrics.get(key)?)));
+        .filter_map(|one| Some((one.scheme.as_str(), one.metrics.get(&metric.key)?)));
     let mut order: Vec<(&str, &Interval)> = of.collect();
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-    if let (Some(metric), [low, .., high]) = (&metric, order.as_slice()) {
-        text.push_str(&format!(
-            " Mean slowdown is smallest with {} ({}) and largest with {} ({}).",
+    match order.as_slice() {
+        [low, .., high] => format!(
+            " {name} is smallest with {} ({}) and largest with {} ({}).",
             low.0,
             with_interval(metric, low.1),
             high.0,
             with_interval(metric, high.1)
-        ));
+        ),
+        _ => String::new(),
     }
-    text
 }
 
 /// `1.23 ± 0.04`; a value that does not vary alone.

@@ -73,16 +73,17 @@ fn of_one(s: &Summary) -> String {
             number(Some(p99))
         ));
     }
-    if let [job] = &s.jobs[..]
-        && job.iteration_us.mean.is_some()
-    {
-        text.push_str(&format!(
-            " An iteration of {} took {} on average, of which hosts did not compute for {}.",
+    // What a job is for comes first.
+    let jobs = s.jobs.iter().filter(|job| job.iteration_us.mean.is_some());
+    let jobs = jobs.take(JOBS_SHOWN).map(|job| {
+        format!(
+            "An iteration of {} took {} on average, of which hosts did not compute for {}. ",
             job.label,
             duration_us(job.iteration_us.mean),
             share(job.communication)
-        ));
-    }
+        )
+    });
+    text.insert_str(0, &jobs.collect::<String>());
     if s.status == RunStatus::Partial {
         text.push_str(" The run was interrupted.");
     }
@@ -92,7 +93,16 @@ fn of_one(s: &Summary) -> String {
 /// Where and when a run's longest queue was, and its first pause, if its series tell.
 pub(super) fn whereabouts(run: &RunData) -> Option<String> {
     let start = run.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0);
-    let after = |ps: u64| duration_us(Some(ps.saturating_sub(start) as f64 / 1e6));
+    let span = |ps: u64| duration_us(Some(ps as f64 / 1e6));
+    // Times are those of the files; where flows start late, what matters is in the last digits.
+    let time = |ps: u64| match start {
+        0 => span(ps),
+        _ => format!(
+            "{} ({} after the first flow started)",
+            span(ps),
+            span(ps.saturating_sub(start))
+        ),
+    };
     let recorded = |metric: &str| {
         let all = run.series.iter().filter(|one| one.metric == metric);
         let mut best: Option<(f64, u64, &str)> = None;
@@ -114,20 +124,20 @@ pub(super) fn whereabouts(run: &RunData) -> Option<String> {
         Some(format!("{} {id}", if host { "host" } else { "switch" }))
     };
     let mut text = format!(
-        "The longest queue, {}, was at {} towards {}, {} after the start.",
+        "The longest queue, {}, was at {} towards {}, at {}.",
         bytes(most as u64),
         node(from)?,
         node(to)?,
-        after(at)
+        time(at)
     );
     if let Some(&first) = run.pauses_ns.iter().min() {
         text.push_str(&format!(
-            " PFC paused ports {}, first {} after the start.",
+            " PFC paused ports {}, first at {}.",
             match run.summary.pfc.pauses {
                 1 => "once".to_string(),
                 times => format!("{times} times"),
             },
-            after(first * 1000)
+            time(first * 1000)
         ));
     }
     Some(text)
@@ -153,6 +163,18 @@ fn of_several(all: &[&Summary], names: &[String]) -> String {
         let (&low, &high) = (order.first()?, order.last()?);
         (whole && low.0 < high.0).then_some((low, high))
     };
+    let job = all[0].jobs.first().map(|job| job.label.as_str());
+    let is_first = |s: &&Summary| s.jobs.first().map(|job| job.label.as_str()) == job;
+    let iterations = extremes(|s| s.jobs.first()?.iteration_us.mean);
+    if let (Some(label), Some((low, high))) = (job.filter(|_| all.iter().all(is_first)), iterations) {
+        text.push_str(&format!(
+            " An iteration of {label} is shortest with {} ({}) and longest with {} ({}).",
+            low.1,
+            duration_us(Some(low.0)),
+            high.1,
+            duration_us(Some(high.0))
+        ));
+    }
     if let Some((low, high)) = extremes(|s| s.fct_slowdown.mean) {
         text.push_str(&format!(
             " Mean slowdown is smallest with {} ({}) and largest with {} ({}).",
@@ -185,7 +207,21 @@ fn share(share: Option<f64>) -> String {
 /// The numbers to look at first.
 pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
     let tile = |name, value: String, note: String| Tile { name, value, note };
-    let mut tiles = vec![
+    let mut tiles: Vec<Tile> = (s.jobs.iter().take(JOBS_SHOWN))
+        .map(|job| {
+            tile(
+                "Iteration, mean",
+                duration_us(job.iteration_us.mean),
+                format!(
+                    "{}: {} exposed, p99 {}",
+                    job.label,
+                    share(job.communication),
+                    duration_us(job.iteration_us.p99)
+                ),
+            )
+        })
+        .collect();
+    tiles.extend([
         tile(
             "Flows finished",
             s.flows.completed.to_string(),
@@ -222,19 +258,7 @@ pub(super) fn tiles(s: &Summary) -> Vec<Tile> {
             s.pfc.pauses.to_string(),
             format!("{} packets dropped", s.drops),
         ),
-    ];
-    tiles.extend(s.jobs.iter().take(JOBS_SHOWN).map(|job| {
-        tile(
-            "Iteration, mean",
-            duration_us(job.iteration_us.mean),
-            format!(
-                "{}: {} exposed, p99 {}",
-                job.label,
-                share(job.communication),
-                duration_us(job.iteration_us.p99)
-            ),
-        )
-    }));
+    ]);
     let before = s.unscheduled.filter(|before| before.share >= WORTH_SAYING);
     tiles.extend(before.map(|before| {
         tile(
@@ -263,8 +287,8 @@ mod tests {
         let mut run = RunData::new(&input, &sample::finished(&input, outcome));
         assert_eq!(
             whereabouts(&run).unwrap(),
-            "The longest queue, 2.10 KB, was at switch 0 towards host 2, 3.00 µs after the start. \
-             PFC paused ports once, first 4.00 µs after the start."
+            "The longest queue, 2.10 KB, was at switch 0 towards host 2, at 2.00 ms (3.00 µs after the first flow \
+             started). PFC paused ports once, first at 2.00 ms (4.00 µs after the first flow started)."
         );
         run.topology = None;
         assert_eq!(whereabouts(&run), None);

@@ -344,12 +344,12 @@ impl Track {
         bytes
     }
 
-    /// For a page whose axes count time in `clock_ps` from `zero_ps` on, and values in `scale`, which
+    /// For a page whose axes count time in `clock_ps`, and values in `scale`, which
     /// are whole in units of `unit`.
-    pub(super) fn pack(&self, (zero_ps, clock_ps): (u64, f64), (scale, unit): (f64, f64)) -> Packed {
+    pub(super) fn pack(&self, clock_ps: f64, (scale, unit): (f64, f64)) -> Packed {
         let step = self.step(unit);
         let ranges = self.runs.iter().any(|run| run.min != run.max);
-        let at = |ps: u64| (ps as f64 - zero_ps as f64) / clock_ps;
+        let at = |ps: u64| ps as f64 / clock_ps;
         Packed {
             origin: at(self.origin_ps),
             begin: at(self.begin_ps),

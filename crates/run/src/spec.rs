@@ -406,10 +406,18 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
-    /// How many flows there are; of programs, the most that there may be.
+    /// How many flows there are; of programs, about how many there will be.
     pub fn flow_count(&self) -> usize {
         let most = |program: &Program| program.flows as usize;
         self.described_flows() + self.programs.iter().map(most).sum::<usize>()
+    }
+
+    /// Ids of flows are below this: how many flows a program starts only its run shows.
+    pub fn flow_ids(&self) -> usize {
+        match self.programs.is_empty() {
+            true => self.flow_count(),
+            false => (u32::MAX >> 6) as usize,
+        }
     }
 
     /// Whether all packets of a flow go one way while no link fails.

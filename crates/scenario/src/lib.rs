@@ -201,6 +201,7 @@ fn load_toml(
         warnings: document.warnings,
         streams: overrides.streams,
         decided_outside: overrides.decided_outside,
+        path_of: overrides.path_of,
         memoise: overrides.memoise,
     })
 }
@@ -239,6 +240,7 @@ fn load_config(
         warnings,
         streams: false,
         decided_outside: overrides.decided_outside,
+        path_of: overrides.path_of,
         memoise: overrides.memoise,
     })?;
     if changed.is_empty() {
@@ -260,6 +262,7 @@ fn load_config(
         warnings: resolved.warnings,
         streams: false,
         decided_outside: overrides.decided_outside,
+        path_of: overrides.path_of,
         memoise: overrides.memoise,
     })
 }

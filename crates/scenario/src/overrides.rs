@@ -47,6 +47,8 @@ pub struct Overrides {
     pub text: Option<String>,
     /// Whoever runs it decides for flows under [`crate::EXTERNAL`]: decisions that the scenario names are not read.
     pub decided_outside: bool,
+    /// The iteration of jobs by traces whose critical path is kept, from 0: nothing for the slowest.
+    pub path_of: Option<u32>,
     /// Models that are at hand, by the paths by which the scenario may name them: those are not read.
     pub models: Vec<ModelRef>,
 }

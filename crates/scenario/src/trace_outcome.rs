@@ -14,7 +14,7 @@ pub struct TraceOutcome {
     pub ranks: Vec<RankRecord>,
     /// Its collectives.
     pub collectives: Vec<TraceCollective>,
-    /// The critical path of the last iteration that all ranks have ended.
+    /// The critical path of the slowest iteration that all ranks have ended, or of that which was asked for.
     pub path: Option<TracePath>,
     /// Operations in the order of their ends, if they were asked for.
     pub operations: Vec<TraceOperation>,

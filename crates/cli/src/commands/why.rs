@@ -19,6 +19,7 @@ Examples:
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
   paceline why ai-cluster --matrix               which job made which wait
   paceline why training.toml --job training                its critical path
+  paceline why training.toml --job training --iteration 3  that of another iteration
   paceline why training.toml --job training --faster host  the same with links twice as fast
 
 The flow completion time has three parts: the sender's time until it sends the packet that was
@@ -43,11 +44,11 @@ Time at the sender:
   unreachable     no path
   credit          no credits
 
-For a job by a trace (GOAL, Chakra, SimAI), --job shows the critical path of its last complete
-iteration: the computing, messages and collectives that ended one after another until the last rank
-was done. Each message is bound by the link where it waited longest or, if it hardly waited, by the
-slowest link of its path. Contention is the time by which messages took longer than alone in the
-network. critical_path.csv has all of it, in the order of time.
+For a job by a trace (GOAL, Chakra, SimAI), --job shows the critical path of its slowest iteration,
+or of --iteration N: the computing, messages and collectives that ended one after another until the
+last rank was done. Each message is bound by the link where it waited longest or, if it hardly
+waited, by the slowest link of its path. Contention is the time by which messages took longer than
+alone in the network. critical_path.csv has all of it, in the order of time.
 
 --matrix shows who made whom wait: how long packets of each job, label or host waited in queues while
 those of another were transmitted, or a pause that came from them lasted. The columns add up to all
@@ -76,6 +77,9 @@ pub(super) struct WhyArgs {
     /// Show the critical path of a job by a trace
     #[arg(long, value_name = "LABEL", conflicts_with_all = ["flow", "top"])]
     job: Option<String>,
+    /// Show the critical path of this iteration, from 0 [default: the slowest]
+    #[arg(long, value_name = "N", requires = "job")]
+    iteration: Option<u32>,
     /// Run again with these links twice as fast (LINK=N: N times): a tier such as host or leaf-spine, or two nodes (3-17)
     #[arg(long, value_name = "LINK", requires = "job", conflicts_with = "brief")]
     faster: Option<String>,
@@ -145,7 +149,7 @@ fn of_job(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bo
     let label = args.job.as_deref().unwrap_or_default();
     let width = output::stdout_width();
     let Some(faster) = &args.faster else {
-        let why = question.job(label, user)?;
+        let why = question.job(label, args.iteration, user)?;
         match args.say.json {
             true => output::print_json(&why)?,
             false => output::print(&why.text(width))?,
@@ -161,7 +165,7 @@ fn of_job(question: &Question<'_>, args: &WhyArgs, user: &mut User) -> Result<bo
             "--faster {faster}: expected LINK or LINK=N, with N from 0.001 to 1000"
         )));
     };
-    let answer = question.faster(label, (links, factor), user)?;
+    let answer = question.faster((label, args.iteration), (links, factor), user)?;
     match args.say.json {
         true => output::print_json(&answer)?,
         false => output::print(&answer.text(width))?,

@@ -166,7 +166,7 @@ mod tests {
         let half = OneRun {
             start: Time::ZERO,
             stop: Time::from_ns(100),
-            flows: 10,
+            flows: Some(10),
             now: Some(Progress {
                 now: Time::from_ns(50),
                 events: 1,

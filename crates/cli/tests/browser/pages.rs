@@ -41,6 +41,17 @@ incast = { fan-in = 60, receiver = 319, size = "50KB" }
 scheme = "dcqcn"
 "#;
 
+/// 65,536 hosts, four of which send.
+const HUGE: &str = r#"name = "huge"
+duration = "20us"
+[topology.fat-tree]
+k = 64
+[[workload]]
+incast = { fan-in = 4, receiver = 9, size = "10KB" }
+[cc]
+scheme = "dctcp"
+"#;
+
 /// Traffic that is another with every seed.
 const RANDOM: &str = r#"name = "random"
 description = "Poisson arrivals on a star."
@@ -103,6 +114,16 @@ pub(crate) fn run() -> PathBuf {
 /// The folder of a run with 320 hosts.
 pub(crate) fn large() -> PathBuf {
     folder().join("large")
+}
+
+/// The folder of a run with 65,536 hosts.
+pub(crate) fn huge() -> PathBuf {
+    static MADE: OnceLock<()> = OnceLock::new();
+    MADE.get_or_init(|| {
+        fs::write(folder().join("huge.toml"), HUGE).expect("the scenario");
+        common::stdout(folder(), &["run", "huge.toml", "--out", "huge", "--quiet"]);
+    });
+    folder().join("huge")
 }
 
 /// The folder of a comparison of four schemes.

@@ -13,6 +13,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("the_network_shows_the_recorded_values", hover_shows_the_value),
     ("the_list_of_flows_finds_and_shows", flows_are_found),
     ("hundreds_of_hosts_are_drawn", hundreds_of_hosts),
+    ("tens_of_thousands_of_hosts_are_drawn", tens_of_thousands_of_hosts),
 ];
 
 const SLIDER: &str = "document.getElementById('topology-time')";
@@ -189,5 +190,18 @@ fn hundreds_of_hosts(browser: &Browser) {
     assert!(pictures[0] != pictures[1] && pictures[1] != pictures[2]);
     page.picture("topology-320", false);
     assert_eq!(page.eval("window.owned === undefined"), Value::Bool(true));
+    page.close();
+}
+
+/// More nodes and links than a call takes arguments.
+fn tens_of_thousands_of_hosts(browser: &Browser) {
+    let page = Page::open(browser, &pages::huge().join("report.html"));
+    page.place(CANVAS);
+    let last = page.number("paceline.frames()") as usize - 1;
+    seek(&page, 0);
+    let first = drawn(&page);
+    seek(&page, last / 2);
+    assert_ne!(drawn(&page), first);
+    page.picture("topology-65536", false);
     page.close();
 }

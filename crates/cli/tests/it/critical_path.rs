@@ -179,3 +179,92 @@ fn a_message_of_a_job_is_looked_at_closely() {
     let none = run(path, &["why", "a", "100000"]);
     assert_eq!(none.status.code(), Some(2));
 }
+
+/// Five iterations, the third of which is disturbed. Each message above a byte is two flows, so there are more flows than
+/// the trace has sends.
+fn disturbed() -> tempfile::TempDir {
+    let folder = solver(
+        "[[workload]]\nlabel = 'noise'\nincast = { receiver = 5, fan-in = 8, size = '100KB', start = '300us' }",
+    );
+    let path = folder.path().join("my.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replace("iterations = 2", "iterations = 5\nrules = { eager = '1B' }"),
+    )
+    .unwrap();
+    folder
+}
+
+#[test]
+fn the_slowest_iteration_is_explained_or_the_one_that_is_asked_for() {
+    let folder = disturbed();
+    let path = folder.path();
+    stdout(path, &["run", "my.toml", "-q", "--out", "a"]);
+    let job = &crate::common::json(&path.join("a/summary.json"))["jobs"][0];
+    let times: Vec<f64> = job["iterations_us"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|us| us.as_f64().unwrap())
+        .collect();
+    let slowest = (0..5).max_by(|&a, &b| times[a].total_cmp(&times[b])).unwrap();
+    assert!(slowest == 2 && times[2] > 2.0 * times[3], "{times:?}");
+    let of = |run: &str, more: &[&str]| -> serde_json::Value {
+        let args = [&["why", run, "--job", "solver", "--json"], more].concat();
+        serde_json::from_str(&stdout(path, &args)).unwrap()
+    };
+    assert_eq!(of("a", &[])["path"]["iteration"], 2);
+    assert_eq!(of("a", &[])["path"], job["path"]);
+    // Each iteration has its own path, as long as the iteration: of the folder and of the scenario.
+    for (number, time) in times.iter().enumerate() {
+        let number = number.to_string();
+        let found = of("a", &["--iteration", &number]);
+        let took = found["path"]["time_us"].as_f64().unwrap();
+        assert!((took - time).abs() < 1e-6, "{number}: {took} {time}");
+        assert_eq!(found["path"]["iteration"].to_string(), number);
+    }
+    let [of_folder, of_scenario] = ["a", "my.toml"].map(|run| of(run, &["--iteration", "3"]));
+    for key in ["time_us", "links", "after_lane"] {
+        assert_eq!(of_folder["path"][key], of_scenario["path"][key], "{key}");
+    }
+    let text = stdout(path, &["why", "a", "--job", "solver"]);
+    assert!(
+        text.starts_with("Iteration 2 of job `solver` took 278.6 µs, the longest of 5."),
+        "{text}"
+    );
+    // With faster links it is the same iteration, whichever is then the slowest.
+    let faster = of("a", &["--iteration", "3", "--faster", "host"]);
+    assert_eq!(
+        (&faster["before"]["iteration"], &faster["after"]["iteration"]),
+        (&3.into(), &3.into())
+    );
+    let output = run(path, &["why", "a", "--job", "solver", "--iteration", "5"]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("has no iteration 5: expected 0 to 4"), "{error}");
+}
+
+/// How many flows a job has only its run shows: the last is known all the same, and the slow ones are accounted for.
+#[test]
+fn flows_of_later_iterations_are_known() {
+    let folder = disturbed();
+    let path = folder.path();
+    stdout(path, &["run", "my.toml", "-q", "--out", "a"]);
+    let flows = fs::read_to_string(path.join("a/flows.csv"))
+        .unwrap()
+        .lines()
+        .count()
+        - 1;
+    assert!(flows > 1500, "{flows}");
+    let last = (flows - 1).to_string();
+    let text = stdout(path, &["why", "a", &last]);
+    assert!(text.starts_with(&format!("Flow {last} (")), "{text}");
+    assert!(path.join(format!("a/why/{last}.json")).is_file());
+    let output = run(path, &["why", "a", &flows.to_string()]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains(&format!("the run has {flows}, 0 to {last}")),
+        "{error}"
+    );
+}

@@ -146,3 +146,53 @@ fn iterations_are_drawn() {
     let said = said(path, &["plot", "run", "--what", "iteratoins", "-o", "t.csv"]);
     assert!(said.contains("did you mean `iterations`?"), "{said}");
 }
+
+/// The iteration is what a job is for: pages, tables and differences say it first.
+#[test]
+fn the_iteration_comes_first() {
+    let folder = folder_with("jobs.toml", JOBS);
+    let path = folder.path();
+    let table = stdout(path, &["sweep", "jobs.toml", "--out", "grid", "-q"]);
+    let head = table.lines().next().unwrap();
+    assert!(head.find("job llm") < head.find("FCT slowdown"), "{table}");
+    let page = fs::read_to_string(path.join("grid/report.html")).unwrap();
+    let measures = page.split("\"measures\":[").nth(1).unwrap();
+    assert!(
+        measures.starts_with("{\"name\":\"Job llm, iteration mean\""),
+        "{}",
+        &measures[..200]
+    );
+    assert!(page.contains("The mean iteration of job llm is smallest with"));
+    stdout(
+        path,
+        &[
+            "compare",
+            "jobs.toml",
+            "--schemes",
+            "dcqcn,hpcc",
+            "--out",
+            "both",
+            "-q",
+        ],
+    );
+    let page = fs::read_to_string(path.join("both/report.html")).unwrap();
+    assert!(page.contains("An iteration of llm is shortest with"));
+    let page = fs::read_to_string(path.join("both/dcqcn/report.html")).unwrap();
+    let tiles = page.split("aria-label=\"Key figures\"").nth(1).unwrap();
+    let first = |text: &str| tiles.find(text).unwrap_or(usize::MAX);
+    assert!(first("Iteration, mean") < first("Flows finished"));
+    let story = |text: &str| page.find(text).unwrap_or(usize::MAX);
+    assert!(story("An iteration of llm took") < story(" under dcqcn, "));
+    let differ = stdout(path, &["diff", "both/dcqcn", "both/hpcc"]);
+    let results = differ.split("Results that differ:\n").nth(1).unwrap();
+    let keys: Vec<&str> = results
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(
+        keys[..2],
+        ["jobs.llm.iteration_us.mean", "jobs.moe.iteration_us.mean"],
+        "{differ}"
+    );
+}

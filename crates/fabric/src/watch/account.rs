@@ -66,7 +66,7 @@ impl Accounts {
         let named = named.iter().chain(flow_probes).map(|&flow| flow as usize + 1);
         let places = match asked {
             Accounted::All => flows,
-            _ => named.max().unwrap_or(0).min(flows),
+            _ => named.max().unwrap_or(0).min(spec.flow_ids()),
         };
         let mut place: List<FlowId, AccountId> = List::of(places, AccountId::NONE);
         let mut count = 0;

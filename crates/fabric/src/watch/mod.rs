@@ -34,7 +34,7 @@ impl Watch {
         classes: &Classes,
         packets: usize,
     ) -> Self {
-        let (record, flows) = (&spec.record, spec.flow_count());
+        let record = &spec.record;
         let mut recorder = Recorder::new(spec, ports, profiles, classes);
         // What is traced takes no short cuts through queues: closeups, and accounts of who makes whom wait, are told of
         // every step, too.
@@ -43,7 +43,7 @@ impl Watch {
         Self {
             recorder,
             accounts: Accounts::new(spec, sizes, packets),
-            flow_probes: FlowProbes::new(&record.flow_probes, flows),
+            flow_probes: FlowProbes::new(&record.flow_probes, spec.flow_ids()),
             blames: Blames::new(record.blame, ports.len()),
             deadlock: crate::watch::deadlock::Watch::of(spec),
         }

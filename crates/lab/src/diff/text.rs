@@ -26,6 +26,9 @@ impl Diff {
                 .iter()
                 .map(|input| vec![input.key.clone(), cell(&input.a), cell(&input.b)]);
             text.push_str(&columns(&[&["", "A", "B"]], rows));
+            if self.inputs.iter().any(|input| input.key == "version") {
+                text.push_str("Different code made A and B, which may be why results differ.\n");
+            }
         }
         text.push('\n');
         text.push_str(&self.results_text());

@@ -35,7 +35,7 @@ pub struct RunData {
     pub blames: Option<Vec<BlameRow>>,
     /// `collectives.csv`, if there is one: collectives of jobs by traces.
     pub collectives: Vec<CollectiveRow>,
-    /// `critical_path.csv`, if there is one: what the last complete iterations of jobs by traces waited for.
+    /// `critical_path.csv`, if there is one: what the slowest iterations of jobs by traces waited for.
     pub critical_path: Vec<PathRow>,
     /// The network: of the file that the scenario names, or of `topology.txt`.
     pub topology: Option<Topology>,

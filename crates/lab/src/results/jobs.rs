@@ -42,7 +42,7 @@ pub struct JobTimes {
     /// Of a job by a trace: what became of each rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_rank: Vec<RankTimes>,
-    /// Of a job by a trace: what its last complete iteration waited for, from its start to its end.
+    /// Of a job by a trace: what its slowest iteration waited for, from its start to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<CriticalPath>,
     /// Of a job by a trace that cannot go on: who waits for whom.

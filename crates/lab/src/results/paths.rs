@@ -39,7 +39,7 @@ pub enum PathKind {
 pub struct PathRow {
     /// The job's label.
     pub job: String,
-    /// The iteration, from 0: the last complete one.
+    /// The iteration, from 0: the slowest.
     pub iteration: u32,
     /// When it began, in ps.
     pub start_ps: u64,
@@ -73,7 +73,7 @@ pub struct PathRow {
     pub after_lane: bool,
 }
 
-/// The critical path of the last complete iteration of a job by a trace.
+/// The critical path of an iteration of a job by a trace: of the first of the slowest, unless another is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// Which iteration, from 0.

@@ -150,7 +150,7 @@ pub fn table(data: &SweepData) -> String {
     ));
     let jobs = of_jobs(data);
     let of_runs: Vec<Shown> = QUANTITIES.iter().map(Shown::of_run).collect();
-    for quantity in of_runs.iter().chain(&jobs) {
+    for quantity in jobs.iter().chain(&of_runs) {
         let cell = |&point: &usize| {
             let values = data.values(point, &quantity.of);
             let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();

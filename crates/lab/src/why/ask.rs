@@ -212,10 +212,9 @@ impl Question<'_> {
         asker: &mut dyn Asker,
     ) -> Result<FlowAnswer, AskError> {
         let mut input = self.unaccounted()?;
-        // Flows of programs count as many as there may be: the run shows how many there are.
-        let count = input.run.flow_count();
-        if flow as usize >= count {
-            return Err(unknown(flow, count));
+        // How many flows of programs there are the run shows.
+        if flow as usize >= input.run.flow_ids() {
+            return Err(unknown(flow, input.run.flow_count()));
         }
         let accounts = input.fidelity.accounts();
         if accounts {

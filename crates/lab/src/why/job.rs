@@ -1,7 +1,7 @@
 //! What an iteration of a job by a trace took its time from, and what faster links would change: `paceline why RUN --job
 //! LABEL`.
 
-use paceline_scenario::Overrides;
+use paceline_scenario::{Overrides, Resolved};
 use serde::Serialize;
 
 use super::ask::{AskError, Asker, Question};
@@ -23,7 +23,9 @@ pub struct JobWhy {
     pub job: String,
     /// How long its iterations took on average, in microseconds.
     pub iteration_mean_us: Option<f64>,
-    /// The critical path of the last complete iteration.
+    /// How long each of its complete iterations took, in microseconds.
+    pub iterations_us: Vec<f64>,
+    /// The critical path of one of them.
     pub path: CriticalPath,
     /// Commands that run it again with faster links.
     pub commands: Vec<String>,
@@ -32,41 +34,27 @@ pub struct JobWhy {
     pub partial: bool,
 }
 
-/// The same, with links as they are and with faster ones.
-#[derive(Clone, Debug, Serialize)]
-pub struct Faster {
-    /// The job's label.
-    pub job: String,
-    /// The links: a tier or two nodes.
-    pub links: String,
-    /// How many times as fast they are.
-    pub factor: f64,
-    /// How long iterations took on average, in microseconds: before and after.
-    pub iteration_mean_us: [Option<f64>; 2],
-    /// The critical path as it was.
-    pub before: CriticalPath,
-    /// The critical path with faster links.
-    pub after: CriticalPath,
-    /// Whether a run was stopped that was made for it.
-    #[serde(skip)]
-    pub partial: bool,
-}
-
 impl Question<'_> {
-    /// What an iteration of a job took its time from.
+    /// What an iteration of a job took its time from: of the slowest, unless `iteration` names one.
     ///
     /// # Errors
     /// See [`AskError`].
-    pub fn job(&self, label: &str, asker: &mut dyn Asker) -> Result<JobWhy, AskError> {
-        let (summary, partial) = self.summary(asker)?;
-        let (job, path) = path_of(&summary, label)?;
+    pub fn job(
+        &self,
+        label: &str,
+        iteration: Option<u32>,
+        asker: &mut dyn Asker,
+    ) -> Result<JobWhy, AskError> {
+        let (summary, partial) = self.summary((label, iteration), asker)?;
+        let (job, path) = path_of(&summary, label, iteration)?;
         let commands = path.links.iter().map(|link| {
             let run = self.run;
             let job = match label.contains(char::is_whitespace) {
                 true => format!("'{label}'"),
                 false => label.to_string(),
             };
-            format!("paceline why {run} --job {job} --faster {}", link.link)
+            let of = iteration.map_or_else(String::new, |number| format!(" --iteration {number}"));
+            format!("paceline why {run} --job {job}{of} --faster {}", link.link)
         });
         let mut commands: Vec<String> = commands.collect();
         // Links of a tier may have several rates.
@@ -75,93 +63,63 @@ impl Question<'_> {
         Ok(JobWhy {
             job: label.to_string(),
             iteration_mean_us: job.iteration_us.mean,
+            iterations_us: job.iterations_us.clone(),
             path: path.clone(),
             commands,
             partial,
         })
     }
 
-    /// The same, which is made again if other code made it: two runs are compared only if they are by the same code.
-    fn summary_by_this_code(&self, asker: &mut dyn Asker) -> Result<(Summary, bool), AskError> {
-        let (summary, partial) = self.summary(asker)?;
-        let this = crate::identity::version();
-        if summary.version == this {
-            return Ok((summary, partial));
-        }
-        asker.inform(&format!(
-            "{} was made by version {}, this is {this}: running the scenario as it is, to compare with a run by the same \
-             code",
-            self.run, summary.version
-        ));
-        let finished = asker.run(&crate::load(self.run, &Overrides::default())?)?;
-        let partial = finished.summary.status == RunStatus::Partial;
-        Ok((finished.summary, partial))
-    }
-
-    /// The summary of the run, which is made if it has no folder.
-    fn summary(&self, asker: &mut dyn Asker) -> Result<(Summary, bool), AskError> {
-        if let Some(data) = self.folder()? {
-            return Ok((data.summary, false));
-        }
-        let finished = asker.run(&crate::load(self.run, &Overrides::default())?)?;
-        let partial = finished.summary.status == RunStatus::Partial;
-        Ok((finished.summary, partial))
-    }
-
-    /// The same with some links so many times as fast.
-    ///
-    /// # Errors
-    /// See [`AskError`].
-    pub fn faster(
+    /// The summary of the run, with the path of an iteration of a job. The run is made if it has no folder, or if its folder
+    /// has the path of another iteration.
+    pub(super) fn summary(
         &self,
-        label: &str,
-        (links, factor): (&str, f64),
+        (label, iteration): (&str, Option<u32>),
         asker: &mut dyn Asker,
-    ) -> Result<Faster, AskError> {
-        let (summary, stopped) = self.summary_by_this_code(asker)?;
-        let (before_job, before) = path_of(&summary, label)?;
-        if before.links.is_empty() {
-            return Err(AskError::Refused(format!(
-                "no message on the critical path of job `{label}` takes a link of this network: faster links change \
-                 nothing"
-            )));
+    ) -> Result<(Summary, bool), AskError> {
+        let folder = self.folder()?;
+        if let Some(data) = folder {
+            let Some(number) = iteration.filter(|&number| self.lacks(&data.summary, label, number)) else {
+                return Ok((data.summary, false));
+            };
+            let place = self.run;
+            asker.inform(&format!(
+                "{place} has the critical path of another iteration: running its scenario again for iteration {number}"
+            ));
+            let finished = asker.run(&self.with_path_of(iteration)?)?;
+            self.check_whole(&data, &finished)?;
+            let partial = finished.summary.status == RunStatus::Partial;
+            return Ok((finished.summary, partial));
         }
-        let written = crate::load(self.run, &Overrides::default())?;
-        let known = known_factor(&written.toml, links).unwrap_or(1.0);
-        let overrides = Overrides {
-            set: vec![format!("network.rate-factor.{links}={:?}", known * factor)],
-            ..Overrides::default()
-        };
-        let input = crate::load(self.run, &overrides)?;
-        asker.inform(&format!(
-            "running the scenario again with {} {}",
-            of_links(links),
-            at_factor(factor)
-        ));
-        let finished = asker.run(&input)?;
-        let partial = stopped || finished.summary.status == RunStatus::Partial;
-        let (after_job, after) = path_of(&finished.summary, label)?;
-        Ok(Faster {
-            job: label.to_string(),
-            links: links.to_string(),
-            factor,
-            iteration_mean_us: [before_job, after_job].map(|job| job.iteration_us.mean),
-            before: before.clone(),
-            after: after.clone(),
-            partial,
+        let finished = asker.run(&self.with_path_of(iteration)?)?;
+        let partial = finished.summary.status == RunStatus::Partial;
+        Ok((finished.summary, partial))
+    }
+
+    /// Whether a summary has the path of another iteration of a job that has this one.
+    fn lacks(&self, summary: &Summary, label: &str, number: u32) -> bool {
+        let job = summary.jobs.iter().find(|job| job.label == label);
+        job.is_some_and(|job| {
+            let path = job.path.as_ref();
+            path.is_some_and(|path| path.iteration != number) && (number as usize) < job.iterations_us.len()
         })
     }
+
+    pub(super) fn with_path_of(&self, path_of: Option<u32>) -> Result<Resolved, AskError> {
+        let overrides = Overrides {
+            path_of,
+            ..Overrides::default()
+        };
+        Ok(crate::load(self.run, &overrides)?)
+    }
 }
 
-/// The factor that a scenario has for these links already.
-fn known_factor(scenario: &str, links: &str) -> Option<f64> {
-    let table: toml::Table = scenario.parse().ok()?;
-    let factor = table.get("network")?.get("rate-factor")?.get(links)?;
-    factor.as_float().or_else(|| Some(factor.as_integer()? as f64))
-}
-
-/// The critical path of a job.
-fn path_of<'a>(summary: &'a Summary, label: &str) -> Result<(&'a JobTimes, &'a CriticalPath), AskError> {
+/// The critical path of a job's iteration, if one is named.
+pub(super) fn path_of<'a>(
+    summary: &'a Summary,
+    label: &str,
+    iteration: Option<u32>,
+) -> Result<(&'a JobTimes, &'a CriticalPath), AskError> {
     let Some(job) = summary.jobs.iter().find(|job| job.label == label) else {
         let labels: Vec<&str> = summary.jobs.iter().map(|job| job.label.as_str()).collect();
         let message = format!("this run has no job `{label}`");
@@ -173,8 +131,26 @@ fn path_of<'a>(summary: &'a Summary, label: &str) -> Result<(&'a JobTimes, &'a C
             },
         }));
     };
-    job.path.as_ref().map(|path| (job, path)).ok_or_else(|| {
+    let iterations = job.iterations;
+    if let Some(number) = iteration.filter(|&number| u64::from(number) >= iterations.total) {
+        return Err(AskError::Refused(format!(
+            "job `{label}` has no iteration {number}: expected 0 to {}",
+            iterations.total.saturating_sub(1)
+        )));
+    }
+    let path = job.path.as_ref();
+    let path = path.filter(|path| iteration.is_none_or(|number| path.iteration == number));
+    path.map(|path| (job, path)).ok_or_else(|| {
         let why = match () {
+            () if iteration.is_some_and(|number| u64::from(number) >= iterations.completed)
+                && iterations.completed > 0 =>
+            {
+                let ended = iterations.completed;
+                return AskError::Refused(format!(
+                    "that iteration of job `{label}` did not come to its end: {ended} of {} did",
+                    iterations.total
+                ));
+            }
             () if job.by_rank.is_empty() => "it has steps of its own: critical paths are of jobs by a trace",
             () if job.iterations.completed == 0 => "no iteration came to its end",
             () => "its network computes the ends of ranks only",
@@ -200,14 +176,7 @@ pub fn of_links(links: &str) -> String {
     }
 }
 
-fn at_factor(factor: f64) -> String {
-    match factor {
-        2.0 => "twice as fast".to_string(),
-        factor => format!("{factor} times as fast"),
-    }
-}
-
-fn us(value: f64) -> String {
+pub(super) fn us(value: f64) -> String {
     duration_us(Some(value))
 }
 
@@ -239,9 +208,16 @@ impl CriticalPath {
     }
 
     /// What most of it is, in a few sentences.
-    pub fn story(&self, job: &str) -> String {
+    pub fn story(&self, job: &str, iterations_us: &[f64]) -> String {
+        let slowest = iterations_us.iter().copied().fold(0.0, f64::max);
+        let own = iterations_us.get(self.iteration as usize);
+        let rank = match (iterations_us.len(), own) {
+            (2.., Some(own)) if *own == slowest => format!(", the longest of {}", iterations_us.len()),
+            (2.., Some(_)) => format!("; the longest of {} took {}", iterations_us.len(), us(slowest)),
+            _ => String::new(),
+        };
         let mut text = format!(
-            "Iteration {} of job `{job}` took {}.",
+            "Iteration {} of job `{job}` took {}{rank}.",
             self.iteration,
             us(self.time_us)
         );
@@ -302,7 +278,7 @@ impl CriticalPath {
     }
 }
 
-fn cells<T>(rows: &[T], text: impl Fn(&T) -> String) -> Vec<String> {
+pub(super) fn cells<T>(rows: &[T], text: impl Fn(&T) -> String) -> Vec<String> {
     rows.iter().map(text).collect()
 }
 
@@ -372,7 +348,7 @@ fn largest_table(largest: &[PathShare]) -> String {
 impl JobWhy {
     /// All of it, in lines of `width`.
     pub fn text(&self, width: usize) -> String {
-        let story = layout::paragraph(&self.path.story(&self.job), width);
+        let story = layout::paragraph(&self.path.story(&self.job, &self.iterations_us), width);
         let mut text = format!("{story}\n{}", self.path.tables());
         if !self.commands.is_empty() {
             text.push_str("\nwith links twice as fast:\n");
@@ -382,63 +358,4 @@ impl JobWhy {
         }
         text
     }
-}
-
-impl Faster {
-    /// All of it, in lines of `width`.
-    pub fn text(&self, width: usize) -> String {
-        let (before, after) = (self.before.time_us, self.after.time_us);
-        let change = |before: f64, after: f64| match before > 0.0 {
-            true => format!("{:+.1} %", 100.0 * (after / before - 1.0)),
-            false => String::new(),
-        };
-        let story = format!(
-            "With {} {}, iteration {} of job `{}` takes {} instead of {} ({}).",
-            of_links(&self.links),
-            at_factor(self.factor),
-            self.after.iteration,
-            self.job,
-            us(after),
-            us(before),
-            change(before, after),
-        );
-        let by_kind = |path: &CriticalPath| -> Vec<(String, f64)> {
-            let sums = path.sums.iter();
-            sums.map(|one| (one.what.clone(), one.time_us)).collect()
-        };
-        let by_link = |path: &CriticalPath| -> Vec<(String, f64)> {
-            let links = path.links.iter();
-            links.map(|one| (of_links(&one.link), one.time_us)).collect()
-        };
-        let table = |head: &str, before: Vec<(String, f64)>, after: Vec<(String, f64)>| {
-            let rows = joined(before, after);
-            render(&[
-                Column::left("", head, cells(&rows, |(name, ..)| name.clone())),
-                Column::right("", "before", cells(&rows, |(_, before, _)| us(*before))),
-                Column::right("", "after", cells(&rows, |(_, _, after)| us(*after))),
-                Column::right(
-                    "",
-                    "change",
-                    cells(&rows, |(_, before, after)| change(*before, *after)),
-                ),
-            ])
-        };
-        let kinds = table("critical path", by_kind(&self.before), by_kind(&self.after));
-        let links = table("messages bound by", by_link(&self.before), by_link(&self.after));
-        format!("{}\n{kinds}\n{links}", layout::paragraph(&story, width))
-    }
-}
-
-/// Both by name, those of the first before those of the second alone; of equal names the sum.
-fn joined(before: Vec<(String, f64)>, after: Vec<(String, f64)>) -> Vec<(String, f64, f64)> {
-    let mut rows: Vec<(String, f64, f64)> = Vec::new();
-    let before = before.into_iter().map(|(name, time)| (name, time, 0.0));
-    let after = after.into_iter().map(|(name, time)| (name, 0.0, time));
-    for (name, before, after) in before.chain(after) {
-        match rows.iter_mut().find(|(known, ..)| *known == name) {
-            Some(row) => (row.1, row.2) = (row.1 + before, row.2 + after),
-            None => rows.push((name, before, after)),
-        }
-    }
-    rows
 }

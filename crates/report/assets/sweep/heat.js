@@ -23,7 +23,7 @@
   /* From a value to a share of the ramp: 0 is the best, 1 the worst. */
   const scaleOf = (cells, measure) => {
     const values = cells.map((c) => c.mean);
-    const low = Math.min(...values), high = Math.max(...values);
+    const low = Paceline.least(values), high = Paceline.most(values);
     const log = low > 0 && high / low > 30;
     const f = log ? Math.log : (v) => v;
     const share = (v) => high > low ? (f(v) - f(low)) / (f(high) - f(low)) : 0;
@@ -114,7 +114,7 @@
     const WIDE = 92, HIGH = 40, LETTER = 6.6, TOP = 58, PAD = 10;
     const { escaped, picture } = Paceline.files;
     const grid = gridOf(panel), [ax, ay] = [axes[state.x], axes[state.y]];
-    const left = PAD + LETTER * Math.max(...(ay ? [ay.name, ...ay.values] : [""]).map((text) => text.length));
+    const left = PAD + LETTER * Paceline.most((ay ? [ay.name, ...ay.values] : [""]).map((text) => text.length));
     const parts = [];
     const text = (x, y, words, more = "") => parts.push(`<text x="${x}" y="${y}" text-anchor="middle" ${more}>${escaped(words)}</text>`);
     const title = [measure.name + (unit.unit && unit.unit !== "×" ? ` (${unit.unit})` : ""), panel.title].filter(Boolean).join(", ");
@@ -144,7 +144,7 @@
     const grid = gridOf(panel);
     const best = across.map((_, i) => {
       const values = grid.map((row) => row[i]).filter(({ point, found }) => found && fair(point)).map(({ found }) => found.mean * measure.cost);
-      return new Set(values).size > 1 ? Math.min(...values) : null;
+      return new Set(values).size > 1 ? Paceline.least(values) : null;
     });
     const one = ({ x, y, point, found }, i) => {
       const box = el("td", { tabindex: "0" });

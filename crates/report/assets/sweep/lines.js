@@ -14,7 +14,7 @@
   let plots = [];
 
   const logarithmic = (numbers) => {
-    const low = Math.min(...numbers), high = Math.max(...numbers);
+    const low = Paceline.least(numbers), high = Paceline.most(numbers);
     return low > 0 && high / low > 20;
   };
   /* Places of the axis' values: numbers, or one after the other. */
@@ -157,8 +157,8 @@
       const values = common ?? ends(chart.panel, chart.measure);
       if (!values.length) return;
       const positive = values.filter((v) => v > 0);
-      const low = values.some((v) => v <= 0) ? 0 : Math.min(...positive);
-      draw({ ...chart, top: Math.max(...values), low, width: !several && i === 0 ? "full" : several && (all.length === 2 || all.length === 4) ? "half" : "third" });
+      const low = values.some((v) => v <= 0) ? 0 : Paceline.least(positive);
+      draw({ ...chart, top: Paceline.most(values), low, width: !several && i === 0 ? "full" : several && (all.length === 2 || all.length === 4) ? "half" : "third" });
     });
   };
   onChange(draws);

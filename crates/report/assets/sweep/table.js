@@ -24,7 +24,7 @@
       cell: (p) => [(p.fixed ? "1" : p.n === data.repeats && !p.failed ? String(p.n) : `${p.n - p.failed}/${data.repeats}`) + (p.failed || p.open ? " !" : "")],
     },
     ...measures.map((measure, i) => {
-      const unit = unitFor(measure, Math.max(...points.map((p) => Math.abs(p.m[i][0] ?? 0))));
+      const unit = unitFor(measure, Paceline.most(points.map((p) => Math.abs(p.m[i][0] ?? 0))));
       return {
         name: unit.unit && unit.unit !== "×" ? `${measure.name} (${unit.unit})` : measure.name, title: "", key: (p) => p.m[i][0],
         cell: (p) => {

@@ -79,7 +79,7 @@ Paceline.topology && (() => {
       pen.globalAlpha = 1;
     }
     totals.forEach(({ name, values }, i) => {
-      const base = (i + 1) * band - 1, most = Math.max(...values);
+      const base = (i + 1) * band - 1, most = Paceline.most(values);
       pen.beginPath();
       pen.moveTo(0, base);
       values.forEach((v, frame) => {
@@ -176,7 +176,7 @@ Paceline.topology && (() => {
     const { buffer, queue } = model.quantities;
     if (!node.host && buffer) lines.push(el("div", { class: "tip-row" }, "buffer in use", el("b", {}, buffer.text(buffer.of(node.id, state.frame)))));
     if (queue && node.ports.length) {
-      const most = Math.max(...node.ports.map((id) => queue.of(id, state.frame)));
+      const most = Paceline.most(node.ports.map((id) => queue.of(id, state.frame)));
       lines.push(el("div", { class: "tip-row" }, "longest queue", el("b", {}, queue.text(most))));
     }
     const tier = model.tiers[node.of];

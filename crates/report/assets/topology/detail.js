@@ -33,7 +33,7 @@ Paceline.detail = Paceline.topology && (() => {
     const line = (id, color) => ({
       label: id, stroke: css(`--c${color}`), width: 1.5, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false },
     });
-    const highest = Math.max(...pair.flatMap((port) => quantity.row(port.id)));
+    const highest = Paceline.most(pair.flatMap((port) => quantity.row(port.id)));
     const top = quantity.name === "state" ? 3.15 : quantity.text(1) === "100 %" ? 1.02 : highest * 1.05 || 1;
     const axis = { stroke: css("--soft"), font: "11px system-ui, sans-serif", grid: { stroke: css("--grid"), width: 1 }, ticks: { show: false }, gap: 5 };
     const marker = (u) => {
@@ -54,7 +54,7 @@ Paceline.detail = Paceline.topology && (() => {
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: "port" } },
       scales: { x: { time: false }, y: { range: [0, top] } },
       axes: [
-        { ...axis, size: 20, values: (_, v) => v.map(digits), ...(last ? { label: `time since the first flow's start (${name})`, labelFont: axis.font, labelSize: 16, labelGap: 0 } : {}) },
+        { ...axis, size: 20, values: (_, v) => v.map(digits), ...(last ? { label: `time (${name})`, labelFont: axis.font, labelSize: 16, labelGap: 0 } : {}) },
         quantity.name === "state"
           ? { ...axis, size: 84, splits: () => [0, 1, 2, 3], values: (_, v) => v.map(quantity.text) }
           : { ...axis, size: 56, space: 24, values: (_, v) => v.map(quantity.text) },

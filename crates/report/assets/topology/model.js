@@ -2,7 +2,7 @@
 Paceline.topology = (() => {
   const element = document.getElementById("topology-data");
   if (!element) return null;
-  const { nodes, links, origin_ps: origin, timeline, flows, deadlocks, credits = false, tiers = [] } = JSON.parse(element.textContent);
+  const { nodes, links, timeline, flows, deadlocks, credits = false, tiers = [] } = JSON.parse(element.textContent);
   const frames = timeline?.bins ?? 0;
 
   nodes.forEach((node, id) => Object.assign(node, { id, ports: [] }));
@@ -24,7 +24,7 @@ Paceline.topology = (() => {
   note.textContent = deadlocks.map(({ ports: ids, closing, at_ps: at }) => {
     const { from, to } = ports[closing];
     return `Deadlock: each port that is outlined waits for the next one to be resumed, ${ids.length} in a cycle. ` +
-      `The pause of switch ${from} by switch ${to} closed it, ${Paceline.scaled((at - origin) / 1e6, Paceline.MICROSECONDS)} after the start.`;
+      `The pause of switch ${from} by switch ${to} closed it at ${Paceline.scaled(at / 1e6, Paceline.MICROSECONDS)}.`;
   }).join(" ");
 
   /* Reads what the program's `Packer` wrote. */
@@ -92,11 +92,11 @@ Paceline.topology = (() => {
     return cause > 0 ? byInterface.get(`${port.to}.${cause}`) ?? null : null;
   };
 
-  /* Times, in µs since the first flow's start. */
-  const micros = (ps) => (ps - origin) / 1e6;
+  /* Times, in µs. */
+  const micros = (ps) => ps / 1e6;
   const timeOf = (frame) => micros(timeline.start_ps + frame * timeline.bin_ps);
   const frameAt = (us) => Math.min(frames - 1, Math.max(0,
-    Math.floor((us * 1e6 + origin - timeline.start_ps) / timeline.bin_ps)));
+    Math.floor((us * 1e6 - timeline.start_ps) / timeline.bin_ps)));
   const duration = (us) => Paceline.scaled(us, Paceline.MICROSECONDS);
 
   return {

@@ -1,20 +1,20 @@
 /* The topology view's picture: where things are on the canvas, and painting them. */
 Paceline.picture = Paceline.topology && (() => {
   const model = Paceline.topology;
-  const { css } = Paceline;
+  const { css, most, least } = Paceline;
   const canvas = document.getElementById("topology-canvas");
   const pen = canvas.getContext("2d");
   const SHADES = 32;
   const FONT = { host: "10.5px system-ui, sans-serif", switch: "11px system-ui, sans-serif" };
-  const tiers = 1 + Math.max(0, ...model.nodes.map((node) => node.tier));
+  const tiers = 1 + most(model.nodes.map((node) => node.tier), 0);
   /* Over the highest switches is room for links that go around what stands between them. */
   const around = model.links.some(({ bent, nodes }) => bent && nodes.some((id) => model.nodes[id].tier === tiers - 1));
   const ARC = 96;
   const MARGIN = { left: 16, right: 16, top: 34 + (around ? ARC : 0), bottom: 34 };
-  const fastest = Math.max(1, ...model.links.map((link) => link.bps));
+  const fastest = most(model.links.map((link) => link.bps), 1);
   /* How far apart the closest hosts are, in parts of the width: links are no wider. */
   const rowX = model.nodes.filter((node) => node.host).map((node) => node.x).sort((a, b) => a - b);
-  const pitch = Math.min(1, ...rowX.slice(1).map((x, i) => x - rowX[i]).filter((gap) => gap > 0));
+  const pitch = least(rowX.slice(1).map((x, i) => x - rowX[i]).filter((gap) => gap > 0), 1);
   const hosts = model.nodes.filter((node) => node.host).sort((a, b) => a.x - b.x);
   const zoom = { k: 1, x: 0, y: 0 };
   let size = { width: 0, height: 0 };
@@ -312,8 +312,7 @@ Paceline.picture = Paceline.topology && (() => {
 
   /* Magnifies by `factor` about a point, at most so that the whole is seen or a host fills it. */
   const magnify = (factor, x, y) => {
-    const most = Math.max(8, 0.05 / pitch);
-    const k = Math.min(most, Math.max(1, zoom.k * factor));
+    const k = Math.min(Math.max(8, 0.05 / pitch), Math.max(1, zoom.k * factor));
     zoom.x = x - (x - zoom.x) * k / zoom.k;
     zoom.y = y - (y - zoom.y) * k / zoom.k;
     zoom.k = k;

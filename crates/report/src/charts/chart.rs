@@ -117,8 +117,7 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     pub(crate) track: Track,
-    /// Where the axis of time is zero, in ps, and its unit.
-    pub(crate) zero_ps: u64,
+    /// The unit of the axis of time.
     pub(crate) clock_ps: f64,
     /// The unit of the axis of values, and what values are whole multiples of.
     pub(crate) scale: f64,
@@ -165,7 +164,6 @@ impl Line {
         let samples: Vec<(u64, f64)> = samples.iter().map(ps).collect();
         let source = Source {
             track: Track::of_samples(&samples),
-            zero_ps: 0,
             clock_ps,
             scale: 1.0,
             unit: 1e-6,
@@ -175,10 +173,7 @@ impl Line {
 
     /// Packs the track, if it is one.
     pub(super) fn pack(&mut self) {
-        let packed = |source: &Source| {
-            let (time, value) = ((source.zero_ps, source.clock_ps), (source.scale, source.unit));
-            source.track.pack(time, value)
-        };
+        let packed = |source: &Source| source.track.pack(source.clock_ps, (source.scale, source.unit));
         self.track = self.source.as_ref().map(packed);
     }
 

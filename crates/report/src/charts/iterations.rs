@@ -29,11 +29,11 @@ pub(crate) fn iterations(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         longest = times.fold(longest, f64::max);
     }
     let (unit, ps) = unit_of_time(longest as u64);
-    for (i, (run, of_run)) in runs.iter().zip(&all).enumerate() {
+    for (run, of_run) in runs.iter().zip(&all) {
         for (place, (label, iterations)) in of_run.iter().filter(|(_, all)| all.len() > 1).enumerate() {
             let points: Vec<(f64, f64)> = iterations
                 .iter()
-                .map(|&(end, took)| (clock.place(i, end), took / ps))
+                .map(|&(end, took)| (clock.place(end), took / ps))
                 .collect();
             let mean = iterations.iter().map(|(_, took)| took).sum::<f64>() / iterations.len() as f64;
             let line = if runs.len() == 1 {

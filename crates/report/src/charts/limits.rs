@@ -69,11 +69,7 @@ fn chart(runs: &[Named<'_>], clock: &Clock, of: &Quantity) -> Option<Chart> {
     let chosen = chosen(run, of.metric);
     let line = |(k, (row, one)): (usize, &(FlowRow<'_>, &Series))| Line {
         dash: k / COLORS,
-        ..Line::over_time(
-            flow_name(row),
-            k % COLORS,
-            clock.source(0, Track::of(one), of.scale),
-        )
+        ..Line::over_time(flow_name(row), k % COLORS, clock.source(Track::of(one), of.scale))
     };
     let recorded = run
         .data

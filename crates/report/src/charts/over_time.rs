@@ -13,8 +13,9 @@ use paceline_lab::results::FlowRow;
 const FLOWS_MAX: usize = 32;
 /// Ports of a single run of which the queue is drawn.
 const PORTS_MAX: usize = 4;
-/// Time since the first start of a flow, in a unit that suits the longest run.
+/// Simulated time, as in files, in a unit that suits the longest run.
 pub(crate) struct Clock {
+    /// When the first flow of each run starts.
     starts_ps: Vec<u64>,
     longest: u64,
     unit: &'static str,
@@ -48,17 +49,16 @@ impl Clock {
         }
     }
     pub(super) fn axis(&self) -> Axis {
-        Axis::new("time since the first flow's start", self.unit)
+        Axis::new("time", self.unit)
     }
-    /// The place of an instant of the `run`-th run, in ps, on the axis.
-    pub(super) fn place(&self, run: usize, at_ps: f64) -> f64 {
-        (at_ps - self.starts_ps[run] as f64) / self.ps
+    /// The place of an instant, in ps, on the axis.
+    pub(super) fn place(&self, at_ps: f64) -> f64 {
+        at_ps / self.ps
     }
-    /// A track of the `i`-th run, whose values are whole multiples of `unit`, on an axis in `scale`.
-    pub(super) fn source(&self, run: usize, track: Track, (scale, unit): (f64, f64)) -> Source {
+    /// A track whose values are whole multiples of `unit`, on an axis in `scale`.
+    pub(super) fn source(&self, track: Track, (scale, unit): (f64, f64)) -> Source {
         Source {
             track,
-            zero_ps: self.starts_ps[run],
             clock_ps: self.ps,
             scale,
             unit,
@@ -68,7 +68,7 @@ impl Clock {
     pub(super) fn latest<'a>(&self, lines: impl Iterator<Item = &'a Line>) -> f64 {
         let end = |line: &Line| {
             let source = line.source.as_ref()?;
-            Some((source.track.end_ps() as f64 - source.zero_ps as f64) / self.ps)
+            Some(source.track.end_ps() as f64 / self.ps)
         };
         lines.filter_map(end).fold(0.0, f64::max)
     }
@@ -80,7 +80,7 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
     let shown = if runs.len() == 1 { PORTS_MAX } else { 1 };
     let mut lines: Vec<Line> = Vec::new();
     let mut filled = 0;
-    for (i, run) in runs.iter().enumerate() {
+    for run in runs {
         let series = run.data.series.iter().filter(|series| series.metric == metric);
         let mut tracks: Vec<(&Series, Track)> = series.map(|one| (one, Track::of(one))).collect();
         tracks.retain(|(_, track)| track.largest() > 0.0);
@@ -92,7 +92,7 @@ fn of_ports(runs: &[Named<'_>], clock: &Clock, metric: &str) -> (Vec<Line>, usiz
         });
         for (place, (one, track)) in tracks.into_iter().take(shown).enumerate() {
             let port = port_name(&one.entity, run);
-            let source = clock.source(i, track, (1.0, 1.0));
+            let source = clock.source(track, (1.0, 1.0));
             lines.push(if runs.len() == 1 {
                 Line::over_time(port, (run.color + place) % COLORS, source)
             } else {
@@ -263,13 +263,13 @@ pub(super) fn rates(runs: &[Named<'_>], clock: &Clock) -> Vec<Chart> {
     }
     let many = runs.len() > 1;
     let mut charts: Vec<Chart> = Vec::new();
-    for (i, (run, series)) in (runs.iter().zip(&all).enumerate()).filter(|(_, (_, s))| !s.is_empty()) {
+    for (run, series) in runs.iter().zip(&all).filter(|(_, series)| !series.is_empty()) {
         let title = if many {
             format!("Rates of flows, {}", run.name)
         } else {
             "Rates of flows".into()
         };
-        let lines = flow_lines(i, run, series, clock);
+        let lines = flow_lines(run, series, clock);
         charts.push(chart_of_rates(title, Width::Half, lines, clock));
     }
     let lines = || charts.iter().flat_map(|chart| &chart.lines);
@@ -292,14 +292,10 @@ pub(crate) fn rates_in_one(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
 
 /// A line for each run: the rates of all its flows.
 fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Option<Chart> {
-    let recorded = runs
-        .iter()
-        .zip(all)
-        .enumerate()
-        .filter(|(_, (_, series))| !series.is_empty());
-    let line = |(i, (run, series)): (usize, (&Named<'_>, &Vec<Series>))| Line {
+    let recorded = runs.iter().zip(all).filter(|(_, series)| !series.is_empty());
+    let line = |(run, series): (&Named<'_>, &Vec<Series>)| Line {
         dash: run.dash,
-        ..Line::over_time(run.name, run.color, clock.source(i, total(series), GBPS))
+        ..Line::over_time(run.name, run.color, clock.source(total(series), GBPS))
     };
     let width = if runs.len() == 1 { Width::Half } else { Width::Full };
     let mut lines: Vec<Line> = recorded.map(line).collect();
@@ -311,12 +307,12 @@ fn rates_together(runs: &[Named<'_>], all: &[Vec<Series>], clock: &Clock) -> Opt
 const GBPS: (f64, f64) = (1e9, 1.0);
 
 /// A line per flow; flows of the same sender, receiver and size are told apart by their numbers.
-fn flow_lines(run_index: usize, run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
+fn flow_lines(run: &Named<'_>, series: &[Series], clock: &Clock) -> Vec<Line> {
     let line = |(k, one): (usize, &Series)| {
         let id: Option<u32> = one.entity.strip_prefix("flow ").and_then(|id| id.parse().ok());
         let flow = id.and_then(|id| run.data.flows.with_id(id));
         let name = flow.map_or_else(|| one.entity.clone(), |flow| flow_name(&flow));
-        Line::over_time(name, k % COLORS, clock.source(run_index, Track::of(one), GBPS))
+        Line::over_time(name, k % COLORS, clock.source(Track::of(one), GBPS))
     };
     series.iter().enumerate().map(line).collect()
 }
@@ -381,7 +377,7 @@ pub(crate) fn pauses(runs: &[Named<'_>], clock: &Clock) -> Option<Chart> {
         let track = Track::of_counts(clock.starts_ps[i], bin, counts);
         lines.push(Line {
             dash: run.dash,
-            ..Line::over_time(run.name, run.color, clock.source(i, track, (1.0, 1.0)))
+            ..Line::over_time(run.name, run.color, clock.source(track, (1.0, 1.0)))
         });
     }
     let mut note = "Pause frames received, in the time of each point.".to_string();

@@ -72,13 +72,14 @@ fn values_are_in_the_units_of_their_axes() {
         (cdf.lines[0].x.clone(), cdf.lines[0].y.clone()),
         (vec![6.0, 10.0], vec![50.0, 100.0])
     );
+    // Times are those of the files: the first flow starts at 2 ms.
     assert_eq!(queue.x.unit, "µs");
     assert_eq!(
         drawn(&queue.lines[0]),
-        [(2.0, 1.048), (3.0, 2.096), (4.0, 2.096), (5.0, 0.0)]
+        [(2002.0, 1.048), (2003.0, 2.096), (2004.0, 2.096), (2005.0, 0.0)]
     );
     assert_eq!(queue.lines[0].name, "switch 0 port 2 → 2");
-    assert_eq!(drawn(&rates.lines[1]), [(0.0, 24.0), (5.0, 8.0)]);
+    assert_eq!(drawn(&rates.lines[1]), [(2000.0, 24.0), (2005.0, 8.0)]);
     assert_eq!(rates.lines[0].name, "flow 0: 1 → 4, 1 KB");
     assert_eq!(drawn(&pauses.lines[0]).iter().map(|bin| bin.1).sum::<f64>(), 1.0);
 }
@@ -132,7 +133,7 @@ fn many_flows_are_drawn_as_their_sum() {
         .iter()
         .find(|chart| chart.title == "Rate of all flows together")
         .unwrap();
-    assert_eq!(drawn(&rate.lines[0]), [(0.0, 960.0), (5.0, 320.0)]);
+    assert_eq!(drawn(&rate.lines[0]), [(2000.0, 960.0), (2005.0, 320.0)]);
 }
 
 #[test]
@@ -150,12 +151,12 @@ fn what_a_scheme_allows_holds_until_the_next_sample() {
     let rate = all.last().unwrap();
     assert_eq!(rate.title, "Rates that the scheme allows");
     let expected = [
-        (0.0, 100.0),
-        (2.0, 100.0),
-        (4.0, 50.0),
-        (6.0, 50.0),
-        (8.0, 50.0),
-        (10.0, 50.0),
+        (2000.0, 100.0),
+        (2002.0, 100.0),
+        (2004.0, 50.0),
+        (2006.0, 50.0),
+        (2008.0, 50.0),
+        (2010.0, 50.0),
     ];
     assert_eq!(drawn(&rate.lines[0]), expected);
 }

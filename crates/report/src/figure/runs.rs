@@ -297,7 +297,7 @@ fn curve_of(line: &Line) -> Curve {
         let track = &source.track;
         let at = |number: u64| {
             let ps = (track.origin_ps + number * track.width_ps).max(track.begin_ps);
-            (ps as f64 - source.zero_ps as f64) / source.clock_ps
+            ps as f64 / source.clock_ps
         };
         let end = |x| Point {
             x,

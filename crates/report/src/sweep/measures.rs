@@ -3,6 +3,7 @@
 use paceline_lab::metrics::{self, Metric};
 use paceline_lab::results::Summary;
 use paceline_lab::sweep::SweepData;
+use paceline_lab::text::duration_us;
 
 /// A quantity of a run.
 pub(super) struct Measure {
@@ -90,7 +91,35 @@ pub(super) fn offered(data: &SweepData) -> Vec<Offered> {
         cost: metric.sign(),
         of: Of::Named(metric),
     });
-    of_runs.chain(named).collect()
+    let mut all: Vec<Offered> = of_runs.chain(named).collect();
+    // What jobs are for comes first.
+    let is_iteration =
+        |one: &Offered| matches!(&one.of, Of::Named(metric) if metric.key.ends_with(".iteration_us.mean"));
+    if let Some(place) = all.iter().position(is_iteration) {
+        all[..=place].rotate_right(1);
+    }
+    all
+}
+
+/// A measure in a sentence.
+pub(super) struct Words {
+    pub(super) name: String,
+    pub(super) show: fn(f64) -> String,
+}
+
+/// The measure of this name, if points are compared by it.
+pub(super) fn in_words(name: &str) -> Option<Words> {
+    if name == MEASURES[MAIN].name {
+        return Some(Words {
+            name: "The 99th percentile of slowdowns".into(),
+            show: |value| format!("{value:.2}"),
+        });
+    }
+    let job = name.strip_prefix("Job ")?.strip_suffix(", iteration mean")?;
+    Some(Words {
+        name: format!("The mean iteration of job {job}"),
+        show: |value| duration_us(Some(value)),
+    })
 }
 
 /// With its first letter a capital one: `Job llm`.

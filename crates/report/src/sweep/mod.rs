@@ -40,6 +40,7 @@ pub fn render_sweep(data: &SweepData) -> Result<String, RenderError> {
         axes: data.plan.axes.iter().map(axis_text).collect(),
         seeds: data.plan.seeds.len(),
         several: data.plan.seeds.len() > 1,
+        spread: data.plan.seeds.len() > 1 && grid.points.iter().any(|point| !point.fixed),
         seed_list: some_of(&data.plan.seeds),
         command: command(&data.plan.arguments),
         varies: !grid.axes.is_empty(),
@@ -66,6 +67,8 @@ struct Page<'a> {
     seeds: usize,
     /// Whether there are several seeds.
     several: bool,
+    /// Whether they change something somewhere.
+    spread: bool,
     seed_list: String,
     command: String,
     varies: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::grid::{Grid, GridPoint};
-use super::measures::{MAIN, MEASURES};
+use super::measures::{Words, in_words};
 use paceline_lab::sweep::{Row, Status, SweepData, notes};
 
 /// Failed runs that the page names one by one.
@@ -100,19 +100,15 @@ fn main_value(point: &GridPoint) -> Option<f64> {
     point.m.first()?.first().copied().filter(|_| fair)
 }
 
-/// Whether the grid has the main measure first.
-fn has_main(grid: &Grid) -> bool {
-    grid.measures
-        .first()
-        .is_some_and(|measure| measure.name == MEASURES[MAIN].name)
+/// The measure that the grid has first, in a sentence, if it is one by which points are compared.
+fn main_words(grid: &Grid) -> Option<Words> {
+    in_words(&grid.measures.first()?.name)
 }
 
 /// In how many settings which scheme is best.
 fn schemes(grid: &Grid) -> Option<String> {
     let axis = grid.axes.iter().position(|axis| axis.scheme)?;
-    if !has_main(grid) {
-        return None;
-    }
+    let measure = main_words(grid)?.name;
     // Settings: what the other axes say. Only those count in which every scheme has a value.
     let mut settings: BTreeMap<Vec<usize>, Vec<(usize, f64)>> = BTreeMap::new();
     for point in &grid.points {
@@ -140,14 +136,12 @@ fn schemes(grid: &Grid) -> Option<String> {
         .collect();
     match (settings.len(), winners.as_slice()) {
         (0, _) => None,
-        (1, [one]) => Some(format!(
-            "The 99th percentile of slowdowns is smallest with {one}."
-        )),
+        (1, [one]) => Some(format!("{measure} is smallest with {one}.")),
         (all, [one]) => Some(format!(
-            "The 99th percentile of slowdowns is smallest with {one} in {best} of {all} settings."
+            "{measure} is smallest with {one} in {best} of {all} settings."
         )),
         (all, several) => Some(format!(
-            "The 99th percentile of slowdowns is smallest with {} in {best} of {all} settings each.",
+            "{measure} is smallest with {} in {best} of {all} settings each.",
             several.join(" and with ")
         )),
     }
@@ -155,9 +149,7 @@ fn schemes(grid: &Grid) -> Option<String> {
 
 /// Where the main measure is smallest and largest.
 fn extremes(grid: &Grid) -> Option<String> {
-    if !has_main(grid) {
-        return None;
-    }
+    let Words { name: measure, show } = main_words(grid)?;
     let values = || {
         let points = grid.points.iter();
         points.filter_map(|point| Some((main_value(point)?, point)))
@@ -175,11 +167,11 @@ fn extremes(grid: &Grid) -> Option<String> {
         parts.join(", ")
     };
     Some(format!(
-        "The 99th percentile of slowdowns is smallest at {} ({:.2}) and largest at {} ({:.2}).",
+        "{measure} is smallest at {} ({}) and largest at {} ({}).",
         place(least.1),
-        least.0,
+        show(least.0),
         place(most.1),
-        most.0
+        show(most.0)
     ))
 }
 

@@ -21,8 +21,6 @@ use paceline_lab::results::{Cycle, EndlessPause};
 pub(super) struct View {
     nodes: Vec<Node>,
     links: Vec<Link>,
-    /// The start of the first flow, from which times on the page count, in ps.
-    origin_ps: u64,
     timeline: Option<timeline::Timeline>,
     flows: flows::Listed,
     /// Whether ports wait for credits: then nobody pauses them.
@@ -93,7 +91,6 @@ pub(super) fn view(run: &RunData) -> Option<View> {
                 ..link
             })
             .collect(),
-        origin_ps: run.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0),
         timeline: timeline::timeline(&run.series, &rows),
         flows: flows::listed(run, &rows),
         credits: run.series.iter().any(|series| series.metric == WAITING),

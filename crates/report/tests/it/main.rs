@@ -2,4 +2,5 @@
 
 mod common;
 mod runs;
+mod scripts;
 mod streams;

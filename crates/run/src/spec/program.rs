@@ -100,7 +100,7 @@ pub struct Program {
     pub class: u8,
     /// Index in [`super::RunSpec::schemes`].
     pub scheme: u16,
-    /// How many flows it starts at most.
+    /// About how many flows it starts.
     pub flows: u32,
     /// Its largest flow, in bytes.
     pub largest: u64,

@@ -37,6 +37,8 @@ pub(super) struct Cx<'a> {
     pub(super) stops: Vec<Time>,
     /// Whether operations of traces are recorded.
     pub(super) operations: bool,
+    /// The iteration of jobs by traces whose critical path is kept; nothing for the slowest.
+    pub(super) path_of: Option<u32>,
     /// Hosts that are slow for a time.
     pub(super) slow_hosts: Vec<HostChange>,
 }

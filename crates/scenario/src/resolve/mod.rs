@@ -78,6 +78,8 @@ pub(crate) struct Input {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) streams: bool,
     pub(crate) decided_outside: bool,
+    /// The iteration whose critical path is kept; nothing for the slowest.
+    pub(crate) path_of: Option<u32>,
     pub(crate) memoise: crate::Memoise,
     /// The columns of its flow file, where a configuration tells them.
     pub(crate) columns: Option<Columns>,
@@ -96,6 +98,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         warnings,
         streams,
         decided_outside,
+        path_of,
         memoise,
         columns,
         places,
@@ -140,6 +143,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         inputs: inputs::Inputs::default(),
         stops: Vec::new(),
         operations: scenario.record.operations.unwrap_or(false),
+        path_of,
         slow_hosts: Vec::new(),
     };
     changes::refuse_in_models(&cx, &scenario.network)?;

@@ -158,7 +158,10 @@ impl Executor {
             .collect();
         Self {
             now: Time::ZERO,
-            trail: rules.keep.path.then(|| Box::new(Trail::new(count))),
+            trail: rules
+                .keep
+                .path
+                .then(|| Box::new(Trail::new(count, rules.keep.path_of))),
             program,
             rules: Arc::new(rules),
             orders,

@@ -14,7 +14,7 @@ pub struct Results {
     pub collectives: Vec<CollectiveRecord>,
     /// Operations in the order in which they were done, where the rules keep them.
     pub operations: Vec<OperationRecord>,
-    /// The critical path of the last iteration that all ranks have ended, where the rules keep it.
+    /// The critical path of an iteration that all ranks have ended, where the rules keep it.
     pub path: Option<Path>,
 }
 

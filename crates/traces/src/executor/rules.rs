@@ -50,8 +50,11 @@ pub struct Keep {
     pub operations: bool,
     /// Start and end of each collective at each member.
     pub members: bool,
-    /// The critical path of the last iteration. Its memory grows with that path only.
+    /// The critical path of an iteration: of the slowest so far, or of [`Self::path_of`]. Its memory grows with that path
+    /// only.
     pub path: bool,
+    /// The iteration whose critical path is kept, from 0; nothing for the slowest.
+    pub path_of: Option<u32>,
 }
 
 /// When a send is done.

@@ -141,12 +141,13 @@ pub(super) struct Trail {
     ranks: u32,
     /// How many ranks have ended that iteration, the next, and so on.
     ended: VecDeque<u32>,
-    /// Of the last iteration that all ranks have ended.
+    /// Of the iteration that was asked for, or of the slowest that all ranks have ended.
     path: Option<Path>,
+    asked: Option<u32>,
 }
 
 impl Trail {
-    pub(super) fn new(ranks: u32) -> Self {
+    pub(super) fn new(ranks: u32, asked: Option<u32>) -> Self {
         Self {
             links: Slab::default(),
             now: Time::ZERO,
@@ -159,6 +160,7 @@ impl Trail {
             ranks,
             ended: VecDeque::new(),
             path: None,
+            asked,
         }
     }
 
@@ -280,12 +282,20 @@ impl Trail {
             return;
         }
         self.ended.pop_front();
-        self.path = Some(Path {
-            iteration: self.iteration,
-            start: self.start,
-            end: self.now,
-            segments: self.back(),
-        });
+        let took = self.now.saturating_since(self.start);
+        let is_kept = match (self.asked, &self.path) {
+            (Some(asked), _) => asked == self.iteration,
+            (None, Some(path)) => took > path.end.saturating_since(path.start),
+            (None, None) => true,
+        };
+        if is_kept {
+            self.path = Some(Path {
+                iteration: self.iteration,
+                start: self.start,
+                end: self.now,
+                segments: self.back(),
+            });
+        }
         self.iteration += 1;
         self.start = self.now;
         self.cut();

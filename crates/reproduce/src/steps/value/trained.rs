@@ -112,10 +112,15 @@ fn shipped(network: Network) -> Result<ModelRef, StepError> {
     let sources = card.map_or(&[][..], |card| &card.data.sources);
     let judged = |order: u64| TEST.chain(VALIDATION).any(|other| other == order);
     match sources.iter().find(|source| source.order.is_none_or(judged)) {
-        Some(source) => Err(StepError::of(format!(
-            "{name} learned from a run in order {:?}, by which is judged",
-            source.order
-        ))),
+        Some(source) => {
+            let order = source.order.map_or_else(
+                || "a run without a shuffled order".to_string(),
+                |order| format!("the run in order {order}"),
+            );
+            Err(StepError::of(format!(
+                "{name} learned from {order}, by which is judged"
+            )))
+        }
         None => Ok(model),
     }
 }

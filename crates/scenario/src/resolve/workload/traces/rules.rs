@@ -94,6 +94,7 @@ impl Trace {
         rules.repeats = repeats;
         rules.compute_scale = *scale.get_ref();
         rules.keep.path = true;
+        rules.keep.path_of = cx.path_of;
         rules.keep.operations = cx.operations;
         paceline_traces::executor::check(&rules, &self.program)
             .map_err(|message| Problem::new(message).at(&self.place))?;
