@@ -59,6 +59,7 @@ pub fn spec() -> RunSpec {
         ecmp_hash: EcmpHash::PerSwitch,
         switch: SwitchSpec {
             buffer: Bytes::new(32 << 20),
+            headroom_on_top: false,
             reserve: Bytes::new(4096),
             headroom: Headroom::PerLink {
                 factor: 3.0,

@@ -239,7 +239,8 @@ fn shift(spec: &RunSpec, tier: Option<&SwitchTier>, link: &LinkSpec) -> u32 {
             } else {
                 (link.rate.as_bps() / reference).max(1).ilog2()
             };
-            shift.saturating_sub(doublings)
+            let shift = PfcThreshold::shift_at(shift, doublings);
+            (shift.min(PfcThreshold::SHIFT_MAX) - PfcThreshold::SHIFT_MIN).max(0) as u32
         }
         PfcThreshold::Static { .. } => 0,
     }

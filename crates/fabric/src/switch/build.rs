@@ -66,7 +66,7 @@ impl Switches {
     }
 }
 
-/// A pool per node (unused in hosts): buffer less every port's headroom and reserve.
+/// A pool per node (unused in hosts): the buffer, less headroom and reserve of all ports where they come out of it.
 fn buffers(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> List<SwitchId, SwitchBuffer> {
     let whole = |number: u16| {
         let tier = spec.switch.tier(number);
@@ -77,8 +77,15 @@ fn buffers(spec: &RunSpec, ports: &Ports, profiles: &Profiles) -> List<SwitchId,
         }
     };
     let tier_of = spec.switch.tier_of(spec.nodes.len());
-    let mut by_node: List<NodeId, SwitchBuffer> = tier_of.into_iter().map(whole).collect();
+    let mut by_node: List<NodeId, SwitchBuffer> = tier_of.iter().map(|&number| whole(number)).collect();
+    let on_top = |number: u16| match spec.switch.tier(number) {
+        Some(tier) => tier.headroom_on_top,
+        None => spec.switch.headroom_on_top,
+    };
     for port in ports {
+        if on_top(tier_of[port.node.0 as usize]) {
+            continue;
+        }
         let kept = u64::from(profiles[port.profile].headroom) + spec.switch.reserve.get();
         by_node[port.node].pool -= kept as i64;
     }

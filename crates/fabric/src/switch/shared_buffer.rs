@@ -136,7 +136,8 @@ impl BufferRules {
         }
     }
 
-    /// Shared bytes that one (port, class) may use now: `(pool - shared_used) >> shift`.
+    /// Shared bytes that one (port, class) may use now: alpha times `pool - shared_used`. With `shift` as
+    /// [`crate::world::links::LinkProfile::shift`] has it, one shift serves alphas above and below 1.
     #[inline]
     fn threshold(&self, buffer: &SwitchBuffer, shift: u32) -> u32 {
         match self.kind {
@@ -144,9 +145,10 @@ impl BufferRules {
             _ => {
                 let free = buffer.pool - i64::from(buffer.shared_used);
                 if self.wrapping {
-                    free as u32 >> shift
+                    let shift = shift.saturating_sub(ALPHA_BITS);
+                    (free as u32).checked_shr(shift).unwrap_or(0)
                 } else {
-                    (free.max(0) >> shift) as u32
+                    (free.max(0) << ALPHA_BITS >> shift).min(i64::from(u32::MAX)) as u32
                 }
             }
         }
@@ -176,12 +178,15 @@ impl BufferRules {
         let no_headroom = size + queue.headroom > headroom;
         let (fits, dropped) = match self.kind_of::<ALIKE>(class) {
             Kind::Lossy => (in_pool, !in_pool),
-            // The threshold is a part of what is free. As the reference does it, a packet without
-            // headroom is measured whole against it, reserve or not.
-            Kind::Dynamic { .. } => (
-                above_reserve <= threshold,
-                no_headroom && size.saturating_add(self.shared(queue)) > threshold,
-            ),
+            // As the reference does it, a packet without headroom is measured whole against the threshold,
+            // reserve or not. A threshold of more than is free (alpha above 1) leaves the pool as the bound.
+            Kind::Dynamic { .. } => {
+                let in_pool = in_pool || self.wrapping;
+                (
+                    above_reserve <= threshold && in_pool,
+                    no_headroom && (size.saturating_add(self.shared(queue)) > threshold || !in_pool),
+                )
+            }
             Kind::Static { .. } => {
                 let fits = above_reserve <= threshold && in_pool;
                 (fits, no_headroom && !fits)
@@ -270,9 +275,15 @@ pub(crate) fn doublings_begun(mut bps: u64, reference: u64) -> u32 {
     count
 }
 
+/// Doublings of the largest alpha: `LinkProfile::shift` counts from there.
+const ALPHA_BITS: u32 = PfcThreshold::SHIFT_MIN.unsigned_abs();
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An eighth of what is free, as ports have it.
+    const EIGHTH: u32 = 3 + ALPHA_BITS;
 
     /// 100 Gbit/s over 40: halved twice until it is no more.
     #[test]
@@ -300,6 +311,7 @@ mod tests {
         };
         let spec = SwitchSpec {
             buffer: Bytes::new(1 << 20),
+            headroom_on_top: false,
             reserve: Bytes::new(4096),
             headroom: Headroom::Fixed(Bytes::new(10_000)),
             flow_control: FlowControl::Pfc(pfc),
@@ -328,34 +340,34 @@ mod tests {
         };
         let mut queue = ClassQueue::EMPTY;
         for _ in 0..4 {
-            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, EIGHTH, 10_000, 1000));
         }
         assert_eq!((queue.ingress, buffer.shared_used), (4000, 0));
         // The fifth is 904 bytes above the reserve.
-        assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+        assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, EIGHTH, 10_000, 1000));
         assert_eq!((queue.ingress, buffer.shared_used), (5000, 904));
         // (80000 - used) / 8 allows shared bytes up to 8904 at used = 8904 - 1000: until then pool.
         for _ in 0..8 {
-            assert!(!rules.must_pause::<false>(&buffer, &queue, CLASS, 3));
-            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+            assert!(!rules.must_pause::<false>(&buffer, &queue, CLASS, EIGHTH));
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, EIGHTH, 10_000, 1000));
         }
         // shared 8904 against (80000 - 8904) / 8 = 8887: pause, and the next goes to headroom.
         assert_eq!(
             (queue.ingress, buffer.shared_used, queue.headroom),
             (13_000, 8904, 0)
         );
-        assert!(rules.must_pause::<false>(&buffer, &queue, CLASS, 3));
+        assert!(rules.must_pause::<false>(&buffer, &queue, CLASS, EIGHTH));
         for n in 1..=10 {
-            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000));
+            assert!(rules.admit::<false>(&mut buffer, &mut queue, CLASS, EIGHTH, 10_000, 1000));
             assert_eq!(queue.headroom, n * 1000);
         }
         assert!(
-            !rules.admit::<false>(&mut buffer, &mut queue, CLASS, 3, 10_000, 1000),
+            !rules.admit::<false>(&mut buffer, &mut queue, CLASS, EIGHTH, 10_000, 1000),
             "headroom is full"
         );
         // Draining gives headroom back first; resume needs it empty and 3072 B of distance.
         for _ in 0..10 {
-            assert!(!rules.may_resume(&buffer, &queue, 3));
+            assert!(!rules.may_resume(&buffer, &queue, EIGHTH));
             rules.release(&mut buffer, &mut queue, 1000);
         }
         assert_eq!(
@@ -365,12 +377,41 @@ mod tests {
         // shared s resumes when s + 3072 <= (80000 - s) / 8, so at s <= 6158: three packets on.
         for expected in [false, false, true] {
             rules.release(&mut buffer, &mut queue, 1000);
-            assert_eq!(rules.may_resume(&buffer, &queue, 3), expected);
+            assert_eq!(rules.may_resume(&buffer, &queue, EIGHTH), expected);
         }
         while queue.ingress > 0 {
             rules.release(&mut buffer, &mut queue, 1000);
         }
         assert_eq!(buffer.shared_used, 0);
+    }
+
+    /// A pool of 1 MB, alpha 2, one queue: it may have twice what it leaves free, 666 666 B, and never more than the pool
+    /// has for two of them.
+    #[test]
+    fn an_alpha_above_one_is_bounded_by_the_pool() {
+        let rules = rules(PfcThreshold::Dynamic {
+            shift: -1,
+            reference_rate: BitRate::LARGEST,
+        });
+        let twice = ALPHA_BITS - 1;
+        let mut buffer = SwitchBuffer {
+            shared_used: 0,
+            pool: 1_000_000,
+            ..SwitchBuffer::default()
+        };
+        let mut queues = [ClassQueue::EMPTY; 2];
+        let queue = &mut queues[0];
+        let until_pause = (0..1000).take_while(|_| {
+            let goes_on = !rules.must_pause::<false>(&buffer, queue, CLASS, twice);
+            goes_on && rules.admit::<false>(&mut buffer, queue, CLASS, twice, 0, 1000)
+        });
+        assert_eq!(until_pause.count(), 671, "667 shared packets after four in the reserve");
+        for queue in &mut queues {
+            while rules.admit::<false>(&mut buffer, queue, CLASS, twice, 0, 1000) {}
+        }
+        assert!(i64::from(buffer.shared_used) <= buffer.pool, "{}", buffer.shared_used);
+        let shared: u32 = queues.iter().map(|queue| rules.shared_of(queue)).sum();
+        assert_eq!(shared, buffer.shared_used);
     }
 
     /// Classes 3 (lossless) and 5 (lossy) share a pool of 80 000 B with a reserve of 4096 B each.
@@ -389,6 +430,7 @@ mod tests {
             };
             let spec = SwitchSpec {
                 buffer: Bytes::new(1 << 20),
+                headroom_on_top: false,
                 reserve: Bytes::new(4096),
                 headroom: Headroom::Fixed(Bytes::new(10_000)),
                 flow_control: FlowControl::Pfc(pfc),

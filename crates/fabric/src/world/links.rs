@@ -20,7 +20,7 @@ pub struct LinkProfile {
     pub(crate) ps_per_kib: u64,
     /// Propagation delay, in ps.
     pub(crate) delay: u64,
-    /// How far a dynamic PFC threshold is shifted at this rate.
+    /// Right shift of 128 times the free buffer that gives the dynamic PFC threshold at this rate: 7 for alpha 1.
     pub(crate) shift: u32,
     /// Bytes of headroom of an ingress port.
     pub(crate) headroom: u32,

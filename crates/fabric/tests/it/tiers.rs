@@ -11,6 +11,7 @@ fn as_all(spec: &RunSpec, switches: &[u32]) -> SwitchTier {
     SwitchTier {
         switches: switches.iter().copied().map(NodeId).collect(),
         buffer: spec.switch.buffer,
+        headroom_on_top: spec.switch.headroom_on_top,
         headroom: spec.switch.headroom,
         pauses: true,
         threshold: None,

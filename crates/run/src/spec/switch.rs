@@ -10,8 +10,11 @@ use super::node::NodeId;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SwitchSpec {
-    /// Shared buffer of a switch, everything included.
+    /// Buffer of a switch.
     pub buffer: Bytes,
+    /// Headroom and reserve of all ports come on top of `buffer`, which ports share whole; otherwise they come out of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headroom_on_top: bool,
     /// Bytes that each (ingress port, class) always has.
     pub reserve: Bytes,
     /// What each ingress port keeps for packets that arrive after it asked for a pause.
@@ -46,6 +49,9 @@ pub struct SwitchTier {
     pub switches: Vec<NodeId>,
     /// Instead of [`SwitchSpec::buffer`].
     pub buffer: Bytes,
+    /// Instead of [`SwitchSpec::headroom_on_top`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headroom_on_top: bool,
     /// Instead of [`SwitchSpec::headroom`].
     pub headroom: Headroom,
     /// Instead of [`Pfc::threshold`], where both are dynamic; without priority flow control it is ignored. (A static one is
@@ -305,11 +311,11 @@ impl PfcResponse {
 pub enum PfcThreshold {
     /// Shared bytes of the (port, class) reach `alpha` times what is free of the shared pool, where
     /// alpha is `2^-shift`, the shift one less for each doubling of the port's rate above
-    /// `reference_rate` (never below zero).
+    /// `reference_rate` (not below zero for that).
     Dynamic {
-        /// The shift of ports at `reference_rate`.
-        shift: u32,
-        /// The rate that goes with `shift`: the hosts' link rate.
+        /// The shift of ports at `reference_rate`: from [`PfcThreshold::SHIFT_MIN`] to [`PfcThreshold::SHIFT_MAX`].
+        shift: i32,
+        /// The rate that goes with `shift`: the hosts' link rate. [`BitRate::LARGEST`]: ports of every rate have `shift`.
         reference_rate: BitRate,
     },
     /// Bytes of the (port, class) exceed `xoff`; resume below `xon`.
@@ -319,6 +325,23 @@ pub enum PfcThreshold {
         /// Resume below.
         xon: Bytes,
     },
+}
+
+impl PfcThreshold {
+    /// The least shift of a dynamic threshold: alpha is 128, more than any switch offers.
+    pub const SHIFT_MIN: i32 = -7;
+    /// The largest: 2^-56 of any buffer is nothing.
+    pub const SHIFT_MAX: i32 = 56;
+
+    /// The shift of ports whose rate is `doublings` times twice the reference.
+    pub const fn shift_at(shift: i32, doublings: u32) -> i32 {
+        let faster = shift - doublings as i32;
+        match shift > 0 {
+            true if faster > 0 => faster,
+            true => 0,
+            false => shift,
+        }
+    }
 }
 
 /// How long a pause lasts.

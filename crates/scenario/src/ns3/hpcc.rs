@@ -270,7 +270,10 @@ impl Reader<'_> {
                 Bytes::new(config.int("PACKET_PAYLOAD_SIZE", 1000)),
             ),
             int_multi: self.at("INT_MULTI", int_multi),
-            buffer: self.at("BUFFER_SIZE", Bytes::new(config.int("BUFFER_SIZE", 16) << 20)),
+            buffer: self.at(
+                "BUFFER_SIZE",
+                schema::Buffer::Total(Bytes::new(config.int("BUFFER_SIZE", 16) << 20)),
+            ),
             flow_control: Some(FlowControlKind::Pfc),
             ack: self.at(
                 "L2_ACK_INTERVAL",

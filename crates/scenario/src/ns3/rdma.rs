@@ -146,7 +146,7 @@ fn network(reader: &Reader<'_>) -> schema::Network {
     let payload = Bytes::new(config.int("PACKET_PAYLOAD_SIZE", 1000));
     schema::Network {
         mtu: reader.at("PACKET_PAYLOAD_SIZE", payload),
-        buffer: reader.at("USE_DYNAMIC_PFC_THRESHOLD", BUFFER),
+        buffer: reader.at("USE_DYNAMIC_PFC_THRESHOLD", schema::Buffer::Total(BUFFER)),
         flow_control: Some(FlowControlKind::Pfc),
         pfc: Some(pfc),
         error_rate: reader.at("ERROR_RATE_PER_LINK", config.real("ERROR_RATE_PER_LINK", 0.0)),

@@ -6,7 +6,7 @@ use paceline_kernel::{BitRate, Bytes};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema;
+use crate::schema::{self, OrEvery};
 use crate::topology::Net;
 use crate::warning::{Warning, WarningKind};
 
@@ -49,8 +49,7 @@ pub(super) fn resolve(
     warn_of_scaling(cx, ecn, &rates, marking.line);
     let kmin = fill_at(&mut ecn.kmin, marking.kmin);
     let kmax = fill_at(&mut ecn.kmax, marking.kmax);
-    let reference = fill_at(&mut ecn.reference_rate, marking.line);
-    let reference = above_zero(cx, &reference, "the reference rate")?;
+    let reference = reference(cx, &mut ecn.reference_rate, Some(marking.line))?;
     let pmax = fill_at(&mut ecn.pmax, marking.pmax);
     check_curve(cx, &kmin, &kmax, &pmax)?;
     let curves: Vec<_> = rates
@@ -73,7 +72,7 @@ pub(super) fn of_tier(
     written: &mut Option<Spanned<schema::Ecn>>,
     switches: &[NodeId],
     net: &Net,
-    (of_all, marking, line): (&[EcnCurve], Marking, BitRate),
+    (of_all, marking, line): (&[EcnCurve], Marking, Option<BitRate>),
 ) -> Result<Vec<EcnCurve>, Problem> {
     let Some(spanned) = written else {
         return Ok(of_all.to_vec());
@@ -84,8 +83,7 @@ pub(super) fn of_tier(
     if let Some(curves) = listed(cx, ecn, &rates, net, &place)? {
         return Ok(curves);
     }
-    let reference = fill_at(&mut ecn.reference_rate, line);
-    let reference = above_zero(cx, &reference, "the reference rate")?;
+    let reference = reference(cx, &mut ecn.reference_rate, line)?;
     if let Some(pmax) = &ecn.pmax {
         probability(cx, pmax, "pmax")?;
     }
@@ -98,8 +96,8 @@ pub(super) fn of_tier(
         let all = of_all.iter().find(|curve| curve.rate == rate).copied();
         let all = all.unwrap_or_else(|| EcnCurve {
             rate,
-            kmin: scaled(marking.kmin, rate, marking.line),
-            kmax: scaled(marking.kmax, rate, marking.line),
+            kmin: scaled(marking.kmin, rate, Some(marking.line)),
+            kmax: scaled(marking.kmax, rate, Some(marking.line)),
             pmax: marking.pmax,
         });
         let curve = EcnCurve {
@@ -138,14 +136,27 @@ fn warn_of_scaling(cx: &mut Cx<'_>, ecn: &schema::Ecn, rates: &[(BitRate, usize)
         "network.ecn.{key} = {} is for links of {line}, the scheme's rate, since network.ecn.reference-rate is not \
          written: for links of {rate} it is {}",
         value.get_ref(),
-        scaled(*value.get_ref(), rate, line)
+        scaled(*value.get_ref(), rate, Some(line))
     );
     let place = cx.texts.of_value(value);
     cx.warn(WarningKind::Threshold, &place, text);
 }
 
-/// For links of `rate` what is so many bytes for those of `reference`.
-fn scaled(bytes: Bytes, rate: BitRate, reference: BitRate) -> Bytes {
+/// The rate that thresholds in bytes are for, `default` where it is not written; `None`: every rate.
+fn reference(
+    cx: &Cx<'_>,
+    slot: &mut Option<Spanned<OrEvery<BitRate>>>,
+    default: Option<BitRate>,
+) -> Result<Option<BitRate>, Problem> {
+    let written = fill_at(slot, OrEvery(default));
+    let rate = written.get_ref().0.map(|rate| Spanned::new(written.span(), rate));
+    rate.map(|rate| above_zero(cx, &rate, "the reference rate"))
+        .transpose()
+}
+
+/// For links of `rate` what is so many bytes for those of `reference`: the same if that is every rate.
+fn scaled(bytes: Bytes, rate: BitRate, reference: Option<BitRate>) -> Bytes {
+    let Some(reference) = reference else { return bytes };
     let scaled = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(reference.as_bps());
     Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
 }
@@ -218,8 +229,8 @@ fn listed(
         if let Some(&curve) = nearest.filter(|curve| curve.rate > BitRate::default()) {
             curves.push(EcnCurve {
                 rate,
-                kmin: scaled(curve.kmin, rate, curve.rate),
-                kmax: scaled(curve.kmax, rate, curve.rate),
+                kmin: scaled(curve.kmin, rate, Some(curve.rate)),
+                kmax: scaled(curve.kmax, rate, Some(curve.rate)),
                 ..curve
             });
             continue;

@@ -9,7 +9,7 @@ use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Ack, AckClass, BindingKind, FlowControlKind, OrOff, PfcModeKind};
+use crate::schema::{self, Ack, AckClass, BindingKind, FlowControlKind, OrEvery, OrOff, PfcModeKind};
 use crate::topology::Net;
 
 use super::fill::{fill, fill_at, fill_value, filled};
@@ -114,11 +114,12 @@ pub(super) fn switch(
         .ecn
         .as_ref()
         .and_then(|ecn| ecn.get_ref().reference_rate.as_ref());
-    let line = line.map_or(marking.line, |line| *line.get_ref());
+    let line = line.map_or(Some(marking.line), |line| line.get_ref().0);
     let flow_control = flow_control(cx, n, net, &buffer)?;
     super::detection::by_default(cx, n, flow_control, scheme);
     let mut spec = SwitchSpec {
-        buffer: above_zero(cx, &buffer, "the buffer")?,
+        buffer: buffer_size(cx, &buffer)?,
+        headroom_on_top: buffer.get_ref().is_shared(),
         reserve,
         headroom: self::headroom(cx, &headroom)?,
         flow_control,
@@ -154,11 +155,28 @@ pub(super) fn switch(
     Ok(spec)
 }
 
+/// The size of a buffer, which must not be zero.
+pub(super) fn buffer_size(cx: &Cx<'_>, buffer: &Spanned<schema::Buffer>) -> Result<Bytes, Problem> {
+    let size = Spanned::new(buffer.span(), buffer.get_ref().bytes());
+    if buffer.get_ref().is_shared() && !cx.profile().has_tiers {
+        let message = format!("fidelity `{}` has no pool of its own size", cx.fidelity.name());
+        return Err(Problem::new(message)
+            .at(&cx.texts.of_value(buffer))
+            .help("give the whole buffer: `network.buffer = \"size\"`"));
+    }
+    above_zero(cx, &size, "the buffer")
+}
+
+/// The rate of a dynamic threshold; ports of every rate are alike above all rates.
+pub(super) fn reference_rate(rate: OrEvery<BitRate>) -> BitRate {
+    rate.0.unwrap_or(BitRate::LARGEST)
+}
+
 fn flow_control(
     cx: &Cx<'_>,
     n: &mut schema::Network,
     net: &Net,
-    buffer: &Spanned<Bytes>,
+    buffer: &Spanned<schema::Buffer>,
 ) -> Result<FlowControl, Problem> {
     let kind = fill(&mut n.flow_control, cx.profile().flow_control);
     super::ib_omnet::check_kind(cx, kind)?;
@@ -184,7 +202,7 @@ fn flow_control(
             let reference = net.topology.first_host_rate().unwrap_or(BitRate::from_gbps(100));
             PfcThreshold::Dynamic {
                 shift: shift(cx, &mut dynamic.shift, SHIFT)?,
-                reference_rate: fill(&mut dynamic.reference_rate, reference),
+                reference_rate: reference_rate(fill(&mut dynamic.reference_rate, OrEvery(Some(reference)))),
             }
         }
     };
@@ -221,7 +239,7 @@ fn static_threshold(
     cx: &Cx<'_>,
     fixed: &Spanned<schema::StaticThreshold>,
     both: bool,
-    buffer: &Spanned<Bytes>,
+    buffer: &Spanned<schema::Buffer>,
 ) -> Result<PfcThreshold, Problem> {
     let place = cx.texts.of_value(fixed);
     if both {
@@ -237,7 +255,7 @@ fn static_threshold(
             .label("resume above the pause threshold")
             .see(&cx.texts.of_value(xoff), "xoff is here"));
     }
-    if xoff.get_ref() > buffer.get_ref() {
+    if *xoff.get_ref() > buffer.get_ref().bytes() {
         let message = format!(
             "xoff ({}) is above the switch's buffer ({}): nothing would ever pause",
             xoff.get_ref(),

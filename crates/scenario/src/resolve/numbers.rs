@@ -1,6 +1,6 @@
 //! Numbers that have to be in a range.
 
-use paceline_fabric::spec::Headroom;
+use paceline_fabric::spec::{Headroom, PfcThreshold};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
@@ -57,18 +57,17 @@ pub(super) fn headroom(cx: &Cx<'_>, written: &Spanned<schema::Headroom>) -> Resu
     }
 }
 
-/// The shift by default, and the largest: 2^-63 of any buffer is nothing.
-pub(super) const SHIFT: u32 = 3;
+/// The shift by default.
+pub(super) const SHIFT: i32 = 3;
 
-const SHIFT_MAX: u32 = 63;
-
-pub(super) fn shift(cx: &Cx<'_>, slot: &mut Option<Spanned<u32>>, default: u32) -> Result<u32, Problem> {
+pub(super) fn shift(cx: &Cx<'_>, slot: &mut Option<Spanned<i32>>, default: i32) -> Result<i32, Problem> {
     let shift = fill_at(slot, default);
-    if *shift.get_ref() <= SHIFT_MAX {
+    let (min, max) = (PfcThreshold::SHIFT_MIN, PfcThreshold::SHIFT_MAX);
+    if (min..=max).contains(shift.get_ref()) {
         return Ok(*shift.get_ref());
     }
     let message = format!(
-        "the threshold's shift is {}: expected 0 to {SHIFT_MAX}",
+        "the threshold's shift is {}: expected {min} to {max}",
         shift.get_ref()
     );
     Err(Problem::new(message).at(&cx.texts.of_value(&shift)))

@@ -13,7 +13,7 @@ use super::Cx;
 
 /// What there is of a switch's memory before anything is shared, and where that is written.
 pub(super) struct Room<'a> {
-    pub(super) buffer: &'a Spanned<Bytes>,
+    pub(super) buffer: &'a Spanned<schema::Buffer>,
     pub(super) headroom: &'a Spanned<schema::Headroom>,
     pub(super) reserve: Bytes,
     /// For how long a pause may go unheeded.
@@ -34,6 +34,10 @@ pub(super) fn check_buffer(
         reserve,
         response,
     } = room;
+    // What comes on top always fits.
+    if buffer.get_ref().is_shared() {
+        return Ok(());
+    }
     let mut taken = vec![(0u64, 0u64); net.topology.nodes.len()];
     for link in &net.topology.links {
         let room = match each {
@@ -54,7 +58,7 @@ pub(super) fn check_buffer(
         return Ok(());
     };
     let (rooms, ports) = taken[worst.0 as usize];
-    if total(&(rooms, ports)) < buffer.get_ref().get() {
+    if total(&(rooms, ports)) < buffer.get_ref().bytes().get() {
         return Ok(());
     }
     let message = format!(

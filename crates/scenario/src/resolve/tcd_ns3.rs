@@ -40,7 +40,8 @@ pub(super) fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
         return;
     }
     let unplaced = |bytes: u64| Spanned::new(0..0, Bytes::new(bytes));
-    n.buffer.get_or_insert_with(|| unplaced(18_000_000));
+    let buffer = schema::Buffer::Total(Bytes::new(18_000_000));
+    n.buffer.get_or_insert_with(|| Spanned::new(0..0, buffer));
     n.headroom
         .get_or_insert_with(|| Spanned::new(0..0, schema::Headroom::Fixed(Bytes::ZERO)));
     n.port_reserve.get_or_insert_with(|| unplaced(0));

@@ -27,7 +27,7 @@ enum Bound {
     /// The buffer that the ports of a switch share.
     Pool(u64),
     /// An ingress port asks for a pause.
-    Pause { at: u64, shift: Option<u32> },
+    Pause { at: u64, shift: Option<i32> },
     /// Packets of the queue are dropped.
     Drop(u64),
 }
@@ -62,7 +62,11 @@ fn switches(run: &RunSpec) -> Vec<Switch<'_>> {
             let tier = tiers.iter().find(|tier| tier.switches.contains(&node));
             let kept = |link: &&LinkSpec| kept(run, tier, link).saturating_add(run.switch.reserve.get());
             let buffer = tier.map_or(run.switch.buffer, |tier| tier.buffer);
-            let kept = links.iter().map(kept).fold(0, u64::saturating_add);
+            let on_top = tier.map_or(run.switch.headroom_on_top, |tier| tier.headroom_on_top);
+            let kept = match on_top {
+                true => 0,
+                false => links.iter().map(kept).fold(0, u64::saturating_add),
+            };
             Switch {
                 node,
                 tier,
@@ -118,9 +122,10 @@ fn bound(run: &RunSpec, switch: &Switch<'_>, lossless: bool) -> Bound {
             } => {
                 let fastest = switch.links.iter().map(|link| link.rate).max();
                 let times = fastest.map_or(1, |rate| rate.as_bps() / reference_rate.as_bps().max(1));
-                let shift = shift.saturating_sub(times.max(1).ilog2());
-                // One port takes its share of what it leaves free.
-                let at = u128::from(switch.pool) / ((1u128 << shift) + 1);
+                let shift = PfcThreshold::shift_at(shift, times.max(1).ilog2());
+                // One port takes its share of what it leaves free: P / (2^shift + 1).
+                let (above, below) = powers(shift);
+                let at = u128::from(switch.pool) * below / (above + below);
                 Bound::Pause {
                     at: at as u64,
                     shift: Some(shift),
@@ -136,15 +141,24 @@ fn bound(run: &RunSpec, switch: &Switch<'_>, lossless: bool) -> Bound {
     }
 }
 
+/// 2^shift as a fraction.
+fn powers(shift: i32) -> (u128, u128) {
+    let power = 1 << shift.unsigned_abs();
+    if shift < 0 { (1, power) } else { (power, 1) }
+}
+
 /// The ports that must fill a queue together before it has `kmin` bytes; `None` if no number of them is enough.
-fn ports_needed(kmin: u64, pool: u64, (at, shift): (u64, Option<u32>)) -> Option<u64> {
+fn ports_needed(kmin: u64, pool: u64, (at, shift): (u64, Option<i32>)) -> Option<u64> {
     if kmin >= pool {
         return None;
     }
     match shift {
         None => Some(kmin / at.max(1) + 1),
         // N ports have N P / (2^shift + N) together.
-        Some(shift) => Some(((u128::from(kmin) << shift) / u128::from(pool - kmin)) as u64 + 1),
+        Some(shift) => {
+            let (above, below) = powers(shift);
+            Some((u128::from(kmin) * above / (u128::from(pool - kmin) * below)) as u64 + 1)
+        }
     }
 }
 

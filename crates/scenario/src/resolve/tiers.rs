@@ -4,28 +4,28 @@ use std::collections::BTreeMap;
 
 use paceline_congestion::registry::Marking;
 use paceline_fabric::spec::{FlowControl, NodeId, PfcThreshold, SwitchSpec, SwitchTier};
-use paceline_kernel::{BitRate, Bytes};
+use paceline_kernel::BitRate;
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem, suggestion};
 use crate::groups;
-use crate::schema::{self, Headroom};
+use crate::schema::{self, Headroom, OrEvery};
 use crate::topology::Net;
 
 use super::fill::fill;
 use super::numbers;
 use super::room::{self, Room};
-use super::{Cx, ecn};
+use super::{Cx, ecn, network};
 
 /// What all switches have that is not a tier's own.
 pub(super) struct Common<'a> {
     pub(super) spec: &'a SwitchSpec,
-    pub(super) buffer: &'a Spanned<Bytes>,
+    pub(super) buffer: &'a Spanned<schema::Buffer>,
     pub(super) headroom: &'a Spanned<Headroom>,
     /// The marking of the scheme.
     pub(super) marking: Marking,
-    /// The links that thresholds of marking are for.
-    pub(super) line: BitRate,
+    /// The links that thresholds of marking are for; `None`: all alike.
+    pub(super) line: Option<BitRate>,
 }
 
 /// Where a fidelity has it so, switches inside servers neither mark nor pause, unless the scenario says so.
@@ -90,7 +90,8 @@ fn one(
         .clone();
     let spec = SwitchTier {
         switches: switches.to_vec(),
-        buffer: numbers::above_zero(cx, &buffer, "the buffer")?,
+        buffer: network::buffer_size(cx, &buffer)?,
+        headroom_on_top: buffer.get_ref().is_shared(),
         headroom: numbers::headroom(cx, &headroom)?,
         threshold: threshold(cx, (name, &mut *tier), common.spec)?,
         pauses: fill(&mut tier.pauses, true),
@@ -140,8 +141,9 @@ fn threshold(
             .at(&place)
             .help("a static threshold is that of all switches"));
     };
+    let of_all = OrEvery((reference_rate < BitRate::LARGEST).then_some(reference_rate));
     Ok(Some(PfcThreshold::Dynamic {
         shift: numbers::shift(cx, &mut dynamic.shift, shift)?,
-        reference_rate: fill(&mut dynamic.reference_rate, reference_rate),
+        reference_rate: network::reference_rate(fill(&mut dynamic.reference_rate, of_all)),
     }))
 }

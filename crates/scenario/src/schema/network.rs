@@ -11,8 +11,8 @@ use super::facts::{
     CREDITS, DERIVED, FLOWLETS, LOSSY, NO_CREDITS, NOT_BOLT, NOT_IB, NOT_TCD, OWN, PFC, QUEUE_PAIRS,
 };
 use super::{
-    Ack, AckClass, AdaptivePer, ArrivalOrder, AssistKind, AssistPortsKind, Balancing, DetectionKind,
-    DropKind, ExitKind, Failure, FlowControlKind, Headroom, Lanes, LinkChange, Nodes, OrAuto, OrOff,
+    Ack, AckClass, AdaptivePer, ArrivalOrder, AssistKind, AssistPortsKind, Balancing, Buffer, DetectionKind,
+    DropKind, ExitKind, Failure, FlowControlKind, Headroom, Lanes, LinkChange, Nodes, OrAuto, OrEvery, OrOff,
     PfcModeKind, ReceiveBuffer, RecoveryKind, SchedulingKind, SlowHost, TcdKind, Watchdog, tables,
 };
 
@@ -46,8 +46,9 @@ tables! {
         framing: Spanned<Bytes> = "0B", only(&[&[NOT_IB]]);
         /// factor of telemetry units, whose fields are narrow (ns3-hpcc)
         int_multi: Spanned<u32> = "1", only(&[&[is("quirks.int-wire-precision", &["true"]), if_so("a scheme that uses INT")]]);
-        /// shared buffer of a switch
-        buffer: Spanned<Bytes> = "32MiB", only(&[&[NO_CREDITS, NOT_BOLT]]);
+        /// buffer of a switch, headroom and reserve included; { shared = "size" }: the pool that its ports share, on top of
+        /// which come headroom and reserve
+        buffer: Spanned<Buffer> = "32MiB", only(&[&[NO_CREDITS, NOT_BOLT]]);
         /// buffer guaranteed to each ingress port and class
         port_reserve: Spanned<Bytes> = "4096B", only(&[&[NO_CREDITS, OWN]]);
         /// `pfc`, `credits` or `none`; ib-omnet: `credits`. With `credits`, packets have InfiniBand's sizes unless
@@ -258,10 +259,11 @@ tables! {
     }
     /// Pause at a share of the free buffer.
     struct DynamicThreshold {
-        /// pause at 2^-shift of the free buffer
-        shift: Spanned<u32> = "3";
-        /// link rate to which the shift refers
-        reference_rate: BitRate => "rate of the first host";
+        /// pause at 2^-shift of the free buffer: 3 is an eighth, -1 twice as much as is free
+        shift: Spanned<i32> = "3";
+        /// link rate to which the shift refers: one less for each doubling of a port's rate above it; `every`: the same
+        /// shift at all rates
+        reference_rate: OrEvery<BitRate> => "rate of the first host";
     }
     /// Pause at a fixed number of bytes.
     struct StaticThreshold {
@@ -275,8 +277,8 @@ tables! {
     /// `core`; more are `tier-1` to `tier-n`, upwards from the hosts. In `topology.rail`, the switches inside servers
     /// are `server`; in fidelity `simai` they neither mark nor pause unless this table says so. Keys that are not set here are those of [network].
     struct Tier {
-        /// shared buffer of each of these switches
-        buffer: Spanned<Bytes> => "network.buffer", only(&[&[NO_CREDITS]]);
+        /// buffer of each of these switches
+        buffer: Spanned<Buffer> => "network.buffer", only(&[&[NO_CREDITS]]);
         /// buffer for packets that arrive after a pause
         headroom: Spanned<Headroom> => "network.headroom", only(&[&[PFC]]);
         /// { dynamic = { shift, reference-rate } }, if [network.pfc] is dynamic
@@ -329,8 +331,8 @@ tables! {
         kmax: Spanned<Bytes> = "400KB";
         /// marking probability at kmax
         pmax: Spanned<f64> = "0.2";
-        /// link rate of kmin and kmax
-        reference_rate: Spanned<BitRate> = "25Gbps";
+        /// link rate of kmin and kmax; `every`: the same bytes at all rates
+        reference_rate: Spanned<OrEvery<BitRate>> = "25Gbps";
         /// list of { rate, kmin, kmax, pmax }, one per rate, instead of the above; [] disables marking
         curves: Vec<Spanned<Curve>>;
     }

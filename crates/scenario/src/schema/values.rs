@@ -7,6 +7,7 @@ use paceline_congestion::entropy::Selector;
 use paceline_fabric::spec::PfcMode;
 use paceline_kernel::{Bytes, Span};
 use serde::de::{self, Deserializer, Visitor};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Hop-by-hop flow control.
@@ -118,68 +119,115 @@ pub(crate) struct PerLink {
     pub(crate) extra: Bytes,
 }
 
-/// A quantity, or `"off"`.
+/// The buffer of a switch: `buffer = "32MiB"` for all of it, `buffer.shared = "11MB"` for the pool that ports share, on top
+/// of which come headroom and reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OrOff<T>(pub(crate) Option<T>);
+pub(crate) enum Buffer {
+    Total(Bytes),
+    Shared(Bytes),
+}
 
-impl<T: fmt::Display> Serialize for OrOff<T> {
+impl Buffer {
+    /// Bytes, of whatever.
+    pub(crate) const fn bytes(self) -> Bytes {
+        match self {
+            Self::Total(bytes) | Self::Shared(bytes) => bytes,
+        }
+    }
+
+    /// True if headroom and reserve come on top.
+    pub(crate) const fn is_shared(self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
+}
+
+impl fmt::Display for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bytes().fmt(f)
+    }
+}
+
+impl Serialize for Buffer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Some(value) => serializer.collect_str(value),
-            None => serializer.serialize_str("off"),
+        match self {
+            Self::Total(bytes) => bytes.serialize(serializer),
+            Self::Shared(bytes) => {
+                let mut table = serializer.serialize_map(Some(1))?;
+                table.serialize_entry("shared", bytes)?;
+                table.end()
+            }
         }
     }
 }
 
-impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for OrOff<T> {
+impl<'de> Deserialize<'de> for Buffer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text<T>(std::marker::PhantomData<T>);
-        impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
-            type Value = OrOff<T>;
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Pool {
+            shared: Bytes,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Buffer;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a quantity as a text with its unit, or \"off\"")
+                f.write_str("a size as a text with its unit, or { shared = \"size\" }")
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<OrOff<T>, E> {
-                match text {
-                    "off" => Ok(OrOff(None)),
-                    _ => text.parse().map(|value| OrOff(Some(value))).map_err(E::custom),
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Buffer, E> {
+                text.parse().map(Buffer::Total).map_err(E::custom)
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Buffer, A::Error> {
+                let pool = Pool::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Ok(Buffer::Shared(pool.shared))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Quantities for which a word may stand.
+macro_rules! or_word {
+    ($($(#[doc = $doc:literal])+ $name:ident = $word:literal;)*) => { $(
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $name<T>(pub(crate) Option<T>);
+
+        impl<T: fmt::Display> Serialize for $name<T> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match &self.0 {
+                    Some(value) => serializer.collect_str(value),
+                    None => serializer.serialize_str($word),
                 }
             }
         }
-        deserializer.deserialize_str(Text(std::marker::PhantomData))
-    }
-}
 
-/// A quantity, or `"auto"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OrAuto<T>(pub(crate) Option<T>);
-
-impl<T: fmt::Display> Serialize for OrAuto<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Some(value) => serializer.collect_str(value),
-            None => serializer.serialize_str("auto"),
-        }
-    }
-}
-
-impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for OrAuto<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text<T>(std::marker::PhantomData<T>);
-        impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
-            type Value = OrAuto<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a quantity as a text with its unit, or \"auto\"")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<OrAuto<T>, E> {
-                match text {
-                    "auto" => Ok(OrAuto(None)),
-                    _ => text.parse().map(|value| OrAuto(Some(value))).map_err(E::custom),
+        impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for $name<T> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text<T>(std::marker::PhantomData<T>);
+                impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
+                    type Value = $name<T>;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!("a quantity as a text with its unit, or \"", $word, "\""))
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name<T>, E> {
+                        match text {
+                            $word => Ok($name(None)),
+                            _ => text.parse().map(|value| $name(Some(value))).map_err(E::custom),
+                        }
+                    }
                 }
+                deserializer.deserialize_str(Text(std::marker::PhantomData))
             }
         }
-        deserializer.deserialize_str(Text(std::marker::PhantomData))
-    }
+    )* };
+}
+or_word! {
+    /// A quantity, or `"off"`.
+    OrOff = "off";
+    /// A quantity, or `"auto"`.
+    OrAuto = "auto";
+    /// A quantity, or `"every"`.
+    OrEvery = "every";
 }
 
 /// Bins of the ports' recording: `"auto"`, `"off"`, or the width of the first ones.

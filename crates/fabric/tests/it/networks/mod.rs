@@ -47,7 +47,7 @@ pub struct Case {
 
 fn flow_control() -> impl Strategy<Value = FlowControl> {
     let threshold = prop_oneof![
-        (0u32..5).prop_map(|shift| PfcThreshold::Dynamic {
+        (-2i32..5).prop_map(|shift| PfcThreshold::Dynamic {
             shift,
             reference_rate: BitRate::from_gbps(100)
         }),
