@@ -112,7 +112,12 @@ pub(crate) fn input_warnings(warnings: &InputWarnings) {
     for line in warnings.read_as() {
         say!("{}", visible(line));
     }
-    print_each(warnings.iter());
+    let (notes, others): (Vec<&Warning>, Vec<&Warning>) =
+        warnings.iter().partition(|warning| warning.is_note());
+    print_each(others);
+    for note in notes {
+        say!("note: {}", visible(&note.to_string()));
+    }
 }
 
 /// Whether a warning is not printed before a run.

@@ -174,6 +174,7 @@ impl Definition for Params {
                 pauses: true,
                 ..Hooks::default()
             },
+            marks: true,
             ..SwitchSupport::default()
         })
     }

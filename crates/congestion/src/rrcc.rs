@@ -124,6 +124,7 @@ impl Definition for Params {
                 pauses: true,
                 ..Hooks::default()
             },
+            marks: true,
             ..SwitchSupport::default()
         })
     }

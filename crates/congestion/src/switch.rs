@@ -39,6 +39,8 @@ pub struct SwitchSupport {
     pub signal: Option<&'static str>,
     /// Whether it has packets trimmed ([`Action::Trim`]).
     pub trims: bool,
+    /// True if its marks take the place of those of the network's curves.
+    pub marks: bool,
 }
 
 /// What a half is called for: nothing else costs anything.

@@ -37,8 +37,8 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
     let of_vendor = |vendor: &&Vendor| vendor.name.eq_ignore_ascii_case(name);
     if let Some(vendor) = vendors().iter().find(of_vendor) {
         let about = format!(
-            "Keys of {} and their counterparts here. Source: {}.",
-            vendor.title, vendor.source
+            "Keys of {} and their counterparts here. Source: {}. `[vendor]` takes its file as well: `{} = \"{}\"`.",
+            vendor.title, vendor.source, vendor.name, vendor.file_name
         );
         return Some(
             layout::paragraph(&about, width) + "\n" + &table(&vendor.keys, width) + &example(vendor),
@@ -80,10 +80,9 @@ pub(crate) fn page(name: &str, width: usize) -> Option<String> {
             width,
         ));
     }
-    if let Some(needs) = &key.needs {
+    for (ours, value) in &key.sets {
         let text = format!(
-            "It is meant for ports of one rate. `[vendor.{}]` takes the rate of the topology's links for `{needs}`, unless \
-             that is set.",
+            "`[vendor.{}]` sets `{ours} = \"{value}\"` with it, unless that is set.",
             vendor.name
         );
         page.push_str(&layout::paragraph(&text, width));

@@ -85,7 +85,8 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
             [run] => story::whereabouts(run),
             _ => None,
         },
-        warnings: warnings(&summaries, &names),
+        warnings: warnings(&summaries, &names, false),
+        notes: warnings(&summaries, &names, true),
         alone: story::alone(&summaries),
         tiles: if single {
             story::tiles(summaries[0])
@@ -133,6 +134,7 @@ struct Page<'a> {
     seeds: &'a [SeedLink],
     whereabouts: Option<String>,
     warnings: Vec<Warning>,
+    notes: Vec<Warning>,
     tiles: Vec<story::Tile>,
     /// What slowdowns are over.
     alone: String,
@@ -190,11 +192,15 @@ struct Warning {
     text: String,
 }
 
-/// The warnings of all runs; one that all runs share is said once.
-fn warnings(summaries: &[&Summary], names: &[String]) -> Vec<Warning> {
+/// The notes of all runs, or their other warnings; one that all runs share is said once.
+fn warnings(summaries: &[&Summary], names: &[String], notes: bool) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (summary, name) in summaries.iter().zip(names) {
-        for warning in &summary.warnings {
+        for warning in summary
+            .warnings
+            .iter()
+            .filter(|warning| warning.is_note() == notes)
+        {
             let shared = summaries.iter().all(|other| other.warnings.contains(warning));
             let about = if shared { String::new() } else { name.clone() };
             // Without its place in the input: a run's own folder is read from another file, and its page is the same.
@@ -457,7 +463,7 @@ mod tests {
         let (mut a, b) = (run("dcqcn"), run("hpcc"));
         a.summary.warnings.push(warning("only here"));
         let names = ["dcqcn".to_string(), "hpcc".to_string()];
-        let found = warnings(&[&a.summary, &b.summary], &names);
+        let found = warnings(&[&a.summary, &b.summary], &names, false);
         let texts: Vec<(&str, &str)> = found.iter().map(|w| (w.about.as_str(), &w.text[..9])).collect();
         assert_eq!(
             texts,

@@ -21,6 +21,7 @@ use serde::Deserialize;
 
 use crate::cc::scheme_of_alias;
 use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
+use crate::files::Files;
 use crate::schema::Scenario;
 use crate::vendor::{Key, Vendor};
 use crate::warning::{Warning, WarningKind};
@@ -51,16 +52,17 @@ pub(crate) struct Document {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Reads a TOML text and puts `settings`, and what a point of a sweep's grid says, into it.
+/// Reads a TOML text and puts `settings`, what a point of a sweep's grid says, and vendors' files into it.
 pub(crate) fn parse(
     source: &Source,
     settings: &[Setting],
     point: Point<'_>,
+    files: &Files,
 ) -> Result<Document, Diagnostics> {
     let mut texts = Texts::of(source.clone());
     let padded = padded(source, settings);
     // Before the table, whose values it holds.
-    let of_vendors = OnceCell::new();
+    let of_vendors: OnceCell<(Vec<vendor::Translated>, Vec<String>)> = OnceCell::new();
     let (table, errors) = DeTable::parse_recoverable(source.text());
     let problems = errors.iter().map(|error| syntax_problem(error, &texts));
     if let Some(diagnostics) = Diagnostics::of(problems) {
@@ -88,12 +90,12 @@ pub(crate) fn parse(
     }
     // Tables that settings gave as values.
     warnings.extend(renamed::in_table(table.get_mut(), &texts)?);
-    let (mut translated, left_out) = vendor::take(table.get_mut(), &texts)?;
-    vendor::needed(table.get_ref(), &mut translated, &texts)?;
+    let behind = texts.end() + GAP;
+    let (translated, left_out) = vendor::take(table.get_mut(), &mut texts, behind, files)?;
     warnings.extend(left_out);
     let padded = translated.iter().map(vendor::Translated::padded).collect();
-    let padded: &Vec<String> = of_vendors.get_or_init(|| padded);
-    warnings.extend(vendor::put(table.get_mut(), &translated, padded, &texts)?);
+    let (translated, padded) = of_vendors.get_or_init(|| (translated, padded));
+    warnings.extend(vendor::put(table.get_mut(), translated, padded, &texts)?);
     let renewed = inherited::renew(table.get_mut(), source.text().len());
     warnings.extend(renewed.map(|what| Warning::new(WarningKind::ReplacedDefaults, what).of_file(source)));
     warnings.extend(inherited::kept_values(

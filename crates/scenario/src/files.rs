@@ -151,36 +151,51 @@ impl Files {
 
     /// The file that is named at `place`.
     pub(crate) fn find(&self, path: &str, what: &str, place: &Place) -> Result<PathBuf, Problem> {
-        let candidates: Vec<_> = self.folders.iter().map(|folder| folder.join(path)).collect();
-        let above = self.above.iter().map(|folder| folder.join(path));
-        if let Some(found) = candidates
-            .iter()
-            .cloned()
-            .chain(above)
-            .find(|candidate| candidate.is_file())
-        {
+        if let Some(found) = self.found(path) {
             return Ok(found);
         }
+        let candidates: Vec<_> = self.folders.iter().map(|folder| folder.join(path)).collect();
         let mut looked: Vec<_> = candidates.iter().map(|c| format!("`{}`", c.display())).collect();
         looked.dedup();
         let mut looked = looked.join(" and ");
         if !self.above.is_empty() && Path::new(path).is_relative() {
             looked.push_str(" and from the folders above");
         }
+        let rest = match self.above.is_empty() {
+            true => "",
+            false => {
+                ", and for a file of that name next to the configuration; put it there, or write where it is"
+            }
+        };
         Err(Problem::new(format!("{what} `{path}` does not exist"))
             .at(place)
             .label("no such file")
-            .help(format!("looked for {looked}")))
+            .help(format!("looked for {looked}{rest}")))
     }
 
-    /// A path that leads nowhere here, such as one of a container: a file of its name alongside the configuration, if there
-    /// is one.
+    /// The file of this path, if there is one.
+    fn found(&self, path: &str) -> Option<PathBuf> {
+        let folders = self.folders.iter().chain(&self.above);
+        folders
+            .map(|folder| folder.join(path))
+            .find(|file| file.is_file())
+    }
+
+    /// A path that leads nowhere here, such as one of a container or of the folder that a program ran in: the longest end
+    /// of it that is a file alongside the configuration, if there is one.
     pub(crate) fn beside(&self, path: &str) -> Option<String> {
-        let name = Path::new(path).file_name()?.to_str()?;
-        let mut folders = self.folders.iter();
-        let has = |folder: &PathBuf| folder.join(name).is_file();
-        let leads_nowhere = Path::new(path).is_absolute() && !Path::new(path).is_file();
-        (leads_nowhere && folders.any(has)).then(|| name.to_string())
+        if self.memory.contains_key(path) || self.found(path).is_some() {
+            return None;
+        }
+        let mut rest = path;
+        while let Some((_, end)) = rest.split_once('/') {
+            let is_here = |folder: &PathBuf| folder.join(end).is_file();
+            if !end.is_empty() && (self.memory.contains_key(end) || self.folders.iter().any(is_here)) {
+                return Some(end.to_string());
+            }
+            rest = end;
+        }
+        None
     }
 }
 

@@ -110,8 +110,8 @@ pub fn grid(input: &str, overrides: &Overrides) -> Result<Grid, Diagnostics> {
     };
     let settings = overrides.settings();
     let (texts, written) = match open(input, overrides)? {
-        Opened::Toml(source, ..) => {
-            let document = document::parse(&source, &settings, point)?;
+        Opened::Toml(source, files, _) => {
+            let document = document::parse(&source, &settings, point, &files)?;
             (document.texts, document.sweep)
         }
         Opened::Config(..) => point.alone()?,
@@ -187,7 +187,7 @@ fn load_toml(
         overs: &overrides.over,
         values: &overrides.point,
     };
-    let mut document = document::parse(source, &overrides.settings(), point)?;
+    let mut document = document::parse(source, &overrides.settings(), point, &files)?;
     let grid = document.sweep.grid();
     document.scenario.sweep = (!grid.axes.is_empty()).then_some(grid);
     resolve::resolve(Input {
@@ -249,7 +249,7 @@ fn load_config(
     // Settings speak of a scenario: they change the one that the configuration amounts to. It does not
     // tell threads.
     let text = Source::new(format!("{} as a scenario", source.name()), resolved.toml);
-    let mut document = document::parse(&text, changed, Point::default())?;
+    let mut document = document::parse(&text, changed, Point::default(), files)?;
     document.scenario.threads = overrides.threads.or(document.scenario.threads);
     resolve::resolve(Input {
         scenario: document.scenario,

@@ -68,6 +68,16 @@ pub(crate) fn open(input: &str, overrides: &Overrides) -> Result<Opened, Diagnos
             .help(format!("write a scenario with {key} = {input:?}`"))
             .into());
     }
+    let is_toml = || toml::de::DeTable::parse(source.text()).is_ok();
+    if let Some(vendor) = crate::vendor::files::vendor_of(source.text()).filter(|_| !is_toml()) {
+        let message = format!("`{input}` is a configuration of {}", vendor.title);
+        return Err(Problem::new(message)
+            .help(format!(
+                "name it in a scenario: `[vendor]` and below it `{} = {input:?}`; `paceline explain {0}` lists what is read",
+                vendor.name
+            ))
+            .into());
+    }
     if let Some(kind) = other_kind(source.text()) {
         let message =
             format!("`{input}` is {kind}: expected a scenario (.toml), a config.txt, or a folder with one");

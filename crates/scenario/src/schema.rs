@@ -59,8 +59,8 @@ pub(crate) use scheduling::SchedulingKind;
 pub(crate) use topology::*;
 pub(crate) use uet_htsim::*;
 pub(crate) use values::{
-    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, Buffer, ExitKind, FlowControlKind, Headroom,
-    OrAuto, OrEvery, OrOff, PfcModeKind, PortBins, Ratio,
+    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, Buffer, ExitKind, FlowControlKind,
+    Headroom, OrAuto, OrEvery, OrOff, PfcModeKind, PortBins, Ratio,
 };
 pub(crate) use workload::*;
 

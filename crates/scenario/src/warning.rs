@@ -17,6 +17,8 @@ pub enum Subject {
     Input,
     /// What came of it.
     Run,
+    /// How it was read: to know, not to check.
+    Note,
 }
 
 macro_rules! kinds {
@@ -86,6 +88,10 @@ kinds! {
         /// Headroom and reserve that do not fit into the buffer.
         BufferSplit,
     }
+    Note {
+        /// Settings under a vendor's names: what they became, and which of them do nothing here.
+        VendorValues,
+    }
     Run {
         /// The run was interrupted.
         Interrupted,
@@ -149,7 +155,7 @@ impl WarningKind {
 
     /// Whether it is about files that a scenario was read from.
     pub const fn is_of_files(self) -> bool {
-        matches!(self, Self::Reading | Self::LeftOut)
+        matches!(self, Self::Reading | Self::LeftOut | Self::VendorValues)
     }
 
     /// Whether the scenario that a run writes no longer has what it is about.
@@ -191,6 +197,11 @@ impl Warning {
             place: None,
             text: text.into(),
         }
+    }
+
+    /// Returns true if it tells how the input was read, and nothing is to be checked.
+    pub fn is_note(&self) -> bool {
+        self.about == Subject::Note
     }
 
     /// Whether it says the same, wherever.

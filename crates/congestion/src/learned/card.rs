@@ -173,7 +173,9 @@ impl Card {
         struct Start {
             format: u32,
         }
-        let not_a_card = |error: serde_json::Error| ModelError::Card(error.to_string());
+        const HAS: &str = "`format`, `name`, `kind`, `hidden`, `steps`, `features`, `output`, `smoothing`, `normalisation`, \
+                           `weights_sha256`, `data`, `training`, `metrics` and `version`";
+        let not_a_card = |error: serde_json::Error| ModelError::card(&error, HAS);
         let start: Start = serde_json::from_slice(json).map_err(not_a_card)?;
         fits("format", &start.format.to_string(), &FORMAT.to_string())?;
         let card: Self = serde_json::from_slice(json).map_err(not_a_card)?;

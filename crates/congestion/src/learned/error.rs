@@ -7,7 +7,7 @@ use crate::learned::kind::Kind;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// The card is not JSON, or lacks something.
-    #[error("the card is not a model's card: {0}")]
+    #[error("the model's card {0}")]
     Card(String),
     /// Something in the card is not what this version reads.
     #[error("the card's {key} is {found}; expected {expected}")]
@@ -74,4 +74,21 @@ pub enum ModelError {
     /// A forest is refused.
     #[error(transparent)]
     Forest(#[from] ForestError),
+}
+
+impl ModelError {
+    /// A card that cannot be read; `has` lists what a card of its kind has at least.
+    pub(crate) fn card(error: &serde_json::Error, has: &str) -> Self {
+        let text = error.to_string();
+        let missing = text
+            .strip_prefix("missing field ")
+            .and_then(|rest| rest.split_once(" at "));
+        Self::Card(match (error.classify(), missing) {
+            (serde_json::error::Category::Data, Some((field, _))) => {
+                format!("has no {field}; expected at least {has}")
+            }
+            (serde_json::error::Category::Data, None) => format!("has something else than expected: {text}"),
+            _ => format!("is not JSON: {text}"),
+        })
+    }
 }

@@ -40,6 +40,11 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.needs())
     }
 
+    /// True if it reads marks, and the network's curves put them.
+    pub fn reads_curves(&self) -> bool {
+        self.needs().ecn && !self.switch_part().is_some_and(|part| part.marks)
+    }
+
     /// The window mode that the scheme's paper uses, or that its alias asks for.
     pub fn default_window(&self) -> WindowMode {
         self.alias

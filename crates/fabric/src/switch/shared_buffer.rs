@@ -68,7 +68,7 @@ impl BufferRules {
             FlowControl::None | FlowControl::Credits => Kind::Lossy,
             FlowControl::Pfc(pfc) => match pfc.threshold {
                 PfcThreshold::Dynamic { .. } => Kind::Dynamic {
-                    resume_offset: pfc.resume_offset.get() as u32,
+                    resume_offset: u32::try_from(pfc.resume_offset.get()).unwrap_or(u32::MAX),
                 },
                 PfcThreshold::Static { xoff, xon } => Kind::Static {
                     xoff: xoff.get() as u32,
@@ -253,7 +253,7 @@ impl BufferRules {
             Kind::Dynamic { resume_offset } => {
                 let shared = self.shared(queue);
                 queue.headroom == 0
-                    && (shared == 0 || shared + resume_offset <= self.threshold(buffer, shift))
+                    && (shared == 0 || shared.saturating_add(resume_offset) <= self.threshold(buffer, shift))
             }
             Kind::Static { xon, .. } => queue.headroom == 0 && queue.ingress < xon,
         }
@@ -405,11 +405,19 @@ mod tests {
             let goes_on = !rules.must_pause::<false>(&buffer, queue, CLASS, twice);
             goes_on && rules.admit::<false>(&mut buffer, queue, CLASS, twice, 0, 1000)
         });
-        assert_eq!(until_pause.count(), 671, "667 shared packets after four in the reserve");
+        assert_eq!(
+            until_pause.count(),
+            671,
+            "667 shared packets after four in the reserve"
+        );
         for queue in &mut queues {
             while rules.admit::<false>(&mut buffer, queue, CLASS, twice, 0, 1000) {}
         }
-        assert!(i64::from(buffer.shared_used) <= buffer.pool, "{}", buffer.shared_used);
+        assert!(
+            i64::from(buffer.shared_used) <= buffer.pool,
+            "{}",
+            buffer.shared_used
+        );
         let shared: u32 = queues.iter().map(|queue| rules.shared_of(queue)).sum();
         assert_eq!(shared, buffer.shared_used);
     }

@@ -15,3 +15,4 @@ mod timeouts;
 mod trace_rules;
 mod traces;
 mod uet_htsim;
+mod vendors;

@@ -197,6 +197,6 @@ pub(super) fn warnings(data: &SweepData, grid: &Grid) -> Vec<String> {
     if data.plan.seeds.len() == 1 {
         found.push("One seed: the differences may be chance. `--repeats 5` gives intervals.".into());
     }
-    found.extend(paceline_lab::sweep::warnings(data, |_| true));
+    found.extend(paceline_lab::sweep::warnings(data, |warning| !warning.is_note()));
     found
 }

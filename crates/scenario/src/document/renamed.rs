@@ -176,10 +176,10 @@ fn set_at(root: &mut DeTable<'_>, path: &[&str]) -> Option<Range<usize>> {
 /// Puts a key at a path, whose tables are made where they are missing. Returns whether they are tables.
 pub(super) fn insert<'i>(
     table: &mut DeTable<'i>,
-    path: &[&'static str],
+    path: &[&'i str],
     (span, value): (&Range<usize>, Spanned<DeValue<'i>>),
 ) -> bool {
-    let key = |name: &'static str| Spanned::new(span.clone(), Cow::Borrowed(name));
+    let key = |name: &'i str| Spanned::new(span.clone(), Cow::Borrowed(name));
     let [name, rest @ ..] = path else { return true };
     if rest.is_empty() {
         table.insert(key(name), value);

@@ -35,6 +35,13 @@ impl Texts {
         self.at(value.span())
     }
 
+    /// Behind the last of the texts.
+    pub(super) fn end(&self) -> usize {
+        let of = |(start, source): &(usize, Source)| start + source.text().len();
+        let settings = self.settings.iter().map(of).max();
+        settings.unwrap_or(0).max(self.main.text().len())
+    }
+
     pub(crate) fn main(&self) -> &Source {
         &self.main
     }

@@ -1,30 +1,30 @@
 //! `[vendor.NAME]`: parameters by their vendors' names, which become keys of the scenario.
 
+mod collect;
+mod translate;
+
 use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use super::renamed;
 use super::texts::Texts;
 use crate::diagnostics::{Problem, nearest};
-use crate::vendor::{Key, Vendor, vendors};
+use crate::files::Files;
+use crate::vendor::{opensm, sonic, vendors};
 use crate::warning::{Warning, WarningKind};
-
-/// Tables of several profiles, as switches have them.
-const DEEPEST: usize = 2;
 
 /// A key of the scenario that comes from a vendor's.
 pub(super) struct Translated {
-    ours: &'static str,
+    ours: String,
     /// The value as TOML.
     text: String,
     /// Where it was written.
     span: Range<usize>,
-    /// The key and the value there.
+    /// The key and the value there, of which several may say the same.
     there: String,
     vendor: &'static str,
-    needs: Option<&'static str>,
 }
 
 impl Translated {
@@ -34,10 +34,12 @@ impl Translated {
     }
 }
 
-/// Takes `[vendor]` out of the scenario. Says what is left out of it.
+/// Takes `[vendor]` out of the scenario, with the files that it names. Says what is left out of it.
 pub(super) fn take(
     root: &mut DeTable<'_>,
-    texts: &Texts,
+    texts: &mut Texts,
+    start: usize,
+    files: &Files,
 ) -> Result<(Vec<Translated>, Vec<Warning>), Problem> {
     let mut found = (Vec::new(), Vec::new());
     let Some((key, value)) = root.remove_entry("vendor") else {
@@ -48,6 +50,7 @@ pub(super) fn take(
             .at(&texts.at(key.span()))
             .help("write for example `[vendor.connectx]`"));
     };
+    let mut start = start;
     for (name, table) in tables {
         let names = || vendors().iter().map(|vendor| vendor.name.as_str());
         let vendor = vendors()
@@ -63,169 +66,64 @@ pub(super) fn take(
                 .at(&texts.at(name.span()))
                 .help(help));
         };
-        let Some(keys) = table.get_ref().as_table() else {
-            let message = format!("`vendor.{}` is not a table", vendor.name);
-            return Err(Problem::new(message).at(&texts.at(name.span())));
+        let mut items = collect::items(vendor, (name, table), texts, &mut start, files)?;
+        if let Some(warning) = translate::switched_off(vendor, &items, texts) {
+            found.1.push(warning);
+            continue;
+        }
+        let differs = match vendor.name.as_str() {
+            "sonic" => {
+                sonic::settle(&mut items, link_rate(root));
+                None
+            }
+            _ => opensm::settle(&mut items),
         };
-        take_keys((vendor, ""), keys, 0, texts, &mut found)?;
+        found.1.extend(differs.map(|text| {
+            let text = format!("vendor.{}: {text}", vendor.name);
+            Warning::new(WarningKind::LeftOut, text).at(&texts.at(name.span()))
+        }));
+        translate::translate(vendor, &items, root, texts, &mut found)?;
     }
     Ok(found)
 }
 
-fn take_keys(
-    (vendor, table): (&'static Vendor, &str),
-    keys: &DeTable<'_>,
-    depth: usize,
-    texts: &Texts,
-    found: &mut (Vec<Translated>, Vec<Warning>),
-) -> Result<(), Problem> {
-    let has_tables = vendor.keys.iter().any(|key| !key.table.is_empty());
-    for (name, value) in keys {
-        if let Some(inner) = value
-            .get_ref()
-            .as_table()
-            .filter(|_| has_tables && depth < DEEPEST)
-        {
-            // The profile's name stands between table and key.
-            let table = if depth == 0 {
-                name.get_ref().as_ref()
-            } else {
-                table
-            };
-            take_keys((vendor, table), inner, depth + 1, texts, found)?;
-            continue;
-        }
-        let place = texts.at(name.span());
-        let key = vendor
-            .keys
-            .iter()
-            .find(|key| key.table.eq_ignore_ascii_case(table) && key.is_called(name.get_ref()));
-        let Some(key) = key else {
-            return Err(unknown(vendor, table, name.get_ref()).at(&place));
-        };
-        let text = scalar(value.get_ref()).ok_or_else(|| {
-            let message = format!("`{}`: expected a number, a text, true or false", key.path());
-            Problem::new(message).at(&texts.at(value.span()))
-        })?;
-        match (&key.ours, key.turns) {
-            (Some(ours), Some(turns)) => {
-                let turned = turns.apply(&text).map_err(|error| {
-                    let message = format!("`{}` of {}: {error}", key.path(), vendor.title);
-                    let help = format!("`paceline explain {}` has unit and conversion", key.path());
-                    Problem::new(message).at(&texts.at(value.span())).help(help)
-                })?;
-                found.0.push(Translated {
-                    ours,
-                    text: turned,
-                    span: value.span(),
-                    there: format!("{} = {text}", key.path()),
-                    vendor: &vendor.name,
-                    needs: key.needs.as_deref(),
-                });
-            }
-            _ if key.same.contains(&text) => {}
-            _ => found.1.push(left_out(vendor, key, &text).at(&place)),
-        }
-    }
-    Ok(())
+/// The rate of the topology's links in Mbit/s, if it says one.
+fn link_rate(root: &DeTable<'_>) -> Option<u64> {
+    let topology = root.get("topology")?.get_ref().as_table()?;
+    let mut rates = topology.iter().filter_map(|(_, kind)| {
+        let rate = kind.get_ref().get("rate")?.get_ref().as_str()?.to_string();
+        rate.parse::<paceline_kernel::BitRate>().ok()
+    });
+    rates.next_back().map(|rate| rate.as_bps() / 1_000_000)
 }
 
-fn left_out(vendor: &Vendor, key: &Key, text: &str) -> Warning {
-    let text = format!(
-        "vendor.{}: {} = {text} has no counterpart: {}",
-        vendor.name,
-        key.path(),
-        key.about
-    );
-    Warning::new(WarningKind::LeftOut, text)
-}
-
-fn unknown(vendor: &Vendor, table: &str, name: &str) -> Problem {
-    let full = match table {
-        "" => name.to_string(),
-        table => format!("{table}.{name}"),
-    };
-    let names: Vec<String> = vendor.keys.iter().map(Key::path).collect();
-    let near = nearest(&full, names.iter().map(String::as_str));
-    let list = format!("`paceline explain {}` lists its keys", vendor.name);
-    let help = match near {
-        Some(near) => format!("did you mean `{near}`? {list}"),
-        None => list,
-    };
-    Problem::new(format!("unknown key `{full}` of {}", vendor.title)).help(help)
-}
-
-/// A value as a vendor's tool has it.
-fn scalar(value: &DeValue<'_>) -> Option<String> {
-    Some(match value {
-        DeValue::String(text) => text.to_string(),
-        DeValue::Integer(number) => i64::from_str_radix(&number.as_str().replace('_', ""), number.radix())
-            .ok()?
-            .to_string(),
-        DeValue::Float(number) => number.as_str().to_string(),
-        DeValue::Boolean(value) => value.to_string(),
-        _ => return None,
-    })
-}
-
-/// Keys that give those values their meaning, from the rate of the topology's links.
-pub(super) fn needed(root: &DeTable<'_>, all: &mut Vec<Translated>, texts: &Texts) -> Result<(), Problem> {
-    let mut more: Vec<Translated> = Vec::new();
-    for one in all.iter() {
-        let Some(key) = one.needs else { continue };
-        if is_set(root, key) || more.iter().any(|known| known.ours == key) {
-            continue;
-        }
-        let topology = root.get("topology").and_then(|all| all.get_ref().as_table());
-        let mut rates = topology.into_iter().flatten().filter_map(|(_, kind)| {
-            let rate = kind.get_ref().get("rate")?;
-            Some(rate.get_ref().as_str()?.to_string())
-        });
-        let rate = rates.next_back().ok_or_else(|| {
-            Problem::new(format!("`{}` is meant for ports of one rate", one.there))
-                .at(&texts.at(one.span.clone()))
-                .help(format!("set {key} to that rate"))
-        })?;
-        more.push(Translated {
-            ours: key,
-            text: format!("\"{rate}\""),
-            span: one.span.clone(),
-            there: "the rate of the topology's links".to_string(),
-            vendor: one.vendor,
-            needs: None,
-        });
-    }
-    all.extend(more);
-    Ok(())
-}
-
+/// Returns true if the scenario has a key, or a value that leaves no room for it.
 fn is_set(root: &DeTable<'_>, path: &str) -> bool {
+    // These are one of several kinds: another kind leaves no room.
+    const KINDS: [&str; 3] = ["network.buffer", "network.headroom", "network.ecn.curves"];
+    let path = KINDS
+        .iter()
+        .find(|kind| path.starts_with(**kind))
+        .map_or(path, |kind| kind);
     let mut names = path.split('.');
     let first = names.next().and_then(|name| root.get(name));
-    let last = first.and_then(|first| names.try_fold(first, |value, name| value.get_ref().get(name)));
-    last.is_some()
+    first
+        .and_then(|first| names.try_fold(first, |value, name| value.get_ref().get(name)))
+        .is_some()
 }
 
 /// Puts the translated keys into the scenario; `padded` has their values at their places. Says what was put.
 pub(super) fn put<'i>(
     root: &mut DeTable<'i>,
-    all: &[Translated],
+    all: &'i [Translated],
     padded: &'i [String],
     texts: &Texts,
 ) -> Result<Vec<Warning>, Problem> {
-    let mut warnings: Vec<Warning> = Vec::new();
+    let mut notes: Vec<Warning> = Vec::new();
     let mut vendor_at = 0;
     for (i, (one, padded)) in all.iter().zip(padded).enumerate() {
         let place = texts.at(one.span.clone());
-        let path: Vec<&'static str> = one.ours.split('.').collect();
-        if is_set(root, one.ours) {
-            return Err(
-                Problem::new(format!("{} is set twice: also by `{}`", one.ours, one.there))
-                    .at(&place)
-                    .label("this is the same parameter")
-                    .help("keep one of them"),
-            );
-        }
+        let path: Vec<&str> = one.ours.split('.').collect();
         let mut value = super::value(&one.text, padded, one.span.start);
         value = Spanned::new(one.span.clone(), value.into_inner());
         if !renamed::insert(root, &path, (&one.span, value)) {
@@ -239,10 +137,10 @@ pub(super) fn put<'i>(
                 .map(|one| format!("{} is {} = {}", one.there, one.ours, one.text))
                 .collect();
             let text = format!("vendor.{}: {}", one.vendor, became.join("; "));
-            warnings
-                .push(Warning::new(WarningKind::Reading, text).at(&texts.at(all[vendor_at].span.clone())));
+            let place = texts.at(all[vendor_at].span.clone());
+            notes.push(Warning::new(WarningKind::VendorValues, text).at(&place));
             vendor_at = i + 1;
         }
     }
-    Ok(warnings)
+    Ok(notes)
 }

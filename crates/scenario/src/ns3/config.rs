@@ -32,7 +32,7 @@ pub(crate) fn scenario(
     let mut problems = Problems::default();
     let keys = Keys::of(source, changes.format)?;
     let mut config = Config::read(source, keys, &mut problems, warnings);
-    for key in ["TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE"] {
+    for key in ["TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "WORKLOAD_FILE"] {
         let name = config.text(key).and_then(|path| files.beside(path));
         if let Some(name) = name {
             warnings.push(

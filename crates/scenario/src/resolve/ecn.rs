@@ -27,12 +27,12 @@ fn switch_rates(net: &Net, is_one: &dyn Fn(NodeId) -> bool) -> Vec<(BitRate, usi
     rates
 }
 
-/// The marking curve of every rate in the network; `marking` where the scenario says nothing.
+/// The marking curve of every rate in the network; `marking` where the scenario says nothing. `curves`: the marks are read.
 pub(super) fn resolve(
     cx: &mut Cx<'_>,
     n: &mut schema::Network,
     net: &Net,
-    marking: Marking,
+    (marking, curves): (Marking, bool),
 ) -> Result<Vec<EcnCurve>, Problem> {
     let rates = switch_rates(net, &|node| !net.topology.is_host(node));
     let spanned = n
@@ -46,7 +46,9 @@ pub(super) fn resolve(
     if let Some(curves) = listed(cx, ecn, &outer, net, &place)? {
         return Ok(curves);
     }
-    warn_of_scaling(cx, ecn, &rates, marking.line);
+    if curves {
+        warn_of_scaling(cx, ecn, &rates, marking.line);
+    }
     let kmin = fill_at(&mut ecn.kmin, marking.kmin);
     let kmax = fill_at(&mut ecn.kmax, marking.kmax);
     let reference = reference(cx, &mut ecn.reference_rate, Some(marking.line))?;

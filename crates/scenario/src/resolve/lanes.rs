@@ -298,7 +298,7 @@ fn starving(run: &RunSpec) -> Option<String> {
 fn below_marking(run: &RunSpec) -> Option<String> {
     let lanes = run.lanes.as_deref()?;
     let buffer = u64::from(*lanes.buffers.iter().max()?) * lanes.unit.get();
-    let reads_marks = run.schemes.iter().any(|scheme| scheme.config.needs().ecn);
+    let reads_marks = run.schemes.iter().any(|scheme| scheme.config.reads_curves());
     let curve = run.switch.ecn.iter().max_by_key(|curve| curve.kmin)?;
     (reads_marks && curve.kmin.get() >= buffer).then(|| {
         format!(

@@ -435,7 +435,12 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     tcd_ns3::check(cx, &run)?;
     delay::warn(cx, &run);
     rounding::warn(cx, &run);
-    thresholds::warn(cx, &run, scenario.network.ecn.as_ref().map(toml::Spanned::span));
+    let network = &scenario.network;
+    let written = [
+        network.ecn.as_ref().map(toml::Spanned::span),
+        network.headroom.as_ref().map(toml::Spanned::span),
+    ];
+    thresholds::warn(cx, &run, written);
     Ok(Described {
         run,
         schemes: names,

@@ -123,7 +123,12 @@ pub(super) fn switch(
         reserve,
         headroom: self::headroom(cx, &headroom)?,
         flow_control,
-        ecn: ecn::resolve(cx, n, net, marking)?,
+        ecn: ecn::resolve(
+            cx,
+            n,
+            net,
+            (marking, scheme.reads_curves() || !scheme.needs().ecn),
+        )?,
         detection: Detection::Red,
         class_detection: Vec::new(),
         loss: LossSpec::NONE,

@@ -39,7 +39,9 @@ pub(super) fn check_buffer(
         return Ok(());
     }
     let mut taken = vec![(0u64, 0u64); net.topology.nodes.len()];
-    for link in &net.topology.links {
+    // The link that takes most at each node.
+    let mut most = vec![(0u64, 0usize); net.topology.nodes.len()];
+    for (i, link) in net.topology.links.iter().enumerate() {
         let room = match each {
             Headroom::Fixed(bytes) => bytes.get(),
             Headroom::PerLink { factor, extra } => {
@@ -51,6 +53,8 @@ pub(super) fn check_buffer(
             let (rooms, ports) = &mut taken[end.0 as usize];
             *rooms = rooms.saturating_add(room);
             *ports += 1;
+            let most = &mut most[end.0 as usize];
+            *most = (*most).max((room, i));
         }
     }
     let total = |&(rooms, ports): &(u64, u64)| rooms.saturating_add(ports.saturating_mul(reserve.get()));
@@ -71,7 +75,19 @@ pub(super) fn check_buffer(
     let written = [buffer.span(), headroom.span()]
         .into_iter()
         .find(|span| !span.is_empty());
-    let place = written.map_or(cx.texts.main().end(), |span| cx.texts.at(span));
+    let (room, link) = most[worst.0 as usize];
+    // Where nothing of it is written, its reason is a link.
+    let of_topology = || {
+        let keys = ["delay", "rate"].into_iter();
+        let ends =
+            |key: &str, path: &str| path.starts_with("topology.") && path.rsplit('.').next() == Some(key);
+        let mut written = keys.filter_map(|key| cx.places.iter().find(|(path, _)| ends(key, path)));
+        let topology = || cx.places.iter().find(|(path, _)| path == "topology");
+        let span = written.next().or_else(topology).map(|(_, span)| span.clone());
+        span.map_or_else(|| cx.texts.main().end(), |span| cx.texts.at(span))
+    };
+    let of_link = || net.places.get(link).cloned().unwrap_or_else(of_topology);
+    let place = written.map_or_else(of_link, |span| cx.texts.at(span));
     if cx.profile().thresholds_wrap {
         let text = format!("{message}: thresholds wrap, as in the original simulator");
         cx.warn(WarningKind::BufferSplit, &place, text);
@@ -79,7 +95,15 @@ pub(super) fn check_buffer(
     }
     let problem = Problem::new(message).at(&place);
     Err(if buffer.span().is_empty() {
-        problem.help("make `network.buffer` larger, or `network.headroom` smaller")
+        let link = &net.topology.links[link];
+        problem
+            .label(format!(
+                "a port of {} and {} needs a headroom of {}",
+                link.rate,
+                link.delay,
+                about(room)
+            ))
+            .help("make `network.buffer` larger, or `network.headroom` smaller")
     } else if headroom.span().is_empty() {
         problem
             .label("the buffer")

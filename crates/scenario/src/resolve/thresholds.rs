@@ -32,18 +32,22 @@ enum Bound {
     Drop(u64),
 }
 
-/// Warns of each kind of such a threshold once, of the worst case; `ecn` is where marking thresholds are written.
-pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, ecn: Option<Range<usize>>) {
+/// Warns of each kind of such a threshold once, of the worst case, at the place where marking thresholds or headroom are
+/// `written`.
+pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, written: [Option<Range<usize>>; 2]) {
     if !cx.profile().judges_thresholds || run.is_under_credits() {
         return;
     }
-    let ecn = ecn.filter(|span| !span.is_empty()).map(|span| cx.texts.at(span));
+    let [ecn, room] = written.map(|span| {
+        let span = span.filter(|span| !span.is_empty());
+        span.map(|span| cx.texts.at(span))
+    });
     let switches = switches(run);
     if let Some(text) = marks(run, &switches) {
         cx.warn(WarningKind::Threshold, ecn.as_ref(), text);
     }
     if let Some(text) = headroom(run, &switches) {
-        cx.warn(WarningKind::Threshold, None, text);
+        cx.warn(WarningKind::Threshold, room.as_ref(), text);
     }
 }
 
@@ -164,8 +168,9 @@ fn ports_needed(kmin: u64, pool: u64, (at, shift): (u64, Option<i32>)) -> Option
 
 /// Ports that mark above what their queues can reach.
 fn marks(run: &RunSpec, switches: &[Switch<'_>]) -> Option<String> {
-    let mut needs = run.schemes.iter().map(|scheme| scheme.config.needs());
-    let reads_marks = needs.any(|needs| needs.ecn) || !run.switch.detectors().is_empty();
+    let mut schemes = run.schemes.iter();
+    let reads_marks =
+        schemes.any(|scheme| scheme.config.reads_curves()) || !run.switch.detectors().is_empty();
     if !reads_marks {
         return None;
     }

@@ -48,7 +48,7 @@ fn any(run: &RunSpec, is: impl Fn(&SchemeConfig) -> bool) -> bool {
     run.schemes.iter().any(|spec| is(&spec.config))
 }
 
-static FACTS: [Fact; 17] = [
+static FACTS: [Fact; 18] = [
     Fact {
         name: "a scheme that uses INT",
         holds: |run| any(run, |scheme| scheme.needs().int),
@@ -116,6 +116,15 @@ static FACTS: [Fact; 17] = [
         name: "receivers that take time (`network.endpoint`)",
         holds: |run| run.nic.endpoint.is_some(),
         idle: "receivers answer at once (network.endpoint)",
+    },
+    Fact {
+        name: "marks by curves",
+        // Marks that no scheme reads are counted.
+        holds: |run| {
+            let no_reader = !any(run, |scheme| scheme.needs().ecn);
+            no_reader || any(run, SchemeConfig::reads_curves) || !run.switch.detectors().is_empty()
+        },
+        idle: "switches mark by the rule of the flows' scheme",
     },
     Fact {
         name: "a link that fails",

@@ -323,7 +323,7 @@ tables! {
     /// ECN marking by queue length, scaled with the port's rate. Defaults depend on the first scheme: a step at 30KB
     /// for 10Gbps with DCTCP and PCN; a step at 50KB for 40Gbps with ACC; 5KB, 200KB and 1% for 40Gbps with the
     /// published DCQCN (dcqcn-paper); for all others, the values below.
-    struct Ecn only(&[&[NOT_BOLT, NOT_IB]]) {
+    struct Ecn only(&[&[NOT_BOLT, NOT_IB, if_so("marks by curves")]]) {
         /// no marks below this queue length, at `reference-rate`; scaled with the rate of each link, so 200KB are
         /// 3.2MB at 400Gbps unless that is the reference-rate
         kmin: Spanned<Bytes> = "100KB";

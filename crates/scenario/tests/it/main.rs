@@ -31,4 +31,5 @@ mod tcd_ns3;
 mod thresholds;
 mod time_constants;
 mod uet_htsim;
+mod vendor_values;
 mod vendors;

@@ -57,7 +57,7 @@ fn targets(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn add_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
+pub(crate) fn add_pages(folder: &Path, pages: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

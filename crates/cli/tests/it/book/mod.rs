@@ -2,6 +2,7 @@
 //! `UPDATE_BOOK=1 cargo test -p paceline --test it book` writes its pages again, and the figures that
 //! runs make of every scheme.
 
+mod copies;
 mod figures;
 mod infiniband;
 mod links;
@@ -317,11 +318,14 @@ fn warnings() -> String {
                     Warnings about inputs are printed before a run, the others after it. All of them are in \
                     `summary.json` as\n`{ id, about, text }`, on the report page, in `comparison.json`, in the rows of \
                     sweeps, and in `Run.warnings`\nof Python. `--quiet` changes only the terminal. A comparison or sweep keeps \
-                    `unused-setting` and `unused-scheme`\nonly if they hold for all of its runs.\n"
+                    `unused-setting` and `unused-scheme`\nonly if they hold for all of its runs.\n\n\
+                    Notes tell how the input was read: there is nothing to check. They are printed and written like \
+                    warnings, with\nthe prefix `note:`, and pages show them apart.\n"
         .to_string();
     for (subject, title) in [
         (Subject::Input, "About the input"),
         (Subject::Run, "About the run"),
+        (Subject::Note, "Notes"),
     ] {
         let _ = writeln!(page, "\n## {title}\n\n| id | meaning |\n|---|---|");
         for (kind, meaning) in WarningKind::ALL {

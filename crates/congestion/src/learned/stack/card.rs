@@ -127,7 +127,9 @@ impl PolicyCard {
     /// # Errors
     /// It is none, or contradicts itself.
     pub fn parse(json: &[u8]) -> Result<Self, ModelError> {
-        let card: Self = serde_json::from_slice(json).map_err(|error| ModelError::Card(error.to_string()))?;
+        const HAS: &str = "`format`, `kind`, `name`, `observation` and `action`";
+        let read = serde_json::from_slice(json);
+        let card: Self = read.map_err(|error| ModelError::card(&error, HAS))?;
         card.check().map_err(ModelError::Policy)?;
         Ok(card)
     }

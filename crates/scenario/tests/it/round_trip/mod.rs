@@ -127,8 +127,8 @@ fn shipped_scenarios_under_several_schemes() {
             paused_first.push(shipped.name);
         }
     }
-    // Pauses come before marks in the paper, and IBCC has a rule of its own.
-    assert_eq!(paused_first, ["pcn-head-of-line", "infiniband-service-level"]);
+    // Pauses come before marks in the paper.
+    assert_eq!(paused_first, ["pcn-head-of-line"]);
 }
 
 #[test]
