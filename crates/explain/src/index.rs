@@ -9,7 +9,7 @@ use paceline_lab::measures::SETS;
 use paceline_scenario::builtin::{self, Entry};
 
 use crate::page::page;
-use crate::{learning, mechanisms, vendor};
+use crate::{learning, mechanisms, terms, vendor};
 
 /// Names of one kind: what they are called, and a few words on each.
 struct Group {
@@ -129,7 +129,9 @@ pub fn index(width: usize) -> String {
         }
         text.push('\n');
     }
-    text.push_str("paceline explain NAME, or a word that you look for\n");
+    text.push_str(
+        "paceline explain NAME, a term of the field (PXN, PortXmitWait), or a word that you look for\n",
+    );
     text
 }
 
@@ -138,6 +140,7 @@ pub(crate) fn missing(name: &str) -> String {
     let names = names();
     let keys = keys();
     let known = names.iter().copied().chain(keys.iter().map(String::as_str));
+    let known = known.chain(terms::names());
     let near: Vec<String> = layout::nearest_few(name, known, 3)
         .into_iter()
         .map(|near| format!("`{near}`"))
@@ -151,7 +154,8 @@ pub(crate) fn missing(name: &str) -> String {
         };
         let _ = write!(message, ": did you mean {others}{last}?");
     }
-    let found = pages_with(name, &names);
+    let searched: Vec<&str> = names.iter().copied().chain(terms::names()).collect();
+    let found = pages_with(name, &searched);
     if !found.is_empty() {
         let shown = found
             .iter()
@@ -180,7 +184,8 @@ fn pages_with(word: &str, names: &[&'static str]) -> Vec<&'static str> {
     }
     let times = |name: &&'static str| {
         let page = page(name, UNBROKEN)
-            .or_else(|| vendor::page(name, UNBROKEN))?
+            .or_else(|| vendor::page(name, UNBROKEN))
+            .or_else(|| terms::page(name, UNBROKEN))?
             .to_lowercase();
         let times = page.matches(&word).count();
         (times > 0).then(|| {

@@ -9,8 +9,10 @@ mod measures;
 mod mechanisms;
 mod models;
 mod page;
+mod terms;
 mod vendor;
 
 pub use example::setting;
 pub use index::index;
 pub use page::explain;
+pub use terms::{Term, terms};

@@ -6,7 +6,7 @@ use paceline_congestion::registry::{Alias, Scheme, SchemeParams, WindowMode, sch
 use paceline_lab::layout;
 use paceline_scenario::builtin::{self, Entry, Parameter};
 
-use crate::{example, index, learning, measures, mechanisms, models, vendor};
+use crate::{example, index, learning, measures, mechanisms, models, terms, vendor};
 
 /// The page about `name`: something that is built in, or the file of a model.
 ///
@@ -29,6 +29,15 @@ pub fn explain(name: &str, width: usize) -> Result<String, String> {
         .into_iter()
         .flatten()
         .collect();
+    // A word of the field, before keys that happen to be called so.
+    let term = terms::page(name, width);
+    if !all.is_empty() {
+        return Ok(term.into_iter().chain(all).collect::<Vec<_>>().join("\n"));
+    }
+    let lower = name.to_lowercase();
+    let others = [lower.replace([' ', '_'], "-"), lower];
+    let page = others.iter().find_map(|other| page(other, width));
+    let all: Vec<String> = term.into_iter().chain(page).collect();
     if !all.is_empty() {
         return Ok(all.join("\n"));
     }

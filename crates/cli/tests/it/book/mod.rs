@@ -343,6 +343,22 @@ fn warnings() -> String {
     page
 }
 
+fn glossary() -> String {
+    let mut page =
+        "# Glossary\n\nLook up a term of the field, a counter of a NIC or switch, or a word of AI networks. \
+                    `paceline explain TERM` shows the\nsame.\n\n| term | meaning |\n|---|---|\n"
+            .to_string();
+    for term in paceline_explain::terms() {
+        let _ = writeln!(
+            page,
+            "| {} | {} |",
+            cell(&term.names.join(", ")),
+            cell(term.about)
+        );
+    }
+    page
+}
+
 fn pages() -> Pages {
     let mut pages = Pages::new();
     for scheme in SCHEMES {
@@ -358,6 +374,7 @@ fn pages() -> Pages {
     pages.insert("reference/commands.md".into(), command_line());
     pages.insert("reference/warnings.md".into(), warnings());
     pages.insert("reference/vendors.md".into(), vendor_keys());
+    pages.insert("reference/glossary.md".into(), glossary());
     pages
 }
 

@@ -1,0 +1,154 @@
+//! Terms of the field, vendors' counters, and words of AI networks: what they mean, and what to read about them here.
+
+use std::sync::LazyLock;
+
+use paceline_lab::layout;
+
+/// A term.
+pub struct Term {
+    /// Its names; the first is the title.
+    pub names: Vec<&'static str>,
+    /// What it means, without a full stop at the end.
+    pub about: &'static str,
+    /// Names that `paceline explain` has pages about.
+    pub see: Vec<&'static str>,
+}
+
+/// All terms, in the order of the alphabet.
+pub fn terms() -> &'static [Term] {
+    static TERMS: LazyLock<Vec<Term>> = LazyLock::new(|| {
+        let lines = include_str!("terms.txt").lines();
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let list = |part: &'static str| {
+            part.split(',')
+                .map(str::trim)
+                .filter(|name| !name.is_empty())
+                .collect()
+        };
+        let term = |line: &'static str| {
+            let mut parts = line.split('|');
+            let mut next = || parts.next().unwrap_or_default().trim();
+            Term {
+                names: list(next()),
+                about: next(),
+                see: list(next()),
+            }
+        };
+        lines.map(term).collect()
+    });
+    &TERMS
+}
+
+/// A name as it is compared: without case, and with one kind of blank.
+fn plain(name: &str) -> String {
+    let mut plain = name.to_lowercase().replace(['-', '_'], " ");
+    if let Some(one) = plain
+        .strip_suffix('s')
+        .filter(|one| one.len() > 3 && !one.ends_with('s'))
+    {
+        plain = one.to_string();
+    }
+    plain
+}
+
+fn find(name: &str) -> Option<&'static Term> {
+    let name = plain(name);
+    terms()
+        .iter()
+        .find(|term| term.names.iter().any(|own| plain(own) == name))
+}
+
+/// All names of terms.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    terms().iter().flat_map(|term| term.names.iter().copied())
+}
+
+/// The first lines of a page about a term.
+pub(crate) fn page(name: &str, width: usize) -> Option<String> {
+    let term = find(name)?;
+    let also = match &term.names[1..] {
+        [] => String::new(),
+        also => layout::paragraph(&format!("Also {}.", also.join(", ")), width),
+    };
+    let see = match &term.see[..] {
+        [] => String::new(),
+        see => {
+            let pages: Vec<String> = see.iter().map(|name| command(name)).collect();
+            format!("\nSee:\n{}", pages.concat())
+        }
+    };
+    let about = layout::paragraph(&format!("{}.", term.about), width);
+    Some(format!("{}\n\n{about}{also}{see}", term.names[0]))
+}
+
+/// The command that has more.
+fn command(name: &str) -> String {
+    match name {
+        "why" => "  paceline why RUN\n".to_string(),
+        "measures" => "  paceline list measures\n".to_string(),
+        "list schemes" => "  paceline list schemes\n".to_string(),
+        _ => format!("  paceline explain {name}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain;
+
+    #[test]
+    fn every_term_is_answered_and_leads_somewhere() {
+        assert!(terms().len() > 100);
+        for term in terms() {
+            assert!(
+                !term.about.is_empty() && !term.about.ends_with('.'),
+                "{}",
+                term.names[0]
+            );
+            for name in &term.names {
+                let page = explain(name, 100).unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert!(page.len() > 60, "{name}: {page}");
+            }
+            for see in term
+                .see
+                .iter()
+                .filter(|see| !["why", "measures", "list schemes"].contains(see))
+            {
+                assert!(
+                    explain(see, 100).is_ok(),
+                    "{}: there is no page {see}",
+                    term.names[0]
+                );
+            }
+        }
+        let names: Vec<String> = names().map(plain).collect();
+        for (i, name) in names.iter().enumerate() {
+            assert!(!names[..i].contains(name), "{name} is there twice");
+        }
+    }
+
+    #[test]
+    fn words_of_ai_networks_are_answered() {
+        for (name, says) in [
+            ("PortXmitWait", "credits.stalled_s"),
+            ("PXN", "NVLink"),
+            ("NCCL", "rings, trees"),
+            ("busbw", "NCCL's tests"),
+            ("rendezvous", "eager"),
+            ("DRILL", "Not simulated"),
+            ("NSCC", "Ultra Ethernet"),
+            ("REPS", "entropy values"),
+            ("nvls", "Not simulated"),
+            ("Queue Pair", "sending state"),
+            ("queue-pairs", "sending state"),
+            ("rx_prio3_pause", "pfc.pause_frames"),
+            ("PFC", "network.pfc"),
+            ("ECE", "CNPs carry marks"),
+        ] {
+            let page = explain(name, 2000).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(page.contains(says), "{name}: {page}");
+        }
+        let near = explain("PortXmitWaits2", 100).unwrap_err();
+        assert!(near.contains("did you mean `PortXmitWait`"), "{near}");
+    }
+}
