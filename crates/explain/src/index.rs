@@ -139,9 +139,12 @@ pub fn index(width: usize) -> String {
 pub(crate) fn missing(name: &str) -> String {
     let names = names();
     let keys = keys();
-    let known = names.iter().copied().chain(keys.iter().map(String::as_str));
-    let known = known.chain(terms::names());
-    let near: Vec<String> = layout::nearest_few(name, known, 3)
+    let mut known: Vec<&str> = names.clone();
+    known.extend(keys.iter().map(String::as_str));
+    for term in terms::names() {
+        known.push(term);
+    }
+    let near: Vec<String> = layout::nearest_few(name, known.iter().copied(), 3)
         .into_iter()
         .map(|near| format!("`{near}`"))
         .collect();
