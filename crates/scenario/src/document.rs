@@ -28,6 +28,7 @@ use crate::warning::{Warning, WarningKind};
 
 pub(crate) use axes::{Point, Written};
 use reader::Reader;
+use texts::GAP;
 pub(crate) use texts::Texts;
 pub(crate) use writer::{paths, write};
 
@@ -93,7 +94,7 @@ pub(crate) fn parse(
     let behind = texts.end() + GAP;
     let (translated, left_out) = vendor::take(table.get_mut(), &mut texts, behind, files)?;
     warnings.extend(left_out);
-    let padded = translated.iter().map(vendor::Translated::padded).collect();
+    let padded = translated.iter().map(vendor::padded).collect();
     let (translated, padded) = of_vendors.get_or_init(|| (translated, padded));
     warnings.extend(vendor::put(table.get_mut(), translated, padded, &texts)?);
     let renewed = inherited::renew(table.get_mut(), source.text().len());
@@ -136,8 +137,6 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(source: &Source) -> Result<T, D
     }
     T::deserialize(Reader::from(table)).map_err(|error| schema_problem(&error, &texts).into())
 }
-
-const GAP: usize = 16;
 
 /// The value of every setting as a TOML text, behind as many blanks as put it at its place.
 fn padded(source: &Source, settings: &[Setting]) -> Vec<String> {

@@ -6,6 +6,9 @@ use toml::Spanned;
 
 use crate::diagnostics::{Place, Source};
 
+/// Positions between two texts, so that no place in one looks like one in another.
+pub(crate) const GAP: usize = 16;
+
 /// The texts that a scenario's places are in: the file, and behind its end the overrides.
 #[derive(Clone, Debug)]
 pub(crate) struct Texts {

@@ -1,12 +1,13 @@
 //! `[vendor.NAME]`: parameters by their vendors' names, which become keys of the scenario.
 
 mod collect;
+mod made;
 mod translate;
-
-use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::DeTable;
+
+pub(super) use made::Translated;
 
 use super::renamed;
 use super::texts::Texts;
@@ -15,23 +16,9 @@ use crate::files::Files;
 use crate::vendor::{opensm, sonic, vendors};
 use crate::warning::{Warning, WarningKind};
 
-/// A key of the scenario that comes from a vendor's.
-pub(super) struct Translated {
-    ours: String,
-    /// The value as TOML.
-    text: String,
-    /// Where it was written.
-    span: Range<usize>,
-    /// The key and the value there, of which several may say the same.
-    there: String,
-    vendor: &'static str,
-}
-
-impl Translated {
-    /// The value, behind as many blanks as put it at its place.
-    pub(super) fn padded(&self) -> String {
-        super::behind_blanks(&(self.text.clone(), self.span.clone()))
-    }
+/// The value, behind as many blanks as put it at its place.
+pub(super) fn padded(one: &Translated) -> String {
+    super::behind_blanks(&(one.text.clone(), one.span.clone()))
 }
 
 /// Takes `[vendor]` out of the scenario, with the files that it names. Says what is left out of it.
@@ -95,21 +82,6 @@ fn link_rate(root: &DeTable<'_>) -> Option<u64> {
         rate.parse::<paceline_kernel::BitRate>().ok()
     });
     rates.next_back().map(|rate| rate.as_bps() / 1_000_000)
-}
-
-/// Returns true if the scenario has a key, or a value that leaves no room for it.
-fn is_set(root: &DeTable<'_>, path: &str) -> bool {
-    // These are one of several kinds: another kind leaves no room.
-    const KINDS: [&str; 3] = ["network.buffer", "network.headroom", "network.ecn.curves"];
-    let path = KINDS
-        .iter()
-        .find(|kind| path.starts_with(**kind))
-        .map_or(path, |kind| kind);
-    let mut names = path.split('.');
-    let first = names.next().and_then(|name| root.get(name));
-    first
-        .and_then(|first| names.try_fold(first, |value, name| value.get_ref().get(name)))
-        .is_some()
 }
 
 /// Puts the translated keys into the scenario; `padded` has their values at their places. Says what was put.

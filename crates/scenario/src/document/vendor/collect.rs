@@ -6,8 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostics::{Problem, nearest};
-use crate::document::GAP;
-use crate::document::texts::Texts;
+use crate::document::texts::{GAP, Texts};
 use crate::files::Files;
 use crate::vendor::item::{Fate, Item};
 use crate::vendor::{Key, Vendor, files};

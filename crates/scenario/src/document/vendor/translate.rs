@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::de::DeTable;
 
-use super::{Translated, is_set};
+use super::made::{Translated, is_set};
 use crate::diagnostics::Problem;
 use crate::document::texts::Texts;
 use crate::vendor::item::{Fate, Item};
