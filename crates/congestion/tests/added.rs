@@ -60,6 +60,7 @@ const ARRIVALS: SwitchSupport = SwitchSupport {
     turns_back: false,
     signal: None,
     trims: false,
+    marks: false,
 };
 
 /// A sender at line rate; `TAG` is what it writes into packets.

@@ -169,26 +169,26 @@ fn bound(run: &RunSpec) -> Span {
 /// No shortest path between two hosts has more links.
 fn hops(run: &RunSpec) -> u64 {
     let is_switch = |node: u32| run.nodes[node as usize] == NodeKind::Switch;
-    let mut neighbours: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); run.nodes.len()];
     for link in &run.links {
         let (a, b) = (link.a.0, link.b.0);
         if is_switch(a) && is_switch(b) {
-            neighbours.entry(a).or_default().push(b);
-            neighbours.entry(b).or_default().push(a);
+            neighbours[a as usize].push(b);
+            neighbours[b as usize].push(a);
         }
     }
     // From any switch of a group, twice the way to the farthest one is enough.
     let mut depth = vec![None; run.nodes.len()];
     let mut deepest = 0;
-    for &first in neighbours.keys() {
-        if depth[first as usize].is_some() {
+    for first in 0..run.nodes.len() as u32 {
+        if depth[first as usize].is_some() || neighbours[first as usize].is_empty() {
             continue;
         }
         depth[first as usize] = Some(0u64);
         let mut queue = std::collections::VecDeque::from([first]);
         while let Some(node) = queue.pop_front() {
             let next = depth[node as usize].unwrap_or(0) + 1;
-            for &peer in &neighbours[&node] {
+            for &peer in &neighbours[node as usize] {
                 if depth[peer as usize].is_none() {
                     depth[peer as usize] = Some(next);
                     deepest = deepest.max(next);
