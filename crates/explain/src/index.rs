@@ -142,7 +142,9 @@ pub(crate) fn missing(name: &str) -> String {
     let mut known: Vec<&str> = names.clone();
     known.extend(keys.iter().map(String::as_str));
     for term in terms::names() {
-        known.push(term);
+        if !known.iter().any(|name| name.eq_ignore_ascii_case(term)) {
+            known.push(term);
+        }
     }
     let near: Vec<String> = layout::nearest_few(name, known.iter().copied(), 3)
         .into_iter()

@@ -19,7 +19,7 @@ Examples:
   paceline why results/demo/dcqcn 3 --json | jq '.deeper.causes'
   paceline why ai-cluster --matrix               which job made which wait
   paceline why training.toml --job training                its critical path
-  paceline why training.toml --job training --iteration 3  that of another iteration
+  paceline why training.toml --job training --iteration 2  that of another iteration
   paceline why training.toml --job training --faster host  the same with links twice as fast
 
 The flow completion time has three parts: the sender's time until it sends the packet that was

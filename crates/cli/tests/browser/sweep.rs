@@ -63,6 +63,7 @@ fn sweep(axes: Vec<Axis>, seeds: u64) -> SweepData {
             let scatter = ((number as u64 * 7919 + seed * 104_729) % 1000) as f64 / 1000.0 - 0.5;
             let p99 =
                 (2.0 + step(0) * 1.7) * (1.0 + step(1) * 0.6) * (1.0 + step(2) * 0.4) * (1.0 + 0.2 * scatter);
+            summary.digest = id.clone();
             summary.fct_slowdown.p99 = Some(p99);
             summary.fct_slowdown.mean = Some(1.0 + p99 / 5.0);
             summary.fct_us.mean = Some(40.0 * p99);
