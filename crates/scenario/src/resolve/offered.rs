@@ -265,7 +265,8 @@ pub(super) fn warn(cx: &mut Cx<'_>, topology: &Topology, packet: &PacketFormat, 
             .iter()
             .filter(|other| other.window.0 <= begins && begins < other.window.1);
         if !on.all(|other| network.add(&other.demand, &mut loads)) {
-            return;
+            let text = "the network is too large to compute what arrivals ask of each link: overloaded links are not told";
+            return cx.warn(WarningKind::Workload, &at.place, text);
         }
         let (mut over, mut between, mut most) = (0, 0, (1.0, NodeId(0), NodeId(0)));
         for (link, load) in topology.links.iter().zip(&loads) {
