@@ -11,12 +11,13 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 
-/// A timeout of recovery: its key, its value, how many round trips it should last, and what comes of one that is too short.
+/// A timeout of recovery.
 struct Timeout {
     key: &'static str,
     value: Span,
-    /// Two thirds of what is beyond one round trip are left to queues.
+    /// Round trips that it should last: what is beyond one is room for queues.
     trips: u64,
+    /// What happens where it is shorter than a round trip.
     effect: &'static str,
 }
 
@@ -93,7 +94,7 @@ fn timeouts(run: &RunSpec) -> Vec<Timeout> {
     }
 }
 
-/// Gives a timeout that nobody wrote another value.
+/// Sets a timeout that nobody wrote, in the run and in the resolved scenario.
 fn fit(key: &str, value: Span, n: &mut schema::Network, run: &mut RunSpec) {
     let spanned = Spanned::new(0..0, value);
     match (key, &mut run.nic.recovery) {
