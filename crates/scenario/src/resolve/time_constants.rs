@@ -45,10 +45,11 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
         return;
     }
     // What is no network is refused where it is built.
-    let Ok(longest) = paceline_fabric::longest_round_trip(run) else {
+    let Ok(empty) = paceline_fabric::longest_round_trip(run) else {
         return;
     };
-    let longest = rounded(longest + on_slow_links(run) + at_hosts(run));
+    let empty = empty + at_hosts(run);
+    let longest = rounded(empty + on_slow_links(run));
     for timeout in timeouts {
         let needed = rounded(times(longest, timeout.trips));
         let written = cx.place_of(timeout.key);
@@ -57,8 +58,9 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
                 fit(timeout.key, needed, n, run);
             }
         } else if timeout.value < longest {
-            let whose = whose(run, timeout.value);
-            let Some(whose) = whose else { continue };
+            let Some(whose) = whose(run, timeout.value, empty) else {
+                continue;
+            };
             let text = format!(
                 "`{}` is {}, and {whose}: {}; {needed} would leave room for queues",
                 timeout.key, timeout.value, timeout.effect
@@ -67,7 +69,7 @@ pub(super) fn finish(cx: &mut Cx<'_>, n: &mut schema::Network, run: &mut RunSpec
             cx.warn(WarningKind::TimeConstant, place.as_ref(), text);
         }
     }
-    warn_of_reactions(cx, run);
+    warn_of_reactions(cx, run, empty);
 }
 
 /// The timeouts that this run has.
@@ -201,8 +203,18 @@ fn hops(run: &RunSpec) -> u64 {
     2 * deepest + 2
 }
 
-/// Says whose round trips in the empty network are longer than `limit`; `None` if nobody's are.
-fn whose(run: &RunSpec, limit: Span) -> Option<String> {
+/// Says whose round trips in the empty network are longer than `limit`; `None` if nobody's are. Traces choose the pairs of
+/// hosts as they run: for those it is the longest of the network, `empty`.
+fn whose(run: &RunSpec, limit: Span, empty: Span) -> Option<String> {
+    let takes = |longest| {
+        format!(
+            "a round trip of the empty network takes up to {}",
+            rounded(longest)
+        )
+    };
+    if !run.programs.is_empty() {
+        return Some(takes(empty));
+    }
     let added = at_hosts(run);
     let (mut over, mut all, mut longest) = (0, 0, Span::ZERO);
     for scheme in 0..run.schemes.len() {
@@ -214,43 +226,29 @@ fn whose(run: &RunSpec, limit: Span) -> Option<String> {
             }
         }
     }
-    if !run.programs.is_empty() {
-        // Traces choose the pairs of hosts as they run.
-        let longest = paceline_fabric::longest_round_trip(run).ok()? + added;
-        return Some(format!(
-            "a round trip of the empty network takes up to {}",
-            rounded(longest)
-        ));
+    match over {
+        0 => None,
+        _ if over == all => Some(takes(longest)),
+        _ => Some(format!("{} for {over} of {all} flows", takes(longest))),
     }
-    (over > 0).then(|| {
-        let whose = match over == all {
-            true => String::new(),
-            false => format!(" for {over} of {all} flows"),
-        };
-        format!(
-            "a round trip of the empty network takes up to {}{whose}",
-            rounded(longest)
-        )
-    })
 }
 
 /// Warns of timers of schemes that act again before the effect of the last time can be seen.
-fn warn_of_reactions(cx: &mut Cx<'_>, run: &RunSpec) {
-    let added = at_hosts(run);
+/// Jobs by traces may have the longest round trip of the network, `empty`.
+fn warn_of_reactions(cx: &mut Cx<'_>, run: &RunSpec, empty: Span) {
     for (scheme, number) in run.schemes.iter().zip(0..) {
         let config = &scheme.config;
         let reactions = config.reaction_times();
         if reactions.is_empty() {
             continue;
         }
-        let Ok(trips) = paceline_fabric::round_trips(run, number) else {
-            return;
-        };
         let longest = match run.programs.is_empty() {
-            true => trips.iter().map(|trip| trip.rtt).max(),
-            false => paceline_fabric::longest_round_trip(run).ok(),
+            true => paceline_fabric::round_trips(run, number)
+                .ok()
+                .and_then(|trips| trips.iter().map(|trip| trip.rtt + at_hosts(run)).max()),
+            false => Some(empty),
         };
-        let Some(longest) = longest.map(|trip| rounded(trip + added)) else {
+        let Some(longest) = longest.map(rounded) else {
             continue;
         };
         for reaction in reactions.iter().filter(|reaction| reaction.span < longest) {
