@@ -40,6 +40,8 @@ pub struct PathInfo {
     pub mtu: Bytes,
     /// A packet with that payload on the wire, what the scheme adds to its headers included.
     pub full_packet: Bytes,
+    /// What the flow has to send when it starts: all of it, or its connection's first message.
+    pub first_message: Bytes,
     /// Rates of the switch ports on the way, in order: hop `i` of an ACK's telemetry left a port
     /// of rate `hop_rates[i]`.
     pub hop_rates: Vec<BitRate>,

@@ -4,7 +4,8 @@
 //! # What it does
 //! Once per round trip the sender takes the mean and the newest round-trip time since its last decision, the time since
 //! then, and the share of negative acknowledgements, and moves its rate by a law of these. The law is scale-free: it knows
-//! rates as shares of the line and times in round trips of the empty network. Its coefficients are a model, for which
+//! rates as shares of the line and times in round trips of the empty network. A message of a few bandwidth-delay products
+//! starts at line rate; more starts lower, and leaps to its fair share with the first answers. Its coefficients are a model, for which
 //! `paceline train decc` searches: it runs candidates in networks that it draws.
 //!
 //! Other models build on a law. A residual network moves the rate a little alongside it. A network, or boosted trees, cloned
@@ -30,10 +31,18 @@
 //! r < target:  d = min(umax min((target - r) / (target - 1), 1)^up e^gup, 0.7)                              (4)
 //! otherwise:   d = max(-down (r - target) / r, -dmax)                                                       (5)
 //! d      = d - clip(kd (r - r_before), -0.3, 0.3) - kl nacks / acks;  d = -kt if nothing came back          (6)
-//! w      = w exp(d), from 2^-18 to 1.5;  at first `init` packets per base round trip                        (7)
-//! until r >= target, or a loss, for the first time:  d = max(d, grow) in (4)
+//! w      = w exp(d), from 2^-18 to 1.5                                                                      (7)
 //! rate   = rg w / max(r, 1)^rho,   in flight at most max((wcap w P + wadd) packets, 1 packet)               (8)
 //! ```
+//! A flow starts by how much it has to send: S is its size, or its connection's first message, in bandwidth-delay
+//! products; wl is the w of the line's rate, 1.2 / wcap, from 1 to 1.5. Then the first answers say what its share is:
+//! share(r) is the w whose target is r, at which settled flows keep their rates.
+//! ```text
+//! w      = wl min(1, max((whole / max(S, whole))^wane, init / P))                                           (7a)
+//! d      = clip(ln(share(r) / w), -fall, leap) - kl nacks / acks                                            (7b)
+//! ```
+//! (7b) holds instead of (4) to (6), whoever decides later, until share(r) is not above w, or something was lost.
+//!
 //! What a network or trees read, with q(x) = log2(1 + 32 (x - 1)) / 8:
 //! ```text
 //! s = [log2(w) / 18, log2(w P) / 16, q(mean), q(newest), q(r_before), log2(e) / 12, nacks / acks,
@@ -42,7 +51,7 @@
 //! in its place:     d = a(s) |a(s)|                                                                        (11)
 //! ```
 //! with actions a from -1 to 1. (7) and (8) stay. The square of (11) resolves the small changes that fair shares depend on:
-//! one step of an action of 8 bits moves a rate by 0.006 %. In its place a flow starts until its first action below zero.
+//! one step of an action of 8 bits moves a rate by 0.006 %.
 //! The network has 32 and 32 rectified units, and the hyperbolic tangent of their sum: 1409 numbers.
 //!
 //! # Parameters
@@ -78,7 +87,7 @@ use crate::external::{self, Clock};
 use crate::learned::inside::{Decider, Inside, policy_decides};
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
 use crate::params::{Auto, Parameters, Range};
-use crate::registry::{Definition, Scheme, WindowMode};
+use crate::registry::{Alias, Definition, Scheme, WindowMode};
 
 pub mod features;
 pub mod law;
@@ -99,6 +108,8 @@ params! {
         interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
         /// A flow's first rate; auto is the law's.
         initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "ours";
+        /// Messages of at most so many bandwidth-delay products start at line rate, 0 for none; auto is what the law has.
+        whole: Auto<f64> = Auto::Auto, in Range::AtLeast(0.0), from "ours";
         /// The lowest rate.
         min_rate: BitRate = BitRate::from_bps(1_000_000), in Range::Above(0.0), from "ours: 8192 flows share 100 Gbit/s";
         /// From a question to the effect of its answer: the time that a NIC computes. The seed has 458us for its
@@ -118,7 +129,12 @@ const SHIPPED: &str = "decc-law";
 impl Definition for Params {
     const SCHEME: Scheme = Scheme {
         name: "decc",
-        aliases: &[],
+        aliases: &[Alias {
+            name: "decc-incast",
+            help: "for crowds of short messages to one host at once: none starts at line rate",
+            settings: &[("whole", "0")],
+            window: None,
+        }],
         title: "DECC",
         paper: crate::papers::DECC.citation,
         summary: "Moves a rate by a scale-free law of round-trip times that was found by search in the simulator;\n\
@@ -150,7 +166,7 @@ impl Decc {
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
         let model = shipped::policy(Kind::Decc, &params.model, SHIPPED);
         let law = *model.law().expect("policies of DECC have a law");
-        let state = law.start(path, params.initial_rate);
+        let state = law.start(path, params.initial_rate, params.whole);
         params.asks(&law, &state, path, Self { model, state })
     }
 }

@@ -45,6 +45,7 @@ pub fn star_path() -> PathInfo {
         bdp: Bytes::new(52_000),
         mtu: Bytes::new(1000),
         full_packet: Bytes::new(1048),
+        first_message: Bytes::new(1_000_000_000_000),
         hop_rates: vec![BitRate::from_gbps(100)],
         int: IntFormat::EXACT,
     }

@@ -20,7 +20,7 @@ use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::search::{Measured, Network};
+use crate::search::{Network, Quality};
 use met::Seen;
 pub use met::{Met, Spread};
 
@@ -141,13 +141,11 @@ impl Experience {
             .ok_or_else(missing)?;
         let lost = summary.drops as f64;
         let loss = lost / (lost + summary.counters.data_received as f64).max(1.0);
-        let measured = Measured {
+        let measured = Quality {
             goodput: summary.goodput_share.map_or(0.0, |share| share.of_links),
-            p99_us,
             p99: (p99_us / network.network(1).empty_us()).max(1.0),
             jain: jain(&seen.rates).unwrap_or(0.0),
             loss,
-            loss_all: loss,
         };
         let card = model.card();
         Ok(Self {

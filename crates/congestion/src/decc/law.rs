@@ -6,8 +6,8 @@
 //! of DECC, in `decc.rs`.
 //!
 //! The target (3) rises as a flow's rate falls: so flows that share a queue agree on equal rates, and a flow that fell
-//! behind catches up. A flow that starts grows by at least `grow` in (4) to where its target has fallen to the others' r,
-//! which is its fair share. The rate (8) depends on w and not on a window over a round-trip time, which would undo a part of
+//! behind catches up. It also tells a flow that starts its share: the rate whose target is the round-trip time that it
+//! meets (7b). The rate (8) depends on w and not on a window over a round-trip time, which would undo a part of
 //! each decision. Of the time e since the last decision 1 to 4096 base round trips count.
 
 use paceline_kernel::{BitRate, Bytes};
@@ -89,28 +89,31 @@ macro_rules! coefficients {
 // Searches start from round numbers near a law that an earlier and shorter search found.
 coefficients! {
     pairs {
-        t0: Linear [1.0, 1.5] from 1.01, 1.01;
-        tl: Ratio [0.001, 0.3] from 0.015, 0.025;
-        ts: Ratio [1e-6, 0.05] from 0.0002, 0.0008;
-        up: Linear [0.3, 5.0] from 1.8, 3.0;
-        umax: Ratio [0.01, 0.7] from 0.4, 0.2;
-        down: Ratio [0.01, 2.0] from 0.45, 0.035;
-        dmax: Ratio [0.02, 1.0] from 0.12, 0.4;
-        kd: Linear [-0.5, 1.0] from 0.25, 0.0;
-        rho: Linear [0.0, 1.0] from 0.2, 0.05;
+        t0: Linear [1.0, 1.5] from 1.005, 1.02;
+        tl: Ratio [0.001, 0.3] from 0.03, 0.04;
+        ts: Ratio [1e-6, 0.05] from 0.001, 0.0008;
+        up: Linear [0.3, 5.0] from 1.6, 2.7;
+        umax: Ratio [0.01, 0.7] from 0.2, 0.22;
+        down: Ratio [0.01, 2.0] from 1.6, 0.02;
+        dmax: Ratio [0.02, 1.0] from 0.35, 0.42;
+        kd: Linear [-0.5, 1.0] from 0.3, 0.0;
+        rho: Linear [0.0, 1.0] from 0.2, 0.03;
     }
     single {
-        last: Linear [0.0, 1.0] from 0.9;
-        wcap: Ratio [0.5, 4.0] from 0.95;
-        wadd: Ratio [0.001, 4.0] from 0.01;
-        kl: Ratio [0.02, 2.0] from 0.6;
-        kt: Ratio [0.02, 2.0] from 0.15;
+        last: Linear [0.0, 1.0] from 0.98;
+        wcap: Ratio [0.5, 4.0] from 0.72;
+        wadd: Ratio [0.001, 4.0] from 0.1;
+        kl: Ratio [0.02, 2.0] from 0.9;
+        kt: Ratio [0.02, 2.0] from 0.17;
         rg: Ratio [0.9, 1.2] from 1.07;
-        cw: Ratio [0.001, 2.0] from 0.4;
-        pw: Linear [0.2, 2.0] from 1.2;
-        gup: Linear [0.0, 1.0] from 0.15;
-        init: Ratio [0.01, 4.0] from 0.05;
-        grow: Ratio [0.05, 0.7] from 0.5;
+        cw: Ratio [0.001, 2.0] from 0.33;
+        pw: Linear [0.2, 2.0] from 1.3;
+        gup: Linear [0.0, 1.0] from 0.09;
+        init: Ratio [0.01, 64.0] from 0.15;
+        whole: Ratio [1.0, 32.0] from 8.0;
+        wane: Linear [0.5, 4.0] from 1.2;
+        leap: Ratio [0.1, 6.0] from 0.8;
+        fall: Ratio [0.05, 6.0] from 0.9;
     }
 }
 
@@ -122,6 +125,10 @@ const SHARES: (f64, f64) = (1.0 / 262_144.0, 1.5);
 const MOST: f64 = 0.7;
 /// The most that a residual moves it.
 pub const RESIDUAL: f64 = 0.2;
+/// What a flow that sends at line rate may have in flight, in bandwidth-delay products.
+const ROOM: f64 = 1.2;
+/// How often the way to a share is halved: to a part in 70,000 of a logarithm.
+const HALVINGS: u32 = 20;
 /// The most that the slope of round-trip times moves it.
 const MOST_BY_SLOPE: f64 = 0.3;
 /// The most base round trips since a decision that count.
@@ -224,11 +231,17 @@ impl Law {
         Ok(law)
     }
 
-    /// A flow's state before its first decision: at this rate, or with `init` packets per base round trip.
-    pub fn start(&self, path: &PathInfo, first: Auto<BitRate>) -> State {
+    /// A flow's state before its first decision: at this rate, or by equation (7a), in which `whole` may be another.
+    pub fn start(&self, path: &PathInfo, first: Auto<BitRate>, whole: Auto<f64>) -> State {
         let w = match first {
             Auto::Is(rate) => rate.as_bps() as f64 / path.line_rate.as_bps().max(1) as f64,
-            Auto::Auto => self.init / path.bdp_packets().max(1e-9),
+            Auto::Auto => {
+                let products = path.first_message.get().max(1) as f64 / path.bdp.get().max(1) as f64;
+                let whole = whole.or(self.whole);
+                let wanes = libm::pow(whole / products.max(whole), self.wane);
+                let least = self.init / path.bdp_packets().max(1e-9);
+                self.line() * wanes.max(least).min(1.0)
+            }
         };
         State {
             w: w.clamp(SHARES.0, SHARES.1),
@@ -252,6 +265,27 @@ impl Law {
         self.target(&self.coefficients(w, packets), w)
     }
 
+    /// The w of a flow that sends at line rate: its window, too, holds a round trip's data and some of a queue.
+    fn line(&self) -> f64 {
+        (ROOM / self.wcap).clamp(1.0, SHARES.1)
+    }
+
+    /// The w that rests at a round-trip time of r base round trips, as a logarithm: the fair share of flows that meet it.
+    fn share_at(&self, r: f64, packets: f64) -> f64 {
+        let (mut low, mut high) = (libm::log(SHARES.0), libm::log(self.line()));
+        if self.rests_at(libm::exp(high), packets) >= r {
+            return high;
+        }
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            match self.rests_at(libm::exp(middle), packets) >= r {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
     /// Equations (1) to (6).
     pub fn step(&self, state: &State, seen: &Seen, packets: f64) -> Step {
         let q = self.coefficients(state.w, packets);
@@ -270,34 +304,44 @@ impl Law {
         let d = if r < target {
             let room = ((target - r) / (target - 1.0)).min(1.0);
             let elapsed = seen.elapsed.clamp(1.0, LONGEST);
-            let d = (q.umax * libm::pow(room, q.up) * libm::pow(elapsed, self.gup)).min(MOST);
-            if state.starts { d.max(self.grow) } else { d }
+            (q.umax * libm::pow(room, q.up) * libm::pow(elapsed, self.gup)).min(MOST)
         } else {
             (-q.down * (r - target) / r).max(-q.dmax)
         };
         let slope = state.before.map_or(0.0, |before| q.kd * (r - before));
+        let losses = self.kl * seen.nacks;
+        if state.starts {
+            let way = self.share_at(r, packets) - libm::log(state.w);
+            return Step {
+                r,
+                target: Some(target),
+                distance: way.clamp(-self.fall, self.leap),
+                slope: 0.0,
+                losses,
+                starts: way > 0.0 && seen.nacks == 0.0,
+            };
+        }
         Step {
             r,
             target: Some(target),
             distance: d,
             slope: slope.clamp(-MOST_BY_SLOPE, MOST_BY_SLOPE),
-            losses: self.kl * seen.nacks,
-            starts: state.starts && r < target && seen.nacks == 0.0,
+            losses,
+            starts: false,
         }
     }
 
     /// Equations (7) to (11).
     pub fn decide(&self, state: &mut State, seen: &Seen, said: Said, path: &PathInfo) -> SendLimits {
         let step = self.step(state, seen, path.bdp_packets());
-        let (mut d, r, mut starts) = (step.sum(), step.r, step.starts);
-        match said {
-            Said::Nothing => {}
-            Said::Beside(action) => d += RESIDUAL * f64::from(action),
-            Said::Instead(action) => {
-                d = f64::from(action * action.abs());
-                starts = state.starts && action >= 0.0 && seen.mean.is_some() && seen.nacks == 0.0;
-            }
-        }
+        let Step { r, starts, .. } = step;
+        let d = match said {
+            // The start is the law's own, whoever decides afterwards.
+            _ if state.starts => step.sum(),
+            Said::Nothing => step.sum(),
+            Said::Beside(action) => step.sum() + RESIDUAL * f64::from(action),
+            Said::Instead(action) => f64::from(action * action.abs()),
+        };
         state.starts = starts;
         state.w = (state.w * libm::exp(d)).clamp(SHARES.0, SHARES.1);
         state.before = Some(r);
@@ -416,25 +460,6 @@ mod tests {
             };
             near(law.step(&sixteenth, &seen, 52.0).sum(), d);
         }
-        // A flow that starts grows by half until it meets its target, or a loss.
-        let starts = State {
-            starts: true,
-            ..sixteenth
-        };
-        let at = |r: f64, nacks: f64| {
-            let seen = Seen {
-                mean: Some(r),
-                newest: r,
-                elapsed: 1.0,
-                nacks,
-            };
-            let step = law.step(&starts, &seen, 52.0);
-            (step.sum(), step.r, step.starts)
-        };
-        assert_eq!(at(1.37, 0.0), (0.5, 1.37, true));
-        assert!(!at(1.39, 0.0).2 && at(1.39, 0.0).0 < 0.0);
-        let (d, _, goes_on) = at(1.37, 0.1);
-        assert!((d - 0.45).abs() < 1e-6 && !goes_on);
         // Nothing came back: what r was says nothing new.
         let silence = Seen {
             mean: None,
@@ -458,6 +483,65 @@ mod tests {
             let action = action_of(d);
             near(f64::from(action * action.abs()) + 1.0, d + 1.0);
         }
+    }
+
+    /// What is first sent at line rate, and what is not: (7a). The line's w is 1.2 here.
+    #[test]
+    fn a_first_rate_depends_on_the_message() {
+        let law = law(&[("whole", 4.0), ("wane", 2.0), ("init", 0.52), ("wcap", 1.0)]).unwrap();
+        let first = |products: u64| {
+            let path = PathInfo {
+                first_message: Bytes::new(products * 52_000),
+                ..star_path()
+            };
+            law.start(&path, Auto::Auto, Auto::Auto).w
+        };
+        near(first(0), 1.2);
+        near(first(4), 1.2);
+        near(first(8), 1.2 / 4.0);
+        near(first(20), 1.2 / 25.0);
+        near(first(1_000_000), 1.2 * 0.01);
+        let low = law.start(&star_path(), Auto::Auto, Auto::Is(0.0));
+        near(low.w, 1.2 * 0.01);
+        let given = law.start(&star_path(), Auto::Is(BitRate::from_gbps(50)), Auto::Auto);
+        near(given.w, 0.5);
+    }
+
+    /// A flow that starts takes the share whose target it meets, in leaps, until it has it or loses something: (7b).
+    #[test]
+    fn a_start_ends_at_its_share() {
+        let (law, path) = (even(), star_path());
+        let packets = path.bdp_packets();
+        for share in [1e-4, 0.01, 0.3, 1.0] {
+            let met = law.rests_at(share, packets);
+            let found = law.share_at(met, packets);
+            assert!((found - libm::log(share)).abs() < 3e-5, "{found}");
+        }
+        let at = |w: f64, r: f64, nacks: f64| {
+            let state = State {
+                w,
+                before: None,
+                starts: true,
+            };
+            let seen = Seen {
+                mean: Some(r),
+                newest: r,
+                elapsed: 1.0,
+                nacks,
+            };
+            let step = law.step(&state, &seen, packets);
+            (step.sum(), step.starts)
+        };
+        let sixteenth = law.rests_at(1.0 / 16.0, packets);
+        let (d, goes_on) = at(1.0 / 20.0, sixteenth, 0.0);
+        assert!((d - libm::log(20.0 / 16.0)).abs() < 3e-5, "{d}");
+        assert!(goes_on);
+        // `leap` is 0.8 and `fall` 0.9.
+        assert_eq!(at(1.0 / 1000.0, sixteenth, 0.0), (0.8, true));
+        assert_eq!(at(0.9, sixteenth, 0.0), (-0.9, false));
+        let (d, goes_on) = at(1.0 / 20.0, sixteenth, 0.1);
+        assert!((d - libm::log(20.0 / 16.0) + 0.05).abs() < 3e-5, "{d}");
+        assert!(!goes_on);
     }
 
     #[test]

@@ -77,8 +77,13 @@ fn a_network_decides_in_a_laws_place() {
         };
         params.check().unwrap();
         let model = shipped::policy(Kind::Decc, &params.model, SHIPPED);
-        let mut state = model.law().unwrap().start(&star_path(), params.initial_rate);
-        assert_eq!(state.w, 0.1);
+        let mut state = model
+            .law()
+            .unwrap()
+            .start(&star_path(), params.initial_rate, params.whole);
+        assert_eq!((state.w, state.starts), (0.1, true));
+        // The start is the law's.
+        state.starts = false;
         let said = Said::Instead(if bias > 0.0 { 1.0 } else { -1.0 });
         let seen = Seen {
             mean: Some(1.5),
@@ -88,7 +93,6 @@ fn a_network_decides_in_a_laws_place() {
         };
         model.law().unwrap().decide(&mut state, &seen, said, &star_path());
         assert!((state.w - 0.1 * factor).abs() < 1e-6, "{state:?}");
-        assert_eq!(state.starts, bias > 0.0);
         for _ in 0..20 {
             model.law().unwrap().decide(&mut state, &seen, said, &star_path());
         }
@@ -136,7 +140,7 @@ fn a_law_decides() {
     let mut pair = Pair::new(star_path(), |path| Decc::sender(&params, path));
     let model = crate::learned::shipped::find("decc-law").unwrap();
     let law = model.law().unwrap();
-    let mut state = law.start(&star_path(), Auto::Auto);
+    let mut state = law.start(&star_path(), Auto::Auto, Auto::Auto);
     assert_eq!(pair.rate(), law.limits(state.w, 1.0, &star_path()).rate);
     for round in 1..5u64 {
         pair.advance(Span::from_us(5));

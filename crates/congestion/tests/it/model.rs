@@ -65,6 +65,7 @@ fn path() -> impl Strategy<Value = PathInfo> {
         bdp: Bytes::new(bdp),
         mtu: Bytes::new(1000),
         full_packet: Bytes::new(1048),
+        first_message: Bytes::new(2 * bdp),
         hop_rates: vec![BitRate::from_gbps(100); 3],
         int: if exact {
             IntFormat::EXACT

@@ -227,8 +227,10 @@ impl Qp {
         Some(whole)
     }
 
-    /// Its scheme begins again: its timers are forgotten, and it allows what it does at its start.
-    pub(super) fn reset(&mut self, world: &World, core: &Core) {
+    /// Its scheme begins again, with a message of so many bytes: its timers are forgotten, and it allows what it does at
+    /// its start.
+    pub(super) fn reset(&mut self, world: &World, core: &Core, first: u64) {
+        self.path.first_message = Bytes::new(first);
         self.scheme = world.scheme_of(core, self.flow).build(&self.path);
         for timer in 0..TimerBank::SLOTS {
             self.timers.cancel(TimerSlot(timer as u8));

@@ -35,7 +35,7 @@ impl Hosts {
         let idle = qp.connection.as_ref().filter(|connection| connection.is_idle());
         let idle = idle.map(|connection| Span::from_ps(now - connection.idle_since));
         if world.nic.idle_reset.is_some_and(|after| idle >= Some(after)) {
-            qp.reset(world, core);
+            qp.reset(world, core, size);
             self.join_group(world, core, slot);
         }
         self.qps[slot].post(flow, size, mtu);

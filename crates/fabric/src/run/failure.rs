@@ -156,7 +156,7 @@ impl Simulation {
             .switches
             .data_route(&self.world, &self.core, &paths.forward, dst);
         let before = self.hosts.qp(slot);
-        let mut info = self.path_info(&paths.forward, before.data_header());
+        let mut info = self.path_info(flow, &paths.forward, before.data_header());
         let mut finds_ideal = false;
         if self.world.quirks.first_path_found {
             // What it began with; only the rate in the ideal time is found again.

@@ -11,8 +11,8 @@ use crate::world::routing::bdp;
 use paceline_run::spec::NodeId;
 
 impl Simulation {
-    /// The path as the scheme sees it.
-    pub(super) fn path_info(&self, forward: &[PortId], data_header: u16) -> PathInfo {
+    /// The path of a flow as its scheme sees it.
+    pub(super) fn path_info(&self, flow: FlowId, forward: &[PortId], data_header: u16) -> PathInfo {
         let mtu = self.world.packet.mtu;
         let rate = |port: PortId| self.world.nominal(port).rate;
         let (rtt, bps) = self.round_trip_of(forward);
@@ -31,6 +31,7 @@ impl Simulation {
             bdp: Bytes::new(product),
             mtu,
             full_packet: mtu + Bytes::new(u64::from(data_header)),
+            first_message: self.world.flow(&self.core, flow).size,
             hop_rates: forward[1..].iter().map(|&port| rate(port)).collect(),
             int: self.switches.int_format(),
         }
@@ -122,7 +123,7 @@ impl Simulation {
         };
         let scheme = &self.world.spec.schemes[usize::from(spec.scheme)];
         let needs = self.world.scheme_of(&self.core, flow).needs();
-        let mut info = self.path_info(&paths.forward, self.world.packet.data_headers(&needs));
+        let mut info = self.path_info(flow, &paths.forward, self.world.packet.data_headers(&needs));
         if self.world.quirks.hpcc_divides_by_window
             && scheme.window == paceline_congestion::registry::WindowMode::Off
         {

@@ -22,7 +22,7 @@ use super::state::{Facts, GLOBAL, Sums};
 use crate::Error;
 use crate::course::TRAINING;
 use crate::rng::normal;
-use crate::search::{HEADER, Network, draw};
+use crate::search::{HEADER, Network, draw_endless};
 
 /// A policy that senders share.
 pub(crate) type Shared = Arc<dyn Policy>;
@@ -84,7 +84,7 @@ pub(crate) fn fixed(networks: &[(Network, u64)]) -> Vec<Episode> {
 
 /// Networks of a round of learning, with at most so many flows; half of them with decisions that take up to 20 us.
 pub(crate) fn episodes(rng: &mut Rng, most_flows: u32) -> Vec<Episode> {
-    let networks = draw(rng).into_iter();
+    let networks = draw_endless(rng).into_iter();
     let networks = networks.filter(|network| network.flows() * network.receivers() <= most_flows);
     let networks: Vec<Network> = networks.collect();
     let mut one = |network| Episode {
@@ -165,7 +165,7 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
             log.agents - 1
         };
         let law = shared.manner.law;
-        let state = law.start(path, Auto::Auto);
+        let state = law.start(path, Auto::Auto, Auto::Auto);
         let flow = Flow {
             rng: Rng::stream(shared.seed, Purpose::Training, u64::from(agent)),
             course: Arc::clone(&shared),

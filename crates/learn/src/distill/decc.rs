@@ -131,10 +131,10 @@ const FLOWS: [u32; 4] = [2, 32, 256, 2048];
 
 type Quantity = (&'static str, &'static str, fn(&Measured) -> f64);
 const QUANTITIES: [Quantity; 4] = [
-    ("cost", "", Measured::cost),
-    ("goodput", "%", |run| 100.0 * run.goodput),
+    ("cost", "", |run| run.settled.cost()),
+    ("goodput", "%", |run| 100.0 * run.settled.goodput),
     ("p99 of one-way latency", "us", |run| run.p99_us),
-    ("Jain's index", "", |run| run.jain),
+    ("Jain's index", "", |run| run.settled.jain),
 ];
 
 /// Both decide as the scheme has them decide.

@@ -42,9 +42,10 @@ fn story(found: &Found) -> String {
     let lines = &found.lines;
     format!(
         "In {} generations of {} candidates the search moved {} numbers to lower the cost of runs: unused line, latency, \
-         unfairness and losses, in networks drawn at random. Costs are relative to those of an oracle, which knows how many \
-         flows there are. In trials, whose networks taught nothing, the cost went from {:.2} to {:.2}. Swift as set by hand \
-         has {:.2}, and Swift as tuned by search {:.2}.",
+         unfairness, losses and what messages take, in networks drawn at random. Costs are relative to a reference's: where \
+         flows never end, an oracle that knows how many there are; where there are messages, the better of Bolt and HPCC. \
+         In trials, whose networks taught nothing, the cost went from {:.2} to {:.2}. Swift as set by hand has {:.2}, and \
+         Swift as tuned by search {:.2}.",
         found.updates.len(),
         found.options.candidates,
         found.values.len(),
@@ -73,7 +74,7 @@ fn tiles(found: &Found) -> Vec<Tile> {
         cost_tile(
             "cost in trials",
             found.best(),
-            "times the oracle's; of the best trial, which was kept",
+            "times the reference's; of the best trial, which was kept",
         ),
         cost_tile("Swift's, tuned", found.lines.searched, "by the same search"),
     ]
@@ -100,18 +101,18 @@ fn over_time(found: &Found) -> Part {
             .into(),
         charts: vec![
             lines(
-                "Cost in trials, over the oracle's",
+                "Cost in trials, over the reference's",
                 "Of the middle of the search.",
                 "cost",
                 vec![
                     Line::new("middle", 0, &trials),
-                    level("oracle", 7, 1.0, last),
+                    level("reference", 7, 1.0, last),
                     level("Swift, tuned", 2, found.lines.searched, last),
                     level("Swift, by hand", 1, found.lines.by_hand, last),
                 ],
             ),
             lines(
-                "Cost in the generation, over the oracle's",
+                "Cost in the generation, over the reference's",
                 "Of the best candidate, and of the median one.",
                 "cost",
                 vec![
@@ -165,7 +166,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
     let values: Vec<f32> = refined.values.iter().map(|&value| value as f32).collect();
     let forgotten = after.forgotten(&before);
     let cost = |name: &str, value: f64, before: f64| {
-        cost_tile(name, value, &format!("times the oracle's; {before:.2} before"))
+        cost_tile(name, value, &format!("times the reference's; {before:.2} before"))
     };
     let last = refined.steps.len();
     let tried = |of: &dyn Fn(&crate::search::Costs) -> f64| -> Vec<(f64, f64)> {
@@ -220,7 +221,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
                 title: "Generation by generation".into(),
                 text: "Trials choose what is kept, so the costs above are of other seeds.".into(),
                 charts: vec![wide(
-                    "Cost in trials, over the oracle's",
+                    "Cost in trials, over the reference's",
                     "Of the middle of the search, or of a point nearer to the start where that forgets too much.",
                     (Axis::new("generation", ""), Axis::new("cost", "")),
                     vec![
@@ -230,14 +231,14 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
                             &tried(&|costs| costs.experience),
                         ),
                         Line::new("in the old networks", 1, &tried(&|costs| costs.old)),
-                        level("oracle", 7, 1.0, last),
+                        level("reference", 7, 1.0, last),
                     ],
                 )],
                 tables: Vec::new(),
             },
             Part {
                 title: "The experience".into(),
-                text: "Costs are of the whole runs that were uploaded, not over an oracle's.".into(),
+                text: "Costs are of the whole runs that were uploaded, not over a reference's.".into(),
                 charts: Vec::new(),
                 tables: vec![Grid {
                     head: [
@@ -310,14 +311,14 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     trials.extend(points(&|update| update.trial.map(|(cost, _)| cost)));
     let charts = vec![
         over_rounds(
-            "Cost in trials, over the oracle's",
+            "Cost in trials, over the reference's",
             "Lower is better.",
             "cost",
             vec![
                 Line::new("law and network", 0, &trials),
                 level("law alone", 1, law, rounds),
                 level("Swift, tuned", 2, swift, rounds),
-                level("oracle", 7, 1.0, rounds),
+                level("reference", 7, 1.0, rounds),
             ],
         ),
         over_rounds(
@@ -354,7 +355,7 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
             cost_tile(
                 "cost in trials",
                 trained.best(),
-                "times the oracle's; of the best trial",
+                "times the reference's; of the best trial",
             ),
             cost_tile("the law's", law, "alone"),
             cost_tile("Swift's, tuned", swift, "by the law's search"),
@@ -384,13 +385,13 @@ pub fn clone(page: &PolicyPage<'_, Cloned>) -> Result<String, Error> {
     };
     let charts = vec![
         over_rounds(
-            "Cost in trials, over the oracle's",
+            "Cost in trials, over the reference's",
             "Lower is better.",
             "cost",
             vec![
                 Line::new("clone", 0, &points(&|round| round.cost)),
                 level("teacher", 1, cloned.teacher, rounds),
-                level("oracle", 7, 1.0, rounds),
+                level("reference", 7, 1.0, rounds),
             ],
         ),
         over_rounds(
@@ -405,14 +406,14 @@ pub fn clone(page: &PolicyPage<'_, Cloned>) -> Result<String, Error> {
         title: "A network that does what DECC's rate law does".into(),
         story: format!(
             "In {rounds} rounds a network learned from {} decisions of its own what the law would have done. It costs {:.3} \
-             times what the oracle costs in trials, its teacher {:.3}. Trials chose the round, so they do not judge it.",
+             times what the reference costs in trials, its teacher {:.3}. Trials chose the round, so they do not judge it.",
             cloned.decisions,
             cloned.best(),
             cloned.teacher
         ),
         warnings: stopped(cloned.stopped),
         tiles: vec![
-            cost_tile("cost in trials", cloned.best(), "times the oracle's; of the best round"),
+            cost_tile("cost in trials", cloned.best(), "times the reference's; of the best round"),
             cost_tile("the teacher's", cloned.teacher, "the law"),
         ],
         parts: vec![Part {

@@ -1,10 +1,10 @@
 //! Direct search for a rate law ([`paceline_congestion::decc::law`]), or for Swift's parameters, in the simulator.
 //!
-//! 1. For each generation networks are drawn (`network.rs`), from few flows to many. All candidates of a generation run in
-//!    the same ones; the next generation has others, so nothing is learned by heart.
-//! 2. A run's cost (`cost.rs`) is taken over that of an oracle in the same network. A candidate costs the mean square root of
-//!    these ratios, squared: sums of costs would give up networks of few flows, whose costs are low, and sums of logarithms
-//!    those of many. CMA-ES (`cma.rs`) moves to the better half.
+//! 1. For each generation networks are drawn (`network.rs`), from few flows to many, and with messages. All candidates of a
+//!    generation run in the same ones; the next generation has others, so nothing is learned by heart.
+//! 2. A run's cost (`cost.rs`) counts the whole run. It is taken over that of a reference in the same network: of an oracle,
+//!    or of rules that send messages at line rate. A candidate costs the root of the mean square of these ratios: means of
+//!    roots or logarithms gave up the networks with the most flows. CMA-ES (`cma.rs`) moves to the better half.
 //! 3. Every few generations the middle of the search runs in networks of its own seeds, and the best there is kept.
 //!
 //! The same options give the same values, bit for bit, on any number of threads, also if the search was stopped and goes on
@@ -25,10 +25,10 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::{Control, side_by_side};
 use serde::{Deserialize, Serialize};
 
-pub use cost::Measured;
+pub use cost::{Measured, Quality, Slowdowns};
 pub(crate) use files::law as law_files;
-pub(crate) use network::{HEADER, SPREAD_US, draw};
-pub use network::{Network, Shape};
+pub(crate) use network::{HEADER, SPREAD_US, draw_endless};
+pub use network::{Messages, Network, Shape};
 pub use refine::{
     Costs, FORGETS, Law, Refined, Start, Step, Tried, WatchRefining, refine, refined_model, start_of,
 };
@@ -66,7 +66,7 @@ impl Options {
             subject,
             seed: 1,
             generations: match subject {
-                Subject::Law => 25,
+                Subject::Law => 40,
                 Subject::Swift => 60,
             },
             candidates: match subject {
@@ -295,12 +295,12 @@ fn step(
     };
     let configs: Vec<_> = values.iter().map(of).collect();
     let mut columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
-    let best = |network: &Network| Ok(oracle(network));
-    columns.push(&best);
-    let all = counted(networks, &columns, options.threads)?;
+    let count = columns.len();
+    columns.extend(BEST);
+    let all = counted(networks, (&columns, count), options.threads)?;
     let cost = |column: usize| {
         let rows = all.chunks_exact(columns.len());
-        over_oracle(rows.map(|row| (row[column], row[row.len() - 1])))
+        over_best(rows.map(|row| (row[column], row[count..].iter().copied().fold(f64::MAX, f64::min))))
     };
     let mut costs: Vec<f64> = (0..candidates.len()).map(cost).collect();
     search.learn(&candidates, &costs);
@@ -311,8 +311,12 @@ fn step(
 /// Who sends, in a network.
 type Configured<'a> = &'a (dyn Fn(&Network) -> Result<SchemeConfig, Error> + Sync);
 
-/// What each of `columns` counts in each network, row by row.
-fn counted(networks: &Seeded, columns: &[Configured<'_>], threads: usize) -> Result<Vec<f64>, Error> {
+/// What each of `columns` counts in each network, row by row: so many candidates, then what they are held against.
+fn counted(
+    networks: &Seeded,
+    (columns, candidates): (&[Configured<'_>], usize),
+    threads: usize,
+) -> Result<Vec<f64>, Error> {
     let inputs = networks.iter().map(|(network, seed)| network.resolve(*seed));
     let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
     // The longest runs first: no thread is left with one of them at the end.
@@ -321,27 +325,45 @@ fn counted(networks: &Seeded, columns: &[Configured<'_>], threads: usize) -> Res
         let place = runs - 1 - place;
         let (row, column) = (place / columns.len(), place % columns.len());
         let network = &networks[row].0;
-        Ok::<f64, Error>(Measured::of(network, &inputs[row], columns[column](network)?)?.counted())
+        let measured = Measured::of(network, &inputs[row], columns[column](network)?)?;
+        Ok::<f64, Error>(measured.counted(network, column >= candidates))
     });
     let mut counted = counted.into_iter().collect::<Result<Vec<f64>, Error>>()?;
     counted.reverse();
     Ok(counted)
 }
 
-/// The square of the mean root of costs over the oracle's.
-fn over_oracle(costs: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (mut roots, mut count) = (0.0, 0.0);
-    for (cost, oracle) in costs {
-        (roots, count) = (roots + libm::sqrt(cost / oracle), count + 1.0);
+/// What candidates are held against in a network, the better of the two: an oracle where flows always have data; where
+/// there are messages, of which no oracle is known, rules that send them at line rate.
+const BEST: [Configured<'static>; 2] = [
+    &|network| match network.messages {
+        None => Ok(oracle(network)),
+        Some(_) => Ok(paceline_congestion::bolt::Params::default().into()),
+    },
+    &|network| match network.messages {
+        None => Ok(oracle(network)),
+        Some(_) => Ok(paceline_congestion::hpcc::Params::default().into()),
+    },
+];
+
+/// Of costs in networks: the root of the mean square of their ratios to the best's, so that no network is given up for
+/// others. A ratio begins at [`LEEWAY`]: what is next to nothing in one network does not outweigh all others.
+fn over_best(costs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut squares, mut count) = (0.0, 0.0);
+    for (cost, best) in costs {
+        let ratio = (LEEWAY + cost) / (LEEWAY + best);
+        (squares, count) = (squares + ratio * ratio, count + 1.0);
     }
-    let mean = roots / count;
-    mean * mean
+    libm::sqrt(squares / count)
 }
 
-/// The networks by which candidates are chosen, and what the oracle costs in each.
+/// What is added to each cost before ratios are taken.
+const LEEWAY: f64 = 3.0;
+
+/// The networks by which candidates are chosen, and what the best costs in each.
 pub(crate) struct Trials {
     networks: Seeded,
-    oracles: Vec<f64>,
+    best: Vec<f64>,
     threads: usize,
 }
 
@@ -353,8 +375,12 @@ impl Trials {
 
     /// In these networks.
     fn of(networks: Seeded, threads: usize) -> Result<Self, Error> {
+        let best = counted(&networks, (&BEST, 0), threads)?;
+        let best = best.chunks_exact(BEST.len());
         Ok(Self {
-            oracles: counted(&networks, &[&|network| Ok(oracle(network))], threads)?,
+            best: best
+                .map(|pair| pair.iter().copied().fold(f64::MAX, f64::min))
+                .collect(),
             networks,
             threads,
         })
@@ -372,10 +398,10 @@ impl Trials {
         twice.zip(seed..).collect()
     }
 
-    /// What a scheme costs in them, over the oracle.
+    /// What a scheme costs in them, over the best.
     pub(crate) fn cost(&self, config: Configured<'_>) -> Result<f64, Error> {
-        let costs = counted(&self.networks, &[config], self.threads)?.into_iter();
-        Ok(over_oracle(costs.zip(self.oracles.iter().copied())))
+        let costs = counted(&self.networks, (&[config], 1), self.threads)?.into_iter();
+        Ok(over_best(costs.zip(self.best.iter().copied())))
     }
 
     /// What DECC costs in them under the model of these files.

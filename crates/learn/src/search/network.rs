@@ -7,7 +7,7 @@ use paceline_scenario::{Overrides, Resolved, load_text};
 
 use crate::Error;
 
-/// A network and its flows, which always have data.
+/// A network and its flows: some that always have data, messages, or both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// Its shape.
@@ -28,6 +28,19 @@ pub struct Network {
     pub spine: f64,
     /// How long a run lasts when its flows have started: as long as each sends so many packets, where flows are many.
     pub packets: f64,
+    /// Messages instead of flows that always have data, or beside them; not in a broadcast.
+    pub messages: Option<Messages>,
+}
+
+/// Messages: each is a flow of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Messages {
+    /// One at a time from host to host, in an empty network: of 1 KB to 16 MB. The shape's flows do not run.
+    Alone,
+    /// Of 1 KB to 1 MB from other hosts, beside the flows to one host: this share of its line.
+    Beside(f64),
+    /// One of this many bytes in each flow's place, all at once.
+    AtOnce(u64),
 }
 
 /// Who sends to whom.
@@ -65,6 +78,7 @@ impl Network {
             late: 0.0,
             spine: 4.0,
             packets: 25.0,
+            messages: None,
         }
     }
 
@@ -143,9 +157,23 @@ impl Network {
         }
     }
 
+    /// Time of so many bytes on a host's link, as packets, in us.
+    fn sends_us(&self, bytes: f64) -> f64 {
+        bytes / self.payload_per_s() * 1e6
+    }
+
     /// How long a run is, in us. All flows have started at half of it, and had some time to settle: they decide once
     /// per round trip, or once per packet where that is longer.
     pub fn duration_us(&self) -> f64 {
+        match self.messages {
+            // Enough for whoever is a hundred times too slow: what is late costs as much as it is late.
+            Some(Messages::Alone) => return 100.0 * (self.sends_us(1.6e7) + 2.0 * self.empty_us()),
+            Some(Messages::AtOnce(bytes)) => {
+                let batch = self.sends_us(bytes as f64 * f64::from(self.flows()));
+                return 20.0 * (batch + 100.0 * self.empty_us());
+            }
+            Some(Messages::Beside(_)) | None => {}
+        }
         let spreads = if self.late > 0.0 { 2.0 } else { 1.0 };
         let packets = f64::from(self.flows()) * self.wire_us();
         2.0 * spreads * SPREAD_US + (120.0 * self.empty_us()).max(self.packets * packets)
@@ -171,7 +199,11 @@ impl Network {
         let (hosts, senders, receivers): (u32, Vec<u32>, Vec<u32>) = match self.shape {
             Shape::Star(flows) => {
                 let senders = flows.div_ceil(rounds);
-                (senders + 1, (1..=senders).collect(), vec![senders + 1])
+                let hosts = match self.messages {
+                    Some(Messages::Beside(_)) => SENDERS + 1,
+                    _ => senders + 1,
+                };
+                (hosts, (1..=senders).collect(), vec![hosts])
             }
             // Racks of 16: hosts 32 to 63 are in two others than host 0.
             Shape::LeafSpine(flows) => (64, (32..32 + flows.div_ceil(rounds)).collect(), vec![0]),
@@ -192,14 +224,31 @@ impl Network {
             (1000.0 * self.delay_us) as u64
         ));
         let late = ((f64::from(rounds) * self.late) as u32).min(rounds - 1);
+        let (starts, jitter_us, size) = match self.messages {
+            Some(Messages::AtOnce(bytes)) => ([0.0, 0.0], 0.0, format!("{bytes}B")),
+            _ => ([0.0, SPREAD_US], SPREAD_US, "1TB".to_string()),
+        };
+        if let Some(messages) = &self.messages {
+            let listed = self.listed(messages, *receivers.first().unwrap_or(&0));
+            if !listed.is_empty() {
+                put(format!(
+                    "\n[[workload]]\nlabel = \"messages\"\nflows = [{listed}]"
+                ));
+            }
+        }
+        let receivers = match self.messages {
+            Some(Messages::Alone) => Vec::new(),
+            _ => receivers,
+        };
         for receiver in receivers {
             let senders: Vec<u32> = senders.iter().copied().filter(|&host| host != receiver).collect();
-            for (label, rounds, start_us) in [("first", rounds - late, 0.0), ("late", late, SPREAD_US)] {
+            for (label, rounds, start_us) in [("first", rounds - late, starts[0]), ("late", late, starts[1])]
+            {
                 if rounds > 0 {
                     put(format!(
                         "\n[[workload]]\nlabel = \"{label}-{receiver}\"\nincast = {{ senders = {senders:?}, receiver = \
-                         {receiver}, rounds = {rounds}, period = \"0s\", start = \"{}ns\", size = \"1TB\" }}\n\
-                         start-jitter = \"{SPREAD_US}us\"",
+                         {receiver}, rounds = {rounds}, period = \"0s\", start = \"{}ns\", size = \"{size}\" }}\n\
+                         start-jitter = \"{jitter_us}us\"",
                         (1000.0 * start_us) as u64
                     ));
                 }
@@ -212,6 +261,44 @@ impl Network {
             self.buffer_bytes(),
             if self.pfc { "pfc" } else { "none" }
         ));
+        text
+    }
+
+    /// Messages whose times are written out: to this receiver, or between pairs of hosts.
+    fn listed(&self, messages: &Messages, receiver: u32) -> String {
+        let mut text = String::new();
+        let mut put = |(src, dst): (u32, u32), bytes: u64, start_us: f64| {
+            let _ = write!(
+                text,
+                "\n  {{ src = {src}, dst = {dst}, size = \"{bytes}B\", start = \"{}ns\" }},",
+                (1000.0 * start_us) as u64
+            );
+        };
+        match *messages {
+            Messages::Alone => {
+                let pairs = (1..).step_by(2).map(|host| (host, host + 1));
+                for (pair, bytes) in pairs.zip(ALONE) {
+                    put(pair, bytes, 0.0);
+                }
+            }
+            Messages::Beside(share) => {
+                // Flows have settled by then; the last messages have a tenth of the run to come to an end.
+                let (from, to) = (0.5 * self.duration_us(), 0.9 * self.duration_us());
+                let mean = BESIDE.iter().sum::<u64>() as f64 / BESIDE.len() as f64;
+                let apart = self.sends_us(mean) / share;
+                let count = (((to - from) / apart) as usize).clamp(BESIDE.len(), 400);
+                let senders: Vec<u32> = (1..=SENDERS).filter(|&host| host != receiver).collect();
+                for place in 0..count {
+                    // Golden ratios spread sizes, hosts and times without a pattern that flows could follow.
+                    let part = |ratio: f64| (place as f64 * ratio).fract();
+                    let bytes = BESIDE[(part(0.618_034) * BESIDE.len() as f64) as usize];
+                    let host = senders[(part(0.754_878) * senders.len() as f64) as usize];
+                    let start = from + (place as f64 + part(0.569_84)) / count as f64 * (to - from);
+                    put((host, receiver), bytes, start);
+                }
+            }
+            Messages::AtOnce(_) => {}
+        }
         text
     }
 
@@ -228,6 +315,13 @@ impl Network {
     }
 }
 
+/// Messages that are alone, in bytes: one for each pair of hosts.
+const ALONE: [u64; 8] = [
+    1_000, 8_000, 64_000, 256_000, 1_000_000, 2_500_000, 6_000_000, 16_000_000,
+];
+/// Messages beside flows, in bytes.
+const BESIDE: [u64; 5] = [1_000, 16_000, 64_000, 256_000, 1_000_000];
+
 /// Of numbers that differ by orders of magnitude.
 fn between(rng: &mut Rng, (low, high): (f64, f64)) -> f64 {
     low * libm::exp2(rng.next_f64() * libm::log2(high / low))
@@ -242,8 +336,56 @@ const FLOWS: [(f64, f64); 5] = [
     (2048.0, 8192.0),
 ];
 
-/// The networks of a generation: few flows to many, and all pairs of a few hosts.
+/// The networks of a generation: few flows to many, all pairs of a few hosts, and messages alone, beside flows, and at
+/// once.
 pub(crate) fn draw(rng: &mut Rng) -> Vec<Network> {
+    let mut all = draw_endless(rng);
+    let mut rates = [100.0, 200.0, 400.0]
+        .into_iter()
+        .cycle()
+        .skip(rng.below(3) as usize);
+    let mut one = |rng: &mut Rng, shape, messages| {
+        let network = Network {
+            gbps: rates.next().unwrap_or(400.0),
+            delay_us: between(rng, (1.0, 4.0)),
+            mtu: if rng.below(5) < 2 { 4000 } else { 1000 },
+            messages: Some(messages),
+            ..Network::plain(shape)
+        };
+        let product = 2.0 * network.empty_us() * network.gbps * 1000.0 / 8.0;
+        let products = if rng.below(2) == 0 {
+            2.5
+        } else {
+            between(rng, (1.5, 10.0))
+        };
+        Network {
+            buffer: (products * product).max(30.0 * f64::from(network.mtu)) as u64,
+            ..network
+        }
+    };
+    all.push(one(rng, Shape::Star(2 * ALONE.len() as u32), Messages::Alone));
+    let (flows, share) = (between(rng, (1.0, 4.0)).round() as u32, between(rng, (0.05, 0.3)));
+    all.push(one(rng, Shape::Star(flows), Messages::Beside(share)));
+    let (flows, share) = (
+        between(rng, (8.0, 128.0)).round() as u32,
+        between(rng, (0.05, 0.2)),
+    );
+    all.push(one(rng, Shape::Star(flows), Messages::Beside(share)));
+    let (flows, bytes) = (
+        between(rng, (4.0, 32.0)).round() as u32,
+        between(rng, (16e3, 256e3)) as u64,
+    );
+    all.push(one(rng, Shape::Star(flows), Messages::AtOnce(bytes)));
+    let (flows, bytes) = (
+        between(rng, (2.0, 32.0)).round() as u32,
+        between(rng, (256e3, 4e6)) as u64,
+    );
+    all.push(one(rng, Shape::Star(flows), Messages::AtOnce(bytes)));
+    all
+}
+
+/// Networks whose flows always have data.
+pub(crate) fn draw_endless(rng: &mut Rng) -> Vec<Network> {
     let mut one = |place: usize| {
         let gbps = [100.0, 200.0, 400.0, 400.0][rng.below(4) as usize];
         let flows = FLOWS.get(place).map(|&range| between(rng, range).round() as u32);
@@ -288,6 +430,10 @@ pub(crate) fn selection() -> Vec<Network> {
     };
     let tree = Network::plain(Shape::LeafSpine(256));
     let pairs = Network::plain(Shape::AllToAll(4, 16));
+    let messages = |flows, messages| Network {
+        messages: Some(messages),
+        ..star(flows)
+    };
     vec![
         star(2),
         star(32),
@@ -298,5 +444,10 @@ pub(crate) fn selection() -> Vec<Network> {
         wide,
         tree,
         pairs,
+        messages(16, Messages::Alone),
+        messages(1, Messages::Beside(0.1)),
+        messages(32, Messages::Beside(0.1)),
+        messages(32, Messages::AtOnce(64_000)),
+        messages(16, Messages::AtOnce(1_000_000)),
     ]
 }

@@ -83,7 +83,7 @@ impl Options {
     }
 }
 
-/// Costs over the oracle's.
+/// Costs over the reference's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
     /// In networks like those that were met.
@@ -398,7 +398,7 @@ impl Refined {
     pub fn summary(&self) -> String {
         let ((before, after), how) = self.costs();
         format!(
-            "Cost over the oracle's {how}: from {:.3} to {:.3} in the networks of the experience, from {:.3} to {:.3} in the old \
+            "Cost over the reference's {how}: from {:.3} to {:.3} in the networks of the experience, from {:.3} to {:.3} in the old \
              ones (forgetting {:.1} %)",
             before.experience,
             after.experience,
@@ -431,7 +431,7 @@ mod tests {
         let options = Options::refining();
         for generation in 0..2 {
             let drawn = networks(&options, &start, generation);
-            assert_eq!(drawn.len(), 6);
+            assert_eq!(drawn.len(), 11);
             for (place, (network, seed)) in drawn.iter().enumerate() {
                 let is_met = (place + generation as usize).is_multiple_of(2);
                 assert_eq!(network.gbps == 800.0, is_met, "{place}: {network:?}");

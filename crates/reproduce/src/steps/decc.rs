@@ -103,12 +103,12 @@ enum Who {
 type Quantity = (&'static str, fn(&Measured) -> f64);
 
 const QUANTITIES: [Quantity; 6] = [
-    ("goodput, of link capacity", |run| 100.0 * run.goodput),
+    ("goodput, of link capacity", |run| 100.0 * run.settled.goodput),
     ("p99 of one-way latency", |run| run.p99_us),
-    ("Jain's index", |run| run.jain),
-    ("packets lost", |run| 100.0 * run.loss),
-    ("packets lost in the whole run", |run| 100.0 * run.loss_all),
-    ("cost", Measured::cost),
+    ("Jain's index", |run| run.settled.jain),
+    ("packets lost", |run| 100.0 * run.settled.loss),
+    ("packets lost in the whole run", |run| 100.0 * run.whole.loss),
+    ("cost", |run| run.settled.cost()),
 ];
 
 /// A run lasts as long as each flow sends so many packets, where flows are many.

@@ -25,7 +25,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         if !args.say.quiet {
             match update {
                 None => say!(
-                    "cost over the oracle's, in trials: the law {:.3}; Swift, tuned by search {:.3}",
+                    "cost over the reference's, in trials: the law {:.3}; Swift, tuned by search {:.3}",
                     lines.0,
                     lines.1
                 ),
@@ -134,7 +134,7 @@ pub(super) fn clone(model: &str, args: &TrainArgs, checkpoints: &Checkpoints) ->
     let mut watch = |teacher: f64, round: Option<&Round>| {
         if !args.say.quiet {
             match round {
-                None => say!("cost over the oracle's, in trials: the teacher {teacher:.3}"),
+                None => say!("cost over the reference's, in trials: the teacher {teacher:.3}"),
                 Some(round) => say!(
                     "round {:>3} of {}: off the teacher by {:.4}, cost in trials {:.3}",
                     round.number,

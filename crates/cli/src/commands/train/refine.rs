@@ -34,7 +34,7 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         if !args.say.quiet {
             match step {
                 None => say!(
-                    "cost over the oracle's, in trials, at the start: {:.3} in the networks of the experience, {:.3} in the old ones",
+                    "cost over the reference's, in trials, at the start: {:.3} in the networks of the experience, {:.3} in the old ones",
                     costs.experience,
                     costs.old
                 ),

@@ -49,7 +49,7 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
         ]),
     })?;
     let done = format!(
-        "{} generations of {} candidates, cost in trials {:.2} times the oracle's",
+        "{} generations of {} candidates, cost in trials {:.2} times the reference's",
         found.updates.len(),
         options.candidates,
         found.best()
@@ -98,7 +98,7 @@ fn options(subject: Subject, args: &TrainArgs) -> Options {
 /// What the search is held against.
 fn first_line(lines: &Lines) -> String {
     format!(
-        "cost over the oracle's, in trials: Swift, tuned by search {:.2}; Swift, set by hand {:.2}; at the start {:.2}",
+        "cost over the reference's, in trials: Swift, tuned by search {:.2}; Swift, set by hand {:.2}; at the start {:.2}",
         lines.searched, lines.by_hand, lines.start
     )
 }
