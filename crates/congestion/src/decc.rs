@@ -46,13 +46,13 @@
 //! What a network or trees read, with q(x) = log2(1 + 32 (x - 1)) / 8:
 //! ```text
 //! s = [log2(w) / 18, log2(w P) / 16, q(mean), q(newest), q(r_before), log2(e) / 12, nacks / acks,
-//!      nothing came back, starts]                                                                           (9)
+//!      nothing came back]                                                                                   (9)
 //! alongside a law:     d = d + 0.2 a(s)                                                                       (10)
 //! in its place:     d = a(s) |a(s)|                                                                        (11)
 //! ```
 //! with actions a from -1 to 1. (7) and (8) stay. The square of (11) resolves the small changes that fair shares depend on:
 //! one step of an action of 8 bits moves a rate by 0.006 %.
-//! The network has 32 and 32 rectified units, and the hyperbolic tangent of their sum: 1409 numbers.
+//! The network has 32 and 32 rectified units, and the hyperbolic tangent of their sum: 1377 numbers.
 //!
 //! # Parameters
 //! [`Params`].

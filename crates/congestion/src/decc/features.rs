@@ -1,10 +1,10 @@
-//! What a network, or trees, see of a flow: equation (9), nine numbers on scales on which small rates and short queues differ
+//! What a network, or trees, see of a flow: equation (9), eight numbers on scales on which small rates and short queues differ
 //! as large ones do.
 
 use super::law::{LONGEST, Seen, State};
 
 /// How many numbers a policy reads.
-pub const INPUTS: usize = 9;
+pub const INPUTS: usize = 8;
 /// Their names.
 pub const NAMES: [&str; INPUTS] = [
     "log2(w)",
@@ -15,7 +15,6 @@ pub const NAMES: [&str; INPUTS] = [
     "log2(elapsed)",
     "loss",
     "silence",
-    "start",
 ];
 
 /// How much longer than the empty network's a round trip is: 0.01 base round trips make 0.05, three make 0.82.
@@ -25,7 +24,6 @@ pub(crate) fn queue(rtt: f64) -> f64 {
 
 /// Equation (9), of a flow whose bandwidth-delay product is so many packets.
 pub fn observe(state: &State, seen: &Seen, packets: f64) -> [f32; INPUTS] {
-    let flag = f64::from;
     [
         libm::log2(state.w) / 18.0,
         (libm::log2((state.w * packets).max(1.0 / 65_536.0)) / 16.0).clamp(-1.0, 1.0),
@@ -34,8 +32,7 @@ pub fn observe(state: &State, seen: &Seen, packets: f64) -> [f32; INPUTS] {
         queue(state.before.unwrap_or(seen.newest)),
         libm::log2(seen.elapsed.clamp(1.0, LONGEST)) / 12.0,
         seen.nacks.min(1.0),
-        flag(u8::from(seen.mean.is_none())),
-        flag(u8::from(state.starts)),
+        f64::from(u8::from(seen.mean.is_none())),
     ]
     .map(|value| value as f32)
 }

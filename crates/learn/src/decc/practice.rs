@@ -72,14 +72,15 @@ pub(crate) struct Episode {
     pub(crate) latency: Span,
 }
 
-/// Episodes in fixed networks, with decisions that take no time.
+/// Episodes in those of fixed networks whose flows always have data, with decisions that take no time.
 pub(crate) fn fixed(networks: &[(Network, u64)]) -> Vec<Episode> {
     let one = |(network, seed): &(Network, u64)| Episode {
         network: network.clone(),
         seed: *seed,
         latency: Span::ZERO,
     };
-    networks.iter().map(one).collect()
+    let endless = networks.iter().filter(|(network, _)| network.messages.is_none());
+    endless.map(one).collect()
 }
 
 /// Networks of a round of learning, with at most so many flows; half of them with decisions that take up to 20 us.
@@ -171,7 +172,7 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
             course: Arc::clone(&shared),
             agent,
             state,
-            counted: (0.0, 0.0),
+            counted: None,
             before: None,
         };
         Box::new(params.asks(&law, &state, path, flow))
@@ -193,8 +194,9 @@ struct Flow {
     agent: u32,
     state: State,
     rng: Rng,
-    /// What of the sums is its own: share and round trip.
-    counted: (f64, f64),
+    /// What of the sums is its own, once it is among them: share and round trip.
+    counted: Option<(f64, f64)>,
+    /// Its last decision, if that was not the law's own start.
     before: Option<Decision>,
 }
 
@@ -254,10 +256,10 @@ impl Decider for Flow {
         let share = delivered(report, path);
         let rtt = seen.mean.unwrap_or(seen.newest).max(1.0);
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-        log.sums.flows += f64::from(u8::from(self.before.is_none()));
-        log.sums.share += share - self.counted.0;
-        log.sums.rtt += rtt - self.counted.1;
-        self.counted = (share, rtt);
+        log.sums.flows += f64::from(u8::from(self.counted.is_none()));
+        let (shared, met) = self.counted.replace((share, rtt)).unwrap_or_default();
+        log.sums.share += share - shared;
+        log.sums.rtt += rtt - met;
         let all = facts.state(&log.sums, share, packets);
         let now = Decision {
             all,
@@ -265,7 +267,8 @@ impl Decider for Flow {
             label,
             tried,
         };
-        if let Some(before) = self.before.replace(now) {
+        let now = (!self.state.starts).then_some(now);
+        if let Some(before) = std::mem::replace(&mut self.before, now) {
             // Drawn, not counted: flows that decide in turn are all seen.
             if self.rng.below(*every) == 0 {
                 let (flows, load) = (facts.flows(&log.sums), facts.load(&log.sums));

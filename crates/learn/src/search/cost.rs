@@ -19,7 +19,8 @@ pub struct Quality {
     pub goodput: f64,
     /// The 99th percentile of data packets' one-way latency, over that of the empty network.
     pub p99: f64,
-    /// Jain's index of flows' rates while they were there.
+    /// Jain's index of what flows were delivered; of a whole run, over the fair share of a receiver's line that each had
+    /// while it was there.
     pub jain: f64,
     /// Packets lost, of those that were sent.
     pub loss: f64,
@@ -98,15 +99,15 @@ impl Measured {
     ) -> Self {
         let endless = |place: usize| run.flows[place].size.get() >= ENDLESS;
         let flows = before.flows.iter().zip(&after.flows).enumerate();
-        let (mut delivered, mut rates, mut all, mut whole) = (Vec::new(), Vec::new(), 0.0, 0.0);
+        let (mut delivered, mut over_fair, mut all, mut whole) = (Vec::new(), Vec::new(), 0.0, 0.0);
+        let fair = fair_shares(run, after);
         for (place, (before, after)) in flows {
             let bytes = (after.delivered.get() - before.delivered.get()) as f64;
             all += bytes;
             whole += after.delivered.get() as f64;
             if endless(place) {
                 delivered.push(bytes);
-                let there = run.stop.saturating_since(after.start).as_secs_f64();
-                rates.push(after.delivered.get() as f64 / there.max(1e-9));
+                over_fair.push(after.delivered.get() as f64 / fair[place].max(1e-9));
             }
         }
         let carries = network.payload_per_s() * f64::from(network.receivers());
@@ -134,7 +135,7 @@ impl Measured {
             whole: Quality {
                 goodput: whole / (carries * all_seconds),
                 p99: p99(None),
-                jain: jain(&rates).unwrap_or(1.0),
+                jain: jain(&over_fair).unwrap_or(1.0),
                 loss: share(lost(after), sent(after)),
             },
             messages: network.messages.and_then(|_| Slowdowns::of(network, run, after)),
@@ -166,6 +167,29 @@ impl Measured {
 
 /// Flows of so many bytes never end.
 const ENDLESS: u64 = 1_000_000_000_000;
+
+/// What each flow would have got if its receiver's line had been shared evenly by those that were there, in seconds of
+/// that line: a flow that joins late has less than one that was alone before.
+fn fair_shares(run: &RunSpec, outcome: &Outcome) -> Vec<f64> {
+    let mut joins: Vec<usize> = (0..run.flows.len()).collect();
+    joins.sort_by_key(|&place| (run.flows[place].dst, outcome.flows[place].start));
+    let mut fair = vec![0.0; run.flows.len()];
+    for together in joins.chunk_by(|&one, &other| run.flows[one].dst == run.flows[other].dst) {
+        let start = |there: usize| {
+            together
+                .get(there)
+                .map_or(run.stop, |&place| outcome.flows[place].start)
+        };
+        // From the last to the first: who is there for longer has what those who join have, and what came before.
+        let mut later = 0.0;
+        for there in (0..together.len()).rev() {
+            let alone = start(there + 1).saturating_since(start(there)).as_secs_f64();
+            later += alone / (there + 1) as f64;
+            fair[together[there]] = later;
+        }
+    }
+    fair
+}
 
 impl Slowdowns {
     fn of(network: &Network, run: &RunSpec, outcome: &Outcome) -> Option<Self> {

@@ -66,7 +66,7 @@ impl Options {
             subject,
             seed: 1,
             generations: match subject {
-                Subject::Law => 40,
+                Subject::Law => 20,
                 Subject::Swift => 60,
             },
             candidates: match subject {
@@ -105,7 +105,7 @@ fn first(count: usize, mut networks: Vec<Network>) -> Vec<Network> {
 }
 
 /// How far the first candidates are from the start, of the length of an axis.
-const SIGMA: f64 = 0.07;
+const SIGMA: f64 = 0.03;
 
 /// How far it is: a generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -447,7 +447,7 @@ fn described(options: &Options, generations: usize, command: &str, card: Card) -
                 scenario: "drawn".into(),
                 scheme: "decc".into(),
                 settings: vec![
-                    "rate, delay, buffer, packets, flows, shape and late starts drawn for each generation"
+                    "rate, delay, buffer, packets, flows, shape, late starts and messages drawn for each generation"
                         .into(),
                 ],
                 seed: options.seed,
@@ -463,7 +463,9 @@ fn described(options: &Options, generations: usize, command: &str, card: Card) -
             batch: options.candidates as u64,
             learning_rate: SIGMA,
             optimiser: "CMA-ES".into(),
-            loss: "mean root of costs over an oracle's: unused line, latency, unfairness, loss".into(),
+            loss: "root of the mean square of costs over a reference's: unused line, latency, unfairness, loss, what \
+                   messages take"
+                .into(),
             seed: options.seed,
             library: "none".into(),
         },
