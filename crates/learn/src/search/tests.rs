@@ -104,8 +104,11 @@ fn runs_are_measured() {
         settled.jain > 0.9999 && best.whole.loss == 0.0 && settled.cost() < 1.3,
         "{best:?}"
     );
-    // Flows come one by one, and none takes more than its share.
-    assert!(best.whole.goodput < 0.95 && best.whole.jain > 0.999, "{best:?}");
+    // Flows come one by one, and none takes more than its last share: some of the line is left to nobody.
+    assert!(
+        best.whole.goodput < 0.95 && (0.98..0.9999).contains(&best.whole.jain),
+        "{best:?}"
+    );
     let full = fixed::Params {
         rate: BitRate::from_gbps(400),
     };
@@ -139,7 +142,7 @@ fn messages_are_timed() {
     let rule = || paceline_congestion::bolt::Params::default().into();
     for (flows, messages, count) in [
         (16, Messages::Alone, 8),
-        (2, Messages::Beside(0.1), 40),
+        (2, Messages::Beside(0.1), 15),
         (5, Messages::AtOnce(20_000), 5),
     ] {
         let network = Network {
