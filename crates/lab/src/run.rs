@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use paceline_fabric::outcome::{EndedFlow, Repeats};
-use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation};
+use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation, Until};
 use paceline_kernel::Time;
 use paceline_parity::uet_htsim::UetOutcome;
 
@@ -137,6 +137,14 @@ trait Engine: Sized {
         Err("its senders are decided for from outside")
     }
     fn advance(&mut self, events: u64) -> Progress;
+    /// Goes on to this instant, where it can.
+    fn advance_until(&mut self, _at: Time) -> Option<Progress> {
+        None
+    }
+    /// What it would leave behind if it ended here, where that can be known.
+    fn so_far(&self) -> Option<Outcome> {
+        None
+    }
     /// What keeps it from going on, if something does.
     fn halt(&self) -> Option<Halt> {
         None
@@ -157,6 +165,12 @@ impl Engine for Simulation {
     }
     fn advance(&mut self, events: u64) -> Progress {
         Self::advance(self, events)
+    }
+    fn advance_until(&mut self, at: Time) -> Option<Progress> {
+        Some(self.advance_to(Until::Time(at)))
+    }
+    fn so_far(&self) -> Option<Outcome> {
+        Some(self.clone().finish())
     }
     fn take_ended(&mut self) -> Vec<EndedFlow> {
         Self::take_ended(self)
@@ -226,9 +240,17 @@ fn drive<E: Engine>(
         }
         let memoised = match input.memoise {
             Memoise::Off => Err("`--memoise off`"),
+            _ if input.run.record.halves => Err("`record.halves` looks at the run halfway"),
             memoise => engine.memoise(memoise == Memoise::Check),
         };
         let mut over = Gathering::new(input, &scratch);
+        let first_half = match input.run.record.halves {
+            true => half(&mut engine, input.run.stop, &mut |now| {
+                seen.set((now.now, now.events));
+                progress(now)
+            }),
+            false => None,
+        };
         let mut events = SLICE_EVENTS.0 * parts.min(cores()) as u64;
         let status = loop {
             let begun = Instant::now();
@@ -250,6 +272,7 @@ fn drive<E: Engine>(
             }
         };
         let mut outcome = engine.finish();
+        outcome.first_half = first_half.map(Box::new);
         if let (Err(why), false, Memoise::On | Memoise::Check) =
             (memoised, input.run.programs.is_empty(), input.memoise)
         {
@@ -327,6 +350,24 @@ impl From<io::Error> for Failed {
     fn from(source: io::Error) -> Self {
         Self::Scratch(source)
     }
+}
+
+/// Goes on to half of a run's time, and says what it has come to there: nothing if `progress` stops it before, or it ends.
+fn half<E: Engine>(
+    engine: &mut E,
+    stop: Time,
+    progress: &mut dyn FnMut(&Progress) -> Control,
+) -> Option<Outcome> {
+    /// Looks at `progress` on the way.
+    const STEPS: u64 = 64;
+    for step in 1..=STEPS {
+        let at = u128::from(stop.as_ps()) * u128::from(step) / u128::from(2 * STEPS);
+        let now = engine.advance_until(Time::from_ps(at as u64))?;
+        if progress(&now) == Control::Stop || now.done {
+            return None;
+        }
+    }
+    engine.so_far()
 }
 
 /// How many events to make at once, where so many took that long.

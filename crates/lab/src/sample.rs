@@ -142,6 +142,7 @@ pub fn spec() -> RunSpec {
             trace_window: None,
             rtt_samples: true,
             latency: false,
+            halves: false,
             accounts: Accounted::All,
             flow_probes: Vec::new(),
             blame: paceline_fabric::spec::Blame::Off,

@@ -476,6 +476,8 @@ pub struct Outcome {
     /// With [`crate::spec::RecordSpec::latency`]: from the instant at which a sender's NIC begins with a data packet until
     /// its receiver has all of it (the time that the receiver's host takes included), of each that came with its payload.
     pub latency: Option<RttStats>,
+    /// With [`crate::spec::RecordSpec::halves`]: what the run would have left behind at half of its time.
+    pub first_half: Option<Box<Self>>,
     /// With [`crate::spec::RecordSpec::rtt_samples`].
     pub rtt_samples: Vec<RttSample>,
     /// With [`crate::spec::RecordSpec::queue_every`], a record per switch port.

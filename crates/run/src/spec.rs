@@ -297,6 +297,9 @@ pub struct RecordSpec {
     pub rtt_samples: bool,
     /// Distribution of the one-way latency of data packets: see [`crate::Outcome::latency`].
     pub latency: bool,
+    /// What the run has come to at half of its time: see [`crate::Outcome::first_half`].
+    #[serde(default)]
+    pub halves: bool,
     /// Whose time to account for: see [`crate::outcome::account`].
     pub accounts: Accounted,
     /// Flows to look at closely, by index; they are accounted for too. See [`crate::outcome::flow_probe`].

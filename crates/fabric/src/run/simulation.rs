@@ -424,6 +424,7 @@ impl Simulation {
             rtt_per_round_trip: rtt_per_round_trip.finish(),
             rtt_per_ack: rtt_per_ack.finish(),
             latency: latency.map(RoundTrips::finish),
+            first_half: None,
             rtt_samples,
             queues,
             queue_dumps,

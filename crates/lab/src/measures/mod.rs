@@ -9,6 +9,7 @@ mod bolt;
 mod by_size;
 mod completion;
 mod delivered;
+mod halves;
 mod infiniband;
 mod long_flows;
 mod port;
@@ -36,6 +37,7 @@ pub use summary::{SUMMARY, find_summary, summary_names};
 pub const SETS: &[MeasureSet] = &[
     by_size::SET,
     delivered::SET,
+    halves::SET,
     second_half::SET,
     slowdowns::SET,
     thesis::NODES,

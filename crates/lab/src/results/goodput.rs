@@ -22,20 +22,29 @@ impl GoodputShare {
     /// Of a run with this goodput of all flows, in Gbit/s.
     pub(super) fn of(spec: &RunSpec, flows: &FlowRows, goodput: f64) -> Option<Self> {
         let receivers: BTreeSet<NodeId> = flows.entries().map(|flow| NodeId(flow.dst)).collect();
-        let ends = spec
-            .links
-            .iter()
-            .flat_map(|link| [(link.a, link), (link.b, link)]);
-        let to_receivers = ends.filter(|(node, _)| receivers.contains(node));
-        let gbps: f64 = to_receivers.map(|(_, link)| link.rate.as_gbps_f64()).sum();
-        let (mtu, headers) = (spec.packet.mtu.get() as f64, spec.packet.data_header.get() as f64);
-        let payload_share = mtu / (mtu + headers);
-        let of_links = goodput / (gbps * payload_share);
+        let of_links = goodput / payload_gbps(spec, &receivers);
         of_links.is_finite().then_some(Self {
             of_links,
-            payload_share,
+            payload_share: payload_share(spec),
         })
     }
+}
+
+/// How much of a full packet with the plain headers is payload.
+fn payload_share(spec: &RunSpec) -> f64 {
+    let (mtu, headers) = (spec.packet.mtu.get() as f64, spec.packet.data_header.get() as f64);
+    mtu / (mtu + headers)
+}
+
+/// What the links of these hosts carry of payload in such packets, in Gbit/s.
+pub(crate) fn payload_gbps(spec: &RunSpec, hosts: &BTreeSet<NodeId>) -> f64 {
+    let ends = spec
+        .links
+        .iter()
+        .flat_map(|link| [(link.a, link), (link.b, link)]);
+    let of_hosts = ends.filter(|(node, _)| hosts.contains(node));
+    let gbps: f64 = of_hosts.map(|(_, link)| link.rate.as_gbps_f64()).sum();
+    gbps * payload_share(spec)
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ pub use feedback::Unscheduled;
 pub use feedback::WORTH_SAYING;
 pub use flows::{FlowRow, FlowState, IdealFct, slowest_of};
 pub use goodput::GoodputShare;
+pub(crate) use goodput::payload_gbps;
 pub(crate) use groups::labels_of;
 pub use groups::{FlowCount, Group, LABELS_MAX, SIZE_EDGES, SizeBucket};
 pub use incidents::Incident;

@@ -155,7 +155,9 @@ impl Reading<'_> {
                 continue;
             }
             let first = requests.len();
-            for &seed in &self.runs.seeds.0 {
+            let of_case = |axis: &usize| self.cases[*axis][bound[axis]].seeds.as_ref();
+            let seeds = axes.iter().rev().find_map(of_case).unwrap_or(&self.runs.seeds);
+            for &seed in &seeds.0 {
                 let request = self.request(&axes, &bound, seed)?;
                 requests.push(RunRequest {
                     measures: set,

@@ -109,6 +109,8 @@ pub(super) struct Case {
     pub(super) reference: Option<Text>,
     pub(super) scheme: Option<Text>,
     pub(super) fidelity: Option<Text>,
+    /// Where they are not the grid's; of several cases with seeds of their own the innermost axis's count.
+    pub(super) seeds: Option<Seeds>,
     /// By axis, cases with which it is not run.
     #[serde(default)]
     pub(super) except: BTreeMap<String, Many<String>>,

@@ -87,6 +87,7 @@ pub(super) fn resolve(
         trace_window: Some(trace_window),
         rtt_samples: filled!(record.rtt_samples: Record),
         latency: latency(cx, record)?,
+        halves: filled!(record.halves: Record),
         accounts: accounts(cx, record, flows, there.repeats)?,
         flow_probes: Vec::new(),
         blame: blame(cx, record, there.lanes)?,

@@ -41,6 +41,8 @@ tables! {
         /// one-way latency of data packets, from the start of transmission to complete reception: `latency_us` and
         /// `goodput_share` in summary.json (not with bolt-ns3, tcd-ns3, ib-omnet)
         latency: Spanned<bool> = "false";
+        /// what the run has come to at half of its duration, for measures of the second half (`paceline explain halves`)
+        halves: bool = "false", only(&[&[is_not(".latency", &["false"])]]);
         /// sets of measures to compute when the run ends: `measures` in summary.json (`paceline list measures`)
         measures: Vec<String> = "[]";
         /// flows with a breakdown of their completion time: `off`, `all`, a list of flow ids, or `auto`: all of up to
