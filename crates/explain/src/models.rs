@@ -187,29 +187,37 @@ fn own_page(model: &Model, said: &PolicyCard, stack: &Stack, place: &str, width:
 /// The page of a policy: what it reads and does, and from what it learned.
 fn policy_page(card: &Card, place: &str, width: usize) -> String {
     let training = &card.training;
-    let rows = [
+    // A law is searched for: candidates are run, and none of their decisions is looked at.
+    let (learned, seen, rounds) = match card.kind {
+        Kind::Law => ("searched among", "candidates", "generations"),
+        _ => ("learned from", "decisions", "updates"),
+    };
+    let mut rows = vec![
         (
             "what",
             format!("{}, {} parameters", kind(card), card.parameters()),
         ),
         ("reads", card.features.join(", ")),
         ("does", card.output.clone()),
-        ("learned from", format!("{} decisions", card.data.train)),
+        (learned, format!("{} {seen}", card.data.train)),
         (
             "by",
             format!(
-                "{}, {}, rate {}, {} updates, seed {}",
+                "{}, {}, rate {}, {} {rounds}, seed {}",
                 training.loss, training.optimiser, training.learning_rate, training.rounds, training.seed
             ),
         ),
         ("made by", format!("Paceline {}", card.version)),
-        ("again", training.command.clone()),
-        ("weights", format!("SHA-256 {}", card.weights_sha256)),
     ];
+    // What took several commands has none here.
+    if !training.command.is_empty() {
+        rows.push(("again", training.command.clone()));
+    }
+    rows.push(("weights", format!("SHA-256 {}", card.weights_sha256)));
     let rows: Vec<Vec<String>> = (rows.into_iter())
         .map(|(name, value)| vec![name.to_string(), value])
         .collect();
-    let scheme = card.kind;
+    let scheme = card.kind.scheme();
     let mut page = format!("{} - a policy of the scheme {scheme}\n\n", card.name);
     page.push_str(&layout::columns(&rows, width));
     page.push_str("\nScenarios in which it learned:\n");

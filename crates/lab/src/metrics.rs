@@ -293,6 +293,30 @@ const LATENCY: &[Declared] = metrics! {
     "goodput" "of links" "goodput_share.of_links": |s| s.goodput_share.map(|of| of.of_links), number, high;
 };
 
+/// A number of the second half, where `record.measures` has `halves`.
+fn late(summary: &Summary, name: &str) -> Option<f64> {
+    summary.measures.get("halves")?.get(name).copied()
+}
+
+/// Goodput in the second half.
+const LATE_GOODPUT: Declared = Declared {
+    group: "second half",
+    name: "goodput, % of links",
+    key: "measures.halves.goodput",
+    text: |s| number(late(s, "goodput")),
+    value: |s| late(s, "goodput"),
+    show: number,
+    cost: |s| late(s, "goodput").and_then(high),
+};
+
+/// What is shown besides where a run was asked what it came to in its second half.
+const HALVES: &[Declared] = metrics! {
+    LATE_GOODPUT;
+    "second half" "latency p99" "measures.halves.p99": |s| late(s, "p99"), duration_us, low;
+    "second half" "Jain's index" "measures.halves.jain": |s| late(s, "jain"), number, high;
+    "second half" "lost, %" "measures.halves.loss": |s| late(s, "loss"), number, low;
+};
+
 /// Packets that came marked as congested.
 const CE_PACKETS: Declared = Declared {
     group: "marked",
@@ -375,6 +399,7 @@ fn occasional() -> impl Iterator<Item = &'static Declared> + Clone {
         .chain(MARKS)
         .chain(CREDITS)
         .chain(LATENCY)
+        .chain(HALVES)
         .chain(UNSCHEDULED)
 }
 
@@ -398,7 +423,10 @@ pub fn shown(runs: &[&Summary]) -> Vec<Metric> {
     let has_one_collective = |run: &&Summary| one_collective(run).is_some();
     let decisions = runs.iter().any(|run| run.decisions.is_some());
     let feedback = runs.iter().any(|run| unscheduled(run).is_some());
-    let mut metrics: Vec<Metric> = METRICS.iter().map(Metric::from).collect();
+    // Flows without end have no completion times.
+    let there =
+        |metric: &&Declared| metric.key == DONE.key || runs.iter().any(|run| (metric.value)(run).is_some());
+    let mut metrics: Vec<Metric> = METRICS.iter().filter(there).map(Metric::from).collect();
     for (more, shown) in [
         (COLLECTIVES, runs.iter().any(has_one_collective)),
         (DECISIONS, decisions),
@@ -406,6 +434,7 @@ pub fn shown(runs: &[&Summary]) -> Vec<Metric> {
         (MARKS, runs.iter().any(|run| run.detection.is_some())),
         (CREDITS, runs.iter().any(|run| run.credits.stalls > 0)),
         (LATENCY, runs.iter().any(|run| run.latency_us.is_some())),
+        (HALVES, runs.iter().any(|run| late(run, "goodput").is_some())),
         (UNSCHEDULED, feedback),
     ] {
         metrics.extend(more.iter().filter(|_| shown).map(Metric::from));

@@ -27,6 +27,14 @@ impl BuiltIn {
         Self { id, files, read }
     }
 
+    /// Where a file is: in this folder, or next to it; and its name there.
+    fn shared<'a>(&self, path: &'a str) -> (Files, &'a str) {
+        match path.strip_prefix("../") {
+            Some(name) => (COMMON, name),
+            None => (self.files, path),
+        }
+    }
+
     /// The experiment.
     pub(crate) fn experiment(&'static self) -> &'static Reproduction {
         self.read.get_or_init(|| {
@@ -40,17 +48,14 @@ impl BuiltIn {
 
 impl Folder for BuiltIn {
     fn text(&self, path: &str) -> Option<Source> {
-        let (files, name) = match path.strip_prefix("../") {
-            Some(name) => (COMMON, name),
-            None => (self.files, path),
-        };
+        let (files, name) = self.shared(path);
         let (_, text) = files.iter().find(|(known, _)| *known == name)?;
         Some(Source::new(format!("experiments/{}/{path}", self.id), *text))
     }
 
     fn scenario(&self, path: &str, seed: u64) -> Option<Input> {
-        let (name, text) = self.files.iter().find(|(known, _)| *known == path)?;
-        let files = self.files;
+        let (files, name) = self.shared(path);
+        let (name, text) = files.iter().find(|(known, _)| *known == name)?;
         Some(Input::Embedded(Embedded { name, text, files }, seed))
     }
 }

@@ -84,6 +84,14 @@ impl Kind {
     /// `policy`'s, which may remember.
     pub const POLICIES: [Self; 5] = [Self::Adpg, Self::Decc, Self::Aurora, Self::Spine, Self::Policy];
 
+    /// The scheme whose policy it is, where it decides.
+    pub const fn scheme(self) -> &'static str {
+        match self {
+            Self::Law | Self::Residual => Self::Decc.name(),
+            _ => self.name(),
+        }
+    }
+
     /// Its name in a card.
     pub const fn name(self) -> &'static str {
         match self {

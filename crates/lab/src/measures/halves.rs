@@ -50,11 +50,7 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
 }
 
 /// Since an instant of the run, or its start.
-fn since(
-    input: &Resolved,
-    before: Option<&Outcome>,
-    outcome: &Outcome,
-) -> [(&'static str, Option<f64>); 5] {
+fn since(input: &Resolved, before: Option<&Outcome>, outcome: &Outcome) -> [(&'static str, Option<f64>); 5] {
     let earlier = |flow: usize| before.map_or(0, |before| before.flows[flow].delivered.get());
     let flows = outcome.flows.iter().enumerate();
     let delivered: Vec<f64> = flows
@@ -77,9 +73,8 @@ fn since(
         latency.samples -= before.samples;
     }
     let latency = latency.filter(|latency| latency.samples > 0);
-    let mean = |latency: &paceline_fabric::outcome::RttStats| {
-        latency.sum_ps as f64 / latency.samples as f64 / 1e6
-    };
+    let mean =
+        |latency: &paceline_fabric::outcome::RttStats| latency.sum_ps as f64 / latency.samples as f64 / 1e6;
     let p99 = |latency: &paceline_fabric::outcome::RttStats| {
         latency.histogram_ns.value_at_quantile(0.99) as f64 / 1e3
     };

@@ -12,6 +12,7 @@ mod delivered;
 mod halves;
 mod infiniband;
 mod long_flows;
+mod long_short;
 mod port;
 mod second_half;
 mod set;
@@ -58,6 +59,7 @@ pub const SETS: &[MeasureSet] = &[
     completion::SET,
     long_flows::INCAST,
     long_flows::SETTLED,
+    long_short::SET,
     traced_port::SET,
     bolt::ALONE,
     bolt::JOIN,

@@ -48,7 +48,7 @@ pub(crate) use practice::{Manner, delivered, episodes, fixed, practise_all};
 pub(crate) use replay::Transition;
 pub(crate) use start::law_of;
 pub use start::{base, clone_of};
-pub use tune::{Apart, Tuned, Tuning, tuned};
+pub use tune::{Apart, Tuned, Tuning, difference, in_trials, tuned};
 
 /// By what a residual learns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

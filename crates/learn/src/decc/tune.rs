@@ -7,17 +7,18 @@ use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::card::Card;
 use paceline_congestion::learned::kind::Kind;
 use paceline_congestion::learned::layers::{Network, Policy};
+use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::whole::{Quantisation, Whole};
 use paceline_kernel::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::compress::{Asked, Compressed, Grid, compress};
 use super::practice::{Manner, episodes, fixed, practise_all};
-use super::{BATCH, model, stream};
+use super::{BATCH, model, start, stream};
 use crate::Error;
 use crate::checkpoint::{Checkpoints, Floats};
 use crate::pass::{Adam, backward, forward, network, sample};
-use crate::search::Trials;
+use crate::search::{SWIFT_BY_HAND, SWIFT_SEARCHED, Subject, Trials, decc_of};
 
 /// How much it learns from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -239,6 +240,55 @@ fn observations(
     Ok((seen, labels))
 }
 
+/// What a network sees in trials, where it decides.
+fn met_in(
+    networks: &[(crate::search::Network, u64)],
+    (law, teacher): (&Law, &Network),
+    threads: usize,
+) -> Result<Vec<[f32; INPUTS]>, Error> {
+    let manner = Manner::instead(law, Arc::new(teacher.clone()), (0.0, 2000));
+    let met = practise_all(&fixed(networks), &manner, threads)?;
+    Ok(met.iter().flatten().map(|one| one.seen).collect())
+}
+
+/// The mean difference of two policies' actions, over the range of the first one's.
+fn apart(seen: &[[f32; INPUTS]], one: &dyn Policy, other: &dyn Policy) -> f64 {
+    let (mut off, mut low, mut high) = (0.0, f64::MAX, f64::MIN);
+    for row in seen {
+        let (action, others) = (f64::from(one.decide(row)), f64::from(other.decide(row)));
+        off += (action - others).abs();
+        (low, high) = (low.min(action), high.max(action));
+    }
+    off / seen.len().max(1) as f64 / (high - low).max(1e-9)
+}
+
+/// How far the actions of another policy are from a network's in what that meets in trials, over their range.
+///
+/// # Errors
+/// The first is no network of DECC, the other does not decide, or a trial does not run.
+pub fn difference(teacher: &Model, other: &Model, threads: usize) -> Result<f64, Error> {
+    let (law, network) = start::clone_of(teacher)?;
+    let decides = other
+        .decides()
+        .ok_or_else(|| start::other(other, "a policy of DECC"))?;
+    let seen = met_in(&Trials::networks_of(0), (&law, &network), threads)?;
+    Ok(apart(&seen, &network, decides))
+}
+
+/// Costs in trials, over the oracle's: of Swift by hand and as it was searched for, then of DECC under each of these models.
+///
+/// # Errors
+/// A trial does not run.
+pub fn in_trials(models: &[Arc<Model>], threads: usize) -> Result<Vec<f64>, Error> {
+    let trials = Trials::new(0, threads)?;
+    let swift = [SWIFT_BY_HAND, SWIFT_SEARCHED].into_iter();
+    let swift = swift.map(|values| trials.cost(&|network| Subject::Swift.config(&values, network)));
+    let decc = models
+        .iter()
+        .map(|model| trials.cost(&|_| Ok(decc_of(Arc::clone(model)))));
+    swift.chain(decc).collect()
+}
+
 /// What compressed networks are held against.
 struct Judge<'a> {
     law: Law,
@@ -252,13 +302,11 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn new(law: &Law, teacher: &'a Network, tuning: &Tuning) -> Result<Self, Error> {
         let trials = Trials::new(tuning.networks, tuning.threads)?;
-        let manner = Manner::instead(law, Arc::new(teacher.clone()), (0.0, 2000));
-        let met = practise_all(&fixed(trials.networks()), &manner, tuning.threads)?;
         Ok(Self {
             law: *law,
             teacher,
             cost: cost(&trials, law, teacher, None)?,
-            seen: met.iter().flatten().map(|one| one.seen).collect(),
+            seen: met_in(trials.networks(), (law, teacher), tuning.threads)?,
             trials,
         })
     }
@@ -267,18 +315,12 @@ impl<'a> Judge<'a> {
     fn apart(&self, other: &Network, quantisation: Option<&Quantisation>) -> Result<Apart, Error> {
         let whole = quantisation.map(|said| Whole::new(other, said));
         let whole = whole.transpose().map_err(Error::Options)?;
-        let decide = |row: &[f32]| match &whole {
-            Some(whole) => whole.decide(row),
-            None => other.decide(row),
+        let decides: &dyn Policy = match &whole {
+            Some(whole) => whole,
+            None => other,
         };
-        let (mut off, mut low, mut high) = (0.0, f64::MAX, f64::MIN);
-        for row in &self.seen {
-            let (action, others) = (f64::from(self.teacher.decide(row)), f64::from(decide(row)));
-            off += (action - others).abs();
-            (low, high) = (low.min(action), high.max(action));
-        }
         Ok(Apart {
-            difference: off / self.seen.len().max(1) as f64 / (high - low).max(1e-9),
+            difference: apart(&self.seen, self.teacher, decides),
             costs: (self.cost, cost(&self.trials, &self.law, other, quantisation)?),
         })
     }

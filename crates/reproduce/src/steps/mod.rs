@@ -1,11 +1,11 @@
 //! Work between runs and tables that no measure of a run is.
 
-mod decc;
 mod excess;
 mod features;
 mod flows;
 mod follow;
 mod gains;
+mod models;
 mod predictors;
 mod swift_grid;
 mod value;
@@ -15,15 +15,18 @@ use crate::step::Step;
 
 /// Every step that experiments name.
 pub(crate) fn all() -> impl Iterator<Item = Step> {
-    const OTHERS: [Step; 8] = [
+    const OTHERS: [Step; 11] = [
         excess::STEP,
         flows::STEP,
         features::STEP,
         follow::STEP,
         gains::TRAIN,
         gains::RETRAIN,
+        models::COMPRESSED,
+        models::COUNTED,
+        models::TRIALS,
         predictors::STEP,
         swift_grid::STEP,
     ];
-    OTHERS.into_iter().chain(decc::STEPS).chain(value::STEPS)
+    OTHERS.into_iter().chain(value::STEPS)
 }
