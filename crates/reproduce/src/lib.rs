@@ -38,7 +38,7 @@ pub use experiment::folder::{Checked, begin, check, read_folder, record, templat
 pub use experiment::save::save as save_experiment;
 pub use identity::version;
 pub use kept::Kept;
-pub use markdown::markdown;
+pub use markdown::{markdown, markdown_tables};
 pub use mutations::{Mutation, faults, is_of, ticks_of_unfinished, undetected};
 pub use need::{Done, DoneRun, Input, Metrics, NotRun, Plan, RunRequest, run_each};
 pub use outcomes::Outcomes;

@@ -47,6 +47,17 @@ pub fn markdown(one: &Reproduction, done: &Done) -> String {
     text
 }
 
+/// Its tables alone, without what is said of them.
+pub fn markdown_tables(one: &Reproduction, done: &Done) -> String {
+    let panels = one.panels(done);
+    let tables = panels.iter().filter(|panel| !panel.rows.is_empty());
+    let of = |panel: &Panel| match panel.title.as_str() {
+        "" => table(panel),
+        title => format!("{title}:\n\n{}", table(panel)),
+    };
+    tables.map(of).collect::<Vec<_>>().join("\n")
+}
+
 fn table(panel: &Panel) -> String {
     let mut head = vec![panel.head.clone()];
     for (place, column) in panel.columns.iter().enumerate() {

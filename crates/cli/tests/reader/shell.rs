@@ -55,7 +55,6 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("reproduce all", Shorter::As("reproduce acc-join")),
     // 720 runs.
     ("reproduce adpg-grid", Shorter::As("reproduce acc-join")),
-    ("reproduce decc-law", Shorter::As("reproduce acc-join")),
     ("reproduce tcd-epsilon", Shorter::As("reproduce acc-join")),
     ("thesis-table8 hpcc-fct", Shorter::As("acc-join")),
     ("thesis-table6 hpcc-fct", Shorter::As("acc-join")),

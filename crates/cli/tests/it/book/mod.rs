@@ -8,6 +8,7 @@ mod infiniband;
 mod links;
 mod overview;
 mod plain;
+mod records;
 mod scale;
 mod single_point;
 
