@@ -37,9 +37,7 @@ fn filled(page: &str) -> String {
 #[test]
 fn tables_are_the_recorded_ones() {
     let folder = book().join("findings");
-    let pages = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let pages = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found = 0;
     for path in pages.filter(|path| path.extension().is_some_and(|end| end == "md")) {
         let text = fs::read_to_string(&path).unwrap();
