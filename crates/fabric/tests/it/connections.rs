@@ -1,8 +1,11 @@
 //! Persistent connections: what lives on from message to message, and what does not.
 
 use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
 
-use crate::common::{add_flow, natural, run, scheme, star};
+use crate::common::{add_flow, natural, run, run_with, scheme, star};
+use paceline_congestion::PathInfo;
+use paceline_congestion::registry::SchemeFactory;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::*;
 use paceline_fabric::{BuildError, Simulation};
@@ -49,6 +52,31 @@ fn a_scheme_lives_on() {
     let [reset, late, alone] = [reset, late, alone].map(fct);
     assert_eq!((reset, late), (alone, kept));
     assert_ne!(kept, alone);
+}
+
+/// A scheme is told what there is to send at its start: a flow's size, or what a connection begins with, or begins again
+/// with.
+#[test]
+fn a_scheme_is_told_the_first_message() {
+    let told = |spec: RunSpec| {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (shared, config) = (Arc::clone(&seen), spec.schemes[0].config.clone());
+        let factory = SchemeFactory::new(move |path: &PathInfo| {
+            shared.lock().unwrap().push(path.first_message.get());
+            config.build(path)
+        });
+        let needs = spec.schemes[0].config.needs();
+        run_with(spec, &factory.needing(needs));
+        let seen = seen.lock().unwrap();
+        (seen.iter().filter(|&&bytes| bytes == 200_000).count(), seen.len())
+    };
+    let mut reset = twice();
+    reset.nic.idle_reset = Some(Span::from_us(100));
+    let mut alone = twice();
+    alone.flows.iter_mut().for_each(|flow| flow.connection = None);
+    assert_eq!(told(twice()), (3, 3));
+    assert_eq!(told(reset), (3, 6));
+    assert_eq!(told(alone), (3, 6));
 }
 
 /// Series are the queue pair's: one for each connection, over both messages and the time between them.

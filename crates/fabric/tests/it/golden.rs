@@ -201,6 +201,7 @@ fn recorders_change_nothing() {
         let plain = run(spec.clone());
         let mut recorded = spec.clone();
         recorded.record = RecordSpec {
+            halves: true,
             queue_every: Some(Span::from_ns(100)),
             queue_window: (Time::from_ns(0), Time::from_ns(10_000_000)),
             queue_dump_every: Some(Span::from_us(100)),
