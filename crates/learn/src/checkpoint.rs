@@ -60,6 +60,8 @@ pub struct Checkpoints {
     /// Told what keeps a checkpoint from being written, once: the training is not lost for that.
     warn: fn(&str),
     warned: Cell<bool>,
+    /// What the names of files begin with: of a training in several parts, the part's.
+    part: RefCell<String>,
 }
 
 impl Checkpoints {
@@ -80,6 +82,7 @@ impl Checkpoints {
             lock: RefCell::new(None),
             warn,
             warned: Cell::new(false),
+            part: RefCell::default(),
         }
     }
 
@@ -164,6 +167,40 @@ impl Checkpoints {
         self.folder().is_some_and(|folder| folder.is_dir())
     }
 
+    fn file(&self, folder: &Path, name: &str) -> PathBuf {
+        folder.join(format!("{}{name}.bin", self.part.borrow()))
+    }
+
+    /// Keeps what follows apart from other parts of the same training.
+    pub(crate) fn enter(&self, part: &str) {
+        *self.part.borrow_mut() = part.to_string();
+    }
+
+    /// Does something as a part of this name.
+    pub(crate) fn in_part<T>(&self, part: &str, what: impl FnOnce() -> T) -> T {
+        let before = self.part.replace(part.to_string());
+        let done = what();
+        *self.part.borrow_mut() = before;
+        done
+    }
+
+    /// Where a part of the training may put what it makes besides, until all is done; nothing if nothing is kept.
+    ///
+    /// # Errors
+    /// It cannot be written, or another process is at work there.
+    pub fn place(&self, name: &Path) -> Result<Option<PathBuf>, Error> {
+        let Some(folder) = self.folder() else {
+            return Ok(None);
+        };
+        self.begin(&folder)?;
+        Ok(Some(folder.join(name)))
+    }
+
+    /// Where [`Checkpoints::place`] has put it, in the folder of the training.
+    pub fn placed(name: &Path) -> PathBuf {
+        Path::new(FOLDER).join(name)
+    }
+
     /// Where the training `name` was.
     ///
     /// # Errors
@@ -172,7 +209,7 @@ impl Checkpoints {
         let Some(folder) = self.folder() else {
             return Ok(None);
         };
-        let path = folder.join(format!("{name}.bin"));
+        let path = self.file(&folder, name);
         let bytes = match paceline_scenario::read_bytes(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -217,7 +254,8 @@ impl Checkpoints {
         }
     }
 
-    fn write(&self, folder: &Path, name: &str, state: &impl Serialize) -> Result<(), Error> {
+    /// Makes the folder, and keeps others out.
+    fn begin(&self, folder: &Path) -> Result<(), Error> {
         if self.lock.borrow().is_none() {
             fs::create_dir_all(folder).map_err(io_error("create", folder))?;
             self.lock(folder)?;
@@ -226,9 +264,14 @@ impl Checkpoints {
                 writeln!(out)
             })?;
         }
+        Ok(())
+    }
+
+    fn write(&self, folder: &Path, name: &str, state: &impl Serialize) -> Result<(), Error> {
+        self.begin(folder)?;
         let state = postcard::to_allocvec(state).map_err(|error| Error::Options(error.to_string()))?;
         let hash = Sha256::digest(&state);
-        write_file(&folder.join(format!("{name}.bin")), |out| {
+        write_file(&self.file(folder, name), |out| {
             out.write_all(MAGIC)?;
             out.write_all(&hash)?;
             out.write_all(&state)

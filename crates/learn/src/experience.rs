@@ -94,12 +94,14 @@ pub struct Went {
 }
 
 impl Experience {
-    /// Whether a run can leave some.
+    /// Whether a run can leave some, as far as that is known before it is run.
     ///
     /// # Errors
     /// What keeps it from that.
     pub fn check(input: &Resolved) -> Result<(), String> {
         model_of(input)?;
+        let mtu = input.run.packet.mtu.get() as f64;
+        within("network.mtu", mtu, MTU).map_err(|error| format!("`{}`: {error}", input.name))?;
         match input.run.switch.flow_control {
             FlowControl::Credits => Err(format!(
                 "`{}` is a network under credits, and the search for DECC's law has none; expected flow-control = \"none\" or \
@@ -148,7 +150,7 @@ impl Experience {
             loss,
         };
         let card = model.card();
-        Ok(Self {
+        let experience = Self {
             format: FORMAT,
             version: paceline_lab::version().into(),
             run: Origin {
@@ -170,7 +172,51 @@ impl Experience {
                 jain: measured.jain,
                 loss,
             },
-        })
+        };
+        experience
+            .sane()
+            .and_then(|()| experience.drawable())
+            .map_err(|error| format!("`{}`: {error}", input.name))?;
+        Ok(experience)
+    }
+
+    /// Builds networks like it, as a search would.
+    ///
+    /// # Errors
+    /// One cannot be built.
+    fn drawable(&self) -> Result<(), String> {
+        let Spread { p10, max, .. } = self.network.flows;
+        let networks = [p10, max].map(|flows| self.network.network(flows.min(MOST_FLOWS)));
+        networks
+            .iter()
+            .try_for_each(|network| network.resolve(1).map(|_| ()))
+            .map_err(|error| format!("no network like that of the run can be drawn: {error}"))
+    }
+
+    /// Says what networks a search draws from it, and which model decided.
+    pub fn summary(&self) -> String {
+        let Met {
+            gbps,
+            base_rtt_us,
+            buffer,
+            flows,
+            ..
+        } = &self.network;
+        format!(
+            "`{}` decided at cost {:.2}; for networks of {gbps} Gbit/s, base round trips of {base_rtt_us:.2} us, {buffer} B of \
+             buffer, {} to {} flows to a host",
+            self.model.name,
+            self.result.cost,
+            flows.p10,
+            flows.max.min(MOST_FLOWS)
+        )
+    }
+
+    /// Says what of the run the networks that are drawn from it do not have.
+    pub fn warnings(&self) -> Option<String> {
+        let most = self.network.flows.max;
+        (most > MOST_FLOWS)
+            .then(|| format!("it has up to {most} flows to a host: at most {MOST_FLOWS} are drawn"))
     }
 
     /// Writes it into a folder, which is made: the same run replaces its own file.
@@ -178,19 +224,30 @@ impl Experience {
     /// # Errors
     /// The system refuses.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
-        let run = &self.run;
-        let name = format!("{}-{}-{}-{}.json", run.scenario, run.scheme, run.seed, run.digest);
-        let path = folder.join(name);
+        let path = folder.join(self.file_name());
         fs::create_dir_all(folder).map_err(|source| OutputError::Io {
             action: "create",
             path: folder.to_path_buf(),
             source,
         })?;
-        write_file(&path, |out| {
-            serde_json::to_writer_pretty(&mut *out, self)?;
-            writeln!(out)
-        })?;
+        let text = self.text()?;
+        write_file(&path, |out| out.write_all(text.as_bytes()))?;
         Ok(path)
+    }
+
+    /// The name of its file.
+    pub fn file_name(&self) -> String {
+        let run = &self.run;
+        format!("{}-{}-{}-{}.json", run.scenario, run.scheme, run.seed, run.digest)
+    }
+
+    /// What its file holds.
+    ///
+    /// # Errors
+    /// A number is none.
+    pub fn text(&self) -> Result<String, Error> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::Options(error.to_string()))?;
+        Ok(text + "\n")
     }
 
     fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
@@ -231,7 +288,7 @@ impl Experience {
             ("network.gbps", network.gbps, (0.001, 1e5)),
             ("network.base_rtt_us", network.base_rtt_us, (0.001, 1e6)),
             ("network.links", f64::from(network.links), (2.0, 4.0)),
-            ("network.mtu", f64::from(network.mtu), (64.0, 65_536.0)),
+            ("network.mtu", f64::from(network.mtu), MTU),
             ("network.buffer", network.buffer as f64, (1.0, 1e12)),
             ("network.hosts", f64::from(network.hosts), (2.0, 1e9)),
             (
@@ -256,11 +313,20 @@ impl Experience {
             ("result.jain", result.jain, (0.0, 1.0 + 1e-9)),
             ("result.loss", result.loss, (0.0, 1.0)),
         ] {
-            if !(low..=high).contains(&value) {
-                return Err(format!("`{name}` is {value}; expected {low} to {high}"));
-            }
+            within(name, value, (low, high))?;
         }
         Ok(())
+    }
+}
+
+/// Payload of a packet, in bytes.
+const MTU: (f64, f64) = (64.0, 65_536.0);
+
+/// Whether a number is where it can be.
+fn within(name: &str, value: f64, (low, high): (f64, f64)) -> Result<(), String> {
+    match (low..=high).contains(&value) {
+        true => Ok(()),
+        false => Err(format!("`{name}` is {value}; expected {low} to {high}")),
     }
 }
 
@@ -277,8 +343,8 @@ fn model_of(input: &Resolved) -> Result<Arc<Model>, String> {
     model.ok_or_else(|| format!("`{}` names no model", input.name))
 }
 
-/// Experience from a folder.
-#[derive(Clone, Debug, PartialEq)]
+/// Experience of several runs.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
     /// Each file's, in the order of their names.
     pub each: Vec<Experience>,
@@ -289,11 +355,11 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// All of a folder; `model` is what is to be refined.
+    /// Reads all of a folder. Whichever models decided: networks are drawn from it, which any law can be judged in.
     ///
     /// # Errors
-    /// There is none, or a file is damaged, of another version, or of a model with other features.
-    pub fn read(folder: &Path, model: &Model) -> Result<Self, Error> {
+    /// There is none, or a file is damaged, or of another version.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Io {
             action: "read",
             path: folder.to_path_buf(),
@@ -307,35 +373,16 @@ impl Gathered {
         paths.sort();
         let is_json = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
         let (files, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_json);
-        let mut gathered = Self {
-            each: Vec::new(),
-            sha256: String::new(),
-            warnings: Vec::new(),
-        };
-        let card = model.card();
+        let mut gathered = Self::default();
         for path in &files {
             let bytes =
                 paceline_scenario::read_bytes(path).map_err(|error| Error::io("read", path, error))?;
             let one = Experience::parse(path, &bytes)?;
-            if one.model.features != card.features {
-                return Err(Error::Content {
-                    path: path.clone(),
-                    expected: EXPECTED,
-                    message: format!(
-                        "its model `{}` sees {:?}; expected {:?}, which `{}` sees",
-                        one.model.name, one.model.features, card.features, card.name
-                    ),
-                });
-            }
-            if one.network.flows.max > MOST_FLOWS {
-                gathered.warnings.push(format!(
-                    "{} has up to {} flows to a host: at most {MOST_FLOWS} are drawn",
-                    path.display(),
-                    one.network.flows.max
-                ));
-            }
-            gathered.sha256 = sha256(format!("{}{}", gathered.sha256, sha256(&bytes)).as_bytes());
-            gathered.each.push(one);
+            let warning = one.warnings();
+            gathered
+                .warnings
+                .extend(warning.map(|text| format!("{}: {text}", path.display())));
+            gathered.add(one, &bytes);
         }
         if gathered.each.is_empty() {
             return Err(Error::Options(format!(
@@ -364,6 +411,23 @@ impl Gathered {
             ));
         }
         Ok(gathered)
+    }
+
+    /// Adds that of a run; `bytes` are its file.
+    pub(crate) fn add(&mut self, one: Experience, bytes: &[u8]) {
+        self.sha256 = sha256(format!("{}{}", self.sha256, sha256(bytes)).as_bytes());
+        self.each.push(one);
+    }
+
+    /// Names of the models that decided, each once.
+    pub fn models(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for one in &self.each {
+            if !names.contains(&&*one.model.name) {
+                names.push(&one.model.name);
+            }
+        }
+        names
     }
 
     /// Networks for a generation, from few flows to many, each like one of those that were met.

@@ -12,12 +12,13 @@
 //!
 //! Each of these trainings keeps where it is on disk ([`Checkpoints`]), and goes on from there.
 //!
-//! [`adpg`], [`aurora`], [`spine`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
+//! [`mod@continual`] is the loop of runs and refinements; [`adpg`], [`aurora`], [`spine`] and [`decc`] train policies in environments ([`paceline_env`]), [`mod@distill`] makes a forest of one. [`evaluate`] holds predictors against recorded runs. [`pidnn::train`] needs no dataset: the gains of the controller are trained while it controls.
 
 pub mod adpg;
 pub mod aurora;
 mod chance;
 mod checkpoint;
+pub mod continual;
 mod course;
 pub mod dataset;
 pub mod decc;

@@ -163,14 +163,6 @@ pub fn read(path: &Path) -> Result<(Card, Weights), Error> {
     Ok((card, tensors.collect()))
 }
 
-/// The model of a file, ready to decide.
-///
-/// # Errors
-/// As [`read`].
-pub(crate) fn model(path: &Path) -> Result<Model, Error> {
-    parsed(path, &load(&path.with_extension("safetensors"))?)
-}
-
 fn load(path: &Path) -> Result<Vec<u8>, Error> {
     paceline_scenario::read_bytes(path).map_err(|error| Error::io("read", path, error))
 }

@@ -10,9 +10,11 @@ use paceline_lab::results::{Buckets, FlowRows, RunStatus, Summary};
 use paceline_lab::run::{self, Finished, Resources, RunError, execute_on};
 use paceline_lab::table;
 use paceline_learn::experience::Experience;
+use paceline_learn::{decc, search};
 use paceline_report::write_run;
 use paceline_scenario::Resolved;
 
+use super::sweep::shell;
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, OutputArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended, Failure};
 use crate::interrupt::{self, Kept};
@@ -155,9 +157,27 @@ fn upload(args: &RunArgs, input: &Resolved, summary: &Summary, flows: &FlowRows)
     let experience = experience.map_err(|error| Failure::run(format!("--upload: {error}")))?;
     let path = experience.write(folder)?;
     if !args.say.quiet {
-        say!("experience in {}", path.display());
+        say!("experience in {}: {}", path.display(), experience.summary());
+        if let Some(warning) = experience.warnings() {
+            say!("warning: {warning}");
+        }
+        say!("{}", continued(input, folder));
     }
     Ok(())
+}
+
+/// Says what refines the law of the model that decided.
+fn continued(input: &Resolved, folder: &Path) -> String {
+    let named = input.run.schemes.first().and_then(|scheme| {
+        let models = scheme.config.models();
+        models.first().map(|model| model.name().to_string())
+    });
+    let model = named.filter(|name| decc::base(name).is_ok_and(|model| search::start_of(&model).is_ok()));
+    format!(
+        "refine its law there  paceline train decc --continue {} --experience {}",
+        model.as_deref().unwrap_or("MODEL"),
+        shell(&[folder.display().to_string()])
+    )
 }
 
 fn show(

@@ -46,9 +46,8 @@ pub use model::{files, files_of_clone, files_of_compressed};
 use practice::Who;
 pub(crate) use practice::{Manner, delivered, episodes, fixed, practise_all};
 pub(crate) use replay::Transition;
-pub(crate) use start::law_of;
 pub use start::{base, clone_of};
-pub use tune::{Apart, Tuned, Tuning, difference, in_trials, tuned};
+pub use tune::{Apart, Tuned, Tuning, WatchTuning, difference, in_trials, tuned};
 
 /// By what a residual learns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,31 +1,24 @@
 //! Models that a training starts from.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::kind::Kind;
 use paceline_congestion::learned::layers::Network;
 use paceline_congestion::learned::model::Model;
-use paceline_congestion::learned::shipped;
 
 use crate::Error;
 
-/// A model by the name that it ships with, or of a file.
+/// Finds a model by the name that it ships with, or by its file.
 ///
 /// # Errors
 /// There is none.
 pub fn base(model: &str) -> Result<Arc<Model>, Error> {
-    let path = Path::new(model);
-    match shipped::find(model) {
-        Some(model) => Ok(model),
-        None if !path.with_extension("safetensors").exists() => Err(Error::Options(shipped::unknown(model))),
-        None => Ok(Arc::new(crate::write::model(path)?)),
-    }
+    paceline_scenario::find_model(model).map_err(Error::Options)
 }
 
 /// The law of a model that is nothing else.
-pub(crate) fn law_of(model: &Model) -> Result<Law, Error> {
+pub(super) fn law_of(model: &Model) -> Result<Law, Error> {
     match (model.card().kind, model.law()) {
         (Kind::Law, Some(law)) => Ok(*law),
         _ => Err(other(model, "a rate law (kind law)")),

@@ -10,6 +10,7 @@ use paceline_congestion::learned::layers::{Network, Policy};
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::whole::{Quantisation, Whole};
 use paceline_kernel::rng::Rng;
+use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
 use super::compress::{Asked, Compressed, Grid, compress};
@@ -100,14 +101,19 @@ pub struct Tuned {
     pub observations: usize,
 }
 
+/// Called after each step with steps done, and how many there are before observations are made again; may stop it.
+pub type WatchTuning<'a> = &'a mut dyn FnMut(usize, usize) -> Control;
+
 /// Compresses and tunes, from the checkpoint if there is one.
 ///
 /// # Errors
-/// A scenario does not run, or the network cannot decide in whole numbers; or a checkpoint cannot be read or written.
+/// A scenario does not run, or the network cannot decide in whole numbers; a checkpoint cannot be read or written; or it was
+/// stopped.
 pub fn tuned(
     (law, teacher): (&Law, &Network),
     tuning: &Tuning,
     checkpoints: &Checkpoints,
+    watch: WatchTuning<'_>,
 ) -> Result<Tuned, Error> {
     let (mut compressed, grid) = compress(teacher, &tuning.asked);
     let judge = Judge::new(law, teacher, tuning)?;
@@ -123,7 +129,8 @@ pub fn tuned(
         done += steps(tuning.epochs, observed.1.len());
         let with = (&*observed.0, &*observed.1);
         let rng = stream(tuning.seed, TUNING, 8 + part);
-        moving = taught(moving, &grid, with, (tuning.epochs, rng), (name, checkpoints))?;
+        let how = (tuning.epochs, rng);
+        moving = taught(moving, &grid, with, how, (name, checkpoints, watch))?;
         compressed.network = grid.rounded(&moving);
     }
     let (seen, _) = observed;
@@ -167,7 +174,7 @@ fn taught(
     grid: &Grid,
     (seen, labels): (&[[f32; INPUTS]], &[f32]),
     (epochs, mut rng): (usize, Rng),
-    (name, checkpoints): (&str, &Checkpoints),
+    (name, checkpoints, watch): (&str, &Checkpoints, WatchTuning<'_>),
 ) -> Result<Network, Error> {
     let mut adam = Adam::new(moving.values().len());
     let steps = steps(epochs, labels.len());
@@ -187,7 +194,8 @@ fn taught(
         grid.cut(&mut slope);
         let rate = RATE * (1.0 - step as f64 / steps as f64);
         adam.step(moving.values_mut(), &slope, rate, LONGEST);
-        if checkpoints.are_due() {
+        let stopped = watch(step + 1, steps) == Control::Stop;
+        if checkpoints.are_due() || stopped && checkpoints.are_quick() {
             let state = State {
                 done: step + 1,
                 rng: rng.clone(),
@@ -195,6 +203,9 @@ fn taught(
                 adam: adam.clone(),
             };
             checkpoints.keep(name, &state)?;
+        }
+        if stopped {
+            return Err(Error::Stopped("the network was compressed"));
         }
     }
     Ok(moving)

@@ -21,6 +21,8 @@ use paceline_congestion::learned::{Kind, Model};
 use paceline_forest::distill::{DistillError, Met, Plan, Policy, Round, Stage, World};
 use paceline_forest::train::{Options as Trees, Rows, Shape};
 
+use paceline_lab::run::Control;
+
 use crate::Error;
 pub use adpg::Use;
 pub use adpg::{JUDGES, Judge};
@@ -97,16 +99,19 @@ pub struct DistilledPolicy {
     pub judged: Vec<Judged>,
 }
 
+/// Called with what is done next; may stop it.
+pub type Watch<'a> = &'a mut dyn FnMut(&str) -> Control;
+
 /// Distils `teacher`, a policy of ADPG or DECC, into the forest `name`; `watch` hears what is done.
 ///
 /// # Errors
-/// The teacher is none, a scenario does not run, or there is nothing to learn from.
+/// The teacher is none, a scenario does not run, there is nothing to learn from, or it was stopped.
 pub fn distill(
     name: &str,
     teacher: &Arc<Model>,
     options: &Options,
     command: &str,
-    watch: &mut dyn FnMut(&str),
+    watch: Watch<'_>,
 ) -> Result<DistilledPolicy, Error> {
     let subject = Subject::of(teacher)?;
     let teach = (subject.teach)(teacher);
@@ -140,7 +145,7 @@ pub fn distill(
     })?;
     let forest = distilled.forest.clone();
     let decide: Policy = Arc::new(move |seen| forest.decide(seen));
-    watch("judging: networks and seeds that nothing learned from");
+    tell(watch, "judging: networks and seeds that nothing learned from")?;
     let judged = (subject.judge)(teacher, ([&teach, &decide], &distilled.forest), options)?;
     let model = model::model((teacher, &subject), &distilled, &judged, options, command)?;
     Ok(DistilledPolicy {
@@ -187,7 +192,7 @@ impl Subject {
 
 /// Episodes, and who hears of them.
 struct Watched<'a> {
-    watch: &'a mut dyn FnMut(&str),
+    watch: Watch<'a>,
     episode: Episodes,
 }
 
@@ -195,8 +200,16 @@ impl World for Watched<'_> {
     type Error = Error;
 
     fn episode(&mut self, stage: Stage, policy: &Policy) -> Result<Met, Error> {
-        (self.watch)(&said(stage));
+        tell(self.watch, &said(stage))?;
         (self.episode)(stage, policy)
+    }
+}
+
+/// Says what is done next, unless it is to stop.
+fn tell(watch: Watch<'_>, said: &str) -> Result<(), Error> {
+    match watch(said) {
+        Control::Continue => Ok(()),
+        Control::Stop => Err(Error::Stopped("the policy was distilled")),
     }
 }
 

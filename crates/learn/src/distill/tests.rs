@@ -22,7 +22,7 @@ fn a_short_distillation_is_near_its_teacher_and_the_same_again() {
             &teacher,
             &options,
             "paceline forest distill adpg",
-            &mut |_| (),
+            &mut |_| Control::Continue,
         )
         .unwrap()
     };

@@ -7,14 +7,16 @@
 //!
 //! Trials choose, so they do not judge: costs before and after are of seeds that neither taught nor chose.
 
-use paceline_congestion::learned::Model;
+use std::sync::Arc;
+
+use paceline_congestion::learned::{Kind, Model};
 use paceline_congestion::learned::card::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Checkpoints, Cma, Network, Options, SIGMA, Seeded, Subject, Trials, described, drawn, expect_length,
-    files, seeded, step, stream,
+    Checkpoints, Cma, Configured, Network, Options, SIGMA, Seeded, Subject, Trials, decc_of, described, drawn,
+    expect_length, files, seeded, step, stream,
 };
 use crate::Error;
 use crate::course::{EVALUATION, SELECTION};
@@ -41,6 +43,17 @@ pub struct Start {
     pub law: Option<Law>,
     /// What was met.
     pub experience: Gathered,
+    /// Of a law that was refined before, the numbers of the first one: forgetting is measured against it.
+    pub first: Option<Vec<f64>>,
+}
+
+impl Start {
+    fn values(&self) -> Vec<f64> {
+        self.law.as_ref().map_or_else(
+            || Subject::Law.values(&Subject::Law.start()),
+            |law| law.values.clone(),
+        )
+    }
 }
 
 /// A law.
@@ -50,26 +63,36 @@ pub struct Law {
     pub name: String,
     /// Its numbers.
     pub values: Vec<f64>,
-    /// SHA-256 of its weights.
+    /// SHA-256 of the model's weights.
     pub sha256: String,
+    /// Whether the model is a network, or trees, that were cloned from it.
+    pub cloned: bool,
 }
 
-/// A model as what a search starts from.
+/// Takes the law of a model as what a search starts from: of a network, or of trees, the law that they were cloned from.
 ///
 /// # Errors
-/// It is no law alone.
+/// It has no law, or a residual network beside it.
 pub fn start_of(model: &Model) -> Result<Law, Error> {
     let card = model.card();
-    let law = crate::decc::law_of(model).map_err(|error| {
-        Error::Options(format!(
-            "{error}. Refine the law, then clone it again: `paceline train decc --clone MODEL`"
-        ))
-    })?;
-    Ok(Law {
-        name: card.name.clone(),
-        values: law.values().into_iter().map(f64::from).collect(),
-        sha256: card.weights_sha256.to_lowercase(),
-    })
+    match (card.kind, model.law()) {
+        (Kind::Law | Kind::Decc | Kind::Forest, Some(law)) => Ok(Law {
+            name: card.name.clone(),
+            values: law.values().into_iter().map(f64::from).collect(),
+            sha256: card.weights_sha256.to_lowercase(),
+            cloned: card.kind != Kind::Law,
+        }),
+        (Kind::Residual, _) => Err(Error::Options(format!(
+            "`{}` is of kind residual: its network fits the law next to it, and another law needs another one; expected a rate \
+             law, or a network or trees cloned from one. Refine the law, then train the residual again: `paceline train decc \
+             --algorithm td3 --from MODEL`",
+            card.name
+        ))),
+        _ => Err(Error::Options(format!(
+            "`{}` is of kind {} and has no rate law; expected one of DECC's: a law, or a network or trees cloned from one",
+            card.name, card.kind
+        ))),
+    }
 }
 
 impl Options {
@@ -134,7 +157,7 @@ pub struct Refined {
     pub values: Vec<f64>,
     /// In trials: what it started from, and what was kept.
     pub trials: (Costs, Costs),
-    /// The same on seeds that neither taught nor chose; nothing if it was stopped.
+    /// The same on seeds that neither taught nor chose, once it is judged.
     pub judged: Option<(Costs, Costs)>,
     /// What `watch` heard on the way.
     pub steps: Vec<Step>,
@@ -150,6 +173,8 @@ struct State {
     search: Cma,
     generation: u32,
     start: Costs,
+    /// What forgetting is measured against.
+    first: Costs,
     best: (Costs, Vec<f64>),
     steps: Vec<Step>,
 }
@@ -171,11 +196,44 @@ impl Both {
     }
 
     fn costs(&self, values: &[f64]) -> Result<Costs, Error> {
-        let config = |network: &Network| Subject::Law.config(values, network);
+        self.costs_under(&|network| Subject::Law.config(values, network))
+    }
+
+    fn costs_under(&self, config: Configured<'_>) -> Result<Costs, Error> {
         Ok(Costs {
-            experience: self.experience.cost(&config)?,
-            old: self.old.cost(&config)?,
+            experience: self.experience.cost(config)?,
+            old: self.old.cost(config)?,
         })
+    }
+}
+
+/// Networks of both kinds, on seeds that neither teach nor choose.
+pub struct Judges(Both);
+
+impl Judges {
+    /// Runs the oracle in them.
+    ///
+    /// # Errors
+    /// A network cannot be built.
+    pub fn new(options: &Options, experience: &Gathered) -> Result<Self, Error> {
+        let seeds = (EVALUATION + 2000, EVALUATION + 1000);
+        Both::new(options, experience, seeds).map(Self)
+    }
+
+    /// Runs DECC in them under a model.
+    ///
+    /// # Errors
+    /// A network cannot be built.
+    pub fn costs(&self, model: &Arc<Model>) -> Result<Costs, Error> {
+        self.0.costs_under(&|_| Ok(decc_of(Arc::clone(model))))
+    }
+
+    /// The same under a law of these numbers.
+    ///
+    /// # Errors
+    /// A network cannot be built, or the numbers are no law.
+    pub fn costs_of_law(&self, values: &[f64]) -> Result<Costs, Error> {
+        self.0.costs(values)
     }
 }
 
@@ -203,10 +261,7 @@ pub fn refine(
     let law = start.law.as_ref();
     let hash = law.map_or("none", |law| &law.sha256);
     let of = format!("{hash} {}", start.experience.sha256);
-    let values = law.map_or_else(
-        || Subject::Law.values(&Subject::Law.start()),
-        |law| law.values.clone(),
-    );
+    let values = start.values();
     let seeds = (SELECTION.start + 2000, SELECTION.start + 1000);
     let trials = Both::new(options, &start.experience, seeds)?;
     let mut state = match checkpoints.take::<State>(NAME)? {
@@ -226,11 +281,13 @@ pub fn refine(
         }
         None => {
             let costs = trials.costs(&values)?;
+            let first = start.first.as_ref().filter(|first| **first != values);
             State {
                 of,
                 search: Cma::new(Subject::Law.point(&values), SIGMA),
                 generation: 0,
                 start: costs,
+                first: first.map_or(Ok(costs), |first| trials.costs(first))?,
                 best: (costs, values.clone()),
                 steps: Vec::new(),
             }
@@ -245,28 +302,11 @@ pub fn refine(
             checkpoints.keep(NAME, &state)?;
         }
     }
-    let judged = match stopped {
-        true => None,
-        false => {
-            let seeds = (EVALUATION + 2000, EVALUATION + 1000);
-            let judges = Both::new(options, &start.experience, seeds)?;
-            let before = judges.costs(&values)?;
-            let kept = state.best.1 != values;
-            Some((
-                before,
-                if kept {
-                    judges.costs(&state.best.1)?
-                } else {
-                    before
-                },
-            ))
-        }
-    };
     Ok(Refined {
         options: *options,
         trials: (state.start, state.best.0),
         values: state.best.1,
-        judged,
+        judged: None,
         steps: state.steps,
         stopped,
     })
@@ -325,7 +365,7 @@ fn tried(bound: bool, (law, trials): (&[f64], &Both), state: &mut State) -> Resu
         let point: Vec<f64> = towards.map(|(from, to)| from + share * (to - from)).collect();
         let values = Subject::Law.values(&point);
         let costs = trials.costs(&values)?;
-        let remembers = !bound || costs.forgotten(&state.start) <= 100.0 * FORGETS;
+        let remembers = !bound || costs.forgotten(&state.first) <= 100.0 * FORGETS;
         let kept = remembers && costs.experience < state.best.0.experience;
         trial = Some(Tried { share, costs, kept });
         if kept {
@@ -386,6 +426,22 @@ pub fn refined_model(
 }
 
 impl Refined {
+    /// Runs both laws on seeds that neither taught nor chose.
+    ///
+    /// # Errors
+    /// A network cannot be built.
+    pub fn judge(&mut self, start: &Start) -> Result<(), Error> {
+        let Judges(judges) = Judges::new(&self.options, &start.experience)?;
+        let values = start.values();
+        let before = judges.costs(&values)?;
+        let after = match self.values == values {
+            true => before,
+            false => judges.costs(&self.values)?,
+        };
+        self.judged = Some((before, after));
+        Ok(())
+    }
+
     /// Costs before and after, and how they were found.
     pub fn costs(&self) -> ((Costs, Costs), &'static str) {
         match self.judged {
@@ -427,6 +483,7 @@ mod tests {
                 sha256: String::new(),
                 warnings: Vec::new(),
             },
+            first: None,
         };
         let options = Options::refining();
         for generation in 0..2 {

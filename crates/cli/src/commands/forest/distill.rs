@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use paceline_congestion::learned::Model;
 use paceline_lab::files::Folder;
+use paceline_lab::run::Control;
 use paceline_learn::distill::{self, DistilledPolicy, JUDGED, Judged, Options};
 use serde_json::{Value, json};
 
@@ -115,6 +116,7 @@ pub(super) fn distill(args: &DistillArgs) -> Ended {
         if !args.say.quiet {
             say!("{said}");
         }
+        Control::Continue
     };
     let command = args.command();
     let distilled = distill::distill(&name, &teacher, &args.options(), &command, &mut watch)?;

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use paceline_lab::run::Control;
 use paceline_learn::Checkpoints;
 use paceline_learn::decc::{self, Apart, Tuned, Tuning};
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ pub(super) fn compress(model: &str, args: &TrainArgs, checkpoints: &Checkpoints)
     };
     let tuning = if args.quick { tuning.quick() } else { tuning };
     let begun = Instant::now();
-    let tuned = decc::tuned((&law, &network), &tuning, checkpoints)?;
+    let tuned = decc::tuned((&law, &network), &tuning, checkpoints, &mut |_, _| Control::Continue)?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = format!("{}-q4", teacher.card().name);
     let policy = Policy {

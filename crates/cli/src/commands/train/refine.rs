@@ -15,9 +15,6 @@ use crate::interrupt;
 
 /// In place of a model: a search from nothing.
 const NONE: &str = "none";
-/// Whose features experience has, if there is no model.
-const LAW: &str = "decc-law";
-
 /// Searches, writes and shows.
 pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     let kept = interrupt::keep();
@@ -43,7 +40,10 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         }
         interrupt::control()
     };
-    let refined = search::refine(&options, &start, checkpoints, &mut watch)?;
+    let mut refined = search::refine(&options, &start, checkpoints, &mut watch)?;
+    if !refined.stopped {
+        refined.judge(&start)?;
+    }
     let wall_s = begun.elapsed().as_secs_f64();
     let name = policy::name("decc-refined", options.seed);
     let done = format!(
@@ -90,12 +90,14 @@ fn start(args: &TrainArgs) -> Result<Start, Failure> {
     let (Some(asked), Some(folder)) = (&args.refine, &args.experience) else {
         return Err(Failure::arguments("--continue goes with --experience"));
     };
-    let from_nothing = asked == NONE;
-    let model = decc::base(if from_nothing { LAW } else { asked })?;
-    let law = search::start_of(&model)?;
+    let law = match asked.as_str() {
+        NONE => None,
+        asked => Some(search::start_of(&*decc::base(asked)?)?),
+    };
     Ok(Start {
-        experience: Gathered::read(folder, &model)?,
-        law: (!from_nothing).then_some(law),
+        experience: Gathered::read(folder)?,
+        law,
+        first: None,
     })
 }
 
@@ -125,12 +127,17 @@ fn met(start: &Start) -> String {
         }
     };
     format!(
-        "experience of {} runs: {} Gbit/s, base round trips of {} us, up to {} flows to a host; a search like it starts {}",
+        "experience of {} runs under {}: {} Gbit/s, base round trips of {} us, up to {} flows to a host; a search like it starts {}",
         each.len(),
+        start.experience.models().join(", "),
         range(&|met| met.gbps),
         range(&|met| (100.0 * met.base_rtt_us).round() / 100.0),
         range(&|met| f64::from(met.flows.max)),
         match &start.law {
+            Some(law) if law.cloned => format!(
+                "at the law that `{0}` was cloned from, and ends with a law: clone, compress and distil it to replace `{0}`",
+                law.name
+            ),
             Some(law) => format!("at `{}`", law.name),
             None => "from nothing, in these networks alone".to_string(),
         }

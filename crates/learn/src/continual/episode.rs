@@ -1,0 +1,293 @@
+//! An episode, stage by stage.
+
+use std::sync::Arc;
+
+use paceline_congestion::learned::Model;
+use paceline_lab::run::Control;
+use serde::{Deserialize, Serialize};
+
+use super::{Deployed, Deploys, Episode, Event, Files, Options, Run, Watch};
+use crate::checkpoint::Checkpoints;
+use crate::experience::{Experience, Gathered};
+use crate::search::{self, Costs, Judges, Law, Refined, Start, Step};
+use crate::{Error, decc, distill};
+
+/// The name of the loop's checkpoint.
+const NAME: &str = "continual";
+
+/// Where a loop is.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct State {
+    /// The hash of what ran at first.
+    of: String,
+    pub(super) before: Option<(Costs, Costs)>,
+    pub(super) episodes: Vec<Episode>,
+    /// Of the episode that is under way: what its run met, the law that was found, and what was made of it.
+    experience: Option<Experience>,
+    found: Option<(Vec<Step>, (Costs, Costs), Vec<f64>)>,
+    models: Vec<Files>,
+}
+
+/// A loop at work.
+pub(super) struct Loop<'a> {
+    options: &'a Options,
+    /// What ran at first, and its law.
+    pub(super) first: Deployed,
+    law: Law,
+    command: &'a str,
+    checkpoints: &'a Checkpoints,
+    watch: Watch<'a>,
+    pub(super) state: State,
+    judges: Option<Judges>,
+}
+
+/// What a stage comes to; nothing if it was stopped.
+type Stage<T> = Result<Option<T>, Error>;
+
+impl<'a> Loop<'a> {
+    /// Begins, or takes up what a checkpoint has.
+    pub(super) fn new(
+        options: &'a Options,
+        (first, command): (&Arc<Model>, &'a str),
+        checkpoints: &'a Checkpoints,
+        watch: Watch<'a>,
+    ) -> Result<Self, Error> {
+        let law = search::start_of(first)?;
+        let state = match checkpoints.take::<State>(NAME)? {
+            Some(state) if state.of != law.sha256 => {
+                return Err(Error::Options(
+                    "the model has changed since this training was stopped: put it back, or start again with --force".into(),
+                ));
+            }
+            Some(state) => state,
+            None => State {
+                of: law.sha256.clone(),
+                ..State::default()
+            },
+        };
+        let first = Deployed {
+            name: law.name.clone(),
+            model: Arc::clone(first),
+            files: Vec::new(),
+        };
+        Ok(Self {
+            options,
+            first,
+            law,
+            command,
+            checkpoints,
+            watch,
+            state,
+            judges: None,
+        })
+    }
+
+    /// Goes through an episode, or what is left of it.
+    pub(super) fn episode<E: From<Error>>(&mut self, run: Run<'_, E>) -> Result<Control, E> {
+        let number = self.state.episodes.len() as u32 + 1;
+        let deployed = self.deployed()?;
+        if (self.watch)(&Event::Begins(number, &deployed.name)) == Control::Stop {
+            return Ok(Control::Stop);
+        }
+        if self.state.experience.is_none() {
+            self.state.experience = run(number, &deployed)?;
+            self.keep()?;
+        }
+        let Some(experience) = self.state.experience.clone() else {
+            return Ok(Control::Stop);
+        };
+        (self.watch)(&Event::Ran(&experience));
+        self.checkpoints.enter(&format!("episode-{number}-"));
+        match self.after_run(number, experience) {
+            Ok(ended) => Ok(ended.unwrap_or(Control::Stop)),
+            Err(Error::Stopped(_)) => Ok(Control::Stop),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Refines, deploys and judges.
+    fn after_run(&mut self, number: u32, experience: Experience) -> Stage<Control> {
+        let start = self.start(&experience)?;
+        if self.judges.is_none() {
+            let first = Gathered {
+                each: start.experience.each[..1].to_vec(),
+                ..Gathered::default()
+            };
+            self.judges = Some(Judges::new(&self.options.search(1), &first)?);
+        }
+        let before = match self.before() {
+            Some(before) => before,
+            None => {
+                let before = self.judged(&self.first.model, &self.law.values)?;
+                self.state.before = Some(before);
+                self.keep()?;
+                (self.watch)(&Event::Judged(&before.0));
+                before
+            }
+        };
+        let Some(refined) = self.refined(number, &start)? else {
+            return Ok(None);
+        };
+        let law = start.law.as_ref().map(|law| &law.values);
+        let costs = if law == Some(&refined.values) {
+            (self.watch)(&Event::Stays);
+            before
+        } else if let Some(model) = self.made(number, (&refined, &start))? {
+            self.judged(&model, &refined.values)?
+        } else {
+            return Ok(None);
+        };
+        let deployed = match self.state.models.last() {
+            Some(made) => made.name.clone(),
+            None => self.deployed()?.name,
+        };
+        let episode = Episode {
+            number,
+            experience,
+            steps: refined.steps,
+            trials: refined.trials,
+            law: refined.values,
+            models: std::mem::take(&mut self.state.models),
+            deployed,
+            costs,
+        };
+        let control = (self.watch)(&Event::Ended(&episode));
+        self.state.episodes.push(episode);
+        (self.state.experience, self.state.found) = (None, None);
+        self.keep()?;
+        Ok(Some(control))
+    }
+
+    /// Keeps where the loop is; the stage under way keeps that in files of its own.
+    fn keep(&self) -> Result<(), Error> {
+        self.checkpoints.in_part("", || self.checkpoints.keep(NAME, &self.state))
+    }
+
+    /// What an episode starts from: the law of the one before, and the experience of all.
+    fn start(&self, experience: &Experience) -> Result<Start, Error> {
+        let mut met = Gathered::default();
+        let before = self.state.episodes.iter().map(|episode| &episode.experience);
+        for one in before.chain([experience]) {
+            met.add(one.clone(), one.text()?.as_bytes());
+        }
+        let last = self.state.episodes.last();
+        Ok(Start {
+            law: Some(last.map_or_else(
+                || self.law.clone(),
+                |episode| Law {
+                    values: episode.law.clone(),
+                    ..self.law.clone()
+                },
+            )),
+            experience: met,
+            first: Some(self.law.values.clone()),
+        })
+    }
+
+    /// What runs now.
+    fn deployed(&self) -> Result<Deployed, Error> {
+        let made = self.state.episodes.iter().rev().find_map(|one| one.models.last());
+        match made {
+            Some(made) => Ok(Deployed {
+                name: made.name.clone(),
+                model: made.model()?,
+                files: made.files.clone(),
+            }),
+            None => Ok(self.first.clone()),
+        }
+    }
+
+    /// What that costs, if it was judged.
+    fn before(&self) -> Option<(Costs, Costs)> {
+        let last = self.state.episodes.last().map(|episode| episode.costs);
+        last.or(self.state.before)
+    }
+
+    /// What a model costs, and the law that it was made of.
+    fn judged(&self, model: &Arc<Model>, law: &[f64]) -> Result<(Costs, Costs), Error> {
+        let judges = self.judges.as_ref();
+        let judges = judges.ok_or_else(|| Error::Options("nobody judges".into()))?;
+        let deployed = judges.costs(model)?;
+        match search::start_of(model)?.cloned {
+            true => Ok((deployed, judges.costs_of_law(law)?)),
+            false => Ok((deployed, deployed)),
+        }
+    }
+
+    /// The refinement.
+    fn refined(&mut self, number: u32, start: &Start) -> Stage<Refined> {
+        let options = self.options.search(number);
+        if let Some((steps, trials, values)) = self.state.found.clone() {
+            return Ok(Some(Refined {
+                options,
+                values,
+                trials,
+                judged: None,
+                steps,
+                stopped: false,
+            }));
+        }
+        let watch = &mut self.watch;
+        let refined = search::refine(&options, start, self.checkpoints, &mut |_, step| match step {
+            Some(step) => watch(&Event::Refined(step)),
+            None => Control::Continue,
+        })?;
+        if refined.stopped {
+            return Ok(None);
+        }
+        self.state.found = Some((refined.steps.clone(), refined.trials, refined.values.clone()));
+        self.keep()?;
+        Ok(Some(refined))
+    }
+
+    /// The model that is to run, of a law that was refined.
+    fn made(&mut self, number: u32, (refined, start): (&Refined, &Start)) -> Stage<Arc<Model>> {
+        if self.state.models.is_empty() {
+            let name = format!("decc-refined-{number}");
+            let files = search::refined_model(&name, refined, start, self.command)?;
+            self.put(Files::of(name, files))?;
+        }
+        let law = self.state.models[0].model()?;
+        if self.options.deploys == Deploys::Law {
+            return Ok(Some(law));
+        }
+        if self.state.models.len() < 2 {
+            let watch = &mut self.watch;
+            let cloned = decc::clone(&self.options.cloning(), &law, self.checkpoints, &mut |_, round| {
+                round.map_or(Control::Continue, |round| watch(&Event::Cloned(round)))
+            })?;
+            if cloned.stopped {
+                return Ok(None);
+            }
+            let name = format!("decc-net-{number}");
+            let files = decc::files_of_clone(&name, &cloned, self.command)?;
+            self.put(Files::of(name, files))?;
+        }
+        let network = self.state.models[1].model()?;
+        if self.state.models.len() < 3 {
+            let (law, network) = decc::clone_of(&network)?;
+            let (tuning, watch) = (self.options.tuning(), &mut self.watch);
+            let tuned = decc::tuned((&law, &network), &tuning, self.checkpoints, &mut |done, of| {
+                watch(&Event::Compressed(done, of))
+            })?;
+            let name = format!("decc-net-{number}-q4");
+            let files = decc::files_of_compressed(&name, &tuned, tuning.seed, self.command)?;
+            self.put(Files::of(name, files))?;
+        }
+        let compressed = self.state.models[2].model()?;
+        if self.state.models.len() < 4 {
+            let (options, watch) = (self.options.distilling(), &mut self.watch);
+            let name = format!("decc-tree-{}-{number}", options.trees);
+            let distilled = distill::distill(&name, &compressed, &options, self.command, &mut |said| {
+                watch(&Event::Distils(said))
+            })?;
+            self.put(Files::of_forest(name, &distilled.model)?)?;
+        }
+        Ok(Some(self.state.models[3].model()?))
+    }
+
+    fn put(&mut self, made: Files) -> Result<(), Error> {
+        self.state.models.push(made);
+        self.keep()
+    }
+}
