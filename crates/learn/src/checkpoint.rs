@@ -176,6 +176,22 @@ impl Checkpoints {
         *self.part.borrow_mut() = part.to_string();
     }
 
+    /// Removes those of the part that is over: what came of it is kept elsewhere.
+    pub(crate) fn forget(&self) {
+        let part = self.part.borrow();
+        let entries = self
+            .folder()
+            .into_iter()
+            .flat_map(fs::read_dir)
+            .flatten()
+            .flatten();
+        let of_part = |name: &str| !part.is_empty() && name.starts_with(&*part) && name.ends_with(".bin");
+        for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(of_part)) {
+            // One that stays takes room, and is not read again.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+
     /// Does something as a part of this name.
     pub(crate) fn in_part<T>(&self, part: &str, what: impl FnOnce() -> T) -> T {
         let before = self.part.replace(part.to_string());

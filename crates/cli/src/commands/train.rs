@@ -3,6 +3,7 @@
 mod adpg;
 mod args;
 mod compress;
+mod continual;
 mod data;
 mod decc;
 mod gains;
@@ -55,6 +56,7 @@ pub(super) fn train(args: &TrainArgs) -> Ended {
         Trainee::Aurora => rounds::train(&rounds::AURORA, args, kept),
         Trainee::Spine => rounds::train(&rounds::SPINE, args, kept),
         Trainee::Swift => search::search(Subject::Swift, args, kept),
+        Trainee::Decc if args.continual.is_some() => continual::continual(args, kept),
         Trainee::Decc if args.refine.is_some() => refine::refine(args, kept),
         Trainee::Decc if args.searches() => search::search(Subject::Law, args, kept),
         Trainee::Decc => match (&args.compress, &args.clone) {

@@ -18,7 +18,7 @@ const NAME: &str = "continual";
 /// Where a loop is.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct State {
-    /// The hash of what ran at first.
+    /// What it started from: hashes of model and scenario.
     of: String,
     pub(super) before: Option<(Costs, Costs)>,
     pub(super) episodes: Vec<Episode>,
@@ -48,20 +48,23 @@ impl<'a> Loop<'a> {
     /// Begins, or takes up what a checkpoint has.
     pub(super) fn new(
         options: &'a Options,
-        (first, command): (&Arc<Model>, &'a str),
+        (first, scenario, command): (&Arc<Model>, &str, &'a str),
         checkpoints: &'a Checkpoints,
         watch: Watch<'a>,
     ) -> Result<Self, Error> {
         let law = search::start_of(first)?;
+        let of = format!("{} {scenario}", law.sha256);
         let state = match checkpoints.take::<State>(NAME)? {
-            Some(state) if state.of != law.sha256 => {
+            Some(state) if state.of != of => {
                 return Err(Error::Options(
-                    "the model has changed since this training was stopped: put it back, or start again with --force".into(),
+                    "the model or the scenario has changed since this training was stopped: put it back, or start again with \
+                     --force"
+                        .into(),
                 ));
             }
             Some(state) => state,
             None => State {
-                of: law.sha256.clone(),
+                of,
                 ..State::default()
             },
         };
@@ -155,12 +158,14 @@ impl<'a> Loop<'a> {
         self.state.episodes.push(episode);
         (self.state.experience, self.state.found) = (None, None);
         self.keep()?;
+        self.checkpoints.forget();
         Ok(Some(control))
     }
 
     /// Keeps where the loop is; the stage under way keeps that in files of its own.
     fn keep(&self) -> Result<(), Error> {
-        self.checkpoints.in_part("", || self.checkpoints.keep(NAME, &self.state))
+        self.checkpoints
+            .in_part("", || self.checkpoints.keep(NAME, &self.state))
     }
 
     /// What an episode starts from: the law of the one before, and the experience of all.
@@ -253,9 +258,12 @@ impl<'a> Loop<'a> {
         }
         if self.state.models.len() < 2 {
             let watch = &mut self.watch;
-            let cloned = decc::clone(&self.options.cloning(), &law, self.checkpoints, &mut |_, round| {
-                round.map_or(Control::Continue, |round| watch(&Event::Cloned(round)))
-            })?;
+            let cloned = decc::clone(
+                &self.options.cloning(),
+                &law,
+                self.checkpoints,
+                &mut |_, round| round.map_or(Control::Continue, |round| watch(&Event::Cloned(round))),
+            )?;
             if cloned.stopped {
                 return Ok(None);
             }

@@ -18,7 +18,7 @@ use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoints;
-use crate::decc::{self, Cloning, Round, Tuning};
+use crate::decc::{Cloning, Round, Tuning};
 use crate::experience::Experience;
 use crate::search::{self, Costs, Step};
 use crate::write::ModelFiles;
@@ -152,15 +152,14 @@ impl Files {
     fn of(name: String, files: ModelFiles) -> Self {
         Self {
             name,
-            files: vec![
-                ("json".into(), files.card),
-                ("safetensors".into(), files.weights),
-            ],
+            files: vec![("json".into(), files.card), ("safetensors".into(), files.weights)],
         }
     }
 
     fn of_forest(name: String, model: &Model) -> Result<Self, Error> {
-        let forest = model.forest().ok_or_else(|| Error::Options("no trees were distilled".into()))?;
+        let forest = model
+            .forest()
+            .ok_or_else(|| Error::Options("no trees were distilled".into()))?;
         Ok(Self {
             name,
             files: vec![("json".into(), forest.to_json().into_bytes())],
@@ -232,6 +231,26 @@ impl Continued {
         each.map(|(episode, (before, _))| episode.costs.0.forgotten(&before))
             .collect()
     }
+
+    /// Costs before and after, in a sentence or two.
+    pub fn summary(&self) -> String {
+        let (Some((before, _)), Some(last)) = (self.before, self.episodes.last()) else {
+            return "No episode came to its end.".into();
+        };
+        let after = last.costs.0;
+        format!(
+            "In {} episodes the cost over the oracle's, on seeds that neither taught nor chose, went from {:.3} to {:.3} in the \
+             new network, and from {:.3} to {:.3} in the old ones (forgetting {:.1} %). `{}` ran at first, and `{}` would run next.",
+            self.episodes.len(),
+            before.experience,
+            after.experience,
+            before.old,
+            after.old,
+            after.forgotten(&before),
+            self.first,
+            last.deployed
+        )
+    }
 }
 
 /// What is heard on the way.
@@ -263,18 +282,18 @@ pub type Watch<'a> = &'a mut dyn FnMut(&Event<'_>) -> Control;
 /// Runs an episode, of this number, under a model; gives nothing if it was stopped.
 pub type Run<'a, E> = &'a mut dyn FnMut(u32, &Deployed) -> Result<Option<Experience>, E>;
 
-/// Goes through the episodes, from the checkpoint if there is one; `run` runs each.
+/// Goes through the episodes, from the checkpoint if there is one; `run` runs each. `scenario` is the hash of what it runs.
 ///
 /// # Errors
-/// The model has no law to refine, a run fails, a network cannot be built, or a checkpoint cannot be read or written.
+/// The model has no law to refine, the model or the scenario is another than that of the checkpoint, a run fails, a network cannot be built, or a checkpoint cannot be read or written.
 pub fn continual<E: From<Error>>(
     options: &Options,
-    (first, command): (&Arc<Model>, &str),
+    (first, scenario, command): (&Arc<Model>, &str, &str),
     run: Run<'_, E>,
     checkpoints: &Checkpoints,
     watch: Watch<'_>,
 ) -> Result<Continued, E> {
-    let mut at = Loop::new(options, (first, command), checkpoints, watch)?;
+    let mut at = Loop::new(options, (first, scenario, command), checkpoints, watch)?;
     let left = |at: &Loop<'_>| at.state.episodes.len() < options.episodes as usize;
     while left(&at) && at.episode(run)? == Control::Continue {}
     Ok(Continued {

@@ -287,7 +287,10 @@ fn a_short_clone_is_near_the_law_and_the_same_again() {
         observations: 1000,
         ..Tuning::default().quick()
     };
-    let tuned = tuned((&law, &network), &tuning, &Checkpoints::none(), &mut |_, _| Control::Continue).unwrap();
+    let tuned = tuned((&law, &network), &tuning, &Checkpoints::none(), &mut |_, _| {
+        Control::Continue
+    })
+    .unwrap();
     assert!(
         tuned.tuned.difference < tuned.rounded.difference,
         "{:?} {:?}",

@@ -63,7 +63,7 @@ fn judges_are_apart() {
 fn only_a_policy_can_be_distilled() {
     let refused = |name: &str| {
         let teacher = shipped::find(name).unwrap();
-        distill("test", &teacher, &quick(), "", &mut |_| ())
+        distill("test", &teacher, &quick(), "", &mut |_| Control::Continue)
             .unwrap_err()
             .to_string()
     };

@@ -1,6 +1,6 @@
 //! Pages of DECC: a search for a rate law or Swift's parameters, a network alongside a law, and a clone.
 
-mod pictures;
+pub(super) mod pictures;
 
 use paceline_congestion::decc::law::Law;
 use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, render_sheet};
@@ -56,12 +56,12 @@ fn story(found: &Found) -> String {
     )
 }
 
-fn stopped(is: bool) -> Vec<String> {
+pub(super) fn stopped(is: bool) -> Vec<String> {
     let told = "It was stopped before its end.".to_string();
     is.then_some(told).into_iter().collect()
 }
 
-fn cost_tile(name: &str, value: f64, note: &str) -> Tile {
+pub(super) fn cost_tile(name: &str, value: f64, note: &str) -> Tile {
     Tile {
         name: name.into(),
         value: format!("{value:.2}"),
@@ -132,7 +132,7 @@ fn over_time(found: &Found) -> Part {
 }
 
 /// What was found; `from` is where it started, if that is not where all searches do.
-fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> Part {
+pub(super) fn numbers(subject: Subject, found: &[f64], from: Option<&[f64]>) -> Part {
     let axes = subject.axes().iter().zip(found).enumerate();
     let row = |(place, (axis, value)): (usize, (&paceline_congestion::decc::law::Coefficient, &f64))| {
         vec![
@@ -271,7 +271,7 @@ pub fn refined(page: &PolicyPage<'_, Refined>, start: &Start) -> Result<String, 
 }
 
 /// A chart of lines, as wide as the page.
-fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Line>) -> Chart {
+pub(super) fn wide(title: &str, note: &str, (x, y): (Axis, Axis), lines: Vec<Line>) -> Chart {
     Chart {
         kind: Kind::Lines,
         width: Width::Full,
@@ -285,7 +285,7 @@ fn over_rounds(title: &str, note: &str, y: &str, lines: Vec<Line>) -> Chart {
 }
 
 /// A line at one cost.
-fn level(name: &str, colour: usize, cost: f64, rounds: usize) -> Line {
+pub(super) fn level(name: &str, colour: usize, cost: f64, rounds: usize) -> Line {
     Line {
         dash: 1,
         guide: true,

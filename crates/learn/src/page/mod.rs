@@ -3,6 +3,7 @@
 mod adpg;
 mod aurora;
 mod chart;
+mod continual;
 mod courses;
 mod data;
 mod forest;
@@ -18,6 +19,7 @@ pub use adpg::adpg;
 pub use aurora::aurora;
 pub use chart::PolicyPage;
 use chart::{STEPS_MAX, chart, thinned};
+pub use continual::{continual, head as continual_head, row as continual_row};
 pub use courses::{
     Course, CourseErrors, ON_POLICY, by_course, errors_by_course, row as on_policy_row, tested_courses,
     unseen_courses,

@@ -9,13 +9,13 @@
 
 use std::sync::Arc;
 
-use paceline_congestion::learned::{Kind, Model};
 use paceline_congestion::learned::card::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
+use paceline_congestion::learned::{Kind, Model};
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Checkpoints, Cma, Configured, Network, Options, SIGMA, Seeded, Subject, Trials, decc_of, described, drawn,
+    Checkpoints, Cma, Configured, Options, SIGMA, Seeded, Subject, Trials, decc_of, described, drawn,
     expect_length, files, seeded, step, stream,
 };
 use crate::Error;
@@ -196,7 +196,7 @@ impl Both {
     }
 
     fn costs(&self, values: &[f64]) -> Result<Costs, Error> {
-        self.costs_under(&|network| Subject::Law.config(values, network))
+        self.costs_under(&|network: &super::Network| Subject::Law.config(values, network))
     }
 
     fn costs_under(&self, config: Configured<'_>) -> Result<Costs, Error> {

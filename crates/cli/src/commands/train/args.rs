@@ -28,6 +28,8 @@ Examples:
   paceline train decc --compress decc-net    prune and quantise that network
   paceline train decc --continue decc-law --experience experience
                                              refine the law in networks that runs met
+  paceline train decc --continual my.toml    run, upload, refine and redeploy, five times
+  paceline train decc --continual my.toml --every 5s --deploy trees
   paceline train swift                       tune Swift's parameters by the same search
 
 Data are RTT samples of senders. --scenarios runs and records scenarios; --data reads a
@@ -88,13 +90,8 @@ pub(crate) struct TrainArgs {
         requires = "scenarios"
     )]
     pub(crate) schemes: Vec<String>,
-    /// Set one key of all scenarios; may be repeated
-    #[arg(
-        long,
-        value_name = "PATH.TO.KEY=VALUE",
-        help_heading = "Data",
-        requires = "scenarios"
-    )]
+    /// Set one key of all --scenarios, or of --continual's; may be repeated
+    #[arg(long, value_name = "PATH.TO.KEY=VALUE", help_heading = "Data")]
     pub(crate) set: Vec<String>,
     /// Train on a dataset.parquet or a recorded run; may be repeated
     #[arg(
@@ -110,7 +107,7 @@ pub(crate) struct TrainArgs {
     pub(crate) pairs: Option<usize>,
 
     /// Training rounds [default: 19; adpg 1000, aurora 200, spine 90, swift 60; decc 25, with td3 or ppo 60,
-    /// with --clone 10, with --continue 25]
+    /// with --clone 10, with --continue 25, of an episode with --continual 20]
     #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: Option<u32>,
     /// Batch size [default: 10]
@@ -158,7 +155,8 @@ pub(crate) struct TrainArgs {
         conflicts_with_all = ["clone", "compress"]
     )]
     pub(crate) algorithm: Option<Learner>,
-    /// Rate law that td3 and ppo refine [default: decc-law]
+    /// Rate law that td3 and ppo refine, or first model of --continual
+    /// [default: decc-law; decc-tree-300 with --deploy trees]
     #[arg(
         long,
         value_name = "MODEL",
@@ -199,6 +197,31 @@ pub(crate) struct TrainArgs {
         requires = "refine"
     )]
     pub(crate) experience: Option<PathBuf>,
+    /// Run a scenario under decc, refine the law by its experience, redeploy, and again
+    #[arg(
+        long,
+        value_name = "SCENARIO",
+        help_heading = "Policies (adpg, aurora, decc, swift)",
+        conflicts_with_all = ["refine", "clone", "compress", "algorithm"]
+    )]
+    pub(crate) continual: Option<String>,
+    /// Simulated time of an episode of --continual [default: the scenario's; the paper: 5s]
+    #[arg(
+        long,
+        value_name = "TIME",
+        help_heading = "Policies (adpg, aurora, decc, swift)",
+        requires = "continual"
+    )]
+    pub(crate) every: Option<Span>,
+    /// What --continual deploys [default: law]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        help_heading = "Policies (adpg, aurora, decc, swift)",
+        requires = "continual"
+    )]
+    pub(crate) deploy: Option<Deploy>,
 
     /// Units of the gradient: as in the thesis, or normalised
     /// [default: seed]
@@ -222,8 +245,8 @@ pub(crate) struct TrainArgs {
     /// Number of final episodes in normalised units [default: 11 of 40]
     #[arg(long, value_name = "N", help_heading = "Gains (pidnn)")]
     pub(crate) settle: Option<u32>,
-    /// Maximum number of episodes [default: 40]
-    #[arg(long, value_name = "N", help_heading = "Gains (pidnn)", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Maximum number of episodes of pidnn [default: 40]; episodes of --continual [default: 5]
+    #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) episodes: Option<u32>,
     /// Target RTT of the controller [default: the scenario's]
     #[arg(long, value_name = "TIME", help_heading = "Gains (pidnn)")]
@@ -259,6 +282,15 @@ pub(crate) enum Learner {
     Td3,
     /// PPO with a central critic, for a residual network
     Ppo,
+}
+
+/// What runs after an episode of `--continual`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deploy {
+    /// The refined law
+    Law,
+    /// Trees distilled from a compressed clone of it
+    Trees,
 }
 
 /// The sign of the derivative gain.
@@ -328,6 +360,14 @@ impl TrainArgs {
         words.extend(self.refine.iter().map(|model| format!("--continue={model}")));
         let experience = self.experience.iter();
         words.extend(experience.map(|folder| format!("--experience={}", folder.display())));
+        words.extend(
+            self.continual
+                .iter()
+                .map(|scenario| format!("--continual={scenario}")),
+        );
+        words.extend(self.every.iter().map(|time| format!("--every={time}")));
+        let deploy = self.deploy.and_then(|deploy| deploy.to_possible_value());
+        words.extend(deploy.map(|one| format!("--deploy={}", one.get_name())));
         shell(&words)
     }
 
@@ -375,12 +415,18 @@ impl TrainArgs {
             ("--compress", self.compress.is_some()),
             ("--continue", self.refine.is_some()),
             ("--experience", self.experience.is_some()),
+            ("--continual", self.continual.is_some()),
+            ("--every", self.every.is_some()),
+            ("--deploy", self.deploy.is_some()),
         ];
         let of_runs = [("--scenarios", !self.scenarios.is_empty())];
         let given = |options: &[(&'static str, bool)]| {
             let found = options.iter().find(|(_, given)| *given);
             found.map(|&(option, _)| option)
         };
+        if !self.set.is_empty() && self.scenarios.is_empty() && self.continual.is_none() {
+            return Err(Failure::arguments("--set goes with --scenarios or --continual"));
+        }
         let (wrong, about) = match self.what {
             Trainee::Adpg | Trainee::Aurora | Trainee::Spine | Trainee::Swift => (
                 (given(&of_gains).or_else(|| given(&of_decc)))
@@ -390,14 +436,18 @@ impl TrainArgs {
             ),
             Trainee::Decc => {
                 let rounds = self.compress.is_none().then_some("--rounds");
+                let episodes = self.continual.is_some().then_some("--episodes");
+                let of_gains = of_gains.map(|(option, is)| (option, is && Some(option) != episodes));
                 let wrong = given(&of_gains).or_else(|| {
                     given(&of_networks.map(|(option, is)| (option, is && Some(option) != rounds)))
                 });
-                let from = (self.from.is_some() && self.searches()).then_some("--from");
+                let takes = !self.searches() || self.continual.is_some();
+                let from = (self.from.is_some() && !takes).then_some("--from");
                 (
                     wrong.or_else(|| given(&of_runs)).or(from),
-                    "is not about this: `train decc` takes --seed, --quick, --algorithm, --clone, --compress and --continue, --rounds \
-                     but to compress, and --from with --algorithm td3 or ppo",
+                    "is not about this: `train decc` takes --seed, --quick, --algorithm, --clone, --compress, --continue and \
+                     --continual, --rounds but to compress, --episodes with --continual, and --from with that or --algorithm td3 \
+                     or ppo",
                 )
             }
             _ if given(&of_decc).is_some() => (given(&of_decc), "goes with `train decc`"),

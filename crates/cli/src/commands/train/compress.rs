@@ -23,7 +23,9 @@ pub(super) fn compress(model: &str, args: &TrainArgs, checkpoints: &Checkpoints)
     };
     let tuning = if args.quick { tuning.quick() } else { tuning };
     let begun = Instant::now();
-    let tuned = decc::tuned((&law, &network), &tuning, checkpoints, &mut |_, _| Control::Continue)?;
+    let tuned = decc::tuned((&law, &network), &tuning, checkpoints, &mut |_, _| {
+        Control::Continue
+    })?;
     let wall_s = begun.elapsed().as_secs_f64();
     let name = format!("{}-q4", teacher.card().name);
     let policy = Policy {

@@ -1,7 +1,7 @@
 //! What trainings of policies leave, whatever they train.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paceline_learn::{Checkpoints, ModelFiles};
 use serde_json::Value;
@@ -38,6 +38,7 @@ pub(super) fn finish(policy: &Policy, args: &TrainArgs, checkpoints: &Checkpoint
         ],
         record: &policy.record,
         page: policy.page.as_deref(),
+        carried: &[],
         message: &format!(
             "{}a run uses it with\n  --scheme {scheme} --set cc.{scheme}.model={}\n",
             policy.message,
@@ -57,6 +58,8 @@ pub(super) struct Left<'a> {
     pub(super) record: &'a Value,
     /// `report.html`.
     pub(super) page: Option<&'a str>,
+    /// Folders that the training has put among its checkpoints.
+    pub(super) carried: &'a [PathBuf],
     /// What the terminal shows.
     pub(super) message: &'a str,
     /// Whether it was stopped early.
@@ -69,6 +72,9 @@ pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints
     let folder = checkpoints.results(&args.folder(), args.force)?;
     for (name, bytes) in left.files {
         folder.write(Path::new(name), |out| out.write_all(bytes))?;
+    }
+    for name in left.carried {
+        folder.carry(&Checkpoints::placed(name), name)?;
     }
     if left.stopped {
         checkpoints.carry(&folder)?;

@@ -35,7 +35,7 @@ pub(super) fn refine(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
                     costs.experience,
                     costs.old
                 ),
-                Some(step) => say!("{}", line(step, &options)),
+                Some(step) => say!("{}", line(step, options.generations)),
             }
         }
         interrupt::control()
@@ -144,11 +144,11 @@ fn met(start: &Start) -> String {
     )
 }
 
-/// How far it is.
-fn line(step: &Step, options: &Options) -> String {
+/// How far it is, of so many generations.
+pub(super) fn line(step: &Step, generations: u32) -> String {
     let mut line = format!(
         "generation {:>3} of {}: best {:.2}, median {:.2}, step {:.3}",
-        step.generation, options.generations, step.best, step.median, step.sigma
+        step.generation, generations, step.best, step.median, step.sigma
     );
     if let Some(trial) = &step.trial {
         let share = match trial.share < 1.0 {

@@ -65,6 +65,7 @@ pub(super) fn search(subject: Subject, args: &TrainArgs, checkpoints: &Checkpoin
             files: &[("values.txt".to_string(), values.as_bytes())],
             record: &record,
             page: Some(&page),
+            carried: &[],
             message: &format!("{message}its values are in values.txt\n"),
             stopped: found.stopped,
         };

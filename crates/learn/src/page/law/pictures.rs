@@ -11,7 +11,7 @@ const PACKETS: f64 = 404.0;
 const FLOWS: [f64; 4] = [2.0, 32.0, 512.0, 8192.0];
 
 /// Pictures of a law, and decisions of it taken apart.
-pub(super) fn pictures(law: &Law) -> Part {
+pub(in crate::page) fn pictures(law: &Law) -> Part {
     let by_latency = |flows: f64| -> Vec<(f64, f64)> {
         let point = |k: i32| {
             let r = 1.0 + f64::from(k) / 25.0;
