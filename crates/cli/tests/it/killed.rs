@@ -142,6 +142,33 @@ fn decc_by_experience() {
     goes_on_in(path, train);
 }
 
+/// Episodes go on in the middle of a refinement, of a clone, and of what follows.
+#[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
+fn decc_episode_by_episode() {
+    goes_on("train decc --quick --continual tiny.toml --episodes 3");
+    goes_on("train decc --quick --continual tiny.toml --deploy trees");
+}
+
+/// A loop goes on with the scenario that it was started with, and with no other.
+#[test]
+#[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
+fn decc_in_another_scenario() {
+    let folder = folder_with("tiny.toml", TINY);
+    let path = folder.path();
+    let train = "train decc --quick --continual tiny.toml --out killed --checkpoint-every 1ms";
+    let words: Vec<&str> = train.split(' ').collect();
+    assert!(kill(path, &words, 2));
+    fs::write(path.join("tiny.toml"), TINY.replace("10MB", "11MB")).unwrap();
+    let output = run(path, &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("the model or the scenario has changed since"),
+        "{said}"
+    );
+}
+
 #[test]
 #[ignore = "trains several times: `cargo test --workspace -- --include-ignored`"]
 fn decc_by_gradients() {

@@ -13,14 +13,15 @@ mod tests;
 
 use std::sync::Arc;
 
-use paceline_congestion::learned::Model;
+use paceline_congestion::learned::stack::card::Weights;
+use paceline_congestion::learned::{Model, ModelError};
 use paceline_lab::run::Control;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoints;
 use crate::decc::{Cloning, Round, Tuning};
 use crate::experience::Experience;
-use crate::search::{self, Costs, Step};
+use crate::search::{self, Costs, FORGETS, Step};
 use crate::write::ModelFiles;
 use crate::{Error, distill};
 use episode::Loop;
@@ -168,9 +169,13 @@ impl Files {
 
     /// Reads the model in them.
     fn model(&self) -> Result<Arc<Model>, Error> {
-        let of = |ending: &str| self.files.iter().find(|(name, _)| name == ending);
-        let bytes = |ending| of(ending).map_or(&[][..], |(_, bytes)| bytes);
-        let model = Model::parse(bytes("json"), bytes("safetensors"));
+        let bytes = |ending: &str| {
+            let found = self.files.iter().find(|(name, _)| name == ending);
+            found.map_or(&[][..], |(_, bytes)| bytes)
+        };
+        let model: Result<Model, ModelError> = Model::read(bytes("json"), |ending| {
+            Ok(Weights::Tensors(bytes(ending).to_vec()))
+        });
         Ok(Arc::new(
             model.map_err(|error| Error::Options(error.to_string()))?,
         ))
@@ -227,9 +232,11 @@ pub struct Continued {
 impl Continued {
     /// How much of what was good in the old networks is lost after each episode, in per cent.
     pub fn forgotten(&self) -> Vec<f64> {
-        let each = self.episodes.iter().zip(self.before);
-        each.map(|(episode, (before, _))| episode.costs.0.forgotten(&before))
-            .collect()
+        let Some((before, _)) = self.before else {
+            return Vec::new();
+        };
+        let each = self.episodes.iter();
+        each.map(|episode| episode.costs.0.forgotten(&before)).collect()
     }
 
     /// Costs before and after, in a sentence or two.
@@ -250,6 +257,33 @@ impl Continued {
             self.first,
             last.deployed
         )
+    }
+}
+
+impl Continued {
+    /// Says where more is forgotten than trials of the law allow, and which episodes changed nothing.
+    pub fn warnings(&self) -> Vec<String> {
+        let list = |over: Vec<String>, said: &dyn Fn(String) -> String| {
+            (!over.is_empty()).then(|| said(over.join(", ")))
+        };
+        let each = self.episodes.iter().zip(self.forgotten());
+        let over = each.filter(|(_, forgotten)| *forgotten > 100.0 * FORGETS);
+        let over = over.map(|(episode, forgotten)| format!("{} ({forgotten:.1} %)", episode.number));
+        let same = self.episodes.iter().filter(|episode| episode.models.is_empty());
+        let same = same.map(|episode| episode.number.to_string());
+        let forgets = list(over.collect(), &|episodes| {
+            format!(
+                "more is forgotten in the old networks than the {} % that trials of the law allow, on seeds that neither taught nor \
+                 chose, after these episodes: {episodes}",
+                100.0 * FORGETS
+            )
+        });
+        let stays = list(same.collect(), &|episodes| {
+            format!(
+                "no trial was better than the law before in these episodes, and what ran there runs on: {episodes}"
+            )
+        });
+        forgets.into_iter().chain(stays).collect()
     }
 }
 

@@ -50,8 +50,8 @@ pub fn continual(page: &PolicyPage<'_, Continued>, start: &[f64]) -> Result<Stri
     let done = page.trained;
     let forgotten = done.forgotten();
     let mut warnings = stopped(done.stopped);
-    warnings.extend(forgets(&done.episodes, &forgotten));
-    warnings.extend(stays(&done.episodes));
+    let sentence = |text: String| format!("{}{}.", text[..1].to_uppercase(), &text[1..]);
+    warnings.extend(done.warnings().into_iter().map(sentence));
     let mut parts = vec![curves(done, &forgotten), table(done, &forgotten)];
     let law = done.episodes.last().map_or(start, |episode| &episode.law);
     let values: Vec<f32> = law.iter().map(|&value| value as f32).collect();
@@ -91,36 +91,6 @@ fn tiles(done: &Continued, forgotten: &[f64]) -> Vec<Tile> {
             note: "of the cost in the old networks".into(),
         },
     ]
-}
-
-/// Says where more is forgotten than trials allow.
-fn forgets(episodes: &[Episode], forgotten: &[f64]) -> Option<String> {
-    let each = episodes.iter().zip(forgotten);
-    let over: Vec<String> = each
-        .filter(|(_, forgotten)| **forgotten > 100.0 * FORGETS)
-        .map(|(episode, forgotten)| format!("{} ({forgotten:.1} %)", episode.number))
-        .collect();
-    (!over.is_empty()).then(|| {
-        format!(
-            "More is forgotten in the old networks than the {} % that trials of the law allow, on seeds that neither taught nor \
-             chose, after episodes {}.",
-            100.0 * FORGETS,
-            over.join(", ")
-        )
-    })
-}
-
-/// Says which episodes changed nothing.
-fn stays(episodes: &[Episode]) -> Option<String> {
-    let unchanged: Vec<String> = (episodes.iter().filter(|episode| episode.models.is_empty()))
-        .map(|episode| episode.number.to_string())
-        .collect();
-    (!unchanged.is_empty()).then(|| {
-        format!(
-            "No trial was better than the law before in episodes {}: what ran there runs on.",
-            unchanged.join(", ")
-        )
-    })
 }
 
 fn curves(done: &Continued, forgotten: &[f64]) -> Part {

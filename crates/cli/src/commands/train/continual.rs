@@ -203,7 +203,7 @@ fn run(
     Ok(Some(experience))
 }
 
-/// How far it is; `told` is the tenth of the compression that was told last.
+/// How far it is; `told` is the half of the compression that was told last.
 fn lines(event: &Event<'_>, options: &Options, told: &mut Option<usize>) -> Vec<String> {
     match event {
         Event::Begins(number, model) => {
@@ -228,9 +228,9 @@ fn lines(event: &Event<'_>, options: &Options, told: &mut Option<usize>) -> Vec<
             round.number, round.off, round.cost
         )],
         Event::Compressed(done, of) => {
-            let tenth = 10 * done / of;
-            let new = told.replace(tenth) != Some(tenth) && tenth > 0;
-            let line = || format!("  compression: {} % of its steps", 10 * tenth);
+            let half = 2 * done / of;
+            let new = told.replace(half) != Some(half) && half > 0;
+            let line = || format!("  compression: {} % of its steps", 50 * half);
             new.then(line).into_iter().collect()
         }
         Event::Distils(said) => vec![format!("  trees: {said}")],
@@ -277,6 +277,9 @@ fn message(done: &Continued, wall_s: f64, args: &TrainArgs) -> String {
         done.episodes.len(),
         folder.join("report.html").display()
     );
+    for warning in done.warnings() {
+        said.push_str(&format!("warning: {warning}\n"));
+    }
     let last = done
         .episodes
         .iter()
