@@ -61,6 +61,10 @@ const SHORTER: &[(&str, Shorter)] = &[
     ("reproduce thesis-table6", Shorter::As("reproduce acc-join")),
     ("compare ai-cluster", Shorter::With("--duration 500us")),
     ("run ai-cluster --scheme", Shorter::With("--duration 500us")),
+    (
+        "--continual far.toml",
+        Shorter::With("--quick --rounds 1 --every 1ms"),
+    ),
     ("far.toml", Shorter::With("--duration 1ms")),
     ("--rounds 15", Shorter::As("")),
     // One records the runs of the built-in model; the others train on less.
