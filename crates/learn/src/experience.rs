@@ -186,9 +186,11 @@ impl Experience {
     /// One cannot be built.
     fn drawable(&self) -> Result<(), String> {
         let Spread { p10, max, .. } = self.network.flows;
-        let networks = [p10, max].map(|flows| self.network.network(flows.min(MOST_FLOWS)));
-        networks
-            .iter()
+        let met = &self.network;
+        let like = |flows: u32| [Some(met.network(flows)), met.messages(flows)];
+        [p10, max]
+            .into_iter()
+            .flat_map(|flows| like(flows.min(MOST_FLOWS)).into_iter().flatten())
             .try_for_each(|network| network.resolve(1).map(|_| ()))
             .map_err(|error| format!("no network like that of the run can be drawn: {error}"))
     }
@@ -200,11 +202,13 @@ impl Experience {
             base_rtt_us,
             buffer,
             flows,
+            message,
             ..
         } = &self.network;
+        let messages = message.map_or_else(String::new, |bytes| format!(" of {bytes} B"));
         format!(
             "`{}` decided at cost {:.2}; for networks of {gbps} Gbit/s, base round trips of {base_rtt_us:.2} us, {buffer} B of \
-             buffer, {} to {} flows to a host",
+             buffer, {} to {} flows{messages} to a host",
             self.model.name,
             self.result.cost,
             flows.p10,
@@ -307,6 +311,11 @@ impl Experience {
                 (1.0, f64::from(flows.max)),
             ),
             ("network.late", network.late, (0.0, 1.0)),
+            (
+                "network.message",
+                network.message.unwrap_or(1) as f64,
+                (1.0, 1e15),
+            ),
             ("result.cost", result.cost, (0.0, 1e9)),
             ("result.goodput", result.goodput, (0.0, 1e9)),
             ("result.p99_us", result.p99_us, (0.0, 1e12)),
@@ -438,7 +447,10 @@ impl Gathered {
             let (low, high) = (f64::from(flows.p10.min(most)), f64::from(flows.max.min(most)));
             // A part of the range for each, so that no generation has few flows only.
             let share = (place as f64 + rng.next_f64()) / count as f64;
-            met.network((low * libm::pow(high / low, share)).round() as u32)
+            let flows = (low * libm::pow(high / low, share)).round() as u32;
+            // Messages are met one after the other: every other network has them at once, the others as if they never ended.
+            let messages = (place % 2 == 1).then(|| met.messages(flows)).flatten();
+            messages.unwrap_or_else(|| met.network(flows))
         };
         (0..count).map(&mut one).collect()
     }
@@ -450,9 +462,14 @@ impl Gathered {
         let mut all: Vec<Network> = Vec::new();
         for number in numbers {
             for met in self.each.iter().map(|one| &one.network) {
-                let network = met.network(number(&met.flows).min(most));
-                if !all.contains(&network) {
-                    all.push(network);
+                let flows = number(&met.flows).min(most);
+                for network in [Some(met.network(flows)), met.messages(flows)]
+                    .into_iter()
+                    .flatten()
+                {
+                    if !all.contains(&network) {
+                        all.push(network);
+                    }
                 }
             }
         }

@@ -15,6 +15,9 @@ use crate::{Error, decc, distill};
 /// The name of the loop's checkpoint.
 const NAME: &str = "continual";
 
+/// Steps of a refinement, costs in trials before and after, and the law's numbers.
+type Found = (Vec<Step>, (Costs, Costs), Vec<f64>);
+
 /// Where a loop is.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct State {
@@ -24,7 +27,7 @@ pub(super) struct State {
     pub(super) episodes: Vec<Episode>,
     /// Of the episode that is under way: what its run met, the law that was found, and what was made of it.
     experience: Option<Experience>,
-    found: Option<(Vec<Step>, (Costs, Costs), Vec<f64>)>,
+    found: Option<Found>,
     models: Vec<Files>,
 }
 

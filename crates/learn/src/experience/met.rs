@@ -7,7 +7,7 @@ use paceline_fabric::spec::{FlowControl, NodeId, NodeKind};
 use paceline_lab::results::{FlowRows, FlowState};
 use serde::{Deserialize, Serialize};
 
-use crate::search::{Network, SPREAD_US, Shape};
+use crate::search::{Messages, Network, SPREAD_US, Shape};
 
 /// Hosts of a network in which all send to all, at most, as in the search's own.
 const HOSTS: u32 = 5;
@@ -36,6 +36,9 @@ pub struct Met {
     pub flows: Spread,
     /// Of the most flows to that host at a time, the share that joins more than 1 ms after the first.
     pub late: f64,
+    /// The median size in bytes of flows, where those that ended had most of the payload; nothing if flows went on.
+    #[serde(default)]
+    pub message: Option<u64>,
 }
 
 /// How a number is spread, over the time in which it is not 0.
@@ -52,7 +55,24 @@ pub struct Spread {
     pub max: u32,
 }
 
+/// Larger messages are flows that always have data, as in the search's own networks.
+const MESSAGE: u64 = 4_000_000;
+/// All messages of a network, in bytes, at most: more take too long.
+const BATCH: u64 = 1_000_000_000;
+
 impl Met {
+    /// The same with messages that start at once in the flows' place, if messages were met.
+    pub(crate) fn messages(&self, flows: u32) -> Option<Network> {
+        let bytes = self.message.filter(|&bytes| bytes <= MESSAGE)?;
+        let network = self.network(flows);
+        let all = u64::from(network.flows() * network.receivers());
+        Some(Network {
+            messages: Some(Messages::AtOnce(bytes.min(BATCH / all.max(1)).max(1))),
+            late: 0.0,
+            ..network
+        })
+    }
+
     /// The search's network that is like it, with so many flows to a host.
     pub(crate) fn network(&self, flows: u32) -> Network {
         let shape = match (self.both_ways, self.links) {
@@ -92,6 +112,7 @@ impl Seen {
         let mut received: BTreeMap<u32, u64> = BTreeMap::new();
         let mut sent: BTreeMap<u32, u64> = BTreeMap::new();
         let (mut rates, mut first, mut far) = (Vec::new(), u64::MAX, false);
+        let (mut sizes, mut ended) = (Vec::new(), 0);
         let switches = Access::of(run);
         for row in flows.rows() {
             let until = row.fct_ps.map_or(end, |fct| row.start_ps + fct);
@@ -99,6 +120,8 @@ impl Seen {
                 continue;
             }
             first = first.min(row.start_ps);
+            sizes.push(row.size_bytes);
+            ended += row.fct_ps.map_or(0, |_| row.sent_bytes);
             comings
                 .entry(row.dst)
                 .or_default()
@@ -123,6 +146,8 @@ impl Seen {
         let settled = first + (SPREAD_US * 1e6) as u64;
         let changes = comings.get(&busiest)?.as_slice();
         let (there, most) = (most_until(changes, settled), most_until(changes, u64::MAX));
+        sizes.sort_unstable();
+        let all: u64 = received.values().sum();
         let hosts = received.keys().chain(sent.keys()).collect::<BTreeSet<_>>();
         Some(Self {
             network: Met {
@@ -133,9 +158,10 @@ impl Seen {
                 buffer: tier.map_or(run.switch.buffer, |tier| tier.buffer).get(),
                 pfc: matches!(run.switch.flow_control, FlowControl::Pfc(_)),
                 hosts: hosts.len() as u32,
-                both_ways: 2 * both > received.values().sum(),
+                both_ways: 2 * both > all,
                 flows: spread_of(comings.into_values()),
                 late: 1.0 - f64::from(there) / f64::from(most.max(1)),
+                message: (2 * ended > all).then(|| sizes[sizes.len() / 2]),
             },
             rates,
         })

@@ -3,7 +3,7 @@ use paceline_lab::run::{Resources, execute_on};
 use paceline_scenario::{Overrides, load_text};
 
 use super::*;
-use crate::search::Shape;
+use crate::search::{Messages, Shape};
 
 /// 64 flows to one host, with this network in place of the search's own.
 pub(crate) fn ran(change: impl Fn(&mut Network)) -> (Network, Experience) {
@@ -55,6 +55,41 @@ fn what_was_met_is_the_network_of_the_run() {
         );
         assert!(went.jain > 0.3 && went.cost > 0.5, "{went:?}");
     }
+}
+
+/// Of messages every other network that is drawn has messages; what never ended stays as it was.
+#[test]
+fn messages_are_met_as_messages() {
+    let (_, endless) = ran(|_| ());
+    assert_eq!(endless.network.message, None);
+    assert_eq!(endless.network.messages(8), None);
+    let (_, met) = ran(|network| network.messages = Some(Messages::AtOnce(64_000)));
+    assert_eq!(met.network.message, Some(64_000));
+    assert!(
+        met.summary().contains("flows of 64000 B to a host"),
+        "{}",
+        met.summary()
+    );
+    let gathered = Gathered {
+        each: vec![met.clone()],
+        ..Gathered::default()
+    };
+    let drawn = gathered.draw(&mut Rng::stream(1, Purpose::Training, 0), 6, MOST_FLOWS);
+    let tried = gathered.trials(18, MOST_FLOWS);
+    for networks in [&drawn, &tried] {
+        let messages = networks.iter().filter(|network| network.messages.is_some());
+        assert!((3..=9).contains(&messages.count()), "{networks:?}");
+        assert!(networks.iter().all(|network| network.resolve(1).is_ok()));
+    }
+    // Large messages are flows that always have data; many small ones are as large as there is time for.
+    let mut large = met.network;
+    large.message = Some(16_000_000);
+    assert_eq!(large.messages(8), None);
+    large.message = Some(1_000_000);
+    let Some(Messages::AtOnce(bytes)) = large.messages(8192).and_then(|network| network.messages) else {
+        panic!("{large:?}");
+    };
+    assert_eq!(bytes, 1_000_000_000 / 8192);
 }
 
 #[test]

@@ -107,11 +107,11 @@ fn curves(done: &Continued, forgotten: &[f64]) -> Part {
     };
     let mut lines = vec![
         Line::new(
-            &deployed("new network"),
+            deployed("new network"),
             0,
             &points(&|(costs, _)| costs.experience),
         ),
-        Line::new(&deployed("old networks"), 1, &points(&|(costs, _)| costs.old)),
+        Line::new(deployed("old networks"), 1, &points(&|(costs, _)| costs.old)),
     ];
     if done.options.deploys == Deploys::Trees {
         let law = |name: &str, colour: usize, of: Of<'_>| Line {

@@ -1,5 +1,6 @@
 //! Work between runs and tables that no measure of a run is.
 
+mod decc_loop;
 mod excess;
 mod features;
 mod flows;
@@ -15,7 +16,8 @@ use crate::step::Step;
 
 /// Every step that experiments name.
 pub(crate) fn all() -> impl Iterator<Item = Step> {
-    const OTHERS: [Step; 11] = [
+    const OTHERS: [Step; 12] = [
+        decc_loop::STEP,
         excess::STEP,
         flows::STEP,
         features::STEP,
