@@ -251,7 +251,7 @@ impl<'a> Loop<'a> {
     /// The model that is to run, of a law that was refined.
     fn made(&mut self, number: u32, (refined, start): (&Refined, &Start)) -> Stage<Arc<Model>> {
         if self.state.models.is_empty() {
-            let name = format!("decc-refined-{number}");
+            let name = format!("decc-episode-{number}");
             let files = search::refined_model(&name, refined, start, self.command)?;
             self.put(Files::of(name, files))?;
         }
@@ -270,7 +270,7 @@ impl<'a> Loop<'a> {
             if cloned.stopped {
                 return Ok(None);
             }
-            let name = format!("decc-net-{number}");
+            let name = format!("decc-episode-{number}-net");
             let files = decc::files_of_clone(&name, &cloned, self.command)?;
             self.put(Files::of(name, files))?;
         }
@@ -281,14 +281,14 @@ impl<'a> Loop<'a> {
             let tuned = decc::tuned((&law, &network), &tuning, self.checkpoints, &mut |done, of| {
                 watch(&Event::Compressed(done, of))
             })?;
-            let name = format!("decc-net-{number}-q4");
+            let name = format!("decc-episode-{number}-net-q4");
             let files = decc::files_of_compressed(&name, &tuned, tuning.seed, self.command)?;
             self.put(Files::of(name, files))?;
         }
         let compressed = self.state.models[2].model()?;
         if self.state.models.len() < 4 {
             let (options, watch) = (self.options.distilling(), &mut self.watch);
-            let name = format!("decc-tree-{}-{number}", options.trees);
+            let name = format!("decc-episode-{number}-tree-{}", options.trees);
             let distilled = distill::distill(&name, &compressed, &options, self.command, &mut |said| {
                 watch(&Event::Distils(said))
             })?;
