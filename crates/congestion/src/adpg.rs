@@ -134,7 +134,7 @@ impl Definition for Params {
         source: include_str!("adpg.rs"),
     };
 
-    policy_decides!(Kind::Adpg, SHIPPED, false);
+    policy_decides!(Kind::Adpg, SHIPPED);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Adpg::sender(self, path))

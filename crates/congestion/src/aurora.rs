@@ -149,7 +149,7 @@ impl Definition for Params {
         source: include_str!("aurora.rs"),
     };
 
-    policy_decides!(Kind::Aurora, SHIPPED, false);
+    policy_decides!(Kind::Aurora, SHIPPED);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Aurora::sender(self, path))

@@ -1,5 +1,5 @@
-//! DECC: a rate law that was found by direct search in the simulator, a network alongside it, or a network or trees that were
-//! cloned from it.
+//! DECC: a rate law that was found by direct search in the simulator, a network alongside it, a network or trees that were
+//! cloned from it; or the policy as its paper prints it.
 //!
 //! # What it does
 //! Once per round trip the sender takes the mean and the newest round-trip time since its last decision, the time since
@@ -12,13 +12,17 @@
 //! from the law decide in its place; compressed networks and trees do so in whole numbers. A decision takes effect after
 //! `decision-latency`.
 //!
+//! `model = "paper"` is the policy as printed, trained here by `paceline train decc --algorithm paper`. It reads five numbers of
+//! five decisions, remembers, and moves a window. Switches answer on their own, or with `feedback = "ack"` do not. It is a
+//! policy with a card, as those of the scheme `policy`; any other such policy can stand in its place.
+//!
 //! A law goes on learning where it is used. `paceline run --upload DIR` writes down the network that a run met, and how the
 //! run went. `paceline train decc --continue MODEL --experience DIR` searches on from the law there, and keeps it good in
 //! the networks that it was found in.
 //!
 //! # Signal it needs
 //! The round-trip times, what was acknowledged and what was lost. Data packets carry the time at which they were sent.
-//! Switches do nothing.
+//! Switches do nothing; under a policy with a card they answer, if `feedback` is `switch-ack`.
 //!
 //! # Equations
 //! The law, with w the rate as a share of the line, r the round-trip time in base round trips, P packets of a
@@ -54,33 +58,48 @@
 //! one step of an action of 8 bits moves a rate by 0.006 %.
 //! The network has 32 and 32 rectified units, and the hyperbolic tangent of their sum: 1377 numbers.
 //!
+//! The policy as printed reads, of its last five decisions, what was delivered, latency, loss, bytes in flight and rate, and
+//! has layers of 128, 64 and 32, a long short-term memory of 32, layers of 16 and 1: 22 529 numbers. With an action a from
+//! -0.5 to 0.5 (the paper's equation 2):
+//! ```text
+//! cwnd   = cwnd (1 + 0.85 a), a >= 0;  cwnd / (1 - 0.85 a), a < 0                                           (12)
+//! rate   = cwnd / mean RTT                                                                                  (13)
+//! ```
+//! It learned from the paper's rewards (3) to (8), whose signs were mended: see `crates/learn/src/decc/paper`.
+//!
 //! # Parameters
 //! [`Params`].
 //!
 //! # Where we differ from the paper or public code
 //! There is no public code. Of the paper:
 //! * A rate law decides by default, not a network: fewer than forty numbers that were searched for.
-//! * The paper's network (128, 64 and 32 units, a memory of 32, 16 units, one) has 20,500 numbers with 9 inputs and 23,300
-//!   with 31, with which its operations are the printed 46,256 (`decc-table3`). It moves a window by at most 0.85, equation
-//!   (2) there. A window over a round-trip time falls as the queue grows and undoes a part of each decision; so here all
-//!   models move a rate, by a factor exp(d).
-//! * The paper reads five features of the last five samples: throughput, latency, losses, bytes in flight and the last
-//!   action. Here there are nine of the last sample, without throughput and bytes in flight. They are logarithms: on a
+//! * The paper's network (128, 64 and 32 units, a memory of 32, 16 units, one) has 22,529 numbers with its five features of
+//!   five decisions. It moves a window by equation (2) there. A window over a round-trip time falls as the queue grows and
+//!   undoes a part of each decision; so all models but `paper` move a rate, by a factor exp(d).
+//! * The paper reads five features of the last five samples: throughput, latency, losses, bytes in flight and the rate.
+//!   Models but `paper` read eight of the last sample, without throughput and bytes in flight. They are logarithms: on a
 //!   linear scale 1/4096 and 1/8192 of a line are one number.
-//! * The paper's critic reads twelve global features (its table 1). The critics that train a residual here read eight.
+//! * The paper's critic reads twelve global features (its table 1), as that of `paper` does. The critics that train a
+//!   residual here read eight.
 //! * The gradient of equation (10) has the logarithm of a stochastic policy. Here it is that of a deterministic one, as in
 //!   MADDPG; or proximal policy optimisation.
 //! * Equations (4), (5), (6) and (8) as printed reward delay and unequal, unsteady rates: their signs are turned here.
 //! * It tells neither when a flow decides nor how long a round of decisions is: here with the first acknowledgement of a
 //!   packet that was sent after the last decision, and not before `interval`; or, with a loss of 1, when nothing came back
 //!   for three round trips (three times between packets, where those are longer).
-//! * Acknowledgements are all its feedback. The paper's switches send notices ("SACK") as well: `external` and `policy` have
-//!   them here (`feedback = "switch-ack"`), and Bolt has its own.
+//! * Acknowledgements are all the feedback of laws, networks and trees. The paper's switches send notices ("SACK") as well:
+//!   `paper`, `external` and `policy` have them here (`feedback = "switch-ack"`), and Bolt has its own.
 //! * The paper's trees are CatBoost's, with a learning rate of 0.02. Ours are oblivious trees of our own trainer, with 0.1,
 //!   taught in rounds (DAgger).
 //! * A flow's reward in a network's training is its own. The printed one is common to all flows of a bottleneck, of which one
 //!   of N moves it by 1/N; and it counts latency for nothing where flows are many.
 //! * A rate that is idle is kept.
+//!
+//! What `paper` has that is not printed: features are logarithms; latency is the empty network's and the longest queue of
+//! which switches told since the last decision, else the mean round-trip time; the monitoring period is 8 µs, after which a
+//! flow decides with the first acknowledgement or notice; a packet asks switches every 2 µs, and a port answers from a full
+//! packet in its queue on; a flow starts with one packet per base round trip; a window is from 1/64 of a packet to 1.5
+//! bandwidth-delay products, and one packet may always be in flight.
 //!
 //! # References
 //! Chen J. Q. et al., 数据处理单元赋能的智算中心网络拥塞控制机制 (congestion control of networks of computing centres, by
@@ -91,14 +110,17 @@
 
 use std::sync::Arc;
 
+use paceline_kernel::rng::Rng;
 use paceline_kernel::{BitRate, Span};
 
-use crate::api::{CongestionControl, Observation, PathInfo, SendLimits};
-use crate::external::{self, Clock};
-use crate::learned::inside::{Decider, Inside, policy_decides};
+use crate::api::{CongestionControl, Decisions, Observation, PathInfo, Requirements, SendLimits};
+use crate::external::{self, Clock, Feedback};
+use crate::learned::inside::{Decider, Inside};
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
-use crate::params::{Auto, Parameters, Range};
+use crate::params::{Auto, ParamError, Parameters, Range};
+use crate::policy::{self, Policy};
 use crate::registry::{Alias, Definition, Scheme, WindowMode};
+use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 pub mod features;
 pub mod law;
@@ -109,15 +131,18 @@ use law::{Law, Said, Seen, State};
 params! {
     /// Parameters of DECC.
     pub struct Params {
-        /// The rate law, network or trees: the name of a model that ships (`paceline list models`), or the path of a
-        /// model file; auto is `decc-law`.
+        /// The rate law, network, trees or policy with a card: the name of a model that ships (`paceline list models`), or
+        /// the path of a model file; auto is `decc-law`, and `paper` the policy as printed.
         model: Auto<ModelRef> = Auto::Auto, in Range::Any, from "trained here: `paceline train decc`";
         /// SHA-256 of the model's weights; if it is given, another model is an error. Auto is what the
         /// model has.
         model_hash: Auto<ModelHash> = Auto::Auto, in Range::Any, from "ours";
-        /// The least time from one decision of a flow to the next; else once per round trip.
+        /// What senders learn alongside round-trip times and losses: nothing (`ack`), or what switches answer on their own
+        /// (`switch-ack`). Auto is what the card says; without a card it is `ack`, and nothing else.
+        feedback: Auto<Feedback> = Auto::Auto, in Range::Any, from "seed: notices of switches (section 1)";
+        /// The least time from one decision of a flow to the next; else once per round trip, or what the card says.
         interval: Span = Span::ZERO, in Range::AtLeast(0.0), from "ours";
-        /// A flow's first rate; auto is the law's.
+        /// A flow's first rate; auto is the law's, and with a card one packet per base round trip.
         initial_rate: Auto<BitRate> = Auto::Auto, in Range::Above(0.0), from "ours";
         /// Messages of at most so many bandwidth-delay products start at line rate, 0 for none; auto is what the law has.
         whole: Auto<f64> = Auto::Auto, in Range::AtLeast(0.0), from "ours";
@@ -155,10 +180,61 @@ impl Definition for Params {
         source: include_str!("decc.rs"),
     };
 
-    policy_decides!(Kind::Decc, SHIPPED, true);
+    fn explicit(&self) -> Self {
+        let mut params = self.clone();
+        shipped::make_explicit(&mut params.model, &mut params.model_hash, SHIPPED);
+        params.feedback = Auto::Is(self.asked().feedback);
+        params
+    }
+
+    fn models(&mut self) -> Vec<(&'static str, &mut ModelRef)> {
+        shipped::asked(&mut self.model)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        shipped::check(Kind::Decc, &self.model, &self.model_hash, SHIPPED)?;
+        match (self.with_card(), self.feedback) {
+            (Some(_), _) if self.whole != Auto::Auto => Err(ParamError::new(
+                "whole",
+                "a policy with a card knows no message's size; expected none, or a model with a rate law",
+            )),
+            (Some(policy), _) => policy.check(),
+            (None, Auto::Is(found)) if found != Feedback::Ack => Err(ParamError::new(
+                "feedback",
+                format!("`{found}` goes with a policy that has a card, such as `paper`; expected `ack`"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn needs(&self) -> Requirements {
+        Requirements {
+            decisions: Some(Decisions {
+                latency: self.decision_latency,
+                in_service: self.decisions_in_service,
+                outside: false,
+            }),
+            ..self.asked().needs()
+        }
+    }
+
+    fn min_rate(&self, _line: BitRate) -> Option<BitRate> {
+        Some(self.min_rate)
+    }
+
+    fn switch_part(&self) -> Option<SwitchSupport> {
+        self.asked().switch_part()
+    }
+
+    fn switch_halves(&self, ports: &[Option<EgressPort>], rngs: &mut [Rng]) -> Option<Box<dyn SwitchHalves>> {
+        self.asked().switch_halves(ports, rngs)
+    }
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
-        Box::new(Decc::sender(self, path))
+        match self.policy_on(path) {
+            Some(policy) => Box::new(Policy::sender(&policy, path)),
+            None => Box::new(Decc::sender(self, path)),
+        }
     }
 }
 
@@ -183,15 +259,50 @@ impl Decc {
 }
 
 impl Params {
-    /// A sender that decides by `decider` from this state on.
-    pub fn asks<D: Decider>(&self, law: &Law, state: &State, path: &PathInfo, decider: D) -> Inside<D> {
-        let asks = external::Params {
+    /// The parameters of a policy with a card, if the model is one.
+    fn with_card(&self) -> Option<policy::Params> {
+        let model = shipped::model(&self.model, SHIPPED)?;
+        model.stack().map(|_| policy::Params {
+            model: Auto::Is(ModelRef::read_from(model.card().name.clone(), model.clone())),
+            feedback: self.feedback,
+            interval: match self.interval {
+                Span::ZERO => Auto::Auto,
+                interval => Auto::Is(interval),
+            },
+            initial_rate: self.initial_rate,
+            min_rate: Auto::Is(self.min_rate),
+            decision_latency: Auto::Is(self.decision_latency),
+            ..policy::Params::default()
+        })
+    }
+
+    /// The same on a path: a flow starts with a packet per base round trip, unless it is told otherwise.
+    pub fn policy_on(&self, path: &PathInfo) -> Option<policy::Params> {
+        let first = path.mtu.get() as f64 * 8.0 / path.base_rtt.as_secs_f64().max(1e-12);
+        self.with_card().map(|policy| policy::Params {
+            initial_rate: Auto::Is(self.initial_rate.or(BitRate::from_bps((first as u64).max(1)))),
+            ..policy
+        })
+    }
+
+    /// How a flow asks, but for its first rate.
+    fn asked(&self) -> external::Params {
+        let law = external::Params {
             clock: Clock::RoundTrip,
             interval: self.interval,
             silence: SILENCE,
-            initial_rate: self.initial_rate.or(law.limits(state.w, 1.0, path).rate),
             min_rate: self.min_rate,
+            ecn: false,
             ..external::Params::default()
+        };
+        self.with_card().map_or(law, |policy| policy.asks())
+    }
+
+    /// A sender that decides by `decider` from this state on.
+    pub fn asks<D: Decider>(&self, law: &Law, state: &State, path: &PathInfo, decider: D) -> Inside<D> {
+        let asks = external::Params {
+            initial_rate: self.initial_rate.or(law.limits(state.w, 1.0, path).rate),
+            ..self.asked()
         };
         Inside::new(&asks, path, decider)
     }

@@ -64,6 +64,9 @@ params! {
         clock: Auto<Clock> = Auto::Auto, in Range::Any, from "the card";
         /// The least time from one decision of a flow to the next; with `aligned` the time between instants.
         interval: Auto<Span> = Auto::Auto, in Range::AtLeast(0.0), from "the card";
+        /// What senders learn alongside round-trip times, marks and losses: nothing (`ack`), telemetry in data packets
+        /// (`int`), or what switches answer on their own (`switch-ack`).
+        feedback: Auto<Feedback> = Auto::Auto, in Range::Any, from "the card: what its observations need";
         /// The largest relative change of a multiplier.
         step: Auto<f64> = Auto::Auto, in Range::AboveUpTo(0.0, 10.0), from "the card";
         /// A flow's first rate.
@@ -86,6 +89,21 @@ struct Wiring {
     action: Action,
     step: f64,
     asks: external::Params,
+}
+
+impl Wiring {
+    /// Refuses feedback that does not tell what an observation is about.
+    fn check_feedback(&self) -> Result<(), String> {
+        let found = self.asks.feedback;
+        let lacks = |one: &&&Feature| one.feedback != Feedback::Ack && one.feedback != found;
+        match self.features.iter().find(lacks) {
+            Some(one) => Err(format!(
+                "`{found}` does not tell `{}`, which the policy reads; expected `{}`",
+                one.name, one.feedback
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What a card says, in types.
@@ -125,18 +143,21 @@ impl Wiring {
             )?,
             initial_rate: said("initial-rate", card.initial_rate.as_deref(), default.initial_rate)?,
             min_rate: said("min-rate", card.min_rate.as_deref(), default.min_rate)?,
-            feedback,
+            feedback: said("feedback", card.feedback.as_deref(), feedback)?,
             ..default
         };
         let wrong = |error: ParamError| format!("{}: {}", error.param, error.message);
         asks.check_ranges().map_err(wrong)?;
         asks.check().map_err(wrong)?;
-        Ok(Self {
+        let wiring = Self {
             features,
             action: Action::find(&card.action).map_err(named)?,
             step: card.step,
             asks,
-        })
+        };
+        let check = wiring.check_feedback();
+        check.map_err(|message| format!("feedback: {message}"))?;
+        Ok(wiring)
     }
 }
 
@@ -156,6 +177,7 @@ impl Params {
         let asks = external::Params {
             clock: self.clock.or(wiring.asks.clock),
             interval: self.interval.or(wiring.asks.interval),
+            feedback: self.feedback.or(wiring.asks.feedback),
             initial_rate: self.initial_rate.or(wiring.asks.initial_rate),
             min_rate: self.min_rate.or(wiring.asks.min_rate),
             decision_latency: self.decision_latency.or(wiring.asks.decision_latency),
@@ -165,8 +187,29 @@ impl Params {
         Some((model, Wiring { step, asks, ..wiring }))
     }
 
+    /// A sender for which `of` this policy decides.
+    ///
+    /// # Panics
+    /// As [`Policy::sender`].
+    pub fn asks_of<D: Decider>(&self, path: &PathInfo, of: impl FnOnce(Policy) -> D) -> Inside<D> {
+        let (model, wiring) = self.wiring().expect("parameters were validated with a policy");
+        let (card, stack) = model.stack().expect("it has a card");
+        let policy = Policy {
+            features: wiring.features,
+            action: wiring.action,
+            step: wiring.step,
+            seen: vec![0.0; card.width()],
+            state: vec![0.0; stack.remembers()],
+            begun: false,
+            last: 0.0,
+            window: 0.0,
+            model,
+        };
+        Inside::new(&wiring.asks, path, of(policy))
+    }
+
     /// How a flow asks.
-    fn asks(&self) -> external::Params {
+    pub(crate) fn asks(&self) -> external::Params {
         self.wiring()
             .map_or_else(external::Params::default, |(_, wiring)| wiring.asks)
     }
@@ -190,6 +233,7 @@ impl Definition for Params {
         if let Some((_, wiring)) = self.wiring() {
             params.clock = Auto::Is(wiring.asks.clock);
             params.interval = Auto::Is(wiring.asks.interval);
+            params.feedback = Auto::Is(wiring.asks.feedback);
             params.step = Auto::Is(wiring.step);
             params.initial_rate = Auto::Is(wiring.asks.initial_rate);
             params.min_rate = Auto::Is(wiring.asks.min_rate);
@@ -209,6 +253,10 @@ impl Definition for Params {
             check_card(card).map_err(|message| {
                 ParamError::new("model", format!("the card of `{}`: {message}", card.name))
             })?;
+        }
+        if let Some((_, wiring)) = self.wiring() {
+            let check = wiring.check_feedback();
+            check.map_err(|message| ParamError::new("feedback", message))?;
         }
         self.asks().check()
     }
@@ -265,20 +313,39 @@ impl Policy {
     /// # Panics
     /// If the model is not there, or no policy with a card: parameters are to be validated first.
     pub fn sender(params: &Params, path: &PathInfo) -> Inside<Self> {
-        let (model, wiring) = params.wiring().expect("parameters were validated with a policy");
-        let (card, stack) = model.stack().expect("it has a card");
-        let decider = Self {
-            features: wiring.features,
-            action: wiring.action,
-            step: wiring.step,
-            seen: vec![0.0; card.width()],
-            state: vec![0.0; stack.remembers()],
-            begun: false,
-            last: 0.0,
-            window: 0.0,
-            model,
-        };
-        Inside::new(&wiring.asks, path, decider)
+        params.asks_of(path, |policy| policy)
+    }
+
+    /// What the network reads: the last observations, the oldest first.
+    pub fn seen(&self) -> &[f32] {
+        &self.seen
+    }
+
+    /// What it remembers.
+    pub fn memory(&self) -> &[f32] {
+        &self.state
+    }
+
+    /// The flow's window in bytes; 0 before the first action, and where actions are not about it.
+    pub fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// Equations (1) to (4): reads and remembers, and says what it would do.
+    pub fn says(&mut self, report: &Observation, path: &PathInfo) -> f32 {
+        self.see(&Measured::new(report, path, self.last));
+        let (card, stack) = self.model.stack().expect("it has a card");
+        let mut numbers = [0.0f32; WIDEST];
+        numbers[..self.seen.len()].copy_from_slice(&self.seen);
+        stack.step(&mut numbers, &mut self.state);
+        card.act(&numbers[..stack.outputs()])
+    }
+
+    /// Equation (5).
+    pub fn does(&mut self, action: f32, report: &Observation, path: &PathInfo) -> SendLimits {
+        self.last = action;
+        self.action
+            .apply((action, self.step), report, path, &mut self.window)
     }
 
     /// Equation (1).
@@ -300,14 +367,8 @@ impl Policy {
 impl Decider for Policy {
     /// Equations (1) to (5).
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
-        self.see(&Measured::new(report, path, self.last));
-        let (card, stack) = self.model.stack().expect("it has a card");
-        let mut numbers = [0.0f32; WIDEST];
-        numbers[..self.seen.len()].copy_from_slice(&self.seen);
-        stack.step(&mut numbers, &mut self.state);
-        self.last = card.act(&numbers[..stack.outputs()]);
-        self.action
-            .apply((self.last, self.step), report, path, &mut self.window)
+        let action = self.says(report, path);
+        self.does(action, report, path)
     }
 }
 

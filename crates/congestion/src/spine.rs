@@ -355,7 +355,7 @@ impl Definition for Params {
         source: include_str!("spine.rs"),
     };
 
-    policy_decides!(Kind::Spine, SHIPPED, false);
+    policy_decides!(Kind::Spine, SHIPPED);
 
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         let model = shipped::policy(Kind::Spine, &self.model, SHIPPED);

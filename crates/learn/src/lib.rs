@@ -27,6 +27,7 @@ mod error;
 pub mod evaluate;
 pub mod experience;
 mod identity;
+pub mod judge;
 pub mod on_policy;
 pub mod page;
 mod pass;

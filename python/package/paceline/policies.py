@@ -194,8 +194,8 @@ def save_policy(
 
     `model` is a `torch.nn.Sequential` of linear layers, GRU, LSTM and activations, or a dict of tensors
     (`module.state_dict()`) with `layers`, a list like `[{"linear": "0", "then": "tanh"}, {"linear": "2"}]`. Further keywords
-    are entries of the card: `history`, `step`, `normalise`, `output`, `choices`, `clock`, `interval`, `silence`,
-    `decision_latency`, `initial_rate`, `min_rate`, `ignore`. Returns the card's path, once the simulator has read it.
+    are entries of the card: `history`, `step`, `normalise`, `output`, `choices`, `clock`, `interval`, `feedback`,
+    `silence`, `decision_latency`, `initial_rate`, `min_rate`, `ignore`. Returns the card's path, once the simulator has read it.
     """
     file = Path(path)
     file = file if file.suffix == ".json" else file.with_name(file.name + ".json")

@@ -185,6 +185,18 @@ static FEATURES: &[Feature] = &[
         |m| libm::log2((m.in_flight / m.bdp.max(1.0)).max(1.0 / 65_536.0)) / 8.0,
     ),
     feature(
+        "latency-log2",
+        "",
+        (-0.25, 2.0),
+        "log2 of a round trip over the empty network's, over 4, by the newest news: with answers of switches since the last \
+         question the empty network's and the longest queue that they report, else `rtt`",
+        |m| {
+            let told = m.base_rtt_us + m.switch_queue_us;
+            let newest = if m.switch_answers > 0.0 { told } else { m.rtt_us };
+            libm::log2((newest / m.base_rtt_us.max(1e-9)).max(1e-9)) / 4.0
+        },
+    ),
+    feature(
         "action",
         "",
         (-1.0, 1.0),
@@ -273,6 +285,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Two base round trips by acknowledgements, four by a switch that answered: 8 us and 24 us in its queue.
+    #[test]
+    fn latency_is_that_of_the_newest_news() {
+        let feature = Feature::find("latency-log2").unwrap();
+        let by_ack = Measured {
+            rtt_us: 16.0,
+            base_rtt_us: 8.0,
+            switch_queue_us: 24.0,
+            ..Measured::default()
+        };
+        let told = Measured {
+            switch_answers: 1.0,
+            ..by_ack
+        };
+        assert_eq!([by_ack, told].map(|m| feature.value(&m)), [0.25, 0.5]);
     }
 
     #[test]

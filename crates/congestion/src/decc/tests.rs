@@ -118,7 +118,7 @@ fn a_model_of_another_kind_is_refused() {
     for (name, expected) in [
         (
             "adpg",
-            "`adpg` is of kind adpg; expected one of kind decc, a rate law, or a forest",
+            "`adpg` is of kind adpg; expected one of kind decc, a rate law, a policy with a card, or a forest",
         ),
         ("decc-lew", "did you mean `decc-law`?"),
     ] {
@@ -129,6 +129,58 @@ fn a_model_of_another_kind_is_refused() {
         let error = params.check().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// The policy as printed: its network has a memory, and moves a window that starts at one packet.
+#[test]
+fn the_printed_policy_decides() {
+    let params = Params {
+        model: Auto::Is(ModelRef::new("paper")),
+        ..Params::default()
+    };
+    params.check().unwrap();
+    let Auto::Is(model) = &params.model else {
+        unreachable!()
+    };
+    let model = model.model().unwrap();
+    assert_eq!(model.card().name, "decc-paper");
+    let (card, stack) = model.stack().unwrap();
+    assert_eq!(stack.shape(), "25-128-64-32-lstm 32-16-1");
+    assert_eq!((card.step, card.history), (0.425, 5));
+    assert_eq!(params.explicit().feedback, Auto::Is(Feedback::SwitchAck));
+    assert!(params.needs().tags && params.switch_part().is_some());
+    let by_ack = Params {
+        feedback: Auto::Is(Feedback::Ack),
+        ..params.clone()
+    };
+    by_ack.check().unwrap();
+    assert!(!by_ack.needs().tags && by_ack.switch_part().is_none());
+    let path = star_path();
+    let mut pair = Pair::new(path.clone(), |path| {
+        Policy::sender(&by_ack.policy_on(path).unwrap(), path)
+    });
+    let first = path.mtu.get() as f64 * 8.0 / path.base_rtt.as_secs_f64();
+    assert!((pair.rate().as_bps() as f64 - first).abs() <= 1.0);
+    pair.advance(Span::from_us(9));
+    pair.ack(&ack(1000, 2000));
+    assert!(pair.deciding());
+    pair.decision();
+    let factor =
+        pair.rate().as_bps() as f64 / first * ack(0, 0).rtt.as_secs_f64() / path.base_rtt.as_secs_f64();
+    assert!((1.0 / 1.425 - 1e-6..1.425 + 1e-6).contains(&factor), "{factor}");
+}
+
+#[test]
+fn a_law_reads_no_notices() {
+    let params = Params {
+        feedback: Auto::Is(Feedback::SwitchAck),
+        ..Params::default()
+    };
+    let error = params.check().unwrap_err().to_string();
+    assert!(
+        error.contains("`switch-ack` goes with a policy that has a card, such as `paper`; expected `ack`"),
+        "{error}"
+    );
 }
 
 /// A law moves a flow as its own file says from its own first rate.

@@ -116,11 +116,10 @@ impl<D: Decider> CongestionControl for Inside<D> {
 }
 
 /// What is alike in the [`Definition`](crate::registry::Definition)s of schemes that a policy decides for: of this kind,
-/// and by default the one that ships under this name; whether they notice silence after what was sent; and what else they
-/// check, if anything. Their parameters are `model`, `model_hash`, `min_rate`, `decision_latency` and
+/// and by default the one that ships under this name; and what else they check, if anything. Their parameters are `model`, `model_hash`, `min_rate`, `decision_latency` and
 /// `decisions_in_service`.
 macro_rules! policy_decides {
-    ($kind:expr, $shipped:expr, $listens:expr $(, $further:path)?) => {
+    ($kind:expr, $shipped:expr $(, $further:path)?) => {
         fn explicit(&self) -> Self {
             let mut params = self.clone();
             $crate::learned::shipped::make_explicit(&mut params.model, &mut params.model_hash, $shipped);
@@ -141,7 +140,6 @@ macro_rules! policy_decides {
             $crate::api::Requirements {
                 timestamp: true,
                 repaces: true,
-                counts_sent: $listens,
                 decisions: Some($crate::api::Decisions {
                     latency: self.decision_latency,
                     in_service: self.decisions_in_service,

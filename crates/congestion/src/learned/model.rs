@@ -227,7 +227,8 @@ impl Model {
         self.law.as_deref()
     }
 
-    /// That it is a policy of this kind: its network, or a forest that reads and gives the same; of DECC also a rate law.
+    /// That it is a policy of this kind: its network, or a forest that reads and gives the same; of DECC also a rate law, or a
+    /// policy with a card.
     ///
     /// # Errors
     /// It is not; in words.
@@ -235,7 +236,10 @@ impl Model {
         let card = &self.card;
         let Some(forest) = self.forest() else {
             let (is_law, or_law) = match expected {
-                Kind::Decc => (card.kind.has_law(), ", a rate law, or a forest"),
+                Kind::Decc => (
+                    card.kind.has_law() || card.kind == Kind::Policy,
+                    ", a rate law, a policy with a card, or a forest",
+                ),
                 // They may remember, and a forest does not.
                 Kind::Spine | Kind::Policy => (false, ""),
                 _ => (false, ", or a forest"),

@@ -39,13 +39,18 @@ macro_rules! shipped {
 shipped!(
     networks: "rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3", "adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5",
         "decc-law", "decc-net", "decc-net-q4", "decc-net-2", "decc-net-2-q4", "decc-net-3", "decc-net-3-q4",
-        "aurora", "spine", "policy-mlp";
+        "decc-paper", "decc-paper-2", "aurora", "spine", "policy-mlp";
     forests: "adpg-tree-100", "adpg-tree-300", "adpg-tree-1000", "decc-tree-100", "decc-tree-300",
         "decc-2-tree-300", "decc-3-tree-300"
 );
 
+/// Further names of models that ship.
+const ALIASES: [(&str, &str); 1] = [("paper", "decc-paper")];
+
 /// The model of that name, if one ships; each is read once, when it is asked for.
 pub fn find(name: &str) -> Option<Arc<Model>> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(name, |(_, name)| name);
     static READ: [OnceLock<Arc<Model>>; SHIPPED.len()] = [const { OnceLock::new() }; SHIPPED.len()];
     let place = SHIPPED.iter().position(|shipped| shipped.name == name)?;
     let read = || {

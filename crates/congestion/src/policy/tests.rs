@@ -245,3 +245,34 @@ fn what_does_not_fit_is_told() {
     let wild = linear(&[0.0, f32::NAN], 0.0);
     assert!(said(&with(r#""step": 0.1"#), &wild).contains("`0.weight` has the value NaN at index 1"));
 }
+
+/// Feedback is what the card or the scenario says, but not less than the observations need.
+#[test]
+fn feedback_is_what_observations_need_at_least() {
+    let entries = |observation: &str, more: &str| {
+        format!(r#""observation": ["{observation}"], "action": "rate", {more} {LAYER}"#)
+    };
+    let asked = |params: &Params| params.asks().feedback;
+    let plain = params(&entries("latency-log2", ""), &linear(&[1.0], 0.0));
+    assert_eq!(asked(&plain), Feedback::Ack);
+    let card = params(
+        &entries("latency-log2", r#""feedback": "switch-ack","#),
+        &linear(&[1.0], 0.0),
+    );
+    assert_eq!(asked(&card), Feedback::SwitchAck);
+    let own = Params {
+        feedback: Auto::Is(Feedback::Ack),
+        ..card
+    };
+    own.check().unwrap();
+    assert_eq!(asked(&own), Feedback::Ack);
+    let lacking = Params {
+        feedback: Auto::Is(Feedback::Int),
+        ..params(&entries("switch-queue", ""), &linear(&[1.0], 0.0))
+    };
+    let error = lacking.check().unwrap_err().to_string();
+    assert!(
+        error.contains("`int` does not tell `switch-queue`, which the policy reads; expected `switch-ack`"),
+        "{error}"
+    );
+}

@@ -2,7 +2,7 @@
 
 use paceline_congestion::decc::law::Law;
 use paceline_congestion::learned::card::{Card, Metrics, RoundMetrics, Training};
-use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::kind::{DECC, Kind};
 use paceline_congestion::learned::layers::Network;
 
 use super::{BATCH, By, Cloned, Cloning, TrainedPolicy, Tuned};
@@ -25,7 +25,7 @@ pub(super) fn on_law(
 }
 
 /// A law, with a residual if there is one.
-pub(super) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Error> {
+pub(crate) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Error> {
     let values = law.values();
     match beside {
         Some(policy) => on_law((Kind::Residual, "teacher"), &values, policy, |card| card),
@@ -36,7 +36,23 @@ pub(super) fn same(law: &Law, beside: Option<&Network>) -> Result<ModelFiles, Er
     }
 }
 
-/// The files of a residual that was trained.
+/// A policy of these numbers, as `by` trains it: on a law, or by itself with a word about it.
+pub(crate) fn of_values(
+    (by, name): (By, &str),
+    law: &[f32],
+    values: &[f32],
+    about: &str,
+) -> Result<ModelFiles, Error> {
+    match by {
+        By::Printed => super::paper::files(name, values, about),
+        By::Gradients | By::Proximal => {
+            let policy = Network::new(&DECC, values.to_vec());
+            on_law((Kind::Residual, name), law, &policy, |card| card)
+        }
+    }
+}
+
+/// The files of a policy that was trained.
 ///
 /// # Errors
 /// The format refuses.
@@ -47,29 +63,38 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
         loss: update.loss,
         ..RoundMetrics::default()
     };
-    on_law((Kind::Residual, name), &trained.law, &trained.policy, |card| {
-        Card {
-            data: data(trained.decisions, &SCENARIOS, options.seed),
-            training: Training {
-                rounds: trained.updates.len() as u64,
-                learning_rate: 3e-4,
-                loss: match options.by {
-                    By::Proximal => {
-                        "proximal policy optimisation, with a critic that sees all flows, beside a rate law"
-                    }
-                    By::Gradients => {
-                        "multi-agent deterministic policy gradients (MADDPG, TD3), beside a rate law"
-                    }
+    if options.by == By::Printed {
+        let about = format!(
+            "the policy as the paper prints it, trained by `{command}`: {} of {} rounds, {} decisions kept, cost in trials {:.3}",
+            trained.updates.len(),
+            options.rounds,
+            trained.decisions,
+            trained.best()
+        );
+        return of_values((options.by, name), &trained.law, &trained.values, &about);
+    }
+    let policy = Network::new(&DECC, trained.values.clone());
+    on_law((Kind::Residual, name), &trained.law, &policy, |card| Card {
+        data: data(trained.decisions, &SCENARIOS, options.seed),
+        training: Training {
+            rounds: trained.updates.len() as u64,
+            learning_rate: 3e-4,
+            loss: match options.by {
+                By::Proximal => {
+                    "proximal policy optimisation, with a critic that sees all flows, beside a rate law"
                 }
-                .into(),
-                ..training(command, BATCH, options.seed)
-            },
-            metrics: Metrics {
-                rounds: trained.updates.iter().map(round).collect(),
-                ..Metrics::default()
-            },
-            ..card
-        }
+                By::Gradients | By::Printed => {
+                    "multi-agent deterministic policy gradients (MADDPG, TD3), beside a rate law"
+                }
+            }
+            .into(),
+            ..training(command, BATCH, options.seed)
+        },
+        metrics: Metrics {
+            rounds: trained.updates.iter().map(round).collect(),
+            ..Metrics::default()
+        },
+        ..card
     })
 }
 

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paceline_congestion::CongestionControl;
 use paceline_congestion::api::{Observation, PathInfo, SendLimits};
 use paceline_congestion::decc;
 use paceline_congestion::decc::features::{INPUTS, observe};
@@ -105,8 +106,17 @@ pub(crate) fn practise_all(
     manner: &Manner,
     threads: usize,
 ) -> Result<Vec<Vec<Transition>>, Error> {
+    all_of(episodes, threads, &|episode| practise(episode, manner))
+}
+
+/// What comes of each episode, those with the most flows first.
+pub(super) fn all_of<T: Send>(
+    episodes: &[Episode],
+    threads: usize,
+    of: &(dyn Fn(&Episode) -> Result<Vec<T>, Error> + Sync),
+) -> Result<Vec<Vec<T>>, Error> {
     let last = episodes.len().saturating_sub(1);
-    let run = |place: usize| practise(&episodes[last - place], manner);
+    let run = |place: usize| of(&episodes[last - place]);
     let each = side_by_side(episodes.len(), threads, &run);
     let mut each = each.into_iter().collect::<Result<Vec<_>, Error>>()?;
     each.reverse();
@@ -143,23 +153,15 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
         decision_latency: episode.latency,
         ..decc::Params::default()
     };
-    let mut run = (*network.resolve(episode.seed)?.run).clone();
-    run.schemes[0] = SchemeConfig::from(params.clone()).into();
-    // A flow decides once per round trip, or once per packet where that is longer.
-    let flows = f64::from(network.flows() * network.receivers());
-    let apart = network
-        .base_us()
-        .max(f64::from(network.flows()) * network.wire_us());
-    let expected = flows * network.duration_us() / apart;
     let course = Arc::new(Course {
         manner: manner.clone(),
         facts: Facts::of(network),
         seed: episode.seed,
-        every: ((expected / manner.kept.max(1) as f64) as u64).max(1),
+        every: every(network, network.base_us(), manner.kept),
         log: Mutex::default(),
     });
-    let (needs, shared) = (params.needs(), Arc::clone(&course));
-    let make = move |path: &PathInfo| -> Box<dyn paceline_congestion::CongestionControl> {
+    let (shared, asks) = (Arc::clone(&course), params.clone());
+    let make = move |path: &PathInfo| -> Box<dyn CongestionControl> {
         let agent = {
             let mut log = shared.log.lock().unwrap_or_else(PoisonError::into_inner);
             log.agents += 1;
@@ -175,16 +177,36 @@ pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transit
             counted: None,
             before: None,
         };
-        Box::new(params.asks(&law, &state, path, flow))
+        Box::new(asks.asks(&law, &state, path, flow))
     };
+    drive((network, episode.seed), &params, make)?;
+    let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(std::mem::take(&mut log.kept))
+}
+
+/// Of how many decisions one is kept, for about so many: a flow decides once per `apart_us`, or once per packet where that
+/// is longer.
+pub(super) fn every(network: &Network, apart_us: f64, kept: usize) -> u64 {
+    let flows = f64::from(network.flows() * network.receivers());
+    let apart = apart_us.max(f64::from(network.flows()) * network.wire_us());
+    let expected = flows * network.duration_us() / apart;
+    ((expected / kept.max(1) as f64) as u64).max(1)
+}
+
+/// Runs a network with this seed to its end, with senders that are made by `make` and need what DECC's do.
+pub(super) fn drive(
+    (network, seed): (&Network, u64),
+    params: &decc::Params,
+    make: impl Fn(&PathInfo) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+) -> Result<(), Error> {
+    let mut run = (*network.resolve(seed)?.run).clone();
+    run.schemes[0] = SchemeConfig::from(params.clone()).into();
     let end = run.stop;
-    let factories = Factories::from([(0, SchemeFactory::new(make).needing(needs))]);
+    let factories = Factories::from([(0, SchemeFactory::new(make).needing(params.needs()))]);
     let built = Simulation::with_factories(run, factories);
     let mut simulation = built.map_err(|error| Error::Options(error.to_string()))?;
     simulation.advance_to(Until::Time(end));
-    drop(simulation);
-    let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(std::mem::take(&mut log.kept))
+    Ok(())
 }
 
 /// A flow, and what it writes down.

@@ -11,31 +11,33 @@ use crate::checkpoint::Floats;
 
 /// A decision and what came of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Transition {
+pub(crate) struct Transition<const SEEN: usize = INPUTS, const ALL: usize = GLOBAL> {
     /// Whose it is, of an episode's agents.
     pub(super) agent: u32,
     /// The action before it was cut to what actions may be.
     pub(super) tried: f32,
     /// What the law, and a policy alongside it, would have done in the policy's place.
     pub(super) label: f32,
-    pub(super) all: [f32; GLOBAL],
-    pub(crate) seen: [f32; INPUTS],
+    pub(super) all: [f32; ALL],
+    pub(crate) seen: [f32; SEEN],
     pub(super) action: f32,
     pub(super) reward: f32,
     /// Of what comes later, by the time from one decision to the next.
     pub(super) discount: f32,
-    pub(super) next_all: [f32; GLOBAL],
-    pub(super) next_seen: [f32; INPUTS],
+    pub(super) next_all: [f32; ALL],
+    pub(super) next_seen: [f32; SEEN],
 }
-
-/// Numbers of a transition, besides its agent.
-const NUMBERS: usize = 2 * GLOBAL + 2 * INPUTS + 5;
 
 impl Transition {
     /// The reward of a moment of it, in a run's cost over 20 (`practice.rs`).
     pub(crate) fn worth(&self) -> f64 {
         UNIT * f64::from(self.reward / (1.0 - self.discount).max(1e-6))
     }
+}
+
+impl<const SEEN: usize, const ALL: usize> Transition<SEEN, ALL> {
+    /// Numbers of a transition, besides its agent.
+    const NUMBERS: usize = 2 * ALL + 2 * SEEN + 5;
 
     fn write(&self, into: &mut Vec<f32>) {
         into.extend([self.tried, self.label, self.action, self.reward, self.discount]);
@@ -43,7 +45,7 @@ impl Transition {
         into.extend(self.next_all.iter().chain(&self.next_seen));
     }
 
-    fn read(agent: u32, numbers: &[f32; NUMBERS]) -> Self {
+    fn read(agent: u32, numbers: &[f32]) -> Self {
         fn part<const N: usize>(rest: &mut &[f32]) -> [f32; N] {
             let (part, later) = rest
                 .split_first_chunk()
@@ -51,7 +53,7 @@ impl Transition {
             *rest = later;
             *part
         }
-        let rest = &mut &numbers[..];
+        let rest = &mut &*numbers;
         let [tried, label, action, reward, discount] = part(rest);
         Self {
             agent,
@@ -88,14 +90,14 @@ pub(super) struct Sample {
 }
 
 /// The latest transitions, those of each source apart: each is drawn from as often, however many agents it has.
-pub(super) struct Replay {
-    sources: Vec<Vec<Transition>>,
+pub(super) struct Replay<const SEEN: usize = INPUTS, const ALL: usize = GLOBAL> {
+    sources: Vec<Vec<Transition<SEEN, ALL>>>,
     /// Where the next goes, once a source is full.
     next: Vec<usize>,
     room: usize,
 }
 
-impl Replay {
+impl<const SEEN: usize, const ALL: usize> Replay<SEEN, ALL> {
     /// For so many sources, and so many transitions in all.
     pub(super) fn new(sources: usize, room: usize) -> Self {
         Self {
@@ -105,7 +107,7 @@ impl Replay {
         }
     }
 
-    pub(super) fn push(&mut self, source: usize, transition: Transition) {
+    pub(super) fn push(&mut self, source: usize, transition: Transition<SEEN, ALL>) {
         let own = &mut self.sources[source];
         if own.len() < self.room {
             own.push(transition);
@@ -117,8 +119,8 @@ impl Replay {
     }
 
     pub(super) fn state(&self) -> ReplayState {
-        let source = |own: &Vec<Transition>| {
-            let mut numbers = Vec::with_capacity(own.len() * NUMBERS);
+        let source = |own: &Vec<Transition<SEEN, ALL>>| {
+            let mut numbers = Vec::with_capacity(own.len() * Transition::<SEEN, ALL>::NUMBERS);
             own.iter().for_each(|one| one.write(&mut numbers));
             (own.iter().map(|one| one.agent).collect(), Floats(numbers))
         };
@@ -132,15 +134,17 @@ impl Replay {
     pub(super) fn go_on_from(&mut self, state: ReplayState) -> Result<(), Error> {
         self.next = state.next;
         for (own, (agents, numbers)) in self.sources.iter_mut().zip(state.sources) {
-            let numbers = numbers.expect(agents.len() * NUMBERS)?;
-            let rows = agents.into_iter().zip(numbers.as_chunks::<NUMBERS>().0);
+            let each = Transition::<SEEN, ALL>::NUMBERS;
+            let numbers = numbers.expect(agents.len() * each)?;
+            let rows = agents.into_iter().zip(numbers.chunks_exact(each));
             *own = rows.map(|(agent, row)| Transition::read(agent, row)).collect();
         }
         Ok(())
     }
 
     pub(super) fn draw(&self, rows: usize, rng: &mut Rng) -> Sample {
-        let filled: Vec<&Vec<Transition>> = self.sources.iter().filter(|own| !own.is_empty()).collect();
+        let filled: Vec<&Vec<Transition<SEEN, ALL>>> =
+            self.sources.iter().filter(|own| !own.is_empty()).collect();
         let mut sample = Sample::default();
         for _ in 0..rows {
             let own = filled[rng.below(filled.len() as u64) as usize];

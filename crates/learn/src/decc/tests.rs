@@ -210,32 +210,68 @@ fn short(by: By, threads: usize) -> Options {
         trial: 1,
         networks: 1,
         flows: 8,
+        steps: 30,
         threads,
-        ..Options::default()
+        ..Options::new(by)
     }
 }
+
+const ALL: [By; 3] = [By::Gradients, By::Proximal, By::Printed];
 
 /// The same weights on any number of threads; the files are a model that decides the same. What it begins with does nothing.
 #[test]
 fn a_short_training_is_the_same_again() {
-    for by in [By::Gradients, By::Proximal] {
+    for by in ALL {
         let one = trained(&short(by, 1));
         let two = trained(&short(by, 2));
-        assert_eq!(one.policy, two.policy);
+        assert_eq!((&one.values, &one.last), (&two.values, &two.last));
         assert_eq!((one.decisions, &one.updates), (two.decisions, &two.updates));
         let files = files("mine", &one, "paceline train decc").unwrap();
-        let model = Model::parse(&files.card, &files.weights).unwrap();
-        assert_eq!(model.layers().unwrap(), &one.policy);
+        let model = model_of(&files).unwrap();
+        if by == By::Printed {
+            // 25 numbers to 128, 64 and 32, a memory of 32 with two lists of biases, 16 and 1.
+            assert_eq!(model.parameters(), one.values.len() + 128);
+            assert_eq!(one.values.len(), 22_529);
+            continue;
+        }
+        assert_eq!(model.layers().unwrap().values(), one.values);
         assert_eq!(model.law(), law().law());
         let beginning = nothing(&mut stream(1, 0, 0));
         assert_eq!(beginning.decide(&[0.3; INPUTS]), 0.0);
     }
 }
 
+/// Policies move in a smoke test, and however few rounds there are.
+#[test]
+fn a_quick_training_moves_the_policy() {
+    for by in ALL {
+        let quick = Options {
+            networks: 1,
+            flows: 8,
+            ..Options::new(by).quick()
+        };
+        let trained = trained(&quick);
+        let moved: Vec<bool> = trained.updates.iter().map(|update| update.moved > 0.0).collect();
+        let expected: Vec<bool> = (0..4).map(|round| round >= quick.critics()).collect();
+        assert_eq!(moved, expected, "{by:?}");
+        let begun = Learner::new(by, &mut stream(1, 0, 0)).values();
+        assert!(apart(&trained.last, &begun) > 1e-4, "{by:?}");
+        for rounds in 1..100 {
+            let critics = Options {
+                rounds,
+                ..quick.clone()
+            }
+            .critics();
+            assert!(critics < rounds, "{by:?} {rounds}");
+        }
+    }
+    assert_eq!(Options::new(By::Gradients).critics(), 6);
+}
+
 /// Stopped after every round and gone on with each time, it comes to the same, by either way of learning.
 #[test]
 fn one_that_goes_on_comes_to_the_same() {
-    for by in [By::Gradients, By::Proximal] {
+    for by in ALL {
         let options = short(by, 2);
         let whole = trained(&options);
         let tmp = tempfile::tempdir().unwrap();
@@ -255,7 +291,8 @@ fn one_that_goes_on_comes_to_the_same() {
             assert!(times < 20, "it does not get on");
         };
         assert!(times > 1, "it was stopped");
-        assert_eq!((last.policy, last.updates), (whole.policy, whole.updates));
+        assert_eq!((last.values, last.last), (whole.values, whole.last));
+        assert_eq!(last.updates, whole.updates);
     }
 }
 

@@ -7,7 +7,7 @@ use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, r
 
 use super::{PolicyPage, chart};
 use crate::Error;
-use crate::decc::{Cloned, Round, TrainedPolicy, Update};
+use crate::decc::{By, Cloned, Round, TrainedPolicy, Update};
 use crate::search::{FORGETS, Found, Refined, Start, Subject};
 
 /// Renders the page of a search.
@@ -293,7 +293,7 @@ pub(super) fn level(name: &str, colour: usize, cost: f64, rounds: usize) -> Line
     }
 }
 
-/// Renders the page of a residual's training.
+/// Renders the page of a policy's training: of a residual, or of the paper's policy.
 ///
 /// # Errors
 /// If the template is at fault.
@@ -307,7 +307,9 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
             .filter_map(|update| Some((update.round as f64, of(update)?)))
             .collect()
     };
-    let mut trials = vec![(0.0, law)];
+    let printed = trained.options.by == By::Printed;
+    let critics = trained.options.critics();
+    let mut trials = vec![(0.0, trained.first)];
     trials.extend(points(&|update| update.trial.map(|(cost, _)| cost)));
     let charts = vec![
         over_rounds(
@@ -315,7 +317,7 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
             "Lower is better.",
             "cost",
             vec![
-                Line::new("law and network", 0, &trials),
+                Line::new(if printed { "policy" } else { "law and network" }, 0, &trials),
                 level("law alone", 1, law, rounds),
                 level("Swift, tuned", 2, swift, rounds),
                 level("reference", 7, 1.0, rounds),
@@ -333,8 +335,19 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
             "loss",
             vec![Line::new("loss", 2, &points(&|update| Some(update.loss)))],
         ),
+        over_rounds(
+            "How far the policy has moved",
+            "The distance of its weights from the first ones, over their length.",
+            "distance",
+            vec![Line::new("moved", 1, &points(&|update| Some(update.moved)))],
+        ),
     ];
     let gained = match trained.best() < law {
+        _ if printed => format!(
+            "Its cost in trials went from {:.2} to {:.2} at best; the law's is {law:.2}.",
+            trained.first,
+            trained.best()
+        ),
         true => format!(
             "The network lowers the law's cost in trials from {law:.3} to {:.3}.",
             trained.best()
@@ -345,10 +358,19 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
     };
     let sheet = Sheet {
         kicker: "Paceline training".into(),
-        title: "A network beside DECC's rate law".into(),
+        title: match printed {
+            true => "DECC's policy as printed",
+            false => "A network beside DECC's rate law",
+        }
+        .into(),
         story: format!(
-            "A residual network moves the rate by up to 22 % beside the law; at first it does nothing. {gained} Trials chose what \
-             is kept, so they do not judge it."
+            "{} {gained} Trials chose what is kept, so they do not judge it.",
+            match printed {
+                true =>
+                    "A network with a long short-term memory learns to move a window, from nothing, by the paper's rewards.",
+                false =>
+                    "A residual network moves the rate by up to 22 % beside the law; at first it does nothing.",
+            }
         ),
         warnings: stopped(trained.stopped),
         tiles: vec![
@@ -362,7 +384,10 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
         ],
         parts: vec![Part {
             title: "Round by round".into(),
-            text: "In the first six rounds only the critics learn.".into(),
+            text: match critics {
+                0 => String::new(),
+                critics => format!("In the first rounds only the critics learn: {critics}."),
+            },
             charts,
             tables: Vec::new(),
         }],

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use paceline_congestion::learned::Model;
 use paceline_congestion::learned::card::Card;
 use paceline_congestion::learned::kind::Kind;
+use paceline_congestion::learned::stack::card::Weights;
+use paceline_congestion::learned::{Model, ModelError};
 
 use crate::Error;
 use crate::policy::{card, files};
@@ -22,7 +23,8 @@ pub(crate) fn law(
 
 /// The model of these files.
 pub(crate) fn model_of(files: &ModelFiles) -> Result<Arc<Model>, Error> {
-    let model = Model::parse(&files.card, &files.weights);
+    let weights = |_: &str| Ok::<_, ModelError>(Weights::Tensors(files.weights.clone()));
+    let model = Model::read(&files.card, weights);
     Ok(Arc::new(
         model.map_err(|error| Error::Options(error.to_string()))?,
     ))

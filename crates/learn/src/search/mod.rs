@@ -26,7 +26,7 @@ use paceline_lab::run::{Control, side_by_side};
 use serde::{Deserialize, Serialize};
 
 pub use cost::{Measured, Quality, Slowdowns};
-pub(crate) use files::law as law_files;
+pub(crate) use files::{law as law_files, model_of};
 pub(crate) use network::{HEADER, SPREAD_US, draw_endless};
 pub use network::{Messages, Network, Shape};
 pub use refine::{
@@ -358,7 +358,7 @@ fn over_best(costs: impl Iterator<Item = (f64, f64)>) -> f64 {
 }
 
 /// What is added to each cost before ratios are taken.
-const LEEWAY: f64 = 3.0;
+pub(crate) const LEEWAY: f64 = 3.0;
 
 /// The networks by which candidates are chosen, and what the best costs in each.
 pub(crate) struct Trials {

@@ -6,6 +6,7 @@ mod features;
 mod flows;
 mod follow;
 mod gains;
+mod learning;
 mod models;
 mod predictors;
 mod swift_grid;
@@ -30,5 +31,6 @@ pub(crate) fn all() -> impl Iterator<Item = Step> {
         predictors::STEP,
         swift_grid::STEP,
     ];
-    OTHERS.into_iter().chain(value::STEPS)
+    let own = OTHERS.into_iter().chain(learning::STEPS);
+    own.chain(value::STEPS)
 }

@@ -24,6 +24,7 @@ Examples:
   paceline train spine                       SPINE's watcher and generator, the same way
   paceline train decc                        search for DECC's rate law
   paceline train decc --algorithm td3        train a residual network on top of the law
+  paceline train decc --algorithm paper      train the policy as the paper prints it
   paceline train decc --clone decc-law       clone the law into a network
   paceline train decc --compress decc-net    prune and quantise that network
   paceline train decc --continue decc-law --experience experience
@@ -106,7 +107,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub(crate) pairs: Option<usize>,
 
-    /// Training rounds [default: 19; adpg 1000, aurora 200, spine 90, swift 60; decc 25, with td3 or ppo 60,
+    /// Training rounds [default: 19; adpg 1000, aurora 200, spine 90, swift 60; decc 25, with td3 or ppo 60, paper 80,
     /// with --clone 10, with --continue 25, of an episode with --continual 20]
     #[arg(long, value_name = "N", help_heading = "Training", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rounds: Option<u32>,
@@ -282,6 +283,8 @@ pub(crate) enum Learner {
     Td3,
     /// PPO with a central critic, for a residual network
     Ppo,
+    /// MADDPG with the paper's network, state and rewards, from nothing
+    Paper,
 }
 
 /// What runs after an episode of `--continual`.
@@ -441,7 +444,8 @@ impl TrainArgs {
                 let wrong = given(&of_gains).or_else(|| {
                     given(&of_networks.map(|(option, is)| (option, is && Some(option) != rounds)))
                 });
-                let takes = !self.searches() || self.continual.is_some();
+                let refines = matches!(self.algorithm, Some(Learner::Td3 | Learner::Ppo));
+                let takes = refines || self.continual.is_some();
                 let from = (self.from.is_some() && !takes).then_some("--from");
                 (
                     wrong.or_else(|| given(&of_runs)).or(from),

@@ -36,7 +36,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
     };
     let trained = decc::train(&options, &law, checkpoints, &mut watch)?;
     let wall_s = begun.elapsed().as_secs_f64();
-    let name = policy::name("decc-residual", options.seed);
+    let name = policy::name(options.by.model(), options.seed);
     let done = format!(
         "{} rounds, {} decisions; cost in trials {:.3}, the law's {:.3}",
         trained.updates.len(),
@@ -69,14 +69,15 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
 }
 
 fn options(args: &TrainArgs) -> Options {
+    let by = match args.algorithm {
+        Some(Learner::Paper) => By::Printed,
+        Some(Learner::Ppo) => By::Proximal,
+        Some(Learner::Td3 | Learner::CmaEs) | None => By::Gradients,
+    };
     let options = Options {
         seed: args.seed(),
-        by: match args.algorithm {
-            Some(Learner::Ppo) => By::Proximal,
-            Some(Learner::Td3 | Learner::CmaEs) | None => By::Gradients,
-        },
         threads: args.jobs.count(),
-        ..Options::default()
+        ..Options::new(by)
     };
     let options = if args.quick { options.quick() } else { options };
     Options {
@@ -88,8 +89,12 @@ fn options(args: &TrainArgs) -> Options {
 /// How far it is.
 fn line(update: &Update, options: &Options) -> String {
     let mut line = format!(
-        "round {:>3} of {}: loss {:.4}, reward {:.4}",
-        update.round, options.rounds, update.loss, update.reward
+        "round {:>3} of {}: loss {:.4}, reward {:.4}, weights moved by {:.1} %",
+        update.round,
+        options.rounds,
+        update.loss,
+        update.reward,
+        100.0 * update.moved
     );
     if let Some((policy, best)) = update.trial {
         line.push_str(&format!("; cost in trials {policy:.3}, best {best:.3}"));
@@ -108,6 +113,7 @@ fn record(trained: &TrainedPolicy, name: &str, command: &str) -> Value {
         "rounds": options.rounds,
         "decisions": trained.decisions,
         "cost": trained.best(),
+        "cost_before": trained.first,
         "cost_of_law": trained.lines.0,
         "cost_of_swift": trained.lines.1,
         "updates": trained.updates,

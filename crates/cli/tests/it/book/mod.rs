@@ -8,6 +8,7 @@ mod infiniband;
 mod links;
 mod overview;
 mod plain;
+mod printed;
 mod records;
 mod scale;
 mod single_point;

@@ -50,6 +50,9 @@ pub struct PolicyCard {
     /// Round trips without an answer after which a flow decides on its own.
     #[serde(default)]
     pub silence: Option<f64>,
+    /// What senders learn alongside round-trip times, marks and losses.
+    #[serde(default)]
+    pub feedback: Option<String>,
     /// From a question to the effect of its answer.
     #[serde(default)]
     pub decision_latency: Option<String>,

@@ -1,0 +1,286 @@
+//! Flows that practise under the paper's policy: what they see, the global state of table 1, and the common reward (3) to (8).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use paceline_congestion::CongestionControl;
+use paceline_congestion::api::{Observation, PathInfo, SendLimits};
+use paceline_congestion::decc;
+use paceline_congestion::external::Feedback;
+use paceline_congestion::learned::inside::Decider;
+use paceline_congestion::learned::{Model, ModelRef};
+use paceline_congestion::params::Auto;
+use paceline_congestion::policy::Policy;
+use paceline_kernel::rng::{Purpose, Rng};
+
+use super::actor::{FEATURES, MEMORY, READ, WINDOW};
+use super::{ALL, SEEN, Transition};
+use crate::Error;
+use crate::decc::practice::{Episode, delivered, drive, every};
+use crate::rng::normal;
+use crate::search::Network;
+
+/// Coefficients of (8), and the bound of rewards (table 5, section 2.5).
+const C: [f64; 5] = [0.1, 0.02, 1.0, 0.02, 0.01];
+const BOUND: f64 = 0.1;
+/// beta of (4).
+const TOLERATED: f64 = 0.1;
+/// Discount of a decision.
+const GAMMA: f32 = 0.98;
+/// What is left of noise from a decision to the next: it is an Ornstein-Uhlenbeck process.
+const NOISE_KEPT: f64 = 0.85;
+/// The least time between two decisions, as the card says.
+const INTERVAL_US: f64 = 8.0;
+
+/// How flows practise.
+#[derive(Clone, Debug)]
+pub(super) struct Manner {
+    pub(super) model: Arc<Model>,
+    pub(super) feedback: Feedback,
+    /// Deviation of the steps of the noise on actions.
+    pub(super) noise: f64,
+    /// Decisions of an episode that are kept, about.
+    pub(super) kept: usize,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Known {
+    /// Shares of its line that it was delivered, the latest of [`WINDOW`] decisions first, and of how many there are.
+    pub(super) shares: [f64; WINDOW],
+    pub(super) decisions: usize,
+    /// Round trip over the empty network's.
+    pub(super) latency: f64,
+    /// Lost over delivered.
+    pub(super) lost: f64,
+    /// Window over the bandwidth-delay product.
+    pub(super) window: f64,
+    /// Rate over the line's.
+    pub(super) rate: f64,
+}
+
+impl Known {
+    fn latest(&self) -> &[f64] {
+        &self.shares[..self.decisions.clamp(1, WINDOW)]
+    }
+
+    /// Equation (7).
+    fn mean(&self) -> f64 {
+        mean(self.latest().iter().copied())
+    }
+
+    /// A flow's part of (6).
+    fn unsteady(&self) -> f64 {
+        let mean_share = self.mean();
+        let squares = self
+            .latest()
+            .iter()
+            .map(|share| (share - mean_share) * (share - mean_share));
+        if mean_share > 0.0 {
+            libm::sqrt(mean(squares)) / mean_share
+        } else {
+            0.0
+        }
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    sum / f64::max(count, 1.0)
+}
+
+/// Equations (3) to (6) and (8), of all flows that have decided. As printed, (4) is positive where latency is below what is
+/// tolerated, and (5) and (6) are negative while (8) subtracts them: short queues, unfairness and unsteadiness would be what
+/// is learned. Here (4) is the other way round, and (5) and (6) are without their minus. Throughput and rates are shares of the
+/// line, latency is in base round trips, and the bound is that of a hyperbolic tangent.
+pub(super) fn reward(flows: &[Known], receivers: f64) -> f64 {
+    let thr: f64 = flows.iter().map(|flow| flow.shares[0]).sum();
+    let latency = mean(flows.iter().map(|flow| flow.latency));
+    let fastest = flows.iter().map(|flow| flow.rate).fold(0.0, f64::max);
+    let fair = mean(flows.iter().map(Known::mean));
+    let unfair = mean(
+        flows
+            .iter()
+            .map(|flow| (flow.mean() - fair) * (flow.mean() - fair)),
+    );
+    let terms = [
+        (thr / receivers).min(1.0),
+        -(latency - (1.0 + TOLERATED)).max(0.0) * fastest,
+        -mean(flows.iter().map(|flow| flow.lost)),
+        -libm::sqrt(unfair),
+        -mean(flows.iter().map(Known::unsteady)),
+    ];
+    let sum: f64 = C.iter().zip(terms).map(|(c, term)| c * term).sum();
+    BOUND * libm::tanh(sum / BOUND)
+}
+
+/// Table 1, in its order. What differs by orders of magnitude is a logarithm.
+pub(super) fn global(flows: &[Known], network: &Network) -> [f32; ALL] {
+    let log = |x: f64, over: f64| libm::log2(x.max(1.0 / 65_536.0)) / over;
+    let receivers = f64::from(network.receivers());
+    let of = |value: fn(&Known) -> f64| flows.iter().map(value);
+    let least = |value: fn(&Known) -> f64| of(value).fold(f64::INFINITY, f64::min);
+    let most = |value: fn(&Known) -> f64| of(value).fold(0.0, f64::max);
+    let (share, window): (fn(&Known) -> f64, fn(&Known) -> f64) = (|flow| flow.shares[0], |flow| flow.window);
+    let product = network.gbps * 1000.0 / 8.0 * network.base_us();
+    [
+        (of(share).sum::<f64>() / receivers).min(4.0),
+        log(least(share), 16.0),
+        log(most(share), 16.0),
+        log(mean(of(|flow| flow.latency)), 4.0),
+        log(least(window), 16.0),
+        log(most(window), 16.0),
+        log(mean(of(window)), 16.0),
+        mean(of(|flow| flow.lost)),
+        log(flows.len() as f64 / receivers, 13.0),
+        network.base_us() / 40.0,
+        log(network.buffer as f64 / product, 8.0),
+        network.gbps / 400.0,
+    ]
+    .map(|value| value as f32)
+}
+
+/// What all flows of an episode share.
+#[derive(Debug)]
+struct Course {
+    manner: Manner,
+    network: Network,
+    seed: u64,
+    every: u64,
+    log: Mutex<Log>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    agents: u32,
+    /// Those that have decided.
+    flows: Vec<Known>,
+    kept: Vec<Transition>,
+}
+
+/// Goes through an episode.
+pub(super) fn practise(episode: &Episode, manner: &Manner) -> Result<Vec<Transition>, Error> {
+    let network = &episode.network;
+    let params = decc::Params {
+        model: Auto::Is(ModelRef::read_from("candidate", Arc::clone(&manner.model))),
+        feedback: Auto::Is(manner.feedback),
+        decision_latency: episode.latency,
+        ..decc::Params::default()
+    };
+    let course = Arc::new(Course {
+        manner: manner.clone(),
+        network: network.clone(),
+        seed: episode.seed,
+        every: every(network, INTERVAL_US, manner.kept),
+        log: Mutex::default(),
+    });
+    let (shared, asks) = (Arc::clone(&course), params.clone());
+    let make = move |path: &PathInfo| -> Box<dyn CongestionControl> {
+        let agent = {
+            let mut log = shared.log.lock().unwrap_or_else(PoisonError::into_inner);
+            log.agents += 1;
+            log.agents - 1
+        };
+        let policy = asks.policy_on(path).expect("its model has a card");
+        Box::new(policy.asks_of(path, |policy| Flow {
+            rng: Rng::stream(shared.seed, Purpose::Training, (5 << 20) | u64::from(agent)),
+            course: Arc::clone(&shared),
+            policy,
+            agent,
+            place: None,
+            noise: 0.0,
+            before: None,
+        }))
+    };
+    drive((network, episode.seed), &params, make)?;
+    let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(std::mem::take(&mut log.kept))
+}
+
+/// A flow, and what it writes down.
+#[derive(Clone, Debug)]
+struct Flow {
+    course: Arc<Course>,
+    policy: Policy,
+    agent: u32,
+    /// Where what is known of it stands, once it has decided.
+    place: Option<usize>,
+    rng: Rng,
+    noise: f64,
+    /// Its last decision, if that is kept.
+    before: Option<Box<Decision>>,
+}
+
+/// A decision.
+#[derive(Clone, Debug)]
+struct Decision {
+    all: [f32; ALL],
+    seen: [f32; SEEN],
+    tried: f32,
+}
+
+impl Flow {
+    /// What is known of it now; `seen` is what its policy reads.
+    fn known(&self, before: &Known, report: &Observation, path: &PathInfo) -> Known {
+        let tally = &report.tally;
+        let mut shares = before.shares;
+        shares.rotate_right(1);
+        // What fills a gap counts at once, and more than a line carries is of earlier.
+        shares[0] = delivered(report, path).min(1.0);
+        let latency = f64::from(self.policy.seen()[READ - FEATURES.len() + 1]);
+        Known {
+            shares,
+            decisions: before.decisions + 1,
+            latency: libm::exp2(4.0 * latency),
+            lost: match (tally.timeouts, tally.acks.saturating_sub(tally.nacks)) {
+                (0, delivered) => (f64::from(tally.nacks) / f64::from(delivered.max(1))).min(1.0),
+                _ => 1.0,
+            },
+            window: match self.policy.window() {
+                0.0 => path.mtu.get() as f64,
+                window => window,
+            } / path.bdp.get().max(1) as f64,
+            rate: report.limits.rate.as_bps() as f64 / path.line_rate.as_bps().max(1) as f64,
+        }
+    }
+}
+
+impl Decider for Flow {
+    fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
+        let course = Arc::clone(&self.course);
+        let mut seen = [0.0; SEEN];
+        seen[READ..].copy_from_slice(self.policy.memory());
+        let said = self.policy.says(report, path);
+        seen[..READ].copy_from_slice(self.policy.seen());
+        self.noise = NOISE_KEPT * self.noise + course.manner.noise * normal(&mut self.rng);
+        let tried = said + self.noise as f32;
+        let mut log = course.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = &mut *log;
+        let place = *self.place.get_or_insert_with(|| {
+            log.flows.push(Known::default());
+            log.flows.len() - 1
+        });
+        log.flows[place] = self.known(&log.flows[place], report, path);
+        let keeps = self.rng.below(course.every) == 0;
+        if keeps || self.before.is_some() {
+            let all = global(&log.flows, &course.network);
+            if let Some(before) = self.before.take() {
+                log.kept.push(Transition {
+                    agent: self.agent,
+                    tried: before.tried,
+                    label: 0.0,
+                    all: before.all,
+                    seen: before.seen,
+                    action: before.tried.clamp(-1.0, 1.0),
+                    reward: reward(&log.flows, f64::from(course.network.receivers())) as f32,
+                    discount: GAMMA,
+                    next_all: all,
+                    next_seen: seen,
+                });
+            }
+            self.before = keeps.then(|| Box::new(Decision { all, seen, tried }));
+        }
+        self.policy.does(tried.clamp(-1.0, 1.0), report, path)
+    }
+}
+
+const _: () = assert!(SEEN == READ + MEMORY, "what is read, and the memory before");
