@@ -93,7 +93,7 @@ fn policy(c: &mut Criterion) {
     let path = star_path();
     let law = shipped::find("decc-law").expect("it ships");
     let law = law.law().expect("it is a law");
-    let mut state = law.start(&path, Auto::Auto);
+    let mut state = law.start(&path, Auto::Auto, Auto::Auto);
     let mut seen = Seen {
         mean: Some(1.2),
         newest: 1.3,

@@ -280,6 +280,7 @@ pub fn incast() -> (Resolved, Outcome) {
             record(FlowStatus::Unfinished, 0, 84, 4_000),
         ],
         ended: Vec::new(),
+        first_half: None,
         begun: 0,
         programs: Vec::new(),
         completions: vec![1, 0],

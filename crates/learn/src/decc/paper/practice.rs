@@ -120,7 +120,8 @@ pub(super) fn global(flows: &[Known], network: &Network) -> [f32; ALL] {
     let of = |value: fn(&Known) -> f64| flows.iter().map(value);
     let least = |value: fn(&Known) -> f64| of(value).fold(f64::INFINITY, f64::min);
     let most = |value: fn(&Known) -> f64| of(value).fold(0.0, f64::max);
-    let (share, window): (fn(&Known) -> f64, fn(&Known) -> f64) = (|flow| flow.shares[0], |flow| flow.window);
+    let share = |flow: &Known| flow.shares[0];
+    let window = |flow: &Known| flow.window;
     let product = network.gbps * 1000.0 / 8.0 * network.base_us();
     [
         (of(share).sum::<f64>() / receivers).min(4.0),
