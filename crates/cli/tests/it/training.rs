@@ -460,7 +460,7 @@ fn a_network_of_decc_is_trained_and_used() {
     let train = ["train", "decc", "--from", "decc-law"];
     let refused = said(path, &train);
     assert!(
-        refused.contains("--from with --algorithm td3 or ppo"),
+        refused.contains("--from with that or --algorithm td3 or ppo"),
         "{refused}"
     );
 }
