@@ -5,8 +5,8 @@
 //! Once per round trip the sender takes the mean and the newest round-trip time since its last decision, the time since
 //! then, and the share of negative acknowledgements, and moves its rate by a law of these. The law is scale-free: it knows
 //! rates as shares of the line and times in round trips of the empty network. A message of a few bandwidth-delay products
-//! starts at line rate; more starts lower, and leaps to its fair share with the first answers. Its coefficients are a model, for which
-//! `paceline train decc` searches: it runs candidates in networks that it draws.
+//! starts at line rate; a longer one starts lower, and leaps to its fair share with the first answers. The coefficients are
+//! a model, for which `paceline train decc` searches: it runs candidates in networks that it draws.
 //!
 //! Other models build on a law. A residual network moves the rate a little alongside it. A network, or boosted trees, cloned
 //! from the law decide in its place; compressed networks and trees do so in whole numbers. A decision takes effect after

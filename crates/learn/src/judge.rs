@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use paceline_congestion::learned::Model;
-use paceline_lab::run::side_by_side;
 
 use crate::Error;
 use crate::course::{EVALUATION, SELECTION};
 use crate::decc::{TrainedPolicy, of_values, same};
-use crate::search::{LEEWAY, Measured, Trials, decc_of, model_of};
+use crate::search::{LEEWAY, Trials, cells, counted, decc_of, model_of};
 
 /// Costs, run by run, in the networks of trials with seeds of their own.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,11 +50,10 @@ pub fn judged(trained: &TrainedPolicy, threads: usize) -> Result<Judged, Error> 
 }
 
 fn costs(model: &Arc<Model>, trained: &TrainedPolicy, threads: usize) -> Result<Vec<f64>, Error> {
+    let judges = |(network, seed)| (network, EVALUATION + (seed - SELECTION.start));
     let networks = Trials::networks_of(trained.options.networks);
-    let costs = side_by_side(networks.len(), threads, &|place| {
-        let (network, seed) = &networks[place];
-        let input = network.resolve(EVALUATION + (seed - SELECTION.start))?;
-        Ok(Measured::of(network, &input, decc_of(Arc::clone(model)))?.counted(network, false))
-    });
-    costs.into_iter().collect()
+    let networks = networks.into_iter().map(judges).collect();
+    cells(&networks, 1, threads, &|row, _| {
+        counted(row, &|_| Ok(decc_of(Arc::clone(model))))
+    })
 }

@@ -144,16 +144,13 @@ impl Measured {
 
     /// What a search counts. Of flows that always have data, the mean of the costs of the whole run and of its second
     /// half, and for who joins and is joined 1 for each 0.1 of the whole run's Jain's index below 1 and 1.5 for each point
-    /// that it lost. Of messages 10 for each doubling of their time, in
-    /// the mean and at worst; of those that come at once, the time of all together in the mean's place; and what they leave
-    /// of the line, and how, to flows beside them. An oracle's flows do not know how many they are before all are there:
-    /// where it is what others are held against, its second half counts alone.
-    pub(crate) fn counted(&self, network: &Network, best: bool) -> f64 {
+    /// that it lost. Of messages 10 for each doubling of their time, in the mean and at worst; of those that come at once,
+    /// the time of all together in the mean's place; and what they leave of the line, and how, to flows that share it.
+    pub(crate) fn counted(&self, network: &Network) -> f64 {
         let Some(messages) = &self.messages else {
-            let (whole, settled) = (&self.whole, &self.settled);
-            let joiners = 10.0 * (1.0 - whole.jain) + 150.0 * whole.loss;
-            let start = 0.5 * (whole.cost() - settled.cost()) + joiners;
-            return self.settled.cost() + if best { 0.0 } else { start };
+            let (settled, whole) = (self.settled.cost(), self.whole.cost());
+            let joiners = 10.0 * (1.0 - self.whole.jain) + 150.0 * self.whole.loss;
+            return settled + (0.5 * (whole - settled) + joiners);
         };
         let doublings = |time: f64| 10.0 * libm::log2(time.max(1.0));
         let took = doublings(messages.p99);

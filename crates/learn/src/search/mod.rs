@@ -21,8 +21,10 @@ use std::sync::Arc;
 
 use paceline_congestion::learned::card::{Card, Data, DataSource, Metrics, RoundMetrics, Training};
 use paceline_congestion::registry::SchemeConfig;
+use paceline_congestion::{bolt, hpcc};
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_lab::run::{Control, side_by_side};
+use paceline_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 pub use cost::{Measured, Quality, Slowdowns};
@@ -218,7 +220,7 @@ pub fn search(options: &Options, checkpoints: &Checkpoints, watch: Watch<'_>) ->
 }
 
 /// Networks with the seeds of their runs.
-type Seeded = Vec<(Network, u64)>;
+pub(crate) type Seeded = Vec<(Network, u64)>;
 
 fn lines(options: &Options, trials: &Trials, start: &[f64]) -> Result<Lines, Error> {
     let values = options.subject.values(start);
@@ -294,13 +296,21 @@ fn step(
         move |network: &Network| subject.config(&values, network)
     };
     let configs: Vec<_> = values.iter().map(of).collect();
-    let mut columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
+    let columns: Vec<Configured<'_>> = configs.iter().map(|config| config as Configured<'_>).collect();
     let count = columns.len();
-    columns.extend(BEST);
-    let all = counted(networks, (&columns, count), options.threads)?;
+    // The best runs among the candidates: no thread waits for it.
+    let all = cells(
+        networks,
+        count + 1,
+        options.threads,
+        &|row, column| match columns.get(column) {
+            Some(config) => counted(row, config),
+            None => best(row),
+        },
+    )?;
     let cost = |column: usize| {
-        let rows = all.chunks_exact(columns.len());
-        over_best(rows.map(|row| (row[column], row[count..].iter().copied().fold(f64::MAX, f64::min))))
+        let rows = all.chunks_exact(count + 1);
+        over_best(rows.map(|row| (row[column], row[count])))
     };
     let mut costs: Vec<f64> = (0..candidates.len()).map(cost).collect();
     search.learn(&candidates, &costs);
@@ -309,42 +319,48 @@ fn step(
 }
 
 /// Who sends, in a network.
-type Configured<'a> = &'a (dyn Fn(&Network) -> Result<SchemeConfig, Error> + Sync);
+pub(crate) type Configured<'a> = &'a (dyn Fn(&Network) -> Result<SchemeConfig, Error> + Sync);
 
-/// What each of `columns` counts in each network, row by row: so many candidates, then what they are held against.
-fn counted(
+/// A network, and the scenario of its run.
+pub(crate) type Row<'a> = (&'a Network, &'a Resolved);
+
+/// Runs each of so many columns in each network: what `of` finds there, row by row.
+pub(crate) fn cells(
     networks: &Seeded,
-    (columns, candidates): (&[Configured<'_>], usize),
+    columns: usize,
     threads: usize,
+    of: &(dyn Fn(Row<'_>, usize) -> Result<f64, Error> + Sync),
 ) -> Result<Vec<f64>, Error> {
     let inputs = networks.iter().map(|(network, seed)| network.resolve(*seed));
     let inputs = inputs.collect::<Result<Vec<_>, Error>>()?;
     // The longest runs first: no thread is left with one of them at the end.
-    let runs = networks.len() * columns.len();
-    let counted = side_by_side(runs, threads, &|place| {
+    let runs = networks.len() * columns;
+    let found = side_by_side(runs, threads, &|place| {
         let place = runs - 1 - place;
-        let (row, column) = (place / columns.len(), place % columns.len());
-        let network = &networks[row].0;
-        let measured = Measured::of(network, &inputs[row], columns[column](network)?)?;
-        Ok::<f64, Error>(measured.counted(network, column >= candidates))
+        let (row, column) = (place / columns, place % columns);
+        of((&networks[row].0, &inputs[row]), column)
     });
-    let mut counted = counted.into_iter().collect::<Result<Vec<f64>, Error>>()?;
-    counted.reverse();
-    Ok(counted)
+    let mut found = found.into_iter().collect::<Result<Vec<f64>, Error>>()?;
+    found.reverse();
+    Ok(found)
 }
 
-/// What candidates are held against in a network, the better of the two: an oracle where flows always have data; where
-/// there are messages, of which no oracle is known, rules that send them at line rate.
-const BEST: [Configured<'static>; 2] = [
-    &|network| match network.messages {
-        None => Ok(oracle(network)),
-        Some(_) => Ok(paceline_congestion::bolt::Params::default().into()),
-    },
-    &|network| match network.messages {
-        None => Ok(oracle(network)),
-        Some(_) => Ok(paceline_congestion::hpcc::Params::default().into()),
-    },
-];
+/// What a run counts.
+pub(crate) fn counted((network, input): Row<'_>, config: Configured<'_>) -> Result<f64, Error> {
+    Ok(Measured::of(network, input, config(network)?)?.counted(network))
+}
+
+/// What candidates are held against in a network. Where flows always have data that is an oracle, once all are there:
+/// before, its flows do not know how many they are. Where there are messages no oracle is known, and it is the better of
+/// two rules that send them at line rate.
+fn best(row: Row<'_>) -> Result<f64, Error> {
+    let (network, input) = row;
+    if network.messages.is_none() {
+        return Ok(Measured::of(network, input, oracle(network))?.settled.cost());
+    }
+    let bolt = counted(row, &|_| Ok(bolt::Params::default().into()))?;
+    Ok(bolt.min(counted(row, &|_| Ok(hpcc::Params::default().into()))?))
+}
 
 /// Of costs in networks: the root of the mean square of their ratios to the best's, so that no network is given up for
 /// others. A ratio begins at [`LEEWAY`]: what is next to nothing in one network does not outweigh all others.
@@ -375,12 +391,8 @@ impl Trials {
 
     /// In these networks.
     fn of(networks: Seeded, threads: usize) -> Result<Self, Error> {
-        let best = counted(&networks, (&BEST, 0), threads)?;
-        let best = best.chunks_exact(BEST.len());
         Ok(Self {
-            best: best
-                .map(|pair| pair.iter().copied().fold(f64::MAX, f64::min))
-                .collect(),
+            best: cells(&networks, 1, threads, &|row, _| best(row))?,
             networks,
             threads,
         })
@@ -400,8 +412,8 @@ impl Trials {
 
     /// What a scheme costs in them, over the best.
     pub(crate) fn cost(&self, config: Configured<'_>) -> Result<f64, Error> {
-        let costs = counted(&self.networks, (&[config], 1), self.threads)?.into_iter();
-        Ok(over_best(costs.zip(self.best.iter().copied())))
+        let costs = cells(&self.networks, 1, self.threads, &|row, _| counted(row, config))?;
+        Ok(over_best(costs.into_iter().zip(self.best.iter().copied())))
     }
 
     /// What DECC costs in them under the model of these files.

@@ -57,8 +57,8 @@ fn costs_by_hand() {
     let endless = Network::plain(Shape::Star(4));
     // 14 in the whole run: the mean, 1 for its unfairness, 1.5 for each of its 2 points lost. Of the best the second
     // half counts.
-    assert!((run.counted(&endless, false) - 16.5).abs() < 1e-9);
-    assert!((run.counted(&endless, true) - 11.0).abs() < 1e-9);
+    assert!((run.counted(&endless) - 16.5).abs() < 1e-9);
+    assert!((run.settled.cost() - 11.0).abs() < 1e-9);
     let best = Quality {
         goodput: 1.01,
         p99: 1.0,
@@ -80,7 +80,7 @@ fn costs_by_hand() {
             messages: Some(messages),
             ..endless.clone()
         };
-        took.counted(&network, false)
+        took.counted(&network)
     };
     assert_eq!(counts(Messages::Alone), 30.0);
     assert_eq!(counts(Messages::AtOnce(1000)), 50.0);

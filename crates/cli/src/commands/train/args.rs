@@ -9,6 +9,9 @@ use crate::args::{JobArgs, SayArgs};
 use crate::commands::sweep::shell;
 use crate::failure::Failure;
 
+/// Over options of trainings in the simulator.
+const POLICIES: &str = "Policies (adpg, aurora, spine, decc, swift)";
+
 const EXAMPLES: &str = "\
 Examples:
   paceline train lstm                        retrain the built-in predictor
@@ -145,14 +148,14 @@ pub(crate) struct TrainArgs {
     pub(crate) checkpoint_every: Option<Span>,
 
     /// Smoke test: train for a few seconds
-    #[arg(long, help_heading = "Policies (adpg, aurora, spine, decc, swift)")]
+    #[arg(long, help_heading = POLICIES)]
     pub(crate) quick: bool,
     /// Learning algorithm of decc [default: cma-es]
     #[arg(
         long,
         value_enum,
         value_name = "NAME",
-        help_heading = "Policies (adpg, aurora, spine, decc, swift)",
+        help_heading = POLICIES,
         conflicts_with_all = ["clone", "compress"]
     )]
     pub(crate) algorithm: Option<Learner>,
@@ -161,7 +164,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "MODEL",
-        help_heading = "Policies (adpg, aurora, spine, decc, swift)",
+        help_heading = POLICIES,
         conflicts_with_all = ["clone", "compress"]
     )]
     pub(crate) from: Option<String>,
@@ -169,7 +172,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "MODEL",
-        help_heading = "Policies (adpg, aurora, spine, decc, swift)",
+        help_heading = POLICIES,
         conflicts_with = "compress"
     )]
     pub(crate) clone: Option<String>,
@@ -177,7 +180,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "MODEL",
-        help_heading = "Policies (adpg, aurora, spine, decc, swift)"
+        help_heading = POLICIES
     )]
     pub(crate) compress: Option<String>,
 
@@ -185,7 +188,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long = "continue",
         value_name = "MODEL",
-        help_heading = "Policies (adpg, aurora, decc, swift)",
+        help_heading = POLICIES,
         requires = "experience",
         conflicts_with_all = ["clone", "compress", "algorithm", "from"]
     )]
@@ -194,7 +197,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "DIR",
-        help_heading = "Policies (adpg, aurora, decc, swift)",
+        help_heading = POLICIES,
         requires = "refine"
     )]
     pub(crate) experience: Option<PathBuf>,
@@ -202,7 +205,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "SCENARIO",
-        help_heading = "Policies (adpg, aurora, decc, swift)",
+        help_heading = POLICIES,
         conflicts_with_all = ["refine", "clone", "compress", "algorithm"]
     )]
     pub(crate) continual: Option<String>,
@@ -210,7 +213,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "TIME",
-        help_heading = "Policies (adpg, aurora, decc, swift)",
+        help_heading = POLICIES,
         requires = "continual"
     )]
     pub(crate) every: Option<Span>,
@@ -219,7 +222,7 @@ pub(crate) struct TrainArgs {
         long,
         value_enum,
         value_name = "WHAT",
-        help_heading = "Policies (adpg, aurora, decc, swift)",
+        help_heading = POLICIES,
         requires = "continual"
     )]
     pub(crate) deploy: Option<Deploy>,
