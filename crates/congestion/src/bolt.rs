@@ -66,8 +66,8 @@
 //!   network, and a little faster: it spreads packets, the window decides how many.
 //! * It is no reading of ours. Packets of the public code are spread by a pause of `rtt · packet / cwnd`
 //!   whenever less than a packet of the window is left, which is nearly always. The same simulator
-//!   without that pause (`parity.bolt-ns3.window-pause`; `paceline reproduce bolt-b2 bolt-b4` run it) loses 38.8 us
-//!   instead of 6.7 where a flow is cut off, in the same runs of packets, and 3.7 and 7.4 us instead of 1.0
+//!   without that pause (`parity.bolt-ns3.window-pause`; `paceline reproduce bolt-b2 bolt-b4` run it) loses 38.7 us
+//!   instead of 6.7 where a flow is cut off, in the same runs of packets, and 3.7 and 7.3 us instead of 1.1
 //!   and 1.6 where one leaves after 0.2 and 4 ms. A threshold of one packet costs it nothing: its queues
 //!   leave out two packets.
 //! * Why two packets: the public code's scripts have them, at all packet sizes, and less is lost (its queue

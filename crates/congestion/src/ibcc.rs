@@ -41,6 +41,8 @@
 //! * A port is a root as seen by each packet: it counts unless it was held back itself.
 //! * One index for each queue pair unless `per-sl`, the standard's other way, is set. An index for each service level goes on
 //!   falling while no queue pair has it. Service levels are priorities here.
+//! * Ports with ternary detection mark above 20 KB per 400 Gbit/s unless `[network.ecn]` says otherwise: a sixteenth of a
+//!   lane's buffer, as `threshold = 15` is. The thesis's number is lost.
 //! * `Trigger_Threshold`, which logs, is not built. The timer runs while the index is above its least.
 //! * The index of RRCC's author is another: `fidelity = "ib-omnet"` has it.
 //!
@@ -57,7 +59,7 @@ use crate::api::{
 use crate::fecn::{Fecn, MOST, Settings};
 use crate::params::{Parameters, Range, is};
 use crate::registry::{
-    Alias, Definition, Incompatible, NetworkFacts, ReactionTime, Scheme, Setting, WindowMode,
+    Alias, Definition, Incompatible, Marking, NetworkFacts, ReactionTime, Scheme, Setting, WindowMode,
 };
 use crate::switch::{EgressPort, Hooks, PerPort, SwitchHalves, SwitchSupport};
 
@@ -163,6 +165,10 @@ impl Definition for Params {
 
     fn ternary_detection(&self) -> bool {
         !self.fecn
+    }
+
+    fn marking(&self) -> Marking {
+        if self.fecn { Marking::LAUNCHER } else { Marking::IBCC_TCD }
     }
 
     fn switch_part(&self) -> Option<SwitchSupport> {

@@ -40,7 +40,7 @@ pub use identity::version;
 pub use kept::Kept;
 pub use markdown::{markdown, markdown_tables};
 pub use mutations::{Mutation, faults, is_of, ticks_of_unfinished, undetected};
-pub use need::{Done, DoneRun, Input, Metrics, NotRun, Plan, RunRequest, run_each};
+pub use need::{Done, DoneRun, Input, Metrics, NotRun, Plan, RunRequest, overruled, run_each};
 pub use outcomes::Outcomes;
 pub use panel::{Column, Curve, Drawing, Ordering, Panel, Record, Row};
 pub use reference::Reference;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paceline_fabric::Progress;
-use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved};
+use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved, WarningKind};
 
 use super::kept::Kept;
 use super::reference::Reference;
@@ -197,6 +197,20 @@ impl Plan {
         }
         Self { needs: unique }
     }
+}
+
+/// Settings of runs that the alias of their scheme overrules: each once, with the number of runs.
+pub fn overruled<'a>(inputs: impl IntoIterator<Item = &'a Resolved>) -> Vec<String> {
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    let warnings = inputs.into_iter().flat_map(|input| &input.warnings);
+    for warning in warnings.filter(|one| one.id == WarningKind::OverruledParameter) {
+        *found.entry(&warning.text).or_default() += 1;
+    }
+    let text = |(text, runs): (&str, usize)| match runs {
+        1 => format!("{text} (in a run)"),
+        runs => format!("{text} (in {runs} runs)"),
+    };
+    found.into_iter().map(text).collect()
 }
 
 /// A run, or its input alone.

@@ -286,6 +286,9 @@ fn run_all(
         }
         ended.push(there);
     }
+    for text in reproduce::overruled(&inputs) {
+        say!("warning: {text}");
+    }
     let there = ended.iter().flatten().count();
     if there > 0 && !args.say.quiet {
         say!("{there} of {} runs are there", ended.len());

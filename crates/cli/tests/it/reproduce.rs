@@ -53,7 +53,7 @@ fn programs_get_a_list_and_nothing_else() {
     stdout(folder.path(), &[&args[..], &["--force", "--quiet"]].concat());
     // Without a name: the registry.
     let list: Vec<Value> = serde_json::from_str(&stdout(folder.path(), &["reproduce", "--json"])).unwrap();
-    assert_eq!(list.len(), 97);
+    assert_eq!(list.len(), 100);
     assert_eq!(list[2]["cases"][0]["paper"], 4.3223);
     assert!(stdout(folder.path(), &["reproduce"]).contains("hpcc-fct"));
 }
@@ -68,6 +68,25 @@ const NEW: [&str; 7] = [
     "--schemes",
     "dctcp,hpcc",
 ];
+
+/// A setting that an alias overrules is told by the check, and by the run.
+#[test]
+fn an_alias_that_overrules_a_setting_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let new = NEW.map(|word| if word == "dctcp,hpcc" { "bolt-paper,bolt" } else { word });
+    said(path, &new);
+    let file = path.join("mine/experiment.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let set = "seeds = 1\nset = { \"cc.bolt.pace\" = true }";
+    let at = text.find("seeds = 3").unwrap();
+    fs::write(&file, format!("{}{set}{}", &text[..at], &text[at + "seeds = 3".len()..])).unwrap();
+    for command in [&["reproduce", "--check", "mine"][..], &["reproduce", "mine"][..]] {
+        let said = said(path, command);
+        let expected = "cc.bolt.pace = `true` has no effect: the alias bolt-paper is bolt with pace = `false`";
+        assert!(said.contains(expected) && said.contains("(in a run)"), "{said}");
+    }
+}
 
 /// An experiment of anybody's: begun, checked, run, recorded, and saved from a comparison and a sweep.
 #[test]

@@ -39,7 +39,7 @@ macro_rules! shipped {
 shipped!(
     networks: "rtt-lstm", "rtt-gru", "rtt-rnn", "rtt-ar3", "adpg", "adpg-2", "adpg-3", "adpg-4", "adpg-5",
         "decc-law", "decc-net", "decc-net-q4", "decc-net-2", "decc-net-2-q4", "decc-net-3", "decc-net-3-q4",
-        "decc-paper", "decc-paper-2", "aurora", "spine", "policy-mlp";
+        "decc-paper", "decc-paper-2", "decc-paper-3", "aurora", "spine", "policy-mlp";
     forests: "adpg-tree-100", "adpg-tree-300", "adpg-tree-1000", "decc-tree-100", "decc-tree-300",
         "decc-2-tree-300", "decc-3-tree-300"
 );

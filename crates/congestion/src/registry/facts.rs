@@ -38,6 +38,9 @@ impl Marking {
     pub const UEC: Self = Self::of(35, 140, 1.0, 100);
     /// A step for ACC, of which no number is known: ours.
     pub const ACC: Self = Self::of(50, 50, 1.0, 40);
+    /// A step for IBCC with ternary detection, of which no number is known: a sixteenth of a lane's buffer, as the
+    /// threshold of IBCC's own marks.
+    pub const IBCC_TCD: Self = Self::of(20, 20, 1.0, 400);
     /// DCQCN's paper, at 40 Gbit/s.
     pub const DCQCN_PAPER: Self = Self::of(5, 200, 0.01, 40);
 

@@ -63,16 +63,27 @@ pub enum By {
     Proximal,
     /// The paper's own network, without a law, by its rewards and multi-agent deterministic policy gradients.
     Printed,
+    /// The same without the network's memory.
+    Memoryless,
+    /// The same with rewards of each flow's own in place of the common one.
+    OwnReward,
 }
 
 impl By {
-    /// Its short name: `td3`, `ppo` or `paper`.
+    /// Its short name: `td3`, `ppo`, `paper`, `paper-no-memory` or `paper-own-reward`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gradients => "td3",
             Self::Proximal => "ppo",
             Self::Printed => "paper",
+            Self::Memoryless => "paper-no-memory",
+            Self::OwnReward => "paper-own-reward",
         }
+    }
+
+    /// Whether it is the paper's, or that without a part of it.
+    pub const fn is_printed(self) -> bool {
+        matches!(self, Self::Printed | Self::Memoryless | Self::OwnReward)
     }
 
     /// The name of what it makes.
@@ -80,6 +91,8 @@ impl By {
         match self {
             Self::Gradients | Self::Proximal => "decc-residual",
             Self::Printed => "decc-paper",
+            Self::Memoryless => "decc-paper-no-memory",
+            Self::OwnReward => "decc-paper-own-reward",
         }
     }
 }
@@ -113,7 +126,7 @@ impl Options {
             by,
             rounds: match by {
                 By::Gradients | By::Proximal => 60,
-                By::Printed => PRINTED_ROUNDS,
+                By::Printed | By::Memoryless | By::OwnReward => PRINTED_ROUNDS,
             },
             trial: 6,
             networks: 0,
@@ -127,7 +140,7 @@ impl Options {
     pub fn critics(&self) -> usize {
         match self.by {
             By::Gradients | By::Proximal => (self.rounds / 10).max(1).min(self.rounds.saturating_sub(1)),
-            By::Printed => 0,
+            By::Printed | By::Memoryless | By::OwnReward => 0,
         }
     }
 
@@ -239,7 +252,11 @@ impl Learner {
                 Self::Gradients(Box::new(td3::Learner::new(nothing(rng), rng)), replay)
             }
             By::Proximal => Self::Proximal(Box::new(on_policy::learner(nothing(rng), rng))),
-            By::Printed => Self::Printed(Box::new(paper::Learner::new(SOURCES, rng))),
+            By::Printed | By::Memoryless | By::OwnReward => Self::Printed(Box::new(paper::Learner::new(
+                (by != By::Memoryless, by == By::OwnReward),
+                SOURCES,
+                rng,
+            ))),
         }
     }
 
@@ -269,8 +286,7 @@ impl Learner {
             Self::Gradients(learner, _) => learner.actor(),
             Self::Proximal(learner) => learner.actor(),
             Self::Printed(learner) => {
-                let files = paper::files("candidate", &learner.values(), "")?;
-                let model = model_of(&files)?;
+                let model = model_of(&learner.files()?)?;
                 let (count, rewards) = learner.practise(episodes, (noise, options.threads), &model)?;
                 return Ok((count, rewards, learner.learn(options.steps, rng)));
             }

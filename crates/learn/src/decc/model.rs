@@ -44,7 +44,8 @@ pub(crate) fn of_values(
     about: &str,
 ) -> Result<ModelFiles, Error> {
     match by {
-        By::Printed => super::paper::files(name, values, about),
+        By::Printed | By::OwnReward => super::paper::files(name, values, true, about),
+        By::Memoryless => super::paper::files(name, values, false, about),
         By::Gradients | By::Proximal => {
             let policy = Network::new(&DECC, values.to_vec());
             on_law((Kind::Residual, name), law, &policy, |card| card)
@@ -63,7 +64,7 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
         loss: update.loss,
         ..RoundMetrics::default()
     };
-    if options.by == By::Printed {
+    if options.by.is_printed() {
         let about = format!(
             "the policy as the paper prints it, trained by `{command}`: {} of {} rounds, {} decisions kept, cost in trials {:.3}",
             trained.updates.len(),
@@ -83,9 +84,7 @@ pub fn files(name: &str, trained: &TrainedPolicy, command: &str) -> Result<Model
                 By::Proximal => {
                     "proximal policy optimisation, with a critic that sees all flows, beside a rate law"
                 }
-                By::Gradients | By::Printed => {
-                    "multi-agent deterministic policy gradients (MADDPG, TD3), beside a rate law"
-                }
+                _ => "multi-agent deterministic policy gradients (MADDPG, TD3), beside a rate law",
             }
             .into(),
             ..training(command, BATCH, options.seed)

@@ -216,7 +216,13 @@ fn short(by: By, threads: usize) -> Options {
     }
 }
 
-const ALL: [By; 3] = [By::Gradients, By::Proximal, By::Printed];
+const ALL: [By; 5] = [
+    By::Gradients,
+    By::Proximal,
+    By::Printed,
+    By::Memoryless,
+    By::OwnReward,
+];
 
 /// The same weights on any number of threads; the files are a model that decides the same. What it begins with does nothing.
 #[test]
@@ -228,10 +234,16 @@ fn a_short_training_is_the_same_again() {
         assert_eq!((one.decisions, &one.updates), (two.decisions, &two.updates));
         let files = files("mine", &one, "paceline train decc").unwrap();
         let model = model_of(&files).unwrap();
-        if by == By::Printed {
+        if by.is_printed() {
             // 25 numbers to 128, 64 and 32, a memory of 32 with two lists of biases, 16 and 1.
-            assert_eq!(model.parameters(), one.values.len() + 128);
             assert_eq!(one.values.len(), 22_529);
+            let idle = 4 * 32 * 65;
+            let expected = if by == By::Memoryless {
+                22_529 - idle
+            } else {
+                22_529 + 128
+            };
+            assert_eq!(model.parameters(), expected);
             continue;
         }
         assert_eq!(model.layers().unwrap().values(), one.values);

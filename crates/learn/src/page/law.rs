@@ -7,7 +7,7 @@ use paceline_report::{Axis, Chart, Grid, Kind, Line, Part, Sheet, Tile, Width, r
 
 use super::{PolicyPage, chart};
 use crate::Error;
-use crate::decc::{By, Cloned, Round, TrainedPolicy, Update};
+use crate::decc::{Cloned, Round, TrainedPolicy, Update};
 use crate::search::{FORGETS, Found, Refined, Start, Subject};
 
 /// Renders the page of a search.
@@ -307,7 +307,7 @@ pub fn residual(page: &PolicyPage<'_, TrainedPolicy>) -> Result<String, Error> {
             .filter_map(|update| Some((update.round as f64, of(update)?)))
             .collect()
     };
-    let printed = trained.options.by == By::Printed;
+    let printed = trained.options.by.is_printed();
     let critics = trained.options.critics();
     let mut trials = vec![(0.0, trained.first)];
     trials.extend(points(&|update| update.trial.map(|(cost, _)| cost)));

@@ -38,11 +38,11 @@ const SWIFT: [Coefficient; 9] = [
     ratio("fs-range", 0.5, (0.01, 30.0)),
     ratio("fs-min", 0.1, (0.0005, 1.0)),
     ratio("fs-max", 256.0, (2.0, 400.0)),
-    ratio("ai", 1.0, (0.001, 4.0)),
+    ratio("ai", 1.0, (0.001, 64.0)),
     ratio("beta", 0.8, (0.05, 1.0)),
     ratio("max-mdf", 0.5, (0.02, 0.9)),
     ratio("min-window", 0.001, (1e-5, 0.05)),
-    ratio("initial-window", 0.05, (0.01, 4.0)),
+    ratio("initial-window", 0.05, (0.01, 1000.0)),
 ];
 
 /// Swift as it was set by hand, in the order of its axes: a target of 9 us where the base round trip is 8.1 us, and up
@@ -59,15 +59,15 @@ pub const SWIFT_BY_HAND: [f64; SWIFT.len()] = {
 
 /// Swift as `paceline train swift` sets it, in the same order.
 pub const SWIFT_SEARCHED: [f64; SWIFT.len()] = [
-    1.0023357277020586,
-    0.33528367271023063,
-    0.013048337624923072,
-    273.9406118942321,
-    1.2288481184201248,
-    0.4448822011176331,
-    0.5164436953299962,
-    0.0018348705728152245,
-    0.07383262933906025,
+    1.033889586276378,
+    0.7273620504754865,
+    0.04214628087846642,
+    233.31670530397386,
+    10.774072754135462,
+    0.29095891920943523,
+    0.24938434350426916,
+    0.00634177775992629,
+    0.02877579700490191,
 ];
 
 impl Subject {

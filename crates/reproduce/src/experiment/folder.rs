@@ -13,7 +13,7 @@ use super::read;
 use super::source::OnDisk;
 use crate::count::Counts;
 use crate::mutations::{faults, undetected};
-use crate::need::Done;
+use crate::need::{Done, overruled};
 use crate::outcomes::Outcomes;
 use crate::{Evidence, Reproduction};
 
@@ -78,7 +78,9 @@ pub struct Checked {
 /// # Errors
 /// The recorded outcome cannot be read.
 pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagnostics> {
-    let runs = crate::Plan::of(one.needs()).needs.len();
+    let needs = crate::Plan::of(one.needs()).needs;
+    let runs = needs.len();
+    let inputs: Vec<_> = needs.iter().map(crate::RunRequest::load).collect::<Result<_, _>>()?;
     let records = one.records(&Done::default());
     let of = |kind: Evidence| records.iter().filter(|record| record.kind == kind).count();
     let kinds: Vec<String> = (Evidence::ALL.iter())
@@ -88,7 +90,7 @@ pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagn
     let mut found = Checked {
         summary: format!("{runs} runs, {} values: {}", records.len(), kinds.join(", ")),
         faults: faults(one),
-        notes: Vec::new(),
+        notes: overruled(&inputs),
     };
     let path = folder
         .map(|folder| folder.join(OUTCOME))

@@ -1,4 +1,5 @@
-//! Networks alongside DECC's law, trained and judged: the steps of `decc-learning`, one for each training.
+//! Networks alongside DECC's law and in its place, trained and judged: the steps of `decc-learning` and `decc-ablation`, one
+//! for each training.
 
 use paceline_lab::run::Control;
 use paceline_learn::Checkpoints;
@@ -7,36 +8,51 @@ use paceline_learn::judge::judged;
 
 use crate::{Metrics, Step, StepError, Work};
 
-macro_rules! step {
-    ($name:literal, $by:expr, $seed:literal) => {
-        Step {
+macro_rules! steps {
+    ($($name:literal, $by:expr, $seed:literal;)*) => {
+        /// Every step.
+        pub(super) const STEPS: [Step; 15] = [$(Step {
             name: $name,
             title: $name,
             work: |task: &mut Work<'_>| work(task, $by, $seed),
-        }
+        }),*];
     };
 }
 
-/// Every step.
-pub(super) const STEPS: [Step; 6] = [
-    step!("td3, seed 1", By::Gradients, 1),
-    step!("td3, seed 2", By::Gradients, 2),
-    step!("td3, seed 3", By::Gradients, 3),
-    step!("ppo, seed 1", By::Proximal, 1),
-    step!("ppo, seed 2", By::Proximal, 2),
-    step!("ppo, seed 3", By::Proximal, 3),
-];
+steps! {
+    "td3, seed 1", By::Gradients, 1;
+    "td3, seed 2", By::Gradients, 2;
+    "td3, seed 3", By::Gradients, 3;
+    "ppo, seed 1", By::Proximal, 1;
+    "ppo, seed 2", By::Proximal, 2;
+    "ppo, seed 3", By::Proximal, 3;
+    "paper, seed 1", By::Printed, 1;
+    "paper, seed 2", By::Printed, 2;
+    "paper, seed 3", By::Printed, 3;
+    "no memory, seed 1", By::Memoryless, 1;
+    "no memory, seed 2", By::Memoryless, 2;
+    "no memory, seed 3", By::Memoryless, 3;
+    "own reward, seed 1", By::OwnReward, 1;
+    "own reward, seed 2", By::OwnReward, 2;
+    "own reward, seed 3", By::OwnReward, 3;
+}
 
-/// Rounds of a training, and those between two trials: about two minutes of one core.
+/// Rounds of a residual's training, and those between two trials: about two minutes of one core.
 const ROUNDS: (usize, usize) = (20, 5);
 
 fn work(work: &mut Work<'_>, by: By, seed: u64) -> Result<Metrics, StepError> {
+    let whole = Options::new(by);
+    let (rounds, trial) = if by.is_printed() {
+        (whole.rounds, whole.trial)
+    } else {
+        ROUNDS
+    };
     let options = Options {
         seed,
-        rounds: ROUNDS.0,
-        trial: ROUNDS.1,
+        rounds,
+        trial,
         threads: work.jobs,
-        ..Options::new(by)
+        ..whole
     };
     learned(work, &options)
 }

@@ -41,6 +41,39 @@ fn the_registry_is_whole() {
     assert_eq!(find("thesis-table9").map(|one| &one.id), None);
 }
 
+/// Experiments have Swift as its search set it: the line of DECC's senders has every number of the learner's.
+#[test]
+fn swift_is_tuned_as_it_was_searched() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/decc.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.contains("\"Swift, tuned\""))
+        .unwrap();
+    let [base, range, rest @ ..] = paceline_learn::search::SWIFT_SEARCHED;
+    let names = [
+        "fs-min",
+        "fs-max",
+        "ai",
+        "beta",
+        "max-mdf",
+        "min-window",
+        "initial-window",
+    ];
+    for (name, value) in names.into_iter().zip(rest) {
+        let setting = format!("\"cc.swift.{name}\" = {value}, ");
+        assert!(line.contains(&setting), "{setting} in {line}");
+    }
+    // Times are in ns, of a base round trip in us.
+    for (name, value) in [("base-delay", base), ("fs-range", range)] {
+        let setting = format!(
+            "\"cc.swift.{name}\" = \"{{ceil({:.5} * base)}}ns\"",
+            1000.0 * value
+        );
+        assert!(line.contains(&setting), "{setting} in {line}");
+    }
+}
+
 #[test]
 fn every_run_is_planned_once() {
     let all = Plan::of(registry().flat_map(Reproduction::needs));

@@ -195,6 +195,7 @@ fn defaults_are_not_told() {
         "[network]\nflow-control = \"credits\"\ncredit.binding = \"ib\"\n",
         "[network.detection]\nkind = \"red\"\n",
         "[network.detection]\nkind = \"tcd\"\n",
+        "[[workload]]\nincast = { fan-in = 2, receiver = 3, period = \"0s\" }\n",
         "[network.detection]\nkind = \"tcd\"\nvariant = \"adaptive\"\nclass = [{ priority = 3, kind = \"np-ecn\" }]\n",
     ] {
         let resolved = load(rest);

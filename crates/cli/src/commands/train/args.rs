@@ -288,6 +288,10 @@ pub(crate) enum Learner {
     Ppo,
     /// MADDPG with the paper's network, state and rewards, from nothing
     Paper,
+    /// The same without the network's memory
+    PaperNoMemory,
+    /// The same with a reward of each flow's own
+    PaperOwnReward,
 }
 
 /// What runs after an episode of `--continual`.

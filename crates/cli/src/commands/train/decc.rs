@@ -71,6 +71,8 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
 fn options(args: &TrainArgs) -> Options {
     let by = match args.algorithm {
         Some(Learner::Paper) => By::Printed,
+        Some(Learner::PaperNoMemory) => By::Memoryless,
+        Some(Learner::PaperOwnReward) => By::OwnReward,
         Some(Learner::Ppo) => By::Proximal,
         Some(Learner::Td3 | Learner::CmaEs) | None => By::Gradients,
     };

@@ -47,6 +47,8 @@ const REACH: f32 = 0.176_776_7;
 #[derive(Clone)]
 pub(super) struct Actor {
     parts: [Fitted; 3],
+    /// Without memory the layers before and behind it follow each other, and the gates' numbers are idle.
+    pub(super) remembers: bool,
 }
 
 /// What each part read and summed up.
@@ -66,7 +68,7 @@ impl Passes {
 
 impl Actor {
     /// One that does little at first.
-    pub(super) fn new(rng: &mut Rng) -> Self {
+    pub(super) fn new(remembers: bool, rng: &mut Rng) -> Self {
         let trunk = {
             // `first` makes the last layer small, and here another follows.
             let whole = first(&[TRUNK.as_slice(), HEAD.as_slice()].concat(), rng);
@@ -78,6 +80,7 @@ impl Actor {
         let parts = [trunk, Network::new(&GATES, gates), first(&HEAD, rng)];
         Self {
             parts: parts.map(Fitted::new),
+            remembers,
         }
     }
 
@@ -102,6 +105,9 @@ impl Actor {
                 after.push(f * cell + i * g);
                 given.push(o * tanh(after[after.len() - 1]));
             }
+        }
+        if !self.remembers {
+            given.clone_from(&trunk.output);
         }
         Passes {
             head: forward(head, rows, given),
@@ -140,12 +146,14 @@ impl Actor {
         }
         let by_joined = backward(networks[1], &passes.gates, by_sums, Some(&mut slopes[1]));
         let by_read = by_joined.chunks_exact(2 * UNITS).flat_map(|row| &row[..UNITS]);
-        backward(
-            networks[0],
-            &passes.trunk,
-            by_read.copied().collect(),
-            Some(&mut slopes[0]),
-        );
+        let by_read = match self.remembers {
+            true => by_read.copied().collect(),
+            false => {
+                slopes[1].fill(0.0);
+                by_given
+            }
+        };
+        backward(networks[0], &passes.trunk, by_read, Some(&mut slopes[0]));
         slopes
     }
 
@@ -201,13 +209,21 @@ fn gates_of(sums: &[f32], unit: usize) -> [f32; 4] {
 ///
 /// # Errors
 /// The format refuses.
-pub(in super::super) fn files(name: &str, values: &[f32], about: &str) -> Result<ModelFiles, Error> {
+pub(in super::super) fn files(
+    name: &str,
+    values: &[f32],
+    remembers: bool,
+    about: &str,
+) -> Result<ModelFiles, Error> {
     const NAMES: [&str; 6] = ["first", "second", "third", "memory", "fifth", "last"];
     let mut tensors = Weights::new();
     let mut rest = values;
     for (layer, name) in PARTS.concat().iter().zip(NAMES) {
         let (own, later) = rest.split_at(layer.size());
         rest = later;
+        if name == "memory" && !remembers {
+            continue;
+        }
         let (bias, weights) = own.split_at(layer.columns());
         let mut put = |what: &str, inputs: usize, weights: &[f32]| {
             let rows = transposed((inputs, layer.columns()), weights);
@@ -230,6 +246,15 @@ pub(in super::super) fn files(name: &str, values: &[f32], about: &str) -> Result
         );
     }
     let relu = |name: &str| json!({ "linear": name, "then": "relu" });
+    let mut layers = vec![
+        relu("first"),
+        relu("second"),
+        relu("third"),
+        json!({ "lstm": "memory" }),
+        relu("fifth"),
+        json!({ "linear": "last", "then": "tanh" }),
+    ];
+    layers.retain(|layer| remembers || layer["lstm"].is_null());
     let card = json!({
         "format": 1,
         "kind": "policy",
@@ -243,10 +268,7 @@ pub(in super::super) fn files(name: &str, values: &[f32], about: &str) -> Result
         "interval": "8us",
         "silence": 3.0,
         "feedback": "switch-ack",
-        "layers": [
-            relu("first"), relu("second"), relu("third"), { "lstm": "memory" }, relu("fifth"),
-            { "linear": "last", "then": "tanh" }
-        ],
+        "layers": layers,
     });
     let mut card = serde_json::to_vec_pretty(&card)
         .map_err(|error| Error::Options(format!("the card of {name} cannot be written: {error}")))?;

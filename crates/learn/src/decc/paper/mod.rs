@@ -33,6 +33,7 @@ use super::replay::{self, Sample};
 use crate::Error;
 use crate::checkpoint::Floats;
 use crate::pass::{Fitted, FittedState, backward, first, forward, network};
+use crate::write::ModelFiles;
 
 /// Numbers of a flow: what its policy reads, and its memory.
 const SEEN: usize = READ + MEMORY;
@@ -70,6 +71,8 @@ pub(super) struct Learner {
     slow_actor: Actor,
     slow_critic: Network,
     replay: Replay,
+    /// Whether flows have rewards of their own.
+    own_reward: bool,
 }
 
 /// The same as a checkpoint has them.
@@ -83,19 +86,26 @@ pub(super) struct LearnerState {
 }
 
 impl Learner {
-    pub(super) fn new(sources: usize, rng: &mut Rng) -> Self {
-        let (actor, critic) = (Actor::new(rng), first(&CRITIC, rng));
+    /// One that has a memory or not, and learns from rewards of each flow's own or from the common one.
+    pub(super) fn new((remembers, own_reward): (bool, bool), sources: usize, rng: &mut Rng) -> Self {
+        let (actor, critic) = (Actor::new(remembers, rng), first(&CRITIC, rng));
         Self {
             slow_actor: actor.clone(),
             slow_critic: critic.clone(),
             actor,
             critic: Fitted::new(critic),
             replay: Replay::new(sources, ROOM),
+            own_reward,
         }
     }
 
     pub(super) fn values(&self) -> Vec<f32> {
         self.actor.values()
+    }
+
+    /// The policy as a model.
+    pub(super) fn files(&self) -> Result<ModelFiles, Error> {
+        files("candidate", &self.values(), self.actor.remembers, "")
     }
 
     /// Flows go through episodes under the policy and noise: how many decisions were kept, and the sum of their rewards. Half of
@@ -111,6 +121,7 @@ impl Learner {
             feedback,
             noise,
             kept: KEPT,
+            own_reward: self.own_reward,
         };
         let episodes: Vec<Episode> = episodes
             .into_iter()

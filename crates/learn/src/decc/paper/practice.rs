@@ -40,6 +40,8 @@ pub(super) struct Manner {
     pub(super) noise: f64,
     /// Decisions of an episode that are kept, about.
     pub(super) kept: usize,
+    /// Whether a flow's reward is its own, as if it were alone.
+    pub(super) own_reward: bool,
 }
 
 /// What is known of a flow.
@@ -249,7 +251,9 @@ impl Decider for Flow {
     fn decide(&mut self, report: &Observation, path: &PathInfo) -> SendLimits {
         let course = Arc::clone(&self.course);
         let mut seen = [0.0; SEEN];
-        seen[READ..].copy_from_slice(self.policy.memory());
+        // A policy without memory has none to copy.
+        let memory = self.policy.memory();
+        seen[READ..][..memory.len()].copy_from_slice(memory);
         let said = self.policy.says(report, path);
         seen[..READ].copy_from_slice(self.policy.seen());
         self.noise = NOISE_KEPT * self.noise + course.manner.noise * normal(&mut self.rng);
@@ -272,7 +276,10 @@ impl Decider for Flow {
                     all: before.all,
                     seen: before.seen,
                     action: before.tried.clamp(-1.0, 1.0),
-                    reward: reward(&log.flows, f64::from(course.network.receivers())) as f32,
+                    reward: match course.manner.own_reward {
+                        true => reward(&log.flows[place..=place], 1.0),
+                        false => reward(&log.flows, f64::from(course.network.receivers())),
+                    } as f32,
                     discount: GAMMA,
                     next_all: all,
                     next_seen: seen,

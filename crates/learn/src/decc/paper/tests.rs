@@ -5,8 +5,8 @@ use super::practice::{Known, global, reward};
 use super::*;
 use crate::search::{Shape, model_of};
 
-fn actor() -> Actor {
-    Actor::new(&mut Rng::stream(3, Purpose::Training, 9))
+fn actor(remembers: bool) -> Actor {
+    Actor::new(remembers, &mut Rng::stream(3, Purpose::Training, 9))
 }
 
 fn rows(count: usize) -> Vec<f32> {
@@ -15,13 +15,19 @@ fn rows(count: usize) -> Vec<f32> {
 }
 
 fn model(actor: &Actor) -> Arc<Model> {
-    model_of(&files("candidate", &actor.values(), "").unwrap()).unwrap()
+    model_of(&files("candidate", &actor.values(), actor.remembers, "").unwrap()).unwrap()
 }
 
 /// Derivatives through memory, gates and layers are those of differences.
 #[test]
 fn derivatives_are_those_of_differences() {
-    let (mut actor, seen) = (actor(), rows(5));
+    for remembers in [true, false] {
+        compares(actor(remembers));
+    }
+}
+
+fn compares(mut actor: Actor) {
+    let seen = rows(5);
     let loss = |actor: &Actor| {
         let passes = actor.forward(5, &seen);
         let each = passes.actions().iter().zip([0.3f32, 0.9, -0.4, 1.1, 0.7]);
@@ -50,17 +56,20 @@ fn derivatives_are_those_of_differences() {
 /// What learns and what decides in a run are one network.
 #[test]
 fn a_pass_is_a_decision() {
-    let (actor, seen) = (actor(), rows(3));
-    let passes = actor.forward(3, &seen);
-    let model = model(&actor);
-    let (card, stack) = model.stack().unwrap();
-    for (row, action) in seen.chunks_exact(SEEN).zip(passes.actions()) {
-        let (mut numbers, mut memory) = ([0.0; WIDEST], row[READ..].to_vec());
-        numbers[..READ].copy_from_slice(&row[..READ]);
-        stack.step(&mut numbers, &mut memory);
-        assert!((card.act(&numbers[..1]) - action).abs() < 1e-5, "{action}");
+    for (remembers, shape) in [(true, "25-128-64-32-lstm 32-16-1"), (false, "25-128-64-32-16-1")] {
+        let (actor, seen) = (actor(remembers), rows(3));
+        let passes = actor.forward(3, &seen);
+        let model = model(&actor);
+        let (card, stack) = model.stack().unwrap();
+        for (row, action) in seen.chunks_exact(SEEN).zip(passes.actions()) {
+            let (mut numbers, mut memory) = ([0.0; WIDEST], row[READ..].to_vec());
+            numbers[..READ].copy_from_slice(&row[..READ]);
+            memory.truncate(if remembers { MEMORY } else { 0 });
+            stack.step(&mut numbers, &mut memory);
+            assert!((card.act(&numbers[..1]) - action).abs() < 1e-5, "{action}");
+        }
+        assert_eq!(stack.shape(), shape);
     }
-    assert_eq!(stack.shape(), "25-128-64-32-lstm 32-16-1");
 }
 
 /// Two flows, of which the first has decided twice: a quarter and half of the line, then a quarter; 1.5 and 1.3 base round
@@ -148,13 +157,18 @@ fn table_1_by_hand() {
 /// Without noise a flow that practises does what the policy says, with either feedback; the same again is the same.
 #[test]
 fn flows_practise_as_the_scheme_runs() {
-    let actor = actor();
-    for feedback in [Feedback::Ack, Feedback::SwitchAck] {
+    for (feedback, remembers) in [
+        (Feedback::Ack, true),
+        (Feedback::SwitchAck, true),
+        (Feedback::Ack, false),
+    ] {
+        let actor = actor(remembers);
         let manner = Manner {
             model: model(&actor),
             feedback,
             noise: 0.0,
             kept: 200,
+            own_reward: false,
         };
         let episode = Episode {
             network: crate::search::Network::plain(Shape::Star(4)),
@@ -175,7 +189,7 @@ fn flows_practise_as_the_scheme_runs() {
 #[test]
 fn it_goes_where_the_reward_is() {
     let mut rng = Rng::stream(1, Purpose::Training, 2);
-    let mut learner = Learner::new(1, &mut rng);
+    let mut learner = Learner::new((true, false), 1, &mut rng);
     for seen in rows(2000).chunks_exact(SEEN) {
         let action = (2.0 * rng.next_f64() - 1.0) as f32;
         let seen = seen.try_into().unwrap();
