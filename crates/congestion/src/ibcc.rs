@@ -168,7 +168,11 @@ impl Definition for Params {
     }
 
     fn marking(&self) -> Marking {
-        if self.fecn { Marking::LAUNCHER } else { Marking::IBCC_TCD }
+        if self.fecn {
+            Marking::LAUNCHER
+        } else {
+            Marking::IBCC_TCD
+        }
     }
 
     fn switch_part(&self) -> Option<SwitchSupport> {

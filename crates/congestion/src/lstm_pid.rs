@@ -270,7 +270,11 @@ impl Definition for Params {
     fn tuned(&self, line: BitRate) -> Vec<RateScaled> {
         let thesis = BitRate::from_gbps(100);
         let at_hand = [
-            ("initial-rate", self.first_rate(in_proportion(FIRST_RATE, thesis, line)).to_string()),
+            (
+                "initial-rate",
+                self.first_rate(in_proportion(FIRST_RATE, thesis, line))
+                    .to_string(),
+            ),
             ("min-rate", self.min_rate.to_string()),
         ];
         let published =
@@ -289,7 +293,8 @@ const FIRST_RATE: BitRate = BitRate::from_gbps(10);
 impl Params {
     /// A flow's first rate, where one whose target fits the network starts with `fit`.
     fn first_rate(&self, fit: BitRate) -> BitRate {
-        self.initial_rate.or(if self.target_rtts > 0.0 { fit } else { FIRST_RATE })
+        self.initial_rate
+            .or(if self.target_rtts > 0.0 { fit } else { FIRST_RATE })
     }
 
     /// The gains.

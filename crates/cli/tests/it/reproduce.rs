@@ -74,16 +74,27 @@ const NEW: [&str; 7] = [
 fn an_alias_that_overrules_a_setting_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let new = NEW.map(|word| if word == "dctcp,hpcc" { "bolt-paper,bolt" } else { word });
+    let new = NEW.map(|word| {
+        if word == "dctcp,hpcc" {
+            "bolt-paper,bolt"
+        } else {
+            word
+        }
+    });
     said(path, &new);
     let file = path.join("mine/experiment.toml");
     let text = fs::read_to_string(&file).unwrap();
     let set = "seeds = 1\nset = { \"cc.bolt.pace\" = true }";
     let at = text.find("seeds = 3").unwrap();
-    fs::write(&file, format!("{}{set}{}", &text[..at], &text[at + "seeds = 3".len()..])).unwrap();
+    fs::write(
+        &file,
+        format!("{}{set}{}", &text[..at], &text[at + "seeds = 3".len()..]),
+    )
+    .unwrap();
     for command in [&["reproduce", "--check", "mine"][..], &["reproduce", "mine"][..]] {
         let said = said(path, command);
-        let expected = "cc.bolt.pace = `true` has no effect: the alias bolt-paper is bolt with pace = `false`";
+        let expected =
+            "cc.bolt.pace = `true` has no effect: the alias bolt-paper is bolt with pace = `false`";
         assert!(said.contains(expected) && said.contains("(in a run)"), "{said}");
     }
 }

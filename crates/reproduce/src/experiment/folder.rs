@@ -80,7 +80,10 @@ pub struct Checked {
 pub fn check(one: &Reproduction, folder: Option<&Path>) -> Result<Checked, Diagnostics> {
     let needs = crate::Plan::of(one.needs()).needs;
     let runs = needs.len();
-    let inputs: Vec<_> = needs.iter().map(crate::RunRequest::load).collect::<Result<_, _>>()?;
+    let inputs: Vec<_> = needs
+        .iter()
+        .map(crate::RunRequest::load)
+        .collect::<Result<_, _>>()?;
     let records = one.records(&Done::default());
     let of = |kind: Evidence| records.iter().filter(|record| record.kind == kind).count();
     let kinds: Vec<String> = (Evidence::ALL.iter())

@@ -234,7 +234,11 @@ const ELSEWHERE: Step = Step {
         let mut numbers = Metrics::default();
         for (place, (name, scenario, settings)) in NETWORKS.into_iter().enumerate() {
             let own: &[&str] = match scenario {
-                INCAST => &["duration=200ms", "cc.lstm-pid.target-rtts=1.2", "cc.lstm-pid.initial-rate=10Gbps"],
+                INCAST => &[
+                    "duration=200ms",
+                    "cc.lstm-pid.target-rtts=1.2",
+                    "cc.lstm-pid.initial-rate=10Gbps",
+                ],
                 _ => &[],
             };
             let all = [
