@@ -36,9 +36,9 @@ struct Lane {
     elapsed: f64,
     /// A place in the source's list: of a host its own, of messages that are told that of the next.
     place: usize,
-    /// Of incasts: the hosts in the order last drawn, the receiver first, and how many of its senders have still to
-    /// come.
+    /// Of incasts: the hosts in the order last drawn, the receiver, and how many of its senders have still to come.
     order: Vec<NodeId>,
+    receiver: NodeId,
     left: usize,
 }
 
@@ -52,6 +52,7 @@ impl Lane {
             elapsed: 0.0,
             place: 0,
             order: Vec::new(),
+            receiver: NodeId(0),
             left: 0,
         }
     }
@@ -59,7 +60,9 @@ impl Lane {
     /// All lanes of a source.
     fn all(source: u32, of: &ArrivalSource, seed: u64) -> Vec<Self> {
         match &of.pattern {
-            ArrivalPattern::Poisson { hosts, .. } if hosts.len() < 2 => Vec::new(),
+            ArrivalPattern::Poisson { hosts, receivers, .. } if hosts.len() < 2 && receivers.is_empty() => {
+                Vec::new()
+            }
             ArrivalPattern::Poisson { hosts, .. } => {
                 let lane = |(place, (host, _)): (usize, &(NodeId, f64))| Self {
                     place,
@@ -78,11 +81,19 @@ impl Lane {
     /// Draws the next flow.
     fn draw(&mut self, of: &ArrivalSource) -> Option<Message> {
         match &of.pattern {
-            ArrivalPattern::Poisson { hosts, sizes } => {
+            ArrivalPattern::Poisson {
+                hosts,
+                receivers,
+                sizes,
+            } => {
                 let (src, mean_ps) = hosts[self.place];
                 let start = self.next_arrival(mean_ps, of.window)?;
-                let other = self.choices.below(hosts.len() as u64 - 1) as usize;
-                let (dst, _) = hosts[if other < self.place { other } else { other + 1 }];
+                let dst = if receivers.is_empty() {
+                    hosts[self.other(hosts.len(), Some(self.place))].0
+                } else {
+                    let own = receivers.iter().position(|&host| host == src);
+                    receivers[self.other(receivers.len(), own)]
+                };
                 let size = size_at(sizes, self.choices.next_f64());
                 Some(Message {
                     src,
@@ -91,22 +102,32 @@ impl Lane {
                     start,
                 })
             }
-            &ArrivalPattern::Incasts {
+            ArrivalPattern::Incasts {
+                receivers,
                 mean_ps,
                 fan_in,
                 size,
                 ..
             } => {
                 if self.left == 0 {
-                    self.next_arrival(mean_ps, of.window)?;
+                    self.next_arrival(*mean_ps, of.window)?;
                     self.choices.shuffle(&mut self.order);
-                    self.left = fan_in as usize;
+                    self.receiver = match receivers.len() {
+                        0 => self.order[0],
+                        count => receivers[self.choices.below(count as u64) as usize],
+                    };
+                    if let Some(own) = self.order.iter().position(|&host| host == self.receiver) {
+                        self.order.swap(0, own);
+                    }
+                    self.left = *fan_in as usize;
                 }
-                let src = self.order[1 + fan_in as usize - self.left];
+                let first = usize::from(self.order.first() == Some(&self.receiver));
+                let src = self.order[first + *fan_in as usize - self.left];
                 self.left -= 1;
+                let size = *size;
                 Some(Message {
                     src,
-                    dst: self.order[0],
+                    dst: self.receiver,
                     size,
                     start: self.last_arrival(of.window)?,
                 })
@@ -117,6 +138,12 @@ impl Lane {
                 Some(*next)
             }
         }
+    }
+
+    /// One of so many at random, but for this one.
+    fn other(&mut self, count: usize, own: Option<usize>) -> usize {
+        let other = self.choices.below((count - usize::from(own.is_some())) as u64) as usize;
+        other + usize::from(own.is_some_and(|own| other >= own))
     }
 
     /// The next arrival, if it comes before the window is over.

@@ -193,26 +193,39 @@ impl Seeds {
     }
 }
 
-/// Poisson arrivals at every host, each to another host chosen at random.
+/// Poisson arrivals at every host, each to another of them chosen at random, or of the receivers if there are any.
 ///
 /// `load` is the share of each host's rate that its flows' payload would fill. (HPCC's
 /// `traffic_gen.py`: mean inter-arrival time is mean size over load times rate.)
-pub fn poisson(hosts: &[(NodeId, BitRate)], sizes: &SizeDistribution, load: f64) -> ArrivalPattern {
+pub fn poisson(
+    hosts: &[(NodeId, BitRate)],
+    receivers: &[NodeId],
+    sizes: &SizeDistribution,
+    load: f64,
+) -> ArrivalPattern {
     let mean_ps = |rate: BitRate| sizes.mean() * 8e12 / (load * rate.as_bps() as f64);
     let hosts = hosts.iter().map(|&(host, rate)| (host, mean_ps(rate)));
     ArrivalPattern::Poisson {
         hosts: hosts.collect(),
+        receivers: receivers.to_vec(),
         sizes: sizes.points.clone(),
     }
 }
 
-/// Poisson incasts: at each a random receiver gets `size` from each of `fan_in` random others.
+/// Poisson incasts: at each a random receiver, of the hosts unless others are given, gets `size` from each of `fan_in`
+/// random others.
 ///
 /// `load` is the share of all hosts' rates together. (HPCC's evaluation: 2 %, 60 senders, 500 KB.)
-pub fn incast_poisson(hosts: &[(NodeId, BitRate)], load: f64, fan_in: u32, size: Bytes) -> ArrivalPattern {
+pub fn incast_poisson(
+    hosts: &[(NodeId, BitRate)],
+    receivers: &[NodeId],
+    load: f64,
+    (fan_in, size): (u32, Bytes),
+) -> ArrivalPattern {
     let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
     ArrivalPattern::Incasts {
         hosts: hosts.iter().map(|&(host, _)| host).collect(),
+        receivers: receivers.to_vec(),
         mean_ps: f64::from(fan_in) * size.get() as f64 * 8e12 / (load * capacity),
         fan_in,
         size,

@@ -31,6 +31,8 @@
 //! The numbers in circles are those of the thesis's figure 3.6.
 //!
 //! # Where we differ from the thesis or public code
+//! * By section 3.4.1 of the thesis a queue that does not shrink is congested, and a sentence on one that increases within
+//!   T: `thesis` has the first. The period of checks is lost: T here.
 //! * `thesis` has times in picoseconds; the threshold is where the curve begins to mark. What becomes of a queue that
 //!   has shrunk in a period without being gone is not said in so many words: it is checked again.
 //! * `as-coded` is the public code: whole microseconds, so that a port stays undetermined for up to a microsecond

@@ -29,10 +29,12 @@ fn sources(spec: &RunSpec, flows: u32, end: Time) -> Vec<ArrivalSource> {
         pattern,
     };
     let poisson = ArrivalPattern::Poisson {
+        receivers: Vec::new(),
         hosts: hosts.iter().map(|&host| (host, each)).collect(),
         sizes: vec![(100.0, 0.0), (2_000.0, 0.6), (60_000.0, 1.0)],
     };
     let incasts = ArrivalPattern::Incasts {
+        receivers: Vec::new(),
         mean_ps: each,
         fan_in: 2,
         size: Bytes::new(9_000),
@@ -202,7 +204,11 @@ fn mistakes_are_told() {
     got(&|spec, _| spec.seed = 99, "and with this seed are");
     let pattern = |sources: &mut Vec<ArrivalSource>, sizes| {
         let hosts = vec![(NodeId(1), 5.0), (NodeId(99), 5.0)];
-        sources[0].pattern = ArrivalPattern::Poisson { hosts, sizes };
+        sources[0].pattern = ArrivalPattern::Poisson {
+            hosts,
+            receivers: Vec::new(),
+            sizes,
+        };
     };
     got(
         &|_, sources| pattern(sources, vec![(1.0, 1.0)]),

@@ -48,6 +48,9 @@ pub enum ArrivalPattern {
     Poisson {
         /// The hosts, and the mean time from one of its arrivals to the next, in ps.
         hosts: Vec<(NodeId, f64)>,
+        /// Who receives, if not the hosts themselves.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        receivers: Vec<NodeId>,
         /// Distribution of sizes: see [`size_at`].
         sizes: Vec<(f64, f64)>,
     },
@@ -55,6 +58,9 @@ pub enum ArrivalPattern {
     Incasts {
         /// The hosts.
         hosts: Vec<NodeId>,
+        /// Who receives, if not the hosts themselves.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        receivers: Vec<NodeId>,
         /// The mean time from one incast to the next, in ps.
         mean_ps: f64,
         /// Senders of each.
@@ -98,14 +104,14 @@ impl RunSpec {
 impl ArrivalPattern {
     /// The hosts; of messages that are told, those of each.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> {
-        let (linked, hosts, messages) = match self {
-            Self::Poisson { hosts, .. } => (&hosts[..], &[][..], &[][..]),
-            Self::Incasts { hosts, .. } => (&[][..], &hosts[..], &[][..]),
-            Self::Told { messages } => (&[][..], &[][..], &messages[..]),
+        let (linked, hosts, receivers, messages) = match self {
+            Self::Poisson { hosts, receivers, .. } => (&hosts[..], &[][..], &receivers[..], &[][..]),
+            Self::Incasts { hosts, receivers, .. } => (&[][..], &hosts[..], &receivers[..], &[][..]),
+            Self::Told { messages } => (&[][..], &[][..], &[][..], &messages[..]),
         };
         let linked = linked.iter().map(|&(host, _)| host);
         let got = messages.iter().flat_map(|message| [message.src, message.dst]);
-        linked.chain(hosts.iter().copied()).chain(got)
+        linked.chain(hosts.iter().chain(receivers).copied()).chain(got)
     }
 
     /// The largest size that is drawn.

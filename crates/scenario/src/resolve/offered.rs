@@ -26,23 +26,41 @@ pub(super) enum Demand {
 pub(super) fn demand(pattern: &ArrivalPattern) -> Option<Demand> {
     let bits_per_ps = |bytes: f64, mean_ps: f64| bytes * 8.0 * 1e12 / mean_ps;
     match pattern {
-        ArrivalPattern::Poisson { hosts, sizes } => {
+        ArrivalPattern::Poisson {
+            hosts,
+            receivers,
+            sizes,
+        } => {
             let mean = crate::traffic::mean_size(sizes);
             let of_host = |&(host, mean_ps): &(NodeId, f64)| (host, bits_per_ps(mean, mean_ps));
-            Some(Demand::Alike(hosts.iter().map(of_host).collect()))
+            Some(from_to(hosts.iter().map(of_host).collect(), receivers))
         }
         ArrivalPattern::Incasts {
             hosts,
+            receivers,
             mean_ps,
             fan_in,
             size,
         } => {
             let all = bits_per_ps(f64::from(*fan_in) * size.get() as f64, *mean_ps);
             let of_host = |&host: &NodeId| (host, all / hosts.len() as f64);
-            Some(Demand::Alike(hosts.iter().map(of_host).collect()))
+            Some(from_to(hosts.iter().map(of_host).collect(), receivers))
         }
         ArrivalPattern::Told { .. } => None,
     }
+}
+
+/// What these hosts send to each other, or to `receivers` if there are any.
+fn from_to(hosts: Vec<(NodeId, f64)>, receivers: &[NodeId]) -> Demand {
+    if receivers.is_empty() {
+        return Demand::Alike(hosts);
+    }
+    let of_host = |&(src, rate): &(NodeId, f64)| {
+        let others = receivers.iter().filter(move |&&dst| dst != src);
+        let share = rate / others.clone().count().max(1) as f64;
+        others.map(move |&dst| (src, dst, share))
+    };
+    Demand::Pairs(hosts.iter().flat_map(of_host).collect())
 }
 
 /// One direction of a link.

@@ -83,6 +83,8 @@ tables! {
     struct Poisson {
         /// hosts that send to each other: a set of hosts
         hosts: Spanned<Nodes> = "all";
+        /// who receives, a set of hosts; a host does not send to itself
+        receivers: Spanned<Nodes> => "hosts";
         /// distribution of flow sizes: websearch, fb-hadoop, alistorage, google-rpc, google-rpc-read,
         /// google-rpc-batch, a file of lines `bytes percent`, or a list of { size, share }
         sizes: Spanned<Sizes>;
@@ -100,6 +102,8 @@ tables! {
     struct IncastPoisson {
         /// participating hosts: a set of hosts
         hosts: Spanned<Nodes> = "all";
+        /// who receives, a set of hosts; a host does not send to itself
+        receivers: Spanned<Nodes> => "hosts";
         /// payload rate as a share of the total rate that `load-of` names
         load: Spanned<f64> = "0.02";
         /// what `load` is a share of: `hosts` (their links' rate), or `uplinks` (the rate of the busiest link between

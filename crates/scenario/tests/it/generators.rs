@@ -206,7 +206,7 @@ fn poisson_traffic_has_its_load() {
     let linked: Vec<_> = hosts(64).into_iter().map(|host| (host, G100)).collect();
     let sizes = SizeDistribution::builtin("alistorage").unwrap();
     let end = Time::from_ns(20_000_000);
-    let flows = drawn(traffic::poisson(&linked, &sizes, 0.4), (Time::ZERO, end), 1);
+    let flows = drawn(traffic::poisson(&linked, &[], &sizes, 0.4), (Time::ZERO, end), 1);
     let bytes: u64 = flows.iter().map(|flow| flow.size.get()).sum();
     let load = bytes as f64 * 8.0 / (64.0 * 100e9 * end.as_secs_f64());
     assert!((load - 0.4).abs() < 0.02, "{load}");
@@ -228,7 +228,7 @@ fn poisson_incasts_have_their_load() {
     let linked: Vec<_> = hosts(100).into_iter().map(|host| (host, G100)).collect();
     let window = (Time::from_ns(1_000_000), Time::from_ns(401_000_000));
     let flows = drawn(
-        traffic::incast_poisson(&linked, 0.02, 60, Bytes::new(500_000)),
+        traffic::incast_poisson(&linked, &[], 0.02, (60, Bytes::new(500_000))),
         window,
         3,
     );
@@ -244,6 +244,66 @@ fn poisson_incasts_have_their_load() {
         assert_eq!((event.len(), senders.len(), receivers.len()), (60, 60, 1));
         assert!(senders.is_disjoint(&receivers));
     }
+}
+
+/// Receivers apart from the senders, among them, and both: the load is the senders', nobody sends to itself, all receivers
+/// have as much.
+#[test]
+fn drawn_flows_go_to_the_receivers() {
+    let all = hosts(40);
+    let linked: Vec<_> = all[..20].iter().map(|&host| (host, G100)).collect();
+    let window = (Time::ZERO, Time::from_ns(100_000_000));
+    let sizes = SizeDistribution::fixed(Bytes::new(10_000));
+    for (from, to) in [(20, 40), (5, 15), (10, 30), (39, 40)] {
+        let receivers = &all[from..to];
+        let poisson = drawn(traffic::poisson(&linked, receivers, &sizes, 0.1), window, 5);
+        let bits = 8.0 * 10_000.0 * poisson.len() as f64;
+        let load = bits / (20.0 * 100e9 * window.1.as_secs_f64());
+        assert!((load - 0.1).abs() < 0.01, "{load}");
+        let incasts = traffic::incast_poisson(&linked, receivers, 0.1, (16, Bytes::new(10_000)));
+        let incasts = drawn(incasts, window, 5);
+        assert!(incasts.chunks_exact(16).all(|one| {
+            let senders: BTreeSet<_> = one.iter().map(|flow| flow.src).collect();
+            senders.len() == 16 && one.iter().all(|flow| flow.dst == one[0].dst)
+        }));
+        for flows in [poisson, incasts] {
+            let mut received: BTreeMap<NodeId, usize> = BTreeMap::new();
+            for flow in &flows {
+                assert!(flow.src != flow.dst && flow.src.0 < 20 && receivers.contains(&flow.dst));
+                *received.entry(flow.dst).or_default() += 1;
+            }
+            let mean = flows.len() / receivers.len();
+            assert!(received.len() == receivers.len(), "{received:?}");
+            assert!(
+                received.values().all(|n| n.abs_diff(mean) < mean / 4),
+                "{received:?}"
+            );
+        }
+    }
+}
+
+/// A sender that is the only receiver, and more senders than there are.
+#[test]
+fn receivers_that_cannot_be_are_told() {
+    let said = |workload: &str| {
+        let text = format!(
+            "duration = \"1ms\"\n[topology.star]\nhosts = 4\n[[workload]]\n{workload}\n[cc]\nscheme = \"none\"\n"
+        );
+        let error = load_text("my.toml", &text, &Overrides::default()).unwrap_err();
+        error.to_string()
+    };
+    let poisson = r#"poisson = { hosts = [1, 2], receivers = [2], sizes = "websearch", load = 0.1 }"#;
+    assert!(
+        said(poisson).contains("host 2 sends, and is the only receiver"),
+        "{}",
+        said(poisson)
+    );
+    let incasts = "incast-poisson = { hosts = [1, 2], receivers = [3], fan-in = 3 }";
+    assert!(
+        said(incasts).contains("a fan-in of 3: there are 2 hosts"),
+        "{}",
+        said(incasts)
+    );
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Tables of recorded experiments in pages of findings: between two marks stands what the outcome has.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use paceline_reproduce::{Outcomes, find, markdown_tables};
+use paceline_congestion::papers;
+use paceline_reproduce::{Done, Outcomes, Record, find, markdown_tables, registry};
+use serde_json::Value;
 
-use super::{book, keep};
+use super::{book, cell, keep};
 
 const BEGIN: &str = "<!-- tables of ";
 const END: &str = "<!-- end of tables -->";
@@ -13,25 +16,107 @@ const END: &str = "<!-- end of tables -->";
 /// The tables of an experiment's outcome; a sentence where there is none yet.
 fn tables(id: &str) -> String {
     let one = find(id).unwrap_or_else(|| panic!("no experiment `{id}`"));
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../experiments/{id}/outcome.json"));
-    let Ok(text) = fs::read_to_string(path) else {
-        return format!("Not recorded yet: `paceline reproduce {id}` shows its tables.\n");
-    };
-    let outcome: Outcomes = serde_json::from_str(&text).unwrap();
-    markdown_tables(one, &outcome.done(one).unwrap())
+    match done(id) {
+        Some(done) => markdown_tables(one, &done),
+        None => format!("Not recorded yet: `paceline reproduce {id}` shows its tables.\n"),
+    }
 }
 
-/// A page with the tables that it asks for.
-fn filled(page: &str) -> String {
+/// The recorded outcome of an experiment, if it has one.
+pub(crate) fn done(id: &str) -> Option<Done> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../experiments/{id}/outcome.json"));
+    let outcome: Outcomes = serde_json::from_str(&fs::read_to_string(path).ok()?).unwrap();
+    Some(outcome.done(find(id)?).unwrap())
+}
+
+const CLAIMS: &str = "<!-- claims of ";
+const END_CLAIMS: &str = "<!-- end of claims -->";
+
+/// Every value that a publication printed, and everything that is judged by its word, experiment by experiment.
+fn claims(paper: &str) -> String {
+    let paper = papers::find(paper).unwrap_or_else(|| panic!("no paper `{paper}`"));
     let mut text = String::new();
+    let mut counts = [0; 3];
+    for one in registry().filter(|one| one.source.short == paper.short) {
+        let done = done(&one.id).unwrap_or_default();
+        let records = one.records(&done);
+        let printed = |record: &&Record| {
+            let of_simulator = record.source == Some("authors-simulator");
+            !of_simulator && (!record.paper.is_null() || record.source == Some("paper"))
+        };
+        let mut rows = String::new();
+        for record in records.iter().filter(printed) {
+            let (place, held) = match record.ok {
+                Some(true) => (0, "✓"),
+                Some(false) => (1, "✗"),
+                None => (2, ""),
+            };
+            counts[place] += 1;
+            let unit = Some(record.unit.as_str()).filter(|unit| !unit.is_empty());
+            let metric = unit.map_or(record.metric.clone(), |unit| format!("{}, {unit}", record.metric));
+            let what = match record.case.contains(&record.metric) {
+                true => record.case.clone(),
+                false => format!("{}: {metric}", record.case),
+            };
+            let judged = if held.is_empty() {
+                ""
+            } else {
+                record.tolerance.as_str()
+            };
+            let _ = writeln!(
+                rows,
+                "| {} | {} | {} | {judged} {held} |",
+                cell(&what),
+                cell(&short(&record.paper)),
+                cell(&short(&record.ours)),
+            );
+        }
+        if !rows.is_empty() {
+            let _ = write!(
+                text,
+                "### `{}`: {}\n\nOf {}.\n\n| | printed | ours | judged |\n|---|---|---|---|\n{rows}\n",
+                one.id,
+                one.title,
+                one.source.at.split_whitespace().collect::<Vec<_>>().join(" "),
+            );
+        }
+    }
+    let [held, missed, shown] = counts;
+    format!("{held} hold, {missed} do not, {shown} are shown without a verdict.\n\n{text}")
+}
+
+/// A number with at most four digits behind the point; a dash where there is none.
+fn short(value: &Value) -> String {
+    match value {
+        Value::Null => "–".into(),
+        Value::Number(number) => {
+            let value = number.as_f64().unwrap_or_default();
+            let digits = if value.abs() >= 100.0 { 1 } else { 3 };
+            let text = format!("{value:.digits$}");
+            text.trim_end_matches('0').trim_end_matches('.').into()
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A page with the tables and claims that it asks for.
+fn filled(page: &str) -> String {
+    let page = between(page, (BEGIN, END), &tables);
+    between(&page, (CLAIMS, END_CLAIMS), &claims)
+}
+
+/// A page with `text` between its marks.
+fn between(page: &str, (begin, end): (&str, &str), text: &dyn Fn(&str) -> String) -> String {
+    let mut page_now = String::new();
     let mut rest = page;
-    while let Some((before, after)) = rest.split_once(BEGIN) {
+    while let Some((before, after)) = rest.split_once(begin) {
         let (id, after) = after.split_once(" -->").expect("a mark ends");
-        let (_, after) = after.split_once(END).expect("tables end");
-        text += &format!("{before}{BEGIN}{id} -->\n\n{}\n{END}", tables(id));
+        let (_, after) = after.split_once(end).expect("what stands between marks ends");
+        page_now += &format!("{before}{begin}{id} -->\n\n{}\n{end}", text(id));
         rest = after;
     }
-    text + rest
+    page_now + rest
 }
 
 #[test]

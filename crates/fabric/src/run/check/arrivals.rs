@@ -48,7 +48,16 @@ fn check_source(spec: &RunSpec, source: &ArrivalSource, degree: &[u32]) -> Resul
     hosts::check_class_and_scheme(spec, source.class, source.scheme).or_else(bad)?;
     let is_time = |mean_ps: f64| mean_ps > 0.0 && mean_ps.is_finite();
     match &source.pattern {
-        ArrivalPattern::Poisson { hosts, sizes } => {
+        ArrivalPattern::Poisson {
+            hosts,
+            receivers,
+            sizes,
+        } => {
+            if let [only] = receivers[..]
+                && hosts.iter().any(|&(host, _)| host == only)
+            {
+                return bad(format!("host {} sends, and is the only receiver", only.0));
+            }
             let rising = |pair: &[(f64, f64)]| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1;
             let whole = sizes.last().is_some_and(|&(size, p)| size >= 1.0 && p == 1.0);
             if !whole || !sizes.windows(2).all(rising) {
@@ -60,11 +69,14 @@ fn check_source(spec: &RunSpec, source: &ArrivalSource, degree: &[u32]) -> Resul
         }
         ArrivalPattern::Incasts {
             hosts,
+            receivers,
             mean_ps,
             fan_in,
             size,
         } => {
-            if *fan_in == 0 || *fan_in as usize >= hosts.len() {
+            // Where nobody else receives, one of the hosts does.
+            let apart = !receivers.is_empty() && !receivers.iter().any(|host| hosts.contains(host));
+            if *fan_in == 0 || *fan_in as usize >= hosts.len() + usize::from(apart) {
                 return bad(format!("{fan_in} senders of {} hosts", hosts.len()));
             }
             if *size == Bytes::ZERO || !is_time(*mean_ps) {

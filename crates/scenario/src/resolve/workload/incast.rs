@@ -109,17 +109,17 @@ impl Maker<'_, '_> {
         let window = self.window(&mut block.from, &mut block.to)?;
         let size = self.size(&filled!(block.size: IncastPoisson))?;
         let hosts = self.hosts_with_rates(&mut block.hosts)?;
+        let receivers = self.receivers(&mut block.receivers)?;
         let fan_in = fill_at(&mut block.fan_in, 60);
         let wanted = *fan_in.get_ref() as usize;
-        if wanted == 0 || wanted >= hosts.len() {
-            let message = format!(
-                "a fan-in of {wanted}: there are {} hosts, the receiver included",
-                hosts.len()
-            );
+        let apart = !receivers.is_empty() && !hosts.iter().any(|(host, _)| receivers.contains(host));
+        if wanted == 0 || wanted >= hosts.len() + usize::from(apart) {
+            let included = if apart { "" } else { ", the receiver included" };
+            let message = format!("a fan-in of {wanted}: there are {} hosts{included}", hosts.len());
             return Err(Problem::new(message).at(&self.cx.texts.of_value(&fan_in)));
         }
         let load_of = filled!(block.load_of: IncastPoisson);
-        let pattern = |load| traffic::incast_poisson(&hosts, load, *fan_in.get_ref(), size);
+        let pattern = |load| traffic::incast_poisson(&hosts, &receivers, load, (*fan_in.get_ref(), size));
         let load = self.load_of_hosts(load, &load_of, pattern)?;
         let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
         let seconds = (window.1 - window.0).as_secs_f64();

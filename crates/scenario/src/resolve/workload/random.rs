@@ -2,9 +2,11 @@
 
 use crate::diagnostics::Problem;
 use crate::resolve::fill::{fill_at, filled};
-use crate::schema;
+use crate::schema::{self, Nodes};
 use crate::traffic::{self, ClosedLoop, Looped, Place, SizeDistribution};
+use paceline_fabric::spec::NodeId;
 use paceline_kernel::Bytes;
+use toml::Spanned;
 
 use super::{Made, Maker};
 
@@ -15,11 +17,34 @@ impl Maker<'_, '_> {
         let sizes = block.sizes.as_mut().ok_or_else(|| self.missing("sizes"))?;
         let sizes = self.sizes(sizes)?;
         let hosts = self.hosts_with_rates(&mut block.hosts)?;
+        let receivers = self.receivers(&mut block.receivers)?;
+        if let [only] = receivers[..]
+            && hosts.iter().any(|&(host, _)| host == only)
+        {
+            return Err(self.only_receiver(only, block.receivers.as_ref()));
+        }
         let load_of = filled!(block.load_of: Poisson);
-        let load = self.load_of_hosts(load, &load_of, |load| traffic::poisson(&hosts, &sizes, load))?;
+        let pattern = |load| traffic::poisson(&hosts, &receivers, &sizes, load);
+        let load = self.load_of_hosts(load, &load_of, pattern)?;
         let capacity: f64 = hosts.iter().map(|(_, rate)| rate.as_bps() as f64).sum();
         self.affordable(capacity * load * (window.1 - window.0).as_secs_f64() / (8.0 * sizes.mean()))?;
-        Ok(Made::drawn(traffic::poisson(&hosts, &sizes, load), window))
+        Ok(Made::drawn(pattern(load), window))
+    }
+
+    /// Who receives, if not the hosts themselves.
+    pub(super) fn receivers(&self, slot: &mut Option<Spanned<Nodes>>) -> Result<Vec<NodeId>, Problem> {
+        match slot {
+            Some(_) => self.hosts(slot),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// A sender has nobody to send to.
+    fn only_receiver(&self, host: NodeId, written: Option<&Spanned<Nodes>>) -> Problem {
+        let message = format!("host {} sends, and is the only receiver", host.0);
+        let place = written.map(|written| self.cx.texts.of_value(written));
+        let place = place.filter(|place| !place.text().is_empty());
+        Problem::new(message).at(&place.unwrap_or_else(|| self.place.clone()))
     }
 
     pub(super) fn closed_loop(&mut self, block: &mut schema::ClosedLoop) -> Result<Made, Problem> {
@@ -27,16 +52,8 @@ impl Maker<'_, '_> {
         let receivers = self.hosts(&mut block.receivers)?;
         let alone = |sender| receivers.len() == 1 && receivers[0] == sender;
         if let Some(sender) = senders.iter().find(|&&sender| alone(sender)) {
-            let message = format!("host {} sends, and is the only receiver", sender.0);
-            let place = block
-                .senders
-                .as_ref()
-                .map(|senders| self.cx.texts.of_value(senders));
-            return Err(Problem::new(message)
-                .at(&place
-                    .filter(|place| !place.text().is_empty())
-                    .unwrap_or_else(|| self.place.clone()))
-                .help("name the senders without it: `senders = [..]`"));
+            let problem = self.only_receiver(*sender, block.senders.as_ref());
+            return Err(problem.help("name the senders without it: `senders = [..]`"));
         }
         let outstanding = self.count(&mut block.outstanding, 1, "outstanding messages")?;
         let written = block.messages.as_ref().ok_or_else(|| {
