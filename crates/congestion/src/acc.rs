@@ -119,6 +119,7 @@ impl Definition for Params {
         paper: crate::papers::ACC.citation,
         summary: "Congested flows fall to the arrival rate of their ACKs and stop until what they sent\n\
                   too much has drained; victims of pauses are held (a reconstruction).",
+        scope: "lossless networks with ternary detection; a reconstruction of what is known of it.",
         default_window: WindowMode::Fixed,
         params: Self::docs,
         source: include_str!("acc.rs"),

@@ -129,6 +129,7 @@ impl Definition for Params {
         title: "ADPG (RL-CC)",
         paper: crate::papers::ADPG.citation,
         summary: "Multiplies the rate by what a small network, trained in the simulator, says of delay and rate.",
+        scope: "many flows to one host, as it was trained; its queues are long under PFC.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("adpg.rs"),

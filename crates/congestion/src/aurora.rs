@@ -144,6 +144,7 @@ impl Definition for Params {
         title: "Aurora (PCC-RL)",
         paper: crate::papers::AURORA.citation,
         summary: "Multiplies the rate twice per round trip by what a small network says of delay and of what arrives.",
+        scope: "a few flows without end, as it was trained.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("aurora.rs"),

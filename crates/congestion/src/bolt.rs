@@ -174,6 +174,7 @@ impl Definition for Params {
         title: "Bolt",
         paper: crate::papers::BOLT.citation,
         summary: "Switches answer senders directly when they are congested, and hand out tokens for capacity that will be free.",
+        scope: "networks whose switches answer senders; short messages and flows that come and go.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("bolt.rs"),

@@ -284,6 +284,7 @@ impl Definition for Params {
         paper: crate::papers::DCQCN.citation,
         summary: "ECN marks return as notification packets; the sender cuts its rate, then\n\
                   recovers half of the cut and increases in steps.",
+        scope: "RoCEv2 with PFC and marks at 25 to 400 Gbit/s; under credits its thresholds lie above what a lane holds.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("dcqcn.rs"),

@@ -60,6 +60,7 @@ impl Definition for Params {
         title: "DCTCP",
         paper: crate::papers::DCTCP.citation,
         summary: "Cuts the rate once per round trip in proportion to the fraction of marked packets.",
+        scope: "any network whose switches mark; a step at 30 KB per 10 Gbit/s.",
         default_window: WindowMode::Variable,
         params: Self::docs,
         source: include_str!("dctcp.rs"),

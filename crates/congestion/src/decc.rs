@@ -175,6 +175,7 @@ impl Definition for Params {
         paper: crate::papers::DECC.citation,
         summary: "Moves a rate by a scale-free law of round-trip times that was found by search in the simulator;\n\
                   or by a network or boosted trees that were cloned from it.",
+        scope: "many flows to one host, and all to all, at 100 to 400 Gbit/s with drops or PFC; `decc-incast` for crowds of short messages at once.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("decc.rs"),

@@ -63,6 +63,7 @@ impl Definition for Params {
         title: "DX",
         paper: crate::papers::DX.citation,
         summary: "Reduces the window by the queueing delay, once per round trip.",
+        scope: "networks with time stamps that are precise to a fraction of a packet.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("dx.rs"),

@@ -70,6 +70,7 @@ impl Definition for Params {
         title: "AIMD",
         paper: "Chiu and Jain, Analysis of the Increase and Decrease Algorithms, 1989",
         summary: "Adds a step per round trip, cuts by a factor at a mark.",
+        scope: "an example of a scheme in a program of your own.",
         default_window: WindowMode::Variable,
         params: Self::docs,
         source: include_str!("example.rs"),

@@ -111,6 +111,7 @@ impl Definition for Params {
         title: "Decided outside",
         paper: "-",
         summary: "Lets an external agent set rates and windows, for reinforcement learning.",
+        scope: "reinforcement learning: an agent outside decides.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("external.rs"),

@@ -40,6 +40,7 @@ impl Definition for Params {
         title: "Fixed rate",
         paper: "-",
         summary: "Sends at a constant rate and ignores congestion.",
+        scope: "tests and oracles: a rate that is known to be right.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("fixed.rs"),

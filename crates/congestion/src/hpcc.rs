@@ -96,6 +96,7 @@ impl Definition for Params {
         paper: crate::papers::HPCC.citation,
         summary: "Telemetry from each hop gives the load of the busiest link;\n\
                   one multiplication brings it to the target utilisation.",
+        scope: "networks whose switches add telemetry, with or without pauses.",
         default_window: WindowMode::Variable,
         params: Self::docs,
         source: include_str!("hpcc.rs"),

@@ -70,6 +70,7 @@ impl Definition for Params {
         paper: crate::papers::PINT.citation,
         summary: "HPCC with a digest of one or two bytes per packet:\n\
                   the utilisation of the busiest hop as a power of a base.",
+        scope: "as HPCC, with a digest of a byte or two instead of a list.",
         default_window: WindowMode::Variable,
         params: Self::docs,
         source: include_str!("hpcc_pint.rs"),

@@ -115,6 +115,7 @@ impl Definition for Params {
         paper: crate::papers::IBCC.citation,
         summary: "Marks at the roots of congestion raise a sender's index into a table of delays, and a\n\
                   timer lowers it.",
+        scope: "InfiniBand's credits.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("ibcc.rs"),

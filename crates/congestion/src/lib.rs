@@ -25,6 +25,7 @@ pub mod agent;
 pub mod api;
 pub mod detect;
 pub mod entropy;
+pub mod misfits;
 pub mod receiver;
 pub mod registry;
 pub mod switch;

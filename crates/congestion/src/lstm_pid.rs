@@ -199,6 +199,7 @@ impl Definition for Params {
         paper: crate::papers::PIDNN_THESIS.citation,
         summary: "Predicts the next round-trip time with a small neural network and holds it at a target\n\
                   with a trained PID controller of the rate.",
+        scope: "the thesis's incast at 100 Gbit/s and a round trip of 4.2 us; `lstm-pid-fit` is for other networks and traffic.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("lstm_pid.rs"),

@@ -36,6 +36,7 @@ impl Definition for Params {
         title: "No congestion control",
         paper: "-",
         summary: "Sends at line rate and ignores congestion.",
+        scope: "a baseline without control: long flows fill every queue.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("none.rs"),

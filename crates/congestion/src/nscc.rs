@@ -76,6 +76,7 @@ impl Definition for Params {
         title: "NSCC",
         paper: crate::papers::NSCC.citation,
         summary: "Ultra Ethernet: a window that follows marks and delay, for packets on many paths.",
+        scope: "Ethernet that may drop or trim, and many paths (Ultra Ethernet); sound on lossless networks, too.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("nscc.rs"),

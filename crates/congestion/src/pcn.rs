@@ -83,6 +83,7 @@ impl Definition for Params {
         paper: crate::papers::PCN.citation,
         summary: "Marks spare packets that were paused; the receiver names congested flows and their\n\
                   arrival rate, to which senders fall at once.",
+        scope: "networks with PFC; without pauses it is DCQCN with a receiver's rate.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("pcn.rs"),

@@ -222,6 +222,7 @@ impl Definition for Params {
         title: "Policy (your own network)",
         paper: "-",
         summary: "Decides by a network that you trained, such as with PyTorch: safetensors or ONNX, and a card.",
+        scope: "a policy of your own: what it was trained for.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("policy.rs"),

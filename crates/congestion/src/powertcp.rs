@@ -96,6 +96,7 @@ impl Definition for Params {
         title: "PowerTCP",
         paper: crate::papers::POWERTCP.citation,
         summary: "Divides the window by the power of the busiest link: arrival rate times queued data.",
+        scope: "networks whose switches add telemetry; `powertcp-theta` needs round trips alone.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("powertcp.rs"),

@@ -139,6 +139,7 @@ impl Definition for Params {
         paper: crate::papers::QCN.citation,
         summary: "Switches sample their queues and tell senders how far they are from equilibrium;\n\
                   senders cut at once and recover by counting bytes and time.",
+        scope: "one layer-2 domain of 10 to 100 Gbit/s, long flows; it is slow in incasts.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("qcn.rs"),

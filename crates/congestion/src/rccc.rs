@@ -80,6 +80,7 @@ impl Definition for Params {
         title: "RCCC",
         paper: crate::papers::NSCC.citation,
         summary: "Ultra Ethernet: receiving hosts grant their senders credit, in turn.",
+        scope: "incasts on networks that are not oversubscribed; it sees no queue but the receiver's: `nscc-rccc` has both.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("rccc.rs"),

@@ -58,6 +58,8 @@ pub struct Scheme {
     pub paper: &'static str,
     /// What it does, in a few lines.
     pub summary: &'static str,
+    /// What it is for, in a sentence without its subject.
+    pub scope: &'static str,
     /// The window mode that its paper uses.
     pub default_window: WindowMode,
     /// Its parameters.

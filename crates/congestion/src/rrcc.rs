@@ -79,6 +79,7 @@ impl Definition for Params {
         paper: crate::papers::TCD_THESIS.citation,
         summary: "The receiver reports the arrival rate to congested flows, and their senders go slightly\n\
                   below it at once.",
+        scope: "InfiniBand's credits; elsewhere its switches hardly mark.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("rrcc.rs"),

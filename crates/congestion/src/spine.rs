@@ -350,6 +350,7 @@ impl Definition for Params {
         paper: crate::papers::SPINE.citation,
         summary: "Moves a window with every ACK by a rule of four parameters; a recurrent network decides once per\n\
                   round trip whether to make new ones.",
+        scope: "flows without end, as it was trained: it starts with one packet per round trip, so messages are slow.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("spine.rs"),

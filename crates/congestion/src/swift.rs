@@ -110,6 +110,7 @@ impl Definition for Params {
         paper: crate::papers::SWIFT.citation,
         summary: "Holds the delay at a target, of the fabric and of the receiver's host apart;\n\
                   windows go below one packet.",
+        scope: "any network with good time stamps; windows go below a packet.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("swift.rs"),

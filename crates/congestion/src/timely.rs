@@ -163,6 +163,7 @@ impl Definition for Params {
         title: "TIMELY",
         paper: crate::papers::TIMELY.citation,
         summary: "Follows the gradient of the round-trip time between two thresholds.",
+        scope: "RoCEv2 with PFC or drops, where round trips are measured well.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("timely.rs"),

@@ -1,5 +1,6 @@
 //! The page of a name.
 
+use paceline_congestion::misfits::Misfit;
 use paceline_congestion::params::{ParamDoc, only_with};
 use paceline_congestion::registry::variant;
 use paceline_congestion::registry::{Alias, Scheme, SchemeParams, WindowMode, schemes};
@@ -93,6 +94,13 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
         page.push('\n');
     }
     page.push_str(&layout::paragraph(scheme.summary, width));
+    page.push_str(&layout::paragraph(&format!("For {}", scheme.scope), width));
+    let own = |found: &Misfit| {
+        found.scheme == scheme.name || scheme.aliases.iter().any(|alias| alias.name == found.scheme)
+    };
+    for found in Misfit::all().filter(own) {
+        page.push_str(&layout::paragraph(&format!("Beware: {found}."), width));
+    }
     page.push('\n');
     page.push_str(&parameter_table(scheme, width));
     page.push_str(&format!(

@@ -4,13 +4,13 @@
 //! ([`faults`])? Of a reproduction with an outcome: is there for each tick a wrong outcome under which it is a
 //! cross ([`undetected`])? A criterion that keeps its tick whatever happens judges nothing.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::criterion::{Cell, Evidence, Source, Tolerance};
 use super::need::{Done, Metrics};
-use super::{Record, Reproduction};
+use super::{Panel, Record, Reproduction};
 use paceline_lab::results::{RunStatus, Summary};
 
 /// What is wrong with the criteria of a reproduction by themselves, in words.
@@ -100,22 +100,40 @@ pub type Mutation = Box<dyn Fn(&mut Done)>;
 /// like runs doubled, halved and taken away, any two groups exchanged, and what `own` does besides. Values and
 /// orderings, as `column, row: metric`.
 pub fn undetected(reproduction: &Reproduction, done: &Done, own: Vec<Mutation>) -> Vec<String> {
-    let records = reproduction.records(done);
-    let ticks = records
-        .iter()
-        .enumerate()
-        .filter(|(_, record)| record.ok == Some(true));
-    let mut left: BTreeSet<usize> = ticks.map(|(place, _)| place).collect();
+    let mut left: BTreeMap<(usize, usize, usize), String> = BTreeMap::new();
+    for (place, panel) in reproduction.panels(done).iter().enumerate() {
+        let records = panel.records(&reproduction.id);
+        let ticks = places(panel).into_iter().zip(&records);
+        let ticks = ticks.filter(|(_, record)| record.ok == Some(true));
+        left.extend(ticks.map(|((row, column), record)| ((place, row, column), name(record))));
+    }
     for wrong in own.into_iter().chain(wrongs(done)) {
         if left.is_empty() {
             break;
         }
         let mut changed = done.clone();
         wrong(&mut changed);
-        let after = reproduction.records(&changed);
-        left.retain(|&place| after.get(place).and_then(|record| record.ok) != Some(false));
+        // The rest is what it was, or of no interest.
+        let rows = left.keys().map(|&(panel, row, _)| (panel, row)).collect();
+        for (place, panel) in reproduction.rows(&changed, &rows) {
+            let records = panel.records(&reproduction.id);
+            for ((row, column), record) in places(&panel).into_iter().zip(records) {
+                if record.ok == Some(false) && rows.contains(&(place, row)) {
+                    left.remove(&(place, row, column));
+                }
+            }
+        }
     }
-    left.into_iter().map(|place| name(&records[place])).collect()
+    left.into_values().collect()
+}
+
+/// Row and column of each of a panel's records; an ordering stands behind the columns.
+fn places(panel: &Panel) -> Vec<(usize, usize)> {
+    let ordered = |row: usize| panel.has_ordering(row);
+    let columns = |row: usize| 0..panel.columns.len() + usize::from(ordered(row));
+    let rows = 0..panel.rows.len();
+    rows.flat_map(|row| columns(row).map(move |column| (row, column)))
+        .collect()
 }
 
 /// Ticks that a run has though its flows were not done.

@@ -1,7 +1,8 @@
 //! Which runs reproductions need, and what came of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use paceline_fabric::Progress;
@@ -306,12 +307,19 @@ pub struct Done {
     pub runs: Vec<DoneRun>,
     /// What came of steps, by their names.
     pub steps: BTreeMap<&'static str, Metrics>,
+    /// Where runs are, by their names: filled when one is first looked for.
+    pub places: OnceLock<HashMap<String, usize>>,
 }
 
 impl Done {
     /// A run, if it was run and ended by itself: the numbers of others stand for nothing.
     pub(super) fn ended(&self, need: &RunRequest) -> Option<&DoneRun> {
-        let run = self.runs.iter().find(|run| run.need.is_run_of(need))?;
+        let named = |(place, run): (usize, &DoneRun)| (run.need.name(), place);
+        let places = || self.runs.iter().enumerate().map(named).collect();
+        let place = self.places.get_or_init(places).get(&need.name());
+        let there = place.and_then(|&place| self.runs.get(place));
+        let there = there.filter(|run| run.need.is_run_of(need));
+        let run = there.or_else(|| self.runs.iter().find(|run| run.need.is_run_of(need)))?;
         (run.status == Some(RunStatus::Completed)).then_some(run)
     }
 

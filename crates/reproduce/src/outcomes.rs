@@ -57,6 +57,7 @@ impl Outcomes {
         };
         let step = |step: &super::Step| Some((step.name, self.steps.get(step.name)?.numbers()));
         Ok(Done {
+            places: Default::default(),
             runs: reproduction.needs().iter().filter_map(run).collect(),
             steps: reproduction.steps.iter().filter_map(step).collect(),
         })

@@ -220,6 +220,11 @@ impl Panel {
         })
     }
 
+    /// Whether a row has an ordering among its records.
+    pub(crate) fn has_ordering(&self, row: usize) -> bool {
+        self.ordered && self.ordering(&self.rows[row], &self.cells[row]).is_some()
+    }
+
     /// Its values and orderings in a list.
     pub(crate) fn records(&self, id: &str) -> Vec<Record> {
         let mut records = Vec::new();

@@ -73,6 +73,8 @@ kinds! {
         NoControl,
         /// A scheme in a network that does not give it what it expects.
         SchemeAndNetwork,
+        /// A scheme that does nothing, or harms, on ordinary traffic with the parameters that it ships with.
+        Misfit,
         /// Packets on several paths under a recovery that takes reordering for loss.
         Reordering,
         /// A delay target below the round-trip time of the empty network.

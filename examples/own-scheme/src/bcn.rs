@@ -78,6 +78,7 @@ impl Definition for Params {
         title: "BCN",
         paper: "Bergamasco and Pan, Backward Congestion Notification, IEEE 802.1, 2005",
         summary: "Switches tell senders how far a queue is from its equilibrium; receivers help them to recover.",
+        scope: "an example: switches that send notifications to senders.",
         default_window: WindowMode::Off,
         params: Self::docs,
         source: include_str!("bcn.rs"),

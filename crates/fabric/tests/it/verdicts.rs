@@ -43,6 +43,7 @@ impl Definition for Params {
         title: "Verdicts",
         paper: "",
         summary: "",
+        scope: "a test.",
         default_window: WindowMode::Fixed,
         params: Self::docs,
         source: "",

@@ -51,14 +51,21 @@ impl PanelPlan {
         .collect()
     }
 
-    /// The panel with ours.
-    pub(super) fn panel(&self, data: &dyn Data) -> Panel {
+    /// The panel with ours in some rows, and without curves.
+    pub(super) fn rows(&self, data: &dyn Data, wanted: &dyn Fn(usize) -> bool) -> Panel {
         let mut panel = self.panel.clone();
-        for (cells, expressions) in panel.cells.iter_mut().zip(&self.cells) {
+        let rows = panel.cells.iter_mut().zip(&self.cells).enumerate();
+        for (_, (cells, expressions)) in rows.filter(|(row, _)| wanted(*row)) {
             for (cell, expression) in cells.iter_mut().zip(expressions) {
                 cell.ours = expression.number(data);
             }
         }
+        panel
+    }
+
+    /// The panel with ours.
+    pub(super) fn panel(&self, data: &dyn Data) -> Panel {
+        let mut panel = self.rows(data, &|_| true);
         let curves = panel.drawing.iter_mut().flat_map(|drawing| &mut drawing.curves);
         for (curve, expression) in curves.zip(&self.curves) {
             if let Some(expression) = expression {

@@ -21,6 +21,8 @@ mod sizes;
 mod source;
 mod value;
 
+use std::collections::BTreeSet;
+
 use paceline_congestion::papers;
 use paceline_lab::results::Summary;
 use paceline_scenario::diagnostics::{Place, Source};
@@ -96,11 +98,25 @@ impl Reproduction {
 
     /// Its tables: what was published, and ours as far as `done` has it.
     pub fn panels(&self, done: &Done) -> Vec<Panel> {
-        let seen = Seen {
+        let seen = self.seen(done);
+        self.plans.iter().map(|plan| plan.panel(&seen)).collect()
+    }
+
+    /// Those of its tables that have wanted rows, with ours in these alone: panel and row.
+    pub(crate) fn rows(&self, done: &Done, wanted: &BTreeSet<(usize, usize)>) -> Vec<(usize, Panel)> {
+        let seen = self.seen(done);
+        let plans = self.plans.iter().enumerate();
+        let plans = plans.filter(|(place, _)| wanted.range((*place, 0)..(*place + 1, 0)).next().is_some());
+        plans
+            .map(|(place, plan)| (place, plan.rows(&seen, &|row| wanted.contains(&(place, row)))))
+            .collect()
+    }
+
+    fn seen<'a>(&self, done: &'a Done) -> Seen<'a> {
+        Seen {
             done,
             runs: self.needs.iter().map(|need| done.numbers(need)).collect(),
-        };
-        self.plans.iter().map(|plan| plan.panel(&seen)).collect()
+        }
     }
 }
 

@@ -35,8 +35,8 @@ fn a_flow_joins_another() {
     assert!(judged.len() >= 16, "{}", judged.len());
 }
 
-/// Where a flow is cut off the paper's Bolt misses what the paper prints, and says so with a cross; the
-/// authors' simulator has it, but not without the pauses that spread its packets.
+/// Where a flow is cut off Bolt's listing alone is far from what the paper prints; the authors' simulator has that, but not
+/// without the pauses that spread its packets.
 #[test]
 fn what_the_paper_lists_is_not_what_its_simulator_does() {
     let down = reproduce::find("bolt-b4").unwrap();
@@ -56,7 +56,7 @@ fn what_the_paper_lists_is_not_what_its_simulator_does() {
     };
     let window = "Bolt: window at 95 %";
     let (paper, verdict) = of("the listing alone", window);
-    assert!(paper > 100.0 && verdict == Some(false), "{paper} {verdict:?}");
+    assert!(paper > 100.0 && verdict.is_none(), "{paper} {verdict:?}");
     let (ours, verdict) = of("as it ships", window);
     assert!(ours < 35.0 && verdict.is_none(), "{ours} {verdict:?}");
     let (simulator, verdict) = of("the authors' simulator", window);

@@ -52,25 +52,42 @@ fn cells(counts: Counts) -> Vec<String> {
     ]
 }
 
+/// The table anew: a row of each experiment with an outcome, and those that stand there without one.
+fn table() -> String {
+    let known = rows();
+    let mut text = String::new();
+    for one in registry() {
+        let cells = match fs::read_to_string(root().join(format!("experiments/{}/outcome.json", one.id))) {
+            Ok(text) => {
+                let outcomes: Outcomes = serde_json::from_str(&text).unwrap();
+                cells(Counts::of(&one.records(&outcomes.done(one).unwrap())))
+            }
+            Err(_) => match known.get(&one.id) {
+                Some(cells) => cells.clone(),
+                None => continue,
+            },
+        };
+        text += &format!("| `{}` | {} |\n", one.id, cells.join(" | "));
+    }
+    text
+}
+
+/// `UPDATE_BOOK=1` writes it.
 #[test]
 fn the_table_has_what_was_recorded() {
-    let rows = rows();
-    let mut wrong = Vec::new();
-    for one in registry() {
-        let file = root().join(format!("experiments/{}/outcome.json", one.id));
-        let Ok(text) = fs::read_to_string(file) else {
-            continue;
-        };
-        let outcomes: Outcomes = serde_json::from_str(&text).unwrap();
-        let counted = cells(Counts::of(&one.records(&outcomes.done(one).unwrap())));
-        if rows.get(&one.id) != Some(&counted) {
-            let said = rows.get(&one.id).map(|cells| cells.join(" | "));
-            wrong.push(format!(
-                "{}: recorded {}, said {said:?}",
-                one.id,
-                counted.join(" | ")
-            ));
+    let part = read("validation/REPRODUCTIONS.md");
+    let is_row = |line: &&str| line.starts_with("| `");
+    let now: String = part
+        .lines()
+        .filter(is_row)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let expected = table();
+    if std::env::var_os("UPDATE_BOOK").is_some() {
+        for file in ["validation/REPRODUCTIONS.md", "VALIDATION.md"] {
+            fs::write(root().join(file), read(file).replacen(&now, &expected, 1)).unwrap();
         }
+        return;
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(now, expected, "`UPDATE_BOOK=1` writes it again");
 }

@@ -1,6 +1,7 @@
 //! What schemes ask of switches alongside marks and telemetry, and of the network around them.
 
 use paceline_congestion::detect::Detector;
+use paceline_congestion::misfits::{LinkLayer, Misfit};
 use paceline_congestion::registry::{Incompatible, NetworkFacts, SchemeConfig, Setting};
 use paceline_fabric::spec::{AssistPorts, FlowControl, SwitchSpec};
 use paceline_kernel::Bytes;
@@ -26,6 +27,11 @@ pub(super) fn resolve<'a>(
         AssistPortsKind::BetweenSwitches => AssistPorts::BetweenSwitches,
     };
     let facts = facts(n, switch);
+    let layer = match switch.flow_control {
+        FlowControl::None => LinkLayer::Drops,
+        FlowControl::Pfc(_) => LinkLayer::Pfc,
+        FlowControl::Credits => LinkLayer::Credits,
+    };
     for scheme in schemes {
         if scheme.switch_part().is_some() && *assist.get_ref() == AssistKind::None {
             let title = scheme.scheme().title;
@@ -38,6 +44,11 @@ pub(super) fn resolve<'a>(
                 "write `assist = \"auto\"`, or choose a scheme that does without, instead of `{}`",
                 scheme.label()
             )));
+        }
+        if cx.profile().is_exact
+            && let Some(found) = Misfit::find(scheme, layer)
+        {
+            cx.warn(WarningKind::Misfit, None, found.to_string());
         }
         for incompatible in scheme.incompatible(&facts) {
             match incompatible {

@@ -6,6 +6,7 @@ mod copies;
 mod figures;
 mod infiniband;
 mod links;
+mod ordinary;
 mod overview;
 mod plain;
 mod printed;
@@ -119,7 +120,13 @@ fn scheme_page(scheme: &Scheme) -> String {
     let header = scheme.page();
     // The header's first line is the title again.
     let (_, rest) = header.split_once("\n\n").unwrap_or_default();
-    let _ = writeln!(page, "`{}`: {}\n", scheme.name, scheme.summary);
+    let _ = writeln!(
+        page,
+        "`{}`: {}\n\n{}",
+        scheme.name,
+        scheme.summary,
+        ordinary::of_scheme(scheme)
+    );
     let rest = body(rest);
     let (what, rest) = rest.split_at(rest.find("\n## Signal").unwrap_or(rest.len()));
     page.push_str(what);

@@ -168,7 +168,7 @@ pub(crate) fn markdown() -> String {
             let _ = writeln!(variants, "| `{}` | `{name}` | {} |", alias.name, cell(alias.help));
         }
     }
-    page + TAIL + &variants + LAST
+    page + TAIL + &variants + LAST + &super::ordinary::matrix()
 }
 
 /// All publications: what Paceline calls them, and what they are.

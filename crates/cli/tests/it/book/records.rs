@@ -41,7 +41,7 @@ fn claims(paper: &str) -> String {
         let done = done(&one.id).unwrap_or_default();
         let records = one.records(&done);
         let printed = |record: &&Record| {
-            let of_simulator = record.source == Some("authors-simulator");
+            let of_simulator = record.source == Some("authors' simulator");
             !of_simulator && (!record.paper.is_null() || record.source == Some("paper"))
         };
         let mut rows = String::new();

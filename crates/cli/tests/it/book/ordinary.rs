@@ -1,0 +1,228 @@
+//! Schemes on ordinary traffic, from the recorded outcome of the experiment `ordinary`: on the page of all schemes, on each
+//! scheme's own, and in the table of misfits that runs are warned of.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use paceline_congestion::registry::{SCHEMES, Scheme};
+use paceline_reproduce::find;
+
+use super::records::done;
+
+/// Keys and names of the experiment's traffic and link layers.
+const TRAFFIC: [(&str, &str); 8] = [
+    ("64kb", "64 KB alone"),
+    ("1mb", "1 MB alone"),
+    ("incast", "15 to 1"),
+    ("long-short", "long and short"),
+    ("all", "all to all"),
+    ("search", "web search"),
+    ("hadoop", "Hadoop"),
+    ("ring", "ring all-reduce"),
+];
+const LAYERS: [(&str, &str); 3] = [("pfc", "PFC"), ("drops", "drops"), ("credits", "credits")];
+/// From which a scheme is told to be unfit, over `none` or the median.
+const UNFIT: f64 = 1.5;
+
+/// Mean slowdown and p99 of a scheme over a layer, by traffic; whether all flows ended.
+type Row = [Option<(f64, f64, bool)>; TRAFFIC.len()];
+
+struct Matrix {
+    rows: BTreeMap<(String, &'static str), Row>,
+}
+
+impl Matrix {
+    fn read() -> Self {
+        let one = find("ordinary").expect("it ships");
+        let done = done("ordinary").expect("it is recorded");
+        let mut sums: BTreeMap<(String, &str), [(f64, f64, f64, bool); 8]> = BTreeMap::new();
+        for need in one.needs() {
+            let values = done.runs.iter().find(|run| run.need.name() == need.name());
+            let Some(values) = values.and_then(|run| run.numbers.as_ref()) else {
+                continue;
+            };
+            // `search-pfc`, and whatever the scheme's case adds.
+            let place = TRAFFIC.iter().enumerate().find_map(|(place, (key, _))| {
+                let rest = need.variant.strip_prefix(key)?.strip_prefix('-')?;
+                let layer = LAYERS
+                    .iter()
+                    .find(|(layer, _)| rest.split('-').next() == Some(layer))?;
+                Some((place, layer.0))
+            });
+            let (place, layer) = place.unwrap_or_else(|| panic!("{}", need.variant));
+            let value = |name: &str| values.values.get(name).copied();
+            let ended = value("flows.completed") == value("flows.total");
+            let entry = sums
+                .entry((need.scheme.clone(), layer))
+                .or_insert([(0.0, 0.0, 0.0, true); 8]);
+            let (mean, p99) = (value("fct_slowdown.mean"), value("fct_slowdown.p99"));
+            let sum = &mut entry[place];
+            *sum = (
+                sum.0 + mean.unwrap_or(f64::INFINITY),
+                sum.1 + p99.unwrap_or(f64::INFINITY),
+                sum.2 + 1.0,
+                sum.3 && ended,
+            );
+        }
+        let means = |(key, sums): ((String, &'static str), [(f64, f64, f64, bool); 8])| {
+            let mean = |(mean, p99, count, ended): (f64, f64, f64, bool)| {
+                (count > 0.0).then(|| (mean / count, p99 / count, ended))
+            };
+            (key, sums.map(mean))
+        };
+        Self {
+            rows: sums.into_iter().map(means).collect(),
+        }
+    }
+
+    /// The median of all schemes over a layer.
+    fn median(&self, layer: &str, place: usize) -> f64 {
+        let of_layer = self.rows.iter().filter(|((_, one), _)| *one == layer);
+        let mut all: Vec<f64> = of_layer.filter_map(|(_, row)| Some(row[place]?.0)).collect();
+        all.sort_by(f64::total_cmp);
+        let half = all.len() / 2;
+        (all[half] + all[(all.len() - 1) / 2]) / 2.0
+    }
+
+    fn row(&self, scheme: &str, layer: &'static str) -> Option<&Row> {
+        self.rows.get(&(scheme.to_string(), layer))
+    }
+
+    /// How many times the better of `none` and the median scheme, and which of the two it is worse than.
+    fn times(&self, scheme: &str, layer: &'static str, place: usize) -> Option<(f64, &'static str)> {
+        let (own, ..) = self.row(scheme, layer)?[place]?;
+        let none = self.row("none", layer)?[place]?.0;
+        let median = self.median(layer, place);
+        Some(match median <= none {
+            true => (own / median, "the median scheme"),
+            false => (own / none, "`none`"),
+        })
+    }
+
+    /// Of each scheme and layer, the worst traffic if that is unfit; nothing as traffic if it does nothing.
+    fn misfits(&self) -> String {
+        let mut text = "scheme,layer,traffic,times,of\n".to_string();
+        for ((scheme, layer), row) in &self.rows {
+            if scheme == "none" {
+                continue;
+            }
+            let (_, name) = LAYERS.iter().find(|(key, _)| key == layer).expect("it is one");
+            if Some(row) == self.row("none", layer) {
+                let _ = writeln!(text, "{scheme},{name},,1,none");
+                continue;
+            }
+            let each =
+                (0..TRAFFIC.len()).filter_map(|place| Some((self.times(scheme, layer, place)?, place)));
+            let worst = each.max_by(|one, other| one.0.0.total_cmp(&other.0.0));
+            if let Some(((times, of), place)) = worst
+                && times >= UNFIT
+            {
+                let digits = usize::from(times < 10.0);
+                let _ = writeln!(text, "{scheme},{name},{},{times:.digits$},{of}", TRAFFIC[place].1);
+            }
+        }
+        text
+    }
+
+    /// Cells of a row; bold where the scheme is unfit, with a mark where flows did not end.
+    fn cells(&self, scheme: &str, layer: &'static str) -> String {
+        let row = self.row(scheme, layer);
+        let cell = |place: usize| {
+            let Some((mean, _, ended)) = row.and_then(|row| row[place]) else {
+                return " – |".to_string();
+            };
+            let digits = if mean >= 100.0 { 0 } else { 2 };
+            let mark = if ended { "" } else { "!" };
+            let unfit = scheme != "none"
+                && self
+                    .times(scheme, layer, place)
+                    .is_some_and(|(times, _)| times >= UNFIT);
+            match unfit {
+                true => format!(" **{mean:.digits$}**{mark} |"),
+                false => format!(" {mean:.digits$}{mark} |"),
+            }
+        };
+        (0..TRAFFIC.len()).map(cell).collect()
+    }
+
+    fn head(first: &str) -> String {
+        let names = TRAFFIC.map(|(_, name)| format!(" {name} |")).concat();
+        format!("| {first} |{names}\n|---|{}\n", "---|".repeat(TRAFFIC.len()))
+    }
+
+    fn median_row(&self, layer: &str) -> String {
+        let cells = (0..TRAFFIC.len()).map(|place| format!(" {:.2} |", self.median(layer, place)));
+        format!("| *median of all* |{}\n", cells.collect::<String>())
+    }
+}
+
+/// The names of a scheme and its aliases.
+fn names(scheme: &Scheme) -> impl Iterator<Item = &'static str> + use<> {
+    std::iter::once(scheme.name).chain(scheme.aliases.iter().map(|alias| alias.name))
+}
+
+/// The matrix of all schemes.
+pub(crate) fn matrix() -> String {
+    let all = Matrix::read();
+    let mut text = "\n## On ordinary traffic\n\nMean slowdown of each scheme and variant with its own parameters, in a fat tree of 16 \
+                    hosts at 100 Gbit/s, by link layer (`paceline reproduce ordinary`, 15 minutes of processor time; its tables \
+                    have the 99th percentiles, pauses and drops, too). **Bold**: at least 1.5 times the median of all schemes, or \
+                    `none`. !: some flows did not end. A run under such a scheme is warned.\n"
+        .to_string();
+    for (layer, name) in LAYERS {
+        let _ = write!(text, "\n{}\n{}", heading(name), Matrix::head("scheme"));
+        text += &all.median_row(layer);
+        for scheme in SCHEMES.iter().flat_map(|scheme| names(scheme)) {
+            if all.row(scheme, layer).is_some() {
+                let _ = writeln!(text, "| `{scheme}` |{}", all.cells(scheme, layer));
+            }
+        }
+    }
+    text
+}
+
+fn heading(layer: &str) -> String {
+    match layer {
+        "PFC" => "### Links that pause\n",
+        "drops" => "### Links that drop, selective repeat\n",
+        _ => "### InfiniBand's credits\n",
+    }
+    .into()
+}
+
+/// A scheme's scope, and its rows.
+pub(crate) fn of_scheme(scheme: &Scheme) -> String {
+    let all = Matrix::read();
+    let mut text = format!("For {}\n", scheme.scope);
+    let known: Vec<&str> = names(scheme)
+        .filter(|name| all.row(name, "pfc").is_some())
+        .collect();
+    if known.is_empty() {
+        return text;
+    }
+    text += "\nMean slowdown with its own parameters on ordinary traffic, over links that pause ([all schemes and link \
+             layers](../schemes.md#on-ordinary-traffic)):\n\n";
+    text += &Matrix::head("");
+    for name in known {
+        let _ = writeln!(text, "| `{name}` |{}", all.cells(name, "pfc"));
+    }
+    text + &all.median_row("pfc")
+}
+
+/// The table that runs are warned by is what was recorded; all schemes but those that do as they are told are in it.
+#[test]
+fn misfits_are_those_that_were_recorded() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../congestion/src/misfits.csv");
+    let found = Matrix::read().misfits();
+    if std::env::var_os("UPDATE_BOOK").is_some() {
+        std::fs::write(&path, &found).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), found);
+    let all = Matrix::read();
+    let told = ["fixed", "external", "policy"];
+    for scheme in SCHEMES.iter().flat_map(|scheme| names(scheme)) {
+        let is_there = all.row(scheme, "drops").is_some();
+        assert_eq!(is_there, !told.contains(&scheme), "{scheme}");
+    }
+}
