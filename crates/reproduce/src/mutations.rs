@@ -182,16 +182,19 @@ fn groups(done: &Done, of_a_case: bool) -> Vec<Vec<usize>> {
 /// In how many parts a list of a step is made wrong.
 const PARTS: usize = 16;
 
+/// By what numbers are multiplied.
+const FACTORS: [f64; 3] = [2.0, 0.5, 0.0];
+
 /// What is done to outcomes.
 fn wrongs(done: &Done) -> Vec<Mutation> {
     let mut groups = groups(done, false);
     groups.extend(self::groups(done, true));
     let mut wrongs: Vec<Mutation> = Vec::new();
-    for factor in [2.0, 0.5, 0.0] {
-        for group in &groups {
-            let names = names(done.runs[group[0]].numbers.as_ref());
-            for only in std::iter::once(None).chain(names.into_iter().map(Some)) {
-                let group = group.clone();
+    for group in &groups {
+        let names = names(done.runs[group[0]].numbers.as_ref());
+        for only in std::iter::once(None).chain(names.into_iter().map(Some)) {
+            for factor in FACTORS {
+                let (group, only) = (group.clone(), only.clone());
                 wrongs.push(Box::new(move |done| {
                     for &place in &group {
                         scale_run(done, place, only.as_deref(), factor);
@@ -199,8 +202,11 @@ fn wrongs(done: &Done) -> Vec<Mutation> {
                 }));
             }
         }
-        for (&step, numbers) in &done.steps {
-            for only in names(Some(numbers)) {
+    }
+    for (&step, numbers) in &done.steps {
+        for only in names(Some(numbers)) {
+            for factor in FACTORS {
+                let only = only.clone();
                 wrongs.push(Box::new(move |done| {
                     if let Some(numbers) = done.steps.get_mut(step) {
                         scale(numbers, Some(&only), factor);
