@@ -45,8 +45,10 @@ pub(super) fn resolve<'a>(
                 scheme.label()
             )));
         }
+        // Of what does nothing its thresholds are told, which depend on the network.
         if cx.profile().is_exact
             && let Some(found) = Misfit::find(scheme, layer)
+            && !found.traffic.is_empty()
         {
             cx.warn(WarningKind::Misfit, None, found.to_string());
         }

@@ -263,7 +263,7 @@ fn is_default(
         // Nothing is asked for.
         None if path.starts_with("record.") && value == "off" => true,
         // No time, where a time has to be written.
-        None if matches!(key.written, "" | "-") && value.trim_end_matches(char::is_alphabetic) == "0" => true,
+        None if matches!(key.written, "" | "-") && value == "0ps" => true,
         None if key.written == "the duration" => around.value("duration", "") == value,
         // What depends on something else has its usual value first.
         None => key.written == value || key.written.split(" (").next() == Some(value),
