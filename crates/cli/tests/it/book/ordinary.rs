@@ -28,6 +28,9 @@ const UNFIT: f64 = 1.5;
 /// Mean slowdown and p99 of a scheme over a layer, by traffic; whether all flows ended.
 type Row = [Option<(f64, f64, bool)>; TRAFFIC.len()];
 
+/// Sums over seeds of means and 99th percentiles, the seeds, and whether all flows ended, by traffic.
+type Sums = [(f64, f64, f64, bool); TRAFFIC.len()];
+
 struct Matrix {
     rows: BTreeMap<(String, &'static str), Row>,
 }
@@ -36,7 +39,7 @@ impl Matrix {
     fn read() -> Self {
         let one = find("ordinary").expect("it ships");
         let done = done("ordinary").expect("it is recorded");
-        let mut sums: BTreeMap<(String, &str), [(f64, f64, f64, bool); 8]> = BTreeMap::new();
+        let mut sums: BTreeMap<(String, &str), Sums> = BTreeMap::new();
         for need in one.needs() {
             let values = done.runs.iter().find(|run| run.need.name() == need.name());
             let Some(values) = values.and_then(|run| run.numbers.as_ref()) else {
@@ -65,7 +68,7 @@ impl Matrix {
                 sum.3 && ended,
             );
         }
-        let means = |(key, sums): ((String, &'static str), [(f64, f64, f64, bool); 8])| {
+        let means = |(key, sums): ((String, &'static str), Sums)| {
             let mean = |(mean, p99, count, ended): (f64, f64, f64, bool)| {
                 (count > 0.0).then(|| (mean / count, p99 / count, ended))
             };
@@ -173,7 +176,7 @@ pub(crate) fn matrix() -> String {
     for (layer, name) in LAYERS {
         let _ = write!(text, "\n{}\n{}", heading(name), Matrix::head("scheme"));
         text += &all.median_row(layer);
-        for scheme in SCHEMES.iter().flat_map(|scheme| names(scheme)) {
+        for scheme in SCHEMES.iter().flat_map(names) {
             if all.row(scheme, layer).is_some() {
                 let _ = writeln!(text, "| `{scheme}` |{}", all.cells(scheme, layer));
             }
@@ -221,7 +224,7 @@ fn misfits_are_those_that_were_recorded() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), found);
     let all = Matrix::read();
     let told = ["fixed", "external", "policy"];
-    for scheme in SCHEMES.iter().flat_map(|scheme| names(scheme)) {
+    for scheme in SCHEMES.iter().flat_map(names) {
         let is_there = all.row(scheme, "drops").is_some();
         assert_eq!(is_there, !told.contains(&scheme), "{scheme}");
     }
