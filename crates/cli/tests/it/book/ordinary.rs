@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use paceline_congestion::registry::{SCHEMES, Scheme};
 use paceline_reproduce::find;
@@ -36,13 +37,18 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn read() -> Self {
+    /// Reads the outcome, once for all pages.
+    fn read() -> &'static Self {
+        static READ: OnceLock<Matrix> = OnceLock::new();
+        READ.get_or_init(Self::of_outcome)
+    }
+
+    fn of_outcome() -> Self {
         let one = find("ordinary").expect("it ships");
         let done = done("ordinary").expect("it is recorded");
         let mut sums: BTreeMap<(String, &str), Sums> = BTreeMap::new();
         for need in one.needs() {
-            let values = done.runs.iter().find(|run| run.need.name() == need.name());
-            let Some(values) = values.and_then(|run| run.numbers.as_ref()) else {
+            let Some(values) = done.numbers(need) else {
                 continue;
             };
             // `search-pfc`, and whatever the scheme's case adds.
@@ -58,7 +64,7 @@ impl Matrix {
             let ended = value("flows.completed") == value("flows.total");
             let entry = sums
                 .entry((need.scheme.clone(), layer))
-                .or_insert([(0.0, 0.0, 0.0, true); 8]);
+                .or_insert([(0.0, 0.0, 0.0, true); TRAFFIC.len()]);
             let (mean, p99) = (value("fct_slowdown.mean"), value("fct_slowdown.p99"));
             let sum = &mut entry[place];
             *sum = (
