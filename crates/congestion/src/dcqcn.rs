@@ -203,7 +203,7 @@ params! {
         clamp_target: bool = false, in Range::Any, from "public code", only(&[&[is(".flavour", &["nic"])]]);
         /// Alpha before the first CNP.
         initial_alpha: f64 = 1.0, in Range::AboveUpTo(0.0, 1.0), from "paper; public code of ternary detection: 0.5";
-        /// Flavour paper: what undetermined marks do, where `network.detection` makes such.
+        /// Flavour paper: what undetermined marks do; other than `off`, ports detect ternarily unless the network says otherwise.
         tcd: Tcd = Tcd::Off, in Range::Any, from "public code of ternary detection";
         /// Alpha in a cut is at least this.
         alpha_floor: f64 = 0.5, in Range::Between(0.0, 1.0), from "ours: the thesis says \"aggressive\"", only(&[&[is(".tcd", &["aggressive"])]]);
@@ -378,6 +378,10 @@ impl Definition for Params {
             ));
         }
         Ok(())
+    }
+
+    fn ternary_detection(&self) -> bool {
+        self.flavour == Flavour::Paper && self.tcd != Tcd::Off
     }
 
     fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {

@@ -198,6 +198,10 @@ impl Definition for Params {
         }
     }
 
+    fn ternary_detection(&self) -> bool {
+        self.tcd
+    }
+
     fn incompatible(&self, network: &NetworkFacts) -> Vec<Incompatible> {
         if !self.tcd || network.undetermined {
             return Vec::new();
