@@ -83,6 +83,9 @@ params! {
         over_react: bool = false, in Range::Any, from "what the paper's §3.2 argues against";
         /// A reference rate and utilisation for each hop, the smallest rate wins.
         multi_rate: bool = false, in Range::Any, from "public code's sample";
+        /// Whether a hop's load counts the bytes that its port received, rather than those that it sent. A growing queue
+        /// then counts twice, in qlen and in the rate.
+        rx_rate: bool = false, in Range::Any, from "what the paper's figure 6 argues against";
         /// Between full updates, ignore hops whose queue is empty.
         sample_feedback: bool = false, in Range::Any, from "public code's sample";
     }
@@ -186,6 +189,7 @@ pub struct Hpcc {
     fast_react: bool,
     over_react: bool,
     multi_rate: bool,
+    rx_rate: bool,
     sample_feedback: bool,
     rate: BitRate,
     reference: Reference,
@@ -211,6 +215,7 @@ impl Hpcc {
             fast_react: params.fast_react,
             over_react: params.over_react,
             multi_rate: params.multi_rate,
+            rx_rate: params.rx_rate,
             sample_feedback: params.sample_feedback,
             rate: path.line_rate,
             reference: Reference {
@@ -261,7 +266,7 @@ impl Hpcc {
                 continue;
             }
             counted = true;
-            let (u, tau) = hop_utilisation(path, i, &self.hops[i].last, now);
+            let (u, tau) = hop_utilisation(path, i, &self.hops[i].last, now, self.rx_rate);
             if u > u_max {
                 (u_max, tau_max) = (u, tau);
             }
@@ -286,7 +291,7 @@ impl Hpcc {
                 continue;
             }
             counted = true;
-            let (u, tau) = hop_utilisation(path, i, &hop.last, now);
+            let (u, tau) = hop_utilisation(path, i, &hop.last, now, self.rx_rate);
             hop.u = moving_average(hop.u, u, tau, path.base_rtt);
             hop.last = *now;
             let next = self.law.next(hop.reference, hop.u);
@@ -302,13 +307,24 @@ impl Hpcc {
     }
 }
 
-/// Equation (2): the utilisation of hop `i` between two samples, and the time between them.
-fn hop_utilisation(path: &PathInfo, i: usize, old: &HopSample, now: &HopSample) -> (f64, Span) {
+/// Computes the utilisation of hop `i` between two samples, equation (2), and the time between them.
+fn hop_utilisation(
+    path: &PathInfo,
+    i: usize,
+    old: &HopSample,
+    now: &HopSample,
+    rx_rate: bool,
+) -> (f64, Span) {
     let tau = path.int.time_between(old.at_ps, now.at_ps);
     // Between samples of two ports, where a flow has come to another way, both may run back: then they are huge.
     let seconds = tau.as_ns_f64() * 1e-9;
     let bytes = path.int.bytes_between(old.tx_bytes, now.tx_bytes);
-    let tx_rate = bytes as f64 * 8.0 / seconds;
+    let mut tx_rate = bytes as f64 * 8.0 / seconds;
+    if rx_rate {
+        // What came in is what went out and what the queue grew by.
+        let growth = f64::from(now.queue_bytes) - f64::from(old.queue_bytes);
+        tx_rate = ((bytes as f64 + growth) * 8.0 / seconds).max(0.0);
+    }
     let hop_rate = real(match now.rate_gbps {
         0 => path.hop_rates.get(i).unwrap_or(&path.line_rate).as_bps(),
         coded => BitRate::from_gbps(coded.into()).as_bps(),

@@ -159,6 +159,12 @@ impl Definition for Params {
                 settings: &[("variant", "patched")],
                 window: None,
             },
+            Alias {
+                name: "timely-tcd",
+                help: "with ternary detection: an undetermined flow's rate stays as round trips grow",
+                settings: &[("tcd", "true")],
+                window: None,
+            },
         ],
         title: "TIMELY",
         paper: crate::papers::TIMELY.citation,

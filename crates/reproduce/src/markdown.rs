@@ -47,10 +47,11 @@ pub fn markdown(one: &Reproduction, done: &Done) -> String {
     text
 }
 
-/// Its tables alone, without what is said of them.
-pub fn markdown_tables(one: &Reproduction, done: &Done) -> String {
+/// Writes its tables alone, without what is said of them: those with `part` in their title.
+pub fn markdown_tables(one: &Reproduction, done: &Done, part: &str) -> String {
     let panels = one.panels(done);
-    let tables = panels.iter().filter(|panel| !panel.rows.is_empty());
+    let shown = |panel: &&Panel| !panel.rows.is_empty() && panel.title.contains(part);
+    let tables = panels.iter().filter(shown);
     let of = |panel: &Panel| match panel.title.as_str() {
         "" => table(panel),
         title => format!("{title}:\n\n{}", table(panel)),

@@ -114,6 +114,23 @@ fn over_reaction_moves_the_reference_with_every_ack() {
     assert_eq!(pair.cc.reference_rate(), pair.rate());
 }
 
+/// The queue grows by 26,000 bytes in a round trip while 104,000 leave: 1.25 of the line came in. Then it is gone
+/// again: what left is 1.0, what came in 0.75.
+#[test]
+fn received_bytes_count_a_growing_queue() {
+    for (rx_rate, grown, shrunk) in [(false, 1.0, 1.0), (true, 1.25, 0.75)] {
+        let mut pair = pair(&Params {
+            rx_rate,
+            ..Params::default()
+        });
+        feed(&mut pair, 1000, 50_000, &[sample(0, 0, 0)]);
+        feed(&mut pair, 2000, 60_000, &[sample(8320, 104_000, 26_000)]);
+        assert!((pair.cc.utilisation() - grown).abs() < 1e-12);
+        feed(&mut pair, 3000, 60_000, &[sample(16_640, 208_000, 0)]);
+        assert!((pair.cc.utilisation() - shrunk).abs() < 1e-12);
+    }
+}
+
 #[test]
 fn the_busiest_hop_sets_the_rate_and_its_line_rate_counts() {
     let mut path = star_path();

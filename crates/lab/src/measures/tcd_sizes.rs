@@ -26,29 +26,29 @@ pub(super) const VICTIMS: MeasureSet = MeasureSet {
     of: victims,
 };
 
+/// What a set has of each group of sizes, and of all flows.
+macro_rules! values {
+    ($($group:literal)+) => {
+        &[
+            $(
+                measure(concat!("p50_", $group), "median slowdown", "×", 2),
+                measure(concat!("p95_", $group), "95th percentile of slowdown", "×", 2),
+                measure(concat!("p99_", $group), "99th percentile of slowdown", "×", 2),
+            )+
+            measure("ce", "packets marked congested", "%", 1),
+            measure("ue", "packets marked undetermined", "%", 1),
+            measure("pauses", "pause frames", "", 1),
+            measure("paused", "ports paused, together", "ms", 1),
+            measure("end", "all flows done after", "ms", 1),
+            measure("unfinished", "flows not done", "", 1),
+        ]
+    };
+}
+
 pub(super) const HADOOP: MeasureSet = MeasureSet {
     name: "hadoop-sizes",
     about: "Slowdowns in groups of sizes from FbHdp (`p50_a` up to 300 B, then 800 B, 26 KB, 4.8 MB, more), marks, pauses. With flows missing there are no percentiles.",
-    values: &[
-        measure("p50_a", "median slowdown", "×", 2),
-        measure("p99_a", "99th percentile of slowdown", "×", 2),
-        measure("p50_b", "median slowdown", "×", 2),
-        measure("p99_b", "99th percentile of slowdown", "×", 2),
-        measure("p50_c", "median slowdown", "×", 2),
-        measure("p99_c", "99th percentile of slowdown", "×", 2),
-        measure("p50_d", "median slowdown", "×", 2),
-        measure("p99_d", "99th percentile of slowdown", "×", 2),
-        measure("p50_e", "median slowdown", "×", 2),
-        measure("p99_e", "99th percentile of slowdown", "×", 2),
-        measure("p50_all", "median slowdown", "×", 2),
-        measure("p99_all", "99th percentile of slowdown", "×", 2),
-        measure("ce", "packets marked congested", "%", 1),
-        measure("ue", "packets marked undetermined", "%", 1),
-        measure("pauses", "pause frames", "", 1),
-        measure("paused", "ports paused, together", "ms", 1),
-        measure("end", "all flows done after", "ms", 1),
-        measure("unfinished", "flows not done", "", 1),
-    ],
+    values: values!("a" "b" "c" "d" "e" "all"),
     series: &[],
     of: |input, outcome| by_size(input, outcome, &HADOOP_SIZES),
 };
@@ -56,24 +56,7 @@ pub(super) const HADOOP: MeasureSet = MeasureSet {
 pub(super) const WEBSEARCH: MeasureSet = MeasureSet {
     name: "websearch-sizes",
     about: "The same in groups of sizes from web search (`p50_a` up to 23 KB, then 500 KB, 3.2 MB, more).",
-    values: &[
-        measure("p50_a", "median slowdown", "×", 2),
-        measure("p99_a", "99th percentile of slowdown", "×", 2),
-        measure("p50_b", "median slowdown", "×", 2),
-        measure("p99_b", "99th percentile of slowdown", "×", 2),
-        measure("p50_c", "median slowdown", "×", 2),
-        measure("p99_c", "99th percentile of slowdown", "×", 2),
-        measure("p50_d", "median slowdown", "×", 2),
-        measure("p99_d", "99th percentile of slowdown", "×", 2),
-        measure("p50_all", "median slowdown", "×", 2),
-        measure("p99_all", "99th percentile of slowdown", "×", 2),
-        measure("ce", "packets marked congested", "%", 1),
-        measure("ue", "packets marked undetermined", "%", 1),
-        measure("pauses", "pause frames", "", 1),
-        measure("paused", "ports paused, together", "ms", 1),
-        measure("end", "all flows done after", "ms", 1),
-        measure("unfinished", "flows not done", "", 1),
-    ],
+    values: values!("a" "b" "c" "d" "all"),
     series: &[],
     of: |input, outcome| by_size(input, outcome, &WEBSEARCH_SIZES),
 };
@@ -116,30 +99,42 @@ fn victims(input: &Resolved, outcome: &Outcome) -> Metrics {
     Metrics::of(values)
 }
 
-/// The largest size of a group; the names of its median and 99th percentile.
-type Group = (u64, &'static str, &'static str);
+/// The smallest and the largest size of a group; the names of its percentiles.
+type Group = (u64, u64, [(&'static str, usize); 3]);
+
+macro_rules! group {
+    ($name:literal, $from:expr, $to:expr) => {
+        (
+            $from,
+            $to,
+            [
+                (concat!("p50_", $name), 50),
+                (concat!("p95_", $name), 95),
+                (concat!("p99_", $name), 99),
+            ],
+        )
+    };
+}
 
 /// Of the ticks of the thesis's axis, every second or so.
 const HADOOP_SIZES: [Group; 6] = [
-    (300, "p50_a", "p99_a"),
-    (800, "p50_b", "p99_b"),
-    (26_000, "p50_c", "p99_c"),
-    (4_800_000, "p50_d", "p99_d"),
-    (u64::MAX, "p50_e", "p99_e"),
-    ALL,
+    group!("a", 0, 300),
+    group!("b", 301, 800),
+    group!("c", 801, 26_000),
+    group!("d", 26_001, 4_800_000),
+    group!("e", 4_800_001, u64::MAX),
+    group!("all", 0, u64::MAX),
 ];
 
 const WEBSEARCH_SIZES: [Group; 5] = [
-    (23_000, "p50_a", "p99_a"),
-    (500_000, "p50_b", "p99_b"),
-    (3_200_000, "p50_c", "p99_c"),
-    (u64::MAX, "p50_d", "p99_d"),
-    ALL,
+    group!("a", 0, 23_000),
+    group!("b", 23_001, 500_000),
+    group!("c", 500_001, 3_200_000),
+    group!("d", 3_200_001, u64::MAX),
+    group!("all", 0, u64::MAX),
 ];
 
-const ALL: Group = (u64::MAX, "p50_all", "p99_all");
-
-/// Medians and 99th percentiles by size, marks and pause frames. With flows missing there are no percentiles.
+/// Computes percentiles of slowdown by size, marks and pause frames. With flows missing there are no percentiles.
 fn by_size(input: &Resolved, outcome: &Outcome, groups: &[Group]) -> Metrics {
     let alone = IdealFct::of(&input.run);
     let flows = input.run.flows.iter().zip(&outcome.flows);
@@ -153,13 +148,10 @@ fn by_size(input: &Resolved, outcome: &Outcome, groups: &[Group]) -> Metrics {
     slowdowns.sort_by(|a, b| a.1.total_cmp(&b.1));
     let unfinished = outcome.flows.len() - slowdowns.len();
     let mut numbers = Metrics::default();
-    let mut above = 0;
-    for &(to, p50, p99) in groups.iter().filter(|_| unfinished == 0) {
-        let from = if p50 == ALL.1 { 0 } else { above };
+    for &(from, to, percentiles) in groups.iter().filter(|_| unfinished == 0) {
         let within = slowdowns.iter().filter(|(size, _)| (from..=to).contains(size));
         let values: Vec<f64> = within.map(|&(_, slowdown)| slowdown).collect();
-        above = to.saturating_add(1);
-        for (name, percent) in [(p50, 50), (p99, 99)] {
+        for (name, percent) in percentiles {
             if let Some(value) = element(&values, percent) {
                 numbers.set(name, value);
             }

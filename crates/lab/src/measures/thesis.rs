@@ -13,7 +13,14 @@ pub(super) const NODES: MeasureSet = MeasureSet {
     name: "thesis-nodes",
     about: "Round-trip times and the rate of the nodes that send first and second, over the time since each began; needs \
             `record.rtt-samples` and `record.flows`.",
-    values: &[],
+    values: &[
+        measure("node1_rtt_min", "least RTT of node 1", "µs", 2),
+        measure("node1_rtt_max", "largest RTT of node 1", "µs", 2),
+        measure("node2_rtt_min", "least RTT of node 2", "µs", 2),
+        measure("node2_rtt_max", "largest RTT of node 2", "µs", 2),
+        measure("node2_rate_min", "least rate of node 2", "Gbit/s", 2),
+        measure("node2_rate_max", "largest rate of node 2", "Gbit/s", 2),
+    ],
     series: &[
         measure("node1_rtt", "RTT of node 1", "µs", 2),
         measure("node2_rtt", "RTT of node 2", "µs", 2),
@@ -66,9 +73,16 @@ fn nodes(input: &Resolved, outcome: &Outcome) -> Metrics {
         .collect()
     };
     let mut all = Metrics::default();
-    all.draw("node1_rtt", rtt(0));
-    all.draw("node2_rtt", rtt(1));
-    all.draw("node2_rate", rate(1));
+    for (name, least, largest, points) in [
+        ("node1_rtt", "node1_rtt_min", "node1_rtt_max", rtt(0)),
+        ("node2_rtt", "node2_rtt_min", "node2_rtt_max", rtt(1)),
+        ("node2_rate", "node2_rate_min", "node2_rate_max", rate(1)),
+    ] {
+        let values = || points.iter().map(|point| point.1);
+        all.extend(values().min_by(f64::total_cmp).map(|value| (least, value)));
+        all.extend(values().max_by(f64::total_cmp).map(|value| (largest, value)));
+        all.draw(name, points);
+    }
     all
 }
 

@@ -13,11 +13,13 @@ use super::{book, cell, keep};
 const BEGIN: &str = "<!-- tables of ";
 const END: &str = "<!-- end of tables -->";
 
-/// The tables of an experiment's outcome; a sentence where there is none yet.
-fn tables(id: &str) -> String {
+/// Writes the tables of an experiment's outcome, those with a title that has what stands behind a colon; a sentence where
+/// there is no outcome yet.
+fn tables(mark: &str) -> String {
+    let (id, part) = mark.split_once(": ").unwrap_or((mark, ""));
     let one = find(id).unwrap_or_else(|| panic!("no experiment `{id}`"));
     match done(id) {
-        Some(done) => markdown_tables(one, &done),
+        Some(done) => markdown_tables(one, &done, part),
         None => format!("Not recorded yet: `paceline reproduce {id}` shows its tables.\n"),
     }
 }
