@@ -50,6 +50,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
         return Ok(Done::All);
     };
     if let Some(path) = &args.page {
+        let file = forest::file(Some(path), args.force, Path::new(name))?;
         let model = find_model(name).map_err(Failure::arguments)?;
         let Some(shown) = model.forest() else {
             let message = format!(
@@ -58,7 +59,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
             return Err(Failure::Arguments(message));
         };
         let command = format!("paceline explain {name} --page {}", path.display());
-        forest::write(Some(path), args.force, &folder::forest_page(shown, command)?)?;
+        forest::write(file.as_ref(), &folder::forest_page(shown, command)?)?;
         return Ok(Done::All);
     }
     if open::format(Path::new(name)).is_some() {

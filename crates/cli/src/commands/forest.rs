@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 
 use paceline_congestion::learned::forest::Forest;
 use paceline_congestion::learned::shipped;
-use paceline_lab::files::write_file;
+use paceline_lab::files::OutFile;
 
 use crate::failure::{Ended, Failure};
 use crate::output;
@@ -83,14 +83,15 @@ fn shipped_forests() -> String {
     format!("built-in forests: {}", names.collect::<Vec<_>>().join(", "))
 }
 
+/// Checks the file that is asked for, before anything is made of `input`.
+pub(super) fn file(path: Option<&Path>, force: bool, input: &Path) -> Result<Option<OutFile>, Failure> {
+    Ok(path.map(|path| OutFile::new(path, force, &[input])).transpose()?)
+}
+
 /// Writes the whole file or nothing; on standard output without one.
-pub(super) fn write(path: Option<&Path>, force: bool, text: &str) -> Result<(), Failure> {
-    let Some(path) = path else {
-        return output::print_raw(text);
-    };
-    if path.exists() && !force {
-        let message = format!("{} is there already: --force replaces it", path.display());
-        return Err(Failure::arguments(message));
+pub(super) fn write(file: Option<&OutFile>, text: &str) -> Result<(), Failure> {
+    match file {
+        Some(file) => Ok(file.write(|out| out.write_all(text.as_bytes()))?),
+        None => output::print_raw(text),
     }
-    Ok(write_file(path, |out| out.write_all(text.as_bytes()))?)
 }

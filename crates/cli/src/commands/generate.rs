@@ -1,12 +1,11 @@
 //! `paceline generate`: topology and flow files.
 
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use paceline_kernel::Span;
-use paceline_lab::files::{clear_leftovers, write_file};
+use paceline_lab::files::OutFile;
 use paceline_scenario::builtin::Entry;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Overrides, Resolved, builtin, generate as write};
@@ -113,6 +112,8 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
             parameters,
             file,
         } => {
+            let inputs = [Path::new(name)];
+            file.file(&inputs)?;
             let resolved = topology(name, parameters)?;
             let topology = Topology::of(&resolved.run);
             let text = match file.format() {
@@ -123,7 +124,7 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
                     return Err(Failure::arguments(message));
                 }
             };
-            file.write(&text)?;
+            file.write(&inputs, &text)?;
         }
         Generated::Flows {
             name,
@@ -133,6 +134,8 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
             duration,
             file,
         } => {
+            let inputs = [Path::new(name), Path::new(topology)];
+            file.file(&inputs)?;
             let run = flows(name, parameters, topology, *seed, *duration)?.run;
             let format = file.format();
             if format != FileFormat::Csv && !run.dependencies.is_empty() {
@@ -145,7 +148,7 @@ pub(super) fn generate(args: &GenerateArgs) -> Ended {
                 FileFormat::Toml => write::flows_toml(&run.flows, &run.labels),
                 FileFormat::Csv => write::flows_csv(&run),
             };
-            file.write(&text)?;
+            file.write(&inputs, &text)?;
         }
     }
     Ok(Done::All)
@@ -289,19 +292,18 @@ impl FileArgs {
         })
     }
 
-    fn write(&self, text: &str) -> Result<(), Failure> {
-        let Some(file) = &self.out else {
+    /// Checks the file that is asked for, before anything is made of `inputs`.
+    fn file(&self, inputs: &[&Path]) -> Result<Option<OutFile>, Failure> {
+        let file = |path: &PathBuf| OutFile::new(path, self.force, inputs);
+        Ok(self.out.as_ref().map(file).transpose()?)
+    }
+
+    fn write(&self, inputs: &[&Path], text: &str) -> Result<(), Failure> {
+        let (Some(path), Some(file)) = (&self.out, self.file(inputs)?) else {
             return output::print_raw(text);
         };
-        let shown = file.display();
-        if fs::symlink_metadata(file).is_ok() && !self.force {
-            return Err(Failure::arguments(format!(
-                "{shown} exists: choose another file with --out, or replace it with --force"
-            )));
-        }
-        clear_leftovers(file);
-        write_file(file, |out| out.write_all(text.as_bytes()))?;
-        say!("wrote {shown}: {} lines", text.lines().count());
+        file.write(|out| out.write_all(text.as_bytes()))?;
+        say!("wrote {}: {} lines", path.display(), text.lines().count());
         Ok(())
     }
 }

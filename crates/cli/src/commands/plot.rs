@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use paceline_lab::files::write_file;
+use paceline_lab::files::OutFile;
 use paceline_lab::sweep::{Status, SweepData, notes};
 use paceline_report::figure::{self, Figure, Legend, NoFigure, Palette, Preset, Scale, Seeds, Style, What};
 
@@ -52,6 +52,9 @@ pub(super) struct PlotArgs {
     /// File to write; its extension selects the format
     #[arg(long, short, value_name = "FILE.pdf|svg|png|pgf|csv")]
     out: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
     /// Key on the x axis of a sweep [default: the first numeric key]
     #[arg(long, value_name = "KEY")]
     over: Option<String>,
@@ -163,6 +166,8 @@ enum Format {
 /// Reads the folders and draws one figure.
 pub(super) fn plot(args: &PlotArgs) -> Ended {
     let format = format(&args.out)?;
+    let inputs: Vec<&Path> = args.folders.iter().map(PathBuf::as_path).collect();
+    let file = OutFile::new(&args.out, args.force, &inputs)?;
     let mut figure = figure(args)?;
     change(&mut figure, args)?;
     let style = style(args);
@@ -175,7 +180,7 @@ pub(super) fn plot(args: &PlotArgs) -> Ended {
             .ok_or_else(|| Failure::arguments("--dpi: the picture would be too large"))?,
         Format::Csv => figure.csv().into_bytes(),
     };
-    write_file(&args.out, |out| out.write_all(&bytes))?;
+    file.write(|out| out.write_all(&bytes))?;
     output::print(&format!("{}\n", args.out.display()))?;
     Ok(Done::All)
 }

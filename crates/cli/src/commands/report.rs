@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use paceline_lab::files::{RunData, clear_leftovers, write_file};
+use paceline_lab::files::{OutFile, RunData, clear_leftovers, write_file};
 use paceline_lab::repeats::{OneRun, Repeats};
 use paceline_lab::results::{FlowRows, Summary};
 use paceline_lab::sweep::SweepData;
@@ -23,12 +23,19 @@ pub(super) struct ReportArgs {
     /// File to write [default: report.html, in DIR if there is only one]
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace an existing file; a folder's report.html is replaced anyway
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     buckets: BucketArgs,
 }
 
 /// Reads the runs' folders, or a sweep's, and renders the page about them.
 pub(super) fn report(args: &ReportArgs) -> Ended {
+    if let Some(file) = &args.out {
+        let inputs: Vec<&Path> = args.folders.iter().map(PathBuf::as_path).collect();
+        OutFile::new(file, args.force, &inputs)?;
+    }
     let is_sweep = |folder: &PathBuf| folder.join("sweep.json").is_file();
     if args.folders.iter().any(is_sweep) {
         return report_sweep(args);

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 use super::staging::{self, Staged};
-use super::unmanaged::{copy, keep_foreign};
+use super::unmanaged::{copy, is_written, keep_foreign};
 use super::{Format, Writing};
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
@@ -63,6 +63,18 @@ pub enum OutputError {
     #[error("{} exists and is not a file: choose another name, or remove it", path.display())]
     NotAFile {
         /// What is in the way.
+        path: PathBuf,
+    },
+    /// The file is there already.
+    #[error("{} exists: choose another file, or replace it with --force", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The command reads the file that it was asked to write.
+    #[error("{} is what this command reads: choose another file", path.display())]
+    Input {
+        /// The file.
         path: PathBuf,
     },
     /// A file's name would lead out of the folder.
@@ -290,6 +302,66 @@ impl Folder {
         keep_foreign(&self.destination, self.staged.path()).map_err(failed("keep what is in"))?;
         let replaced = self.staged.replace(&self.destination);
         replaced.map_err(|(action, source)| failed(action)(source))
+    }
+}
+
+/// A single file that a command was asked to write, and that it may write: made before anything runs.
+#[derive(Debug)]
+pub struct OutFile {
+    path: PathBuf,
+    force: bool,
+}
+
+impl OutFile {
+    /// Checks that nobody loses anything by the file at `path`.
+    ///
+    /// `inputs` are the files and folders that the command reads.
+    ///
+    /// # Errors
+    /// There is a link, a folder or a device; a file, without `force`; an input; or a result in a folder that is an input.
+    pub fn new(path: &Path, force: bool, inputs: &[&Path]) -> Result<Self, OutputError> {
+        let out = Self {
+            path: path.to_path_buf(),
+            force,
+        };
+        let Some(there) = out.there()? else { return Ok(out) };
+        let is_read = |input: &&Path| {
+            fs::canonicalize(input).is_ok_and(|input| {
+                there == input
+                    || there.strip_prefix(&input).is_ok_and(|within| {
+                        let name = within.file_name().unwrap_or_default();
+                        is_written(name, within.parent().unwrap_or(Path::new("")))
+                    })
+            })
+        };
+        if inputs.iter().any(is_read) {
+            return Err(OutputError::Input { path: out.path });
+        }
+        Ok(out)
+    }
+
+    /// Finds the file that would be replaced.
+    fn there(&self) -> Result<Option<PathBuf>, OutputError> {
+        let path = || self.path.clone();
+        match fs::symlink_metadata(&self.path) {
+            Err(_) => Ok(None),
+            Ok(there) if !there.is_file() => Err(OutputError::NotAFile { path: path() }),
+            Ok(_) if !self.force => Err(OutputError::Exists { path: path() }),
+            Ok(_) => Ok(fs::canonicalize(&self.path).ok()),
+        }
+    }
+
+    /// Writes it: it appears whole or not at all.
+    ///
+    /// # Errors
+    /// Meanwhile something else has appeared there, or the system refuses.
+    pub fn write(
+        &self,
+        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        self.there()?;
+        staging::clear_leftovers(&self.path);
+        write_file(&self.path, fill)
     }
 }
 

@@ -30,7 +30,7 @@ pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
 pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
 pub use flows::flow_columns;
 pub(crate) use flows::{read_flows_csv, read_flows_parquet};
-pub use folder::{Folder, OutputError, check_destination, write_file};
+pub use folder::{Folder, OutFile, OutputError, check_destination, write_file};
 use format::metadata;
 pub use format::{Format, LABELS, Writing};
 pub use seal::{Unsealed, sealed, unsealed};
@@ -215,7 +215,7 @@ pub fn write_run_into(
         })?;
     }
     if spec.record.rtt_samples {
-        folder.write_if_time(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, spec, outcome))?;
+        folder.write_if_time(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, &data.flows, outcome))?;
     }
     if folder.timeline() {
         folder.write_if_time(&at("timeline.json"), |out| {

@@ -76,17 +76,20 @@ pub fn qlen(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Resu
     Ok(())
 }
 
-/// `rtt_samples.txt`: `time src dst sport acked rtt`, times in ns.
-pub fn rtt_samples(out: &mut impl Write, spec: &RunSpec, outcome: &Outcome) -> io::Result<()> {
+/// Writes `rtt_samples.txt`: `time src dst sport acked rtt`, times in ns.
+pub fn rtt_samples(out: &mut impl Write, flows: &FlowRows, outcome: &Outcome) -> io::Result<()> {
+    // Flows of traces and streams are no part of the run's description.
+    let ends: Vec<(u32, u32, u16)> = flows
+        .entries()
+        .map(|flow| (flow.src, flow.dst, flow.sport))
+        .collect();
+    flows.check()?;
     for sample in &outcome.rtt_samples {
-        let flow = &spec.flows[sample.flow as usize];
+        let (src, dst, sport) = ends[sample.flow as usize];
         writeln!(
             out,
-            "{} {} {} {} {} {}",
+            "{} {src} {dst} {sport} {} {}",
             sample.at.as_ns(),
-            flow.src.0,
-            flow.dst.0,
-            flow.sport,
             sample.seq,
             sample.rtt.as_ns()
         )?;
@@ -259,7 +262,7 @@ mod tests {
             "2004000 3 0 1 1\n2006000 3 0 1 0\n"
         );
         assert_eq!(
-            text(|out| rtt_samples(out, &input.run, &outcome)),
+            text(|out| rtt_samples(out, &sample::rows(&input, &outcome), &outcome)),
             "2004174 1 4 10000 1000 4174\n"
         );
     }

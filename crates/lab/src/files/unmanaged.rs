@@ -9,7 +9,7 @@ use std::path::Path;
 use super::folder::OURS;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 35] = [
+const WRITTEN: [&str; 39] = [
     "blame.csv",
     "collectives.csv",
     "comparison.json",
@@ -22,6 +22,7 @@ const WRITTEN: [&str; 35] = [
     "flows.csv",
     "flows.parquet",
     "gains.toml",
+    "htsim.txt",
     "index.html",
     "labels.csv",
     "left_out.txt",
@@ -33,6 +34,7 @@ const WRITTEN: [&str; 35] = [
     "port_marks.tsv",
     "qlen.txt",
     "rates.tsv",
+    "repeats.json",
     "report.html",
     "results.csv",
     "results.parquet",
@@ -44,6 +46,8 @@ const WRITTEN: [&str; 35] = [
     "trace.parquet",
     "trace.pcapng",
     "trace.tr",
+    "uet_counters.tsv",
+    "uet_flows.tsv",
     ".lock",
 ];
 
@@ -72,7 +76,7 @@ fn keep(from: &Path, to: &Path, (named, within): (&BTreeSet<String>, &Path)) -> 
 }
 
 /// Whether a file of this name is one that is written `within` a folder.
-fn is_written(name: &OsStr, within: &Path) -> bool {
+pub(super) fn is_written(name: &OsStr, within: &Path) -> bool {
     let (Some(name), Some(within)) = (name.to_str(), within.to_str()) else {
         return false;
     };

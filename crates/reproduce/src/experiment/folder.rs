@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use paceline_lab::files::{OutputError, write_file};
+use paceline_lab::files::{OutFile, OutputError, write_file};
 use paceline_scenario::diagnostics::Source;
 use paceline_scenario::{Diagnostics, Problem};
 use serde::{Deserialize, Serialize};
@@ -163,16 +163,27 @@ pub fn template(scenario: &str, schemes: &[&str]) -> String {
 /// # Errors
 /// The folder has an experiment already, the scenario cannot be read, or something cannot be written.
 pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
-    let path = folder.join(FILE);
-    if path.exists() {
-        return Err(Problem::new(format!("{} exists", path.display())));
-    }
-    let failed =
-        |what: &Path, error: &dyn std::fmt::Display| Problem::new(format!("{}: {error}", what.display()));
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let new = |path: &Path| OutFile::new(path, false, &[]).map_err(|error| Problem::new(error.to_string()));
+    let path = new(&folder.join(FILE))?;
     let file = Path::new(scenario);
-    if let (true, Some(name)) = (file.is_file(), file.file_name()) {
-        fs::copy(file, folder.join(name)).map_err(|error| failed(file, &error))?;
+    let copy = match file.file_name().filter(|_| file.is_file()) {
+        // It may be where it has to be.
+        Some(name) if !is_same(file, &folder.join(name)) => {
+            let bytes = paceline_scenario::read_bytes(file).map_err(|error| Problem::new(error.to_string()))?;
+            Some((new(&folder.join(name))?, bytes))
+        }
+        _ => None,
+    };
+    fs::create_dir_all(folder)
+        .map_err(|error| Problem::new(format!("{}: {error}", folder.display())))?;
+    let files = copy.iter().map(|(file, bytes)| (file, bytes.as_slice()));
+    for (file, bytes) in files.chain([(&path, text.as_bytes())]) {
+        file.write(|out| out.write_all(bytes))
+            .map_err(|error| Problem::new(error.to_string()))?;
     }
-    write_file(&path, |out| out.write_all(text.as_bytes())).map_err(|error| Problem::new(error.to_string()))
+    Ok(())
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }

@@ -30,9 +30,10 @@ pub(super) struct ExportArgs {
 
 /// Writes the header.
 pub(super) fn export(args: &ExportArgs) -> Ended {
+    let out = super::file(args.out.as_deref(), args.force, &args.model)?;
     let forest = super::read(&args.model)?;
     let header = c::header(&forest)
         .map_err(|error| Failure::arguments(format!("{}: {error}", args.model.display())))?;
-    super::write(args.out.as_deref(), args.force, &header)?;
+    super::write(out.as_ref(), &header)?;
     Ok(Done::All)
 }

@@ -39,10 +39,11 @@ pub(super) struct ImportArgs {
 
 /// Reads one kind of file and writes the other.
 pub(super) fn import(args: &ImportArgs) -> Ended {
+    let out = super::file(args.out.as_deref(), args.force, &args.file)?;
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
     let name = args.name.as_deref().unwrap_or(&stem);
     let forest = catboost::read(&super::bytes(&args.file)?, name, args.fraction)
         .map_err(|error| Failure::arguments(format!("{}: {error}", args.file.display())))?;
-    super::write(args.out.as_deref(), args.force, &forest.to_json())?;
+    super::write(out.as_ref(), &forest.to_json())?;
     Ok(Done::All)
 }
