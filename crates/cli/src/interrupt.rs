@@ -1,13 +1,15 @@
 //! Ctrl-C: where nothing is to be kept it ends the program at once, in the middle of writing too. Where something is,
 //! the first asks runs to stop at their next slice, and the second ends the program.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use paceline_lab::files::{Writing, abandon};
 use paceline_lab::run::Control;
+use paceline_report::Written;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 /// What is said of that which is to be kept, if anything is.
@@ -79,11 +81,24 @@ pub(crate) fn written(how: Writing) -> Writing {
     }
 }
 
-/// Says what there was no time for.
-pub(crate) fn print_left_out(left_out: &[PathBuf]) {
+/// Says what there was no time for, and if the results are not in the folder `asked`.
+pub(crate) fn print_written(asked: &Path, Written { folder, left_out }: &Written) {
+    print_place(asked, folder);
     if !left_out.is_empty() {
         let names: Vec<String> = left_out.iter().map(|name| name.display().to_string()).collect();
         say!("not written after the interruption: {}", names.join(", "));
+    }
+}
+
+/// Says if results are not in the folder `asked`.
+pub(crate) fn print_place(asked: &Path, folder: &Path) {
+    let same = || fs::canonicalize(asked).is_ok_and(|asked| asked == folder);
+    if folder != asked && !same() {
+        say!(
+            "warning: {} was filled while this ran: the results are in {}",
+            asked.display(),
+            folder.display()
+        );
     }
 }
 

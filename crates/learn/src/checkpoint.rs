@@ -62,6 +62,27 @@ pub struct Checkpoints {
     warned: Cell<bool>,
     /// What the names of files begin with: of a training in several parts, the part's.
     part: RefCell<String>,
+    /// Whether results have taken the place of the folder.
+    replaced: Cell<bool>,
+}
+
+/// Of a training that came to nothing nothing is left.
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        let Some(folder) = self.folder().filter(|_| !self.replaced.get()) else {
+            return;
+        };
+        if self.lock.borrow().is_none() {
+            return;
+        }
+        let names = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let ours = |name: &str| matches!(name, "plan.json" | ".lock");
+        if names.into_iter().all(|entry| entry.file_name().to_str().is_some_and(ours)) {
+            // What cannot be removed is an empty training, with which the same command goes on.
+            let _ = fs::remove_dir_all(&folder);
+            let _ = self.destination.as_ref().map(fs::remove_dir);
+        }
+    }
 }
 
 impl Checkpoints {
@@ -83,6 +104,7 @@ impl Checkpoints {
             warn,
             warned: Cell::new(false),
             part: RefCell::default(),
+            replaced: Cell::new(false),
         }
     }
 
@@ -119,6 +141,8 @@ impl Checkpoints {
         }
         // Begun and given up again: the results can be written there.
         drop(Folder::create(destination, force || folder.is_dir())?);
+        // From here on nobody else trains there, and what is stopped can be gone on with.
+        new.begin(&folder)?;
         Ok(new)
     }
 
@@ -300,7 +324,9 @@ impl Checkpoints {
     /// # Errors
     /// It cannot be made.
     pub fn results(&self, destination: &Path, force: bool) -> Result<Folder, OutputError> {
-        Folder::create(destination, force || self.exist())
+        let folder = Folder::create_for_long(destination, force || self.exist())?;
+        self.replaced.set(true);
+        Ok(folder)
     }
 
     /// Keeps them in the folder that is to take the place of theirs.
@@ -447,12 +473,10 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("here");
         let state = (7u64, Floats(vec![0.1, -2.0]), vec!["a".to_string()]);
+        drop(open(&path, "train a", false).unwrap());
+        assert!(!path.exists(), "nothing is left of a training that kept nothing");
         let kept = open(&path, "train a", false).unwrap();
-        assert!(
-            !path.exists(),
-            "nothing is made before there is something to keep"
-        );
-        assert!(kept.are_due() && !kept.exist());
+        assert!(kept.are_due() && Checkpoints::are_of(&path, "train a"));
         assert_eq!(kept.take::<u64>("a").unwrap(), None);
         kept.keep("a", &state).unwrap();
         let error = open(&path, "train a", false).unwrap_err().to_string();

@@ -15,6 +15,15 @@ use serde::Serialize;
 
 use super::{render, render_sweep, repeats_pages};
 
+/// What has been written.
+#[derive(Debug)]
+pub struct Written {
+    /// The folder: where something else has come into the one that was asked for, one next to that.
+    pub folder: PathBuf,
+    /// The files for which there was no time.
+    pub left_out: Vec<PathBuf>,
+}
+
 /// Writes everything of a run into `destination`: all of it or nothing.
 ///
 /// An existing folder with something in it is an error unless [`Writing::force`]; then it is replaced if it
@@ -24,17 +33,20 @@ pub fn write_run(
     input: &Resolved,
     finished: &Finished,
     how: Writing,
-) -> Result<Vec<PathBuf>, OutputError> {
-    let folder = Folder::create(destination, how.force)?.written(how);
+) -> Result<Written, OutputError> {
+    let folder = Folder::create_for_long(destination, how.force)?.written(how);
     write_run_into(&folder, Path::new(""), input, finished)?;
     whole(folder)
 }
 
 /// Puts a folder in its place; says what was left out of it.
-fn whole(folder: Folder) -> Result<Vec<PathBuf>, OutputError> {
-    let left_out = folder.left_out()?;
+fn whole(folder: Folder) -> Result<Written, OutputError> {
+    let written = Written {
+        folder: folder.destination().to_path_buf(),
+        left_out: folder.left_out()?,
+    };
     folder.commit()?;
-    Ok(left_out)
+    Ok(written)
 }
 
 /// Writes several runs, a folder in `destination` for each, and what compares them:
@@ -46,9 +58,9 @@ pub fn write_comparison(
     destination: &Path,
     runs: &[(&Resolved, &Finished)],
     how: Writing,
-) -> Result<Vec<PathBuf>, OutputError> {
+) -> Result<Written, OutputError> {
     let summaries: Vec<&Summary> = runs.iter().map(|(_, finished)| &finished.summary).collect();
-    let folder = Folder::create(destination, how.force)?.written(how);
+    let folder = Folder::create_for_long(destination, how.force)?.written(how);
     let data = write_runs(&folder, &folder_names(runs), runs, &summaries)?;
     write_report(&folder, Path::new("report.html"), &data)?;
     let flows: Vec<(&str, &[FlowRows])> = data
@@ -68,13 +80,13 @@ pub fn write_repeats(
     runs: &[(&Resolved, &Finished)],
     repeats: &Repeats,
     how: Writing,
-) -> Result<Vec<PathBuf>, OutputError> {
+) -> Result<Written, OutputError> {
     let named = repeat_names(runs);
     let listed: Vec<(&Resolved, &Finished)> = (repeats.runs.iter())
         .filter_map(|run| Some(runs[named.iter().position(|name| *name == run.folder)?]))
         .collect();
     let names: Vec<String> = repeats.runs.iter().map(|run| run.folder.clone()).collect();
-    let folder = Folder::create(destination, how.force)?.written(how);
+    let folder = Folder::create_for_long(destination, how.force)?.written(how);
     let data = write_runs(&folder, &names, &listed, repeats)?;
     for (name, page) in repeats_pages(repeats, &data) {
         folder.write_if_time(Path::new(&name), |out| {
@@ -118,7 +130,7 @@ pub fn write_compared(
     runs: &[One<'_>],
     repeats: Option<&Repeats>,
     how: Writing,
-) -> Result<Vec<PathBuf>, OutputError> {
+) -> Result<Written, OutputError> {
     match repeats {
         Some(repeats) => write_repeats(destination, &pairs(runs), repeats, how),
         None => write_comparison(destination, &pairs(runs), how),

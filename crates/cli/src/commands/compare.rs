@@ -120,7 +120,7 @@ pub(super) fn compare(args: &CompareArgs) -> Ended {
         }
         return Ok(Done::All);
     }
-    let done = comparison.run()?;
+    let (done, folder) = comparison.run()?;
     if !args.say.quiet {
         say!(
             "results in {}, with a report to look at: {}",
@@ -156,8 +156,9 @@ pub(super) struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Runs all, writes what came of them, prints the table.
-    pub(super) fn run(&self) -> Ended {
+    /// Runs all, writes what came of them, prints the table; says where they are.
+    pub(super) fn run(&self) -> Result<(Done, PathBuf), Failure> {
+        let mut place = self.folder.to_path_buf();
         output::check_folder(self.folder, self.writing.force)?;
         if !self.say.quiet {
             output::input_warnings(&InputWarnings::of(self.inputs.iter().flatten()));
@@ -172,8 +173,9 @@ impl Comparison<'_> {
         if !finished.is_empty() {
             let repeats = together(&self.inputs, &finished);
             let how = interrupt::written(self.writing);
-            let left_out = write_compared(self.folder, &finished, repeats.as_ref(), how)?;
-            interrupt::print_left_out(&left_out);
+            let written = write_compared(self.folder, &finished, repeats.as_ref(), how)?;
+            interrupt::print_written(self.folder, &written);
+            place = written.folder;
             let shown: Vec<Shown<'_>> = finished
                 .iter()
                 .map(|one| (&one.run.summary, &one.run.flows))
@@ -184,7 +186,10 @@ impl Comparison<'_> {
             }
         }
         let runs: Vec<&Finished> = finished.iter().map(|one| &one.run).collect();
-        failure.map_or_else(|| Ok(super::run::ending(&runs)), |error| Err(error.into()))
+        failure.map_or_else(
+            || Ok((super::run::ending(&runs), place)),
+            |error| Err(error.into()),
+        )
     }
 
     fn run_some(&self, inputs: &[&Resolved]) -> Vec<Result<Finished, RunError>> {

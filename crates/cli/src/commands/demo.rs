@@ -71,7 +71,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
         );
     }
     let again = inputs[0].scheme.clone();
-    let done = Comparison {
+    let (done, folder) = Comparison {
         inputs: inputs.into_iter().map(|input| vec![input]).collect(),
         folder: &args.out,
         // Only ever an earlier run's folder: nothing else is replaced.
@@ -86,7 +86,7 @@ pub(super) fn demo(args: &DemoArgs) -> Ended {
     }
     .run()?;
     if !args.say.quiet && !interrupted(done) {
-        let folder = args.out.display();
+        let folder = folder.display();
         say::text(&format!(
             "\n\
              open the report      {folder}/report.html\n\

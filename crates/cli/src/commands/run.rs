@@ -85,8 +85,8 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let (mut finished, kept) = watched(&input, scratch, args.say)?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
     let _kept = kept.unless_whole();
-    let left_out = write_run(&folder, &input, &finished, interrupt::written(writing))?;
-    interrupt::print_left_out(&left_out);
+    let written = write_run(&folder, &input, &finished, interrupt::written(writing))?;
+    interrupt::print_written(&folder, &written);
     show(args, &finished.summary, &finished.flows, buckets)?;
     upload(args, &input, &finished.summary, &finished.flows)?;
     if !args.say.quiet {
@@ -98,7 +98,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         {
             say!("{repeats}");
         }
-        say!("results in {}", folder.display());
+        say!("results in {}", written.folder.display());
         if let Some(hint) = hint_at_threads(&input, &finished) {
             say!("{hint}");
         }

@@ -178,6 +178,20 @@ impl Folder {
         })
     }
 
+    /// The same of what took long: where something has come into its place meanwhile, the folder is to be next to that.
+    pub fn create_for_long(destination: &Path, force: bool) -> Result<Self, OutputError> {
+        use OutputError::{Dangling, NotAFolder, NotEmpty, NotOurs};
+        match Self::create(destination, force) {
+            Err(NotEmpty { .. } | NotOurs { .. } | NotAFolder { .. } | Dangling { .. }) => {
+                let next = |n: u32| PathBuf::from(format!("{}-{n}", destination.display()));
+                let free = |place: &PathBuf| fs::symlink_metadata(place).is_err();
+                let place = (2..).map(next).find(free).expect("names do not end");
+                Self::create(&place, false)
+            }
+            other => other,
+        }
+    }
+
     /// The same, written as that says.
     pub const fn written(mut self, how: Writing) -> Self {
         (self.format, self.timeline, self.until) = (how.format, how.timeline, how.until);

@@ -163,7 +163,12 @@ pub fn template(scenario: &str, schemes: &[&str]) -> String {
 /// # Errors
 /// The folder has an experiment already, the scenario cannot be read, or something cannot be written.
 pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
-    let new = |path: &Path| OutFile::new(path, false, &[]).map_err(|error| Problem::new(error.to_string()));
+    let new = |path: &Path| {
+        OutFile::new(path, false, &[]).map_err(|error| match error {
+            OutputError::Exists { path } => Problem::new(format!("{} exists", path.display())),
+            error => Problem::new(error.to_string()),
+        })
+    };
     let path = new(&folder.join(FILE))?;
     let file = Path::new(scenario);
     let copy = match file.file_name().filter(|_| file.is_file()) {

@@ -45,6 +45,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         warnings: warnings(&trained),
     };
     let folder = checkpoints.results(&args.folder(), args.force)?;
+    interrupt::print_place(&args.folder(), folder.destination());
     if trained.stopped {
         checkpoints.carry(&folder)?;
     }

@@ -79,6 +79,7 @@ pub(super) fn train(args: &TrainArgs, network: Network, checkpoints: &Checkpoint
     let partial = cut_short || fitted.iter().any(|one| one.trained.stopped) || interrupt::asked();
     let unfinished = partial.then_some(checkpoints);
     let folder = checkpoints.results(&args.folder(), args.force)?;
+    interrupt::print_place(&args.folder(), folder.destination());
     unfinished.map_or(Ok(()), |checkpoints| checkpoints.carry(&folder))?;
     write_all(
         (args, folder),

@@ -10,7 +10,7 @@ use super::args::TrainArgs;
 use crate::commands::folder::{write_json, write_page};
 use crate::failure::{Done, Ended};
 use crate::interrupt::Kept;
-use crate::output;
+use crate::{interrupt, output};
 
 /// A policy that was trained, and what is said of it.
 pub(super) struct Policy {
@@ -70,6 +70,7 @@ pub(super) struct Left<'a> {
 pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
     let _kept = kept.unless_whole();
     let folder = checkpoints.results(&args.folder(), args.force)?;
+    interrupt::print_place(&args.folder(), folder.destination());
     for (name, bytes) in left.files {
         folder.write(Path::new(name), |out| out.write_all(bytes))?;
     }
