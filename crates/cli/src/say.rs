@@ -6,6 +6,8 @@
 use std::fmt;
 use std::io::Write as _;
 
+use paceline_scenario::visible;
+
 /// Writes a line to standard error, formatted as by `format!`.
 macro_rules! say {
     ($($arguments:tt)*) => {
@@ -20,5 +22,6 @@ pub(crate) fn line(line: fmt::Arguments<'_>) {
 
 /// Writes `text` to standard error, in one piece, so that lines of several threads do not mix.
 pub(crate) fn text(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    // Names of files and labels may hold anything.
+    let _ = std::io::stderr().write_all(visible(text).as_bytes());
 }

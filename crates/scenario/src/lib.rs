@@ -52,7 +52,7 @@ pub use resolved::{Memoise, Origin, Resolved};
 pub use schema::Fidelity;
 pub use sweep::Grid;
 pub use trace_outcome::{TraceActivity, TraceCollective, TraceOperation, TraceOutcome, TracePath, TraceStep};
-pub use visible::{csv_cell, csv_text, visible};
+pub use visible::{cell, csv_cell, csv_text, visible};
 pub use warning::{Warning, WarningKind};
 pub use whole::{open_file, read_bytes, read_text};
 

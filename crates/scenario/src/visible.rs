@@ -52,7 +52,30 @@ pub fn csv_text(cell: &str) -> &str {
 
 fn is_formula(text: &str) -> bool {
     // One that is quoted is quoted again, so that what is read is what was written.
-    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@'])
+    let text = text.trim_start_matches('\'');
+    // Spreadsheets trim blanks.
+    text.starts_with(['\t', '\r']) || text.trim_start().starts_with(['=', '+', '-', '@'])
+}
+
+/// How a text field of a CSV row is written and read: `#[serde(with = "cell")]`.
+pub mod cell {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes it as [`csv_cell`](super::csv_cell).
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn serialize<S: Serializer>(text: impl AsRef<str>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&super::csv_cell(text.as_ref()))
+    }
+
+    /// Reads what [`serialize`] wrote.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+        Ok(super::csv_text(&String::deserialize(from)?).to_string())
+    }
 }
 
 #[cfg(test)]
@@ -73,9 +96,9 @@ mod tests {
 
     #[test]
     fn cells_are_no_formulas_and_read_back() {
-        for text in ["=1+1", "+1", "-1", "@a", "'=1", "''-", "a", "'a", "", "a=b"] {
+        for text in ["=1+1", "+1", "-1", "@a", "'=1", "''-", "a", "'a", "", "a=b", "\t=1", "\ra", " =1", "\u{a0}-"] {
             assert_eq!(csv_text(&csv_cell(text)), text);
-            assert!(!csv_cell(text).starts_with(['=', '+', '-', '@']), "{text}");
+            assert!(!csv_cell(text).trim_start().starts_with(['=', '+', '-', '@']), "{text}");
         }
         assert_eq!((csv_cell("=1"), csv_cell("'a")), ("'=1".into(), "'a".into()));
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use paceline_fabric::Outcome;
-use paceline_scenario::{Job, Resolved, TraceOperation, TraceOutcome};
+use paceline_scenario::{Job, Resolved, TraceOperation, TraceOutcome, cell};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -18,9 +18,11 @@ pub(super) const OPERATIONS: &str = "operations.csv";
 /// A row of `operations.csv`; the fields are its columns.
 #[derive(Serialize)]
 struct OperationRow<'a> {
+    #[serde(serialize_with = "cell::serialize")]
     job: &'a str,
     iteration: u32,
     rank: u32,
+    #[serde(serialize_with = "cell::serialize")]
     name: &'a str,
     kind: &'static str,
     /// When it waited for nothing any more but its lane or the other members of its collective.
@@ -30,6 +32,7 @@ struct OperationRow<'a> {
     /// `iteration`: nothing but the start of the iteration. `end` or `start` of the operation in `after`. `lane`: after
     /// that, a lane of its rank, or the other members of its collective.
     began_by: &'static str,
+    #[serde(serialize_with = "cell::serialize")]
     after: &'a str,
 }
 

@@ -57,10 +57,12 @@ pub struct CollectiveSum {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CollectiveRow {
     /// The job's label.
+    #[serde(with = "paceline_scenario::cell")]
     pub job: String,
     /// In which iteration of its first member, from 0.
     pub iteration: u32,
     /// What the trace calls it where its first member stands.
+    #[serde(with = "paceline_scenario::cell")]
     pub name: String,
     /// `all-reduce` and so on.
     pub kind: String,

@@ -38,6 +38,7 @@ pub enum PathKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathRow {
     /// The job's label.
+    #[serde(with = "paceline_scenario::cell")]
     pub job: String,
     /// The iteration, from 0: the slowest.
     pub iteration: u32,
@@ -50,6 +51,7 @@ pub struct PathRow {
     /// The kind of collective; empty otherwise.
     pub collective: String,
     /// What the trace calls it; of several operations, the first.
+    #[serde(with = "paceline_scenario::cell")]
     pub name: String,
     /// The group of the collective.
     pub group: Option<u32>,

@@ -18,6 +18,8 @@ mod words;
 
 use std::fmt::Write as _;
 
+use paceline_scenario::csv_cell;
+
 pub use panel::{Curve, Figure, NoFigure, Point, Scale, Shape};
 pub use runs::{Seeds, What, of_runs};
 pub use scene::Size;
@@ -49,9 +51,12 @@ impl Figure {
 
     /// Every point as a row: `curve,x,y,low,high`; the axes' labels stand in the head.
     pub fn csv(&self) -> String {
-        let quoted = |text: &str| match text.contains([',', '"', '\n']) {
-            true => format!("\"{}\"", text.replace('"', "\"\"")),
-            false => text.to_string(),
+        let quoted = |text: &str| {
+            let text = csv_cell(text);
+            match text.contains([',', '"', '\n', '\r']) {
+                true => format!("\"{}\"", text.replace('"', "\"\"")),
+                false => text.into_owned(),
+            }
         };
         let mut text = format!(
             "curve,{},{},low,high\n",
