@@ -67,7 +67,7 @@ impl Failure {
             Self::Arguments(message) => (format!("error: {}\n", visible(message)), 2),
             Self::Run(message) => (format!("error: {}\n", visible(message)), 1),
         };
-        crate::say::text(&text);
+        crate::say::raw(&text);
         ExitCode::from(code)
     }
 }

@@ -23,5 +23,10 @@ pub(crate) fn line(line: fmt::Arguments<'_>) {
 /// Writes `text` to standard error, in one piece, so that lines of several threads do not mix.
 pub(crate) fn text(text: &str) {
     // Names of files and labels may hold anything.
-    let _ = std::io::stderr().write_all(visible(text).as_bytes());
+    raw(&visible(text));
+}
+
+/// Writes what may act on the terminal to standard error: colours.
+pub(crate) fn raw(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
