@@ -77,7 +77,10 @@ impl Drop for Checkpoints {
         }
         let names = fs::read_dir(&folder).into_iter().flatten().flatten();
         let ours = |name: &str| matches!(name, "plan.json" | ".lock");
-        if names.into_iter().all(|entry| entry.file_name().to_str().is_some_and(ours)) {
+        if names
+            .into_iter()
+            .all(|entry| entry.file_name().to_str().is_some_and(ours))
+        {
             // What cannot be removed is an empty training, with which the same command goes on.
             let _ = fs::remove_dir_all(&folder);
             let _ = self.destination.as_ref().map(fs::remove_dir);

@@ -31,8 +31,8 @@ pub use sweep::render_sweep;
 pub use template::{RenderError, fill};
 pub use track::{Packed, Track};
 pub use write::{
-    Written, repeat_names, scheme_folder, together, write_compared, write_comparison, write_repeats, write_run,
-    write_run_into, write_sweep_page,
+    Written, repeat_names, scheme_folder, together, write_compared, write_comparison, write_repeats,
+    write_run, write_run_into, write_sweep_page,
 };
 
 use serde::Serialize;

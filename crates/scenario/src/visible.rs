@@ -96,9 +96,14 @@ mod tests {
 
     #[test]
     fn cells_are_no_formulas_and_read_back() {
-        for text in ["=1+1", "+1", "-1", "@a", "'=1", "''-", "a", "'a", "", "a=b", "\t=1", "\ra", " =1", "\u{a0}-"] {
+        for text in [
+            "=1+1", "+1", "-1", "@a", "'=1", "''-", "a", "'a", "", "a=b", "\t=1", "\ra", " =1", "\u{a0}-",
+        ] {
             assert_eq!(csv_text(&csv_cell(text)), text);
-            assert!(!csv_cell(text).trim_start().starts_with(['=', '+', '-', '@']), "{text}");
+            assert!(
+                !csv_cell(text).trim_start().starts_with(['=', '+', '-', '@']),
+                "{text}"
+            );
         }
         assert_eq!((csv_cell("=1"), csv_cell("'a")), ("'=1".into(), "'a".into()));
     }

@@ -215,7 +215,9 @@ pub fn write_run_into(
         })?;
     }
     if spec.record.rtt_samples {
-        folder.write_if_time(&at("rtt_samples.txt"), |out| ns3::rtt_samples(out, &data.flows, outcome))?;
+        folder.write_if_time(&at("rtt_samples.txt"), |out| {
+            ns3::rtt_samples(out, &data.flows, outcome)
+        })?;
     }
     if folder.timeline() {
         folder.write_if_time(&at("timeline.json"), |out| {

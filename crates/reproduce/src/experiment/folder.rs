@@ -174,13 +174,13 @@ pub fn begin(folder: &Path, scenario: &str, text: &str) -> Result<(), Problem> {
     let copy = match file.file_name().filter(|_| file.is_file()) {
         // It may be where it has to be.
         Some(name) if !is_same(file, &folder.join(name)) => {
-            let bytes = paceline_scenario::read_bytes(file).map_err(|error| Problem::new(error.to_string()))?;
+            let bytes =
+                paceline_scenario::read_bytes(file).map_err(|error| Problem::new(error.to_string()))?;
             Some((new(&folder.join(name))?, bytes))
         }
         _ => None,
     };
-    fs::create_dir_all(folder)
-        .map_err(|error| Problem::new(format!("{}: {error}", folder.display())))?;
+    fs::create_dir_all(folder).map_err(|error| Problem::new(format!("{}: {error}", folder.display())))?;
     let files = copy.iter().map(|(file, bytes)| (file, bytes.as_slice()));
     for (file, bytes) in files.chain([(&path, text.as_bytes())]) {
         file.write(|out| out.write_all(bytes))

@@ -287,11 +287,14 @@ impl Reading<'_> {
         let keys = (self.runs.key.iter().cloned()).chain(cases.iter().map(|case| key(case)));
         let keys: Vec<String> = keys.filter(|key| !key.is_empty()).collect();
         // They name folders.
-        let leads_away =
-            |key: &&String| key.starts_with('.') || key.contains(|c: char| "/\\:".contains(c) || c.is_control());
+        let leads_away = |key: &&String| {
+            key.starts_with('.') || key.contains(|c: char| "/\\:".contains(c) || c.is_control())
+        };
         if let Some(key) = keys.iter().find(leads_away) {
             let message = format!("the key {key:?} cannot be part of a folder's name");
-            return Err(Problem::new(message).at(&end).help("use letters, digits, `-`, `_` and `.`"));
+            return Err(Problem::new(message)
+                .at(&end)
+                .help("use letters, digits, `-`, `_` and `.`"));
         }
         Ok(RunRequest {
             fidelity,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_congestion::learned::stack::{Activation, Dense, Layer, Recurrent};
+use paceline_congestion::learned::stack::{Activation, Dense, Layer, Recurrent, WIDEST};
 use paceline_traces::wire::{Cursor, Fault, Field, Raw};
 
 /// Numbers of a graph, with their shape.
@@ -14,6 +14,8 @@ struct Tensor {
     dims: Vec<u64>,
     /// Of single precision; empty where it has whole numbers, such as shapes.
     values: Vec<f32>,
+    /// Of 64 bits, such as places in a sequence.
+    whole: Vec<i64>,
     is_float: bool,
 }
 
@@ -31,6 +33,7 @@ enum Attribute {
 #[derive(Debug, Default)]
 struct Node {
     operator: String,
+    domain: String,
     inputs: Vec<String>,
     outputs: Vec<String>,
     attributes: BTreeMap<String, Attribute>,
@@ -56,6 +59,39 @@ const MOVES: [&str; 8] = [
     "Cast",
     "Dropout",
 ];
+
+/// What is read of an operator: the names of its attributes, how many inputs, and how many outputs are its result. What it
+/// has besides is refused, as it would be ignored.
+fn known(operator: &str) -> Option<(&'static [&'static str], usize, usize)> {
+    Some(match operator {
+        "Identity" | "Relu" | "Tanh" | "Sigmoid" => (&[], 1, 1),
+        "Flatten" => (&["axis"], 1, 1),
+        "Squeeze" | "Unsqueeze" => (&["axes"], 2, 1),
+        "Reshape" => (&["allowzero"], 2, 1),
+        "Transpose" => (&["perm"], 1, 1),
+        "Cast" => (&["to", "saturate", "round_mode"], 1, 1),
+        "Dropout" => (&["ratio", "seed"], 3, 1),
+        "Elu" | "LeakyRelu" => (&["alpha"], 1, 1),
+        "Clip" => (&["min", "max"], 3, 1),
+        "Gemm" => (&["alpha", "beta", "transA", "transB"], 3, 1),
+        "MatMul" | "Add" | "Sub" | "Mul" | "Div" => (&[], 2, 1),
+        "Gather" => (&["axis"], 2, 1),
+        "GRU" | "LSTM" => (
+            &[
+                "hidden_size",
+                "direction",
+                "linear_before_reset",
+                "activations",
+                "clip",
+                "input_forget",
+                "layout",
+            ],
+            7,
+            2,
+        ),
+        _ => return None,
+    })
+}
 
 /// The layers of the graph in a file, from its first input to its first output.
 ///
@@ -88,18 +124,62 @@ impl Node {
         Err(format!("{}: {message}", self.at()))
     }
 
-    fn float(&self, name: &str, default: f32) -> f32 {
+    fn float(&self, name: &str, default: f32) -> Result<f32, String> {
         match self.attributes.get(name) {
-            Some(Attribute::Float(value)) => *value,
-            _ => default,
+            None => Ok(default),
+            Some(Attribute::Float(value)) if value.is_finite() => Ok(*value),
+            Some(other) => self.wrong(format!("{name} = {other:?}; expected a finite number")),
         }
     }
 
-    fn int(&self, name: &str, default: i64) -> i64 {
+    fn int(&self, name: &str, default: i64) -> Result<i64, String> {
         match self.attributes.get(name) {
-            Some(Attribute::Int(value)) => *value,
-            _ => default,
+            None => Ok(default),
+            Some(Attribute::Int(value)) => Ok(*value),
+            Some(other) => self.wrong(format!("{name} = {other:?}; expected a whole number")),
         }
+    }
+
+    /// Whether it has the input in this place.
+    fn has_input(&self, place: usize) -> bool {
+        self.inputs.get(place).is_some_and(|name| !name.is_empty())
+    }
+
+    /// Refuses what it has and nobody reads; `wanted` is the output that the policy goes on with.
+    fn check(&self, wanted: &str) -> Result<(), String> {
+        if !matches!(self.domain.as_str(), "" | "ai.onnx") {
+            return self.wrong(format!(
+                "it is of `{}`; expected ONNX's own operators",
+                self.domain
+            ));
+        }
+        let Some((attributes, inputs, outputs)) = known(&self.operator) else {
+            return self.wrong(format!(
+                "policies may have Gemm, MatMul, Add, Sub, Mul, Div, Relu, LeakyRelu, Elu, Tanh, Sigmoid, Clip, GRU, LSTM, \
+                 and {}",
+                MOVES.join(", ")
+            ));
+        };
+        if let Some(name) = self
+            .attributes
+            .keys()
+            .find(|name| !attributes.contains(&name.as_str()))
+        {
+            return self.wrong(format!("its attribute `{name}` is not known"));
+        }
+        if let Some(place) = (inputs..self.inputs.len()).find(|place| self.has_input(*place)) {
+            return self.wrong(format!(
+                "its input {place} (`{}`) would be ignored",
+                self.inputs[place]
+            ));
+        }
+        let is_result = |name: &String| name == wanted;
+        if !self.outputs.iter().take(outputs).any(is_result) {
+            return self.wrong(format!(
+                "`{wanted}` is not its result; expected its first {outputs} outputs"
+            ));
+        }
+        Ok(())
     }
 
     fn expect(
@@ -121,12 +201,16 @@ impl Graph {
         let mut chain = Vec::new();
         let mut wanted = output.to_string();
         while wanted != input {
-            let makes = |node: &&Node| node.outputs.contains(&wanted);
-            let Some(node) = self.nodes.iter().find(makes) else {
+            let mut makers = self.nodes.iter().filter(|node| node.outputs.contains(&wanted));
+            let Some(node) = makers.next() else {
                 return Err(format!(
                     "nothing gives `{wanted}`, on the way from the output `{output}` back to the input `{input}`"
                 ));
             };
+            if makers.next().is_some() {
+                return node.wrong(format!("another operator gives `{wanted}`, too"));
+            }
+            node.check(&wanted)?;
             if chain.len() == self.nodes.len() {
                 return Err("the graph runs in a circle".into());
             }
@@ -170,27 +254,88 @@ impl Graph {
 
     /// A scalar constant, if the operator has that input.
     fn scalar(&self, node: &Node, place: usize) -> Result<Option<f32>, String> {
-        if node.inputs.get(place).is_none_or(String::is_empty) {
+        if !node.has_input(place) {
             return Ok(None);
         }
-        match self.constant(node, place)?.values.first() {
-            Some(value) => Ok(Some(*value)),
-            None => node.wrong(format!("its input {place} is empty")),
+        match self.constant(node, place)?.values[..] {
+            [value] => Ok(Some(value)),
+            _ => node.wrong(format!("its input {place} is not one number")),
+        }
+    }
+
+    /// Refuses a first state that is not 0: the memory is the simulator's, and begins with zeros.
+    fn check_state(&self, node: &Node, place: usize) -> Result<(), String> {
+        if !node.has_input(place) || self.is_zero(&node.inputs[place], self.nodes.len()) {
+            return Ok(());
+        }
+        node.wrong(format!(
+            "its first state, input {place}, is not an input of the graph, and not 0"
+        ))
+    }
+
+    /// Whether it is the graph's input, or zeros however they are made.
+    fn is_zero(&self, name: &str, depth: usize) -> bool {
+        if let Some(tensor) = self.tensors.get(name) {
+            return tensor.is_float && tensor.values.iter().all(|value| *value == 0.0);
+        }
+        if self.inputs.iter().any(|input| input == name) {
+            return true;
+        }
+        let Some(node) = self
+            .nodes
+            .iter()
+            .find(|node| node.outputs.iter().any(|output| output == name))
+        else {
+            return false;
+        };
+        match (node.operator.as_str(), depth.checked_sub(1)) {
+            ("ConstantOfShape", _) => match node.attributes.get("value") {
+                None => true,
+                Some(Attribute::Tensor(tensor)) => {
+                    tensor.is_float && tensor.values.iter().all(|value| *value == 0.0)
+                }
+                Some(_) => false,
+            },
+            (
+                "Expand" | "Slice" | "Identity" | "Squeeze" | "Unsqueeze" | "Reshape" | "Transpose"
+                | "Gather",
+                Some(depth),
+            ) => node
+                .inputs
+                .first()
+                .is_some_and(|input| self.is_zero(input, depth)),
+            ("Split", Some(depth)) => node
+                .inputs
+                .first()
+                .is_some_and(|input| self.is_zero(input, depth)),
+            ("Concat", Some(depth)) => node.inputs.iter().all(|input| self.is_zero(input, depth)),
+            _ => false,
         }
     }
 
     fn add_layer(&self, node: &Node, data: usize, layers: &mut Vec<Layer>) -> Result<(), String> {
         let each = |activation| Layer::Each(activation);
         let layer = match node.operator.as_str() {
+            "Cast" => {
+                /// Single precision.
+                const FLOAT: i64 = 1;
+                return node.expect("to", node.int("to", FLOAT)?, FLOAT);
+            }
+            "Dropout" if node.has_input(2) => {
+                return node.wrong("whether it trains is an input; expected a policy exported for inference");
+            }
             name if MOVES.contains(&name) => return Ok(()),
             "Relu" => each(Activation::Relu),
             "Tanh" => each(Activation::Tanh),
             "Sigmoid" => each(Activation::Sigmoid),
-            "Elu" => each(Activation::Elu(node.float("alpha", 1.0))),
-            "LeakyRelu" => each(Activation::LeakyRelu(node.float("alpha", 0.01))),
+            "Elu" => each(Activation::Elu(node.float("alpha", 1.0)?)),
+            "LeakyRelu" => each(Activation::LeakyRelu(node.float("alpha", 0.01)?)),
             "Clip" => {
-                let low = self.scalar(node, 1)?.unwrap_or(node.float("min", f32::MIN));
-                let high = self.scalar(node, 2)?.unwrap_or(node.float("max", f32::MAX));
+                let low = self.scalar(node, 1)?.unwrap_or(node.float("min", f32::MIN)?);
+                let high = self.scalar(node, 2)?.unwrap_or(node.float("max", f32::MAX)?);
+                if low > high {
+                    return node.wrong(format!("its least number {low} is above its largest {high}"));
+                }
                 each(Activation::Clip(low, high))
             }
             "Gemm" => Layer::Linear(self.gemm(node)?),
@@ -200,21 +345,19 @@ impl Graph {
             }
             "Add" | "Sub" | "Mul" | "Div" => return self.add_arithmetic(node, data, layers),
             // The last of a sequence of one, or the first of a batch of one.
-            "Gather"
-                if node.int("axis", 0) < 2
-                    && matches!(layers.last(), Some(Layer::Gru(_) | Layer::Lstm(_))) =>
-            {
-                return Ok(());
+            "Gather" if matches!(layers.last(), Some(Layer::Gru(_) | Layer::Lstm(_))) => {
+                let index = node.inputs.get(1).and_then(|name| self.tensors.get(name));
+                let first = index.is_some_and(|tensor| matches!(tensor.whole[..], [0 | -1]));
+                return match (0..2).contains(&node.int("axis", 0)?) && data == 0 && first {
+                    true => Ok(()),
+                    false => node.wrong(
+                        "it takes something else than the last of a sequence, or the first of a batch",
+                    ),
+                };
             }
             "GRU" => Layer::Gru(self.recurrent(node, &[1, 0, 2])?),
             "LSTM" => Layer::Lstm(self.recurrent(node, &[0, 2, 3, 1])?),
-            _ => {
-                return node.wrong(format!(
-                    "policies may have Gemm, MatMul, Add, Sub, Mul, Div, Relu, LeakyRelu, Elu, Tanh, Sigmoid, Clip, GRU, LSTM, \
-                     and {}",
-                    MOVES.join(", ")
-                ));
-            }
+            _ => return node.wrong("it does not fit where it stands"),
         };
         layers.push(layer);
         Ok(())
@@ -222,7 +365,19 @@ impl Graph {
 
     /// With a constant: the bias of the layer before, or a factor and an offset of each number.
     fn add_arithmetic(&self, node: &Node, data: usize, layers: &mut Vec<Layer>) -> Result<(), String> {
-        let constant = &self.constant(node, 1 - data)?.values;
+        if node.inputs.len() != 2 {
+            return node.wrong(format!("it has {} inputs; expected 2", node.inputs.len()));
+        }
+        let Tensor {
+            dims,
+            values: constant,
+            ..
+        } = self.constant(node, 1 - data)?;
+        if dims.iter().rev().skip(1).any(|size| *size != 1) || constant.is_empty() {
+            return node.wrong(format!(
+                "a constant of shape {dims:?}; expected one row of numbers"
+            ));
+        }
         let swapped = data == 1;
         let of = |c: f32| match node.operator.as_str() {
             "Add" => (1.0, c),
@@ -240,19 +395,23 @@ impl Graph {
             (1, None) => return node.wrong("a constant for each number is expected before the first layer"),
             (count, _) => count,
         };
-        let (factors, offsets) = constant.iter().cycle().take(count).map(|c| of(*c)).unzip();
+        if !constant.iter().all(|c| of(*c).0.is_finite()) {
+            return node.wrong("a factor is not finite");
+        }
+        let (factors, offsets): (Vec<f32>, Vec<f32>) =
+            constant.iter().cycle().take(count).map(|c| of(*c)).unzip();
         layers.push(Layer::Scale(factors, offsets));
         Ok(())
     }
 
     fn gemm(&self, node: &Node) -> Result<Dense, String> {
-        node.expect("alpha", node.float("alpha", 1.0), 1.0_f32)?;
-        node.expect("beta", node.float("beta", 1.0), 1.0_f32)?;
-        node.expect("transA", node.int("transA", 0), 0)?;
+        node.expect("alpha", node.float("alpha", 1.0)?, 1.0_f32)?;
+        node.expect("beta", node.float("beta", 1.0)?, 1.0_f32)?;
+        node.expect("transA", node.int("transA", 0)?, 0)?;
         let (rows, columns, values) = matrix(node, self.constant(node, 1)?)?;
-        let by_rows = node.int("transB", 0) != 0;
+        let by_rows = node.int("transB", 0)? != 0;
         let outputs = if by_rows { rows } else { columns };
-        let bias = match node.inputs.get(2).is_some_and(|name| !name.is_empty()) {
+        let bias = match node.has_input(2) {
             true => self.constant(node, 2)?.values.clone(),
             false => vec![0.0; outputs],
         };
@@ -273,7 +432,7 @@ impl Graph {
         };
         node.expect("direction", text("direction"), "forward")?;
         if node.operator == "GRU" {
-            let said = node.int("linear_before_reset", 0);
+            let said = node.int("linear_before_reset", 0)?;
             node.expect("linear_before_reset", said, 1)?;
         }
         for key in ["activations", "clip", "input_forget", "layout"] {
@@ -282,15 +441,22 @@ impl Graph {
                 return node.wrong(format!("`{key}` is set; expected what PyTorch exports"));
             }
         }
+        if node.has_input(4) {
+            return node.wrong("it has lengths of sequences (input 4); expected sequences of one");
+        }
+        for place in 5..7 {
+            self.check_state(node, place)?;
+        }
         let gates = order.len();
         let (rows, inputs, weights) = matrix(node, self.constant(node, 1)?)?;
         let (own_rows, units, own) = matrix(node, self.constant(node, 2)?)?;
+        node.expect("hidden_size", node.int("hidden_size", units as i64)?, units)?;
         if rows != gates * units || own_rows != rows {
             return node.wrong(format!(
                 "weights of {rows} and {own_rows} rows; expected {gates} for each of {units} units"
             ));
         }
-        let biases = match node.inputs.get(3).is_some_and(|name| !name.is_empty()) {
+        let biases = match node.has_input(3) {
             true => self.constant(node, 3)?.values.clone(),
             false => vec![0.0; 2 * rows],
         };
@@ -312,10 +478,16 @@ impl Graph {
 
 /// Rows, columns and numbers of a matrix, maybe behind dimensions of one.
 fn matrix<'a>(node: &Node, tensor: &'a Tensor) -> Result<(usize, usize, &'a [f32]), String> {
+    // Gates of a recurrent layer stand below each other.
+    const MOST: u64 = 4 * WIDEST as u64;
     match tensor.dims[..] {
-        [rows, columns] | [1, rows, columns] => Ok((rows as usize, columns as usize, &tensor.values)),
+        [rows, columns] | [1, rows, columns]
+            if (1..=MOST).contains(&rows) && (1..=MOST).contains(&columns) =>
+        {
+            Ok((rows as usize, columns as usize, &tensor.values))
+        }
         _ => node.wrong(format!(
-            "weights of shape {:?}; expected two dimensions",
+            "weights of shape {:?}; expected two dimensions of 1 to {MOST}",
             tensor.dims
         )),
     }
@@ -366,14 +538,14 @@ fn read_graph(message: Cursor<'_>, graph: &mut Graph) -> Result<(), Fault> {
                     node.attributes.get("value"),
                     node.outputs.first(),
                 ) {
-                    graph.tensors.insert(name.clone(), tensor.clone());
+                    keep(graph, name.clone(), tensor.clone(), field.at)?;
                 } else {
                     graph.nodes.push(node);
                 }
             }
             5 => {
                 let (name, tensor) = read_tensor(field.message()?)?;
-                graph.tensors.insert(name, tensor);
+                keep(graph, name, tensor, field.at)?;
             }
             11 | 12 => {
                 let mut name = String::new();
@@ -394,7 +566,16 @@ fn read_graph(message: Cursor<'_>, graph: &mut Graph) -> Result<(), Fault> {
     })
 }
 
-/// NodeProto: 1 inputs, 2 outputs, 4 operator, 5 attributes.
+/// Keeps a constant, whose name nothing else has.
+fn keep(graph: &mut Graph, name: String, tensor: Tensor, at: u64) -> Result<(), Fault> {
+    let message = format!("two constants are called `{name}`");
+    match graph.tensors.insert(name, tensor) {
+        None => Ok(()),
+        Some(_) => Err(Fault { at, message }),
+    }
+}
+
+/// NodeProto: 1 inputs, 2 outputs, 4 operator, 5 attributes, 7 domain.
 fn read_node(message: Cursor<'_>) -> Result<Node, Fault> {
     let mut node = Node::default();
     fields(message, |field| {
@@ -406,6 +587,7 @@ fn read_node(message: Cursor<'_>) -> Result<Node, Fault> {
                 let (name, attribute) = read_attribute(field.message()?)?;
                 node.attributes.insert(name, attribute);
             }
+            7 => node.domain = field.text()?.to_string(),
             _ => {}
         }
         Ok(())
@@ -430,7 +612,8 @@ fn read_attribute(message: Cursor<'_>) -> Result<(String, Attribute), Fault> {
     Ok((name, value))
 }
 
-/// TensorProto: 1 dimensions, 2 type (1 is single precision), 4 numbers, 8 name, 9 bytes, 14 place (1 is another file).
+/// TensorProto: 1 dimensions, 2 type (1 is single precision, 7 whole numbers), 4 and 7 numbers of these, 8 name, 9 bytes, 14
+/// place (1 is another file).
 fn read_tensor(message: Cursor<'_>) -> Result<(String, Tensor), Fault> {
     let (mut name, mut tensor, mut kind) = (String::new(), Tensor::default(), 0);
     let (begins, mut elsewhere) = (message.at(), false);
@@ -443,6 +626,11 @@ fn read_tensor(message: Cursor<'_>) -> Result<(String, Tensor), Fault> {
                 Raw::Fixed32(bits) => tensor.values.push(f32::from_bits(bits)),
                 _ => raw = field.message()?.bytes(),
             },
+            7 => {
+                let mut numbers = Vec::new();
+                field.numbers(&mut numbers)?;
+                tensor.whole.extend(numbers.iter().map(|number| *number as i64));
+            }
             8 => name = field.text()?.to_string(),
             9 => raw = field.message()?.bytes(),
             14 => elsewhere = field.number()? == 1,
@@ -455,6 +643,12 @@ fn read_tensor(message: Cursor<'_>) -> Result<(String, Tensor), Fault> {
         return Err(wrong(format!(
             "the weights `{name}` are in another file; expected one file: torch.onnx.export(.., external_data=False)"
         )));
+    }
+    if kind == 7 {
+        let numbers = raw.as_chunks::<8>().0.iter();
+        tensor
+            .whole
+            .extend(numbers.map(|bytes| i64::from_le_bytes(*bytes)));
     }
     tensor.is_float = kind == 1;
     if tensor.is_float {
@@ -481,4 +675,200 @@ fn read_tensor(message: Cursor<'_>) -> Result<(String, Tensor), Fault> {
         }
     }
     Ok((name, tensor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn varint(mut number: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while number > 127 {
+            bytes.push(number as u8 | 128);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    }
+
+    fn int(number: u64, value: u64) -> Vec<u8> {
+        [varint(number << 3), varint(value)].concat()
+    }
+
+    fn bytes(number: u64, content: impl AsRef<[u8]>) -> Vec<u8> {
+        let content = content.as_ref();
+        [&varint(number << 3 | 2), &varint(content.len() as u64), content].concat()
+    }
+
+    /// A constant of single precision.
+    fn tensor(name: &str, dims: &[u64], values: &[f32]) -> Vec<u8> {
+        let dims = dims.iter().flat_map(|size| int(1, *size));
+        let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        dims.chain(int(2, 1))
+            .chain(bytes(8, name))
+            .chain(bytes(9, raw))
+            .collect()
+    }
+
+    fn whole(name: &str, value: i64) -> Vec<u8> {
+        [
+            int(1, 1),
+            int(2, 7),
+            bytes(8, name),
+            bytes(9, value.to_le_bytes()),
+        ]
+        .concat()
+    }
+
+    fn float(name: &str, value: f32) -> Vec<u8> {
+        [bytes(1, name), vec![0x15], value.to_le_bytes().to_vec()].concat()
+    }
+
+    fn number(name: &str, value: u64) -> Vec<u8> {
+        [bytes(1, name), int(3, value)].concat()
+    }
+
+    /// An operator: `Relu x -> y`.
+    fn node(text: &str, attributes: &[Vec<u8>]) -> Vec<u8> {
+        let (call, outputs) = text.split_once(" -> ").unwrap();
+        let mut words = call.split(' ');
+        let operator = words.next().unwrap();
+        // `_` is an input that is not there.
+        let inputs = words.flat_map(|name| bytes(1, name.trim_matches('_')));
+        let outputs = outputs.split(' ').flat_map(|name| bytes(2, name));
+        let attributes = attributes.iter().flat_map(|one| bytes(5, one));
+        inputs
+            .chain(outputs)
+            .chain(bytes(4, operator))
+            .chain(attributes)
+            .collect()
+    }
+
+    fn layers_of(nodes: &[Vec<u8>], tensors: &[Vec<u8>]) -> Result<Vec<Layer>, String> {
+        let nodes = nodes.iter().flat_map(|node| bytes(1, node));
+        let tensors = tensors.iter().flat_map(|tensor| bytes(5, tensor));
+        let ends = [
+            bytes(11, bytes(1, "x")),
+            bytes(11, bytes(1, "state")),
+            bytes(12, bytes(1, "y")),
+        ]
+        .concat();
+        layers(&bytes(7, nodes.chain(tensors).chain(ends).collect::<Vec<u8>>()))
+    }
+
+    #[test]
+    fn what_nobody_reads_is_refused() {
+        let linear = || tensor("w", &[2, 1], &[1.0, -1.0]);
+        let lstm = |inputs: &str, read: &str| {
+            let call = format!("LSTM x w r {inputs} -> all last cell");
+            vec![node(&call, &[]), node(&format!("Squeeze {read} -> y"), &[])]
+        };
+        let weights = || {
+            vec![
+                tensor("w", &[1, 4, 2], &[0.5; 8]),
+                tensor("r", &[1, 4, 1], &[0.5; 4]),
+                tensor("zero", &[1, 1, 1], &[0.0]),
+                tensor("one", &[1, 1, 1], &[1.0]),
+            ]
+        };
+        for (inputs, read) in [
+            ("_", "all"),
+            ("_ _ zero zero", "last"),
+            ("_ _ state state", "all"),
+        ] {
+            assert!(layers_of(&lstm(inputs, read), &weights()).is_ok(), "{inputs}");
+        }
+        for (inputs, read, said) in [
+            ("_", "cell", "`cell` is not its result"),
+            ("_ one", "all", "lengths of sequences"),
+            ("_ _ one zero", "all", "first state, input 5"),
+            ("_ _ zero one", "all", "first state, input 6"),
+            ("_ _ zero zero zero", "all", "input 7 (`zero`) would be ignored"),
+        ] {
+            let error = layers_of(&lstm(inputs, read), &weights()).unwrap_err();
+            assert!(error.contains(said), "{inputs} {read}: {error}");
+        }
+        let nan = f32::NAN;
+        let scalar = |value| tensor("c", &[], &[value]);
+        for (nodes, tensors, said) in [
+            (
+                vec![
+                    node("Cast x -> a", &[number("to", 7)]),
+                    node("MatMul a w -> y", &[]),
+                ],
+                vec![linear()],
+                "to = 7",
+            ),
+            (
+                vec![node("Relu x -> y", &[]), node("Tanh x -> y", &[])],
+                vec![],
+                "another operator gives `y`",
+            ),
+            (
+                vec![node("Elu x -> y", &[float("alpha", nan)])],
+                vec![],
+                "alpha = Float(NaN)",
+            ),
+            (
+                vec![node("Clip x -> y", &[float("min", nan)])],
+                vec![],
+                "min = Float(NaN)",
+            ),
+            (
+                vec![node("Clip x c d -> y", &[])],
+                vec![scalar(1.0), tensor("d", &[], &[0.0])],
+                "above its largest",
+            ),
+            (
+                vec![node("MatMul x w -> a", &[]), node("Div a c -> y", &[])],
+                vec![linear(), scalar(0.0)],
+                "not finite",
+            ),
+            (
+                vec![node("Relu x -> y", &[number("axis", 1)])],
+                vec![],
+                "attribute `axis` is not known",
+            ),
+            (
+                vec![node("Dropout x c state -> y", &[])],
+                vec![scalar(0.5)],
+                "reads two results",
+            ),
+            (
+                vec![node("MatMul x w -> y", &[])],
+                vec![tensor("w", &[1 << 40, 0], &[])],
+                "shape [1099511627776, 0]",
+            ),
+            (
+                vec![node("Gemm x w -> y", &[number("transB", 1)])],
+                vec![tensor("w", &[0, 1 << 62], &[])],
+                "expected two",
+            ),
+            (
+                vec![node("Add x c -> y", &[])],
+                vec![tensor("c", &[2, 1], &[1.0, 2.0])],
+                "one row of numbers",
+            ),
+            (
+                vec![node("Gather x i -> y", &[])],
+                vec![whole("i", 0)],
+                "does not fit",
+            ),
+            (
+                vec![node("MatMul x w -> y", &[])],
+                vec![linear(), linear()],
+                "two constants are called `w`",
+            ),
+        ] {
+            let error = layers_of(&nodes, &tensors).unwrap_err();
+            assert!(error.contains(said), "{said}: {error}");
+        }
+        let gather = |index| {
+            let mut nodes = lstm("_", "all");
+            nodes.pop();
+            nodes.push(node("Gather all i -> y", &[]));
+            layers_of(&nodes, &[weights(), vec![whole("i", index)]].concat())
+        };
+        assert!(gather(-1).is_ok() && gather(0).is_ok() && gather(1).is_err());
+    }
 }

@@ -3,7 +3,7 @@
 use safetensors::tensor::{Dtype, SafeTensors};
 
 use super::card::LayerSaid;
-use super::{Activation, Dense, Layer, Recurrent};
+use super::{Activation, Dense, Layer, Recurrent, WIDEST};
 use crate::learned::error::ModelError;
 use crate::nearest::{hint, nearest};
 
@@ -64,6 +64,9 @@ pub(super) fn layers_of(
     Ok(layers)
 }
 
+/// The most rows or columns of a matrix: gates of a recurrent layer stand below each other.
+const MOST: usize = 4 * WIDEST;
+
 impl Tensors<'_> {
     fn has(&self, name: &str) -> bool {
         self.file.tensor(name).is_ok()
@@ -103,8 +106,8 @@ impl Tensors<'_> {
     /// A matrix, row by row.
     fn matrix(&mut self, name: &str) -> Result<(usize, usize, Vec<f32>), ModelError> {
         match self.take(name)? {
-            (shape, values) if shape.len() == 2 => Ok((shape[0], shape[1], values)),
-            (shape, _) => Err(shaped(name, &shape, "2 dimensions")),
+            (shape, values) if matches!(shape[..], [1..=MOST, 1..=MOST]) => Ok((shape[0], shape[1], values)),
+            (shape, _) => Err(shaped(name, &shape, &format!("2 dimensions of 1 to {MOST}"))),
         }
     }
 
