@@ -1,6 +1,5 @@
 //! Reading inputs: the scenario's own way, with Parquet files.
 
-use std::fs;
 use std::path::Path;
 
 use paceline_scenario::{Diagnostics, EXTERNAL, Overrides, Problem, Resolved, Warning};
@@ -31,7 +30,7 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
     }
     if !recorded.warnings.is_empty() {
         let is_same =
-            fs::read_to_string(folder.join("scenario.toml")).is_ok_and(|text| text == resolved.toml);
+            paceline_scenario::read_text(folder.join("scenario.toml")).is_ok_and(|text| text == resolved.toml);
         resolved.warnings = merged(recorded.warnings, resolved.warnings, is_same);
     }
     Ok(resolved)

@@ -10,7 +10,7 @@ const MOST: u64 = 1 << 31;
 /// The content of a file.
 ///
 /// # Errors
-/// It cannot be read, is a device, or is larger than 2 GiB.
+/// It cannot be read, is no file, or is larger than 2 GiB.
 pub fn read_bytes(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let file = open_file(path)?;
     let mut bytes = Vec::new();
@@ -33,19 +33,16 @@ pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is not text: {error}")))
 }
 
-/// Opens a file to be read; a device has no end.
+/// Opens a file to be read; devices and pipes may have no end.
 ///
 /// # Errors
-/// It cannot be opened, or is a device.
+/// It cannot be opened, or is no file.
 pub fn open_file(path: impl AsRef<Path>) -> io::Result<File> {
     let path = path.as_ref();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt as _;
-        let kind = std::fs::metadata(path)?.file_type();
-        if kind.is_char_device() || kind.is_block_device() {
-            return Err(io::Error::other("it is a device, not a file"));
-        }
+    let there = std::fs::metadata(path)?;
+    // A pipe would be waited for, for ever.
+    if !there.is_file() && !there.is_dir() {
+        return Err(io::Error::other("it is a device or a pipe, not a file"));
     }
     File::open(path)
 }

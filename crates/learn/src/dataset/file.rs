@@ -1,7 +1,6 @@
 //! The file of a dataset: Parquet, a row per pair, with where it is from in the file's metadata.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 
 use paceline_kernel::Time;
@@ -164,7 +163,7 @@ fn content(path: &Path, message: String) -> Error {
 }
 
 pub(super) fn metadata(path: &Path) -> Result<HashMap<String, String>, Error> {
-    let file = File::open(path).map_err(|error| Error::io("read", path, error))?;
+    let file = paceline_scenario::open_file(path).map_err(|error| Error::io("read", path, error))?;
     let reader = SerializedFileReader::new(file).map_err(|error| content(path, error.to_string()))?;
     let pairs = reader.metadata().file_metadata().key_value_metadata();
     let pairs = pairs.into_iter().flatten();

@@ -166,7 +166,13 @@ impl Function {
 
 /// Reads an expression; `place` is that of its text.
 pub(super) fn read(text: &str, place: &Place) -> Result<Written, Problem> {
-    let mut reader = Reader { text, at: 0, place };
+    let mut reader = Reader {
+        text,
+        at: 0,
+        place,
+        depth: 0,
+        operators: 0,
+    };
     let expression = reader.comparison()?;
     reader.blanks();
     match reader.rest().is_empty() {
@@ -179,7 +185,14 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     place: &'a Place,
+    /// Brackets and signs that are open.
+    depth: usize,
+    operators: usize,
 }
+
+/// The most brackets and signs within each other, and the most operators of an expression.
+const DEEPEST: usize = 100;
+const OPERATORS: usize = 1000;
 
 impl Reader<'_> {
     fn rest(&self) -> &str {
@@ -264,6 +277,22 @@ impl Reader<'_> {
     }
 
     fn factor(&mut self) -> Result<Written, Problem> {
+        self.operators += 1;
+        let (few, flat) = (self.operators <= OPERATORS, self.depth < DEEPEST);
+        if !(few && flat) {
+            let message = match flat {
+                false => format!("brackets and signs are more than {DEEPEST} deep"),
+                true => format!("an expression has more than {OPERATORS} numbers"),
+            };
+            return Err(Problem::new(message).at(&self.place.part(self.at..self.text.len())));
+        }
+        self.depth += 1;
+        let factor = self.factor_within();
+        self.depth -= 1;
+        factor
+    }
+
+    fn factor_within(&mut self) -> Result<Written, Problem> {
         if self.takes("-") {
             return Ok(Written::Negative(Box::new(self.factor()?)));
         }

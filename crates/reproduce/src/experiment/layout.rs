@@ -172,7 +172,7 @@ impl Layout<'_> {
             .iter()
             .map(|axis| self.names.axis(axis, &place))
             .collect();
-        let mut all = self.names.combinations(&axes?);
+        let mut all = self.names.combinations(&axes?)?;
         all.retain(|bound| self.is_run(grid, bound, &Bound::new()));
         Ok(all)
     }
@@ -254,7 +254,7 @@ impl Layout<'_> {
         let Some(grid) = self.names.grids.get(grid) else {
             return true;
         };
-        let combinations = self.names.combinations(&grid.axes);
+        let combinations = self.names.combinations(&grid.axes).unwrap_or_default();
         let is_of = |one: &Bound| {
             of.iter()
                 .chain(column)

@@ -87,8 +87,20 @@ impl Names {
         })
     }
 
-    /// Every combination of the cases of some axes, the last the fastest.
-    pub(super) fn combinations(&self, axes: &[usize]) -> Vec<Bound> {
+    /// Makes every combination of the cases of some axes, the last the fastest.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn combinations(&self, axes: &[usize]) -> Result<Vec<Bound>, Problem> {
+        const MOST: usize = 1_000_000;
+        let counts = axes.iter().map(|&axis| self.axes[axis].cases.len());
+        let count = counts.fold(1, usize::saturating_mul);
+        if count > MOST {
+            return Err(Problem::new(format!(
+                "{} axes have {count} combinations of cases; expected at most {MOST}",
+                axes.len()
+            )));
+        }
         let mut all = vec![Bound::new()];
         for &axis in axes {
             let with = |bound: &Bound| {
@@ -103,7 +115,7 @@ impl Names {
             };
             all = all.iter().flat_map(with).collect();
         }
-        all
+        Ok(all)
     }
 
     /// Puts what belongs to the cases `bound` into a text: names, `{axis}`, keys, `{axis.key}`, and texts of their own,

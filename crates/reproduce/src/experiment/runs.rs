@@ -148,7 +148,7 @@ impl Reading<'_> {
         let only = self.cases_by_axis(&self.runs.only, &axes)?;
         let except = self.except(&axes)?;
         let mut runs = Vec::new();
-        for bound in names.combinations(&axes) {
+        for bound in names.combinations(&axes)? {
             let is_in = |cases: &CasesByAxis| cases.iter().all(|(axis, cases)| cases.contains(&bound[axis]));
             if !is_in(&only) || except.iter().any(is_in) {
                 runs.push(None);

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -35,7 +34,7 @@ const CELL: usize = size_of::<Option<Arc<str>>>();
 /// # Errors
 /// The file cannot be read, is damaged, has a column of another kind, or holds more than fits in memory.
 pub fn read_parquet(path: &Path) -> Result<Vec<Column>, ParquetError> {
-    read_table(File::open(path)?)
+    read_table(paceline_scenario::open_file(path)?)
 }
 
 /// The same of what `source` gives, such as the bytes of a file.
@@ -54,7 +53,7 @@ pub fn read_table(source: impl ChunkReader + 'static) -> Result<Vec<Column>, Par
 /// The file cannot be read, or is damaged.
 pub fn read_metadata(path: &Path, key: &str) -> Result<Option<String>, ParquetError> {
     unbroken(|| {
-        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let reader = SerializedFileReader::new(paceline_scenario::open_file(path)?)?;
         let pairs = reader.metadata().file_metadata().key_value_metadata();
         let found = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == key));
         Ok(found.and_then(|pair| pair.value.clone()))

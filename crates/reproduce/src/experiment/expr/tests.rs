@@ -146,3 +146,17 @@ fn the_guide_has_every_function() {
         assert!(is_named.iter().any(|text| guide.contains(text)), "{name}");
     }
 }
+
+/// However long an expression is, reading it takes little of the stack; and the mistake says how much was there.
+#[test]
+fn expressions_are_bounded() {
+    let read_all = |text: &str| read(text, &place(text)).map_err(|problem| problem.to_string());
+    let brackets = |n: usize| format!("{}1{}", "(".repeat(n), ")".repeat(n));
+    assert!(read_all(&brackets(90)).is_ok() && read_all(&vec!["1"; 900].join(" + ")).is_ok());
+    for deep in [brackets(20_000), "-".repeat(20_000) + "1"] {
+        let error = read_all(&deep).unwrap_err();
+        assert!(error.contains("more than 100 deep"), "{error}");
+    }
+    let error = read_all(&vec!["1"; 20_000].join(" * ")).unwrap_err();
+    assert!(error.contains("more than 1000 numbers"), "{error}");
+}

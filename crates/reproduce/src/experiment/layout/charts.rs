@@ -7,6 +7,7 @@ use super::super::expect::At;
 use super::super::names::Bound;
 use super::super::schema::{self, Claim};
 use super::super::value::Expr;
+use super::lines::decimals;
 use super::{Layout, OURS, PanelPlan};
 use crate::criterion::Cell;
 use crate::panel::{Column, Curve, Drawing, Panel, Row};
@@ -38,7 +39,7 @@ impl Layout<'_> {
                     label: self.names.fill(claim.label.as_deref().unwrap_or_default(), of),
                     metric: what,
                     unit: claim.unit.clone(),
-                    decimals: claim.digits.unwrap_or(3),
+                    decimals: claim.digits.map_or(Ok(3), |digits| decimals(digits as f64, &place))?,
                     x: None,
                 });
             }

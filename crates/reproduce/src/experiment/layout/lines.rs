@@ -137,7 +137,8 @@ impl Layout<'_> {
                 .help("say what it is: what = \"..\"")
         })?;
         let unit = row.unit.as_deref().or(measure.map(|measure| measure.unit));
-        let digits = self.constant(&row.digits, &bound)?.map(|digits| digits as usize);
+        let digits = self.constant(&row.digits, &bound)?;
+        let digits = digits.map(|digits| decimals(digits, place)).transpose()?;
         let mut named = Row {
             label: String::new(),
             metric: self.names.fill(what, &bound),
@@ -216,5 +217,17 @@ impl Layout<'_> {
             Some(grid) => grid.unknown(&name).at(place),
             None => Problem::new("there are no runs").at(place),
         })
+    }
+}
+
+/// The digits behind the point of a number that is shown.
+///
+/// # Errors
+/// There are more than a number has.
+pub(super) fn decimals(digits: f64, place: &Place) -> Result<usize, Problem> {
+    const MOST: f64 = 15.0;
+    match (0.0..=MOST).contains(&digits) && digits.fract() == 0.0 {
+        true => Ok(digits as usize),
+        false => Err(Problem::new(format!("digits = {digits}; expected a whole number from 0 to {MOST}")).at(place)),
     }
 }
