@@ -20,15 +20,16 @@ fn main() {
     let count = order.split_whitespace().count();
     let mut text = format!("static FOLDERS: [BuiltIn; {count}] = [\n");
     for id in order.split_whitespace() {
-        writeln!(text, "BuiltIn::new({id:?}, {}),", files(&root.join(id))).expect("a string");
+        writeln!(text, "BuiltIn::new({id:?}, &[{}]),", files(&root.join(id), "")).expect("a string");
     }
-    writeln!(text, "];\nconst COMMON: Files = {};", files(&root)).expect("a string");
+    let common = [files(&root, ""), files(&root.join("quotes"), "quotes/")].concat();
+    writeln!(text, "];\nconst COMMON: Files = &[{common}];").expect("a string");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("experiments.rs"), text).expect("the build's folder");
 }
 
-/// The files of a folder that are read, as an expression.
-fn files(folder: &Path) -> String {
+/// The files of a folder that are read, as elements of a list; `before` stands before their names.
+fn files(folder: &Path, before: &str) -> String {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     let ends = ["toml", "csv", "cm", "topo"];
@@ -37,7 +38,7 @@ fn files(folder: &Path) -> String {
             .is_some_and(|end| ends.iter().any(|known| end == *known))
     });
     paths.sort();
-    let mut text = String::from("&[");
+    let mut text = String::new();
     for path in paths {
         let name = path
             .file_name()
@@ -46,10 +47,11 @@ fn files(folder: &Path) -> String {
             .into_owned();
         write!(
             text,
-            "({name:?}, include_str!({:?})),",
+            "({:?}, include_str!({:?})),",
+            format!("{before}{name}"),
             path.display().to_string()
         )
         .expect("a string");
     }
-    text + "]"
+    text
 }

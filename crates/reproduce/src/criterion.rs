@@ -1,5 +1,7 @@
 //! What a value of ours is compared with, by whose word, and how close it has to be.
 
+use serde::{Deserialize, Serialize};
+
 /// How close ours has to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
@@ -110,6 +112,19 @@ impl Source {
     }
 }
 
+/// Words of a publication.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quotation {
+    /// Where they stand in it.
+    #[serde(rename = "where")]
+    pub at: String,
+    /// The words as they stand there.
+    pub text: String,
+    /// What they say, in English.
+    pub means: String,
+}
+
 /// What ours has to be, by whose word, and why just so close.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criterion {
@@ -121,6 +136,8 @@ pub struct Criterion {
     pub tolerance: Tolerance,
     /// Why just that close: empty for [`Tolerance::Exact`].
     pub because: String,
+    /// The words by which the publication says it.
+    pub quote: Option<Quotation>,
 }
 
 /// Nothing is asked for. What stands alongside ours, if anything, is the paper's.
@@ -131,6 +148,7 @@ impl Default for Criterion {
             source: Source::Paper,
             tolerance: Tolerance::Shown,
             because: String::new(),
+            quote: None,
         }
     }
 }
@@ -141,7 +159,10 @@ impl Criterion {
         let tolerance = self.tolerance.text();
         let what = match (self.kind, self.source) {
             (Evidence::Shown, _) => return Evidence::Shown.title().to_string(),
-            (Evidence::Property, Source::Paper) => format!("property that the paper claims, {tolerance}"),
+            (Evidence::Property, Source::Paper) => match &self.quote {
+                Some(quote) => format!("property that the paper claims ({}), {tolerance}", quote.at),
+                None => format!("property that the paper claims, {tolerance}"),
+            },
             (Evidence::Property, Source::AuthorsSimulator) => {
                 format!("property of the authors' simulator, {tolerance}")
             }

@@ -33,7 +33,7 @@ pub use catalog::{find, names, registry};
 pub use choice::Choice;
 pub use citation::Citation;
 pub use count::{Count, Counts};
-pub use criterion::{Cell, Criterion, Evidence, Source, Tolerance};
+pub use criterion::{Cell, Criterion, Evidence, Quotation, Source, Tolerance};
 pub use experiment::folder::{Checked, begin, check, read_folder, record, template};
 pub use experiment::save::save as save_experiment;
 pub use identity::version;

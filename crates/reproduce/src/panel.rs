@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::criterion::{Cell, Evidence, Source};
+use super::criterion::{Cell, Evidence, Quotation, Source};
 
 /// A column: a scheme, usually.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,6 +158,9 @@ pub struct Record {
     /// Why the tolerance is what it is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub because: String,
+    /// The words by which the publication says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Quotation>,
 }
 
 fn kind_name<S: Serializer>(kind: &Evidence, to: S) -> Result<S::Ok, S::Error> {
@@ -251,6 +254,7 @@ impl Panel {
                     kind: cell.criterion.kind,
                     source: cell.source().map(Source::name),
                     because: cell.criterion.because.clone(),
+                    quote: cell.criterion.quote.clone(),
                 });
             }
             if let Some(ordering) = self.ordered.then(|| self.ordering(row, cells)).flatten() {
@@ -266,6 +270,7 @@ impl Panel {
                     kind: Evidence::Property,
                     source: Some(Source::Paper.name()),
                     because: String::new(),
+                    quote: None,
                 });
             }
         }

@@ -271,6 +271,21 @@ fn an_experiment_with_mistakes() {
             "unknown key `atleast`",
         ),
         (
+            "says = \"paper\",",
+            "says = \"paper\", quote = \"nowhere\",".into(),
+            "unknown quotation `nowhere`",
+        ),
+        (
+            "says = \"paper\",",
+            "says = \"us\", quote = \"nowhere\",".into(),
+            "a `quote` is of what the paper says",
+        ),
+        (
+            "title =",
+            "quotes.words = { where = \"p. 1\", text = \"..\" }\ntitle =".into(),
+            "`means`",
+        ),
+        (
             "seeds = 3",
             "seeds = 3\nset = { \"network.bufer\" = \"4MB\" }".into(),
             "`bufer`",

@@ -9,7 +9,7 @@ use toml::Value;
 use super::names::{Bound, Names, number, unknown};
 use super::schema::{Common, Expect, File, Many, NamedOr};
 use super::source::one_line;
-use crate::criterion::{Criterion, Evidence, Source as Word, Tolerance};
+use crate::criterion::{Criterion, Evidence, Quotation, Source as Word, Tolerance};
 
 /// Where a cell is.
 pub(super) struct At<'a> {
@@ -23,28 +23,55 @@ pub(super) struct At<'a> {
 /// What has to be so for a criterion.
 type Conditions = BTreeMap<String, Many<Value>>;
 
-/// Criteria by name.
+/// Criteria and quotations by name.
 #[derive(Default)]
-pub(super) struct Criteria(BTreeMap<String, (Criterion, Conditions)>);
+pub(super) struct Criteria {
+    named: BTreeMap<String, Named>,
+    quotes: BTreeMap<String, Quotation>,
+}
+
+struct Named {
+    criterion: Criterion,
+    conditions: Conditions,
+    quote: Option<String>,
+}
 
 impl Criteria {
     /// Those of the experiment, then those that experiments share.
     pub(super) fn of(file: &File, common: &Common, source: &Source) -> Result<Self, Problem> {
-        let mut all = BTreeMap::new();
+        let mut quotes = common.quotes.clone();
+        quotes.extend(file.quotes.clone());
+        let mut all = Self {
+            named: BTreeMap::new(),
+            quotes,
+        };
         for (name, expect) in &common.expect {
-            all.insert(name.clone(), (of(expect, &source.end())?, expect.at.clone()));
+            all.add(name, expect, &source.end())?;
         }
         for (name, expect) in &file.expect {
             let (expect, place) = (expect.get_ref(), source.at(expect.span()));
-            all.insert(name.clone(), (of(expect, &place)?, expect.at.clone()));
+            all.add(name, expect, &place)?;
+            // One that is shared may quote what not every experiment that shares it has.
+            let criterion = all.named[name].criterion.clone();
+            all.quoted(criterion, quote(expect), &place)?;
         }
-        Ok(Self(all))
+        Ok(all)
     }
 
-    fn find(&self, name: &str, place: &Place) -> Result<&(Criterion, Conditions), Problem> {
-        let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+    fn add(&mut self, name: &str, expect: &Expect, place: &Place) -> Result<(), Problem> {
+        let named = Named {
+            criterion: of(expect, place)?,
+            conditions: expect.at.clone(),
+            quote: quote(expect).map(str::to_string),
+        };
+        self.named.insert(name.to_string(), named);
+        Ok(())
+    }
+
+    fn find(&self, name: &str, place: &Place) -> Result<&Named, Problem> {
+        let known: Vec<&str> = self.named.keys().map(String::as_str).collect();
         let unknown = || unknown("criterion", name, &known).at(place);
-        self.0.get(name).ok_or_else(unknown)
+        self.named.get(name).ok_or_else(unknown)
     }
 
     /// The criterion of a cell: of the first that is for it.
@@ -56,22 +83,53 @@ impl Criteria {
         place: &Place,
     ) -> Result<Option<Criterion>, Problem> {
         for one in all {
-            match one {
-                NamedOr::Own(expect) if !is_for(&expect.at, names, at, place)? => {}
-                NamedOr::Named(name)
-                | NamedOr::Own(Expect {
-                    named: Some(name), ..
-                }) => {
-                    let (criterion, conditions) = self.find(name, place)?;
-                    if is_for(conditions, names, at, place)? {
-                        return Ok(Some(criterion.clone()));
+            let (name, own) = match one {
+                NamedOr::Named(name) => (Some(name), None),
+                NamedOr::Own(expect) if !is_for(&expect.at, names, at, place)? => continue,
+                NamedOr::Own(expect) => (expect.named.as_ref(), Some(expect)),
+            };
+            let quote = own.and_then(quote);
+            match (name, own) {
+                (Some(name), _) => {
+                    let named = self.find(name, place)?;
+                    if is_for(&named.conditions, names, at, place)? {
+                        let quote = quote.or(named.quote.as_deref());
+                        return self.quoted(named.criterion.clone(), quote, place).map(Some);
                     }
                 }
-                NamedOr::Own(expect) => return of(expect, place).map(Some),
+                (None, Some(expect)) => return self.quoted(of(expect, place)?, quote, place).map(Some),
+                (None, None) => {}
             }
         }
         Ok(None)
     }
+
+    /// A criterion with the words that it quotes.
+    fn quoted(&self, criterion: Criterion, quote: Option<&str>, place: &Place) -> Result<Criterion, Problem> {
+        let Some(name) = quote else {
+            return Ok(criterion);
+        };
+        if criterion.kind == Evidence::Shown || criterion.source != Word::Paper {
+            let text =
+                "a `quote` is of what the paper says: expected `says = \"paper\"` and something to judge";
+            return Err(Problem::new(text).at(place));
+        }
+        let known: Vec<&str> = self.quotes.keys().map(String::as_str).collect();
+        let found = self.quotes.get(name);
+        let found = found.ok_or_else(|| unknown("quotation", name, &known).at(place))?;
+        Ok(Criterion {
+            quote: Some(Quotation {
+                at: one_line(&found.at),
+                text: one_line(&found.text),
+                means: one_line(&found.means),
+            }),
+            ..criterion
+        })
+    }
+}
+
+fn quote(expect: &Expect) -> Option<&str> {
+    expect.quote.as_ref().map(|name| name.get_ref().as_str())
 }
 
 /// Whether everything in `where` is so.
@@ -163,5 +221,6 @@ fn of(one: &Expect, place: &Place) -> Result<Criterion, Problem> {
         source: says.unwrap_or(by_default),
         tolerance,
         because,
+        quote: None,
     })
 }

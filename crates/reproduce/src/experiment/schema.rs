@@ -10,6 +10,7 @@ use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Vis
 use toml::Spanned;
 
 use crate::Choice;
+use crate::criterion::Quotation;
 use crate::panel::Along;
 
 /// A text and where it stands.
@@ -26,7 +27,7 @@ pub(super) struct File {
     pub(super) notes: Vec<Text>,
     #[serde(default)]
     pub(super) choices: Vec<Spanned<NamedOr<Choice>>>,
-    /// Files with notes, choices, axes and criteria that experiments share.
+    /// Files with notes, choices, axes, criteria and quotations that experiments share.
     pub(super) common: Option<Spanned<Many<String>>>,
     #[serde(default)]
     pub(super) steps: Vec<Text>,
@@ -42,6 +43,9 @@ pub(super) struct File {
     /// Criteria by name.
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Spanned<Expect>>,
+    /// Words of the publication by name.
+    #[serde(default)]
+    pub(super) quotes: BTreeMap<String, Quotation>,
     #[serde(default)]
     pub(super) runs: Many<Runs>,
     #[serde(default)]
@@ -66,6 +70,8 @@ pub(super) struct Common {
     pub(super) axis: BTreeMap<String, NamedOr<Vec<Case>>>,
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Expect>,
+    #[serde(default)]
+    pub(super) quotes: BTreeMap<String, Quotation>,
 }
 
 impl Common {
@@ -75,6 +81,7 @@ impl Common {
         self.choices.extend(other.choices);
         self.axis.extend(other.axis);
         self.expect.extend(other.expect);
+        self.quotes.extend(other.quotes);
     }
 }
 
@@ -271,6 +278,8 @@ pub(super) struct Expect {
     pub(super) shown: bool,
     /// `paper`, `authors-simulator` or `us`.
     pub(super) says: Option<Text>,
+    /// The name of the words by which the paper says it.
+    pub(super) quote: Option<Text>,
     /// Whether closeness to what stands there is a property, and no published value.
     #[serde(default)]
     pub(super) property: bool,

@@ -12,6 +12,7 @@ mod command {
     pub(crate) mod traces;
     pub(crate) mod verdict;
 }
+mod quotes;
 mod recorded;
 mod reference;
 mod registry;

@@ -40,6 +40,7 @@ fn tolerances() {
                 source: Source::Us,
                 tolerance,
                 because: String::new(),
+                quote: None,
             },
         };
         cell.verdict(3)

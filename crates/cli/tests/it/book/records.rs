@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use paceline_congestion::papers;
-use paceline_reproduce::{Done, Outcomes, Record, find, markdown_tables, registry};
+use paceline_reproduce::{Done, Outcomes, Quotation, Record, find, markdown_tables, registry};
 use serde_json::Value;
 
 use super::{book, cell, keep};
@@ -34,7 +34,8 @@ pub(crate) fn done(id: &str) -> Option<Done> {
 const CLAIMS: &str = "<!-- claims of ";
 const END_CLAIMS: &str = "<!-- end of claims -->";
 
-/// Every value that a publication printed, and everything that is judged by its word, experiment by experiment.
+/// Every value that a publication printed, and everything that is judged by its word, experiment by experiment, with the
+/// words that are quoted.
 fn claims(paper: &str) -> String {
     let paper = papers::find(paper).unwrap_or_else(|| panic!("no paper `{paper}`"));
     let mut text = String::new();
@@ -47,6 +48,7 @@ fn claims(paper: &str) -> String {
             !of_simulator && (!record.paper.is_null() || record.source == Some("paper"))
         };
         let mut rows = String::new();
+        let mut quotes: Vec<&Quotation> = Vec::new();
         for record in records.iter().filter(printed) {
             let (place, held) = match record.ok {
                 Some(true) => (0, "✓"),
@@ -65,9 +67,17 @@ fn claims(paper: &str) -> String {
             } else {
                 record.tolerance.as_str()
             };
+            let quoted = record.quote.as_ref().map_or_else(String::new, |quote| {
+                let known = quotes.iter().position(|known| *known == quote);
+                let place = known.unwrap_or_else(|| {
+                    quotes.push(quote);
+                    quotes.len() - 1
+                });
+                format!(" ({})", place + 1)
+            });
             let _ = writeln!(
                 rows,
-                "| {} | {} | {} | {judged} {held} |",
+                "| {} | {} | {} | {judged} {held}{quoted} |",
                 cell(&what),
                 cell(&short(&record.paper)),
                 cell(&short(&record.ours)),
@@ -81,6 +91,12 @@ fn claims(paper: &str) -> String {
                 one.title,
                 one.source.at.split_whitespace().collect::<Vec<_>>().join(" "),
             );
+            for (place, quote) in quotes.iter().enumerate() {
+                let _ = writeln!(text, "{}. {}: {}", place + 1, quote.at, quote.means);
+            }
+            if !quotes.is_empty() {
+                text.push('\n');
+            }
         }
     }
     let [held, missed, shown] = counts;
