@@ -276,6 +276,11 @@ fn an_experiment_with_mistakes() {
             "unknown quotation `nowhere`",
         ),
         (
+            "at-least = 1.0,",
+            "as = \"other\", at-least = 1.0,".into(),
+            "next to `as` there may be `where` and `quote` alone",
+        ),
+        (
             "says = \"paper\",",
             "says = \"us\", quote = \"nowhere\",".into(),
             "a `quote` is of what the paper says",

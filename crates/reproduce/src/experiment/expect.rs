@@ -83,22 +83,23 @@ impl Criteria {
         place: &Place,
     ) -> Result<Option<Criterion>, Problem> {
         for one in all {
-            let (name, own) = match one {
-                NamedOr::Named(name) => (Some(name), None),
+            let (name, quoted) = match one {
+                NamedOr::Named(name) => (name, None),
                 NamedOr::Own(expect) if !is_for(&expect.at, names, at, place)? => continue,
-                NamedOr::Own(expect) => (expect.named.as_ref(), Some(expect)),
-            };
-            let quote = own.and_then(quote);
-            match (name, own) {
-                (Some(name), _) => {
-                    let named = self.find(name, place)?;
-                    if is_for(&named.conditions, names, at, place)? {
-                        let quote = quote.or(named.quote.as_deref());
-                        return self.quoted(named.criterion.clone(), quote, place).map(Some);
+                NamedOr::Own(expect) => match &expect.named {
+                    Some(name) if is_bare(expect) => (name, quote(expect)),
+                    Some(_) => {
+                        let text =
+                            "next to `as` there may be `where` and `quote` alone: the criterion has the rest";
+                        return Err(Problem::new(text).at(place));
                     }
-                }
-                (None, Some(expect)) => return self.quoted(of(expect, place)?, quote, place).map(Some),
-                (None, None) => {}
+                    None => return self.quoted(of(expect, place)?, quote(expect), place).map(Some),
+                },
+            };
+            let named = self.find(name, place)?;
+            if is_for(&named.conditions, names, at, place)? {
+                let quote = quoted.or(named.quote.as_deref());
+                return self.quoted(named.criterion.clone(), quote, place).map(Some);
             }
         }
         Ok(None)
@@ -130,6 +131,14 @@ impl Criteria {
 
 fn quote(expect: &Expect) -> Option<&str> {
     expect.quote.as_ref().map(|name| name.get_ref().as_str())
+}
+
+/// Whether nothing is said of a criterion that has a name.
+fn is_bare(expect: &Expect) -> bool {
+    let bounds = expect.at_most.is_none() && expect.at_least.is_none() && expect.between.is_none();
+    let close = !expect.exact && expect.within.is_none() && expect.near.is_none();
+    let words = expect.says.is_none() && expect.because.is_empty();
+    bounds && close && words && !expect.shown && !expect.property
 }
 
 /// Whether everything in `where` is so.

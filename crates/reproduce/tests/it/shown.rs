@@ -113,6 +113,11 @@ about = "Nothing is run."
 notes = ["A note on <known> differences, which is long enough to be broken into lines on a terminal."]
 choices = [{ what = "a constant of 3", tried = "2 and 4", changed = "the value of 10 MB by a tenth" }]
 
+[quotes.table]
+where = "table 1"
+text = "表1"
+means = "Table 1."
+
 [axis]
 scheme = [{ name = "hpcc", scheme = "hpcc" }, { name = "dctcp", scheme = "dctcp" }, { name = "dcqcn", scheme = "dcqcn" }]
 size = [{ name = "300 B", with = { size = 300 } }, { name = "10 MB", with = { size = 10_000_000 } }]
@@ -123,7 +128,7 @@ head = "size"
 columns = "scheme"
 ordered = true
 published = "published.csv"
-expect = [{ where = { scheme = "hpcc" }, within = "25%" }, { where = { scheme = "dctcp" }, exact = true }, { shown = true }]
+expect = [{ where = { scheme = "hpcc" }, within = "25%", quote = "table" }, { where = { scheme = "dctcp" }, exact = true }, { shown = true }]
 rows = [{ each = "size", value = "at(file('{scheme}.csv'), size)", what = "p95 of slowdown", unit = "×", digits = 2 }]
 "#;
     let files = [
