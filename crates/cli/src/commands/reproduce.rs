@@ -33,10 +33,10 @@ Four kinds of evidence are counted separately:
   shown              printed without a verdict
 
 --json prints a list of {id, case, metric, unit, paper, ours, tolerance, ok, kind, source, because,
-quote}. `paper` and `ours` are numbers, or texts for orderings. `ours` is null if it was not run, `ok`
-is null without a verdict, `source` names the origin of the value. `quote` has the paper's words:
-where, text, means. Choices made after seeing results are listed too, with kind `choice`, the fields
-`case`, `tried` and `changed`.
+quote}. `paper` and `ours` are numbers, or texts for orderings. `ours` is null if it was not run,
+`ok` is null without a verdict, `source` names the origin of the value. `quote` has the paper's
+words: where, text, means. Choices made after seeing results are listed too, with kind `choice`,
+the fields `case`, `tried` and `changed`.
 
 Repeat the command to resume an interrupted reproduction. Finished runs are reused if code and
 scenario are unchanged; training between runs and tables is repeated.
