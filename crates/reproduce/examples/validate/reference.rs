@@ -204,7 +204,7 @@ pub(crate) fn written(name: &str, input: &Resolved, finished: &Finished) -> Vec<
         "fct.txt" => ns3::fct(&mut out, &finished.flows),
         "pfc.txt" => ns3::pfc(&mut out, outcome),
         "qlen.txt" => ns3::qlen(&mut out, spec, outcome),
-        "rtt_samples.txt" => ns3::rtt_samples(&mut out, spec, outcome),
+        "rtt_samples.txt" => ns3::rtt_samples(&mut out, &finished.flows, outcome),
         _ => panic!("the reference has no {name}"),
     }
     .expect("memory takes everything");
