@@ -29,8 +29,8 @@ pub fn load(input: &str, overrides: &Overrides) -> Result<Resolved, Diagnostics>
         .into());
     }
     if !recorded.warnings.is_empty() {
-        let is_same =
-            paceline_scenario::read_text(folder.join("scenario.toml")).is_ok_and(|text| text == resolved.toml);
+        let is_same = paceline_scenario::read_text(folder.join("scenario.toml"))
+            .is_ok_and(|text| text == resolved.toml);
         resolved.warnings = merged(recorded.warnings, resolved.warnings, is_same);
     }
     Ok(resolved)

@@ -1,7 +1,7 @@
 //! Traces of any format, told apart by what is in them.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,6 +32,14 @@ impl Format {
     }
 }
 
+/// Opens a file to be read; devices and pipes may have no end.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    match std::fs::metadata(path)? {
+        there if there.is_file() || there.is_dir() => File::open(path),
+        _ => Err(io::Error::other("it is a device or a pipe, not a file")),
+    }
+}
+
 /// Bytes that tell a format.
 const BEGIN: u64 = 4096;
 
@@ -41,7 +49,7 @@ pub fn format(path: &Path) -> Option<(Format, PathBuf)> {
         return Some((Format::Chakra, prefix));
     }
     let mut begin = Vec::new();
-    File::open(path).ok()?.take(BEGIN).read_to_end(&mut begin).ok()?;
+    open_file(path).ok()?.take(BEGIN).read_to_end(&mut begin).ok()?;
     if goal::is_goal(&begin) {
         return Some((Format::Goal, path.to_path_buf()));
     }
@@ -112,7 +120,8 @@ pub fn open(path: &Path) -> Result<Opened, Trouble> {
 
 fn workload(path: &Path) -> Result<(Arc<dyn Program>, Vec<Caution>), Trouble> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = open_file(path)
+        .and_then(io::read_to_string)
         .map_err(|error| Trouble::at(&name, format!("cannot be read: {error}")))?;
     let (workload, mut cautions) = simai::read(&name, &text)?;
     let ranks = workload.header.all_gpus.unwrap_or(workload.header.tp);

@@ -260,7 +260,21 @@ fn what_has_no_end_is_refused() {
         .output()
         .unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(error.contains("it is a device, not a file"), "{error}");
+    assert!(error.contains("it is a device or a pipe, not a file"), "{error}");
+    let made = std::process::Command::new("mkfifo")
+        .arg(path.join("pipe"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    for arguments in [
+        &["run", "pipe"][..],
+        &["forest", "prove", "pipe"],
+        &["check", "pipe"],
+    ] {
+        let output = command(path).args(arguments).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    }
 }
 
 /// Where results cannot go is told before anything runs.

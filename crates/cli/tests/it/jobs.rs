@@ -59,7 +59,7 @@ fn sweeps_have_jobs_by_name() {
     let bus = number("collectives.llm/all-reduce.busbw_gbps");
     assert!((bus / (bits / time) - 1.0).abs() < 1e-12, "{bus}");
     let plot = |what: &str| {
-        let arguments = ["plot", "grid", "--what", what, "-o", "t.csv"];
+        let arguments = ["plot", "grid", "--what", what, "-o", "t.csv", "--force"];
         stdout(path, &arguments);
         csv(&path.join("t.csv"))
     };
@@ -79,7 +79,7 @@ fn sweeps_have_jobs_by_name() {
         "--what",
         "jobs.lm.iteration_us.mean",
         "-o",
-        "t.csv",
+        "u.csv",
     ];
     let said = said(path, &misspelt);
     assert!(
@@ -143,7 +143,7 @@ fn iterations_are_drawn() {
     }
     let page = fs::read_to_string(path.join("run/report.html")).unwrap();
     assert!(page.contains("Iterations of jobs") && page.contains("Iteration, mean"));
-    let said = said(path, &["plot", "run", "--what", "iteratoins", "-o", "t.csv"]);
+    let said = said(path, &["plot", "run", "--what", "iteratoins", "-o", "u.csv"]);
     assert!(said.contains("did you mean `iterations`?"), "{said}");
 }
 

@@ -38,3 +38,4 @@ mod variants;
 mod warnings;
 mod why;
 mod workloads;
+mod writes;

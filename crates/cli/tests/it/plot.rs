@@ -59,7 +59,7 @@ fn distributions_are_those_of_the_flows() {
     let folder = compared();
     let path = folder.path();
     for (what, column, unit) in [("fct-cdf", "fct_ps", 1e6), ("slowdown-cdf", "slowdown", 1.0)] {
-        stdout(path, &["plot", "two", "--what", what, "-o", "t.csv"]);
+        stdout(path, &["plot", "two", "--what", what, "-o", "t.csv", "--force"]);
         let rows = rows(&path.join("t.csv"));
         for scheme in ["hpcc", "dctcp"] {
             let mut values = flows(&path.join("two").join(scheme), column);
@@ -82,7 +82,10 @@ fn distributions_are_those_of_the_flows() {
 fn slowdowns_by_size_are_percentiles_of_the_flows() {
     let folder = compared();
     let path = folder.path();
-    stdout(path, &["plot", "two/hpcc", "--what", "slowdown", "-o", "t.csv"]);
+    stdout(
+        path,
+        &["plot", "two/hpcc", "--what", "slowdown", "-o", "t.csv", "--force"],
+    );
     let run = path.join("two/hpcc");
     let (sizes, slowdowns) = (flows(&run, "size_bytes"), flows(&run, "slowdown"));
     let rows = rows(&path.join("t.csv"));
@@ -266,7 +269,11 @@ fn options_change_labels_axes_and_names() {
     let plot = |args: &[&str]| {
         stdout(
             path,
-            &[&["plot", "two", "--what", "slowdown-cdf", "-o", "o.svg"], args].concat(),
+            &[
+                &["plot", "two", "--what", "slowdown-cdf", "-o", "o.svg", "--force"],
+                args,
+            ]
+            .concat(),
         );
         fs::read_to_string(path.join("o.svg")).unwrap()
     };
@@ -327,7 +334,7 @@ fn seeds_are_pooled_with_their_interval() {
         stdout(
             path,
             &[
-                "plot", "three", "--what", "fct-cdf", "-o", "t.csv", "--seeds", how,
+                "plot", "three", "--what", "fct-cdf", "-o", "t.csv", "--force", "--seeds", how,
             ],
         );
         rows(&path.join("t.csv"))
@@ -372,7 +379,11 @@ fn wrong_looks_are_said() {
         (&["--style", "poster"], "column, page, slide"),
         (&["--dpi", "5"], "30..=1200"),
     ] {
-        let plot = [&["plot", "two", "--what", "slowdown-cdf", "-o", "w.svg"], args].concat();
+        let plot = [
+            &["plot", "two", "--what", "slowdown-cdf", "-o", "w.svg", "--force"],
+            args,
+        ]
+        .concat();
         let said = said(path, &plot);
         assert!(said.contains("exit status: 2") && said.contains(words), "{said}");
     }

@@ -1,6 +1,5 @@
 //! A trace file of a rank: messages that each begin with their length, maybe packed by gzip as a whole.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +22,7 @@ pub fn load(path: &Path, gzip_limit: u64) -> Result<Vec<u8>, Trouble> {
     let name = path.display();
     let unread = |e: std::io::Error| Trouble::at(&name, format!("cannot be read: {e}"));
     let mut bytes = Vec::new();
-    File::open(path)
+    crate::open::open_file(path)
         .and_then(|mut file| file.read_to_end(&mut bytes))
         .map_err(unread)?;
     unpack(&name.to_string(), bytes, gzip_limit)

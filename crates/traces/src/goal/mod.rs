@@ -15,8 +15,7 @@ mod store;
 mod text;
 mod write;
 
-use std::fs::File;
-use std::io::{Cursor, Read, Seek};
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -61,7 +60,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> 
     let path = path.as_ref();
     let name = path.display().to_string();
     let unread = |error: std::io::Error| Trouble::at(&name, format!("cannot be read: {error}"));
-    let mut file = File::open(path).map_err(unread)?;
+    let mut file = crate::open::open_file(path).map_err(unread)?;
     let mut start = Vec::new();
     file.by_ref().take(12).read_to_end(&mut start).map_err(unread)?;
     if binary::is_binary(&start) {
@@ -70,9 +69,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> 
         return of_binary(name, store);
     }
     let parsed = text::parse(Cursor::new(start).chain(&file), &name)?;
-    // A pipe cannot be read twice: its operations are then named by their numbers.
-    let again = file.stream_position().is_ok();
-    of_text(name, parsed, again.then_some(Text::File(file)))
+    of_text(name, parsed, Some(Text::File(file)))
 }
 
 /// Reads what a file would hold: text or binary as its first eight bytes tell.

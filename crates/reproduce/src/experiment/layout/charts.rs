@@ -39,7 +39,9 @@ impl Layout<'_> {
                     label: self.names.fill(claim.label.as_deref().unwrap_or_default(), of),
                     metric: what,
                     unit: claim.unit.clone(),
-                    decimals: claim.digits.map_or(Ok(3), |digits| decimals(digits as f64, &place))?,
+                    decimals: claim
+                        .digits
+                        .map_or(Ok(3), |digits| decimals(digits as f64, &place))?,
                     x: None,
                 });
             }

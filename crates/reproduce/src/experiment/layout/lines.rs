@@ -228,6 +228,9 @@ pub(super) fn decimals(digits: f64, place: &Place) -> Result<usize, Problem> {
     const MOST: f64 = 15.0;
     match (0.0..=MOST).contains(&digits) && digits.fract() == 0.0 {
         true => Ok(digits as usize),
-        false => Err(Problem::new(format!("digits = {digits}; expected a whole number from 0 to {MOST}")).at(place)),
+        false => Err(Problem::new(format!(
+            "digits = {digits}; expected a whole number from 0 to {MOST}"
+        ))
+        .at(place)),
     }
 }
