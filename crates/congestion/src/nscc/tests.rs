@@ -176,7 +176,7 @@ fn the_window_stays_in_its_range() {
         flow.count(bytes);
         match rng.next_u31() % 4 {
             0 => flow.on_nack(&all, 4150, false, ack),
-            _ => flow.on_ack(&all, ack),
+            _ => assert!(flow.on_ack(&all, ack)),
         }
         assert!((4150..=flow.max_window).contains(&flow.window));
         least = least.min(flow.window);

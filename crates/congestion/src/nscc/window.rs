@@ -186,10 +186,11 @@ impl Window {
         self.ignored = self.ignored.wrapping_add(bytes as u32);
     }
 
-    /// An ACK.
-    pub fn on_ack(&mut self, all: &Constants, ack: Feedback) {
+    /// An ACK. Returns whether the window could follow: not so where round trips are so short that nothing is in flight in
+    /// one, and there is no window to grow.
+    pub fn on_ack(&mut self, all: &Constants, ack: Feedback) -> bool {
         if self.quick_adapt(all, false, ack) {
-            return;
+            return true;
         }
         match (ack.marked, ack.delay >= all.target) {
             (false, true) => {
@@ -214,6 +215,9 @@ impl Window {
         }
         self.clamp(all);
         if self.received > 8 * all.packet || ack.now - self.last_eta > all.network_rtt {
+            if self.max_window == 0 {
+                return false;
+            }
             self.window += self.increase / self.window;
             self.sums.fair += self.fair_pending / self.window;
             self.sums.proportional += self.proportional_pending / self.window;
@@ -227,6 +231,7 @@ impl Window {
             self.received = 0;
         }
         self.clamp(all);
+        true
     }
 
     /// Unmarked, and less delay than the target.

@@ -87,6 +87,19 @@ const NOT_MODELLED: [&str; 9] = [
     "-rts",
 ];
 
+/// Options of which the simulator follows the last, or one in silence.
+const OPPOSED: [[&str; 2]; 6] = [
+    ["-oversubscribed_cc", "-force_disable_oversubscribed_cc"],
+    ["-q", "-queue_size_bdp_factor"],
+    ["-sender_cc_only", "-receiver_cc_only"],
+    ["-sender_cc_only", "-receiver_cc"],
+    ["-receiver_cc_only", "-sender_cc"],
+    ["-receiver_cc_only", "-sender_cc_algo"],
+];
+
+/// The simulator ends where there are more entropy values than 10000; their number is a power of two.
+const MOST_PATHS: u32 = 8192;
+
 /// The largest latency of a link, us: a packet counts it in 32 bits.
 const MOST_LATENCY: f64 = 4000.0;
 
@@ -101,6 +114,7 @@ impl Command {
         let mut command = Self::default();
         let all = words(text, 0);
         let mut rest = &all[..];
+        let mut seen: Vec<&str> = Vec::new();
         if let Some((first, others)) = rest.split_first()
             && !first.text.starts_with('-')
             && first.text.ends_with("htsim_uec")
@@ -126,6 +140,15 @@ impl Command {
                 let expected = format!("expected {count} after it");
                 return Err(name.wrong(format!("{} has no value", name.text), expected));
             }
+            let is_opposed = |other: &&&str| {
+                let pairs = [[name.text, **other], [**other, name.text]];
+                OPPOSED.iter().any(|pair| pairs.contains(pair))
+            };
+            if let Some(other) = seen.iter().find(is_opposed) {
+                let message = format!("`{}` next to `{other}`, which it contradicts", name.text);
+                return Err(name.wrong(message, "expected one of both"));
+            }
+            seen.push(name.text);
             let (values, others) = others.split_at(*count);
             command.set(name.text, values)?;
             rest = others;
@@ -144,11 +167,11 @@ impl Command {
             ("-tm", [file]) => self.connections = Some(file.text.to_string()),
             ("-topo", [file]) => self.topology = Some(file.text.to_string()),
             ("-tiers", [word]) => self.tiers = word.number("a number of tiers", 2..=3)?,
-            ("-linkspeed", [word]) => options.linkspeed = word.number("a rate in Mb/s", 1000..=8_000_000)?,
-            ("-mtu", [word]) => options.mtu = word.number("a packet in bytes", 128..=65_000)?,
+            ("-linkspeed", [word]) => options.linkspeed = word.whole("a rate in Mb/s", 1000..=8_000_000)?,
+            ("-mtu", [word]) => options.mtu = word.whole("a packet in bytes", 128..=65_000)?,
             ("-hop_latency", [word]) => self.hop = ps(word.number("a latency in us", 0.0..=MOST_LATENCY)?),
             ("-switch_latency", [word]) => self.switch = ps(word.number("a latency in us", 0.0..=1e6)?),
-            ("-end", [word]) => options.end = word.number("an end in us", 0..=86_400_000_000)?,
+            ("-end", [word]) => options.end = word.number("an end in us", 0..=i32::MAX as u64)?,
             ("-seed", [word]) => options.seed = word.number("a seed", 0..=u32::MAX)?,
             ("-sender_cc_only" | "-sender_cc", []) => {
                 options.sender_cc = true;
@@ -174,20 +197,22 @@ impl Command {
                 options.balancing = one_of(word, &Algorithm::NAMES)?;
             }
             ("-paths", [word]) => {
-                let paths: u32 = word.number("a number of paths", 1..=65_536)?;
+                let paths: u32 = word.number("a number of paths", 1..=MOST_PATHS)?;
                 if !paths.is_power_of_two() {
                     return Err(word.wrong(format!("{paths} paths"), "expected a power of two"));
                 }
                 options.paths = paths;
             }
-            ("-cwnd", [word]) => options.cwnd = word.number("a window in packets", 0..=1_000_000)?,
-            ("-q", [word]) => options.queue = Some(word.number("a queue in packets", 1.0..=1e6)?),
+            ("-cwnd", [word]) => options.cwnd = word.whole("a window in packets", 0..=1_000_000)?,
+            ("-q", [word]) => {
+                options.queue = Some(word.whole("a queue in packets", 1..=1_000_000)?);
+            }
             ("-queue_size_bdp_factor", [word]) => {
-                options.queue_factor = Some(word.number("a factor of a queue", 0.01..=1000.0)?);
+                options.queue_factor = Some(word.whole("a factor of a queue", 1..=1000)?);
             }
             ("-ecn", [low, high]) => {
-                let lower = low.number("a threshold in packets", 0..=1_000_000)?;
-                let upper = high.number("a threshold in packets", 0..=1_000_000)?;
+                let lower = low.whole("a threshold in packets", 0..=1_000_000)?;
+                let upper = high.whole("a threshold in packets", 0..=1_000_000)?;
                 if lower > upper {
                     let expected = format!("expected at least {lower}");
                     return Err(high.wrong(format!("the upper threshold is {upper}"), expected));
@@ -195,20 +220,23 @@ impl Command {
                 options.ecn = Some((lower, upper));
             }
             ("-disable_trim", []) => options.trims = false,
-            ("-trimsize", [word]) => options.trim_size = word.number("a header in bytes", 1..=65_000)?,
+            ("-trimsize", [word]) => options.trim_size = word.whole("a header in bytes", 64..=65_000)?,
             ("-sack_threshold", [word]) => {
-                options.sack_threshold = word.number("a threshold in bytes", 0..=u32::MAX)?;
+                options.sack_threshold = word.whole("a threshold in bytes", 0..=i32::MAX as u32)?;
             }
             ("-target_q_delay", [word]) => {
                 options.target_delay = Some(word.number("a delay in us", 0.001..=1e6)?);
             }
-            ("-qa_gate", [word]) => options.quick_gate = word.number("a gate", 0..=62)?,
+            ("-qa_gate", [word]) => options.quick_gate = word.whole("a gate", 0..=62)?,
             ("-enable_accurate_base_rtt", []) => options.accurate_base = true,
             ("-disable_base_rtt_update_on_nack", []) => options.base_on_nack = false,
             ("-sleek", []) => options.sleek = true,
-            ("-failed", [word]) => options.failed = word.number("a number of links", 0..=1_000_000)?,
+            ("-failed", [word]) => options.failed = word.whole("a number of links", 0..=1_000_000)?,
             ("-oversubscribed_cc", []) => options.oversubscribed = true,
-            ("-force_disable_oversubscribed_cc", []) => options.never_oversubscribed = true,
+            ("-force_disable_oversubscribed_cc", []) => {
+                options.oversubscribed = false;
+                options.never_oversubscribed = true;
+            }
             ("-Ai", [word]) => options.additive = word.number("an increase", 0.0..=1.0)?,
             ("-Md", [word]) => options.multiplicative = word.number("a decrease", 0.0..=1.0)?,
             ("-alpha", [word]) => options.averaging = word.number("a weight", 0.0..=1.0)?,

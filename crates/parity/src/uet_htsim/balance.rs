@@ -43,7 +43,7 @@ impl Balancer {
             Algorithm::RepsLegacy => {
                 return Self::RepsLegacy(Legacy {
                     values,
-                    step: 0,
+                    last: 0,
                     good: VecDeque::new(),
                 });
             }
@@ -90,20 +90,23 @@ impl Balancer {
 #[derive(Clone, Debug)]
 pub(super) struct Legacy {
     values: u32,
-    step: u32,
+    /// The last value, wherever it came from: the first window counts on from there, also where it goes on because the window
+    /// has grown.
+    last: u32,
     good: VecDeque<u16>,
 }
 
 impl Legacy {
     fn next(&mut self, seq: u32, window: i64, draw: &mut impl Draw) -> u16 {
         if i64::from(seq) < window.min(i64::from(self.values)) {
-            self.step += 1;
-            if self.step == self.values {
-                self.step = 0;
+            self.last += 1;
+            if self.last == self.values {
+                self.last = 0;
             }
-            return self.step as u16;
+        } else {
+            let good = self.good.pop_front().map(u32::from);
+            self.last = good.unwrap_or_else(|| draw.draw() % self.values);
         }
-        let good = self.good.pop_front();
-        good.unwrap_or_else(|| (draw.draw() % self.values) as u16)
+        self.last as u16
     }
 }

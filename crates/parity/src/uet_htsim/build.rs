@@ -6,7 +6,7 @@ use paceline_congestion::rccc::pacer::{Pacer, quantum_time};
 use super::balance::Balancer;
 use super::conn::{Conn, Sink};
 use super::counters::Counters;
-use super::derived::{Derived, HEADER};
+use super::derived::Derived;
 use super::host_queue::HostQueue;
 use super::network::Network;
 use super::oversubscribed::Oversubscribed;
@@ -25,7 +25,7 @@ const US: u64 = 1_000_000;
 impl Sim {
     /// A run at its start; an error where the program would stop.
     pub fn new(spec: &UetSpec) -> Result<Self, String> {
-        let set = Derived::new(&spec.options, &spec.tree)?;
+        let set = Derived::new(&spec.options, &spec.tree).map_err(|misfit| misfit.message)?;
         let mut random = Random::new(spec.options.seed);
         let net = Network::new(&spec.options, &set, &spec.tree, &mut random);
         let hosts = spec.tree.hosts as usize;
@@ -145,27 +145,26 @@ impl Sim {
             return;
         };
         let size = i64::from(line.size);
-        let payload = self.set.packet - HEADER;
         let conn = &mut self.conns[flow as usize];
         if let Some(messages) = &mut conn.messages {
             messages.to_come += 1;
             messages.count += 1;
-            messages.packets += size.div_euclid(payload) + i64::from(size % payload > 0);
         }
+        let number = conn.messages.as_ref().map_or(0, |messages| messages.count as u32);
         let at = us * US;
         let known = self
             .arrivals
             .iter_mut()
             .find(|arrival| arrival.conn == flow && arrival.at == at);
         if let Some(arrival) = known {
-            arrival.sizes.push(size);
+            arrival.sizes.push((size, number));
             return;
         }
         let arrival = self.arrivals.len() as u32;
         self.arrivals.push(Arrival {
             conn: flow,
             at,
-            sizes: vec![size],
+            sizes: vec![(size, number)],
         });
         self.at(at, Event::Message(arrival));
     }

@@ -79,7 +79,15 @@ pub(super) enum Said {
     /// A trigger: its kind's word, id, targets or activations that are missing.
     Fired(&'static str, u32, usize),
     Waiting(u32, u32),
+    /// A trigger that starts one flow at a time has started all.
+    NoneLeft,
     Activate(u32),
+    /// What DCTCP is told by an ACK: the flow, its window, whether the ACK is marked, new bytes.
+    Dctcp(u32, i64, bool, i64),
+    /// A base round-trip time so short that nothing is in flight in it: flow id, what the last probe measured.
+    NoBdp(u32, u64),
+    /// Data of a message came twice before its sender knew that it came once: flow id, message, sequence number.
+    Again(u32, u32, u32),
 }
 
 /// A flow when its last packet is acknowledged.

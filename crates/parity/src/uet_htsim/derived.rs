@@ -32,9 +32,21 @@ pub struct Derived {
     pub(super) nscc: Constants,
 }
 
+/// A number that does not fit the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The option of which it is, or would be.
+    pub flag: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected.
+    pub expected: String,
+}
+
 impl Derived {
-    /// The parameters of a run; an error where the program would stop.
-    pub fn new(options: &Options, tree: &Tree) -> Result<Self, String> {
+    /// The parameters of a run. Where the program would stop, or leave bits out of a number: what is wrong, and what is
+    /// expected.
+    pub fn new(options: &Options, tree: &Tree) -> Result<Self, Misfit> {
         let rate = options.linkspeed * 1_000_000;
         let packet = i64::from(options.mtu);
         let payload = packet - HEADER;
@@ -44,27 +56,44 @@ impl Derived {
         let ack = ((512.0 / gigabits) * hops) * 1000.0;
         let rtt = ((2 * tree.diameter) as f64 + data + ack) as u64;
         let bdp = (((rtt as f64 / 1e12) * (rate / 8) as f64) / packet as f64).ceil() as u32;
-        let queue = match options.queue {
-            Some(packets) => (packets * packet as f64).ceil(),
+        let packets = match options.queue {
+            Some(packets) => u64::from(packets),
             None => {
-                let factor = options
-                    .queue_factor
-                    .unwrap_or(if options.trims { 1.0 } else { 5.0 });
-                (f64::from(bdp) * factor * packet as f64).ceil()
+                let usual = if options.trims { 1 } else { 5 };
+                u64::from(bdp) * u64::from(options.queue_factor.unwrap_or(usual))
             }
-        } as u64;
+        };
+        let queue = packets * packet as u64;
+        let fits = |flag: &'static str, what: &str, value: u64, most: u64| match value <= most {
+            true => Ok(()),
+            false => Err(Misfit {
+                flag,
+                message: format!("{what} is {value}"),
+                expected: format!("expected at most {most}"),
+            }),
+        };
+        let word = u64::from(u32::MAX);
+        fits("-queue_size_bdp_factor", "the queue in packets", packets, word)?;
+        let window = u64::from(options.cwnd) * packet as u64;
+        fits("-cwnd", "the initial window in bytes", window, word)?;
+        fits(
+            "-trimsize",
+            "a trimmed packet in bytes",
+            options.trim_size.into(),
+            packet as u64,
+        )?;
         let rto = ((15.0 + (((queue as f64 * 6.0) * 8.0) * 1e6) / rate as f64) * 1e6) as u64;
         let threshold = |part: f64| ((f64::from(bdp) * part).ceil() * packet as f64).ceil() as u64;
         let ecn = match options.ecn {
             Some((low, high)) => (low * packet as u64, high * packet as u64),
             None => (threshold(0.2), threshold(0.8)),
         };
-        if ecn.1 > queue {
-            return Err(format!(
-                "the upper marking threshold of {} bytes is above the queue's {queue} bytes",
-                ecn.1
-            ));
-        }
+        fits(
+            "-ecn",
+            "the upper marking threshold in bytes",
+            ecn.1,
+            word.min(queue),
+        )?;
         let is_narrow = tree.oversubscription > 1 && !options.sender_chosen && !options.never_oversubscribed;
         let oversubscribed = match (is_narrow, options.oversubscribed) {
             (true, _) => Some((0.9 / f64::from(tree.oversubscription)).max(0.01)),

@@ -50,22 +50,21 @@ impl Sim {
         if ack.has(bit::PROBE) {
             return self.sleek_sample(flow, ack, marked);
         }
-        let now = self.now();
-        let c = &mut self.conns[flow as usize];
         let again = u16::from(ack.has(bit::AGAIN));
-        if let Some(record) = c.records.sent(ack.seq)
-            && record.resent == again
-        {
-            let raw = now - record.sent;
+        let records = &self.conns[flow as usize].records;
+        let sent = records.sent(ack.seq).filter(|record| record.resent == again);
+        if let Some(sent) = sent.map(|record| record.sent) {
+            let raw = self.now() - sent;
             if !ack.has(bit::ANSWERS_RTS) {
-                c.nscc.update_base(&self.set.nscc, raw);
+                self.update_base(flow, raw);
             }
+            let c = &mut self.conns[flow as usize];
             if raw >= c.nscc.base {
                 c.nscc.update_average(&self.set.nscc, raw, marked);
                 return raw - c.nscc.base;
             }
         }
-        c.nscc.average
+        self.conns[flow as usize].nscc.average
     }
 
     /// Everything before `cum` has arrived. Returns whether the timer waited for any of it.
@@ -128,6 +127,17 @@ impl Sim {
         dirty
     }
 
+    /// A round trip may be the shortest so far.
+    fn update_base(&mut self, flow: u32, raw: u64) {
+        let c = &mut self.conns[flow as usize];
+        let before = c.nscc.base;
+        c.nscc.update_base(&self.set.nscc, raw);
+        if c.nscc.base < before && c.nscc.max_window == 0 {
+            let (flow, probed) = (c.flow, c.sleek.probed);
+            self.say(Said::NoBdp(flow, probed));
+        }
+    }
+
     pub(super) fn learn(&mut self, flow: u32, ev: u16, path: Path) {
         let (now, trims) = (self.now(), self.spec.options.trims);
         if self.balancers[flow as usize].learn(ev, path, now, trims).is_err() {
@@ -149,9 +159,14 @@ impl Sim {
                     bytes,
                     in_flight: c.in_flight,
                 };
-                c.nscc.on_ack(&self.set.nscc, ack);
+                if !c.nscc.on_ack(&self.set.nscc, ack) {
+                    self.stop("a round trip took no time, so the largest window is 0");
+                }
             }
             SenderControl::Dctcp => {
+                let before = c.nscc.window;
+                self.say(Said::Dctcp(flow, before, marked, bytes));
+                let c = &mut self.conns[flow as usize];
                 let window = &mut c.nscc.window;
                 *window += match marked {
                     false => bytes * packet / *window,
@@ -214,7 +229,7 @@ impl Sim {
         };
         let (sent, size) = (record.sent, i64::from(record.size));
         if self.spec.options.base_on_nack {
-            c.nscc.update_base(&self.set.nscc, now - sent);
+            self.update_base(flow, now - sent);
         }
         let last_hop = nack.has(bit::LAST_HOP);
         if self.spec.options.sender_cc {
@@ -223,13 +238,8 @@ impl Sim {
         let c = &mut self.conns[flow as usize];
         c.in_flight -= size;
         c.records.unlist(seq);
-        let timed = c.timer.reference == sent;
         self.stop_speculating(flow);
-        self.queue_again(flow, seq);
-        self.try_to_send(flow);
-        if timed {
-            self.recalculate_timer(flow);
-        }
+        self.lose(flow, seq, sent);
         let path = match (last_hop, nack.has(bit::ECHO)) {
             (false, _) => Path::Trimmed,
             (true, true) => Path::Marked,

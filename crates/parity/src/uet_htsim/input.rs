@@ -59,6 +59,18 @@ impl Word<'_> {
         }
         Ok(value)
     }
+
+    /// The same of a whole number. The simulator would cut a fraction off, and not say so.
+    pub(super) fn whole<T>(&self, what: &str, range: std::ops::RangeInclusive<T>) -> Result<T, InputError>
+    where
+        T: std::str::FromStr + PartialOrd + std::fmt::Display,
+    {
+        if self.text.contains('.') && self.text.parse::<f64>().is_ok() {
+            let expected = format!("expected a whole number, {} to {}", range.start(), range.end());
+            return Err(self.wrong(format!("{what} is {}", self.text), expected));
+        }
+        self.number(what, range)
+    }
 }
 
 /// The words of a text.

@@ -1,10 +1,14 @@
 //! Connection matrices: `0->15 start 0 size 2000000`.
 
-use super::input::{InputError, Word, lines};
+use std::ops::RangeInclusive;
+
+use super::input::{InputError, Word};
 use super::spec::{Connection, Matrix, Start, TriggerKind};
 
 /// Words of the header that are followed by a count that matters.
 const COUNTS: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
+/// First words of lines behind the header, but for connections.
+const LINES: [&str; 2] = ["trigger", "failure"];
 /// Fields of a connection.
 const FIELDS: [&str; 8] = [
     "id",
@@ -20,17 +24,20 @@ const FIELDS: [&str; 8] = [
 const TRIGGER: [&str; 5] = ["id", "oneshot", "multishot", "barrier", "count"];
 /// The largest number of hosts: a switch counts destinations in 16 bits.
 pub(super) const MOST_HOSTS: u32 = 65_000;
+/// Ids of triggers.
+const IDS: RangeInclusive<u32> = 1..=i32::MAX as u32;
 /// The largest flow id that a line may give.
 const MOST_ID: u32 = 999_999_999;
-/// The latest start, us: a day.
-const LATEST: f32 = 86_400e6;
+/// The latest start, us: the simulator has 32 bits for it.
+const LATEST: f32 = 4_294_967_040.0;
 
 /// A connection before its triggers are known.
 struct Line<'a> {
     own: Connection,
-    /// Ids of triggers: the one it waits for, the one that its end activates.
+    /// Ids of triggers: the one it waits for, the one that its end activates, the one that its receiver's end would.
     waits: Option<(u32, Word<'a>)>,
     then: Option<(u32, Word<'a>)>,
+    received: Option<(u32, Word<'a>)>,
 }
 
 struct Reader<'a> {
@@ -49,11 +56,66 @@ impl Matrix {
             triggers: Vec::new(),
             messages,
         };
-        for words in lines(text) {
-            reader.line(&words)?;
+        let mut from = 0;
+        for line in text.split_inclusive('\n') {
+            let words = split(line, from, reader.is_header())?;
+            if !words.is_empty() {
+                reader.line(&words)?;
+            }
+            from += line.len();
         }
         reader.finish(text.trim_end().len())
     }
+}
+
+/// The words of a line as the simulator tells them apart: by single blanks. Lines of its header that mean nothing to it have
+/// none.
+fn split(line: &str, from: usize, is_header: bool) -> Result<Vec<Word<'_>>, InputError> {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    let wrong = |at: usize, length: usize, message: &str, expected: &str| {
+        let at = from + at;
+        Err(InputError::new(at..at + length, message, expected))
+    };
+    if is_header && (line.trim().is_empty() || line.starts_with('#')) || line.is_empty() {
+        return Ok(Vec::new());
+    }
+    if line.starts_with('#') {
+        return wrong(
+            0,
+            1,
+            "a comment among the connections",
+            "expected comments only above the first",
+        );
+    }
+    let mut words: Vec<Word<'_>> = Vec::new();
+    let mut at = 0;
+    let line = line.strip_suffix(' ').unwrap_or(line);
+    for word in line.split(' ') {
+        let text = match word.strip_suffix('\r') {
+            // It takes the number and leaves the rest.
+            Some(text) if at + word.len() == line.len() && text.ends_with(|c: char| c.is_ascii_digit()) => {
+                text
+            }
+            _ => word,
+        };
+        if text.is_empty() {
+            return wrong(at, 1, "a blank too many", "expected one between two words");
+        }
+        if let Some(place) = text.find(char::is_whitespace) {
+            let message = "a white character that is no blank";
+            return wrong(at + place, 1, message, "expected one blank between two words");
+        }
+        let span = from + at..from + at + text.len();
+        words.push(Word { text, span });
+        at += word.len() + 1;
+        let is_ignored = |first: &str| {
+            is_header && !COUNTS.contains(&first) && !LINES.contains(&first) && !first.contains("->")
+        };
+        if words.len() == 1 && is_ignored(text) {
+            break;
+        }
+    }
+    Ok(words)
 }
 
 /// The word after one that needs it.
@@ -82,21 +144,29 @@ impl<'a> Reader<'a> {
         }
         let Some(place) = COUNTS.iter().position(|name| *name == first.text) else {
             // Other words of the header have no meaning.
-            return match self.lines.is_empty() && self.triggers.is_empty() {
+            return match self.is_header() {
                 true => Ok(()),
                 false => Err(first
                     .wrong(
                         format!("unknown word `{}`", first.text),
                         "expected a connection or a trigger",
                     )
-                    .among(COUNTS.into_iter().chain(["trigger"]))),
+                    .among(["trigger"])),
             };
         };
+        if !self.is_header() {
+            let message = format!("`{}` behind a connection or a trigger", first.text);
+            return Err(first.wrong(message, "expected it in the header"));
+        }
         let word = value(&mut words[1..].iter(), first)?;
         let most = if place == 0 { MOST_HOSTS } else { 100_000_000 };
         let count = word.number("a count", 0..=most)?;
         self.counts[place] = Some((count, word.clone()));
         Ok(())
+    }
+
+    fn is_header(&self) -> bool {
+        self.lines.is_empty() && self.triggers.is_empty()
     }
 
     fn hosts(&self, at: &Word<'a>) -> Result<u32, InputError> {
@@ -126,10 +196,10 @@ impl<'a> Reader<'a> {
             return Err(first.wrong("a host sends to itself", "expected two hosts"));
         }
         let (mut id, mut start, mut waits, mut size, mut then) = (None, None, None, None, None);
-        let mut is_message = None;
+        let (mut received, mut is_message) = (None, None);
         let mut rest = words[1..].iter().peekable();
         while let Some(name) = rest.next() {
-            let trigger = |word: &Word<'a>| Ok((word.number("a trigger", 0..=u32::MAX)?, word.clone()));
+            let trigger = |word: &Word<'a>| Ok((word.number("a trigger", IDS)?, word.clone()));
             match name.text {
                 "id" => id = Some(value(&mut rest, name)?.number("a flow id", 1..=MOST_ID)?),
                 "size" => {
@@ -137,13 +207,30 @@ impl<'a> Reader<'a> {
                     size = Some(word.number("a size in bytes", 0..=i32::MAX as u32)?);
                 }
                 "start" => start = Some(value(&mut rest, name)?.number("a start in us", 0.0..=LATEST)?),
+                "trigger" if id.is_none() => {
+                    let expected = "expected `id K` before `trigger`: the simulator aborts without it";
+                    return Err(name.wrong("a connection with a trigger and without an id", expected));
+                }
                 "trigger" => waits = Some(trigger(value(&mut rest, name)?)?),
                 "send_done_trigger" => then = Some(trigger(value(&mut rest, name)?)?),
-                // It never fires, and priorities have no effect.
-                "recv_done_trigger" | "prio" => drop(value(&mut rest, name)?),
+                // It never fires, but the simulator looks for it.
+                "recv_done_trigger" => received = Some(trigger(value(&mut rest, name)?)?),
+                // Without effect.
+                "prio" => drop(value(&mut rest, name)?),
                 "msg" if self.messages => {
                     is_message = Some(name);
-                    rest.next_if(|word| word.text.parse::<u32>().is_ok());
+                    match rest.peek() {
+                        None => {
+                            let expected = "expected a number after it: the simulator reads beyond the line";
+                            return Err(name.wrong("`msg` at the end of a line", expected));
+                        }
+                        Some(word) if word.text.parse::<f64>().is_ok() => {
+                            word.number("a number of a message", 1..=i32::MAX)?;
+                            rest.next();
+                        }
+                        // It has no number, which has no effect.
+                        Some(_) => {}
+                    }
                 }
                 "msg" => {
                     return Err(name.wrong(
@@ -170,7 +257,7 @@ impl<'a> Reader<'a> {
         let no_size = || first.wrong("the connection has no size", "expected `size B`, in bytes");
         let known = id.is_some() && self.lines.iter().any(|line| line.own.id == id);
         if self.messages {
-            if let Some((_, word)) = waits.as_ref().or(then.as_ref()) {
+            if let Some((_, word)) = waits.as_ref().or(then.as_ref()).or(received.as_ref()) {
                 return Err(word.wrong(
                     "a trigger where connections have several messages",
                     "expected none: the simulator aborts there",
@@ -182,6 +269,12 @@ impl<'a> Reader<'a> {
             if known && is_message.is_none() {
                 return Err(first.wrong("a second line of a connection", "expected `msg` in it"));
             }
+            if size == Some(0) {
+                return Err(first.wrong("a message without data", "expected a size of at least 1"));
+            }
+        } else if known {
+            let message = format!("a second connection with the id {}", id.unwrap_or_default());
+            return Err(first.wrong(message, "expected each id once"));
         }
         let own = Connection {
             src,
@@ -192,7 +285,12 @@ impl<'a> Reader<'a> {
             then: None,
             is_message: self.messages && known,
         };
-        self.lines.push(Line { own, waits, then });
+        self.lines.push(Line {
+            own,
+            waits,
+            then,
+            received,
+        });
         Ok(())
     }
 
@@ -200,11 +298,14 @@ impl<'a> Reader<'a> {
         let (mut id, mut kind, mut count) = (None, None, None);
         let mut rest = words[1..].iter();
         while let Some(name) = rest.next() {
+            if kind.is_some() && ["oneshot", "multishot", "barrier"].contains(&name.text) {
+                return Err(name.wrong("a second kind of a trigger", "expected one"));
+            }
             match name.text {
                 "oneshot" => kind = Some(TriggerKind::OneShot),
                 "multishot" => kind = Some(TriggerKind::MultiShot),
                 "barrier" => kind = Some(TriggerKind::Barrier(0)),
-                "id" => id = Some((value(&mut rest, name)?).number("a trigger", 0..=u32::MAX)?),
+                "id" => id = Some(value(&mut rest, name)?.number("a trigger", IDS)?),
                 "count" => {
                     count = Some(value(&mut rest, name)?.number("a number of activations", 1..=u32::MAX)?);
                 }
@@ -281,6 +382,7 @@ impl<'a> Reader<'a> {
                 own.start = Start::Trigger(place(trigger)?);
             }
             own.then = line.then.as_ref().map(place).transpose()?;
+            line.received.as_ref().map(place).transpose()?;
             Ok(own)
         });
         Ok(Matrix {
@@ -298,12 +400,21 @@ mod tests {
     #[test]
     fn starts_are_cut_to_microseconds_and_triggers_are_found() {
         let text = "Nodes 4\nConnections 2\nTriggers 1\n0->1 id 7 start 1.9 size 10 send_done_trigger 3\n\
-                    2->3 trigger 3 size 5\ntrigger id 3 barrier count 2\n";
+                    2->3 id 8 trigger 3 size 5\ntrigger id 3 barrier count 2\n";
         let matrix = Matrix::read(text, false).unwrap();
         assert_eq!(matrix.connections[0].start, Start::At(1));
         assert_eq!(matrix.connections[0].then, Some(0));
         assert_eq!(matrix.connections[1].start, Start::Trigger(0));
         assert_eq!(matrix.triggers, [(3, TriggerKind::Barrier(2))]);
+    }
+
+    /// Lines of the header that mean nothing to the simulator may look as they like, and lines may end as on other systems.
+    #[test]
+    fn headers_and_ends_of_lines_are_as_loose_as_the_simulators() {
+        let text = "# one\n\n  \nNodes 4\r\nAuthor:  some\tone\nConnections 1\n\n0->1 start 0 size 1 \n";
+        assert_eq!(Matrix::read(text, false).unwrap().connections.len(), 1);
+        let text = "Nodes 4\r\nConnections 1\r\n0->1 start 0 size 1\r\n";
+        assert_eq!(Matrix::read(text, false).unwrap().hosts, 4);
     }
 
     #[test]
@@ -320,7 +431,7 @@ mod tests {
                 "a host is 4",
             ),
             (
-                "Nodes 4\nConnections 1\n0->1 trigger 9 size 1\n",
+                "Nodes 4\nConnections 1\n0->1 id 1 trigger 9 size 1\n",
                 "9",
                 "there is no trigger 9",
             ),
@@ -338,6 +449,46 @@ mod tests {
                 "Nodes 4\nConnections 1\nFailures 1\n0->1 start 0 size 1\n",
                 "1",
                 "1 failures are announced",
+            ),
+            (
+                "Nodes 4\nConnections 1\n0->1 trigger 9 id 1 size 1\n",
+                "trigger",
+                "a connection with a trigger and without an id",
+            ),
+            (
+                "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 1\n1->2 id 1 start 0 size 1\n",
+                "1->2",
+                "a second connection with the id 1",
+            ),
+            (
+                "Nodes 4\nConnections 1\n0->1 start 0  size 1\n",
+                " ",
+                "a blank too many",
+            ),
+            (
+                "Nodes 4\nConnections 1\n0->1 start\t0 size 1\n",
+                "\t",
+                "a white character that is no blank",
+            ),
+            (
+                "Nodes 4\nConnections 1\n0->1 start 0 size 1\n# one\n",
+                "#",
+                "a comment among the connections",
+            ),
+            (
+                "Nodes 4\nConnections 1\n0->1 start 0 size 1\nNodes 4\n",
+                "Nodes",
+                "`Nodes` behind a connection or a trigger",
+            ),
+            (
+                "Nodes 4\nConnections 1\n0->1 start 0 size 1 recv_done_trigger 2\n",
+                "2",
+                "there is no trigger 2",
+            ),
+            (
+                "Nodes 4\nConnections 0\nTriggers 1\ntrigger id 1 oneshot barrier count 2\n",
+                "barrier",
+                "a second kind of a trigger",
             ),
         ] {
             let error = Matrix::read(text, false).unwrap_err();

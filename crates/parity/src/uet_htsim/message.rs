@@ -1,5 +1,6 @@
 //! Connections with several messages, and the adaption of pacers.
 
+use super::counters::Said;
 use super::derived::HEADER;
 use super::oversubscribed::{Gains, Oversubscribed};
 use super::sim::{Event, Sim};
@@ -8,8 +9,12 @@ use super::source::wire_bytes;
 impl Sim {
     /// The wire bytes of the next packet where packets do not span messages.
     pub(super) fn next_of_message(&mut self, flow: u32) -> Option<i64> {
-        let messages = self.conns[flow as usize].messages.as_mut()?;
-        let rest = messages.rest.front_mut()?;
+        let c = &mut self.conns[flow as usize];
+        let messages = c.messages.as_mut()?;
+        let (rest, number) = messages.rest.front_mut()?;
+        if messages.begun.last().is_none_or(|(_, last)| last != number) {
+            messages.begun.push((c.next_seq, *number));
+        }
         let payload = (*rest).min(self.set.payload);
         *rest -= payload;
         if *rest == 0 {
@@ -27,11 +32,11 @@ impl Sim {
         let c = &mut self.conns[flow as usize];
         let was_idle = !c.blocked && c.backlog == 0 && c.records.none_again();
         if let Some(messages) = &mut c.messages {
-            for size in sizes {
+            for (size, number) in sizes {
                 c.backlog += wire_bytes(size, payload);
                 messages.to_come -= 1;
                 if size > 0 {
-                    messages.rest.push_back(size);
+                    messages.rest.push_back((size, number));
                 }
             }
         }
@@ -39,6 +44,21 @@ impl Sim {
             self.start(flow);
         } else if was_idle {
             self.send_while_permitted(flow);
+        }
+    }
+
+    /// Data of a message arrives. It may be known, and its sender not know that yet.
+    pub(super) fn note_message(&mut self, flow: u32, seq: u32) {
+        let c = &self.conns[flow as usize];
+        let Some(messages) = &c.messages else {
+            return;
+        };
+        let is_open = c.records.get(seq).is_some_and(|record| !record.is_request);
+        if is_open && self.is_duplicate(flow, seq) {
+            let behind = messages.begun.partition_point(|(first, _)| *first <= seq);
+            let message = messages.begun[behind - 1].1;
+            let id = c.flow;
+            self.say(Said::Again(id, message, seq));
         }
     }
 

@@ -46,7 +46,7 @@ mod trigger;
 pub use arguments::{Command, FLAGS};
 pub use balance::Algorithm;
 pub use counters::Counters;
-pub use derived::Derived;
+pub use derived::{Derived, Misfit};
 pub use input::InputError;
 pub use model::UetModel;
 pub use outcome::{FlowEnd, UetOutcome};

@@ -32,20 +32,20 @@ pub(super) struct Trigger {
 pub(super) struct Arrival {
     pub(super) conn: u32,
     pub(super) at: u64,
-    /// Payload bytes.
-    pub(super) sizes: Vec<i64>,
+    /// Payload bytes and numbers of them.
+    pub(super) sizes: Vec<(i64, u32)>,
 }
 
 /// What a connection with several messages keeps.
 #[derive(Clone, Default)]
 pub(super) struct Messages {
-    /// Payload bytes that are eligible and not sent, by message.
-    pub(super) rest: VecDeque<i64>,
+    /// Payload bytes that are eligible and not sent, and the number, by message.
+    pub(super) rest: VecDeque<(i64, u32)>,
+    /// The first packet and the number of each that has begun to be sent.
+    pub(super) begun: Vec<(u32, u32)>,
     /// Messages that are not eligible yet, and all.
     pub(super) to_come: usize,
     pub(super) count: usize,
-    /// Packets of what was eligible so far.
-    pub(super) packets: i64,
 }
 
 /// SLEEK: loss detection by gaps and probes.
@@ -60,6 +60,8 @@ pub(super) struct Sleek {
     /// When the last one was sent, and its number.
     pub(super) probe_sent: u64,
     pub(super) probe: u32,
+    /// What the last answer to one measured.
+    pub(super) probed: u64,
 }
 
 impl Default for Sleek {
@@ -72,6 +74,7 @@ impl Default for Sleek {
             probe_node: NONE,
             probe_sent: 0,
             probe: 0,
+            probed: 0,
         }
     }
 }

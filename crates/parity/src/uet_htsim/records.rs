@@ -218,69 +218,97 @@ impl Records {
     }
 }
 
-/// Sequence numbers that a receiver holds out of order: a ring of bits.
+/// Sequence numbers that the simulator's receiver tells apart: it has a bit for each of so many, and further ones share them.
+const TOLD_APART: u32 = 1 << 14;
+
+/// Sequence numbers that a receiver holds out of order: a ring of bits, from the one that it expects on. The ring is as long as
+/// the widest gap so far needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held {
     words: Vec<u64>,
 }
 
 impl Held {
-    #[inline]
-    pub(super) fn has(&self, seq: u32) -> bool {
-        let words = self.words.len();
-        words > 0 && self.words[(seq as usize / 64) & (words - 1)] >> (seq % 64) & 1 == 1
+    /// The number from `expected` on that has the bit of `seq`.
+    #[inline(always)]
+    fn bit_of(seq: u32, expected: u32) -> u32 {
+        expected + (seq.wrapping_sub(expected) & (TOLD_APART - 1))
     }
 
-    /// Holds one, of which `expected` is the first that is missing.
+    #[inline(always)]
+    fn word(&self, seq: u32) -> usize {
+        (seq / 64) as usize & (self.words.len() - 1)
+    }
+
+    /// Whether one is held, of which `expected` is the first that is missing.
+    #[inline]
+    pub(super) fn has(&self, seq: u32, expected: u32) -> bool {
+        let seq = Self::bit_of(seq, expected);
+        // Beyond the ring lies none; on its first word may lie the end of it, too.
+        let inside = ((seq / 64 - expected / 64) as usize) < self.words.len();
+        inside && self.words[self.word(seq)] >> (seq % 64) & 1 == 1
+    }
+
+    /// Holds one.
     pub(super) fn insert(&mut self, seq: u32, expected: u32) {
-        // With two words to spare nothing that lies behind or ahead has the same place.
-        let need = ((seq - expected) / 64 + 4) as usize;
+        let seq = Self::bit_of(seq, expected);
+        let need = (seq / 64 - expected / 64 + 1) as usize;
         if need > self.words.len() {
             self.grow(need.next_power_of_two(), expected);
         }
-        let words = self.words.len();
-        self.words[(seq as usize / 64) & (words - 1)] |= 1 << (seq % 64);
+        let word = self.word(seq);
+        self.words[word] |= 1 << (seq % 64);
     }
 
+    #[cold]
     fn grow(&mut self, size: usize, expected: u32) {
-        let mut words = vec![0; size];
-        for seq in expected..expected + self.words.len() as u32 * 64 {
-            if self.has(seq) {
-                words[(seq as usize / 64) & (size - 1)] |= 1_u64 << (seq % 64);
-            }
+        let first = expected / 64;
+        let mut grown = Self { words: vec![0; size] };
+        for word in first..first + self.words.len() as u32 {
+            let (from, to) = (self.word(word * 64), grown.word(word * 64));
+            grown.words[to] = self.words[from];
         }
-        self.words = words;
+        *self = grown;
     }
 
-    /// Lets go of one, if it is held.
+    /// Lets go of the one that is expected, if it is held.
     #[inline]
-    pub(super) fn remove(&mut self, seq: u32) -> bool {
-        let held = self.has(seq);
+    pub(super) fn take(&mut self, expected: u32) -> bool {
+        let held = self.has(expected, expected);
         if held {
-            let words = self.words.len();
-            self.words[(seq as usize / 64) & (words - 1)] &= !(1 << (seq % 64));
+            let word = self.word(expected);
+            self.words[word] &= !(1 << (expected % 64));
         }
         held
     }
 
-    /// Whether each of the 64 from here on is held, one bit each.
+    /// Whether each of the 64 from `first` on is held, one bit each.
     #[inline]
-    pub(super) fn bits(&self, first: u32) -> u64 {
-        let words = self.words.len();
-        if words == 0 {
-            return 0;
+    pub(super) fn bits(&self, first: u32, expected: u32) -> u64 {
+        let from = Self::bit_of(first, expected);
+        if from - expected > TOLD_APART - 64 {
+            // They begin before the one that is expected, or share bits with such.
+            let has = |bit: &u32| self.has(first + bit, expected);
+            return (0..64).filter(has).fold(0, |bits, bit| bits | 1 << bit);
         }
-        let (word, shift) = (first as usize / 64, first % 64);
-        let low = self.words[word & (words - 1)] >> shift;
+        let word = |word: u32| match ((word - expected / 64) as usize) < self.words.len() {
+            true => self.words[self.word(word * 64)],
+            false => 0,
+        };
+        let (low, shift) = (word(from / 64) >> (from % 64), from % 64);
         match shift {
             0 => low,
-            _ => low | self.words[(word + 1) & (words - 1)] << (64 - shift),
+            _ => low | word(from / 64 + 1) << (64 - shift),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -303,15 +331,106 @@ mod tests {
         assert!(records.none_again());
     }
 
-    #[test]
-    fn held_bits_are_where_they_belong() {
-        let mut held = Held::default();
-        for seq in [3, 64, 700] {
-            held.insert(seq, 2);
+    proptest! {
+        /// Against a set of numbers modulo the simulator's, with gaps of any length: what is asked for lies anywhere, too.
+        #[test]
+        fn held_is_a_set(
+            start in 0u32..3000,
+            steps in prop::collection::vec((0u32..10, 0u32..15, 0u32..1 << 14), 1..400),
+        ) {
+            let (mut held, mut set, mut expected) = (Held::default(), BTreeSet::new(), start);
+            let place = |seq: u32| seq % TOLD_APART;
+            for (what, scale, draw) in steps {
+                // Most gaps are short; some are as long as all that is told apart, or longer.
+                let ahead = expected + 1 + (draw & ((1 << scale) - 1)) + if scale == 14 { draw } else { 0 };
+                let behind = expected.saturating_sub(draw & ((1 << scale) - 1));
+                match what {
+                    0..=4 => {
+                        held.insert(ahead, expected);
+                        set.insert(place(ahead));
+                    }
+                    // The one that is expected comes, and what is held behind it.
+                    5 => {
+                        expected += 1;
+                        while held.take(expected) {
+                            prop_assert!(set.remove(&place(expected)));
+                            expected += 1;
+                        }
+                        prop_assert!(!set.contains(&place(expected)));
+                    }
+                    _ => {}
+                }
+                for seq in [ahead, behind, expected] {
+                    prop_assert_eq!(held.has(seq, expected), set.contains(&place(seq)), "{} of {}", seq, expected);
+                    let bits = (0..64).filter(|bit| set.contains(&place(seq + bit)));
+                    prop_assert_eq!(held.bits(seq, expected), bits.fold(0, |bits, bit| bits | 1 << bit));
+                }
+            }
         }
-        assert_eq!(held.bits(3), 1 | 1 << 61);
-        assert_eq!(held.bits(690), 1 << 10);
-        assert!(held.remove(64) && !held.remove(64));
-        assert_eq!((held.bits(1), held.bits(64)), (4, 0));
+
+        /// Against plain maps: packets of a window that slides, each sent, to be sent again, or acknowledged.
+        #[test]
+        fn records_are_maps(steps in prop::collection::vec((0u32..8, 0u32..600), 1..400)) {
+            let (mut records, mut next, mut cum) = (Records::default(), 0u32, 0u32);
+            let (mut sent, mut again) = (BTreeMap::<u32, u64>::new(), BTreeSet::new());
+            for (now, (what, draw)) in (0u64..).zip(steps) {
+                let known: Vec<u32> = sent.keys().chain(&again).copied().collect();
+                let one = known.get(draw as usize % known.len().max(1)).copied();
+                match (what, one) {
+                    (0..=2, _) => {
+                        for _ in 0..=draw % 40 {
+                            records.send(next, 100, now, false);
+                            sent.insert(next, now);
+                            next += 1;
+                        }
+                    }
+                    (3 | 4, Some(seq)) if sent.remove(&seq).is_some() => {
+                        records.queue_again(seq);
+                        again.insert(seq);
+                    }
+                    (5, _) => {
+                        if let Some(seq) = again.pop_first() {
+                            records.send(seq, 100, now, false);
+                            sent.insert(seq, now);
+                        }
+                    }
+                    (6, Some(seq)) => {
+                        records.acknowledge(seq);
+                        sent.remove(&seq);
+                        again.remove(&seq);
+                    }
+                    _ => {
+                        let until = (cum + draw % 80).min(next);
+                        for seq in (cum..until).filter(|seq| known.contains(seq)) {
+                            records.acknowledge(seq);
+                            sent.remove(&seq);
+                            again.remove(&seq);
+                        }
+                        records.forget_before(until);
+                        cum = until;
+                    }
+                }
+                prop_assert_eq!(records.first_again().map(|(seq, _)| seq), again.first().copied());
+                prop_assert_eq!(records.open as usize, sent.len() + again.len());
+                let earliest = sent.values().min();
+                prop_assert_eq!(records.earliest().map(|(at, _)| at), earliest.copied());
+                for seq in [draw, cum + draw, next.saturating_sub(draw), next + draw * 32, cum.saturating_sub(draw)] {
+                    prop_assert_eq!(records.sent(seq).is_some(), sent.contains_key(&seq));
+                    prop_assert_eq!(records.get(seq).is_some(), sent.contains_key(&seq) || again.contains(&seq));
+                }
+            }
+        }
+    }
+
+    /// The smallest case: a gap of 226 is longer than the ring of four words was.
+    #[test]
+    fn what_lies_beyond_the_ring_is_not_held() {
+        let mut held = Held::default();
+        for seq in 11..=40 {
+            held.insert(seq, 10);
+        }
+        assert!((11..=40).all(|seq| held.has(seq, 10)));
+        assert!((41..TOLD_APART).all(|seq| !held.has(seq, 10)));
+        assert_eq!((held.bits(0, 10), held.bits(267, 10)), (0x1ff_ffff_f800, 0));
     }
 }

@@ -110,6 +110,11 @@ impl Schedule {
         self.now
     }
 
+    /// Nothing happens from here on.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Schedules an event, unless that is beyond the end of the run.
     #[inline]
     pub(super) fn insert(&mut self, at: u64, word: u32) {
@@ -159,19 +164,21 @@ impl Schedule {
     #[inline]
     pub(super) fn pop(&mut self) -> Option<u32> {
         loop {
-            let word = match self.current.get(self.position) {
+            let (at, word) = match self.current.get(self.position) {
                 Some(&(at, _, word)) if at == self.now || self.instant.is_empty() => {
-                    self.now = at;
                     self.position += 1;
-                    word
+                    (at, word)
                 }
-                _ => self.instant.pop_front()?,
+                _ => (self.now, self.instant.pop_front()?),
             };
-            if word & TIMER == 0 {
-                return Some(word);
-            }
-            if let Some(word) = self.end_timer(word) {
-                return Some(word);
+            // Nothing happens where a timer was cancelled, so that is not the time of an event.
+            let word = match word & TIMER {
+                0 => Some(word),
+                _ => self.end_timer(word),
+            };
+            if word.is_some() {
+                self.now = at;
+                return word;
             }
         }
     }

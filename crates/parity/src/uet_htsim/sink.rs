@@ -10,9 +10,9 @@ const BITMAP: u32 = 64;
 
 impl Sim {
     /// Whether a packet has come before.
-    fn is_duplicate(&self, flow: u32, seq: u32) -> bool {
+    pub(super) fn is_duplicate(&self, flow: u32, seq: u32) -> bool {
         let sink = &self.sinks[flow as usize];
-        seq < sink.expected || sink.held.has(seq)
+        seq < sink.expected || sink.held.has(seq, sink.expected)
     }
 
     /// The first bit of an ACK's bitmap such that it ends with this packet.
@@ -30,7 +30,7 @@ impl Sim {
             return false;
         }
         sink.expected += 1;
-        while sink.held.remove(sink.expected) {
+        while sink.held.take(sink.expected) {
             sink.expected += 1;
             sink.out_of_order -= 1;
         }
@@ -78,6 +78,9 @@ impl Sim {
         self.observe(data);
         let sink = &mut self.sinks[flow as usize];
         sink.accepted = sink.accepted.wrapping_add(data.size);
+        if self.spec.options.messages {
+            self.note_message(flow, seq);
+        }
         self.raise_target(data);
         if self.is_duplicate(flow, seq) {
             self.counters.duplicates += 1;
@@ -164,7 +167,7 @@ impl Sim {
         }
         let sink = &self.sinks[packet.conn as usize];
         let (cum, received) = (sink.expected, sink.received);
-        let (held, bitmap) = (sink.out_of_order, sink.held.bits(first));
+        let (held, bitmap) = (sink.out_of_order, sink.held.bits(first, cum));
         let mut ack = self.answer(packet, Packet::bits(Kind::Ack, bits));
         ack.held = held.min(u32::from(u16::MAX)) as u16;
         let report = Report {

@@ -14,6 +14,7 @@ impl Sim {
             return c.nscc.average;
         }
         let raw = now - c.sleek.probe_sent;
+        c.sleek.probed = raw.max(c.nscc.base);
         if raw < c.nscc.base {
             return 0;
         }
@@ -87,11 +88,7 @@ impl Sim {
         c.records.unlist(seq);
         c.in_flight -= size;
         c.sleek.highest = seq + 1;
-        let timed = sent == c.timer.reference;
-        self.queue_again(flow, seq);
-        if timed {
-            self.recalculate_timer(flow);
-        }
+        self.lose(flow, seq, sent);
     }
 
     fn schedule_probe(&mut self, flow: u32, at: u64) {

@@ -103,9 +103,9 @@ pub struct Options {
     /// Initial window, packets; 0: one and a half bandwidth-delay products.
     pub cwnd: u32,
     /// Packets of a queue.
-    pub queue: Option<f64>,
+    pub queue: Option<u32>,
     /// Bandwidth-delay products of a queue.
-    pub queue_factor: Option<f64>,
+    pub queue_factor: Option<u32>,
     /// Thresholds of marking, packets.
     pub ecn: Option<(u64, u64)>,
     /// Whether full queues trim packets.

@@ -33,11 +33,35 @@ const COLUMNS: &str = "name\tflow_id\tstart_ps\tfinish_ps\tnew\trtx\trts\tacks\t
                        in_flight\tcwnd\tbase_rtt_ps\tavg_delay_ps\tmaxwnd\tfair_inc\tprop_inc\tfast_inc\teta_inc\t\
                        multi_dec\tquick_dec\tnack_dec\n";
 
+/// A tick of the simulator's clock, ps.
+const TICK: u64 = 50_000_000_000;
+
+/// Ticks that are not printed yet.
+struct Ticks {
+    next: u64,
+    count: u64,
+}
+
+impl Ticks {
+    /// Prints those that come, told their time and whether it is the first: that was scheduled before anything else.
+    fn print(&mut self, text: &mut String, comes: impl Fn(u64, bool) -> bool) {
+        while self.next < self.count && comes((self.next + 1) * TICK, self.next == 0) {
+            self.next += 1;
+            text.push(if self.next.is_multiple_of(11) { '|' } else { '.' });
+        }
+    }
+}
+
 impl Sim {
     /// What it prints from the start of the run to its totals.
     pub(super) fn print(&self) -> String {
         let mut text = String::from("Starting simulation\n");
+        let mut ticks = self.ticks();
         for line in &self.lines {
+            ticks.print(
+                &mut text,
+                |tick, first| if first { tick <= line.at } else { tick < line.at },
+            );
             let at = us(line.at);
             let name = |flow: u32| {
                 let c = &self.conns[flow as usize];
@@ -78,6 +102,22 @@ impl Sim {
                 Said::Waiting(id, more) => {
                     writeln!(text, "Trigger {id} activated, activations remaining: {more}")
                 }
+                Said::NoneLeft => writeln!(text, "Noone left to activate"),
+                Said::Dctcp(flow, window, marked, bytes) => writeln!(
+                    text,
+                    "{at} DCTCP start {} cwnd {window} with params skip {} acked bytes {bytes}",
+                    self.conns[*flow as usize].name(),
+                    u8::from(*marked)
+                ),
+                Said::NoBdp(flow, raw) => writeln!(
+                    text,
+                    "{at} flowid {flow} _bdp 0 0 in pkts 0 raw_rtt {}",
+                    us(*raw)
+                ),
+                Said::Again(flow, message, seq) => writeln!(
+                    text,
+                    "UecMsg::addRecvd  flow_id {flow} msg id {message} seq no {seq} duplicate packet received"
+                ),
                 Said::Activate(flow) => writeln!(text, "{} activate", self.conns[*flow as usize].name()),
             }
             .expect("a string takes all");
@@ -85,9 +125,13 @@ impl Sim {
         let sum = |of: fn(&super::conn::Packed) -> u64| -> u64 {
             self.conns.iter().map(|conn| of(&conn.packets)).sum()
         };
+        if self.abort.is_some() {
+            return text;
+        }
+        ticks.print(&mut text, |_, _| true);
         let _ = writeln!(
             text,
-            ".Done\nNew: {} Rtx: {} RTS: {} Bounced: 0 ACKs: {} NACKs: {} Pulls: {} sleek_pkts: {}",
+            "Done\nNew: {} Rtx: {} RTS: {} Bounced: 0 ACKs: {} NACKs: {} Pulls: {} sleek_pkts: {}",
             sum(|packets| packets.new),
             sum(|packets| packets.again),
             sum(|packets| packets.requests.into()),
@@ -97,6 +141,18 @@ impl Sim {
             self.counters.sleek_packets
         );
         text
+    }
+
+    /// The ticks of its clock. The first always comes, also after the end of the run; a further one only if events were
+    /// waiting at the one before, and before the end of the run.
+    fn ticks(&self) -> Ticks {
+        let (last, end) = (self.now(), self.schedule.end());
+        let mut count = 1;
+        let goes_on = |count: u64| count * TICK < last || (count == 1 && TICK == last);
+        while goes_on(count) && (count + 1) * TICK < end {
+            count += 1;
+        }
+        Ticks { next: 0, count }
     }
 
     /// The table of flows.

@@ -58,17 +58,24 @@ impl Sim {
         self.sleek_event(flow);
     }
 
-    /// A packet is to be sent again, and the flow tries to send.
+    /// A packet is to be sent again, and the flow tries to send, unless it still speculates about credit.
     pub(super) fn queue_again(&mut self, flow: u32, seq: u32) {
-        self.list_again(flow, seq);
-        self.try_to_send(flow);
-    }
-
-    fn list_again(&mut self, flow: u32, seq: u32) {
         let c = &mut self.conns[flow as usize];
         let size = c.records.get(seq).map_or(0, |record| record.size);
         c.records.queue_again(seq);
         c.again += i64::from(size);
+        if !(self.spec.options.receiver_cc && c.speculating) {
+            self.try_to_send(flow);
+        }
+    }
+
+    /// The same of a packet that was sent at `sent`. What is sent at once may start the timer anew: only then it is asked
+    /// whether it waits for this packet.
+    pub(super) fn lose(&mut self, flow: u32, seq: u32, sent: u64) {
+        self.queue_again(flow, seq);
+        if self.conns[flow as usize].timer.reference == sent {
+            self.recalculate_timer(flow);
+        }
     }
 
     /// Nothing was heard of a packet for too long.
@@ -107,11 +114,7 @@ impl Sim {
             }
             return;
         }
-        self.list_again(flow, seq);
-        let c = &self.conns[flow as usize];
-        if !(receiver_cc && c.speculating) {
-            self.try_to_send(flow);
-        }
+        self.queue_again(flow, seq);
         let c = &self.conns[flow as usize];
         if (sender_cc && c.nscc.window < size + c.in_flight) || (receiver_cc && c.credit <= 0) {
             self.send_request(flow);

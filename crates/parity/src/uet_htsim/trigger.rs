@@ -11,21 +11,33 @@ impl Sim {
         let own = &mut self.triggers[trigger as usize];
         let (id, targets) = (own.id, own.targets.len());
         own.activations += 1;
+        let most = match own.kind {
+            TriggerKind::OneShot => 1,
+            TriggerKind::MultiShot => u32::MAX,
+            TriggerKind::Barrier(count) => count,
+        };
+        if own.activations > most {
+            self.stop(format!(
+                "trigger {id} is activated after it has started its connections"
+            ));
+            return;
+        }
+        if targets == 0 && own.kind != TriggerKind::MultiShot {
+            self.stop(format!(
+                "trigger {id} is activated and has no connection to start"
+            ));
+            return;
+        }
         let what = match own.kind {
-            TriggerKind::OneShot if own.activations > 1 => return,
-            TriggerKind::OneShot => {
-                self.pending.extend(&own.targets);
-                Said::Fired("Trigger", id, targets)
-            }
-            TriggerKind::MultiShot => {
-                self.pending.extend(own.targets.get(own.activations as usize - 1));
-                Said::Fired("Multishot Trigger", id, targets)
-            }
-            TriggerKind::Barrier(count) if own.activations < count => {
-                Said::Waiting(id, count - own.activations)
-            }
-            TriggerKind::Barrier(count) if own.activations > count => return,
-            TriggerKind::Barrier(_) => {
+            TriggerKind::MultiShot => match own.targets.get(own.activations as usize - 1) {
+                Some(target) => {
+                    self.pending.push(*target);
+                    Said::Fired("Multishot Trigger", id, targets)
+                }
+                None => Said::NoneLeft,
+            },
+            _ if own.activations < most => Said::Waiting(id, most - own.activations),
+            _ => {
                 self.pending.extend(&own.targets);
                 Said::Fired("Trigger", id, targets)
             }

@@ -131,6 +131,26 @@ fn options_and_their_mistakes() {
         ("-ecn 6", "-ecn", "-ecn has no value"),
         ("-planes 2", "-planes", "`-planes` is not modelled"),
         ("-load_balancing_algo rep", "rep", "unknown value `rep`"),
+        ("-paths 16384", "16384", "a number of paths is 16384"),
+        ("-trimsize 32", "32", "a header in bytes is 32"),
+        ("-q 10.7", "10.7", "a queue in packets is 10.7"),
+        ("-queue_size_bdp_factor 1.5", "1.5", "a factor of a queue is 1.5"),
+        ("-ecn 2 8.9", "8.9", "a threshold in packets is 8.9"),
+        (
+            "-q 5 -queue_size_bdp_factor 2",
+            "-queue_size_bdp_factor",
+            "`-queue_size_bdp_factor` next to `-q`, which it contradicts",
+        ),
+        (
+            "-oversubscribed_cc -force_disable_oversubscribed_cc",
+            "-force_disable_oversubscribed_cc",
+            "`-force_disable_oversubscribed_cc` next to `-oversubscribed_cc`, which it contradicts",
+        ),
+        (
+            "-receiver_cc -sender_cc_only",
+            "-sender_cc_only",
+            "`-sender_cc_only` next to `-receiver_cc`, which it contradicts",
+        ),
     ] {
         let error = Command::read(text).unwrap_err();
         assert_eq!(
@@ -207,7 +227,7 @@ proptest! {
             receiver_cc: control > 0,
             balancing,
             strategy: Strategy::NAMES[strategy].1,
-            queue: queue.map(f64::from),
+            queue,
             ecn: queue.map(|queue| (1, u64::from(queue) - 1)),
             trims,
             ..Options::default()

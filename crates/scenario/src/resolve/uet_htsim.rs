@@ -3,6 +3,8 @@
 //! Such a scenario has little in common with others: switches, transport and traffic are the simulator's. What the engine has
 //! to know of it, its nodes, links and flows, is described as a scenario of those would be.
 
+use std::ops::Range;
+
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_parity::uet_htsim::{
     Command, Derived, InputError, Matrix, Options, SenderControl, Start, Strategy, Tree, UetModel, UetSpec,
@@ -80,7 +82,7 @@ pub(super) fn prepare(
         let place = texts.of_value(&text);
         let command = Command::read(text.get_ref())
             .map_err(|error| problem(&error, &place.part(error.span.clone())))?;
-        take_arguments(table, &command);
+        take_arguments(table, &command, &text.span());
         scenario.seed.get_or_insert(command.options.seed.into());
         let us = if command.options.end == 0 {
             DAY
@@ -93,6 +95,8 @@ pub(super) fn prepare(
     }
     refuse_both(table, texts)?;
     let command = take_keys(table, texts)?;
+    // A strategy may have chosen another number than usual.
+    table.paths.get_or_insert_with(|| unplaced(command.options.paths));
     fill(table);
     Ok(Some(command))
 }
@@ -139,12 +143,13 @@ fn refuse_both(table: &UetHtsim, texts: &Texts) -> Result<(), Problem> {
 }
 
 /// What arguments say that keys do not.
-fn take_arguments(table: &mut UetHtsim, command: &Command) {
+fn take_arguments(table: &mut UetHtsim, command: &Command, at: &Range<usize>) {
+    // Later mistakes of these keys are shown where the arguments are.
     let (own, usual) = (&command.options, &Options::default());
     macro_rules! take {
         ($($key:ident: $given:expr, $value:expr;)*) => { $(
             if table.$key.is_none() && $given {
-                table.$key = Some(unplaced($value));
+                table.$key = Some(Spanned::new(at.clone(), $value));
             }
         )* };
     }
@@ -152,10 +157,14 @@ fn take_arguments(table: &mut UetHtsim, command: &Command) {
     let plain = Command::default();
     let us = |ps: u64| ps as f64 / 1e6;
     if let Some(file) = &command.connections {
-        table.connections.get_or_insert_with(|| unplaced(file.clone()));
+        table
+            .connections
+            .get_or_insert_with(|| Spanned::new(at.clone(), file.clone()));
     }
     if let Some(file) = &command.topology {
-        table.topology.get_or_insert_with(|| unplaced(file.clone()));
+        table
+            .topology
+            .get_or_insert_with(|| Spanned::new(at.clone(), file.clone()));
     }
     // Without effect next to a file.
     let is_plain = table.topology.is_none();
@@ -266,7 +275,7 @@ fn fill(table: &mut UetHtsim) {
         fill!(tiers hop_latency switch_latency);
     }
     fill! {
-        linkspeed mtu receiver_cc load_balancing paths strategy cwnd trim sack_threshold accurate_base_rtt
+        linkspeed mtu receiver_cc load_balancing strategy cwnd trim sack_threshold accurate_base_rtt
         base_rtt_on_nack failed oversubscribed_cc messages
     }
 }
@@ -305,11 +314,19 @@ pub(super) fn describe(
     let (topology, tree) = tree(cx, table, &command, &matrix, &connections)?;
     let options = command.options;
     let whole = cx.texts.main().end();
-    let set = Derived::new(&options, &tree).map_err(|why| {
-        let key = table.ecn.as_ref().map(|ecn| cx.texts.of_value(ecn));
-        Problem::new(why)
-            .at(&key.unwrap_or(whole))
-            .label("expected at most the queue")
+    let set = Derived::new(&options, &tree).map_err(|misfit| {
+        let place = match misfit.flag {
+            "-ecn" => table.ecn.as_ref().map(|value| cx.texts.of_value(value)),
+            "-cwnd" => table.cwnd.as_ref().map(|value| cx.texts.of_value(value)),
+            "-trimsize" => table.trim_size.as_ref().map(|value| cx.texts.of_value(value)),
+            _ => table
+                .queue_bdp_factor
+                .as_ref()
+                .map(|value| cx.texts.of_value(value)),
+        };
+        Problem::new(misfit.message)
+            .at(&place.unwrap_or(whole))
+            .label(misfit.expected)
     })?;
     if options.end == DAY && set.oversubscribed.is_some() {
         let message =

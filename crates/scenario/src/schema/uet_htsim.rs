@@ -44,21 +44,21 @@ tables! {
         sender_cc_algo: Spanned<String> = "nscc";
         /// chooses entropy values, `bitmap`, `reps`, `reps_legacy`, `oblivious` or `mixed`: `-load_balancing_algo`
         load_balancing: Spanned<String> = "mixed";
-        /// number of entropy values, a power of two up to 65536: `-paths`
-        paths: Spanned<u32> = "64";
+        /// number of entropy values, a power of two up to 8192: `-paths`
+        paths: Spanned<u32> => "64; 1 where switches choose ports for each packet (`ecmp_rr`, `ecmp_ar`)";
         /// how switches choose ports, `ecmp_host`, `ecmp_rr`, `ecmp_ar` or `ecmp_host_ar`: `-strat`
         strategy: Spanned<String> = "ecmp_host";
         /// initial window in packets, up to 1000000; 0: one and a half bandwidth-delay products: `-cwnd`
         cwnd: Spanned<u32> = "0";
         /// queue of a switch port in packets, 1 to 1000000: `-q`
-        queue: Spanned<f64> => "queue-bdp-factor";
-        /// queue of a switch port in bandwidth-delay products, 0.01 to 1000: `-queue_size_bdp_factor`
-        queue_bdp_factor: Spanned<f64> => "1 with trimming, else 5";
+        queue: Spanned<u32> => "queue-bdp-factor";
+        /// queue of a switch port in bandwidth-delay products, 1 to 1000: `-queue_size_bdp_factor`
+        queue_bdp_factor: Spanned<u32> => "1 with trimming, else 5";
         /// marking thresholds in packets, a list of two; the upper one fits the queue: `-ecn`
         ecn: Spanned<Vec<u64>> => "0.2 and 0.8 bandwidth-delay products";
         /// whether full queues trim packets; otherwise they drop them: `-disable_trim`
         trim: Spanned<bool> = "true";
-        /// bytes of a trimmed packet, 1 to 65000: `-trimsize`
+        /// bytes of a trimmed packet, 64 to the whole packet: `-trimsize`
         trim_size: Spanned<u32> = "64", only(&[&[is(".trim", &["true"])]]);
         /// bytes after which a receiver acknowledges: `-sack_threshold`
         sack_threshold: Spanned<u32> = "16384";

@@ -31,16 +31,17 @@ fn arguments_and_keys_say_the_same() {
         ("-receiver_cc_only", "sender-cc = false\nreceiver-cc = true"),
         (
             "-sender_cc -receiver_cc -q 8 -ecn 2 6",
-            "sender-cc = true\nreceiver-cc = true\nqueue = 8.0\necn = [2, 6]",
+            "sender-cc = true\nreceiver-cc = true\nqueue = 8\necn = [2, 6]",
         ),
         (
             "-strat ecmp_ar -linkspeed 400000 -mtu 9000",
             "strategy = \"ecmp_ar\"\nlinkspeed = 400000\nmtu = 9000",
         ),
+        ("-strat ecmp_rr", "strategy = \"ecmp_rr\""),
         ("-strat ecmp_rr -paths 8", "strategy = \"ecmp_rr\"\npaths = 8"),
         (
-            "-sender_cc_algo dctcp -cwnd 9 -disable_trim -queue_size_bdp_factor 1.5",
-            "sender-cc-algo = \"dctcp\"\ncwnd = 9\ntrim = false\nqueue-bdp-factor = 1.5",
+            "-sender_cc_algo dctcp -cwnd 9 -disable_trim -queue_size_bdp_factor 2",
+            "sender-cc-algo = \"dctcp\"\ncwnd = 9\ntrim = false\nqueue-bdp-factor = 2",
         ),
         (
             "-load_balancing_algo reps_legacy -failed 2 -sleek -qa_gate 2 -target_q_delay 6.5",
@@ -63,12 +64,14 @@ fn arguments_and_keys_say_the_same() {
         let by_arguments = by_arguments.unwrap();
         assert_eq!(model(&by_arguments), model(&by_keys), "{arguments}");
         assert!(by_arguments.warnings.is_empty(), "{:?}", by_arguments.warnings);
-        let again = by_arguments
-            .toml
-            .replace("\"connections.cm\"", "\"FOLDER/perm16.cm\"")
-            .replace("fidelity = \"uet-htsim\"\n", "");
-        let again = resolve(&again).unwrap_or_else(|error| panic!("{arguments}: {error}"));
-        assert_eq!(model(&again), model(&by_keys), "{arguments}");
+        for resolved in [&by_arguments, &by_keys] {
+            let again = resolved
+                .toml
+                .replace("\"connections.cm\"", "\"FOLDER/perm16.cm\"")
+                .replace("fidelity = \"uet-htsim\"\n", "");
+            let again = resolve(&again).unwrap_or_else(|error| panic!("{arguments}: {error}"));
+            assert_eq!(model(&again), model(&by_keys), "{arguments}");
+        }
     }
 }
 
@@ -106,13 +109,26 @@ fn mistakes_say_what_was_expected() {
     for (found, expected) in [
         (key("paths = 3"), "mine.toml:4:9: 3 paths"),
         (key("paths = 0"), "a number of paths is 0"),
-        (key("ecn = [2, 90]"), "above the queue"),
+        (
+            key("ecn = [2, 90]"),
+            "mine.toml:4:7: the upper marking threshold in bytes is 373500",
+        ),
+        (
+            argument("-tm FOLDER/perm16.cm -ecn 2 90"),
+            "mine.toml:3:13: the upper marking threshold",
+        ),
+        (
+            key("trim-size = 5000"),
+            "mine.toml:4:13: a trimmed packet in bytes is 5000",
+        ),
+        (
+            key("cwnd = 1000000\nmtu = 9000"),
+            "the initial window in bytes is 9000000000",
+        ),
+        (key("queue = 1.5"), "whole number"),
         (key("ecn = [9]"), "`ecn` has not two thresholds"),
         (key("load-balancing = \"rep\""), "unknown value `rep`"),
-        (
-            key("queue = 5.0\nqueue-bdp-factor = 2.0"),
-            "a queue by packets and",
-        ),
+        (key("queue = 5\nqueue-bdp-factor = 2"), "a queue by packets and"),
         (key("tiers = 2"), "no fat tree of 2 tiers has 16 hosts"),
         (
             key("topology = \"FOLDER/leaf_spine32_4to1.topo\""),
