@@ -30,8 +30,8 @@ pub(crate) struct ChangeArgs {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) duration: Option<Span>,
     /// Simulate exactly, or bug-for-bug like a reference simulator [default: exact; for a config.txt its simulator]
-    #[arg(long, value_name = "MODE")]
-    pub(crate) fidelity: Option<Mode>,
+    #[arg(long, value_name = "MODE", value_parser = fidelity())]
+    pub(crate) fidelity: Option<Fidelity>,
     /// Simulator that a config.txt was written for, if its keys are ambiguous
     #[arg(long, value_name = "PROGRAM", value_parser = input_format())]
     pub(crate) input_format: Option<InputFormat>,
@@ -43,21 +43,15 @@ pub(crate) struct ChangeArgs {
     pub(crate) check: bool,
 }
 
+/// Reads the name of a fidelity.
+fn fidelity() -> impl TypedValueParser<Value = Fidelity> {
+    PossibleValuesParser::new(Fidelity::names()).try_map(|name| name.parse::<Fidelity>())
+}
+
 /// Reads the name of a program.
 fn input_format() -> impl TypedValueParser<Value = InputFormat> {
     PossibleValuesParser::new(InputFormat::ALL.map(InputFormat::name))
         .try_map(|name| name.parse::<InputFormat>())
-}
-
-/// Whose behaviour a run has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
-    Exact,
-    Ns3Hpcc,
-    Simai,
-    BoltNs3,
-    TcdNs3,
-    IbOmnet,
 }
 
 impl ChangeArgs {
@@ -68,14 +62,7 @@ impl ChangeArgs {
             scheme: scheme.map(str::to_string),
             seed: self.seed,
             duration: self.duration,
-            fidelity: self.fidelity.map(|mode| match mode {
-                Mode::Exact => Fidelity::Exact,
-                Mode::Ns3Hpcc => Fidelity::Ns3Hpcc,
-                Mode::Simai => Fidelity::Simai,
-                Mode::BoltNs3 => Fidelity::BoltNs3,
-                Mode::TcdNs3 => Fidelity::TcdNs3,
-                Mode::IbOmnet => Fidelity::IbOmnet,
-            }),
+            fidelity: self.fidelity,
             input_format: self.input_format,
             shuffle_ties: self.shuffle_ties,
             check: self.check,

@@ -16,4 +16,5 @@ mod timeouts;
 mod trace_rules;
 mod traces;
 mod uet_htsim;
+mod uet_random;
 mod vendors;

@@ -113,6 +113,11 @@ impl Sim {
             let seq = first + bits.trailing_zeros();
             bits &= bits - 1;
             let c = &mut self.conns[flow as usize];
+            if c.messages.is_some() && c.records.open == 0 && c.records.get(seq).is_some() {
+                // Messages know the numbers of requests only as long as data is under way.
+                self.stop("a request to send is acknowledged out of order where all messages are");
+                return dirty;
+            }
             match c.records.get(seq) {
                 Some(record) if record.state == State::Again => {
                     let size = i64::from(record.size);

@@ -46,7 +46,8 @@ impl Sim {
                 host.trimmed_here += u64::from(packet.has(bit::LAST_HOP));
                 host.trimmed_inside += u64::from(!packet.has(bit::LAST_HOP));
             } else {
-                host.marked += u64::from(packet.has(bit::MARKED));
+                // The mark of a probe is not looked at.
+                host.marked += u64::from(packet.has(bit::MARKED) && !packet.has(bit::PROBE));
             }
         }
     }
@@ -128,6 +129,7 @@ impl Sim {
 
     /// A probe arrives.
     pub(super) fn receive_probe(&mut self, probe: &Packet) {
+        self.observe(probe);
         let first = self.first_bit(probe.conn, probe.seq);
         self.acknowledge_packet(probe, first, bit::PROBE);
     }

@@ -315,6 +315,11 @@ impl Fidelity {
         self.profile().name
     }
 
+    /// The names of all.
+    pub fn names() -> [&'static str; PROFILES.len()] {
+        PROFILES.each_ref().map(|profile| profile.name)
+    }
+
     /// The default of an input. Programs that are not reproduced quirk by quirk have `exact`: the same experiment in
     /// Paceline's own model.
     pub(crate) const fn of_input(format: InputFormat) -> Self {
