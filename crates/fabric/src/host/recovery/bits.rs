@@ -188,6 +188,10 @@ mod tests {
                 prop_assert_eq!(bits.count() as usize, set.len());
                 prop_assert_eq!(bits.get(packet), set.contains(&packet));
                 prop_assert_eq!(bits.first_set(packet.max(from), until), set.range(packet.max(from)..until).next().copied());
+                // Whatever lies outside of the window is not set, wherever it would have its place.
+                for far in [packet + at * 64, until + by, from.saturating_sub(at)] {
+                    prop_assert_eq!(bits.has(from, far), set.contains(&far));
+                }
                 let clear = (packet.max(from)..until).find(|packet| !set.contains(packet));
                 prop_assert_eq!(bits.first_clear(packet.max(from), until), clear.unwrap_or(until));
             }
