@@ -272,14 +272,14 @@ fn run(folder: &Path, rest: &str) -> Result<Came, String> {
         Err(RunError::Aborted { .. }) => return Ok(Came::Aborted),
         done => done.map_err(|error| error.to_string())?,
     };
-    if calls > MOST_CALLS {
-        return Ok(Came::Busy);
-    }
     let open = outcome
         .flows
         .iter()
         .filter(|flow| flow.status != FlowStatus::Completed)
         .count();
+    if open > 0 && calls > MOST_CALLS {
+        return Ok(Came::Busy);
+    }
     if open > 0 {
         return Err(format!("{open} of {} flows do not end", outcome.flows.len()));
     }
@@ -292,64 +292,60 @@ fn run(folder: &Path, rest: &str) -> Result<Came, String> {
 
 /// Calls of a run's progress, each some hundred thousand events.
 const MOST_CALLS: u32 = 40;
+/// How much later, as a factor, the last flow may end in fidelity `exact`. The largest of a thousand experiments is 6.6, with
+/// the smallest of windows on untrimmed queues; in nine of ten it is below 1.1. How much earlier says nothing: the simulator waits for time-outs.
+const LATEST: f64 = 8.0;
 
+/// Options with which the simulator, too, may send the same packets again without end while queues stay full: SLEEK sends
+/// what it takes for lost whatever its window is, a constant window does not shrink, and receivers alone ask for requests.
+const UNHEEDING: [&str; 3] = ["-sleek", "-sender_cc_algo constant", "-receiver_cc_only"];
+
+/// Of a thousand, 962 end, 34 are aborted, 4 do not end as said above, and all others end in fidelity `exact`.
 #[test]
 fn random_experiments_end() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uet_random");
-    let (mut found, mut counts) = (Vec::new(), [0; 4]);
-    let mut ratios = Vec::new();
+    fs::create_dir_all(&folder).unwrap();
+    let mut found = Vec::new();
     for seed in 0..u64::from(paceline_testkit::cases(160)) {
-        let Case {
-            topology,
-            connections,
-            arguments,
-            exact,
-        } = case(seed);
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("random.topo"), &topology).unwrap();
-        fs::write(folder.join("random.cm"), &connections).unwrap();
-        let files = "-tm FOLDER/random.cm -topo FOLDER/random.topo";
-        let own =
-            format!("fidelity = \"uet-htsim\"\n[parity.uet-htsim]\narguments = \"{files} {arguments}\"\n");
-        let mut fails = |what: &str, why: String| {
-            found.push(format!(
-                "{seed} in {what}: {why}\n{arguments}\n{topology}\n{connections}"
-            ));
-        };
-        let simulated = match run(&folder, &own) {
-            Ok(Came::Ended(us)) => {
-                counts[0] += 1;
-                Some(us)
-            }
-            Ok(Came::Aborted) => {
-                counts[1] += 1;
-                None
-            }
-            Ok(Came::Busy) => {
-                counts[2] += 1;
-                None
-            }
-            Err(why) => {
-                fails("uet-htsim", why);
-                None
-            }
-        };
-        if exact.is_empty() {
-            continue;
-        }
-        let files = "[topology]\nfile = \"FOLDER/random.topo\"\n[[workload]]\nfile = \"FOLDER/random.cm\"\n";
-        match run(&folder, &format!("{files}{exact}")) {
-            Ok(Came::Ended(us)) => {
-                counts[3] += 1;
-                if let Some(simulated) = simulated {
-                    ratios.push((us / simulated, seed, us, simulated));
-                }
-            }
-            Ok(_) => fails("exact", "too many events".to_string()),
-            Err(why) => fails("exact", why),
-        }
+        let case = case(seed);
+        fs::write(folder.join("random.topo"), &case.topology).unwrap();
+        fs::write(folder.join("random.cm"), &case.connections).unwrap();
+        found.extend(judge(&folder, &case).err().map(|why| {
+            let Case {
+                arguments,
+                topology,
+                connections,
+                ..
+            } = case;
+            format!("{seed}: {why}\n{arguments}\n{topology}\n{connections}")
+        }));
     }
-    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-    eprintln!("{counts:?} {:?}", ratios);
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Runs an experiment in both fidelities.
+fn judge(folder: &Path, case: &Case) -> Result<(), String> {
+    let arguments = &case.arguments;
+    let own = format!(
+        "fidelity = \"uet-htsim\"\n[parity.uet-htsim]\n\
+         arguments = \"-tm FOLDER/random.cm -topo FOLDER/random.topo {arguments}\"\n"
+    );
+    let simulated = match run(folder, &own)? {
+        Came::Ended(us) => us,
+        Came::Aborted => f64::INFINITY,
+        Came::Busy if UNHEEDING.iter().any(|option| arguments.contains(option)) => f64::INFINITY,
+        Came::Busy => return Err("uet-htsim: too many events".to_string()),
+    };
+    if case.exact.is_empty() {
+        return Ok(());
+    }
+    let files = "[topology]\nfile = \"FOLDER/random.topo\"\n[[workload]]\nfile = \"FOLDER/random.cm\"\n";
+    match run(folder, &format!("{files}{}", case.exact)) {
+        Ok(Came::Ended(us)) if us <= simulated * LATEST => Ok(()),
+        Ok(Came::Ended(us)) => Err(format!(
+            "exact: the last flow ends at {us} us, in uet-htsim at {simulated} us"
+        )),
+        Ok(_) => Err("exact: too many events".to_string()),
+        Err(why) => Err(format!("exact: {why}")),
+    }
 }
