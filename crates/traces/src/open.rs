@@ -1,11 +1,11 @@
 //! Traces of any format, told apart by what is in them.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::program::Program;
+use crate::regular::open_file;
 use crate::simai::Servers;
 use crate::trouble::{Caution, Trouble};
 use crate::{chakra, goal, simai};
@@ -29,14 +29,6 @@ impl Format {
             Self::Chakra => "Chakra",
             Self::SimAi => "SimAI",
         }
-    }
-}
-
-/// Opens a file to be read; devices and pipes may have no end.
-pub(crate) fn open_file(path: &Path) -> io::Result<File> {
-    match std::fs::metadata(path)? {
-        there if there.is_file() || there.is_dir() => File::open(path),
-        _ => Err(io::Error::other("it is a device or a pipe, not a file")),
     }
 }
 

@@ -22,7 +22,7 @@ pub fn load(path: &Path, gzip_limit: u64) -> Result<Vec<u8>, Trouble> {
     let name = path.display();
     let unread = |e: std::io::Error| Trouble::at(&name, format!("cannot be read: {e}"));
     let mut bytes = Vec::new();
-    crate::open::open_file(path)
+    crate::regular::open_file(path)
         .and_then(|mut file| file.read_to_end(&mut bytes))
         .map_err(unread)?;
     unpack(&name.to_string(), bytes, gzip_limit)

@@ -60,7 +60,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<(Program, Vec<Caution>), Trouble> 
     let path = path.as_ref();
     let name = path.display().to_string();
     let unread = |error: std::io::Error| Trouble::at(&name, format!("cannot be read: {error}"));
-    let mut file = crate::open::open_file(path).map_err(unread)?;
+    let mut file = crate::regular::open_file(path).map_err(unread)?;
     let mut start = Vec::new();
     file.by_ref().take(12).read_to_end(&mut start).map_err(unread)?;
     if binary::is_binary(&start) {
