@@ -292,8 +292,8 @@ fn run(folder: &Path, rest: &str) -> Result<Came, String> {
 
 /// Calls of a run's progress, each some hundred thousand events.
 const MOST_CALLS: u32 = 40;
-/// How much later, as a factor, the last flow may end in fidelity `exact`. The largest of a thousand experiments is 6.6, with
-/// the smallest of windows on untrimmed queues; in nine of ten it is below 1.1. How much earlier says nothing: the simulator waits for time-outs.
+/// How much later, as a factor, the last flow may end in fidelity `exact`: the largest of a thousand experiments is 6.6.
+/// Earlier says nothing, since the simulator waits for time-outs.
 const LATEST: f64 = 8.0;
 
 /// Options with which the simulator, too, may send the same packets again without end while queues stay full: SLEEK sends
