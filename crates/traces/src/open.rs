@@ -117,12 +117,12 @@ fn workload(path: &Path) -> Result<(Arc<dyn Program>, Vec<Caution>), Trouble> {
         .map_err(|error| Trouble::at(&name, format!("cannot be read: {error}")))?;
     let (workload, mut cautions) = simai::read(&name, &text)?;
     let ranks = workload.header.all_gpus.unwrap_or(workload.header.tp);
+    let mut sizes = (1..=8).rev();
+    let gpus_per_server = sizes.find(|gpus| ranks.is_multiple_of(*gpus)).unwrap_or(1);
     let servers = Servers {
         ranks,
-        gpus_per_server: (1..=8)
-            .rev()
-            .find(|gpus| ranks.is_multiple_of(*gpus))
-            .unwrap_or(1),
+        gpus_per_server,
+        nvswitches: ranks / gpus_per_server,
         mtu: 9000,
     };
     let (program, more) = simai::program(&workload, &servers)?;

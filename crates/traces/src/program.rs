@@ -127,8 +127,8 @@ pub enum Order {
     Freed,
     /// The lowest number first, whenever something of the rank is done.
     Number,
-    /// The last issued first, of those that all members of the group have issued. A collective that is all that its rank has
-    /// to do starts at once.
+    /// The rank's own last issued first, whatever other members of its group have issued: what comes to a member before it has
+    /// started waits there.
     LastIssued,
 }
 
@@ -172,6 +172,13 @@ pub trait Program: Debug + Send + Sync {
     /// All groups: members in the order of a ring.
     fn groups(&self) -> &[Vec<Rank>] {
         &[]
+    }
+
+    /// After how many sends of a channel the processing of reductions begins anew in a collective, by its place in
+    /// [`Self::collectives`]; the members of its group where nothing else is said. See
+    /// [`crate::collective::Processing::Fixed`].
+    fn cycle(&self, _collective: u32) -> Option<u32> {
+        None
     }
 
     /// What people call an operation, with its place in the trace: `x.goal:12 (l4 of rank 0)`, `trace.3.et: node 17 (AllReduce_layer_4)`.

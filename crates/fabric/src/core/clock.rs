@@ -6,9 +6,7 @@ use crate::core::Core;
 use crate::core::digest::Digest;
 use crate::core::event::Event;
 use crate::core::link::Sent;
-use crate::ids::FlowId;
 use paceline_run::outcome::Counters;
-use paceline_run::spec::TieOrder;
 
 /// For the loop.
 impl Core {
@@ -169,17 +167,6 @@ impl Core {
         let at = at.min(EventQueue::END_OF_TIME - 1);
         let what = event.encode();
         self.agenda.queue.push(LaneId::WHEEL, Entry { at, tie, what });
-    }
-
-    /// The last packet of a program's flow leaves: the program hears of it at this time, where
-    /// events are counted right behind this one.
-    pub(crate) fn tell_sent(&mut self, flow: FlowId, ties: TieOrder) {
-        let (now, tie) = self.instant();
-        let sent = Event::Sent { flow };
-        match ties {
-            TieOrder::Insertion => self.schedule_tied(now, tie, sent),
-            _ => self.schedule(LaneId::WHEEL, now, sent),
-        }
     }
 
     /// All that is to happen, in no order.

@@ -380,7 +380,10 @@ impl Hosts {
         }
         let qp = &self.qps[slot];
         if is_new && qp.snd_nxt == qp.size && world.is_of_program(qp.flow) {
-            core.tell_sent(qp.flow, world.spec.ties);
+            // The program hears of it when the packet is on the wire whole.
+            let wire = core.packets.get(id).wire;
+            let tx = world.profiles[core.ports[port].profile].serialise(wire).tx;
+            core.schedule(LaneId::WHEEL, core.now() + tx, Event::Sent { flow: qp.flow });
         }
         &mut self.qps[slot]
     }

@@ -11,6 +11,7 @@ mod library_collectives;
 mod measures;
 mod memo;
 mod rails;
+mod simai;
 mod ties;
 mod timeouts;
 mod trace_rules;

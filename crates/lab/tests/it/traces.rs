@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use paceline_lab::results::{JobTimes, RunStatus, Summary};
 use paceline_lab::run::{Control, Finished, execute};
-use paceline_scenario::{Overrides, load, load_text};
+use paceline_scenario::{Overrides, load_text};
 
 pub(crate) fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -28,7 +28,7 @@ pub(crate) fn refused(scenario: &str) -> String {
     error.to_string()
 }
 
-fn ends(job: &JobTimes) -> Vec<u64> {
+pub(crate) fn ends(job: &JobTimes) -> Vec<u64> {
     let ns = |seconds: f64| (seconds * 1e9).round() as u64;
     job.by_rank.iter().map(|rank| ns(rank.end_s)).collect()
 }
@@ -179,60 +179,5 @@ fn what_cannot_run_is_refused() {
             "{STAR}[[job]]\ngoal = 'DATA/goal/dissemination_16.goal'\n{line}\n"
         ));
         assert!(message.contains(part), "{line}: {message}");
-    }
-}
-
-/// SimAI's own iteration of a server of eight GPUs, to the nanosecond.
-#[test]
-fn an_iteration_of_simai() {
-    let folder = tempfile::tempdir().unwrap();
-    let conf = std::fs::read_to_string(data("simai/SimAI.conf")).unwrap();
-    let with = |latency: &str| {
-        let path = folder.path().join("SimAI.conf");
-        let more = "TOPOLOGY_FILE DATA/simai/Rail_Opti_SingleToR_8g_8gps_200Gbps_H20\n\
-                    WORKLOAD_FILE DATA/simai/microAllReduce.txt\n";
-        std::fs::write(&path, text(&format!("{more}{latency}{conf}"))).unwrap();
-        load(path.to_str().unwrap(), &Overrides::default()).unwrap()
-    };
-    // 6 is what SimAI takes where nothing is said.
-    assert_eq!(with("").toml, with("AS_SEND_LAT 6\n").toml);
-    for (latency, expected) in [("AS_SEND_LAT 6\n", 1_772_030), ("AS_SEND_LAT 3\n", 1_688_030)] {
-        let input = with(latency);
-        let done = execute(&input, &mut |_| Control::Continue).unwrap();
-        assert_eq!(ends(&done.summary.jobs[0])[0], expected);
-        assert_eq!(done.flows.len(), 1792);
-    }
-}
-
-/// Iterations of SimAI over several servers, at rank 0: what they take there, and what here, in ns.
-#[test]
-fn iterations_of_simai_over_servers() {
-    let folder = tempfile::tempdir().unwrap();
-    let conf = std::fs::read_to_string(data("simai/SimAI.conf")).unwrap();
-    let run = |topology: &str, workload: &str| {
-        let path = folder.path().join("SimAI.conf");
-        let more = format!(
-            "TOPOLOGY_FILE DATA/simai/{topology}\nWORKLOAD_FILE DATA/simai/{workload}\nAS_SEND_LAT 3\n{conf}"
-        );
-        std::fs::write(&path, text(&more)).unwrap();
-        let input = load(path.to_str().unwrap(), &Overrides::default()).unwrap();
-        let done = execute(&input, &mut |_| Control::Continue).unwrap();
-        ends(&done.summary.jobs[0])[0] as f64
-    };
-    let (large, small) = (
-        "Spectrum-X_32g_8gps_100Gbps_A100",
-        "Spectrum-X_16g_8gps_100Gbps_A100",
-    );
-    assert_eq!(run(large, "reduced-dense-w32-tp8-pp2.txt"), 685_776.0);
-    for (topology, workload, theirs, within) in [
-        (large, "reduced-moe-w32-tp2-ep8.txt", 303_958.0, 0.003),
-        // Rings over two servers, through two tiers: where it stands, 0.41 % too early.
-        (small, "tp16.txt", 347_439.0, 0.005),
-    ] {
-        let ours = run(topology, workload);
-        assert!(
-            (ours / theirs - 1.0).abs() < within,
-            "{workload}: {ours}, {theirs} in SimAI"
-        );
     }
 }

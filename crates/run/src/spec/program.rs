@@ -33,7 +33,7 @@ pub trait Behaviour: CopyBehaviour {
     /// Something has happened to a flow of its own: its last byte has arrived, or its last acknowledgement. (Its start is
     /// not told.)
     fn heard(&mut self, message: u32, what: Awaited, asks: &mut dyn Asks);
-    /// The last packet of a flow of its own leaves, for the first time.
+    /// The last packet of a flow of its own has left, whole and for the first time.
     fn left(&mut self, _message: u32, _asks: &mut dyn Asks) {}
     /// Whether it will start nothing any more, and all that it started is over.
     fn is_done(&self) -> bool;

@@ -103,7 +103,6 @@ fn parse(file: &str, folder: &Path, text: &str) -> Result<(System, Vec<Caution>)
             last_ns: 10,
             latency_ns: 0,
             processing: Processing::None,
-            overlap: false,
         },
         gather_size_is_part: true,
         until_sent: false,

@@ -60,7 +60,7 @@ pub enum Processing {
         bytes_per_ns: f64,
     },
     /// A fixed time before each send in a reduce-scatter, and in an all-reduce while a toggle of the member is on; but for
-    /// each n-th send of a channel in a group of n, from the first on, which turns the toggle over for all channels
+    /// the first send of each cycle of a channel ([`Program::cycle`]), which turns the toggle over for all channels
     /// (aliyun/SimAI@f5efb5a).
     Fixed {
         /// In ns.
@@ -91,12 +91,10 @@ pub struct Delays {
     pub next_ns: u64,
     /// Between the last message and the end, in ns.
     pub last_ns: u64,
-    /// Before each send, in addition, in ns.
+    /// Before a send that has been handed over leaves, in ns: the next stage goes on meanwhile.
     pub latency_ns: u64,
     /// In addition, for reductions.
     pub processing: Processing,
-    /// Whether the delay of a stage starts when its messages come, also while that of the stage before has not ended.
-    pub overlap: bool,
 }
 
 /// How collectives are carried out.
@@ -167,7 +165,6 @@ impl CollectiveRules {
                 last_ns: 0,
                 latency_ns: send_latency_ns,
                 processing: Processing::Fixed { ns: 30 },
-                overlap: true,
             },
             gather_size_is_part: false,
             ascending: true,

@@ -384,13 +384,13 @@ impl Plan {
         }
     }
 
-    /// The delay of a stage, in ns, before its messages leave or, if it has none, before the member is done.
-    /// `toggle` is the member's: see [`Processing::Fixed`].
+    /// The delay of a stage, in ns, before its messages are handed over or, if it has none, before the member is done.
+    /// `cycle` is the collective's and `toggle` the member's: see [`Processing::Fixed`].
     pub(crate) fn delay_ns(
-        &self,
         rules: &CollectiveRules,
         kind: CollectiveKind,
         (stage_number, stage): (u32, Stage),
+        cycle: u32,
         toggle: &mut bool,
     ) -> u64 {
         let delays = &rules.delays;
@@ -408,7 +408,7 @@ impl Plan {
                 };
                 if stage.sends == 0 {
                     0
-                } else if stage_number % self.members.max(1) == 0 {
+                } else if stage_number.is_multiple_of(cycle.max(1)) {
                     *toggle = !*toggle;
                     0
                 } else if counts {
@@ -420,8 +420,8 @@ impl Plan {
         };
         let fixed = match (stage_number, stage.sends) {
             (_, 0) => delays.last_ns,
-            (0, _) => delays.first_ns.saturating_add(delays.latency_ns),
-            _ => delays.next_ns.saturating_add(delays.latency_ns),
+            (0, _) => delays.first_ns,
+            _ => delays.next_ns,
         };
         fixed.saturating_add(processing)
     }

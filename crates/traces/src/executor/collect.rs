@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use paceline_kernel::Time;
 
-use super::member::{Early, Member, Sequence, forget};
-use super::trail::Since;
+use super::member::{Early, Member, Sequence};
 use super::{CollectiveRecord, Executor, Flight, Job, Stuck, Todo, Wake, span};
 use crate::collective::{Algorithm, Plan};
 use crate::network::{Message, MessageId, Network};
@@ -22,10 +21,9 @@ pub(super) struct Instance {
     /// Its record's place, plus one.
     pub(super) label: u32,
     plan: Plan,
+    /// See [`crate::program::Program::cycle`].
+    cycle: u32,
     pub(super) members: Vec<Member>,
-    issued: u32,
-    /// When all members had issued it and one had started, in the executor's sequence.
-    first_start: Option<u64>,
     pub(super) done: u32,
     flights: u32,
     /// A custom collective.
@@ -35,7 +33,7 @@ pub(super) struct Instance {
 impl Executor {
     /// The collective that an operation takes part in, and as which member. Nothing if it fits no other member's; that is
     /// noted.
-    fn acquire(&mut self, rank: Rank, op: OperationId, place: u32) -> Option<(u32, u32)> {
+    pub(super) fn acquire(&mut self, rank: Rank, op: OperationId, place: u32) -> Option<(u32, u32)> {
         let program = Arc::clone(&self.program);
         let collective = *program.collectives().get(place as usize)?;
         let group = self.groups.get_mut(collective.group as usize)?;
@@ -74,7 +72,6 @@ impl Executor {
                 ));
                 return None;
             }
-            instance.issued += 1;
             return Some((live, member));
         }
         let count = group.members.len() as u32;
@@ -113,9 +110,8 @@ impl Executor {
             root: collective.root,
             label: self.collectives.len() as u32,
             plan,
+            cycle: program.cycle(place).unwrap_or(count),
             members: vec![Member::default(); count as usize],
-            issued: 1,
-            first_start: None,
             done: 0,
             flights: 0,
             inner,
@@ -126,43 +122,15 @@ impl Executor {
         Some((made, member))
     }
 
-    /// A collective has been issued, and waits for its lane.
-    pub(super) fn issue(&mut self, rank: Rank, op: OperationId, place: u32) -> Option<(u32, u32)> {
-        let (id, member) = self.acquire(rank, op, place)?;
-        let instance = self.instances.get(id)?;
-        if instance.issued as usize == instance.members.len() {
-            if instance.members.iter().any(|member| member.job.is_some()) {
-                self.sequence += 1;
-                if let Some(instance) = self.instances.get_mut(id) {
-                    instance.first_start = Some(self.sequence);
-                }
-            }
-            let instance = self.instances.get(id)?;
-            let members = Arc::clone(&self.groups[instance.group as usize].members);
-            self.todo.extend(members.iter().map(|&rank| Todo::Try(rank)));
-        }
-        Some((id, member))
-    }
-
-    /// Nothing until all members have issued it; then when one had started, too, if one has.
-    pub(super) fn instance_readiness(&self, id: u32) -> Option<Option<u64>> {
-        let instance = self.instances.get(id)?;
-        (instance.issued as usize == instance.members.len()).then_some(instance.first_start)
-    }
-
     /// A member starts.
     pub(super) fn start_collective<N: Network>(&mut self, job: Job, place: u32, net: &mut N) {
         let issued = self.ranks[job.rank as usize].issued_member.take();
         let Some((id, at)) = issued.or_else(|| self.acquire(job.rank, job.op, place)) else {
             return;
         };
-        self.sequence += 1;
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
-        if instance.issued as usize == instance.members.len() {
-            instance.first_start.get_or_insert(self.sequence);
-        }
         let now = net.now();
         let record = &mut self.collectives[instance.label as usize - 1];
         record.first_start = record.first_start.min(now);
@@ -231,28 +199,15 @@ impl Executor {
         }
         let stage = sequence.stage;
         let mut missing = instance.plan.stage(at, key.1, stage).needs;
-        let last = member.take_early((key.0, key.1, stage), &mut missing, &mut self.trail);
+        member.take_early((key.0, key.1, stage), &mut missing);
         member.sequences[place].missing = Some(missing);
-        let (came, since) = last.unwrap_or((net.now(), None));
-        if missing == 0 && self.rules.collectives.delays.overlap && window.is_none() {
-            self.satisfied(id, at, key, (came, since), net);
-            return;
-        }
-        forget(&mut self.trail, since);
         if missing == 0 {
-            self.satisfied(id, at, key, (net.now(), None), net);
+            self.satisfied(id, at, key, net);
         }
     }
 
-    /// A stage has had all that it needs since some time, and since what happened then.
-    fn satisfied<N: Network>(
-        &mut self,
-        id: u32,
-        at: u32,
-        key: (u64, u32),
-        (came, since): (Time, Option<Since>),
-        net: &mut N,
-    ) {
+    /// A stage has all that it needs.
+    fn satisfied<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
@@ -265,13 +220,9 @@ impl Executor {
         let stage = instance.plan.stage(at, key.1, number);
         let rules = &self.rules.collectives;
         let toggle = &mut instance.members[at as usize].toggle;
-        let delay = instance
-            .plan
-            .delay_ns(rules, instance.kind, (number, stage), toggle);
+        let delay = Plan::delay_ns(rules, instance.kind, (number, stage), instance.cycle, toggle);
         let (instance, member, (chunk, channel)) = (id, at, key);
-        let end = came.saturating_add(span(delay));
-        if end <= net.now() {
-            forget(&mut self.trail, since);
+        if delay == 0 {
             self.todo.push_back(Todo::Fire {
                 instance,
                 member,
@@ -285,11 +236,11 @@ impl Executor {
                 chunk,
                 channel,
             };
-            self.wake_since(end, wake, since, net);
+            self.wake(net.now().saturating_add(span(delay)), wake, net);
         }
     }
 
-    /// The delay of a stage is over: its messages leave, and the next begins.
+    /// The delay of a stage is over: its messages are handed over, and the next begins.
     pub(super) fn fire<N: Network>(&mut self, id: u32, at: u32, key: (u64, u32), net: &mut N) {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
@@ -299,13 +250,57 @@ impl Executor {
         };
         let number = instance.members[at as usize].sequences[place].stage;
         let sends = instance.plan.stage(at, key.1, number).sends;
-        let members = &self.groups[instance.group as usize].members;
         instance.members[at as usize].unsent += sends;
         let sequence = &mut instance.members[at as usize].sequences[place];
         sequence.unsent += sends;
         sequence.under_way += sends;
         instance.flights += sends;
-        for k in 0..sends {
+        match self.rules.collectives.delays.latency_ns {
+            0 => self.leave_stage(id, at, key, number, net),
+            _ if sends == 0 => {}
+            ns => {
+                let wake = Wake::LeaveStage {
+                    instance: id,
+                    member: at,
+                    chunk: key.0,
+                    channel: key.1,
+                    stage: number,
+                };
+                self.wake(net.now().saturating_add(span(ns)), wake, net);
+            }
+        }
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        let stages = instance.plan.stages(at, key.1);
+        let member = &mut instance.members[at as usize];
+        member.sequences[place].stage += 1;
+        if u64::from(member.sequences[place].stage) < stages {
+            self.enter(id, at, key, net);
+            return;
+        }
+        member.sequences.remove(place);
+        if member.sequences.iter().all(|s| s.chunk != key.0) {
+            member.finished += 1;
+            self.start_chunks(id, at, net);
+            self.finish_member(id, at, net);
+        }
+    }
+
+    /// The messages of a stage leave.
+    pub(super) fn leave_stage<N: Network>(
+        &mut self,
+        id: u32,
+        at: u32,
+        key: (u64, u32),
+        number: u32,
+        net: &mut N,
+    ) {
+        let Some(instance) = self.instances.get(id) else {
+            return;
+        };
+        let members = &self.groups[instance.group as usize].members;
+        for k in 0..instance.plan.stage(at, key.1, number).sends {
             let step = instance.plan.step(at, key.1, number, k);
             let flight = self.flights.insert(Flight::Step {
                 instance: id,
@@ -330,19 +325,6 @@ impl Executor {
             }
             net.send(message);
         }
-        let stages = instance.plan.stages(at, key.1);
-        let member = &mut instance.members[at as usize];
-        member.sequences[place].stage += 1;
-        if u64::from(member.sequences[place].stage) < stages {
-            self.enter(id, at, key, net);
-            return;
-        }
-        member.sequences.remove(place);
-        if member.sequences.iter().all(|s| s.chunk != key.0) {
-            member.finished += 1;
-            self.start_chunks(id, at, net);
-            self.finish_member(id, at, net);
-        }
     }
 
     /// A message of a collective has come to a member.
@@ -366,35 +348,14 @@ impl Executor {
             })
         });
         match waiting {
-            Some(0) => self.satisfied(id, at, (chunk, channel), (net.now(), None), net),
+            Some(0) => self.satisfied(id, at, (chunk, channel), net),
             Some(_) => {}
-            None => {
-                let rules = &self.rules.collectives;
-                let needs = instance.plan.stage(at, channel, stage);
-                let is_under_way = member.sequence((chunk, channel)).is_some();
-                let overlaps = rules.delays.overlap && instance.plan.window().is_none();
-                if !(overlaps && is_under_way && needs.needs == 1 && needs.sends > 0) {
-                    return member.early.push(Early {
-                        chunk,
-                        channel,
-                        stage,
-                        came: net.now(),
-                        since: self.trail.as_mut().map(|trail| trail.since_now()),
-                    });
-                }
-                // Its delay runs already.
-                let delay = instance
-                    .plan
-                    .delay_ns(rules, instance.kind, (stage, needs), &mut member.toggle);
-                let (instance, member) = (id, at);
-                let wake = Wake::Fire {
-                    instance,
-                    member,
-                    chunk,
-                    channel,
-                };
-                self.wake(net.now().saturating_add(span(delay)), wake, net);
-            }
+            // It comes before its stage has begun.
+            None => member.early.push(Early {
+                chunk,
+                channel,
+                stage,
+            }),
         }
     }
 

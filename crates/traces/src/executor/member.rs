@@ -1,9 +1,6 @@
 //! Members of collectives under way.
 
-use paceline_kernel::Time;
-
 use super::job::Job;
-use super::trail::{Since, Trail};
 
 /// A chunk in a channel of a member.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +31,6 @@ pub(super) struct Early {
     pub(super) chunk: u64,
     pub(super) channel: u32,
     pub(super) stage: u32,
-    pub(super) came: Time,
-    /// Its arrival, as what the stage may follow from.
-    pub(super) since: Option<Since>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -61,34 +55,12 @@ impl Member {
             .position(|s| s.chunk == chunk && s.channel == channel)
     }
 
-    /// Takes messages that came early for a stage, as many as it misses; gives when the last of them came.
-    pub(super) fn take_early(
-        &mut self,
-        key: (u64, u32, u32),
-        missing: &mut u32,
-        trail: &mut Option<Box<Trail>>,
-    ) -> Option<(Time, Option<Since>)> {
-        let mut last: Option<(Time, Option<Since>)> = None;
+    /// Takes messages that came early for a stage, as many as it misses.
+    pub(super) fn take_early(&mut self, key: (u64, u32, u32), missing: &mut u32) {
         self.early.retain(|early| {
             let mine = *missing > 0 && (early.chunk, early.channel, early.stage) == key;
             *missing -= u32::from(mine);
-            if mine {
-                let is_last = last.is_none_or(|(came, _)| came <= early.came);
-                let other = match is_last {
-                    true => last.replace((early.came, early.since)).and_then(|of| of.1),
-                    false => early.since,
-                };
-                forget(trail, other);
-            }
             !mine
         });
-        last
-    }
-}
-
-/// Nothing follows from it.
-pub(super) fn forget(trail: &mut Option<Box<Trail>>, since: Option<Since>) {
-    if let (Some(trail), Some(since)) = (trail, since) {
-        trail.forget(since);
     }
 }

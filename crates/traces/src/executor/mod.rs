@@ -19,6 +19,7 @@ mod tests;
 mod todo;
 mod trail;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use paceline_kernel::{Span, Time};
@@ -34,8 +35,8 @@ use job::Job;
 use rank::RankState;
 use results::Class;
 use slab::Slab;
-use todo::{Todo, Todos};
-use trail::{Since, Trail};
+use todo::Todo;
+use trail::Trail;
 
 use crate::collective::Trigger;
 use crate::network::{MessageId, Network};
@@ -91,6 +92,14 @@ enum Wake {
         chunk: u64,
         channel: u32,
     },
+    /// Messages of a stage leave that have been handed over.
+    LeaveStage {
+        instance: u32,
+        member: u32,
+        chunk: u64,
+        channel: u32,
+        stage: u32,
+    },
     /// Of a custom collective.
     Nested { instance: u32, token: u64 },
 }
@@ -103,7 +112,9 @@ impl Wake {
             Self::Done(job) if job.class == Class::Compute => Activity::Compute(job.rank, job.op),
             Self::Done(job) | Self::Leave(job) => Activity::Overhead(job.rank, job.op),
             Self::Again { rank, op } => Activity::Gap(rank, op),
-            Self::Fire { instance, .. } | Self::Nested { instance, .. } => {
+            Self::Fire { instance, .. }
+            | Self::LeaveStage { instance, .. }
+            | Self::Nested { instance, .. } => {
                 Activity::Delay(instances.get(instance).map_or(0, |of| of.label))
             }
         })
@@ -121,7 +132,8 @@ pub struct Executor {
     instances: Slab<Instance>,
     flights: Slab<Flight>,
     wakes: Slab<Wake>,
-    todo: Todos,
+    /// What has to be done now, in order.
+    todo: VecDeque<Todo>,
     /// Receives that are posted.
     posted: Waiting<OperationId, u64>,
     /// Messages, and sends whose request has come: their bytes are still at the sender.
@@ -135,7 +147,7 @@ pub struct Executor {
     unfinished: u32,
     /// Ranks that have ended since this was last looked at.
     ended: Vec<Rank>,
-    /// Counts what becomes free, and what starts of collectives.
+    /// Counts what becomes free.
     sequence: u64,
     /// The time of the present call.
     now: Time,
@@ -170,7 +182,7 @@ impl Executor {
             instances: Slab::default(),
             flights: Slab::default(),
             wakes: Slab::default(),
-            todo: Todos::new(count),
+            todo: VecDeque::new(),
             posted: Waiting::default(),
             arrived: Waiting::default(),
             scratch: Vec::new(),
@@ -343,6 +355,13 @@ impl Executor {
                 chunk,
                 channel,
             }) => self.fire(instance, member, (chunk, channel), net),
+            Some(Wake::LeaveStage {
+                instance,
+                member,
+                chunk,
+                channel,
+                stage,
+            }) => self.leave_stage(instance, member, (chunk, channel), stage, net),
             Some(Wake::Nested { instance, token }) => {
                 self.nested(instance, net, |inner, net| inner.woken(token, net));
             }
@@ -401,15 +420,10 @@ impl Executor {
     }
 
     fn wake<N: Network>(&mut self, at: Time, wake: Wake, net: &mut N) {
-        self.wake_since(at, wake, None, net);
-    }
-
-    /// The same for what began earlier, when something else ended.
-    fn wake_since<N: Network>(&mut self, at: Time, wake: Wake, since: Option<Since>, net: &mut N) {
         let order = self.order_of(&wake);
         let token = self.wakes.insert(wake);
         if let Some(trail) = &mut self.trail {
-            let since = since.unwrap_or_else(|| trail.since_now());
+            let since = trail.since_now();
             trail.asked(token, since);
         }
         net.wake(at, u64::from(order) << 32 | u64::from(token));
@@ -422,7 +436,7 @@ impl Executor {
             Wake::Start | Wake::Nested { .. } => 0,
             Wake::Done(job) | Wake::Leave(job) => job.rank,
             Wake::Again { rank, .. } => rank,
-            Wake::Fire { instance, member, .. } => {
+            Wake::Fire { instance, member, .. } | Wake::LeaveStage { instance, member, .. } => {
                 let instance = self.instances.get(instance);
                 let group = instance.map(|instance| &self.groups[instance.group as usize]);
                 group.map_or(member, |group| group.members[member as usize])

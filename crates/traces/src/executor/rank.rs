@@ -25,10 +25,9 @@ struct Waiting {
     since: Time,
 }
 
-/// An issued operation that the lane chooses from, last first.
+/// An issued operation.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
-    key: u64,
     op: OperationId,
     /// The collective that it takes part in, and as which member.
     member: Option<(u32, u32)>,
@@ -39,6 +38,7 @@ struct Issued {
 struct Lane {
     busy: bool,
     waiting: BinaryHeap<Reverse<Waiting>>,
+    /// The last issued is the last.
     issued: Vec<Issued>,
 }
 
@@ -230,22 +230,16 @@ impl Executor {
             None => self.todo.push_back(Todo::Start { rank, op }),
             Some(Order::LastIssued) => {
                 let member = match operation.work {
-                    Work::Collective(place) => match self.issue(rank, op, place) {
+                    Work::Collective(place) => match self.acquire(rank, op, place) {
                         // It fits no other member's: it never starts.
                         None => return,
                         member => member,
                     },
                     _ => None,
                 };
-                self.sequence += 1;
-                self.ranks[rank as usize].lanes[usize::from(lane)]
-                    .issued
-                    .push(Issued {
-                        key: self.sequence,
-                        op,
-                        member,
-                        since: self.now,
-                    });
+                let since = self.now;
+                let lane = &mut self.ranks[rank as usize].lanes[usize::from(lane)];
+                lane.issued.push(Issued { op, member, since });
             }
             Some(_) => self.enqueue(rank, op, lane, false),
         }
@@ -266,12 +260,8 @@ impl Executor {
         let since = self.now;
         let lane = &mut self.ranks[rank as usize].lanes[lane];
         if *order == Order::LastIssued && !arrived {
-            lane.issued.push(Issued {
-                key,
-                op,
-                member: None,
-                since,
-            });
+            let member = None;
+            lane.issued.push(Issued { op, member, since });
         } else {
             lane.waiting.push(Reverse(Waiting {
                 key,
@@ -313,35 +303,16 @@ impl Executor {
         }
     }
 
-    /// Starts the last issued operation of those that all members have issued. A collective that another member has started
-    /// already goes before those that nobody has, the one that started first before the others: without this, two members
-    /// could each be in a collective that waits for the other. What a rank has to do before anything else starts at once.
+    /// Starts the last issued operation.
     fn try_issued<N: Network>(&mut self, rank: Rank, place: usize, net: &mut N) {
         loop {
-            let lane = &self.ranks[rank as usize].lanes[place];
+            let lane = &mut self.ranks[rank as usize].lanes[place];
             if lane.busy {
                 return;
             }
-            let best = lane
-                .issued
-                .iter()
-                .enumerate()
-                .filter_map(|(at, issued)| {
-                    let started = match issued.member {
-                        None => None,
-                        Some((instance, _)) => match self.instance_readiness(instance) {
-                            None if self.has_nothing_else(rank, place) => None,
-                            started => started?,
-                        },
-                    };
-                    Some(((started.unwrap_or(u64::MAX), Reverse(issued.key)), at))
-                })
-                .min();
-            let Some((_, at)) = best else {
+            let Some(issued) = lane.issued.pop() else {
                 return;
             };
-            let lane = &mut self.ranks[rank as usize].lanes[place];
-            let issued = lane.issued.remove(at);
             lane.busy = true;
             self.ranks[rank as usize].issued_member = issued.member;
             self.waited_for_lane(issued.since < net.now());
@@ -355,16 +326,6 @@ impl Executor {
         if let Some(trail) = &mut self.trail {
             trail.waited_for_lane = waited;
         }
-    }
-
-    /// Whether the one operation that waits for this lane is all that a rank has to do: it issues nothing before that is done.
-    /// So no other member waits for it in a collective that it had issued before, and it may start before all members have
-    /// issued it. Of circles of ranks that wait for each other there is none then: from a collective to one that a member is in
-    /// instead, the time at which all had issued it and one had started it falls, or where that is to come, its place in the
-    /// program.
-    fn has_nothing_else(&self, rank: Rank, lane: usize) -> bool {
-        let state = &self.ranks[rank as usize];
-        state.lanes[lane].issued.len() == 1 && state.account.is_idle() && !self.todo.is_due(rank)
     }
 
     /// A lane is free again; what waits for it is to be tried.

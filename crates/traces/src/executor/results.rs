@@ -122,11 +122,6 @@ impl Account {
         }
     }
 
-    /// Whether neither a computation nor a collective, a send or a receive is under way.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.computing == 0 && self.communicating == 0
-    }
-
     /// What was done until now is added up.
     pub(crate) fn settle(&mut self, now: Time) {
         let span = now.saturating_since(self.since);

@@ -227,11 +227,6 @@ impl Trail {
         }
     }
 
-    /// Nothing follows from it after all.
-    pub(super) fn forget(&mut self, since: Since) {
-        self.release(since.link);
-    }
-
     /// A wake has been asked for.
     pub(super) fn asked(&mut self, token: u32, since: Since) {
         *place(&mut self.wakes, token, Since::NOTHING) = since;

@@ -13,9 +13,11 @@ use crate::trouble::{Caution, Trouble};
 use super::groups::{GroupKind, Groups};
 use super::workload::{Layer, Phase, Workload, list};
 
-/// Lanes of a rank.
+/// Lanes of a rank: SimAI has a queue for collectives of the forward pass and of gradients of inputs, and one for those of
+/// gradients of weights. One collective of each runs.
 const COMPUTE: u8 = 0;
-const COMMUNICATION: u8 = 1;
+const BLOCKING: u8 = 1;
+const WEIGHTS: u8 = 2;
 
 /// Sizes of forward collectives up to this many bytes count as this many.
 const LEAST_FORWARD: u64 = 4096;
@@ -27,6 +29,8 @@ pub struct Servers {
     pub ranks: u32,
     /// Ranks r with equal `r / gpus_per_server` share a server.
     pub gpus_per_server: u32,
+    /// NVSwitches of the topology: SimAI counts them among its nodes.
+    pub nvswitches: u32,
     /// Payload bytes of a full packet, by which messages are told that SimAI itself never ends.
     pub mtu: u64,
 }
@@ -61,6 +65,8 @@ struct Shape {
     kind: CollectiveKind,
     group: GroupKind,
     bytes: u64,
+    /// Its lane.
+    lane: u8,
     /// The place of the first in the program's list; those of the other groups follow.
     first: u32,
 }
@@ -73,6 +79,8 @@ pub struct SimaiProgram {
     steps: Vec<Step>,
     ranks: u32,
     grouping: Groups,
+    /// After how many sends of a channel SimAI's toggle turns, in the lane of each kind of collective.
+    cycles: [u32; 2],
     shapes: Vec<Shape>,
     collectives: Vec<Collective>,
     groups: Vec<Vec<Rank>>,
@@ -148,12 +156,14 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
             .collect(),
         steps,
         ranks,
+        // The second of SimAI's two dimensions has what is left of all nodes, NVSwitches among them.
+        cycles: [tp, ranks.saturating_add(servers.nvswitches) / tp],
         grouping,
         shapes,
         collectives,
         groups,
         lanes: Lanes {
-            orders: vec![Order::Freed, Order::LastIssued],
+            orders: vec![Order::Freed, Order::LastIssued, Order::LastIssued],
         },
     };
     Ok((program, cautions))
@@ -258,11 +268,12 @@ impl Builder {
         number
     }
 
-    fn shape(&mut self, (kind, group, bytes): (CollectiveKind, GroupKind, u64)) -> What {
+    fn shape(&mut self, lane: u8, (kind, group, bytes): (CollectiveKind, GroupKind, u64)) -> What {
         let shape = Shape {
             kind,
             group,
             bytes,
+            lane,
             first: 0,
         };
         let known = self.shapes.iter().position(|known| *known == shape);
@@ -285,7 +296,7 @@ impl Builder {
         let mut last = self.add(self.last, What::Compute { ns, lane }, number, part);
         let mut ns = 1;
         if let Some(collective) = phase.collective {
-            let what = self.shape(collective);
+            let what = self.shape(BLOCKING, collective);
             last = self.add(Some(last), what, number, part);
             ns = layer.process_ns.saturating_add(1);
         }
@@ -300,7 +311,7 @@ impl Builder {
         let ns = phase.compute_ns;
         let compute = self.add(self.last, What::Compute { ns, lane: COMPUTE }, number, part);
         if let Some(collective) = phase.collective {
-            let what = self.shape(collective);
+            let what = self.shape(WEIGHTS, collective);
             let collective = self.add(Some(compute), what, number, part);
             let (ns, lane) = (layer.process_ns, NO_LANE);
             self.add(Some(collective), What::Compute { ns, lane }, number, part);
@@ -352,7 +363,7 @@ impl Program for SimaiProgram {
                 let shape = &self.shapes[shape as usize];
                 Operation {
                     work: Work::Collective(shape.first + self.grouping.of(shape.group, rank)),
-                    lane: COMMUNICATION,
+                    lane: shape.lane,
                     ..nothing
                 }
             }
@@ -373,6 +384,12 @@ impl Program for SimaiProgram {
 
     fn groups(&self) -> &[Vec<Rank>] {
         &self.groups
+    }
+
+    fn cycle(&self, collective: u32) -> Option<u32> {
+        let at = self.shapes.partition_point(|shape| shape.first <= collective);
+        let shape = self.shapes.get(at.checked_sub(1)?)?;
+        Some(self.cycles[usize::from(shape.lane == WEIGHTS)])
     }
 
     fn name(&self, _: Rank, number: OperationId) -> String {

@@ -42,6 +42,7 @@ fn servers(ranks: u32) -> Servers {
     Servers {
         ranks,
         gpus_per_server: 8,
+        nvswitches: ranks / 8,
         mtu: 9000,
     }
 }
@@ -50,14 +51,18 @@ fn made(name: &str, ranks: u32) -> SimaiProgram {
     program(&workload(name), &servers(ranks)).unwrap().0
 }
 
-/// In place of a token: the last byte of a message arrives.
-const RECEIVED: u64 = u64::MAX;
+/// In place of a token: the last packet of a message has left, its last byte arrives, the last acknowledgement leaves the last
+/// switch, inside a server or outside. What happens at one time happens in the order in which it began.
+const SENT: u64 = u64::MAX - 3;
+const RECEIVED: u64 = u64::MAX - 2;
+const NEAR: u64 = u64::MAX - 1;
+const FAR: u64 = u64::MAX;
 
 /// Its time, its number, and a token or a message.
 type Event = (Time, u64, Option<u64>, u32);
 
-/// A network in which each message takes a time of its own, whatever else is under way. The last acknowledgement takes two
-/// links from the receiver to the sender, four between rails.
+/// A network in which each message takes a time of its own, whatever else is under way. Its last packet and the last
+/// acknowledgement take two links, four between rails. They wait for nothing but the packet before.
 struct Ideal<'a> {
     now: Time,
     events: BinaryHeap<Reverse<Event>>,
@@ -82,17 +87,27 @@ impl Network for Ideal<'_> {
     }
     fn send(&mut self, message: Message) {
         let ns = (self.ns)(self.now, &message);
-        let back = match (
+        let (links, delay, gbps, back) = match (
             message.from / 8 == message.to / 8,
             message.from % 8 == message.to % 8,
         ) {
-            (true, _) => 50,
-            (false, true) => 1004,
-            (false, false) => 2010,
+            (true, _) => (2, 25, 2400, 50),
+            (false, true) => (2, 500, 100, 1008),
+            (false, false) => (4, 500, 100, 2010),
         };
-        let at = Time::from_ps(self.now.as_ps() + ns.saturating_sub(back) * 1000);
-        self.at(at, Some(RECEIVED), message.id.0);
-        self.at(Time::from_ps(self.now.as_ps() + ns * 1000), None, message.id.0);
+        // The last packet goes out of each switch behind the one before, which is full.
+        let before = message.bytes.min(9000) + 52;
+        let forward = links * delay + before * 8 / gbps + (links - 2) * (before * 8 / (4 * gbps));
+        let now = self.now.as_ns();
+        let at = |before: u64| Time::from_ns(now + ns.saturating_sub(before));
+        self.at(at(back + forward), Some(SENT), message.id.0);
+        self.at(at(back), Some(RECEIVED), message.id.0);
+        let last = match delay {
+            _ if ns < delay => None,
+            25 => Some(NEAR),
+            _ => Some(FAR),
+        };
+        self.at(at(if last.is_some() { delay } else { 0 }), last, message.id.0);
         self.sent.push(message);
     }
 }
@@ -120,7 +135,10 @@ fn run(
     while let Some(Reverse((at, _, token, message))) = net.events.pop() {
         net.now = at;
         match token {
+            Some(SENT) => executor.sent(MessageId(message), &mut net),
             Some(RECEIVED) => executor.received(MessageId(message), &mut net),
+            Some(NEAR) => net.at(Time::from_ns(at.as_ns() + 25), None, message),
+            Some(FAR) => net.at(Time::from_ns(at.as_ns() + 500), None, message),
             Some(token) => executor.woken(token, &mut net),
             None => executor.acknowledged(MessageId(message), &mut net),
         }

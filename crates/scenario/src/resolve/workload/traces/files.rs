@@ -94,9 +94,17 @@ pub(super) fn simai(
         (None, true) => workload.header.all_gpus.unwrap_or_default(),
         (None, false) => net.topology.hosts().count() as u32,
     };
+    // Each server has one, unless the topology has others and the job has all of its hosts.
+    let inner = net.topology.inner.len() as u32;
+    let is_whole = all as usize == net.topology.hosts().count();
     let servers = Servers {
         ranks: all,
         gpus_per_server: gpus,
+        nvswitches: if inner > 0 && is_whole {
+            inner
+        } else {
+            all / gpus.max(1)
+        },
         mtu: 9000,
     };
     let (program, more) = program(&workload, &servers).map_err(|trouble| problem(trouble, place))?;

@@ -1,0 +1,96 @@
+//! Iterations of SimAI on the packet network, and every message of its own runs.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
+use paceline_lab::run::{Control, Finished, execute};
+use paceline_scenario::{Overrides, load};
+
+use super::traces::{data, ends, text};
+
+/// A run of a workload by SimAI's own configuration.
+fn run(workload: &str, topology: &str, latency: &str) -> Finished {
+    let folder = tempfile::tempdir().unwrap();
+    let conf = std::fs::read_to_string(data("simai/SimAI.conf")).unwrap();
+    let path = folder.path().join("SimAI.conf");
+    let more = format!(
+        "TOPOLOGY_FILE DATA/simai/{topology}\nWORKLOAD_FILE DATA/simai/{workload}.txt\n{latency}\n{conf}"
+    );
+    std::fs::write(&path, text(&more)).unwrap();
+    let input = load(path.to_str().unwrap(), &Overrides::default()).unwrap();
+    execute(&input, &mut |_| Control::Continue).unwrap()
+}
+
+/// Messages of each pair of ranks: start, bytes and completion time, in ns.
+type Messages = BTreeMap<(u32, u32), Vec<(u64, u64, u64)>>;
+
+fn sorted(mut messages: Messages) -> Messages {
+    messages.values_mut().for_each(|of_pair| of_pair.sort_unstable());
+    messages
+}
+
+/// Those of SimAI's own run.
+fn recorded(name: &str) -> Messages {
+    let file = std::fs::File::open(data(&format!("simai/{name}-messages.csv.gz"))).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .unwrap();
+    let mut messages = Messages::new();
+    for line in text.lines().skip(1) {
+        let field: Vec<u64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        let of_pair = messages.entry((field[0] as u32, field[1] as u32)).or_default();
+        of_pair.push((field[4], field[3], field[5]));
+    }
+    sorted(messages)
+}
+
+fn ours(done: &Finished) -> Messages {
+    let mut messages = Messages::new();
+    for flow in done.flows.rows() {
+        let of_pair = messages.entry((flow.src, flow.dst)).or_default();
+        of_pair.push((flow.start_ps / 1000, flow.size_bytes, flow.fct_ps.unwrap() / 1000));
+    }
+    sorted(messages)
+}
+
+#[test]
+fn iterations_and_messages_are_simais() {
+    let at = |gpus: u32| format!("Spectrum-X_{gpus}g_8gps_100Gbps_A100");
+    let h20 = "Rail_Opti_SingleToR_8g_8gps_200Gbps_H20".to_string();
+    for (workload, topology, latency, iteration) in [
+        ("microAllReduce", h20.clone(), 3, 1_688_030),
+        ("microAllReduce", h20, 6, 1_772_030),
+        ("tp16", at(16), 3, 347_247),
+        ("dense32", at(32), 3, 4_991_457),
+        ("reduced-dense-w32-tp8-pp2", at(32), 3, 685_776),
+        ("reduced-moe-w32-tp2-ep8", at(32), 3, 303_958),
+        ("dp64", at(64), 3, 5_923_764),
+        ("held_tp32", at(32), 3, 859_922),
+        ("held_ep64", at(64), 6, 1_157_610),
+    ] {
+        let started = std::time::Instant::now();
+        let done = run(workload, &topology, &format!("AS_SEND_LAT {latency}"));
+        let (ours, theirs) = (ours(&done), recorded(&format!("{workload}-lat{latency}")));
+        let end = ends(&done.summary.jobs[0])[0];
+        let (mut equal, mut starts, mut all, mut first) = (0, 0, 0, u64::MAX);
+        for (pair, theirs) in &theirs {
+            let none = Vec::new();
+            let ours = ours.get(pair).unwrap_or(&none);
+            assert_eq!(ours.len(), theirs.len());
+            for (one, other) in ours.iter().zip(theirs) {
+                all += 1;
+                equal += u32::from(one == other);
+                starts += u32::from((one.0, one.1) == (other.0, other.1));
+                if one != other {
+                    first = first.min(one.0.min(other.0));
+                }
+            }
+        }
+        println!(
+            "{workload} {latency}: {end} of {iteration}, {:+.3} %; equal {equal} starts {starts} of {all}, first {first}; {:?}",
+            100.0 * (end as f64 / iteration as f64 - 1.0),
+            started.elapsed()
+        );
+    }
+}
