@@ -254,7 +254,9 @@ impl Programs {
                 Request::Wake { at, token } => {
                     let running = &mut self.all[program as usize];
                     running.count += 1;
-                    let place = (at.as_ps(), token >> 32, running.count, token);
+                    // Where events are counted, what was asked for first comes first.
+                    let order = if self.counted { 0 } else { token >> 32 };
+                    let place = (at.as_ps(), order, running.count, token);
                     running.tokens.push(Reverse(place));
                 }
                 Request::Send { message, flow } => {
