@@ -89,6 +89,21 @@ impl Frontier {
         self.release(program, at, time, false, freed);
     }
 
+    /// The same for an end that counts a second time: what is free already is not freed again.
+    pub(crate) fn done_again(
+        &mut self,
+        program: &dyn Program,
+        at: (Rank, OperationId),
+        time: u64,
+        freed: &mut Vec<Freed>,
+    ) {
+        self.list.clear();
+        program.after_end(at.0, at.1, &mut self.list);
+        let pending = &self.pending;
+        self.list.retain(|&number| pending.contains_key(&(at.0, number)));
+        self.release(program, at, time, false, freed);
+    }
+
     fn release(
         &mut self,
         program: &dyn Program,

@@ -90,8 +90,31 @@ pub(crate) struct Walked {
     pub(crate) before: Vec<Vec<At>>,
 }
 
+/// Messages that have arrived, and receives that have been posted.
+#[derive(Debug, Default)]
+struct Seen {
+    messages: NumberMap<Key, ()>,
+    receives: NumberMap<Key, ()>,
+}
+
+/// The receives that fit a message.
+fn fitting(key: Key) -> [Key; 4] {
+    let with = |source, tag| Key { source, tag, ..key };
+    [key, with(ANY, key.tag), with(key.source, ANY), with(ANY, ANY)]
+}
+
 /// Carries a program out as far as that goes.
 pub(crate) fn walk(program: &dyn Program, costs: &Costs) -> Walked {
+    carry_out(program, costs, None)
+}
+
+/// Carries a program out as far as that goes if a message is enough for all receives that it fits, and a receive for all
+/// sends: what is not done then is done in no order of events.
+pub(crate) fn walk_freely(program: &dyn Program, costs: &Costs) -> Walked {
+    carry_out(program, costs, Some(Seen::default()))
+}
+
+fn carry_out(program: &dyn Program, costs: &Costs, seen: Option<Seen>) -> Walked {
     let total: u64 = (0..program.ranks())
         .map(|rank| u64::from(program.operations(rank)))
         .sum();
@@ -115,6 +138,7 @@ pub(crate) fn walk(program: &dyn Program, costs: &Costs) -> Walked {
         freed: Vec::new(),
         posted: Waiting::default(),
         arrived: Waiting::default(),
+        seen,
         meetings: NumberMap::default(),
         met: NumberMap::default(),
         result: Walked {
@@ -149,6 +173,8 @@ struct Walk<'a> {
     freed: Vec<Freed>,
     posted: Waiting<Side>,
     arrived: Waiting<Side>,
+    /// Of a walk in which messages and receives are never used up.
+    seen: Option<Seen>,
     /// By group and number in it.
     meetings: NumberMap<(u32, u32), Meeting>,
     /// By group and rank, how many it has started.
@@ -230,6 +256,9 @@ impl Walk<'_> {
             Work::Receive { from, tag, .. } => {
                 let key = Key::new(rank, from.unwrap_or(ANY), tag.unwrap_or(ANY));
                 let receive = Side { at, time, bytes: 0 };
+                if self.seen.is_some() {
+                    return self.post_freely(key, receive);
+                }
                 match self.arrived.take_for_receive(key) {
                     Some(message) => self.matched(message, receive),
                     None => self.posted.push(key, receive),
@@ -246,9 +275,47 @@ impl Walk<'_> {
             time,
             bytes,
         };
+        if self.seen.is_some() {
+            return self.arrive_freely(key, message);
+        }
         match self.posted.take_for_message(key) {
             Some(receive) => self.matched(message, receive),
             None => self.arrived.push(key, message),
+        }
+    }
+
+    /// A receive, for all sends that wait for one like it.
+    fn post_freely(&mut self, key: Key, receive: Side) {
+        let Some(seen) = &mut self.seen else { return };
+        match seen.messages.contains_key(&key) {
+            true => self.push(receive.time, Event::Done(receive.at)),
+            false => self.posted.push(key, receive),
+        }
+        let Some(seen) = &mut self.seen else { return };
+        if seen.receives.insert(key, ()).is_none() {
+            while let Some(message) = self.arrived.take_for_receive(key) {
+                self.push(receive.time, Event::Done(message.at));
+            }
+        }
+    }
+
+    /// A message, for all receives that it fits.
+    fn arrive_freely(&mut self, key: Key, message: Side) {
+        let Some(seen) = &mut self.seen else { return };
+        if seen.messages.insert(key, ()).is_none() {
+            for other in fitting(key) {
+                seen.messages.insert(other, ());
+            }
+            while let Some(receive) = self.posted.take_for_message(key) {
+                self.push(message.time, Event::Done(receive.at));
+            }
+        }
+        if message.bytes > self.costs.eager {
+            let Some(seen) = &self.seen else { return };
+            match fitting(key).iter().any(|other| seen.receives.contains_key(other)) {
+                true => self.push(message.time, Event::Done(message.at)),
+                false => self.arrived.push(key, message),
+            }
         }
     }
 

@@ -202,8 +202,12 @@ fn link<'a>(
     let a = node(tokens, first, nodes)?;
     let second = tokens.word(&format!("the second node {of}"))?;
     let b = node(tokens, &second, nodes)?;
-    let rate: BitRate = tokens.value(&format!("the rate {of}"))?;
+    let what = format!("the rate {of}");
+    let rate = tokens.word(&what)?;
+    needs_unit(tokens, &rate, "a rate with its unit, such as 100Gbps")?;
+    let rate: BitRate = tokens.read(&rate, &what)?;
     let delay = tokens.word(&format!("the delay {of}"))?;
+    needs_unit(tokens, &delay, "a delay with its unit, such as 0.001ms")?;
     let delay = quantities::span(delay.text, fidelity)
         .map_err(|why| why.problem(delay.text, "a delay", &tokens.place(&delay)))?;
     let error = tokens.word(&format!("the error rate {of}"))?;
@@ -225,6 +229,19 @@ fn link<'a>(
         error_rate,
     };
     Ok((spec, whole))
+}
+
+/// Refuses a number without a unit, which ns-3 takes for bit/s or seconds and nobody means so; 0 needs none.
+fn needs_unit(tokens: &Tokens<'_>, token: &Token<'_>, expected: &str) -> Result<(), Problem> {
+    match token.text.parse::<f64>() {
+        Ok(number) if number != 0.0 => Err(Problem::new(format!(
+            "`{}` has no unit: expected {expected}",
+            token.text
+        ))
+        .at(&tokens.place(token))
+        .label("no unit")),
+        _ => Ok(()),
+    }
 }
 
 fn node(tokens: &Tokens<'_>, token: &Token<'_>, nodes: u32) -> Result<u32, Problem> {

@@ -54,6 +54,8 @@ pub(super) struct Mark {
     pub(super) rank: Rank,
     pub(super) number: OperationId,
     pub(super) end: Option<u64>,
+    /// It is done for a second time.
+    pub(super) again: bool,
 }
 
 /// Clocks of all ranks: by rank and number of a cpu or NIC.

@@ -34,6 +34,8 @@ pub(super) struct Model<'a> {
     pub(super) early: (u64, Option<(Rank, OperationId)>),
     /// Messages of another size than their receives, and the first of them.
     pub(super) unequal: (u64, Option<(Element, Element)>),
+    /// Sends that never end though their receive has found them, with those receives: only the receive's size says so.
+    pub(super) endless: Vec<(Element, Element)>,
 }
 
 impl<'a> Model<'a> {
@@ -60,6 +62,7 @@ impl<'a> Model<'a> {
             done: 0,
             early: (0, None),
             unequal: (0, None),
+            endless: Vec::new(),
         }
     }
 
@@ -106,6 +109,9 @@ impl<'a> Model<'a> {
                 let at = (mark.rank, mark.number);
                 match mark.end {
                     None => self.frontier.started(self.program, at, 0, &mut self.freed),
+                    Some(end) if mark.again => {
+                        self.frontier.done_again(self.program, at, end, &mut self.freed);
+                    }
                     Some(end) => {
                         self.done += 1;
                         self.frontier.done(self.program, at, end, &mut self.freed);
@@ -287,7 +293,23 @@ impl<'a> Model<'a> {
     }
 
     fn mark(&mut self, rank: Rank, number: OperationId, end: Option<u64>) {
-        self.marks.push(Mark { rank, number, end });
+        let again = false;
+        self.marks.push(Mark {
+            rank,
+            number,
+            end,
+            again,
+        });
+    }
+
+    /// The send of a message is done now that its receive is there. One that has not waited for that is done a second time.
+    fn mark_sent(&mut self, message: &Element, end: u64) {
+        self.marks.push(Mark {
+            rank: message.peer,
+            number: message.number,
+            end: Some(end),
+            again: message.size <= self.parameters.eager,
+        });
     }
 
     fn calc(&mut self, due: Due, calc: &Element) {
@@ -344,18 +366,20 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Takes the receive and the message that have found each other out of the elements; true where the send is done only
-    /// now.
-    ///
-    /// The size of the send says whether it waited for its receive, also where the receive expects another one.
-    fn matched(&mut self, message: (u32, &Element), receive: (u32, &Element)) -> bool {
+    /// Takes the receive and the message that have found each other out of the elements; true where the send is taken for
+    /// one that has waited for its receive. `size` says that: as in both programs, it is that of the one that finds the other.
+    fn matched(&mut self, message: (u32, &Element), receive: (u32, &Element), size: u64) -> bool {
         if message.1.size != receive.1.size {
             self.unequal.0 += 1;
             self.unequal.1.get_or_insert((*message.1, *receive.1));
         }
         self.unused.push(message.0);
         self.unused.push(receive.0);
-        message.1.size > self.parameters.eager
+        let eager = self.parameters.eager;
+        if message.1.size > eager && size <= eager {
+            self.endless.push((*message.1, *receive.1));
+        }
+        size > eager
     }
 
     fn message_of_loggopsim(&mut self, due: Due, message: &Element) {
@@ -381,10 +405,10 @@ impl<'a> Model<'a> {
             return self.arrived.push(key, due.slot);
         };
         let receive = self.elements[slot as usize];
-        if self.matched((due.slot, message), (slot, &receive)) {
+        if self.matched((due.slot, message), (slot, &receive), message.size) {
             self.cpu.rise(message.peer, message.cpu, time);
             self.sending.rise(message.peer, message.nic, time);
-            self.mark(message.peer, message.number, Some(time));
+            self.mark_sent(message, time);
         }
         self.mark(receive.rank, receive.number, Some(end));
     }
@@ -397,10 +421,10 @@ impl<'a> Model<'a> {
             return self.posted.push(key, due.slot);
         };
         let message = self.elements[slot as usize];
-        if self.matched((slot, &message), (due.slot, receive)) {
+        if self.matched((slot, &message), (due.slot, receive), receive.size) {
             self.cpu.rise(message.peer, receive.cpu, time);
             self.sending.rise(message.peer, receive.nic, time);
-            self.mark(message.peer, message.number, Some(time));
+            self.mark_sent(&message, time);
         }
         self.mark(receive.rank, receive.number, Some(time));
     }
@@ -432,10 +456,10 @@ impl<'a> Model<'a> {
         if other {
             self.mark(receive.rank, receive.number, Some(end));
         }
-        if self.matched((due.slot, message), (slot, &receive)) {
+        if self.matched((due.slot, message), (slot, &receive), message.size) {
             self.cpu.rise(message.peer, message.cpu, end);
             self.sending.rise(message.peer, message.nic, freed);
-            self.mark(message.peer, message.number, Some(end));
+            self.mark_sent(message, end);
         }
         if !other {
             self.mark(receive.rank, receive.number, Some(end));
@@ -475,10 +499,10 @@ impl<'a> Model<'a> {
         if !other {
             self.started(receive, due.time);
         }
-        if self.matched((slot, &message), (due.slot, receive)) {
+        if self.matched((slot, &message), (due.slot, receive), receive.size) {
             self.cpu.rise(message.peer, receive.cpu, end);
             self.sending.rise(message.peer, receive.nic, freed);
-            self.mark(message.peer, message.number, Some(end));
+            self.mark_sent(&message, end);
         }
         if other {
             self.started(receive, due.time);

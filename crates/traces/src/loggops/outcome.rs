@@ -22,7 +22,8 @@ impl Model<'_> {
             .iter()
             .map(|clocks| clocks.iter().copied().max().unwrap_or(0))
             .collect();
-        let stuck = (self.done < all).then(|| Stuck {
+        // A send that never ends keeps up only what waits for it.
+        let stuck = (self.done + (self.endless.len() as u64) < all).then(|| Stuck {
             remaining: all - self.done,
             waits: self.waits(),
         });
@@ -56,6 +57,16 @@ impl Model<'_> {
                 send.tag
             ));
         }
+        for (send, receive) in self.endless.iter().take(TOLD - waits.len()) {
+            waits.push(format!(
+                "{} sends {} bytes (more than {}) and is never done: {}, which has found its message, expects {}",
+                self.program.name(send.peer, send.number),
+                send.size,
+                self.parameters.eager,
+                self.program.name(receive.rank, receive.number),
+                receive.size
+            ));
+        }
         for slot in receives.iter().take(TOLD - waits.len()) {
             let receive = &self.elements[*slot as usize];
             let source = if receive.peer == ANY {
@@ -73,7 +84,7 @@ impl Model<'_> {
                 self.program.name(receive.rank, receive.number)
             ));
         }
-        let more = sends.len() + receives.len() - waits.len();
+        let more = sends.len() + self.endless.len() + receives.len() - waits.len();
         if more > 0 {
             waits.push(format!("and {more} more"));
         }
@@ -94,9 +105,22 @@ impl Model<'_> {
         }
         if let (count, Some((message, receive))) = &self.unequal {
             cautions.push(format!(
-                "{count} receives expect another size than their message has, and the message's counts: {} sends {} bytes, {} expects {} first",
+                "{count} receives expect another size than their message has; that of the one which finds the other counts: {} sends \
+                 {} bytes, {} expects {} first",
                 name((message.peer, message.number)),
                 message.size,
+                name((receive.rank, receive.number)),
+                receive.size
+            ));
+        }
+        if let Some((send, receive)) = self.endless.first() {
+            cautions.push(format!(
+                "{} sends never end, as in both programs: the receive that finds a message of more than {} bytes expects no more \
+                 than these: {} sends {} bytes, {} expects {} first",
+                self.endless.len(),
+                self.parameters.eager,
+                name((send.peer, send.number)),
+                send.size,
                 name((receive.rank, receive.number)),
                 receive.size
             ));

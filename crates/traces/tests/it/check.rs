@@ -8,6 +8,8 @@ use paceline_traces::goal;
 use paceline_traces::graph::{Graph, Names};
 use paceline_traces::program::{Collective, CollectiveKind, Lanes, NO_LANE, OperationId, Rank, Work};
 
+use super::loggops::{LATER_LINE_FIRST, WILDCARD};
+
 fn text(text: &str) -> goal::Program {
     goal::read_bytes("x.goal", text.as_bytes()).unwrap().0
 }
@@ -91,6 +93,21 @@ fn a_rendezvous_deadlock_is_found_before_the_run() {
         assert!(errors[0].contains(name), "{errors:?}");
     }
     assert!(check(&program, 100_000).errors.is_empty());
+}
+
+/// What one order of events locks up and another does not is no error.
+#[test]
+fn order_in_time_is_not_judged_before_the_run() {
+    for (program, eager) in [(LATER_LINE_FIRST, 1000), (WILDCARD, 65535)] {
+        let report = check(&text(program), eager);
+        assert_eq!(report.errors, [String::new(); 0]);
+        assert!(
+            report.cautions[0]
+                .starts_with("whether all operations are done depends on which messages come first"),
+            "{:?}",
+            report.cautions
+        );
+    }
 }
 
 #[test]

@@ -81,6 +81,109 @@ fn text(text: &str, variant: Variant, parameters: &Parameters) -> Result<Outcome
     )
 }
 
+/// Of two sends with one tag the later line leaves first, because the earlier one waits for a message.
+pub(crate) const LATER_LINE_FIRST: &str = "\
+num_ranks 3
+rank 0 {
+l15: recv 6544b from 2 tag 2 cpu 1 nic 0
+l18: recv 968167b from 2 cpu 1
+l19: recv 6544b from 2 tag 2 cpu 0 nic 0
+l19 requires l18
+}
+rank 1 {
+l8: send 144b to 2
+}
+rank 2 {
+l8: recv 144b from 1 tag 0 cpu 1
+l10: calc 3444 cpu 1
+l11: send 6544b to 0 tag 2 cpu 1
+l17: send 6544b to 0 tag 2 cpu 1
+l19: send 968167b to 0
+l11 requires l8
+l17 requires l10
+l19 requires l17
+}
+";
+
+/// Which of two messages a receive with a wildcard takes is a matter of time.
+pub(crate) const WILDCARD: &str = "\
+num_ranks 4
+rank 0 {
+l7: send 38b to 1 tag 7
+}
+rank 1 {
+l2: recv 2927b from -1 tag 7 cpu 1
+l10: recv 38b from 0 tag 7 cpu 1
+l11: calc 10219
+}
+rank 2 {
+}
+rank 3 {
+l2: send 2927b to 1 tag 7 cpu 1
+}
+";
+
+/// The receive that finds a message expects less than it, and the other one more.
+const UNEQUAL: &str = "\
+num_ranks 2
+rank 0 {
+a: send 100000b to 1 tag 3
+b: send 1001b to 1 tag 3
+}
+rank 1 {
+x: calc 2000000
+c: recv 1001b from 0 tag 3
+d: recv 100000b from 0 tag 3
+c requires x
+d requires c
+}
+";
+
+#[test]
+fn order_in_time_decides_which_messages_meet_which_receives() {
+    for variant in BOTH {
+        let eager = Parameters {
+            eager: 1000,
+            ..Parameters::default()
+        };
+        let outcome = text(LATER_LINE_FIRST, variant, &eager).unwrap();
+        assert_eq!((outcome.stuck, outcome.done), (None, 9), "{variant:?}");
+    }
+    let outcome = text(WILDCARD, Variant::LogGopSim, &Parameters::default()).unwrap();
+    assert_eq!(
+        (outcome.ends, outcome.done, outcome.stuck),
+        (vec![1500, 24_278, 0, 1500], 5, None)
+    );
+}
+
+#[test]
+fn the_one_that_finds_the_other_says_whether_a_send_has_waited() {
+    for (variant, end) in [(Variant::LogGopSim, 2_601_494), (Variant::Atlahs, 2_005_000)] {
+        let outcome = text(UNEQUAL, variant, &Parameters::default()).unwrap();
+        assert_eq!((outcome.ends[0], outcome.stuck), (end, None), "{variant:?}");
+        assert_eq!(outcome.done, 4, "one is never done");
+        assert!(
+            outcome.cautions[1].text.starts_with("1 sends never end"),
+            "{:?}",
+            outcome.cautions
+        );
+    }
+    // What waits for such a send never begins.
+    let after = UNEQUAL.replace("}\nrank 1", "e: calc 5\ne requires a\n}\nrank 1");
+    let stuck = text(&after, Variant::LogGopSim, &Parameters::default())
+        .unwrap()
+        .stuck
+        .unwrap();
+    assert_eq!(stuck.remaining, 2);
+    assert_eq!(
+        stuck.waits,
+        [
+            "x.goal:3 (a of rank 0) sends 100000 bytes (more than 65535) and is never done: x.goal:10 (c of rank 1), which has \
+             found its message, expects 1001"
+        ]
+    );
+}
+
 const BOTH: [Variant; 2] = [Variant::LogGopSim, Variant::Atlahs];
 
 #[test]

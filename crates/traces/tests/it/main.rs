@@ -11,6 +11,7 @@ mod encode;
 mod executor;
 mod goal;
 mod goal_mutated;
+mod goal_random;
 mod loggops;
 #[cfg(not(debug_assertions))]
 mod scale;
