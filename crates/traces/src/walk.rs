@@ -95,6 +95,31 @@ pub(crate) struct Walked {
 struct Seen {
     messages: NumberMap<Key, ()>,
     receives: NumberMap<Key, ()>,
+    /// Receives of the program that expect more than the eager limit. In LogGOPS one that finds a smaller message ends its send
+    /// a second time, which counts as the end of something else that is waited for.
+    large: NumberMap<Key, ()>,
+}
+
+impl Seen {
+    fn new(program: &dyn Program, eager: u64) -> Self {
+        let mut seen = Self::default();
+        for rank in 0..program.ranks() {
+            for number in 0..program.operations(rank) {
+                if let Work::Receive { from, bytes, tag } = program.operation(rank, number).work
+                    && bytes > eager
+                {
+                    let key = Key::new(rank, from.unwrap_or(ANY), tag.unwrap_or(ANY));
+                    seen.large.insert(key, ());
+                }
+            }
+        }
+        seen
+    }
+
+    /// Whether the send of a message may end twice.
+    fn may_end_twice(&self, key: Key) -> bool {
+        !self.large.is_empty() && fitting(key).iter().any(|other| self.large.contains_key(other))
+    }
 }
 
 /// The receives that fit a message.
@@ -111,7 +136,7 @@ pub(crate) fn walk(program: &dyn Program, costs: &Costs) -> Walked {
 /// Carries a program out as far as that goes if a message is enough for all receives that it fits, and a receive for all
 /// sends: what is not done then is done in no order of events.
 pub(crate) fn walk_freely(program: &dyn Program, costs: &Costs) -> Walked {
-    carry_out(program, costs, Some(Seen::default()))
+    carry_out(program, costs, Some(Seen::new(program, costs.eager)))
 }
 
 fn carry_out(program: &dyn Program, costs: &Costs, seen: Option<Seen>) -> Walked {
@@ -202,6 +227,13 @@ impl Walk<'_> {
                 }
                 let mut freed = std::mem::take(&mut self.freed);
                 self.frontier.done(self.program, at, time, &mut freed);
+                if let Some(seen) = &self.seen
+                    && let Work::Send { to, bytes, tag } = self.program.operation(at.0, at.1).work
+                    && bytes <= self.costs.eager
+                    && seen.may_end_twice(Key::new(to, at.0, tag))
+                {
+                    self.frontier.done_again(self.program, at, time, &mut freed);
+                }
                 self.enter(at.0, freed, None);
             }
             Event::Arrival { to, send, tag, bytes } => self.arrive(time, to, send, tag, bytes),

@@ -342,7 +342,8 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let mut schemes = schemes::Schemes::of(cx, &mut scenario.cc, &scenario.cc_blocks)?;
     let workloads = (scenario.workload.as_mut_slice(), scenario.job.as_mut_slice());
     let mut traffic = workload::resolve(cx, workloads, &net, &mut schemes)?;
-    if traffic.count() == 0 {
+    let is_priced = |job: &Job| job.trace.is_some_and(|trace| trace.is_priced);
+    if traffic.count() == 0 && !traffic.jobs.iter().any(is_priced) {
         cx.warn(WarningKind::NoFlows, None, "the scenario has no flows");
     }
     let classes = traffic.classes();

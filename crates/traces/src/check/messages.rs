@@ -199,7 +199,7 @@ fn unequal(program: &dyn Program, key: Key) -> String {
     let pair = sends.iter().zip(&receives).find(|(s, r)| s.1 != r.1);
     let names = pair.map_or(String::new(), |(send, receive)| {
         format!(
-            ": {} sends {} bytes, {} expects {}; the sender's counts",
+            ": {} sends {} bytes, {} expects {}",
             program.name(key.source, send.0),
             send.1,
             program.name(key.rank, receive.0),

@@ -1,7 +1,7 @@
 //! Who waits for whom when nothing goes on.
 
 use super::Executor;
-use crate::program::{OperationId, Rank, Work};
+use crate::program::{OperationId, Rank};
 use crate::waiting::ANY;
 
 /// An operation that waits for something that never comes.
@@ -165,11 +165,10 @@ impl Executor {
             return;
         }
         for op in state.queued() {
-            let what = match self.program.operation(rank, op).work {
-                Work::Collective(_) => "waits for its turn, or for the other members to issue it",
-                _ => "waits for its turn",
-            };
-            found.push(Stuck::new(rank, format!("{} {what}", self.name(rank, op))));
+            found.push(Stuck::new(
+                rank,
+                format!("{} waits for its turn", self.name(rank, op)),
+            ));
             if found.len() >= MOST {
                 return;
             }

@@ -49,6 +49,8 @@ pub struct ByTrace {
     pub program: usize,
     /// How often the trace is run.
     pub repeats: u32,
+    /// A cost model carries its messages: it has no flows.
+    pub is_priced: bool,
 }
 
 /// Makes the flows of all jobs.

@@ -194,6 +194,7 @@ impl Maker<'_, '_> {
                 .collect::<BTreeMap<_, _>>(),
             hosts: hosts.clone(),
         };
+        let is_priced = model.is_some();
         let digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.digest);
         let state = match model {
             None => State::new(Carrier::new(Executor::new(trace.program.clone(), rules), common)),
@@ -219,6 +220,7 @@ impl Maker<'_, '_> {
             trace: Some(ByTrace {
                 program: number,
                 repeats: iterations,
+                is_priced,
             }),
         };
         Ok((job, program))
