@@ -310,7 +310,7 @@ impl Explanation {
         }
         if self.remaining > 0 {
             text += &format!(
-                "warning: {} operations can never be done; check the program\n",
+                "warning: {} operations are never done at these costs; check the program\n",
                 self.remaining
             );
         }
