@@ -1,6 +1,7 @@
 //! Topology files of ns-3 programs.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use paceline_fabric::spec::{LinkSpec, NodeId, NodeKind};
 use paceline_kernel::BitRate;
@@ -119,7 +120,7 @@ pub(crate) fn read(
     for i in 0..counts.links {
         let first = tokens.word(&format!("the first node of link {} of {}", i + 1, counts.links));
         let Some(first) = problems.take(first) else { break };
-        match link(&mut tokens, &first, counts.nodes, (i, counts.links), fidelity) {
+        match link(&mut tokens, &first, (header, &counts), i, fidelity) {
             Ok((link, token)) => {
                 net.topology.links.push(link);
                 net.places.push(tokens.place(&token));
@@ -194,20 +195,31 @@ fn servers(net: &mut Net, gpus: u32) {
 fn link<'a>(
     tokens: &mut Tokens<'a>,
     first: &Token<'a>,
-    nodes: u32,
-    (i, links): (u32, u32),
+    (header, counts): (Header, &Counts),
+    i: u32,
     fidelity: Fidelity,
 ) -> Result<(LinkSpec, Token<'a>), Problem> {
+    let &Counts { nodes, links, .. } = counts;
+    // Bare numbers that nobody means: all in SimAI's topologies, whose generator writes units.
+    let (slow, late) = match header {
+        Header::Gpus => (f64::INFINITY, 0.0),
+        Header::Three | Header::Tors => (1e6, 1.0),
+    };
     let of = format!("of link {} of {links}", i + 1);
     let a = node(tokens, first, nodes)?;
     let second = tokens.word(&format!("the second node {of}"))?;
     let b = node(tokens, &second, nodes)?;
     let what = format!("the rate {of}");
     let rate = tokens.word(&what)?;
-    needs_unit(tokens, &rate, "a rate with its unit, such as 100Gbps")?;
+    needs_unit(tokens, &rate, 0.0..slow, "a rate with its unit, such as 100Gbps")?;
     let rate: BitRate = tokens.read(&rate, &what)?;
     let delay = tokens.word(&format!("the delay {of}"))?;
-    needs_unit(tokens, &delay, "a delay with its unit, such as 0.001ms")?;
+    needs_unit(
+        tokens,
+        &delay,
+        late..f64::INFINITY,
+        "a delay with its unit, such as 0.001ms",
+    )?;
     let delay = quantities::span(delay.text, fidelity)
         .map_err(|why| why.problem(delay.text, "a delay", &tokens.place(&delay)))?;
     let error = tokens.word(&format!("the error rate {of}"))?;
@@ -231,10 +243,15 @@ fn link<'a>(
     Ok((spec, whole))
 }
 
-/// Refuses a number without a unit, which ns-3 takes for bit/s or seconds and nobody means so; 0 needs none.
-fn needs_unit(tokens: &Tokens<'_>, token: &Token<'_>, expected: &str) -> Result<(), Problem> {
+/// Refuses numbers of this range without a unit: ns-3 takes them for bit/s or seconds.
+fn needs_unit(
+    tokens: &Tokens<'_>,
+    token: &Token<'_>,
+    wrong: Range<f64>,
+    expected: &str,
+) -> Result<(), Problem> {
     match token.text.parse::<f64>() {
-        Ok(number) if number != 0.0 => Err(Problem::new(format!(
+        Ok(number) if number != 0.0 && wrong.contains(&number) => Err(Problem::new(format!(
             "`{}` has no unit: expected {expected}",
             token.text
         ))

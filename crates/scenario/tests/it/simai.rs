@@ -184,20 +184,24 @@ fn rates_and_delays_of_links_have_units() {
         );
         load_text("test.toml", &text, &Overrides::default())
     };
-    for head in ["3 2 1 0 2 H100\n2\n", "3 1 2\n2\n"] {
-        load(head, "1 2 2400Gbps 0.000025ms 0").unwrap();
-        for (link, expected) in [
-            (
-                "1 2 2400 0.000025ms 0",
-                "topology.txt:4:5: `2400` has no unit: expected a rate with its unit, such as 100Gbps",
-            ),
-            (
-                "1 2 2400Gbps 0.000025 0",
-                "topology.txt:4:14: `0.000025` has no unit: expected a delay with its unit, such as 0.001ms",
-            ),
-        ] {
-            let error = load(head, link).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
+    let (simai, plain) = ("3 2 1 0 2 H100\n2\n", "3 1 2\n2\n");
+    for (head, link) in [
+        (simai, "1 2 2400Gbps 0.000025ms 0"),
+        (plain, "1 2 2400Gbps 0.000025ms 0"),
+        // ns3-datacenter writes such rates.
+        (plain, "1 2 25000000000.0 0.000025 0"),
+    ] {
+        load(head, link).unwrap();
+    }
+    let rate = "topology.txt:4:5: `2400` has no unit: expected a rate with its unit, such as 100Gbps";
+    let delay = "has no unit: expected a delay with its unit, such as 0.001ms";
+    for (head, link, expected) in [
+        (simai, "1 2 2400 0.000025ms 0", rate),
+        (plain, "1 2 2400 0.000025ms 0", rate),
+        (simai, "1 2 2400Gbps 0.000025 0", delay),
+        (plain, "1 2 2400Gbps 25 0", delay),
+    ] {
+        let error = load(head, link).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }
