@@ -33,6 +33,8 @@ pub struct Report {
     pub cautions: Vec<String>,
     /// Errors and cautions that were found.
     found: (usize, usize),
+    /// Whether all is done depends on the order of events.
+    is_open: bool,
 }
 
 /// Tries a program: messages without a receive and receives without a message, as far as counts prove it; collectives whose
@@ -64,16 +66,17 @@ pub fn check(program: &dyn Program, eager: u64) -> Report {
             match deadlock::find(program, &freely, eager) {
                 Some(cycle) => report.error(|| told(program, &cycle)),
                 // Without a cycle it is the messages or collectives above that keep the others waiting.
-                None if report.found.0 == 0 => report.error(|| stuck(program, &freely)),
+                None if report.found.0 == 0 => report.error(|| stuck(program, &freely, "can never")),
                 None => {}
             }
         } else if report.found.0 == 0 {
             // Which messages meet which receives is a matter of time here.
+            report.is_open = true;
             report.caution(|| {
                 format!(
                     "whether all operations are done depends on which messages come first; if all were as quick as they could \
                      be, {}",
-                    stuck(program, &walked)
+                    stuck(program, &walked, "would never")
                 )
             });
         }
@@ -126,7 +129,7 @@ fn told(program: &dyn Program, cycle: &deadlock::Cycle) -> String {
 }
 
 /// The first operations that started and are not done.
-fn stuck(program: &dyn Program, walked: &crate::walk::Walked) -> String {
+fn stuck(program: &dyn Program, walked: &crate::walk::Walked, can_never: &str) -> String {
     let mut names = Vec::new();
     'ranks: for rank in 0..program.ranks() {
         for number in 0..program.operations(rank) {
@@ -145,7 +148,7 @@ fn stuck(program: &dyn Program, walked: &crate::walk::Walked) -> String {
         }
     }
     format!(
-        "{} can never be done: {}",
+        "{} {can_never} be done: {}",
         counted(walked.remaining, "operation"),
         names.join("; ")
     )
@@ -211,7 +214,7 @@ impl Report {
         for caution in &self.cautions {
             text += &format!("warning: {caution}\n");
         }
-        if self.errors.is_empty() {
+        if self.errors.is_empty() && !self.is_open {
             text += "all operations can be done\n";
         }
         text
