@@ -403,6 +403,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// The samples below `root` that run on cost models.
+#[cfg_attr(not(test), allow(dead_code, reason = "tests ask for these alone"))]
 pub(crate) fn on_cost_models(root: &Path) -> Verdict {
     counted_on_cost_models(root).0
 }
