@@ -95,10 +95,8 @@ fn scheme_page(scheme: &Scheme, alias: Option<&Alias>, width: usize) -> String {
     }
     page.push_str(&layout::paragraph(scheme.summary, width));
     page.push_str(&layout::paragraph(&format!("For {}", scheme.scope), width));
-    let own = |found: &Misfit| {
-        found.scheme == scheme.name || scheme.aliases.iter().any(|alias| alias.name == found.scheme)
-    };
-    for found in Misfit::all().filter(own) {
+    let name = alias.map_or(scheme.name, |alias| alias.name);
+    for found in Misfit::all().filter(|found| found.scheme == name) {
         page.push_str(&layout::paragraph(&format!("Beware: {found}."), width));
     }
     page.push('\n');

@@ -78,7 +78,7 @@ fn goal_is_converted_both_ways() {
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     let done = paceline(&["convert", &path("b.goal"), &path("a.bin")]);
     assert_eq!(done.status.code(), Some(2));
-    assert!(stderr(&done).contains("a.bin exists; --force replaces it"));
+    assert!(stderr(&done).contains("a.bin exists: choose another file, or replace it with --force"));
     let done = paceline(&["convert", "--force", &path("b.goal"), &path("a.bin")]);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
     assert_eq!(fs::read(path("a.bin")).unwrap(), binary);
