@@ -145,9 +145,9 @@ snapshots! {
     toml_detection_marks_above_the_pool: star_with("[network]\nbuffer = '1200KB'\ndetection.kind = 'np-ecn'\n");
     toml_detection_red_marks_above_xoff_good: star_with("[network]\npfc.static = { xoff = '9KB', xon = '8KB' }\n");
     toml_dcqcn_tcd_good: star_with("[cc.dcqcn]\nflavour = 'paper'\ntcd = 'hold'\n[network]\ndetection.kind = 'tcd'\n");
-    toml_dcqcn_tcd_without_a_detector: star_with("[cc.dcqcn]\nflavour = 'paper'\ntcd = 'hold'\n");
+    toml_dcqcn_tcd_without_a_detector: star_with("[cc.dcqcn]\nflavour = 'paper'\ntcd = 'hold'\n[network]\ndetection.kind = 'red'\n");
     toml_dcqcn_tcd_with_echoes: star_with("[cc.dcqcn]\nflavour = 'paper'\ntcd = 'hold'\ncnp-interval = '0us'\n[network]\ndetection.kind = 'tcd'\n");
-    toml_timely_tcd_without_a_detector: star("scheme = \"dcqcn\"", "scheme = \"timely\"\n[cc.timely]\ntcd = true");
+    toml_timely_tcd_without_a_detector: star("scheme = \"dcqcn\"", "scheme = \"timely\"\n[cc.timely]\ntcd = true\n[network]\ndetection.kind = 'red'");
     toml_states_of_zero: star_with("[record]\nstates = '0us'\n");
     toml_syntax: star("hosts = 4", "hosts = = 4");
     toml_misspelt_key: star("hosts = 4", "hots = 4");
