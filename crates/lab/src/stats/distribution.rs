@@ -26,9 +26,9 @@ pub struct Distribution {
 
 impl Distribution {
     /// The statistics of `samples` (no NaN among them); all `None` when there are none.
-    pub fn of(mut samples: Vec<f64>) -> Self {
+    pub fn of(samples: Vec<f64>) -> Self {
         // What is equal in this order has the same bits.
-        samples.sort_unstable_by(f64::total_cmp);
+        let samples = sorted(samples);
         Self {
             mean: mean(&samples),
             p50: percentile(&samples, 0.50),
@@ -37,6 +37,19 @@ impl Distribution {
             max: samples.last().copied(),
         }
     }
+}
+
+/// In the order of [`f64::total_cmp`]: as whole numbers, which are sorted in half the time.
+fn sorted(samples: Vec<f64>) -> Vec<f64> {
+    // All bits but the sign of a negative number are turned; twice, and they are what they were.
+    let turned = |bits: i64| bits ^ ((bits >> 63) as u64 >> 1) as i64;
+    let mut keys: Vec<i64> = (samples.into_iter())
+        .map(|sample| turned(sample.to_bits() as i64))
+        .collect();
+    keys.sort_unstable();
+    keys.into_iter()
+        .map(|key| f64::from_bits(turned(key) as u64))
+        .collect()
 }
 
 /// The arithmetic mean; `None` of nothing.
@@ -164,7 +177,20 @@ pub fn quantile_of_kb_bins(bins: &[u64], q: f64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn samples_are_sorted_as_floats(bits in prop::collection::vec(any::<u64>(), 0..50)) {
+            let samples: Vec<f64> = bits.into_iter().map(f64::from_bits).collect();
+            let mut expected = samples.clone();
+            expected.sort_unstable_by(f64::total_cmp);
+            let bits = |samples: &[f64]| samples.iter().map(|sample| sample.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(&sorted(samples)), bits(&expected));
+        }
+    }
 
     #[test]
     fn percentiles_are_numpys() {

@@ -178,26 +178,16 @@ impl Entry {
 
     /// What [`Self::encode`] gave.
     pub(super) fn decode(bytes: &[u8]) -> Self {
-        let mut at = 0;
-        let mut take = |count: usize| {
-            let value = bytes[at..at + count].iter().rev();
-            at += count;
-            value.fold(0, |value, &byte| value << 8 | u64::from(byte))
-        };
-        let [flow, label, scheme, src, dst, ce, ue, connection] = [(); 8].map(|()| take(4) as u32);
-        let [sport, dport] = [(); 2].map(|()| take(2) as u16);
-        let [class, flags] = [(); 2].map(|()| take(1) as u8);
-        let [
-            size,
-            start_ps,
-            fct,
-            ideal_ps,
-            slowdown,
-            retransmitted,
-            delivered,
-            sent,
-            sent_unscheduled,
-        ] = [(); 9].map(|()| take(8));
+        let mut left = bytes;
+        let mut word = || u32::from_le_bytes(take(&mut left));
+        let (flow, label, scheme, src, dst) = (word(), word(), word(), word(), word());
+        let (ce, ue, connection) = (word(), word(), word());
+        let mut port = || u16::from_le_bytes(take(&mut left));
+        let (sport, dport) = (port(), port());
+        let [class, flags] = take(&mut left);
+        let mut long = || u64::from_le_bytes(take(&mut left));
+        let (size, start_ps, fct, ideal_ps, slowdown) = (long(), long(), long(), long(), long());
+        let (retransmitted, delivered, sent, sent_unscheduled) = (long(), long(), long(), long());
         Self {
             flow,
             label,
@@ -222,6 +212,14 @@ impl Entry {
             ue,
         }
     }
+}
+
+/// The next bytes of an entry.
+#[inline]
+fn take<const N: usize>(left: &mut &[u8]) -> [u8; N] {
+    let (value, rest) = left.split_first_chunk().expect("an entry is whole");
+    *left = rest;
+    *value
 }
 
 #[cfg(test)]
