@@ -120,7 +120,7 @@ impl OutputArgs {
             force: self.force,
             format,
             timeline: self.format.contains(&Format::Perfetto),
-            until: None,
+            waiting: None,
         }
     }
 }

@@ -1,29 +1,31 @@
 //! Ctrl-C: where nothing is to be kept it ends the program at once, in the middle of writing too. Where something is,
-//! the first asks runs to stop at their next slice, and the second ends the program.
+//! the first asks runs to stop at their next slice, and the second ends the program. Where runs are kept as a whole, there is
+//! one more between them: it leaves out the table of flows.
 
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use paceline_lab::files::{Writing, abandon};
+use paceline_lab::files::{Waiting, Writing, abandon};
 use paceline_lab::run::Control;
 use paceline_report::Written;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
-/// What is said of that which is to be kept, if anything is.
-static KEPT: Mutex<Option<&str>> = Mutex::new(None);
+/// How often the user has interrupted.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+/// What is said of that which is to be kept, by the number of the interruption, if anything is.
+static KEPT: Mutex<&[&str]> = Mutex::new(&[]);
 
 /// From here on, an interruption leaves nothing half-written. (Also `kill`, which batch systems send before their
 /// time limit.)
 pub(crate) fn listen() {
     // Without a handler an interruption ends the program at once: a loss, but no reason not to run.
     let _ = ctrlc::set_handler(|| {
-        let again = ASKED.swap(true, Ordering::SeqCst);
-        match *kept() {
-            Some(said) if !again => say!("\ninterrupted: {said} (once more: end at once)"),
-            _ => end(),
+        let before = ASKED.fetch_add(1, Ordering::SeqCst);
+        match kept().get(before as usize) {
+            Some(said) => say!("\ninterrupted: {said}"),
+            None => end(),
         }
     });
 }
@@ -35,7 +37,7 @@ fn end() -> ! {
     std::process::exit(130)
 }
 
-fn kept() -> std::sync::MutexGuard<'static, Option<&'static str>> {
+fn kept() -> std::sync::MutexGuard<'static, &'static [&'static str]> {
     KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -54,19 +56,28 @@ impl Kept {
 
 /// From here on what runs is to be kept.
 pub(crate) fn keep() -> Kept {
-    *kept() = Some("keeping what ran so far");
+    *kept() = &["keeping what ran so far (once more: end at once)"];
+    Kept(())
+}
+
+/// From here on runs are to be kept, and written as [`written`] says.
+pub(crate) fn keep_runs() -> Kept {
+    *kept() = &[
+        "keeping what ran so far (once more: without the flows)",
+        "keeping what ran so far, without the flows (once more: end at once, without anything)",
+    ];
     Kept(())
 }
 
 /// From here on what runs is written as soon as it is over, and nothing else is to be kept.
 pub(crate) fn keep_in_files() -> Kept {
-    *kept() = Some("finished runs are kept; repeat the command to resume");
+    *kept() = &["finished runs are kept; repeat the command to resume (once more: end at once)"];
     Kept(())
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        *kept() = None;
+        *kept() = &[];
     }
 }
 
@@ -76,7 +87,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// How what ran is to be written now: of what was interrupted, the part that does not keep the user waiting.
 pub(crate) fn written(how: Writing) -> Writing {
     Writing {
-        until: asked().then(|| Instant::now() + PATIENCE),
+        waiting: asked().then(|| Waiting {
+            until: Instant::now() + PATIENCE,
+            no_longer: || ASKED.load(Ordering::SeqCst) > 1,
+            tell: |what| say!("writing {what} (once more: without it)"),
+        }),
         ..how
     }
 }
@@ -104,7 +119,7 @@ pub(crate) fn print_place(asked: &Path, folder: &Path) {
 
 /// Whether the user has interrupted.
 pub(crate) fn asked() -> bool {
-    ASKED.load(Ordering::SeqCst)
+    ASKED.load(Ordering::SeqCst) > 0
 }
 
 /// What a run is to do now.

@@ -147,11 +147,14 @@ pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool 
     let is = |name: &str, content: &[u8]| {
         paceline_scenario::read_bytes(folder.join(name)).is_ok_and(|there| there == content)
     };
-    let version = |summary: Summary| summary.version == paceline_lab::version();
-    summary(folder).is_some_and(version)
+    let version = |summary: &Summary| summary.version == paceline_lab::version();
+    let flows = || folder.join(writing.format.flows()).is_file();
+    // Of one that was cut short, they may be left out.
+    summary(folder)
+        .filter(version)
+        .is_some_and(|summary| summary.status == RunStatus::Partial || flows())
         && is("scenario.toml", input.toml.as_bytes())
         && input.files.iter().all(|(name, content)| is(name, content))
-        && folder.join(writing.format.flows()).is_file()
         && (!writing.timeline || folder.join("timeline.json").is_file())
 }
 

@@ -167,7 +167,7 @@ impl Comparison<'_> {
             output::memory(&all, all.len());
             self.print_threads();
         }
-        let kept = interrupt::keep();
+        let kept = interrupt::keep_runs();
         let (finished, failure) = compare::run_all(&self.inputs, &mut |inputs| self.run_some(inputs));
         let _kept = kept.unless_whole();
         if !finished.is_empty() {

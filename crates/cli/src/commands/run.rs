@@ -17,7 +17,7 @@ use paceline_scenario::Resolved;
 use super::sweep::shell;
 use crate::args::{BucketArgs, ChangeArgs, INPUT_HELP, OutputArgs, SayArgs, ThreadArgs};
 use crate::failure::{Done, Ended, Failure};
-use crate::interrupt::{self, Kept};
+use crate::interrupt;
 use crate::output;
 use crate::place::{self, Place};
 use crate::progress::Meter;
@@ -82,7 +82,8 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         output::input_warnings(&InputWarnings::of([&input]));
     }
     let scratch = Some(output::scratch(&folder));
-    let (mut finished, kept) = watched(&input, scratch, args.say)?;
+    let kept = interrupt::keep_runs();
+    let mut finished = watched(&input, scratch, args.say)?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
     let _kept = kept.unless_whole();
     let written = write_run(&folder, &input, &finished, interrupt::written(writing))?;
@@ -200,13 +201,8 @@ fn show(
 }
 
 /// Runs the input to its end, or until the user stops it, and shows how far it is; `scratch` is for what does not
-/// fit in memory. What ran is to be kept.
-pub(super) fn watched(
-    input: &Resolved,
-    scratch: Option<&Path>,
-    say: SayArgs,
-) -> Result<(Finished, Kept), RunError> {
-    let kept = interrupt::keep();
+/// fit in memory.
+pub(super) fn watched(input: &Resolved, scratch: Option<&Path>, say: SayArgs) -> Result<Finished, RunError> {
     if !say.quiet {
         output::memory(&[input], 1);
     }
@@ -216,11 +212,10 @@ pub(super) fn watched(
         on_cut: &|cut| meter.print_cut("the run", input.threads, cut),
         scratch,
     };
-    let finished = execute_on(input, resources, &mut |now| {
+    execute_on(input, resources, &mut |now| {
         meter.update(0, now);
         interrupt::control()
-    })?;
-    Ok((finished, kept))
+    })
 }
 
 /// What of a run of repeated traces was taken from memory, and if nothing was, why.

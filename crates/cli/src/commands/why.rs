@@ -7,7 +7,7 @@ use paceline_scenario::Resolved;
 
 use crate::args::SayArgs;
 use crate::failure::{Done, Ended, Failure};
-use crate::interrupt::Kept;
+use crate::interrupt::{self, Kept};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -182,7 +182,8 @@ struct User {
 
 impl Asker for User {
     fn run(&mut self, input: &Resolved) -> Result<Finished, RunError> {
-        let (finished, kept) = super::run::watched(input, None, self.say)?;
+        let kept = interrupt::keep();
+        let finished = super::run::watched(input, None, self.say)?;
         self.kept = kept.unless_whole();
         Ok(finished)
     }

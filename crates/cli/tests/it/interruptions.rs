@@ -233,6 +233,37 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The second interruption keeps what ran as well; the flows may be left out, and then are named.
+#[test]
+fn a_second_interruption_leaves_a_whole_folder() {
+    let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
+    let path = folder.path();
+    let mut child = command(path)
+        .args(["run", "long.toml", "--duration", "10s", "--out", "out"])
+        .args(["--set", "record.queue=off", "--set", "record.rates=off"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    stderr.read_line(&mut said).unwrap();
+    interrupt(&child);
+    while !said.contains("interrupted: ") {
+        assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    interrupt(&child);
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    let out = path.join("out");
+    let summary = fs::read_to_string(out.join("summary.json")).unwrap();
+    assert!(summary.contains("\"status\": \"partial\""));
+    let left_out = fs::read_to_string(out.join("left_out.txt")).unwrap_or_default();
+    let is_named = left_out.lines().any(|name| name == "flows.csv");
+    assert_ne!(out.join("flows.csv").exists(), is_named, "{left_out}");
+    assert_eq!(hidden(path), Vec::<PathBuf>::new());
+}
+
 /// The first interruption ends a run at its next slice and keeps what ran.
 #[test]
 fn an_interruption_keeps_what_ran() {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::folder::LEFT_OUT;
 use super::{
     BLAME, BlameRow, FlowTime, Format, Series, blame_rows, flow_times, of_traces, read_blames,
     read_flow_times, read_flows_csv, read_flows_parquet, read_series, series_of,
@@ -100,6 +101,15 @@ pub enum ReadError {
         /// What the system said.
         source: io::Error,
     },
+    /// Its table of flows is not there.
+    #[error(
+        "{} was not written, since the run was interrupted twice (left_out.txt): run it again with --force",
+        path.display()
+    )]
+    LeftOut {
+        /// The file.
+        path: PathBuf,
+    },
     /// The content is not what a run writes.
     #[error("{} is not what a run writes: {message}", path.display())]
     Content {
@@ -113,6 +123,14 @@ pub enum ReadError {
 impl RunData {
     /// The data of a run that has just ended.
     pub fn new(input: &Resolved, finished: &Finished) -> Self {
+        Self {
+            critical_path: path_rows(input, &finished.outcome, &finished.flows),
+            ..Self::without_paths(input, finished)
+        }
+    }
+
+    /// The same without critical paths, for which all flows are looked at.
+    pub(super) fn without_paths(input: &Resolved, finished: &Finished) -> Self {
         let outcome = &finished.outcome;
         Self {
             summary: finished.summary.clone(),
@@ -122,7 +140,7 @@ impl RunData {
             flow_times: flow_times(&input.run, outcome),
             blames: (input.run.record.blame != Blame::Off).then(|| blame_rows(&input.run, outcome)),
             collectives: collective_rows(input, outcome),
-            critical_path: path_rows(input, outcome, &finished.flows),
+            critical_path: Vec::new(),
             topology: Some(Topology::of(&input.run)),
             folder: None,
             pauses_ns: outcome
@@ -194,11 +212,25 @@ fn flows_in(folder: &Path) -> Result<FlowRows, ReadError> {
         return read_flows_parquet(&parquet).map_err(|error| content(&parquet, error.0));
     }
     let csv = folder.join(Format::Csv.flows());
+    if let Some(name) = left_out_of(folder) {
+        return Err(ReadError::LeftOut {
+            path: folder.join(name),
+        });
+    }
     let file = paceline_scenario::open_file(&csv).map_err(|source| ReadError::Io {
         path: csv.clone(),
         source,
     })?;
     read_flows_csv(file).map_err(|error| content(&csv, error.0))
+}
+
+/// The table of flows that an interruption kept a run from writing.
+fn left_out_of(folder: &Path) -> Option<&'static str> {
+    let names = paceline_scenario::read_text(folder.join(LEFT_OUT)).ok()?;
+    let flows = [Format::Csv, Format::Parquet].map(Format::flows);
+    flows
+        .into_iter()
+        .find(|table| names.lines().any(|name| name == *table))
 }
 
 /// The series of a run; none when it recorded none.
@@ -313,8 +345,10 @@ fn read_pauses(path: &Path) -> Result<Vec<u64>, ReadError> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
-    use crate::files::Writing;
+    use crate::files::{Folder, Waiting, Writing, write_run_into};
     use crate::sample;
 
     #[test]
@@ -356,6 +390,32 @@ mod tests {
         assert!(error.contains("net.txt:3:3: there is no node 7"), "{error}");
         fs::remove_file(folder.join("net.txt")).unwrap();
         assert_eq!(RunData::read(&folder).unwrap().topology, None);
+    }
+
+    #[test]
+    fn flows_that_were_left_out_are_told_of() {
+        let (input, outcome) = sample::incast();
+        let finished = sample::finished(&input, outcome);
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = tmp.path().join("run");
+        let waiting = Waiting {
+            until: Instant::now(),
+            no_longer: || true,
+            tell: |what| panic!("{what} is not written"),
+        };
+        let how = Writing {
+            waiting: Some(waiting),
+            ..Writing::default()
+        };
+        let made = Folder::create(&folder, false).unwrap().written(how);
+        write_run_into(&made, Path::new(""), &input, &finished).unwrap();
+        made.left_out().unwrap();
+        made.commit().unwrap();
+        let left_out = fs::read_to_string(folder.join(LEFT_OUT)).unwrap();
+        assert!(left_out.lines().any(|name| name == "flows.csv"), "{left_out}");
+        assert!(!folder.join("flows.csv").exists());
+        let error = RunData::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("flows.csv was not written"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! `flows.csv` or `flows.parquet`.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,6 +9,7 @@ use csv::StringRecord;
 use paceline_scenario::{Resolved, csv_cell, csv_text};
 
 use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_parquet};
+use super::line::{Line, quoted};
 use super::lines::Lines;
 use super::{Format, metadata};
 use crate::results::{FlowRow, FlowRows};
@@ -56,22 +56,54 @@ fn has_connections(input: &Resolved) -> bool {
 }
 
 fn csv(out: &mut impl Write, input: &Resolved, flows: &FlowRows) -> io::Result<()> {
-    let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
     let connections = has_connections(input);
-    let last = connections.then_some(CONNECTION);
-    csv.write_record(COLUMNS.into_iter().chain(last))
-        .map_err(io::Error::from)?;
-    for mut row in flows.rows() {
-        if let Cow::Owned(label) = csv_cell(&row.label) {
-            row.label = Cow::Owned(label);
-        }
-        let written = match connections {
-            true => csv.serialize((&row, row.connection)),
-            false => csv.serialize(row),
-        };
-        written.map_err(io::Error::from)?;
+    let mut line = Line::new(b',');
+    for name in COLUMNS.into_iter().chain(connections.then_some(CONNECTION)) {
+        line.text(name.as_bytes());
     }
-    csv.flush()
+    line.end(out)?;
+    let (mut labels, mut schemes) = (Cells::default(), Cells::default());
+    for flow in flows.entries() {
+        line.int(flow.flow)
+            .text(labels.of(flow.label, || flows.label(&flow))?)
+            .text(schemes.of(flow.scheme, || flows.scheme(&flow))?)
+            .int(flow.src)
+            .int(flow.dst)
+            .int(flow.class)
+            .int(flow.size)
+            .int(flow.start_ps)
+            .int_if(flow.fct_ps)
+            .int(flow.ideal_ps)
+            .real_if(flow.slowdown)
+            .int(flow.retransmitted)
+            .int(flow.sent)
+            .int(flow.sent_unscheduled)
+            .int(flow.ce)
+            .int(flow.ue)
+            .text(flow.status.name().as_bytes());
+        if connections {
+            line.int_if((flow.connection > 0).then_some(flow.connection.into()));
+        }
+        line.end(out)?;
+    }
+    Ok(())
+}
+
+/// Names as cells, by their numbers.
+#[derive(Default)]
+struct Cells(Vec<Option<Vec<u8>>>);
+
+impl Cells {
+    fn of<'a>(&mut self, number: u32, name: impl FnOnce() -> &'a str) -> io::Result<&[u8]> {
+        let place = number as usize;
+        if place >= self.0.len() {
+            self.0.resize(place + 1, None);
+        }
+        match &mut self.0[place] {
+            Some(cell) => Ok(cell),
+            cell => Ok(cell.insert(quoted(&csv_cell(name()))?)),
+        }
+    }
 }
 
 fn parquet(out: &mut (impl Write + Send), input: &Resolved, flows: &FlowRows) -> io::Result<()> {

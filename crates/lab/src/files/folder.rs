@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
-use std::time::Instant;
 
+use super::limited::{Limit, Out, Waiting};
 use super::staging::{self, Staged};
 use super::unmanaged::{copy, is_written, keep_foreign};
 use super::{Format, Writing};
@@ -146,7 +146,7 @@ pub struct Folder {
     force: bool,
     format: Format,
     timeline: bool,
-    until: Option<Instant>,
+    waiting: Option<Waiting>,
     left_out: RefCell<Vec<PathBuf>>,
 }
 
@@ -173,7 +173,7 @@ impl Folder {
             force,
             format: Format::default(),
             timeline: false,
-            until: None,
+            waiting: None,
             left_out: RefCell::default(),
         })
     }
@@ -194,7 +194,7 @@ impl Folder {
 
     /// The same, written as that says.
     pub const fn written(mut self, how: Writing) -> Self {
-        (self.format, self.timeline, self.until) = (how.format, how.timeline, how.until);
+        (self.format, self.timeline, self.waiting) = (how.format, how.timeline, how.waiting);
         self
     }
 
@@ -217,29 +217,78 @@ impl Folder {
     pub fn write(
         &self,
         name: &Path,
-        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+        fill: impl FnOnce(&mut Out) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        let path = self.staged(name)?;
-        let attempt = || staging::fill(File::create(&path)?, fill);
-        attempt().map_err(|source| OutputError::Io {
-            action: "write",
-            path: self.destination.join(name),
-            source,
-        })
+        self.write_within(name, Limit::Never, fill)
     }
 
     /// The same for a file without which the folder tells its run: unless somebody waits, and has for long enough
-    /// ([`Writing::until`]).
+    /// ([`Writing::waiting`]).
     pub fn write_if_time(
         &self,
         name: &Path,
-        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+        fill: impl FnOnce(&mut Out) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        if self.until.is_some_and(|until| Instant::now() >= until) {
+        self.write_within(name, self.waiting.map_or(Limit::Never, Limit::InTime), fill)
+    }
+
+    /// The same for a table of so many rows, of which the run is told as well: unless somebody waits no longer. They hear of
+    /// it if it takes time.
+    pub(super) fn write_while_waiting(
+        &self,
+        name: &Path,
+        rows: usize,
+        fill: impl FnOnce(&mut Out) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        /// So many take less than half a second.
+        const FEW: usize = 300_000;
+        let Some(waiting) = self.waiting else {
+            return self.write(name, fill);
+        };
+        if rows > FEW && !(waiting.no_longer)() {
+            (waiting.tell)(&format!("{} with {rows} rows", name.display()));
+        }
+        self.write_within(name, Limit::WhileWaiting(waiting), fill)
+    }
+
+    /// Whether there is no time any more for a file without which the folder tells its run; then it is named as left out, and
+    /// need not be computed.
+    pub(super) fn leaves_out(&self, name: &Path) -> bool {
+        let late = self
+            .waiting
+            .map(Limit::InTime)
+            .is_some_and(|limit| limit.is_over());
+        if late {
+            self.left_out.borrow_mut().push(name.to_path_buf());
+        }
+        late
+    }
+
+    fn write_within(
+        &self,
+        name: &Path,
+        limit: Limit,
+        fill: impl FnOnce(&mut Out) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        if limit.is_over() {
             self.left_out.borrow_mut().push(name.to_path_buf());
             return Ok(());
         }
-        self.write(name, fill)
+        let path = self.staged(name)?;
+        let attempt = || staging::fill(File::create(&path)?, limit, fill);
+        let failed = |source| OutputError::Io {
+            action: "write",
+            path: self.destination.join(name),
+            source,
+        };
+        match attempt() {
+            // It was given up halfway.
+            Err(_) if limit.is_over() => {
+                self.left_out.borrow_mut().push(name.to_path_buf());
+                fs::remove_file(&path).map_err(failed)
+            }
+            written => written.map_err(failed),
+        }
     }
 
     /// The files that were not written, since somebody waited; a file of the folder names them, too.
@@ -369,10 +418,7 @@ impl OutFile {
     ///
     /// # Errors
     /// Meanwhile something else has appeared there, or the system refuses.
-    pub fn write(
-        &self,
-        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-    ) -> Result<(), OutputError> {
+    pub fn write(&self, fill: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(), OutputError> {
         self.there()?;
         staging::clear_leftovers(&self.path);
         write_file(&self.path, fill)
@@ -381,10 +427,7 @@ impl OutFile {
 
 /// Writes a single file: it appears whole or not at all, instead of an earlier one. What is not a file
 /// stays as it is, a link too: nothing is written where it leads.
-pub fn write_file(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), OutputError> {
+pub fn write_file(path: &Path, fill: impl FnOnce(&mut Out) -> io::Result<()>) -> Result<(), OutputError> {
     match fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
             let path = path.to_path_buf();
@@ -394,7 +437,7 @@ pub fn write_file(
     }
     let attempt = || {
         let (staged, file) = Staged::file(path)?;
-        staging::fill(file, fill)?;
+        staging::fill(file, Limit::Never, fill)?;
         staged.publish(path)
     };
     attempt().map_err(|source| OutputError::Io {

@@ -1,8 +1,8 @@
 //! How results are written.
 
-use std::time::Instant;
-
 use paceline_scenario::Resolved;
+
+use super::limited::Waiting;
 
 /// The file that has a row per label.
 pub const LABELS: &str = "labels.csv";
@@ -28,7 +28,7 @@ impl Format {
 }
 
 /// How results are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Writing {
     /// Whether the folder of an earlier run is replaced.
     pub force: bool,
@@ -36,9 +36,8 @@ pub struct Writing {
     pub format: Format,
     /// Whether each run gets a `timeline.json` for Perfetto.
     pub timeline: bool,
-    /// When somebody waits for it: from then on no file is started but those that tell the run (its summary, scenario and
-    /// flows), and [`super::Folder::left_out`] names the others.
-    pub until: Option<Instant>,
+    /// Where somebody waits for it: what they wait for. [`super::Folder::left_out`] names the other files.
+    pub waiting: Option<Waiting>,
 }
 
 /// What Parquet files say about where they come from.

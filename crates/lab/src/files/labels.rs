@@ -1,11 +1,12 @@
 //! `labels.csv`: the flows of each label of each scheme.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use paceline_fabric::RunSpec;
 use paceline_scenario::csv_cell;
 
-use crate::results::{FlowRows, Group, labels_of};
+use crate::results::{FlowRows, Group, Summary, labels_of};
 use crate::text::natural_order;
 
 /// A column: its name and its value.
@@ -37,15 +38,29 @@ const COLUMNS: [Column; 21] = [
     ("ce_flows", |of| Some(of.marks.ce_flows as f64)),
 ];
 
-/// Writes a row per label, in the order in which people look names up.
-pub(super) fn write(out: &mut impl Write, spec: &RunSpec, flows: &FlowRows) -> io::Result<()> {
+/// Writes a row per label, in the order in which people look names up. Where the summary has all labels, they are from there.
+pub(super) fn write(
+    out: &mut impl Write,
+    spec: &RunSpec,
+    summary: &Summary,
+    flows: &FlowRows,
+) -> io::Result<()> {
+    let of_summary = |group: &Group| group.labels.clone();
+    let groups = &summary.schemes;
+    let labels: BTreeMap<_, _> = match groups.values().all(|group| group.more_labels == 0) {
+        true => (groups
+            .iter()
+            .map(|(scheme, group)| (scheme.clone(), of_summary(group))))
+        .collect(),
+        false => labels_of(spec, flows),
+    };
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(
         ["scheme", "label"]
             .into_iter()
             .chain(COLUMNS.map(|(name, _)| name)),
     )?;
-    for (scheme, labels) in labels_of(spec, flows) {
+    for (scheme, labels) in labels {
         let mut labels: Vec<_> = labels.into_iter().collect();
         labels.sort_by(|a, b| natural_order(&a.0, &b.0));
         for (label, group) in labels {

@@ -9,6 +9,8 @@ mod flows;
 mod folder;
 mod format;
 mod labels;
+mod limited;
+mod line;
 mod lines;
 pub mod ns3;
 mod of_traces;
@@ -33,6 +35,7 @@ pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutFile, OutputError, check_destination, write_file};
 use format::metadata;
 pub use format::{Format, LABELS, Writing};
+pub use limited::{Limited, Out, Waiting};
 pub use seal::{Unsealed, sealed, unsealed};
 pub(crate) use series::read_series;
 pub use series::{
@@ -42,10 +45,10 @@ pub(crate) use staging::remove_if_left;
 pub use staging::{abandon, clear_leftovers};
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::results::{FlowRows, Summary, fct_table};
+use crate::results::{ANALYSIS_GROUPS, FlowRows, Summary, fct_table, has_paths, path_rows};
 use crate::run::Finished;
 use paceline_parity::tcd_ns3::TcdNs3Record;
 use paceline_parity::uet_htsim::UetOutcome;
@@ -59,6 +62,11 @@ pub fn write_fct_table(
     name: &Path,
     runs: &[(&str, &[FlowRows])],
 ) -> Result<(), OutputError> {
+    let enough =
+        |(_, parts): &(&str, &[FlowRows])| parts.iter().map(FlowRows::len).sum::<usize>() >= ANALYSIS_GROUPS;
+    if !runs.iter().all(enough) || folder.leaves_out(name) {
+        return Ok(());
+    }
     fct_table(runs).map_or(Ok(()), |text| {
         folder.write(name, |out| out.write_all(text.as_bytes()))
     })
@@ -85,14 +93,15 @@ pub fn write_summary_into(
     finished: &Finished,
 ) -> Result<(), OutputError> {
     let format = folder.format();
+    let write = |out: &mut Out| flows::write(out, format, input, &finished.flows);
+    let flows = (finished.flows.len(), write);
+    write_summary_with(folder, sub, (input, &finished.summary), flows)?;
     if has_several_labels(&finished.summary) {
-        folder.write(&sub.join(LABELS), |out| {
-            labels::write(out, &input.run, &finished.flows)
+        folder.write_if_time(&sub.join(LABELS), |out| {
+            labels::write(out, &input.run, &finished.summary, &finished.flows)
         })?;
     }
-    write_summary_with(folder, sub, (input, &finished.summary), |out| {
-        flows::write(out, format, input, &finished.flows)
-    })
+    Ok(())
 }
 
 /// The same of a run that would be another but for its seed, with the flows of that other's folder.
@@ -105,13 +114,12 @@ pub fn write_summary_like(
     let flows = other.join(folder.format().flows());
     if has_several_labels(summary) {
         let labels = other.join(LABELS);
-        folder.write(Path::new(LABELS), |out| {
+        folder.write_if_time(Path::new(LABELS), |out| {
             std::io::copy(&mut File::open(labels)?, out).map(|_| ())
         })?;
     }
-    write_summary_with(folder, Path::new(""), (input, summary), |out| {
-        std::io::copy(&mut File::open(flows)?, out).map(|_| ())
-    })
+    let copy = |out: &mut Out| std::io::copy(&mut File::open(flows)?, out).map(|_| ());
+    write_summary_with(folder, Path::new(""), (input, summary), (0, copy))
 }
 
 /// Whether there is a row for each label.
@@ -128,7 +136,7 @@ fn write_summary_with(
     folder: &Folder,
     sub: &Path,
     (input, summary): (&Resolved, &Summary),
-    flows: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    (rows, flows): (usize, impl FnOnce(&mut Out) -> std::io::Result<()>),
 ) -> Result<(), OutputError> {
     let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("summary.json"), |out| {
@@ -139,7 +147,7 @@ fn write_summary_with(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content))?;
     }
-    folder.write(&at(folder.format().flows()), flows)
+    folder.write_while_waiting(&at(folder.format().flows()), rows, flows)
 }
 
 /// Writes everything of a run into `sub` of a folder that is being made, but for pages; gives what these are
@@ -155,7 +163,11 @@ pub fn write_run_into(
     let spec = &input.run;
     let at = |name: &str| -> PathBuf { sub.join(name) };
     write_network(folder, sub, input)?;
-    let data = RunData::new(input, finished);
+    let mut data = RunData::without_paths(input, finished);
+    let critical_path = at(of_traces::CRITICAL_PATH);
+    if has_paths(input, outcome) && !folder.leaves_out(&critical_path) {
+        data.critical_path = path_rows(input, outcome, &data.flows);
+    }
     write_fct_table(
         folder,
         &at("fct_table.tsv"),
@@ -205,9 +217,7 @@ pub fn write_run_into(
         })?;
     }
     if !data.critical_path.is_empty() {
-        folder.write_if_time(&at(of_traces::CRITICAL_PATH), |out| {
-            of_traces::write(out, &data.critical_path)
-        })?;
+        folder.write_if_time(&critical_path, |out| of_traces::write(out, &data.critical_path))?;
     }
     if of_traces::has_operations(input, outcome) {
         folder.write_if_time(&at(of_traces::OPERATIONS), |out| {

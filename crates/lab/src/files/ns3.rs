@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use paceline_fabric::outcome::{Outcome, PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::{FlowSpec, NodeId, NodeKind, RunSpec};
 
+use super::line::Line;
 use crate::results::FlowRows;
 
 /// The IPv4 address of a node: `11.x.y.1`, with x the node's number over 256 and y the rest.
@@ -14,22 +15,26 @@ pub(crate) const fn address(node: NodeId) -> u32 {
     0x0b00_0001 + ((node.0 / 256) << 16) + ((node.0 % 256) << 8)
 }
 
+/// The eight digits of an address.
+fn hexadecimal(address: u32) -> [u8; 8] {
+    let digit = |place: usize| b"0123456789abcdef"[(address >> (28 - 4 * place) & 15) as usize];
+    std::array::from_fn(digit)
+}
+
 /// `fct.txt`: per completed flow, in order of completion,
 /// `src dst sport dport size start fct ideal` (addresses in hexadecimal, bytes, ns).
 pub fn fct(out: &mut impl Write, flows: &FlowRows) -> io::Result<()> {
+    let mut line = Line::new(b' ');
     for flow in flows.completions() {
-        writeln!(
-            out,
-            "{:08x} {:08x} {} {} {} {} {} {}",
-            address(NodeId(flow.src)),
-            address(NodeId(flow.dst)),
-            flow.sport,
-            flow.dport,
-            flow.size,
-            flow.start_ps / 1000,
-            flow.fct_ps.unwrap_or(0) / 1000,
-            flow.ideal_ps / 1000
-        )?;
+        line.text(&hexadecimal(address(NodeId(flow.src))))
+            .text(&hexadecimal(address(NodeId(flow.dst))))
+            .int(flow.sport)
+            .int(flow.dport)
+            .int(flow.size)
+            .int(flow.start_ps / 1000)
+            .int(flow.fct_ps.unwrap_or(0) / 1000)
+            .int(flow.ideal_ps / 1000)
+            .end(out)?;
     }
     flows.check()
 }

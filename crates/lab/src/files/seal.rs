@@ -1,12 +1,13 @@
 //! Files of finished work carry a digest of their content: an edited one is not taken for what was computed.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+
+use super::limited::Out;
 
 /// The key of the digest.
 const KEY: &str = "digest";
@@ -26,7 +27,7 @@ pub enum Unsealed {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn sealed(value: &impl Serialize) -> impl FnOnce(&mut BufWriter<File>) -> io::Result<()> {
+pub fn sealed(value: &impl Serialize) -> impl FnOnce(&mut Out) -> io::Result<()> {
     move |out| {
         let value = serde_json::to_value(value)?;
         let digest = Value::String(digest_of(&value));

@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::limited::{Limit, Limited, Out};
 
 /// What is in the making in this process. Whoever begins something, or puts something in its place, holds it all the
 /// while, so that the program never ends between two steps of that.
@@ -121,11 +123,15 @@ fn list() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// Writes a file through a buffer, to the disk: what gets its name after that has its content whatever happens.
-pub(super) fn fill(file: File, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, file);
+pub(super) fn fill(
+    file: File,
+    limit: Limit,
+    fill: impl FnOnce(&mut Out) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = Limited::buffered(file, limit);
     fill(&mut out)?;
     out.flush()?;
-    out.get_ref().sync_all()
+    out.get_ref().file.sync_all()
 }
 
 /// Removes all that this process has in the making, and lets it begin and finish nothing more: for one that is about to

@@ -287,6 +287,11 @@ fn build<'a>(input: &'a Resolved, outcome: &'a Outcome, flows: &FlowRows) -> Vec
     all.into_iter().map(of).collect()
 }
 
+/// Tells whether a job by a trace has a critical path.
+pub(crate) fn has_paths(input: &Resolved, outcome: &Outcome) -> bool {
+    traces(input, outcome).any(|(_, trace)| trace.path.is_some())
+}
+
 /// The rows of `critical_path.csv`.
 pub(crate) fn path_rows(input: &Resolved, outcome: &Outcome, flows: &FlowRows) -> Vec<PathRow> {
     let all = build(input, outcome, flows).into_iter();

@@ -11,7 +11,7 @@ use super::rows::FlowRows;
 use crate::stats::{Distribution, mean};
 
 /// Groups of `fct_analysis`: 5 % of the flows each.
-const ANALYSIS_GROUPS: usize = 20;
+pub(crate) const ANALYSIS_GROUPS: usize = 20;
 /// No more buckets than this.
 const MOST: usize = 1000;
 

@@ -1,3 +1,7 @@
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use super::*;
 
 fn names(path: &Path) -> Vec<String> {
@@ -76,11 +80,15 @@ fn what_there_is_no_time_for_is_named() {
     let tmp = tempfile::tempdir().unwrap();
     let path = tmp.path().join("b");
     let how = Writing {
-        until: Some(Instant::now()),
+        waiting: Some(Waiting {
+            until: Instant::now(),
+            no_longer: || false,
+            tell: |_| {},
+        }),
         ..Writing::default()
     };
     let folder = Folder::create(&path, false).unwrap().written(how);
-    let fill = |out: &mut BufWriter<File>| out.write_all(b"1");
+    let fill = |out: &mut Out| out.write_all(b"1");
     folder.write(Path::new("summary.json"), fill).unwrap();
     folder.write_if_time(Path::new("report.html"), fill).unwrap();
     assert_eq!(folder.left_out().unwrap(), [Path::new("report.html")]);
@@ -88,6 +96,47 @@ fn what_there_is_no_time_for_is_named() {
     assert_eq!(names(&path), [LEFT_OUT, "summary.json"]);
     let got = fs::read_to_string(path.join(LEFT_OUT)).unwrap();
     assert!(got.ends_with("interrupted:\nreport.html\n"), "{got}");
+}
+
+/// A table that takes time is told of, and given up halfway when nobody waits any more.
+#[test]
+fn a_table_is_given_up_when_nobody_waits() {
+    static GONE: AtomicBool = AtomicBool::new(false);
+    static TOLD: Mutex<String> = Mutex::new(String::new());
+    let tmp = tempfile::tempdir().unwrap();
+    let path = tmp.path().join("b");
+    let how = Writing {
+        waiting: Some(Waiting {
+            until: Instant::now() + Duration::from_secs(1000),
+            no_longer: || GONE.load(Ordering::SeqCst),
+            tell: |what| *TOLD.lock().unwrap() = what.into(),
+        }),
+        ..Writing::default()
+    };
+    let folder = Folder::create(&path, false).unwrap().written(how);
+    folder
+        .write(Path::new("summary.json"), |out| out.write_all(b"1"))
+        .unwrap();
+    let mut blocks = 0;
+    let table = Path::new("flows.csv");
+    let long = |out: &mut Out| {
+        while blocks < 1000 {
+            out.write_all(&[b'1'; 4096])?;
+            blocks += 1;
+            GONE.store(blocks >= 100, Ordering::SeqCst);
+        }
+        Ok(())
+    };
+    folder.write_while_waiting(table, 1_000_000, long).unwrap();
+    assert!((100..200).contains(&blocks), "{blocks}");
+    assert_eq!(*TOLD.lock().unwrap(), "flows.csv with 1000000 rows");
+    folder
+        .write_if_time(Path::new("report.html"), |out| out.write_all(b"1"))
+        .unwrap();
+    let left_out = folder.left_out().unwrap();
+    assert_eq!(left_out, [table, Path::new("report.html")]);
+    folder.commit().unwrap();
+    assert_eq!(names(&path), [LEFT_OUT, "summary.json"]);
 }
 
 #[cfg(unix)]

@@ -1,0 +1,70 @@
+//! Lines of tables of text with a row per flow: there may be a hundred million.
+
+use std::io::{self, Write};
+
+/// A line in the making, cell by cell.
+pub(super) struct Line {
+    bytes: Vec<u8>,
+    /// What is between cells.
+    between: u8,
+}
+
+impl Line {
+    /// An empty one.
+    pub(super) const fn new(between: u8) -> Self {
+        Self {
+            bytes: Vec::new(),
+            between,
+        }
+    }
+
+    /// Adds a cell that needs no quotes, or has them.
+    pub(super) fn text(&mut self, text: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(text);
+        self.bytes.push(self.between);
+        self
+    }
+
+    /// Adds a whole number.
+    pub(super) fn int(&mut self, value: impl Into<u64>) -> &mut Self {
+        self.text(itoa::Buffer::new().format(value.into()).as_bytes())
+    }
+
+    /// Adds a whole number, or an empty cell.
+    pub(super) fn int_if(&mut self, value: Option<u64>) -> &mut Self {
+        match value {
+            Some(value) => self.int(value),
+            None => self.text(b""),
+        }
+    }
+
+    /// Adds a real number as CSV files have it, or an empty cell.
+    pub(super) fn real_if(&mut self, value: Option<f64>) -> &mut Self {
+        match value {
+            Some(value) => self.text(ryu::Buffer::new().format(value).as_bytes()),
+            None => self.text(b""),
+        }
+    }
+
+    /// Writes the line, and begins the next.
+    pub(super) fn end(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if let Some(last) = self.bytes.last_mut() {
+            *last = b'\n';
+        }
+        out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+/// A text as a cell of CSV, in quotes where it needs them.
+pub(super) fn quoted(text: &str) -> io::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    // An empty cell is quoted where it is alone in its line.
+    csv.write_record([text, ""])?;
+    let mut bytes = csv
+        .into_inner()
+        .map_err(|error| io::Error::other(error.to_string()))?;
+    bytes.truncate(bytes.len() - ",\n".len());
+    Ok(bytes)
+}
