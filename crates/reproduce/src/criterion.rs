@@ -192,7 +192,12 @@ impl Cell {
     pub fn verdict(&self, decimals: usize) -> Option<bool> {
         let ours = self.ours?;
         let of_paper = |good: &dyn Fn(f64) -> bool| self.paper.map(good);
-        match self.criterion.tolerance {
+        let tolerance = self.criterion.tolerance;
+        // What is no number keeps no bound, whichever side it is on, and is equal to nothing.
+        if !ours.is_finite() && tolerance != Tolerance::Shown {
+            return (self.paper.is_some() || tolerance.is_bound()).then_some(false);
+        }
+        match tolerance {
             Tolerance::Exact => {
                 of_paper(&|paper| format!("{paper:.decimals$}") == format!("{ours:.decimals$}"))
             }
@@ -220,5 +225,43 @@ impl Cell {
     pub fn ratio(&self) -> Option<f64> {
         let paper = self.paper.filter(|paper| *paper != 0.0)?;
         Some(self.ours? / paper)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `1/0` is more than any bound, and no number of ours.
+    #[test]
+    fn what_is_not_finite_keeps_no_criterion() {
+        let tolerances = [
+            Tolerance::Exact,
+            Tolerance::Within(f64::INFINITY),
+            Tolerance::Near(f64::INFINITY),
+            Tolerance::AtMost(f64::INFINITY),
+            Tolerance::AtLeast(1.0),
+            Tolerance::Between(f64::NEG_INFINITY, f64::INFINITY),
+        ];
+        for tolerance in tolerances {
+            for ours in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+                let cell = |paper| Cell {
+                    paper,
+                    ours: Some(ours),
+                    criterion: Criterion {
+                        kind: Evidence::Property,
+                        source: Source::Us,
+                        tolerance,
+                        because: String::new(),
+                        quote: None,
+                    },
+                };
+                for paper in [1.0, ours] {
+                    assert_eq!(cell(Some(paper)).verdict(2), Some(false), "{tolerance:?} {ours} {paper}");
+                }
+                let alone = tolerance.is_bound().then_some(false);
+                assert_eq!(cell(None).verdict(2), alone, "{tolerance:?} {ours}");
+            }
+        }
     }
 }

@@ -24,6 +24,22 @@ pub(crate) struct Files {
     parquet: Option<ParquetReader>,
 }
 
+/// The one path of a folder, from wherever it is named and by whatever way.
+fn resolved(folder: &Path) -> PathBuf {
+    let named = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    named.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+}
+
+/// The one path of a file, or of what the names of several begin with.
+pub(crate) fn one_path(path: &Path) -> PathBuf {
+    let folder = resolved(path.parent().unwrap_or(Path::new("")));
+    path.file_name()
+        .map_or_else(|| folder.clone(), |name| folder.join(name))
+}
+
 /// A file on disk, which may have been put there to be read.
 pub(crate) struct OnDisk {
     pub(crate) path: PathBuf,
@@ -50,7 +66,7 @@ impl Files {
 
     /// Looks in the folders above `folder`, too: where the program ran that a configuration was written for.
     pub(crate) fn and_above(mut self, folder: &Path) -> Self {
-        let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let absolute = resolved(folder);
         self.above = absolute.ancestors().skip(1).map(Path::to_path_buf).collect();
         self
     }

@@ -287,7 +287,7 @@ fn plain_name(name: &str) -> String {
 /// A configuration is called after its file, or if that is just `config`, after its folder; a
 /// folder that is called after a scheme does not count.
 fn config_name(path: &Path) -> String {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let absolute = files::one_path(path);
     let stem = absolute
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());

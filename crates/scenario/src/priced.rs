@@ -100,8 +100,12 @@ impl Behaviour for Priced {
     fn begin(&mut self, asks: &mut dyn Asks) {
         let since = asks.now().saturating_since(Time::ZERO);
         self.outcome = self.carry_out().later(since);
+        let end = self.outcome.ranks.iter().map(|rank| rank.end).max();
+        if end == Some(Time::MAX) {
+            self.outcome =
+                TraceOutcome::refused("the job is not over at the last time there is (2^64 ps, 213 days)".into());
+        }
         if self.outcome.is_done {
-            let end = self.outcome.ranks.iter().map(|rank| rank.end).max();
             asks.wake(end.unwrap_or_default(), 0);
         }
     }

@@ -252,7 +252,7 @@ impl Chunks {
     ///
     /// # Errors
     ///
-    /// If the program has more ranks than the network.
+    /// If the program has more ranks than the network, or is not over at the last time.
     pub fn run(&mut self, executor: &mut Executor) -> Result<(), String> {
         let ranks = executor.program().ranks();
         if ranks > self.links.ranks {
@@ -262,7 +262,11 @@ impl Chunks {
             ));
         }
         executor.start(self);
-        while self.step(executor) {}
+        while self.step(executor) {
+            if self.now == Time::MAX {
+                return Err("the trace is not over at the last time there is (2^64 ps, 213 days)".into());
+            }
+        }
         Ok(())
     }
 
@@ -380,7 +384,7 @@ mod tests {
             latency_ns: 1.0,
         };
         let graph = crate::graph::Graph::builder(5, crate::program::Lanes { orders: Vec::new() });
-        let program = graph.finish(std::sync::Arc::new(Nameless));
+        let program = graph.finish(Box::new(Nameless));
         let rules = crate::executor::Rules::default();
         let mut executor = Executor::new(std::sync::Arc::new(program), rules);
         let refused = Chunks::new(links, true).run(&mut executor).unwrap_err();

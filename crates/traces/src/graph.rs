@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use crate::program::{Collective, Lanes, NO_LANE, Operation, OperationId, Program, Rank, Work};
 
@@ -10,6 +9,9 @@ use crate::program::{Collective, Lanes, NO_LANE, Operation, OperationId, Program
 pub trait Names: Debug + Send + Sync {
     /// The name of an operation, with its place in the trace.
     fn name(&self, rank: Rank, number: OperationId) -> String;
+
+    /// Gives the files of the trace other names, if those of operations are made from them.
+    fn rename(&mut self, _name: &dyn Fn(&str) -> String) {}
 }
 
 /// An operation in 24 bytes.
@@ -144,13 +146,13 @@ struct RankGraph {
 }
 
 /// A program in memory: 24 bytes an operation, 4 bytes an edge, and 4 bytes an operation of a rank that has edges.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Graph {
     ranks: Vec<RankGraph>,
     lanes: Lanes,
     collectives: Vec<Collective>,
     groups: Vec<Vec<Rank>>,
-    names: Arc<dyn Names>,
+    names: Box<dyn Names>,
 }
 
 impl Graph {
@@ -228,6 +230,10 @@ impl Program for Graph {
 
     fn name(&self, rank: Rank, number: OperationId) -> String {
         self.names.name(rank, number)
+    }
+
+    fn rename(&mut self, name: &dyn Fn(&str) -> String) {
+        self.names.rename(name);
     }
 }
 
@@ -314,7 +320,7 @@ impl Builder {
     }
 
     /// The graph.
-    pub fn finish(mut self, names: Arc<dyn Names>) -> Graph {
+    pub fn finish(mut self, names: Box<dyn Names>) -> Graph {
         for rank in 0..self.ranks.len() {
             if self.sealed[rank].is_none() {
                 self.seal(rank as Rank);

@@ -184,6 +184,9 @@ pub trait Program: Debug + Send + Sync {
     /// What people call an operation, with its place in the trace: `x.goal:12 (l4 of rank 0)`, `trace.3.et: node 17 (AllReduce_layer_4)`.
     fn name(&self, rank: Rank, number: OperationId) -> String;
 
+    /// Gives the files of the trace other names, from which those of operations are made.
+    fn rename(&mut self, name: &dyn Fn(&str) -> String);
+
     /// Why what was read since the program was made may be wrong, if it lives in a file that cannot be read any more.
     /// Executors ask at the end.
     fn trouble(&self) -> Option<Trouble> {

@@ -1,5 +1,6 @@
 //! The command as a user runs it: help, runs, sweeps, trainings, errors, and what the README and the book say of it.
 
+mod anywhere;
 mod bench;
 mod blame;
 mod book;

@@ -177,7 +177,9 @@ fn join(input: &Resolved, outcome: &Outcome) -> Metrics {
             .find(|&&(then, bytes)| then > at && bytes <= peak / 10.0);
         below.map(|&(then, _)| then - at)
     };
-    let joined = &outcome.flows[1];
+    let Some(joined) = outcome.flows.get(1) else {
+        return Metrics::default();
+    };
     let end = (joined.start + joined.fct).as_ps() as f64 / 1e6;
     let starts = || (0..).map(|step| f64::from(step) * 10.0);
     let shares = |from: f64| [0, 1].map(|flow| goodput(outcome, flow, from, from + WIDTH));

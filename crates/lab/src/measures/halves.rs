@@ -35,7 +35,10 @@ const VALUES: &[Measure] = &[
 /// Of the second half and of the whole run; what was not recorded is missing.
 fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
     let mut numbers = Metrics::default();
-    let halves: [(&str, Option<&Outcome>); 2] = [("whole_", None), ("", outcome.first_half.as_deref())];
+    // A run that was over by then has no second half.
+    let first = outcome.first_half.as_deref();
+    let first = first.filter(|first| first.end < outcome.end);
+    let halves: [(&str, Option<&Outcome>); 2] = [("whole_", None), ("", first)];
     for (prefix, before) in halves {
         if prefix.is_empty() && before.is_none() {
             continue;

@@ -9,7 +9,7 @@ use paceline_fabric::outcome::{PacketKind, PfcEvent, StateRecord, TraceEvent, Tr
 use paceline_kernel::Time;
 use paceline_scenario::Resolved;
 
-use super::{MeasureSet, Metrics, measure};
+use super::{MeasureSet, Metrics, label, measure};
 use crate::stats::jain;
 
 pub(super) const EPSILON: MeasureSet = MeasureSet {
@@ -114,10 +114,7 @@ pub(super) const RING: MeasureSet = MeasureSet {
 const P2: (u32, u32) = (2, 3);
 
 fn epsilon(input: &Resolved, outcome: &Outcome) -> Metrics {
-    let is_victim = |flow: u32| {
-        let label = input.run.flows[flow as usize].label;
-        input.run.labels[usize::from(label)].starts_with("victim")
-    };
+    let is_victim = |flow: u32| label(&input.run, flow).starts_with("victim");
     let of_victims = |event: &&TraceEvent| event.kind == PacketKind::Data && is_victim(event.flow);
     let came = outcome.trace.iter().filter(of_victims);
     let came: Vec<Mark> = came

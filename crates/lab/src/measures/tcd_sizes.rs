@@ -5,7 +5,7 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{FlowStatus, PacketKind, TraceKind};
 use paceline_scenario::Resolved;
 
-use super::{MeasureSet, Metrics, element, measure};
+use super::{MeasureSet, Metrics, element, label, measure};
 use crate::results::IdealFct;
 use crate::stats::mean;
 
@@ -63,10 +63,7 @@ pub(super) const WEBSEARCH: MeasureSet = MeasureSet {
 
 /// Mean completion times of the victims by size, in µs, and their marks.
 fn victims(input: &Resolved, outcome: &Outcome) -> Metrics {
-    let is_victim = |flow: u32| {
-        let label = input.run.flows[flow as usize].label;
-        input.run.labels[usize::from(label)] == "victims"
-    };
+    let is_victim = |flow: u32| label(&input.run, flow) == "victims";
     let data = outcome.trace.iter().filter(|event| {
         (event.event, event.kind) == (TraceKind::Receive, PacketKind::Data) && is_victim(event.flow)
     });

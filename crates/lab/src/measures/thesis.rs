@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 
-use super::{MeasureSet, Metrics, measure};
+use super::{MeasureSet, Metrics, described, measure};
 use crate::results::flow_rows;
 use crate::stats;
 
@@ -45,14 +45,17 @@ pub(super) const DECIDED_ON: MeasureSet = MeasureSet {
 
 /// Times of nodes 1 and 2, which send first and second.
 fn nodes(input: &Resolved, outcome: &Outcome) -> Metrics {
-    let since = |flow: usize, ps: u64| ps.saturating_sub(input.run.flows[flow].start.as_ps()) as f64 / 1e9;
+    let since = |flow: usize, ps: u64| {
+        let start = described(&input.run, flow as u32)?.start;
+        Some(ps.saturating_sub(start.as_ps()) as f64 / 1e9)
+    };
     let rtt = |flow: usize| -> Vec<(f64, f64)> {
         let samples = outcome
             .rtt_samples
             .iter()
             .filter(|sample| sample.flow as usize == flow);
         samples
-            .map(|sample| (since(flow, sample.at.as_ps()), sample.rtt.as_us_f64()))
+            .filter_map(|sample| Some((since(flow, sample.at.as_ps())?, sample.rtt.as_us_f64())))
             .collect()
     };
     let rate = |flow: usize| -> Vec<(f64, f64)> {
@@ -68,7 +71,7 @@ fn nodes(input: &Resolved, outcome: &Outcome) -> Metrics {
             [Some(bin.min), largest]
                 .into_iter()
                 .flatten()
-                .map(move |bps| (at, bps as f64 / 1e9))
+                .filter_map(move |bps| Some((at?, bps as f64 / 1e9)))
         })
         .collect()
     };

@@ -1,7 +1,5 @@
 //! From traces of ranks to a graph.
 
-use std::sync::Arc;
-
 use super::brief::{COMMUNICATION, What};
 use super::groups::{self, Groups};
 use super::options::{ControlDeps, Options};
@@ -33,6 +31,12 @@ impl Names for NodeNames {
                 format!("{file}: node {id} ({name})")
             }
             None => format!("node number {number} of rank {rank}"),
+        }
+    }
+
+    fn rename(&mut self, name: &dyn Fn(&str) -> String) {
+        for (file, _) in &mut self.ranks {
+            *file = name(file);
         }
     }
 }
@@ -112,7 +116,7 @@ pub(super) fn graph(
         names: names.all,
         ranks: named,
     };
-    Ok((builder.finish(Arc::new(names)), cautions))
+    Ok((builder.finish(Box::new(names)), cautions))
 }
 
 fn caution(text: String, cautions: &mut Vec<Caution>) {

@@ -146,7 +146,7 @@ pub fn files(prefix: &Path) -> Result<Vec<PathBuf>, Trouble> {
         let place = EXTENSIONS.iter().position(|known| *known == extension);
         let number = Some(number).filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
         if let (Some(place), Some(number)) = (place, number.and_then(|n| n.parse().ok())) {
-            found.push((number, place, entry.path()));
+            found.push((number, place, prefix.with_file_name(&name)));
         }
     }
     found.sort();

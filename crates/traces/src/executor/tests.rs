@@ -33,7 +33,7 @@ fn network(ranks: Rank) -> Chunks {
 }
 
 fn run(graph: Builder, rules: Rules) -> Executor {
-    let program: Arc<dyn Program> = Arc::new(graph.finish(Arc::new(Numbers)));
+    let program: Arc<dyn Program> = Arc::new(graph.finish(Box::new(Numbers)));
     check(&rules, &program).unwrap();
     let ranks = program.ranks();
     let mut rules = rules;

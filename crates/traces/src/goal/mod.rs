@@ -35,6 +35,8 @@ pub use write::{write_binary, write_text};
 #[derive(Debug)]
 pub struct Program {
     name: String,
+    /// What names of operations call it.
+    called: String,
     store: Store,
     sections: Vec<Section>,
     /// Highest cpu and NIC.
@@ -122,6 +124,7 @@ impl Program {
         };
         let lanes = usize::from(highest.0.min(NO_LANE - 1)) + 1;
         Ok(Self {
+            called: name.clone(),
             name,
             store,
             sections,
@@ -284,11 +287,15 @@ impl program::Program for Program {
         };
         match self.places.as_ref().and_then(|p| p.find(rank, number)) {
             Some((line, label)) if label.is_empty() => {
-                format!("{}:{line} ({what} of rank {rank})", self.name)
+                format!("{}:{line} ({what} of rank {rank})", self.called)
             }
-            Some((line, label)) => format!("{}:{line} ({label} of rank {rank})", self.name),
-            None => format!("{}: rank {rank}, operation {number} ({what})", self.name),
+            Some((line, label)) => format!("{}:{line} ({label} of rank {rank})", self.called),
+            None => format!("{}: rank {rank}, operation {number} ({what})", self.called),
         }
+    }
+
+    fn rename(&mut self, name: &dyn Fn(&str) -> String) {
+        self.called = name(&self.name);
     }
 
     fn trouble(&self) -> Option<Trouble> {

@@ -59,9 +59,14 @@ impl Parameters {
         eager: 0,
     };
 
+    /// The most ns that a byte takes.
+    fn per_byte(&self) -> f64 {
+        self.gap_per_byte.max(self.overhead_per_byte as f64)
+    }
+
     /// Whether a message of no byte, which has -1 further bytes, leaves no clock earlier than it was.
     fn keeps_clocks(&self) -> bool {
-        let most = self.gap_per_byte.max(self.overhead_per_byte as f64);
+        let most = self.per_byte();
         self.gap as f64 >= self.gap_per_byte && self.overhead as f64 >= most
     }
 }
@@ -116,6 +121,15 @@ pub fn run(program: &dyn Program, variant: Variant, parameters: &Parameters) -> 
             format!("{per_byte}: the variant loggopsim takes whole ns only"),
         )
         .help("take the variant atlahs"));
+    }
+    let spans = [
+        ("latency (L)", parameters.latency),
+        ("overhead (o)", parameters.overhead),
+        ("gap (g)", parameters.gap),
+    ];
+    if let Some((place, ns)) = spans.into_iter().find(|(_, ns)| *ns > model::LAST) {
+        let message = format!("{ns} ns: expected at most {} ns (213 days)", model::LAST);
+        return Err(Trouble::at(place, message));
     }
     model::Model::new(program, variant, *parameters).run()
 }

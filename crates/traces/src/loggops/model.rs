@@ -9,6 +9,9 @@ use crate::program::{OperationId, Program, Rank, Work};
 use crate::trouble::Trouble;
 use crate::waiting::{ANY, Key, Waiting};
 
+/// The last time, in ns: 2^64 ps. What an operation takes is at most that, so that no sum of a few wraps.
+pub(super) const LAST: u64 = u64::MAX / 1000;
+
 pub(super) struct Model<'a> {
     pub(super) program: &'a dyn Program,
     variant: Variant,
@@ -84,6 +87,13 @@ impl<'a> Model<'a> {
         }
         while let Some(due) = self.queue.pop() {
             let element = &self.elements[due.slot as usize];
+            if due.time > LAST {
+                let rank = match element.kind {
+                    Kind::Message => element.peer,
+                    _ => element.rank,
+                };
+                return Err(self.too_late((rank, element.number)));
+            }
             match element.parked {
                 // Of what stood here only the place in the queue is left.
                 _ if element.order != due.number => {}
@@ -95,7 +105,7 @@ impl<'a> Model<'a> {
         if let Some(trouble) = self.program.trouble() {
             return Err(trouble);
         }
-        Ok(self.outcome())
+        self.outcome()
     }
 
     /// Lets the ranks know what has started and ended, one rank after another, and what that frees enter.
@@ -109,6 +119,7 @@ impl<'a> Model<'a> {
                 let at = (mark.rank, mark.number);
                 match mark.end {
                     None => self.frontier.started(self.program, at, 0, &mut self.freed),
+                    Some(end) if end > LAST => return Err(self.too_late(at)),
                     Some(end) if mark.again => {
                         self.frontier.done_again(self.program, at, end, &mut self.freed);
                     }
@@ -182,6 +193,13 @@ impl<'a> Model<'a> {
             Work::Nothing => (Kind::Calc, 0, 0, 0),
             Work::Collective(_) => return refused("is a collective, which LogGOPS does not know"),
         };
+        let per_unit = match kind {
+            Kind::Calc => 1.0,
+            _ => self.parameters.per_byte(),
+        };
+        if size as f64 * per_unit > LAST as f64 {
+            return Err(self.too_late((rank, freed.number)));
+        }
         Ok(Element {
             kind,
             rank,
@@ -195,6 +213,13 @@ impl<'a> Model<'a> {
             order: 0,
             parked: false,
         })
+    }
+
+    /// Says of an operation that the last time is over before it is.
+    #[cold]
+    fn too_late(&self, (rank, number): (Rank, OperationId)) -> Trouble {
+        let message = format!("is not over at {LAST} ns (213 days), the last time there is");
+        Trouble::at(self.program.name(rank, number), message)
     }
 
     /// Gives an element a slot and a number.

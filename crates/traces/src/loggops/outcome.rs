@@ -1,9 +1,9 @@
 //! What came out of a model, and why not more.
 
 use super::element::Element;
-use super::model::Model;
+use super::model::{LAST, Model};
 use super::{Outcome, Stuck};
-use crate::trouble::Caution;
+use crate::trouble::{Caution, Trouble};
 use crate::waiting::ANY;
 
 /// At most so many waits are told.
@@ -11,29 +11,33 @@ const TOLD: usize = 10;
 
 impl Model<'_> {
     /// The ends of all ranks; where operations remain, who waits for whom.
-    pub(super) fn outcome(self) -> Outcome {
+    pub(super) fn outcome(self) -> Result<Outcome, Trouble> {
         let program = self.program;
         let all: u64 = (0..program.ranks())
             .map(|rank| u64::from(program.operations(rank)))
             .sum();
-        let ends = self
+        let ends: Vec<u64> = self
             .cpu
             .0
             .iter()
             .map(|clocks| clocks.iter().copied().max().unwrap_or(0))
             .collect();
+        if let Some(rank) = ends.iter().position(|end| *end > LAST) {
+            let message = format!("is not over at {LAST} ns (213 days), the last time there is");
+            return Err(Trouble::at(format_args!("rank {rank}"), message));
+        }
         // A send that never ends keeps up only what waits for it.
         let stuck = (self.done + (self.endless.len() as u64) < all).then(|| Stuck {
             remaining: all - self.done,
             waits: self.waits(),
         });
         let cautions = self.cautions();
-        Outcome {
+        Ok(Outcome {
             ends,
             done: self.done,
             stuck,
             cautions,
-        }
+        })
     }
 
     /// Receives without a message, and sends without a receive.

@@ -408,4 +408,8 @@ impl Program for SimaiProgram {
         };
         format!("{}:{line} ({name}, {part}{what})", self.file)
     }
+
+    fn rename(&mut self, name: &dyn Fn(&str) -> String) {
+        self.file = name(&self.file);
+    }
 }

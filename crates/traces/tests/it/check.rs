@@ -238,7 +238,7 @@ fn collectives(ranks: &[&[(CollectiveKind, u64)]]) -> Graph {
             }
         }
     }
-    builder.finish(Arc::new(Numbered))
+    builder.finish(Box::new(Numbered))
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn ten_million_operations() {
             before = Some(receive);
         }
     }
-    let program = Arc::new(graph.finish(Arc::new(Nameless)));
+    let program = Arc::new(graph.finish(Box::new(Nameless)));
     for path in [false, true] {
         let mut rules = Rules::default();
         rules.keep.path = path;

@@ -6,7 +6,7 @@ use paceline_fabric::{Outcome, RunSpec};
 use paceline_parity::ib_omnet::{Control, CreditOutcome, CreditSpec, CreditStep};
 use paceline_scenario::Resolved;
 
-use super::super::{MeasureSet, Metrics, measure};
+use super::super::{MeasureSet, Metrics, described, measure};
 use super::reference;
 use crate::stats::{mean, percentile};
 
@@ -74,7 +74,11 @@ impl Bins {
                 break;
             };
             match event.what {
-                CreditStep::Received { flow, .. } => bin[who(run, flow)] += 1,
+                CreditStep::Received { flow, .. } => {
+                    if let Some(who) = who(run, flow) {
+                        bin[who] += 1;
+                    }
+                }
                 CreditStep::Sent { .. } if (event.node, event.interface) == UPLINK => bin[3] += 1,
                 _ => {}
             }
@@ -97,8 +101,8 @@ impl Bins {
 }
 
 /// The sender of a flow: host 1, host 2, one of the bursts.
-fn who(run: &RunSpec, flow: u32) -> usize {
-    (run.flows[flow as usize].src.0 as usize).min(2)
+fn who(run: &RunSpec, flow: u32) -> Option<usize> {
+    Some((described(run, flow)?.src.0 as usize).min(2))
 }
 
 /// The name of the model's run.
@@ -198,7 +202,7 @@ fn counts(run: &RunSpec, credits: &CreditOutcome) -> Metrics {
     let sources = CreditSpec::of(run).map_or(&[][..], |credits| &credits.sources);
     let (mut marks, mut notices) = ([0.0; 3], [0.0; 3]);
     for (source, totals) in sources.iter().zip(&credits.sources) {
-        let who = who(run, source.first);
+        let Some(who) = who(run, source.first) else { continue };
         marks[who] += totals.marked as f64;
         notices[who] += totals.notified as f64;
     }

@@ -78,7 +78,10 @@ const LINKS: u64 = 6;
 
 fn message(input: &Resolved, outcome: &Outcome) -> Metrics {
     let run = &input.run;
-    let (link, spec, flow) = (&run.links[0], &run.flows[0], &outcome.flows[0]);
+    let first = run.flows.first().zip(outcome.flows.first());
+    let (Some(link), Some((spec, flow))) = (run.links.first(), first) else {
+        return Metrics::default();
+    };
     let Some((lanes, received)) = run.lanes.as_ref().zip(flow.received) else {
         return Metrics::default();
     };

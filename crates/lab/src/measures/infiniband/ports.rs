@@ -7,7 +7,7 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_scenario::Resolved;
 
-use super::super::{MeasureSet, Metrics, measure};
+use super::super::{MeasureSet, Metrics, label, measure};
 
 pub(in crate::measures) const POINTS: MeasureSet = MeasureSet {
     name: "ib-points",
@@ -49,7 +49,7 @@ struct Put {
 }
 
 fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
-    let label = |flow: u32| input.run.labels[usize::from(input.run.flows[flow as usize].label)].as_str();
+    let label = |flow: u32| label(&input.run, flow);
     let marks = marks(&outcome.trace);
     let count = |is: &dyn Fn(&Put) -> bool| marks.iter().filter(|put| is(put)).count() as f64;
     let by = |port: usize, mark: Mark| count(&|put| put.port == port && put.mark == mark);

@@ -5,7 +5,7 @@ use paceline_fabric::spec::NodeId;
 use paceline_parity::ib_omnet::{CreditOutcome, CreditSpec, CreditStep};
 use paceline_scenario::Resolved;
 
-use super::super::{MeasureSet, Metrics, measure};
+use super::super::{MeasureSet, Metrics, described, measure};
 use crate::stats::{jain, mean, percentile};
 
 pub(in crate::measures) const RECEIVED: MeasureSet = MeasureSet {
@@ -112,7 +112,8 @@ fn shares(input: &Resolved, outcome: &Outcome) -> Metrics {
         for event in trace {
             let within = (from..until).contains(&(event.at.as_ps() / 1_000_000_000));
             if let (true, CreditStep::Received { flow, .. }) = (within, event.what)
-                && let Some(rate) = rates.get_mut(input.run.flows[flow as usize].src.0 as usize)
+                && let Some(flow) = described(&input.run, flow)
+                && let Some(rate) = rates.get_mut(flow.src.0 as usize)
             {
                 *rate += 16_384.0 / ((until - from) as f64 * 1e6);
             }

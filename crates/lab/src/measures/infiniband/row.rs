@@ -7,7 +7,7 @@ use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_fabric::spec::NodeId;
 use paceline_scenario::Resolved;
 
-use super::super::{MeasureSet, Metrics, measure};
+use super::super::{MeasureSet, Metrics, described, measure};
 use crate::stats::{jain, mean};
 
 pub(in crate::measures) const ROW: MeasureSet = MeasureSet {
@@ -79,8 +79,9 @@ fn of(input: &Resolved, outcome: &Outcome) -> Metrics {
         .filter(|event| event.event == TraceKind::Receive);
     let mut packets: BTreeMap<(NodeId, u32), u64> = BTreeMap::new();
     for event in came.filter(|event| RECEIVERS.contains(&event.node)) {
-        let from = input.run.flows[event.flow as usize].src.0;
-        *packets.entry((event.node, from)).or_default() += 1;
+        if let Some(flow) = described(&input.run, event.flow) {
+            *packets.entry((event.node, flow.src.0)).or_default() += 1;
+        }
     }
     let rate = |packets: u64| packets as f64 * 16_384.0 / ((UNTIL - FROM) as f64 / 1e3);
     let of_host = |switch: u32| packets.get(&(RECEIVERS[0], FIRST + switch)).copied().unwrap_or(0);

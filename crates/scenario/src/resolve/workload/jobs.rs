@@ -92,7 +92,7 @@ pub(super) fn resolve(
         all.push(match trace {
             None => factory.job(written, label, hosts, unresolved)?,
             Some(trace) => {
-                let (job, program) = factory.trace_job(written, label, hosts, &trace, programs.len())?;
+                let (job, program) = factory.trace_job(written, label, hosts, trace, programs.len())?;
                 programs.push(program);
                 job
             }

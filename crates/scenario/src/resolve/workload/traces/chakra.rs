@@ -11,7 +11,7 @@ use crate::resolve::fill::filled;
 use crate::schema;
 
 use super::files::{Read, absolute, keep};
-use super::found::{Network, choice, problem};
+use super::found::{Names, Network, choice, problem};
 
 /// Reads the trace of a prefix.
 pub(super) fn read(
@@ -98,11 +98,15 @@ pub(super) fn read(
     };
     let files: Vec<(String, PathBuf)> = paths.iter().map(named).collect();
     let kept = keep(cx, "trace", &files);
-    Ok((
-        chakra::shared(graph),
-        kept.unwrap_or_else(|| absolute(&prefix)),
+    Ok(Read {
+        program: chakra::shared(graph),
+        names: Names {
+            opened: prefix.display().to_string(),
+            kept: kept.unwrap_or_else(|| absolute(&prefix)),
+            by_rank: true,
+        },
         cautions,
-    ))
+    })
 }
 
 /// How long kernels take that have work: by the system file, or by `flops`, `memory` and `kernels`.

@@ -16,13 +16,18 @@ use crate::schema;
 use crate::topology::Net;
 use crate::warning::WarningKind;
 
-use super::found::problem;
+use super::found::{Names, problem};
 
 /// Copies of traces up to this size go into the folder of a run; larger ones stay where they are.
 const COPIED: u64 = 16 << 20;
 
-/// What a trace is, what the resolved scenario calls it, and what its user should know.
-pub(super) type Read = (Arc<dyn Program>, String, Vec<Caution>);
+/// A trace that has been read.
+pub(super) struct Read {
+    pub(super) program: Arc<dyn Program>,
+    pub(super) names: Names,
+    /// What its user should know.
+    pub(super) cautions: Vec<Caution>,
+}
 
 pub(super) fn goal(cx: &mut Cx<'_>, path: &Spanned<String>, place: &Place) -> Result<Read, Problem> {
     let found = cx.files.on_disk(path.get_ref(), "the trace", place)?;
@@ -30,11 +35,15 @@ pub(super) fn goal(cx: &mut Cx<'_>, path: &Spanned<String>, place: &Place) -> Re
         paceline_traces::goal::read(&found.path).map_err(|trouble| problem(trouble, place))?;
     let kept =
         keep(cx, "trace", &[("goal".to_string(), found.path.clone())]).map(|stem| format!("{stem}.goal"));
-    Ok((
-        Arc::new(program),
-        kept.unwrap_or_else(|| absolute(&found.path)),
+    Ok(Read {
+        program: Arc::new(program),
+        names: Names {
+            opened: found.path.display().to_string(),
+            kept: kept.unwrap_or_else(|| absolute(&found.path)),
+            by_rank: false,
+        },
         cautions,
-    ))
+    })
 }
 
 /// ASTRA-sim's system file, if the rules name one.
@@ -48,13 +57,14 @@ pub(super) fn system(
     };
     let at = cx.texts.of_value(written);
     let found = cx.files.on_disk(written.get_ref(), "the system file", &at)?;
+    // It may name traces beside it.
+    let path = absolute(&found.path);
     let (system, cautions) =
-        paceline_traces::chakra::read_system(&found.path).map_err(|trouble| problem(trouble, &at))?;
+        paceline_traces::chakra::read_system(Path::new(&path)).map_err(|trouble| problem(trouble, &at))?;
     for Caution { text } in cautions {
         cx.warn(WarningKind::Reading, trace, text);
     }
-    // It may name traces beside it.
-    *written.get_mut() = absolute(&found.path);
+    *written.get_mut() = path;
     Ok(Some(system))
 }
 
@@ -110,7 +120,15 @@ pub(super) fn simai(
     let (program, more) = program(&workload, &servers).map_err(|trouble| problem(trouble, place))?;
     cautions.extend(more);
     let kept = cx.keep("workload", "txt", &source);
-    Ok((Arc::new(program), kept, cautions))
+    Ok(Read {
+        program: Arc::new(program),
+        names: Names {
+            opened: source.name().to_string(),
+            kept,
+            by_rank: false,
+        },
+        cautions,
+    })
 }
 
 /// Keeps copies of small files in the run's folder; gives what their names have in common.
@@ -128,6 +146,5 @@ pub(super) fn keep(cx: &mut Cx<'_>, stem: &str, files: &[(String, PathBuf)]) -> 
 }
 
 pub(super) fn absolute(path: &Path) -> String {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    absolute.display().to_string()
+    crate::files::one_path(path).display().to_string()
 }

@@ -1,5 +1,6 @@
 //! A trace that has been read, and what its readers have in common.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use paceline_traces::chakra::System;
@@ -13,6 +14,7 @@ use crate::resolve::Cx;
 /// A trace that has been read.
 pub(in crate::resolve::workload) struct Trace {
     pub(super) program: Arc<dyn Program>,
+    pub(super) names: Names,
     pub(super) format: Format,
     pub(super) network: Network,
     pub(super) place: Place,
@@ -58,6 +60,51 @@ impl Format {
 impl Trace {
     pub(in crate::resolve::workload) fn ranks(&self) -> u32 {
         self.program.ranks()
+    }
+
+    /// Names operations by the files as the run's folder has them: results are the same from wherever the files were opened.
+    pub(super) fn rename(&mut self) {
+        let names = &self.names;
+        let program = Arc::get_mut(&mut self.program).expect("nobody carries it out yet");
+        program.rename(&|file| match file.strip_prefix(names.opened.as_str()) {
+            Some(rest) => format!("{}{rest}", names.shown()),
+            None => file.to_string(),
+        });
+    }
+}
+
+/// What the files of a trace are called.
+pub(super) struct Names {
+    /// As they were opened: all of a name, or what the names of the ranks' files begin with.
+    pub(super) opened: String,
+    /// As the resolved scenario names them.
+    pub(super) kept: String,
+    /// Whether each rank has its own.
+    pub(super) by_rank: bool,
+}
+
+impl Names {
+    /// What results call the files.
+    fn shown(&self) -> String {
+        let name = Path::new(&self.kept).file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// What is said of a trace with the files' names as results have them.
+    pub(super) fn in_text(&self, text: &str) -> String {
+        let (mut said, mut rest) = (String::new(), text);
+        while let Some((before, after)) = rest.split_once(self.opened.as_str()) {
+            said.push_str(before);
+            let is_word = said.is_empty() || said.ends_with([' ', '(', '`']);
+            let is_file = !self.by_rank
+                || after.strip_prefix('.').is_some_and(|rank| rank.starts_with(|c: char| c.is_ascii_digit()));
+            match is_word && is_file {
+                true => said.push_str(&self.shown()),
+                false => said.push_str(&self.opened),
+            }
+            rest = after;
+        }
+        said + rest
     }
 }
 

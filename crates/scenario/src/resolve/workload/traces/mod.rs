@@ -91,7 +91,7 @@ pub(super) fn read(
     let rules = job.rules.get_or_insert_default();
     refused::refuse_others(cx, rules, format, network, &place)?;
     let mut system = None;
-    let (program, kept, cautions) = match format {
+    let read = match format {
         Format::Goal => files::goal(cx, &path, &place)?,
         Format::Chakra => {
             system = files::system(cx, rules, &place)?;
@@ -109,17 +109,18 @@ pub(super) fn read(
             &place,
         )?,
     };
-    for Caution { text } in cautions {
-        cx.warn(WarningKind::Reading, &place, text);
+    for Caution { text } in read.cautions {
+        cx.warn(WarningKind::Reading, &place, read.names.in_text(&text));
     }
     let slot = match format {
         Format::Goal => &mut job.goal,
         Format::Chakra => &mut job.chakra,
         Format::SimAi => &mut job.simai,
     };
-    *slot.as_mut().expect("it is present").get_mut() = kept;
+    *slot.as_mut().expect("it is present").get_mut() = read.names.kept.clone();
     Ok(Some(Trace {
-        program,
+        program: read.program,
+        names: read.names,
         format,
         network,
         place,
@@ -134,7 +135,7 @@ impl Maker<'_, '_> {
         written: &mut schema::Job,
         label: String,
         hosts: Vec<NodeId>,
-        trace: &Trace,
+        mut trace: Trace,
         number: usize,
     ) -> Result<(Job, spec::Program), Problem> {
         if hosts.len() != trace.ranks() as usize {
@@ -162,6 +163,7 @@ impl Maker<'_, '_> {
             .into_result()
             .map_err(|trouble| problem(trouble, &trace.place))?
         {
+            let text = trace.names.in_text(&text);
             self.cx.warn(WarningKind::Reading, &trace.place, text);
         }
         let model = trace.model(self.cx, written, &rules)?;
@@ -195,10 +197,11 @@ impl Maker<'_, '_> {
             hosts: hosts.clone(),
         };
         let is_priced = model.is_some();
+        trace.rename();
         let digest = format!("{:x} {rules:?} {common:?} {model:?}", extent.digest);
         let state = match model {
-            None => State::new(Carrier::new(Executor::new(trace.program.clone(), rules), common)),
-            Some(model) => State::new(Priced::new(trace.program.clone(), model)),
+            None => State::new(Carrier::new(Executor::new(trace.program, rules), common)),
+            Some(model) => State::new(Priced::new(trace.program, model)),
         };
         let program = spec::Program {
             digest,
