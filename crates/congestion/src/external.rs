@@ -73,6 +73,9 @@ choice! {
     }
 }
 
+/// The least time between the instants at which all flows ask: each is an event, whether anything has come or not.
+const LEAST_INTERVAL: Span = Span::from_ns(10);
+
 params! {
     /// Parameters of a sender that is decided for outside.
     pub struct Params {
@@ -120,6 +123,13 @@ impl Definition for Params {
     fn check(&self) -> Result<(), ParamError> {
         if self.clock == Clock::Aligned && self.interval == Span::ZERO {
             let message = "0 is no time between instants; expected one above 0 with clock `aligned`";
+            return Err(ParamError::new("interval", message));
+        }
+        if self.clock == Clock::Aligned && self.interval < LEAST_INTERVAL {
+            let message = format!(
+                "{} between instants is less than a packet takes; expected {LEAST_INTERVAL} or more with clock `aligned`",
+                self.interval
+            );
             return Err(ParamError::new("interval", message));
         }
         if self.silence > 0.0 && self.silence < 1.0 {

@@ -84,6 +84,9 @@ fn merged(recorded: Vec<Warning>, mut found: Vec<Warning>, is_same: bool) -> Vec
     all
 }
 
+/// The most text that the rows of a Parquet file may be: millions of flows.
+const TABLE: usize = 1 << 29;
+
 /// A Parquet file as CSV text: a line with the names of the columns, then a line per row. What is
 /// missing is empty.
 fn parquet_as_csv(path: &Path) -> Result<String, String> {
@@ -99,6 +102,14 @@ fn parquet_as_csv(path: &Path) -> Result<String, String> {
             Values::Real(all) => all[row].map(|value| value.to_string()).unwrap_or_default(),
         });
         out.write_record(fields).map_err(|error| error.to_string())?;
+        if out.get_ref().len() > TABLE {
+            return Err(format!(
+                "row {} of {rows} ends after {} MiB of text: expected at most {} MiB in all rows",
+                row + 1,
+                out.get_ref().len() >> 20,
+                TABLE >> 20
+            ));
+        }
     }
     let bytes = out.into_inner().map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map_err(|error| error.to_string())

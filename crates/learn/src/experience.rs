@@ -33,6 +33,9 @@ const EXPECTED: &str = "experience";
 /// The most flows to one host that are drawn: more than the search ever has take too long.
 pub(crate) const MOST_FLOWS: u32 = 8192;
 
+/// The most packets that are under way in a round trip at line rate.
+const MOST_UNDER_WAY: f64 = 1e6;
+
 /// What a run met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -324,7 +327,13 @@ impl Experience {
         ] {
             within(name, value, (low, high))?;
         }
-        Ok(())
+        // What a search simulates of a network grows with what is under way in a round trip.
+        let packets = network.gbps * 1e3 * network.base_rtt_us / 8.0 / f64::from(network.mtu);
+        within(
+            "network.gbps times network.base_rtt_us, in packets of network.mtu",
+            packets,
+            (0.0, MOST_UNDER_WAY),
+        )
     }
 }
 

@@ -257,7 +257,11 @@ mod tests {
                     },
                 };
                 for paper in [1.0, ours] {
-                    assert_eq!(cell(Some(paper)).verdict(2), Some(false), "{tolerance:?} {ours} {paper}");
+                    assert_eq!(
+                        cell(Some(paper)).verdict(2),
+                        Some(false),
+                        "{tolerance:?} {ours} {paper}"
+                    );
                 }
                 let alone = tolerance.is_bound().then_some(false);
                 assert_eq!(cell(None).verdict(2), alone, "{tolerance:?} {ours}");

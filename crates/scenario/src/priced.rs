@@ -102,8 +102,9 @@ impl Behaviour for Priced {
         self.outcome = self.carry_out().later(since);
         let end = self.outcome.ranks.iter().map(|rank| rank.end).max();
         if end == Some(Time::MAX) {
-            self.outcome =
-                TraceOutcome::refused("the job is not over at the last time there is (2^64 ps, 213 days)".into());
+            self.outcome = TraceOutcome::refused(
+                "the job is not over at the last time there is (2^64 ps, 213 days)".into(),
+            );
         }
         if self.outcome.is_done {
             asks.wake(end.unwrap_or_default(), 0);

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{assert_same, command, files};
 
-const RANKS: &str =
-    "num_ranks 2\nrank 0 {\nc: calc 500\ns: send 8b to 1 tag 0\ns requires c\n}\nrank 1 {\nr: recv 8b from 0 tag 0\n}\n";
-const LATER: &str = "num_ranks 2\nrank 0 {\ns: send 9000b to 1 tag 7\n}\nrank 1 {\nr: recv 9000b from 0 tag 7\n}\n";
-const WORKLOAD: &str =
-    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 8 ga: 1 all_gpus: 4 \
+const RANKS: &str = "num_ranks 2\nrank 0 {\nc: calc 500\ns: send 8b to 1 tag 0\ns requires c\n}\nrank 1 {\nr: recv 8b from 0 tag 0\n}\n";
+const LATER: &str =
+    "num_ranks 2\nrank 0 {\ns: send 9000b to 1 tag 7\n}\nrank 1 {\nr: recv 9000b from 0 tag 7\n}\n";
+const WORKLOAD: &str = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 8 ga: 1 all_gpus: 4 \
      checkpoints: 0 checkpoint_initiates: 0\n1\n\
      layer0\t-1\t100\tALLREDUCE\t8192\t1\tNONE\t0\t1\tNONE\t0\t100\n";
 const FLOWS: &str = "src,dst,size_bytes,start_us,label\n1,2,20000,0,table\n3,2,20000,1,table\n";
@@ -103,8 +102,7 @@ fn jobs_by_chakra() {
 fn jobs_by_simai() {
     let fill = |home: &Path| {
         fs::write(home.join("w.txt"), WORKLOAD).unwrap();
-        let text =
-            "cc.scheme = 'dcqcn'\n[[job]]\nsimai = 'w.txt'\nhosts = '1..4'\nrules = { gpus-per-server = 2 }\n";
+        let text = "cc.scheme = 'dcqcn'\n[[job]]\nsimai = 'w.txt'\nhosts = '1..4'\nrules = { gpus-per-server = 2 }\n";
         fs::write(home.join("s.toml"), star(4, text)).unwrap();
     };
     same_from_anywhere(fill, "s.toml");

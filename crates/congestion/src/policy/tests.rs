@@ -222,6 +222,11 @@ fn what_does_not_fit_is_told() {
             "interval: 0 is no time between instants",
         ),
         (
+            with(r#""clock": "aligned", "interval": "1ps""#),
+            &one,
+            "interval: 1ps between instants is less than a packet takes; expected 10ns or more",
+        ),
+        (
             with(r#""interval": "ten""#),
             &one,
             "the card of `mine`: interval: ",

@@ -12,7 +12,7 @@ use crate::InputWarnings;
 use crate::run::side_by_side;
 
 /// The largest number of runs that a plan may have.
-const RUNS_MAX: usize = 1_000_000;
+const RUNS_MAX: u128 = 1_000_000;
 
 /// What a sweep is made of.
 #[derive(Clone, Debug, Default)]
@@ -54,14 +54,11 @@ impl Study {
             ));
         }
         let repeats = repeats.unwrap_or(1);
-        let sizes = grid.axes.iter().map(|axis| axis.values.len());
-        let runs = sizes
-            .chain([repeats as usize])
-            .try_fold(1usize, usize::checked_mul);
-        if runs.is_none_or(|runs| runs > RUNS_MAX) {
+        let sizes = grid.axes.iter().map(|axis| axis.values.len() as u128);
+        let runs = sizes.chain([u128::from(repeats)]).fold(1, u128::saturating_mul);
+        if runs > RUNS_MAX {
             return Err(SweepError::Refused(format!(
-                "the grid has {} runs: expected at most {RUNS_MAX}",
-                runs.map_or("too many".to_string(), |runs| runs.to_string())
+                "the grid has {runs} runs: expected at most {RUNS_MAX}"
             )));
         }
         let values = points(&grid);
@@ -285,6 +282,25 @@ mod tests {
             arguments: Vec::new(),
         };
         (folder, study)
+    }
+
+    /// The number of runs is counted before any is made.
+    #[test]
+    fn a_grid_of_too_many_runs_is_refused_with_their_number() {
+        let values: Vec<String> = (1..=1000).map(|kb| format!("{kb}KB")).collect();
+        let keys = ["workload.0.incast.size", "network.buffer", "network.ecn.kmin"];
+        let over: Vec<String> = keys
+            .iter()
+            .map(|key| format!("{key}={}", values.join(",")))
+            .collect();
+        let over: Vec<&str> = over.iter().map(String::as_str).collect();
+        let (_folder, study) = study(&over, Some(u32::MAX));
+        let message = study.plan(1).unwrap_err().to_string();
+        let runs = 1000_u128.pow(3) * u128::from(u32::MAX);
+        assert!(
+            message.contains(&format!("{runs} runs: expected at most 1000000")),
+            "{message}"
+        );
     }
 
     #[test]

@@ -210,6 +210,11 @@ fn damaged_files_are_refused() {
             "`network.gbps` is -1; expected 0.001 to 100000",
         ),
         (
+            text.replace("\"gbps\": 400.0", "\"gbps\": 99999")
+                .replace("\"base_rtt_us\": ", "\"base_rtt_us\": 99"),
+            "in packets of network.mtu` is",
+        ),
+        (
             text.replace("\"links\": 2", "\"links\": 7"),
             "`network.links` is 7; expected 2 to 4",
         ),

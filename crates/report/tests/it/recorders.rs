@@ -14,7 +14,10 @@ use paceline_scenario::{Overrides, builtin, load};
 /// Networks: fidelity, topology, flow control, recovery, scheme.
 const NETWORKS: &[(&str, &str)] = &[
     ("pfc dcqcn", "topology.star.hosts = 5\ncc.scheme = 'dcqcn'\n"),
-    ("pfc hpcc tcd", "topology.star.hosts = 5\ncc.scheme = 'hpcc'\nnetwork.detection.kind = 'tcd'\n"),
+    (
+        "pfc hpcc tcd",
+        "topology.star.hosts = 5\ncc.scheme = 'hpcc'\nnetwork.detection.kind = 'tcd'\n",
+    ),
     (
         "lossy irn timely",
         "topology.star.hosts = 5\ncc.scheme = 'timely'\n[network]\nflow-control = 'none'\nrecovery = 'irn'\nbuffer = '60KB'\n",
@@ -63,7 +66,10 @@ const TRAFFIC: &[(&str, &str)] = &[
         "flows",
         "[[workload]]\nflows = [{ src = 1, dst = 2, size = '20KB' }, { src = 3, dst = 2, size = '9KB', start = '1us' }]\n",
     ),
-    ("incast", "[[workload]]\nincast = { receiver = 4, senders = '1-3', size = '20KB' }\n"),
+    (
+        "incast",
+        "[[workload]]\nincast = { receiver = 4, senders = '1-3', size = '20KB' }\n",
+    ),
     (
         "poisson",
         "[[workload]]\nlabel = 'random'\npoisson = { sizes = 'google-rpc', load = 0.3, to = '20us' }\n",
@@ -81,13 +87,22 @@ const TRAFFIC: &[(&str, &str)] = &[
         "[[workload]]\nmessages = { senders = '1-3', receivers = 4, messages = 3, size = '4KB', gap = '1us' }\n",
     ),
     ("table", "[[workload]]\ntrace = { file = 'f.csv' }\n"),
-    ("collective", "[[workload]]\nall-reduce = { size = '20KB', hosts = '1-4' }\n"),
+    (
+        "collective",
+        "[[workload]]\nall-reduce = { size = '20KB', hosts = '1-4' }\n",
+    ),
     (
         "steps",
         "[[job]]\nhosts = '1-4'\niterations = 2\n[[job.step]]\ncompute = '2us'\nall-to-all = { size = '8KB' }\n",
     ),
-    ("goal", "[[job]]\nhosts = [1, 2]\ngoal = 'g.goal'\niterations = 2\n"),
-    ("loggops", "[[job]]\nhosts = [1, 2]\ngoal = 'g.goal'\nnetwork = 'loggops'\n"),
+    (
+        "goal",
+        "[[job]]\nhosts = [1, 2]\ngoal = 'g.goal'\niterations = 2\n",
+    ),
+    (
+        "loggops",
+        "[[job]]\nhosts = [1, 2]\ngoal = 'g.goal'\nnetwork = 'loggops'\n",
+    ),
     ("chakra", "[[job]]\nhosts = '1-4'\nchakra = 'b'\n"),
     (
         "simai",
@@ -158,13 +173,19 @@ fn fill(folder: &Path) {
         "g.goal",
         "num_ranks 2\nrank 0 {\nc: calc 500\ns: send 8000b to 1 tag 0\ns requires c\n}\nrank 1 {\nr: recv 8000b from 0 tag 0\n}\n",
     );
-    write("f.csv", "src,dst,size_bytes,start_us,label\n1,2,9000,0,a\n3,2,9000,1,b\n");
+    write(
+        "f.csv",
+        "src,dst,size_bytes,start_us,label\n1,2,9000,0,a\n3,2,9000,1,b\n",
+    );
     write(
         "w.txt",
         "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 8 ga: 1 all_gpus: 4 checkpoints: 0 \
          checkpoint_initiates: 0\n1\nlayer0\t-1\t100\tALLREDUCE\t8192\t1\tNONE\t0\t1\tNONE\t0\t100\n",
     );
-    write("c.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 20000\n2->1 start 0 size 20000\n");
+    write(
+        "c.cm",
+        "Nodes 4\nConnections 2\n0->1 start 0 size 20000\n2->1 start 0 size 20000\n",
+    );
     let tier = "Downlink_speed_Gbps 100\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\nRadix_Down 2\n";
     let topology = format!("Nodes 4\nTiers 2\nPodsize 4\nTier 0\n{tier}Radix_Up 2\nTier 1\n{tier}");
     write("t.topo", &topology);
@@ -200,8 +221,17 @@ fn attempt(folder: &Path, text: &str) -> Result<(), String> {
 }
 
 /// Recorders alone or together, on a network with a kind of traffic: the names of those that ran, the words for the others.
-fn with_recorders(folder: &Path, base: &str, bundle: &[(&'static str, &'static str)], sets: &str) -> Vec<(&'static str, Option<String>)> {
-    let lines = |all: &[(&str, &str)]| all.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
+fn with_recorders(
+    folder: &Path,
+    base: &str,
+    bundle: &[(&'static str, &'static str)],
+    sets: &str,
+) -> Vec<(&'static str, Option<String>)> {
+    let lines = |all: &[(&str, &str)]| {
+        all.iter()
+            .map(|(_, line)| format!("{line}\n"))
+            .collect::<String>()
+    };
     let text = |lines: &str| format!("{base}[record]\nmeasures = [{sets}]\n{lines}");
     if attempt(folder, &text(&lines(bundle))).is_ok() {
         return bundle.iter().map(|(name, _)| (*name, None)).collect();
@@ -209,7 +239,9 @@ fn with_recorders(folder: &Path, base: &str, bundle: &[(&'static str, &'static s
     // One of them at least is refused here: each for itself, with what it belongs to.
     let attempt_alone = |&(alone, line): &(&'static str, &'static str)| {
         let owner = alone.split_once('-').map_or("", |(owner, _)| owner);
-        let owner = bundle.iter().find(|(name, _)| *name == owner || *name == "latency" && alone == "halves");
+        let owner = bundle
+            .iter()
+            .find(|(name, _)| *name == owner || *name == "latency" && alone == "halves");
         let owner = owner.map_or("", |(_, line)| line);
         (alone, attempt(folder, &text(&format!("{owner}\n{line}\n"))).err())
     };
@@ -258,13 +290,21 @@ fn pairs_run_or_are_refused_before() {
         );
     }
     // What is refused somewhere runs elsewhere, if many networks take the traffic.
-    let recorders: BTreeSet<&str> = RECORDERS.iter().copied().flatten().map(|(name, _)| *name).collect();
+    let recorders: BTreeSet<&str> = RECORDERS
+        .iter()
+        .copied()
+        .flatten()
+        .map(|(name, _)| *name)
+        .collect();
     for (traffic, _) in TRAFFIC {
         let takes = |(network, _): &&(&str, &str)| ran.contains(&(*network, *traffic));
         if NETWORKS.iter().filter(takes).count() <= RECORDERS.len() {
             continue;
         }
-        let missing: Vec<_> = recorders.iter().filter(|name| !ran.contains(&(**name, *traffic))).collect();
+        let missing: Vec<_> = recorders
+            .iter()
+            .filter(|name| !ran.contains(&(**name, *traffic)))
+            .collect();
         assert!(missing.is_empty(), "{traffic}: {missing:?} ran on no network");
     }
 }

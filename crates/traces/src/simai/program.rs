@@ -87,6 +87,11 @@ pub struct SimaiProgram {
     lanes: Lanes,
 }
 
+/// The most ranks of a job, and the most groups over all of its collectives: what a line of the workload says is made for
+/// each rank.
+const MOST_RANKS: u32 = 1 << 20;
+const MOST_COLLECTIVES: u64 = 1 << 24;
+
 /// Makes the program of a workload.
 ///
 /// # Errors
@@ -100,6 +105,10 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
         let message = format!(
             "all_gpus is {all}, and the job has {ranks} ranks (model_parallel_NPU_group {tp}): expected as many"
         );
+        return Err(Trouble::at(place, message));
+    }
+    if ranks > MOST_RANKS {
+        let message = format!("{ranks} ranks: expected at most {MOST_RANKS}");
         return Err(Trouble::at(place, message));
     }
     if servers.gpus_per_server == 0 || !ranks.is_multiple_of(servers.gpus_per_server) {
@@ -126,6 +135,15 @@ pub fn program(workload: &Workload, servers: &Servers) -> Result<(SimaiProgram, 
     let Builder {
         steps, mut shapes, ..
     } = builder;
+    let all = shapes.iter().map(|shape| u64::from(grouping.count(shape.group)));
+    let all: u64 = all.sum();
+    if all > MOST_COLLECTIVES {
+        let message = format!(
+            "{} kinds of collectives over {ranks} ranks are {all}, one for each group: expected at most {MOST_COLLECTIVES}",
+            shapes.len()
+        );
+        return Err(Trouble::at(place, message));
+    }
     let mut groups = Vec::new();
     let mut first_group = Vec::new();
     for kind in Groups::KINDS {

@@ -1,7 +1,10 @@
 //! Chakra traces that are damaged, or that could hang.
 
+use std::io::Read as _;
 use std::path::Path;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use paceline_traces::chakra::{Options, Repair, read, read_bytes, rules, shared};
 use paceline_traces::check::check;
 use paceline_traces::chunks::{Chunks, Links};
@@ -107,5 +110,20 @@ fn gzip_that_is_cut_off_or_a_bomb() {
     };
     let whole = vec![("x.0.et".to_string(), bytes)];
     let text = read_bytes(whole, &options).unwrap_err().to_string();
-    assert!(text.contains("more than 1000000 bytes"), "{text}");
+    assert!(text.contains("unpack to more than 1000000,"), "{text}");
+    // Of zeros a thousandth is left: no trace is like that.
+    let zeros = |len: u64| {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        std::io::copy(&mut std::io::repeat(b' ').take(len), &mut packed).unwrap();
+        vec![("x.0.json".to_string(), packed.finish().unwrap())]
+    };
+    let text = read_bytes(zeros(32 << 20), &Options::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("unpack to more than 16777216, the most for a file of this size"),
+        "{text}"
+    );
+    let text = read_bytes(zeros(8 << 20), &Options::default());
+    assert!(!text.is_err_and(|error| error.to_string().contains("unpack")));
 }

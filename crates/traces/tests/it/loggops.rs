@@ -295,17 +295,29 @@ fn times_do_not_wrap() {
     let send = "num_ranks 2\nrank 0 {\ns: send 9223372036854775807b to 1 tag 0\n}\nrank 1 {\nr: recv 9223372036854775807b from 0 tag 0\n}\n";
     let last = u64::MAX / 1000;
     for variant in BOTH {
-        let refused = |program: &str, parameters: &Parameters| text(program, variant, parameters).unwrap_err().to_string();
+        let refused = |program: &str, parameters: &Parameters| {
+            text(program, variant, parameters).unwrap_err().to_string()
+        };
         let usual = Parameters::default();
-        for (ns, place) in [(u64::MAX, "x.goal:3"), (last + 1, "x.goal:3"), (last / 2 + 1, "x.goal:4")] {
+        for (ns, place) in [
+            (u64::MAX, "x.goal:3"),
+            (last + 1, "x.goal:3"),
+            (last / 2 + 1, "x.goal:4"),
+        ] {
             let message = refused(&calc(&ns.to_string()), &usual);
-            assert!(message.starts_with(place) && message.contains("213 days"), "{variant:?} {ns}: {message}");
+            assert!(
+                message.starts_with(place) && message.contains("213 days"),
+                "{variant:?} {ns}: {message}"
+            );
         }
         let outcome = text(&calc(&(last / 2).to_string()), variant, &usual).unwrap();
         assert_eq!(outcome.ends, [last / 2 * 2]);
         let message = refused(send, &usual);
         assert!(message.starts_with("x.goal:"), "{message}");
-        let long = Parameters { latency: u64::MAX, ..usual };
+        let long = Parameters {
+            latency: u64::MAX,
+            ..usual
+        };
         assert!(refused(send, &long).contains("latency"));
     }
 }

@@ -28,6 +28,9 @@ const BATCH: usize = 1 << 14;
 const PAGE: u64 = 1 << 28;
 /// What a value takes, whatever its kind.
 const CELL: usize = size_of::<Option<Arc<str>>>();
+/// What a text takes that no row before has, above its bytes: its counts, its place among those that are known (half of
+/// these places are free), and what the system keeps of an allocation.
+const TEXT: usize = 2 * size_of::<usize>() + 2 * (CELL + 1) + 2 * size_of::<usize>();
 
 /// Reads a Parquet file whose columns are texts and numbers: all of its columns, in their order.
 ///
@@ -272,7 +275,7 @@ fn read_column(
             let known = match texts.get(text) {
                 Some(known) => known.clone(),
                 None => {
-                    room.take(text.len())?;
+                    room.take(TEXT + text.len())?;
                     let new: Arc<str> = Arc::from(text);
                     texts.insert(new.clone());
                     new
@@ -379,7 +382,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let bytes = Bytes::from(written(&table()));
-        let room = 3 * 100 * CELL + "abc".len();
+        let room = 3 * 100 * CELL + 3 * TEXT + "abc".len();
         assert_eq!(read_within(bytes.clone(), (room, PAGE)).unwrap(), table());
         for room in [3 * 100 * CELL - 1, room - 1] {
             let error = read_within(bytes.clone(), (room, PAGE)).unwrap_err().to_string();
@@ -396,7 +399,7 @@ mod tests {
         let table = [Column::new("t", Values::Text((0..100_000).map(text).collect()))];
         let bytes = written(&table);
         assert!(bytes.len() < 1 << 18, "{}", bytes.len());
-        let room = 100_000 * CELL + 2 * (1 << 10);
+        let room = 100_000 * CELL + 2 * (TEXT + (1 << 10));
         assert_eq!(
             read_within(Bytes::from(bytes.clone()), (room, PAGE)).unwrap(),
             table

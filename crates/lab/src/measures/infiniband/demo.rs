@@ -202,7 +202,9 @@ fn counts(run: &RunSpec, credits: &CreditOutcome) -> Metrics {
     let sources = CreditSpec::of(run).map_or(&[][..], |credits| &credits.sources);
     let (mut marks, mut notices) = ([0.0; 3], [0.0; 3]);
     for (source, totals) in sources.iter().zip(&credits.sources) {
-        let Some(who) = who(run, source.first) else { continue };
+        let Some(who) = who(run, source.first) else {
+            continue;
+        };
         marks[who] += totals.marked as f64;
         notices[who] += totals.notified as f64;
     }

@@ -171,6 +171,22 @@ fn ranks_that_do_not_fit_are_named_with_their_numbers() {
         "x.txt:1: DP 4 (32 ranks by model_parallel_NPU_group 8) is not a multiple of ep 3: DP_EP would be 1.33"
     );
     assert!(says("8", servers(12)).contains("12 ranks are not whole servers of 8"));
+    // What is made for each rank is bounded before it is made.
+    let all = u32::MAX - 7;
+    let message = says(&format!("8 all_gpus: {all}"), servers(all));
+    assert!(
+        message.ends_with(&format!("{all} ranks: expected at most 1048576")),
+        "{message}"
+    );
+    let layers =
+        "l -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\nm -1 1 ALLREDUCE 9 1 NONE 0 1 NONE 0 1\n".repeat(20);
+    let many = format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1\n40\n{layers}");
+    let many = read("x.txt", &many).unwrap().0;
+    let message = program(&many, &servers(1 << 20)).unwrap_err().to_string();
+    assert!(
+        message.contains("one for each group: expected at most 16777216"),
+        "{message}"
+    );
     assert_eq!(nvls_line(&header("8"), "H100"), Some(3));
     assert_eq!(nvls_line(&header("8"), "A100"), None);
     assert_eq!(nvls_line(&header("4"), "H100"), None);

@@ -97,7 +97,9 @@ impl Names {
             said.push_str(before);
             let is_word = said.is_empty() || said.ends_with([' ', '(', '`']);
             let is_file = !self.by_rank
-                || after.strip_prefix('.').is_some_and(|rank| rank.starts_with(|c: char| c.is_ascii_digit()));
+                || after
+                    .strip_prefix('.')
+                    .is_some_and(|rank| rank.starts_with(|c: char| c.is_ascii_digit()));
             match is_word && is_file {
                 true => said.push_str(&self.shown()),
                 false => said.push_str(&self.opened),
