@@ -178,9 +178,9 @@ fn ranks_that_do_not_fit_are_named_with_their_numbers() {
         message.ends_with(&format!("{all} ranks: expected at most 1048576")),
         "{message}"
     );
-    let layers =
-        "l -1 1 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\nm -1 1 ALLREDUCE 9 1 NONE 0 1 NONE 0 1\n".repeat(20);
-    let many = format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1\n40\n{layers}");
+    let layer = |i: u32| format!("l{i} -1 1 ALLREDUCE {} 1 NONE 0 1 NONE 0 1\n", 100_000 * (i + 1));
+    let layers: String = (0..40).map(layer).collect();
+    let many = format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2\n40\n{layers}");
     let many = read("x.txt", &many).unwrap().0;
     let message = program(&many, &servers(1 << 20)).unwrap_err().to_string();
     assert!(
