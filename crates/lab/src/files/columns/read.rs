@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let bytes = Bytes::from(written(&table()));
-        let room = 3 * 100 * CELL + 3 * TEXT + "abc".len();
+        let room = 3 * 100 * CELL + 2 * TEXT + "abc".len();
         assert_eq!(read_within(bytes.clone(), (room, PAGE)).unwrap(), table());
         for room in [3 * 100 * CELL - 1, room - 1] {
             let error = read_within(bytes.clone(), (room, PAGE)).unwrap_err().to_string();
