@@ -1,7 +1,5 @@
 //! Programs that cannot run to their end, and what programs do.
 
-use std::sync::Arc;
-
 use paceline_traces::check::check;
 use paceline_traces::explain::{Costs, explain};
 use paceline_traces::goal;
