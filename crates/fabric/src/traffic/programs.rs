@@ -71,7 +71,7 @@ struct Running {
     wakes: BinaryHeap<Reverse<(u64, u64)>>,
     /// Times at which it is to be woken, in ps of the run, in the order in which it is told of those of one time, with its
     /// tokens; and how many it has asked for.
-    tokens: BinaryHeap<Reverse<(u64, u64, u64, u64)>>,
+    tokens: BinaryHeap<Reverse<(u64, u64, u64, u64, u64)>>,
     count: u64,
     asked: u64,
     /// The time and place of the event that wakes it next.
@@ -238,7 +238,7 @@ impl Programs {
             What::Woken => {
                 let woken = tokens.pop().expect("a wake was asked for");
                 assert_eq!(woken.0.0, now, "a wake comes at its time");
-                state.woken(woken.0.3, &mut asks);
+                state.woken(woken.0.4, &mut asks);
             }
             What::Left => state.left(message, &mut asks),
             What::Received => state.heard(message, Awaited::Received, &mut asks),
@@ -254,9 +254,10 @@ impl Programs {
                 Request::Wake { at, token } => {
                     let running = &mut self.all[program as usize];
                     running.count += 1;
-                    // Where events are counted, what was asked for first comes first.
-                    let order = if self.counted { 0 } else { token >> 32 };
-                    let place = (at.as_ps(), order, running.count, token);
+                    // Where events are counted, what was asked for at an earlier time comes first. Of one time it is the
+                    // lower rank: then iterations that do the same do it in the same order.
+                    let asked = if self.counted { self.last } else { 0 };
+                    let place = (at.as_ps(), asked, token >> 32, running.count, token);
                     running.tokens.push(Reverse(place));
                 }
                 Request::Send { message, flow } => {
