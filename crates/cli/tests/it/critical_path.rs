@@ -98,7 +98,7 @@ fn operations_are_listed_on_request() {
         Some("job,iteration,rank,name,kind,free_ps,start_ps,end_ps,began_by,after")
     );
     assert_eq!(lines.next().unwrap().split(',').nth(8), Some("iteration"));
-    assert!(text.contains(",end,app.goal:4 (c0 of rank 0)\n"), "{text}");
+    assert!(text.contains(",end,trace.goal:4 (c0 of rank 0)\n"), "{text}");
     assert_eq!(lines.count() + 1, 2 * 16 * 27);
     // Where there is no such job it is told.
     let other = folder_with("my.toml", crate::common::SMALL);

@@ -61,6 +61,9 @@ struct Told {
     flow: FlowSpec,
 }
 
+/// A wake: its time, when it was asked for, by which rank, the how many-th it is, and its token. Times are in ps of the run.
+type Wake = (u64, u64, u64, u64, u64);
+
 /// A program under way.
 #[derive(Clone, Debug)]
 struct Running {
@@ -69,9 +72,8 @@ struct Running {
     /// Times at which it is to be woken, in ps of the network, in the order in which it asked. Where that is counted, the
     /// order is the place among all events.
     wakes: BinaryHeap<Reverse<(u64, u64)>>,
-    /// Times at which it is to be woken, in ps of the run, in the order in which it is told of those of one time, with its
-    /// tokens; and how many it has asked for.
-    tokens: BinaryHeap<Reverse<(u64, u64, u64, u64, u64)>>,
+    /// The wakes that it asked for, in the order in which it is told of them; and how many there were.
+    tokens: BinaryHeap<Reverse<Wake>>,
     count: u64,
     asked: u64,
     /// The time and place of the event that wakes it next.

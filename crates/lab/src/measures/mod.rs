@@ -27,12 +27,12 @@ mod traced_port;
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
-use paceline_fabric::spec::{FlowSpec, RunSpec};
 use paceline_scenario::Resolved;
 use paceline_scenario::diagnostics::among_many;
 
 pub use port::step_mean;
 pub use set::{Measure, MeasureSet, Metrics, element, measure};
+pub(crate) use set::{described, label};
 pub use summary::{SUMMARY, find_summary, summary_names};
 
 /// Every set.
@@ -97,19 +97,6 @@ pub(crate) fn summarised(input: &Resolved, outcome: &Outcome) -> BTreeMap<String
         values.filter(|(_, value)| value.is_finite()).collect()
     };
     sets.map(|set| (set.name.to_string(), numbers(set))).collect()
-}
-
-/// A flow of the run's description: nothing of those that a trace or a stream makes as the run goes on.
-fn described(run: &RunSpec, flow: u32) -> Option<&FlowSpec> {
-    run.flows.get(flow as usize)
-}
-
-/// The label of a flow of the run's description; empty for others.
-fn label(run: &RunSpec, flow: u32) -> &str {
-    let number = described(run, flow).map(|flow| usize::from(flow.label));
-    number
-        .and_then(|number| run.labels.get(number))
-        .map_or("", String::as_str)
 }
 
 /// What is wrong with the sets that a run was asked for, if anything is.
