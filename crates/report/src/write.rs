@@ -27,7 +27,7 @@ pub struct Written {
 /// Writes everything of a run into `destination`: all of it or nothing.
 ///
 /// An existing folder with something in it is an error unless [`Writing::force`]; then it is replaced if it
-/// is the folder of an earlier run, and nothing else. Says what there was no time for ([`Writing::until`]).
+/// is the folder of an earlier run, and nothing else. Says what there was no time for ([`Writing::waiting`]).
 pub fn write_run(
     destination: &Path,
     input: &Resolved,
