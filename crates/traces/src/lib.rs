@@ -18,7 +18,7 @@ pub mod loggops;
 pub mod network;
 pub mod open;
 pub mod program;
-mod regular;
+pub mod regular;
 pub mod simai;
 pub mod trouble;
 mod waiting;
