@@ -99,6 +99,9 @@ pub(crate) struct OutputArgs {
         default_value = "csv"
     )]
     pub(crate) format: Vec<Format>,
+    /// Write flows of alike iterations each time, not once; only matters where they are many
+    #[arg(long)]
+    pub(crate) expand: bool,
 }
 
 /// Formats of what runs write.
@@ -120,6 +123,7 @@ impl OutputArgs {
             force: self.force,
             format,
             timeline: self.format.contains(&Format::Perfetto),
+            expand: self.expand,
             waiting: None,
         }
     }

@@ -148,7 +148,9 @@ pub(crate) fn is_run(folder: &Path, input: &Resolved, writing: Writing) -> bool 
         paceline_scenario::read_bytes(folder.join(name)).is_ok_and(|there| there == content)
     };
     let version = |summary: &Summary| summary.version == paceline_lab::version();
-    let flows = || folder.join(writing.format.flows()).is_file();
+    let is_there = |name: &str| folder.join(name).is_file();
+    let (all, unique) = (writing.format.flows(), writing.format.unique_flows());
+    let flows = || is_there(all) || !writing.expand && is_there(unique);
     // Of one that was cut short, they may be left out.
     summary(folder)
         .filter(version)

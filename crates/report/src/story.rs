@@ -92,7 +92,7 @@ fn of_one(s: &Summary) -> String {
 
 /// Where and when a run's longest queue was, and its first pause, if its series tell.
 pub(super) fn whereabouts(run: &RunData) -> Option<String> {
-    let start = run.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0);
+    let start = run.flows.first_start_ps();
     let span = |ps: u64| duration_us(Some(ps as f64 / 1e6));
     // Times are those of the files; where flows start late, what matters is in the last digits.
     let time = |ps: u64| match start {

@@ -99,6 +99,14 @@ pub(super) fn run(args: &RunArgs) -> Ended {
         {
             say!("{repeats}");
         }
+        let repeated = finished.flows.repeated();
+        if repeated > 0 && !args.output.expand {
+            let all = finished.flows.len();
+            say!(
+                "{repeated} of {all} flows are as earlier ones, later: flow_repeats.csv says when, unique_flows has the \
+                 others; --expand writes all, and fct.txt"
+            );
+        }
         say!("results in {}", written.folder.display());
         if let Some(hint) = hint_at_threads(&input, &finished) {
             say!("{hint}");

@@ -111,3 +111,64 @@ fn a_run_that_takes_nothing_from_memory_says_why() {
     let repeats = json(&folder.path().join("dcqcn/repeats.json"));
     assert!(repeats.get("only_at_rest").is_none(), "{repeats}");
 }
+
+/// A million flows of alike iterations are written once, and read as all; why one took as long its first likeness tells.
+#[test]
+#[ignore = "runs a million flows: `cargo test --workspace -- --include-ignored`"]
+fn flows_that_come_again_are_written_once() {
+    let scenario = format!(
+        "duration = '10s'\nfidelity = 'simai'\ntopology.file = {:?}\ncc.scheme = 'dcqcn'\n[[job]]\n\
+         simai = {:?}\niterations = 600\n",
+        data("simai/Rail_Opti_SingleToR_8g_8gps_200Gbps_H20"),
+        data("simai/microAllReduce.txt")
+    );
+    let folder = folder_with("micro.toml", &scenario);
+    let at = |args: &[&str]| run(folder.path(), args);
+    let done = at(&["run", "micro.toml", "--out", "folded"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(
+        stderr(&done).contains("of 1075200 flows are as earlier ones"),
+        "{}",
+        stderr(&done)
+    );
+    let is_there = |name: &str| folder.path().join(name).is_file();
+    assert!(is_there("folded/unique_flows.csv") && is_there("folded/flow_repeats.csv"));
+    assert!(!is_there("folded/flows.csv") && !is_there("folded/fct.txt"));
+    // What is asked again is there, unless it is to be written out.
+    let done = at(&["run", "micro.toml", "--out", "folded"]);
+    assert!(stderr(&done).contains("folded"), "{}", stderr(&done));
+    let done = at(&["run", "micro.toml", "--quiet", "--expand", "--out", "expanded"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(is_there("expanded/flows.csv") && is_there("expanded/fct.txt"));
+    let done = at(&["diff", "folded", "expanded"]);
+    assert!(stdout(&done).contains("are the same"), "{}", stdout(&done));
+    let summary = |name: &str| {
+        let text = fs::read_to_string(folder.path().join(name).join("summary.json")).unwrap();
+        let mut summary: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let numbers = summary.as_object_mut().unwrap();
+        for key in ["wall_s", "cpu_s", "packet_hops_per_s", "peak_rss_bytes"] {
+            numbers.remove(key);
+        }
+        summary
+    };
+    assert_eq!(summary("folded"), summary("expanded"));
+    let done = at(&["why", "folded", "900000"]);
+    assert!(
+        stderr(&done).contains("has the numbers of flow "),
+        "{}",
+        stderr(&done)
+    );
+    let lines = fs::read_to_string(folder.path().join("folded/unique_flows.csv")).unwrap();
+    assert!(lines.lines().count() < 5000);
+    fs::write(
+        folder.path().join("folded/flow_repeats.csv"),
+        "flow_id,flows,as_flow_id,later_ps\n9,1,9,1\n",
+    )
+    .unwrap();
+    let done = at(&["report", "folded", "--force"]);
+    assert!(
+        stderr(&done).contains("flow_repeats.csv is not what a run writes"),
+        "{}",
+        stderr(&done)
+    );
+}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::folder::LEFT_OUT;
 use super::{
-    BLAME, BlameRow, FlowTime, Format, Series, blame_rows, flow_times, of_traces, read_blames,
+    BLAME, BlameRow, FLOW_REPEATS, FlowTime, Format, Series, blame_rows, flow_times, of_traces, read_blames,
     read_flow_times, read_flows_csv, read_flows_parquet, read_series, series_of,
 };
 use crate::results::{CollectiveRow, FlowRows, PathRow, Summary, collective_rows, path_rows};
@@ -207,30 +207,47 @@ fn read(path: &Path) -> Result<String, ReadError> {
 
 /// The flows of a run, in the format in which it wrote them.
 fn flows_in(folder: &Path) -> Result<FlowRows, ReadError> {
-    let parquet = folder.join(Format::Parquet.flows());
-    if parquet.is_file() {
-        return read_flows_parquet(&parquet).map_err(|error| content(&parquet, error.0));
+    let is_there = |name: &&str| folder.join(name).is_file();
+    for format in [Format::Parquet, Format::Csv] {
+        let names = [format.flows(), format.unique_flows()];
+        let Some(name) = names.into_iter().find(is_there) else {
+            continue;
+        };
+        let path = folder.join(name);
+        let flows = match format {
+            Format::Parquet => read_flows_parquet(&path),
+            Format::Csv => read_flows_csv(open(&path)?),
+        };
+        let flows = flows.map_err(|error| content(&path, error.0))?;
+        if name == format.flows() {
+            return Ok(flows);
+        }
+        let repeats = folder.join(FLOW_REPEATS);
+        let rows = of_traces::read(&repeats).map_err(|message| content(&repeats, message))?;
+        return flows
+            .with_repeats(rows)
+            .map_err(|message| content(&repeats, message));
     }
-    let csv = folder.join(Format::Csv.flows());
     if let Some(name) = left_out_of(folder) {
         return Err(ReadError::LeftOut {
             path: folder.join(name),
         });
     }
-    let file = paceline_scenario::open_file(&csv).map_err(|source| ReadError::Io {
-        path: csv.clone(),
+    read_flows_csv(open(&folder.join(Format::Csv.flows()))?).map_err(|error| content(folder, error.0))
+}
+
+fn open(path: &Path) -> Result<fs::File, ReadError> {
+    paceline_scenario::open_file(path).map_err(|source| ReadError::Io {
+        path: path.to_path_buf(),
         source,
-    })?;
-    read_flows_csv(file).map_err(|error| content(&csv, error.0))
+    })
 }
 
 /// The table of flows that an interruption kept a run from writing.
 fn left_out_of(folder: &Path) -> Option<&'static str> {
     let names = paceline_scenario::read_text(folder.join(LEFT_OUT)).ok()?;
-    let flows = [Format::Csv, Format::Parquet].map(Format::flows);
-    flows
-        .into_iter()
-        .find(|table| names.lines().any(|name| name == *table))
+    let flows = [Format::Csv, Format::Parquet].map(|format| [format.flows(), format.unique_flows()]);
+    (flows.into_iter().flatten()).find(|table| names.lines().any(|name| name == *table))
 }
 
 /// The series of a run; none when it recorded none.

@@ -1,4 +1,4 @@
-//! `flows.csv` or `flows.parquet`.
+//! `flows.csv` or `flows.parquet`; where most flows are as earlier ones, `unique_flows.csv` and `flow_repeats.csv` instead.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,21 +12,28 @@ use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_parquet};
 use super::line::{Line, quoted};
 use super::lines::Lines;
 use super::{Format, metadata};
-use crate::results::{FlowRow, FlowRows};
+use crate::results::{Entry, FlowRow, FlowRows};
 
-/// Writes a row per flow, in order of start.
+/// Writes a row per flow, in order of start; unless `expand`, only of those that are no repeats.
 pub(super) fn write(
     out: &mut (impl Write + Send),
-    format: Format,
+    (format, expand): (Format, bool),
     input: &Resolved,
     flows: &FlowRows,
 ) -> io::Result<()> {
+    let entries: Box<dyn Iterator<Item = Entry>> = match expand {
+        true => Box::new(flows.entries()),
+        false => Box::new(flows.originals()),
+    };
     match format {
-        Format::Csv => csv(out, input, flows)?,
-        Format::Parquet => parquet(out, input, flows)?,
+        Format::Csv => csv(out, input, flows, entries)?,
+        Format::Parquet => parquet(out, input, flows, entries)?,
     }
     flows.check()
 }
+
+/// Which flows are as earlier ones, and how much later.
+pub(crate) const FLOW_REPEATS: &str = "flow_repeats.csv";
 
 const COLUMNS: [&str; 17] = [
     "flow_id",
@@ -55,7 +62,12 @@ fn has_connections(input: &Resolved) -> bool {
     input.run.flows.iter().any(|flow| flow.connection.is_some())
 }
 
-fn csv(out: &mut impl Write, input: &Resolved, flows: &FlowRows) -> io::Result<()> {
+fn csv(
+    out: &mut impl Write,
+    input: &Resolved,
+    flows: &FlowRows,
+    entries: impl Iterator<Item = Entry>,
+) -> io::Result<()> {
     let connections = has_connections(input);
     let mut line = Line::new(b',');
     for name in COLUMNS.into_iter().chain(connections.then_some(CONNECTION)) {
@@ -63,7 +75,7 @@ fn csv(out: &mut impl Write, input: &Resolved, flows: &FlowRows) -> io::Result<(
     }
     line.end(out)?;
     let (mut labels, mut schemes) = (Cells::default(), Cells::default());
-    for flow in flows.entries() {
+    for flow in entries {
         line.int(flow.flow)
             .text(labels.of(flow.label, || flows.label(&flow))?)
             .text(schemes.of(flow.scheme, || flows.scheme(&flow))?)
@@ -106,8 +118,13 @@ impl Cells {
     }
 }
 
-fn parquet(out: &mut (impl Write + Send), input: &Resolved, flows: &FlowRows) -> io::Result<()> {
-    let mut rows = flows.rows();
+fn parquet(
+    out: &mut (impl Write + Send),
+    input: &Resolved,
+    flows: &FlowRows,
+    entries: impl Iterator<Item = Entry>,
+) -> io::Result<()> {
+    let mut rows = entries.map(|entry| flows.row(&entry));
     let mut group: Vec<FlowRow<'_>> = rows.by_ref().take(GROUP_ROWS).collect();
     let columns = |group: &[FlowRow<'_>]| {
         let mut columns = flow_columns(group);
@@ -243,7 +260,13 @@ mod tests {
 
     fn text(input: &Resolved, outcome: &Outcome) -> String {
         let mut out = Vec::new();
-        write(&mut out, Format::Csv, input, &sample::rows(input, outcome)).unwrap();
+        write(
+            &mut out,
+            (Format::Csv, false),
+            input,
+            &sample::rows(input, outcome),
+        )
+        .unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -272,7 +295,13 @@ mod tests {
         for (name, format) in [("flows.csv", Format::Csv), ("flows.parquet", Format::Parquet)] {
             let path = tmp.path().join(name);
             let mut file = File::create(&path).unwrap();
-            write(&mut file, format, &input, &sample::rows(&input, &outcome)).unwrap();
+            write(
+                &mut file,
+                (format, false),
+                &input,
+                &sample::rows(&input, &outcome),
+            )
+            .unwrap();
             let read = match format {
                 Format::Csv => read_flows_csv(File::open(&path).unwrap()),
                 Format::Parquet => read_flows_parquet(&path),
@@ -298,7 +327,7 @@ mod tests {
         let path = tmp.path().join("flows.parquet");
         let mut file = std::fs::File::create(&path).unwrap();
         let rows = sample::rows(&input, &outcome);
-        write(&mut file, Format::Parquet, &input, &rows).unwrap();
+        write(&mut file, (Format::Parquet, false), &input, &rows).unwrap();
         let expected: Vec<FlowRow<'_>> = flow_rows(&input, &outcome).collect();
         let read = read_flows_parquet(&path).ok().unwrap();
         assert_eq!(read.rows().collect::<Vec<_>>(), expected);

@@ -9,6 +9,7 @@ use super::limited::{Limit, Out, Waiting};
 use super::staging::{self, Staged};
 use super::unmanaged::{copy, is_written, keep_foreign};
 use super::{Format, Writing};
+use crate::results::FlowRows;
 
 /// Files by which the folder of an earlier run is known: nothing else is ever replaced.
 pub(super) const OURS: [&str; 6] = [
@@ -146,6 +147,7 @@ pub struct Folder {
     force: bool,
     format: Format,
     timeline: bool,
+    expand: bool,
     waiting: Option<Waiting>,
     left_out: RefCell<Vec<PathBuf>>,
 }
@@ -173,6 +175,7 @@ impl Folder {
             force,
             format: Format::default(),
             timeline: false,
+            expand: false,
             waiting: None,
             left_out: RefCell::default(),
         })
@@ -194,13 +197,24 @@ impl Folder {
 
     /// The same, written as that says.
     pub const fn written(mut self, how: Writing) -> Self {
-        (self.format, self.timeline, self.waiting) = (how.format, how.timeline, how.waiting);
+        (self.format, self.timeline) = (how.format, how.timeline);
+        (self.expand, self.waiting) = (how.expand, how.waiting);
         self
     }
 
     /// The format of tables.
     pub const fn format(&self) -> Format {
         self.format
+    }
+
+    /// Whether flows that come again are written each time.
+    pub(super) const fn expand(&self) -> bool {
+        self.expand
+    }
+
+    /// Whether of these flows those that come again are written once.
+    pub(super) fn folds(&self, flows: &FlowRows) -> bool {
+        !self.expand && !flows.repeats().all().is_empty()
     }
 
     /// Whether runs get a timeline.

@@ -25,6 +25,14 @@ impl Format {
             Self::Parquet => "flows.parquet",
         }
     }
+
+    /// The file that takes its place where most flows are as earlier ones: it has the others.
+    pub const fn unique_flows(self) -> &'static str {
+        match self {
+            Self::Csv => "unique_flows.csv",
+            Self::Parquet => "unique_flows.parquet",
+        }
+    }
 }
 
 /// How results are written.
@@ -36,6 +44,8 @@ pub struct Writing {
     pub format: Format,
     /// Whether each run gets a `timeline.json` for Perfetto.
     pub timeline: bool,
+    /// Whether flows that come again are written each time, not only once.
+    pub expand: bool,
     /// Where somebody waits for it: what they wait for. [`super::Folder::left_out`] names the other files.
     pub waiting: Option<Waiting>,
 }

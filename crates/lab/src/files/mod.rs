@@ -31,7 +31,7 @@ pub use data::{ReadError, RunData};
 pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
 pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
 pub use flows::flow_columns;
-pub(crate) use flows::{read_flows_csv, read_flows_parquet};
+pub(crate) use flows::{FLOW_REPEATS, read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutFile, OutputError, check_destination, write_file};
 use format::metadata;
 pub use format::{Format, LABELS, Writing};
@@ -55,6 +55,9 @@ use paceline_parity::uet_htsim::UetOutcome;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved};
+
+/// The table of completion times as the scripts of ns-3 simulators read it.
+pub(crate) const FCT: &str = "fct.txt";
 
 /// Writes `fct_table.tsv` if the runs have the flows for it.
 pub fn write_fct_table(
@@ -92,10 +95,19 @@ pub fn write_summary_into(
     input: &Resolved,
     finished: &Finished,
 ) -> Result<(), OutputError> {
-    let format = folder.format();
-    let write = |out: &mut Out| flows::write(out, format, input, &finished.flows);
-    let flows = (finished.flows.len(), write);
-    write_summary_with(folder, sub, (input, &finished.summary), flows)?;
+    let flows = &finished.flows;
+    let (name, rows) = match folder.folds(flows) {
+        false => (folder.format().flows(), flows.len()),
+        true => {
+            folder.write(&sub.join(FLOW_REPEATS), |out| {
+                of_traces::write(out, flows.repeats().all())
+            })?;
+            (folder.format().unique_flows(), flows.originals_len())
+        }
+    };
+    let how = (folder.format(), folder.expand());
+    let write = |out: &mut Out| flows::write(out, how, input, flows);
+    write_summary_with(folder, sub, (input, &finished.summary), (name, rows, write))?;
     if has_several_labels(&finished.summary) {
         folder.write_if_time(&sub.join(LABELS), |out| {
             labels::write(out, &input.run, &finished.summary, &finished.flows)
@@ -111,15 +123,21 @@ pub fn write_summary_like(
     summary: &Summary,
     other: &Path,
 ) -> Result<(), OutputError> {
-    let flows = other.join(folder.format().flows());
-    if has_several_labels(summary) {
-        let labels = other.join(LABELS);
-        folder.write_if_time(Path::new(LABELS), |out| {
-            std::io::copy(&mut File::open(labels)?, out).map(|_| ())
-        })?;
+    let format = folder.format();
+    let names = [format.flows(), format.unique_flows()];
+    let name = names.into_iter().find(|name| other.join(name).is_file());
+    let name = name.unwrap_or(format.flows());
+    let copied = |name: &str| {
+        let from = other.join(name);
+        move |out: &mut Out| std::io::copy(&mut File::open(from)?, out).map(|_| ())
+    };
+    if name == format.unique_flows() {
+        folder.write(Path::new(FLOW_REPEATS), copied(FLOW_REPEATS))?;
     }
-    let copy = |out: &mut Out| std::io::copy(&mut File::open(flows)?, out).map(|_| ());
-    write_summary_with(folder, Path::new(""), (input, summary), (0, copy))
+    if has_several_labels(summary) {
+        folder.write_if_time(Path::new(LABELS), copied(LABELS))?;
+    }
+    write_summary_with(folder, Path::new(""), (input, summary), (name, 0, copied(name)))
 }
 
 /// Whether there is a row for each label.
@@ -136,7 +154,7 @@ fn write_summary_with(
     folder: &Folder,
     sub: &Path,
     (input, summary): (&Resolved, &Summary),
-    (rows, flows): (usize, impl FnOnce(&mut Out) -> std::io::Result<()>),
+    (table, rows, flows): (&str, usize, impl FnOnce(&mut Out) -> std::io::Result<()>),
 ) -> Result<(), OutputError> {
     let at = |name: &str| -> PathBuf { sub.join(name) };
     folder.write(&at("summary.json"), |out| {
@@ -147,7 +165,7 @@ fn write_summary_with(
     for (name, content) in &input.files {
         folder.write(&at(name), |out| out.write_all(content))?;
     }
-    folder.write_while_waiting(&at(folder.format().flows()), rows, flows)
+    folder.write_while_waiting(&at(table), rows, flows)
 }
 
 /// Writes everything of a run into `sub` of a folder that is being made, but for pages; gives what these are
@@ -168,15 +186,18 @@ pub fn write_run_into(
     if has_paths(input, outcome) && !folder.leaves_out(&critical_path) {
         data.critical_path = path_rows(input, outcome, &data.flows);
     }
-    write_fct_table(
-        folder,
-        &at("fct_table.tsv"),
-        &[(&input.scheme, std::slice::from_ref(&data.flows))],
-    )?;
-    folder.write_if_time(&at("fct.txt"), |out| match input.fidelity {
-        Fidelity::TcdNs3 => tcd_ns3::fct(out, spec, &finished.flows),
-        _ => ns3::fct(out, &finished.flows),
-    })?;
+    // Scripts that read these know of no repeats.
+    if !folder.folds(&finished.flows) {
+        write_fct_table(
+            folder,
+            &at("fct_table.tsv"),
+            &[(&input.scheme, std::slice::from_ref(&data.flows))],
+        )?;
+        folder.write_if_time(&at(FCT), |out| match input.fidelity {
+            Fidelity::TcdNs3 => tcd_ns3::fct(out, spec, &finished.flows),
+            _ => ns3::fct(out, &finished.flows),
+        })?;
+    }
     if let Some(repeats) = &outcome.repeats {
         folder.write(&at("repeats.json"), |out| {
             repeats::write(out, repeats, &finished.summary)

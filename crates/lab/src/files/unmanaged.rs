@@ -9,7 +9,7 @@ use std::path::Path;
 use super::folder::OURS;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 39] = [
+const WRITTEN: [&str; 42] = [
     "blame.csv",
     "collectives.csv",
     "comparison.json",
@@ -18,6 +18,7 @@ const WRITTEN: [&str; 39] = [
     "fct.txt",
     "fct_table.tsv",
     "flow_marks.tsv",
+    "flow_repeats.csv",
     "flow_time.csv",
     "flows.csv",
     "flows.parquet",
@@ -48,6 +49,8 @@ const WRITTEN: [&str; 39] = [
     "trace.tr",
     "uet_counters.tsv",
     "uet_flows.tsv",
+    "unique_flows.csv",
+    "unique_flows.parquet",
     ".lock",
 ];
 

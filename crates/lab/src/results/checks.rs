@@ -60,7 +60,9 @@ pub(super) fn warnings(
     }
     let total = flows.len();
     let mut counts = [0; FlowState::ALL.len()];
-    flows.entries().for_each(|flow| counts[flow.status as usize] += 1);
+    for (flow, times) in flows.distinct_entries() {
+        counts[flow.status as usize] += times.times as usize;
+    }
     let count = |status: FlowState| counts[status as usize];
     let completed = count(FlowState::Completed);
     let unfinished = count(FlowState::Unfinished);
@@ -246,12 +248,11 @@ fn sooner_than_alone(input: &Resolved, flows: &FlowRows) -> Option<String> {
     let alone = IdealFct::of(&input.run);
     let author = alone.author()?;
     let (mut sooner, mut done) = (0, 0);
-    for (fct, ideal) in flows
-        .entries()
-        .filter_map(|flow| Some((flow.fct_ps?, flow.ideal_ps)))
-    {
-        done += 1;
-        sooner += usize::from(fct < ideal);
+    for (flow, times) in flows.distinct_entries() {
+        let Some(fct) = flow.fct_ps else { continue };
+        let times = times.times as usize;
+        done += times;
+        sooner += times * usize::from(fct < flow.ideal_ps);
     }
     (sooner as f64 > SOONER * done as f64).then(|| {
         format!(

@@ -43,7 +43,7 @@ pub fn collective_totals(summary: &Summary) -> Vec<CollectiveTotals> {
             total: all.len() as u64,
             completed: all.iter().filter(|one| one.end_s.is_some()).count() as u64,
         },
-        time_us: Distribution::of(all.iter().filter_map(|one| one.time_us).collect()),
+        time_us: Distribution::of(all.iter().filter_map(|one| one.time_us).collect::<Vec<_>>()),
         busbw_gbps: bus_bandwidth(all.iter().copied()),
         begun: all.iter().any(|one| one.start_s.is_some()),
     };

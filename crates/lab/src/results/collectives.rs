@@ -114,7 +114,7 @@ pub(super) fn collective_sums(input: &Resolved, outcome: &Outcome) -> Vec<Collec
             completed: times.iter().filter(|one| one.end_s.is_some()).count() as u64,
         },
         bytes,
-        time_us: Distribution::of(times.iter().filter_map(|one| one.time_us).collect()),
+        time_us: Distribution::of(times.iter().filter_map(|one| one.time_us).collect::<Vec<_>>()),
         busbw_gbps: bus_bandwidth(&times),
     };
     traces(input, outcome)

@@ -30,9 +30,9 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    pub(super) fn add(&mut self, flow: &Entry) {
-        self.bytes += flow.sent_unscheduled;
-        self.sent_bytes += flow.sent;
+    pub(super) fn add(&mut self, flow: &Entry, times: u64) {
+        self.bytes += times * flow.sent_unscheduled;
+        self.sent_bytes += times * flow.sent;
     }
 
     /// `None` if no flow reacts to anything, or sent anything.

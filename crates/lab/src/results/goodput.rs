@@ -21,7 +21,9 @@ pub struct GoodputShare {
 impl GoodputShare {
     /// Of a run with this goodput of all flows, in Gbit/s.
     pub(super) fn of(spec: &RunSpec, flows: &FlowRows, goodput: f64) -> Option<Self> {
-        let receivers: BTreeSet<NodeId> = flows.entries().map(|flow| NodeId(flow.dst)).collect();
+        let receivers: BTreeSet<NodeId> = (flows.distinct_entries())
+            .map(|(flow, _)| NodeId(flow.dst))
+            .collect();
         let of_links = goodput / payload_gbps(spec, &receivers);
         of_links.is_finite().then_some(Self {
             of_links,

@@ -10,7 +10,7 @@ use super::flows::FlowState;
 use super::marks::FlowMarks;
 use super::rows::{Entry, FlowRows};
 use super::sizes::between_edges;
-use crate::stats::{Distribution, Moments};
+use crate::stats::{Distribution, Moments, Samples};
 use crate::text::natural_order;
 
 /// Edges of the buckets of flow sizes, in bytes; the last bucket has no upper edge.
@@ -110,24 +110,25 @@ struct Sums {
 
 impl Sums {
     /// `reacts` says of each scheme whether it reacts to anything.
-    fn add(&mut self, flow: &Entry, is_adaptive: &[bool]) {
-        self.flows.total += 1;
-        self.not_started += u64::from(flow.status == FlowState::NotStarted);
-        self.size += flow.size;
+    fn add(&mut self, (flow, times): (&Entry, u32), is_adaptive: &[bool]) {
+        let all = u64::from(times);
+        self.flows.total += all;
+        self.not_started += all * u64::from(flow.status == FlowState::NotStarted);
+        self.size += all * flow.size;
         self.several_sizes |= *self.one_size.get_or_insert(flow.size) != flow.size;
-        self.retransmitted += flow.retransmitted;
-        self.marks.add(flow);
+        self.retransmitted += all * flow.retransmitted;
+        self.marks.add(flow, all);
         if is_adaptive.get(flow.scheme as usize) == Some(&true) {
-            self.unscheduled.add(flow);
+            self.unscheduled.add(flow, all);
         }
         if flow.status != FlowState::Completed {
             return;
         }
-        self.flows.completed += 1;
-        self.bytes += flow.size;
-        self.busy_ps += u128::from(flow.fct_ps.unwrap_or(0));
+        self.flows.completed += all;
+        self.bytes += all * flow.size;
+        self.busy_ps += u128::from(all) * u128::from(flow.fct_ps.unwrap_or(0));
         if let Some(goodput) = flow.goodput_gbps() {
-            self.goodput.add(goodput);
+            self.goodput.add(goodput, times);
         }
     }
 
@@ -168,8 +169,8 @@ impl Group {
         is_adaptive: &[bool],
     ) -> Vec<Self> {
         let mut sums: Vec<Sums> = std::iter::repeat_with(Sums::default).take(count).collect();
-        for flow in flows.entries() {
-            sums[part(&flow)].add(&flow, is_adaptive);
+        for (flow, times) in flows.distinct_entries() {
+            sums[part(&flow)].add((&flow, times.times), is_adaptive);
         }
         let slowdowns = Self::values(flows, count, &part, |flow| flow.slowdown);
         let mut slowdowns = slowdowns.into_iter().map(Distribution::of);
@@ -192,15 +193,17 @@ impl Group {
     }
 
     /// A value of each completed flow, by part.
-    fn values<T>(
+    fn values(
         flows: &FlowRows,
         count: usize,
         part: impl Fn(&Entry) -> usize,
-        value: impl Fn(&Entry) -> Option<T>,
-    ) -> Vec<Vec<T>> {
-        let mut values: Vec<Vec<T>> = std::iter::repeat_with(Vec::new).take(count).collect();
-        for flow in flows.entries().filter(|flow| flow.status == FlowState::Completed) {
-            values[part(&flow)].extend(value(&flow));
+        value: impl Fn(&Entry) -> Option<f64>,
+    ) -> Vec<Samples> {
+        let mut values = vec![Samples::default(); count];
+        for (flow, times) in flows.distinct_entries() {
+            if flow.status == FlowState::Completed {
+                values[part(&flow)].extend(value(&flow).map(|value| (value, times.times)));
+            }
         }
         values
     }
@@ -221,7 +224,7 @@ impl Group {
         let mut schemes: BTreeMap<&str, usize> = BTreeMap::new();
         let mut labels: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         let mut known = BTreeMap::new();
-        for flow in flows.entries() {
+        for (flow, _) in flows.distinct_entries() {
             known.entry((flow.scheme, flow.label)).or_insert_with(|| {
                 let (next_scheme, next_label) = (schemes.len(), labels.len());
                 let scheme = flows.scheme(&flow);

@@ -21,11 +21,11 @@ pub struct FlowMarks {
 }
 
 impl FlowMarks {
-    pub(super) fn add(&mut self, flow: &Entry) {
-        self.ce_packets += u64::from(flow.ce);
-        self.ue_packets += u64::from(flow.ue);
-        self.ce_flows += u64::from(flow.ce > 0);
-        self.ue_flows += u64::from(flow.ue > 0);
+    pub(super) fn add(&mut self, flow: &Entry, times: u64) {
+        self.ce_packets += times * u64::from(flow.ce);
+        self.ue_packets += times * u64::from(flow.ue);
+        self.ce_flows += times * u64::from(flow.ce > 0);
+        self.ue_flows += times * u64::from(flow.ue > 0);
     }
 }
 

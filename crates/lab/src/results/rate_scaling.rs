@@ -22,8 +22,10 @@ pub(super) fn warnings(spec: &RunSpec, flows: &FlowRows) -> Vec<String> {
 
 /// The rates of the links by which flows of a scheme leave their hosts.
 pub(super) fn lines(spec: &RunSpec, flows: &FlowRows, scheme: u32) -> BTreeSet<BitRate> {
-    let flows = flows.entries().filter(|flow| flow.scheme == scheme);
-    let senders: BTreeSet<u32> = flows.map(|flow| flow.src).collect();
+    let flows = flows.distinct_entries().map(|(flow, _)| flow);
+    let senders: BTreeSet<u32> = (flows.filter(|flow| flow.scheme == scheme))
+        .map(|flow| flow.src)
+        .collect();
     let links = spec.links.iter();
     let of_senders = links.filter(|link| senders.contains(&link.a.0) || senders.contains(&link.b.0));
     of_senders.map(|link| link.rate).collect()

@@ -17,9 +17,12 @@ use paceline_scenario::Resolved;
 
 use super::flows::{FlowRow, IdealFct};
 
+mod again;
 mod entry;
 mod store;
 
+pub use again::Times;
+pub(crate) use again::{Again, Repeats};
 pub(crate) use entry::Entry;
 use store::{Reader, Store};
 
@@ -30,7 +33,9 @@ pub struct FlowRows(Arc<Table>);
 struct Table {
     labels: Vec<String>,
     schemes: Vec<String>,
+    /// Flows that are no repeats.
     entries: Store,
+    repeats: Repeats,
     /// Completed flows, in the order of completion.
     completions: Store,
     /// What went wrong when rows were read: the iterators end there.
@@ -40,7 +45,7 @@ struct Table {
 impl FlowRows {
     /// How many flows there are.
     pub fn len(&self) -> usize {
-        self.0.entries.len()
+        self.0.len()
     }
 
     /// Whether there are none.
@@ -88,7 +93,64 @@ impl FlowRows {
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
         let mut reader = Reader::of(&self.0.entries);
-        (0..self.len()).map_while(move |place| self.read(&mut reader, place))
+        let walk = self.0.repeats.walk(0..self.len());
+        walk.map_while(move |original| self.known(original.read(&mut reader)))
+    }
+
+    /// The rows of flows that are no repeats of earlier ones.
+    pub fn firsts(&self) -> impl Iterator<Item = FlowRow<'_>> {
+        self.originals().map(|entry| self.row(&entry))
+    }
+
+    /// The flow that this one repeats, or itself.
+    pub fn first_like(&self, flow: u32) -> u32 {
+        let mut reader = Reader::of(&self.0.entries);
+        let known = (flow as usize) < self.len();
+        let first = known.then(|| self.known(self.0.repeats.original(flow as usize).first(&mut reader)));
+        first.flatten().map_or(flow, |entry| entry.flow)
+    }
+
+    /// When the first flow starts, in ps; 0 without any.
+    pub fn first_start_ps(&self) -> u64 {
+        let starts = self.originals().map(|flow| flow.start_ps);
+        starts.min().unwrap_or(0)
+    }
+
+    /// Flows that differ in more than their number and start: what is asked of all flows, and not of their order, is
+    /// answered by these.
+    pub fn distinct(&self) -> impl Iterator<Item = (FlowRow<'_>, Times)> {
+        let entries = self.distinct_entries();
+        entries.map(|(entry, times)| (self.row(&entry), times))
+    }
+
+    pub(crate) fn distinct_entries(&self) -> impl Iterator<Item = (Entry, Times)> {
+        let times = self.0.repeats.times();
+        let times = move |row| times.get(row).copied().unwrap_or(Times::ONCE);
+        (0..)
+            .zip(self.originals())
+            .map(move |(row, entry)| (entry, times(row)))
+    }
+
+    /// How many are as earlier ones but for their start, where these are the most of many.
+    pub fn repeated(&self) -> usize {
+        self.0.repeats.flows() as usize
+    }
+
+    /// Those.
+    pub(crate) fn repeats(&self) -> &Repeats {
+        &self.0.repeats
+    }
+
+    /// How many others there are.
+    pub(crate) fn originals_len(&self) -> usize {
+        self.0.entries.len()
+    }
+
+    /// The others.
+    pub(crate) fn originals(&self) -> impl Iterator<Item = Entry> {
+        let mut reader = Reader::of(&self.0.entries);
+        let rows = 0..self.0.entries.len();
+        rows.map_while(move |row| self.known(reader.row(row).map(Entry::decode)))
     }
 
     pub(crate) fn entry(&self, place: usize) -> Option<Entry> {
@@ -119,12 +181,13 @@ impl FlowRows {
         name(&self.0.labels, entry.label)
     }
 
-    fn row(&self, entry: &Entry) -> FlowRow<'_> {
+    /// The row of an entry.
+    pub(crate) fn row(&self, entry: &Entry) -> FlowRow<'_> {
         entry.row(self.label(entry), self.scheme(entry))
     }
 
     fn read(&self, reader: &mut Reader<'_>, place: usize) -> Option<Entry> {
-        self.known(reader.row(place).map(Entry::decode))
+        self.known(self.0.read(reader, place))
     }
 
     fn known<T>(&self, result: io::Result<T>) -> Option<T> {
@@ -152,6 +215,41 @@ impl FlowRows {
             let scheme = number(&mut schemes, &mut table.schemes, &row.scheme);
             table.entries.push(&Entry::of_row(&row, label, scheme).encode())?;
         }
+        Ok(Self(Arc::new(table)))
+    }
+
+    /// The same with flows that come again between these, which have their numbers.
+    pub(crate) fn with_repeats(self, all: impl IntoIterator<Item = Again>) -> Result<Self, String> {
+        let mut repeats = Repeats::default();
+        all.into_iter().try_for_each(|again| repeats.push(again))?;
+        let mut table = Arc::into_inner(self.0).ok_or("the rows are shared")?;
+        let mut reader = Reader::of(&table.entries);
+        let count = table.entries.len() + repeats.flows() as usize;
+        let last = repeats.all().last().map_or(0, |last| last.flow_id);
+        if last as usize > count {
+            return Err(format!("flow_id = {last}: the flows before it are missing"));
+        }
+        let mut last_end = 0;
+        for (row, place) in repeats.once(count).enumerate() {
+            let entry = reader.row(row).map(Entry::decode);
+            let entry = entry.map_err(|error| error.to_string())?;
+            if entry.flow as usize != place {
+                return Err(format!("flow_id = {}: expected {place}", entry.flow));
+            }
+            last_end = last_end.max(entry.end_ps().unwrap_or(entry.start_ps));
+        }
+        for again in repeats.all() {
+            let last = (again.flow_id + again.flows - 1) as usize;
+            if last_end.checked_add(repeats.original(last).later).is_none() {
+                return Err(format!(
+                    "flow_id = {}: its flows end later than {} ps",
+                    again.flow_id,
+                    u64::MAX
+                ));
+            }
+        }
+        repeats.count(table.entries.len());
+        table.repeats = repeats;
         Ok(Self(Arc::new(table)))
     }
 }
@@ -186,11 +284,50 @@ pub fn flow_rows<'a>(input: &'a Resolved, outcome: &'a Outcome) -> impl Iterator
 }
 
 impl Table {
+    fn len(&self) -> usize {
+        self.entries.len() + self.repeats.flows() as usize
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, place: usize) -> io::Result<Entry> {
+        self.repeats.original(place).read(reader)
+    }
+
+    /// Flows that come again are kept once, if that is worth it.
+    fn fold(&mut self, folder: &Path) -> io::Result<()> {
+        /// With fewer, a table with all of them is handier.
+        const MANY: usize = if cfg!(test) { 1000 } else { 1_000_000 };
+        /// How often each comes is in memory: so many take 100 MB.
+        const FEW: usize = 8_000_000;
+        let all = self.entries.len();
+        if all < MANY {
+            return Ok(());
+        }
+        let from = |first: usize| {
+            let mut reader = Reader::of(&self.entries);
+            (first..all).map(move |row| reader.row(row).map(Entry::decode))
+        };
+        let mut repeats = again::find(from)?;
+        let once = all - repeats.flows() as usize;
+        if once > all / 2 || once > FEW {
+            return Ok(());
+        }
+        repeats.count(once);
+        let mut originals = Store::new(entry::SIZE, folder);
+        let mut reader = Reader::of(&self.entries);
+        for row in repeats.once(all) {
+            originals.push(reader.row(row)?)?;
+        }
+        self.entries = originals;
+        self.repeats = repeats;
+        Ok(())
+    }
+
     fn new(folder: &Path) -> Self {
         Self {
             labels: Vec::new(),
             schemes: Vec::new(),
             entries: Store::new(entry::SIZE, folder),
+            repeats: Repeats::default(),
             completions: Store::new(size_of::<u32>(), folder),
             trouble: OnceLock::new(),
         }
@@ -203,6 +340,8 @@ pub(crate) struct Gathering {
     alone: IdealFct,
     /// Whether completions of one instant are in the order of flows.
     sorted: bool,
+    /// Whether programs start flows: they may do the same again.
+    programs: bool,
     /// An instant, and those that completed in it.
     instant: (u64, Vec<u32>),
     folder: PathBuf,
@@ -219,6 +358,7 @@ impl Gathering {
             },
             alone: IdealFct::of(&input.run),
             sorted: matches!(input.run.ties, TieOrder::Structural | TieOrder::Drawn),
+            programs: !input.run.programs.is_empty(),
             instant: (0, Vec::new()),
             folder: folder.to_path_buf(),
         }
@@ -301,6 +441,9 @@ impl Gathering {
 
     fn finish(mut self) -> io::Result<FlowRows> {
         self.instant_is_over()?;
+        if self.programs {
+            self.table.fold(&self.folder)?;
+        }
         Ok(FlowRows(Arc::new(self.table)))
     }
 }

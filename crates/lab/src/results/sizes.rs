@@ -8,7 +8,7 @@ use paceline_kernel::{Bytes, Span};
 use super::flows::FlowRow;
 use super::groups::SizeBucket;
 use super::rows::FlowRows;
-use crate::stats::{Distribution, mean};
+use crate::stats::{Ascending, Distribution, Samples};
 
 /// Groups of `fct_analysis`: 5 % of the flows each.
 pub(crate) const ANALYSIS_GROUPS: usize = 20;
@@ -56,7 +56,11 @@ impl Buckets {
             }
             Self::EqualCount(count) => {
                 let done = |row: &FlowRow<'_>| Done::of(row, row.flow_id.into());
-                by_count(rows.filter_map(|row| done(row.borrow())), *count, interpolated)
+                by_count(
+                    rows.filter_map(|row| done(row.borrow())),
+                    *count,
+                    Distribution::of_ascending,
+                )
             }
             Self::FctAnalysis { before_ps } => {
                 let done = |row: &FlowRow<'_>| {
@@ -139,27 +143,22 @@ impl Done {
     }
 }
 
-fn interpolated(slowdowns: Vec<f64>) -> Distribution {
-    Distribution::of(slowdowns)
-}
-
-fn by_element(mut slowdowns: Vec<f64>) -> Distribution {
-    slowdowns.sort_by(f64::total_cmp);
-    let element = |p: f64| slowdowns.get((slowdowns.len() as f64 * p) as usize).copied();
+fn by_element(slowdowns: &Ascending) -> Distribution {
     Distribution {
-        mean: mean(&slowdowns),
-        p50: element(0.50),
-        p95: element(0.95),
-        p99: element(0.99),
-        max: slowdowns.last().copied(),
+        mean: slowdowns.mean(),
+        p50: slowdowns.element(0.50),
+        p95: slowdowns.element(0.95),
+        p99: slowdowns.element(0.99),
+        max: slowdowns.max(),
     }
 }
 
-fn bucket(lo: u64, hi: Option<u64>, slowdowns: Vec<f64>, of: fn(Vec<f64>) -> Distribution) -> SizeBucket {
-    let flows = slowdowns.len() as u64;
+fn bucket(lo: u64, hi: Option<u64>, slowdowns: Samples, of: fn(&Ascending) -> Distribution) -> SizeBucket {
+    let slowdowns = slowdowns.ascending();
+    let flows = slowdowns.count();
     let Distribution {
         mean, p50, p95, p99, ..
-    } = of(slowdowns);
+    } = of(&slowdowns);
     SizeBucket {
         lo,
         hi,
@@ -173,19 +172,26 @@ fn bucket(lo: u64, hi: Option<u64>, slowdowns: Vec<f64>, of: fn(Vec<f64>) -> Dis
 
 /// Sizes and slowdowns of completed flows, between edges.
 fn by_edges(flows: impl Iterator<Item = (u64, f64)>, edges: &[u64]) -> Vec<SizeBucket> {
-    let mut slowdowns = vec![Vec::new(); edges.len()];
+    let mut slowdowns = vec![Samples::default(); edges.len()];
     for (size, slowdown) in flows {
         let place = edges.partition_point(|&edge| edge <= size);
         if let Some(list) = place.checked_sub(1).and_then(|i| slowdowns.get_mut(i)) {
-            list.push(slowdown);
+            list.push(slowdown, 1);
         }
     }
     between_edges(slowdowns.into_iter(), edges)
 }
 
 /// The same of slowdowns that stand in a list for each edge.
-pub(super) fn between_edges(slowdowns: impl Iterator<Item = Vec<f64>>, edges: &[u64]) -> Vec<SizeBucket> {
-    let one = |(i, list)| bucket(edges[i], edges.get(i + 1).copied(), list, interpolated);
+pub(super) fn between_edges(slowdowns: impl Iterator<Item = Samples>, edges: &[u64]) -> Vec<SizeBucket> {
+    let one = |(i, list)| {
+        bucket(
+            edges[i],
+            edges.get(i + 1).copied(),
+            list,
+            Distribution::of_ascending,
+        )
+    };
     slowdowns.enumerate().map(one).collect()
 }
 
@@ -193,7 +199,7 @@ pub(super) fn between_edges(slowdowns: impl Iterator<Item = Vec<f64>>, edges: &[
 fn by_count(
     flows: impl Iterator<Item = Done>,
     count: usize,
-    of: fn(Vec<f64>) -> Distribution,
+    of: fn(&Ascending) -> Distribution,
 ) -> Vec<SizeBucket> {
     let mut flows: Vec<Done> = flows.collect();
     flows.sort_by_key(|flow| (flow.size, flow.then));
@@ -201,8 +207,8 @@ fn by_count(
     let group = |i: usize| {
         let part = &flows[edge(i)..edge(i + 1)];
         let (first, last) = (part.first()?, part.last()?);
-        let slowdowns = part.iter().map(|flow| flow.slowdown).collect();
-        Some(bucket(first.size, Some(last.size), slowdowns, of))
+        let slowdowns: Vec<f64> = part.iter().map(|flow| flow.slowdown).collect();
+        Some(bucket(first.size, Some(last.size), slowdowns.into(), of))
     };
     (0..count).filter_map(group).collect()
 }

@@ -255,14 +255,14 @@ struct Busy {
 impl Busy {
     fn of(flows: &FlowRows) -> Self {
         let mut all = Self::default();
-        for flow in flows.entries() {
+        for (flow, times) in flows.distinct_entries() {
             let open = matches!(flow.status, FlowState::Unfinished | FlowState::GivenUp);
             if open || flow.status == FlowState::Completed {
                 all.first = Some(all.first.map_or(flow.start_ps, |first| first.min(flow.start_ps)));
             }
             all.open |= open;
-            all.last_end = all.last_end.max(flow.end_ps());
-            all.delivered += flow.delivered;
+            all.last_end = all.last_end.max(flow.end_ps().map(|end| end + times.later_ps));
+            all.delivered += flow.delivered * u64::from(times.times);
         }
         all
     }

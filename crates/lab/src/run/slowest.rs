@@ -36,7 +36,7 @@ fn missing(input: &Resolved, finished: &Finished) -> Vec<u32> {
             .binary_search_by_key(&flow, |account| account.flow)
             .is_ok()
     };
-    let slowest = slowest_of(finished.flows.rows(), SLOWEST);
+    let slowest = slowest_of(finished.flows.firsts(), SLOWEST);
     let mut missing: Vec<u32> = (slowest.iter())
         .map(|row| row.flow_id)
         .filter(|&flow| !known(flow))

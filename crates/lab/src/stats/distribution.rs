@@ -4,6 +4,8 @@ use hdrhistogram::Histogram;
 use paceline_fabric::outcome::RttStats;
 use serde::{Deserialize, Serialize};
 
+use super::samples::{Ascending, Samples};
+
 /// Samples that can be compared and added.
 ///
 /// ```
@@ -25,31 +27,21 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The statistics of `samples` (no NaN among them); all `None` when there are none.
-    pub fn of(samples: Vec<f64>) -> Self {
-        // What is equal in this order has the same bits.
-        let samples = sorted(samples);
+    /// The statistics of `samples`; all `None` when there are none.
+    pub fn of(samples: impl Into<Samples>) -> Self {
+        Self::of_ascending(&samples.into().ascending())
+    }
+
+    /// The same of sorted samples.
+    pub(crate) fn of_ascending(samples: &Ascending) -> Self {
         Self {
-            mean: mean(&samples),
-            p50: percentile(&samples, 0.50),
-            p95: percentile(&samples, 0.95),
-            p99: percentile(&samples, 0.99),
-            max: samples.last().copied(),
+            mean: samples.mean(),
+            p50: samples.percentile(0.50),
+            p95: samples.percentile(0.95),
+            p99: samples.percentile(0.99),
+            max: samples.max(),
         }
     }
-}
-
-/// In the order of [`f64::total_cmp`]: as whole numbers, which are sorted in half the time.
-fn sorted(samples: Vec<f64>) -> Vec<f64> {
-    // All bits but the sign of a negative number are turned; twice, and they are what they were.
-    let turned = |bits: i64| bits ^ ((bits >> 63) as u64 >> 1) as i64;
-    let mut keys: Vec<i64> = (samples.into_iter())
-        .map(|sample| turned(sample.to_bits() as i64))
-        .collect();
-    keys.sort_unstable();
-    keys.into_iter()
-        .map(|key| f64::from_bits(turned(key) as u64))
-        .collect()
 }
 
 /// The arithmetic mean; `None` of nothing.
@@ -61,23 +53,28 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
 /// as numpy's `percentile` does; `None` of nothing.
 pub fn percentile(ascending: &[f64], p: f64) -> Option<f64> {
     let last = ascending.len().checked_sub(1)?;
+    Some(interpolate(last as u64, p, |number| ascending[number as usize]))
+}
+
+/// The same of numbers that are found by their place, the last of which is `last`.
+pub(super) fn interpolate(last: u64, p: f64, at: impl Fn(u64) -> f64) -> f64 {
     let place = p.clamp(0.0, 1.0) * last as f64;
-    let below = place.floor() as usize;
-    let (a, b) = (ascending[below], ascending[(below + 1).min(last)]);
+    let below = place.floor() as u64;
+    let (a, b) = (at(below), at((below + 1).min(last)));
     let t = place - below as f64;
     // From the nearer end, as numpy: never beyond the other, so percentiles are monotone.
-    Some(if t >= 0.5 {
+    if t >= 0.5 {
         b - (b - a) * (1.0 - t)
     } else {
         a + (b - a) * t
-    })
+    }
 }
 
 /// Jain's index of fairness, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything.
 /// `None` of nothing or when all are zero. (Jain, Chiu, Hawe, DEC-TR-301, 1984.)
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let mut moments = Moments::default();
-    shares.iter().for_each(|&share| moments.add(share));
+    shares.iter().for_each(|&share| moments.add(share, 1));
     moments.jain()
 }
 
@@ -90,11 +87,11 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Takes in a sample.
-    pub(crate) fn add(&mut self, sample: f64) {
-        self.count += 1;
-        self.sum += sample;
-        self.squares += sample * sample;
+    /// Takes in a sample that is there so many times.
+    pub(crate) fn add(&mut self, sample: f64, times: u32) {
+        self.count += u64::from(times);
+        self.sum += sample * f64::from(times);
+        self.squares += sample * sample * f64::from(times);
     }
 
     /// As [`jain`].
@@ -177,20 +174,7 @@ pub fn quantile_of_kb_bins(bins: &[u64], q: f64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        #[test]
-        fn samples_are_sorted_as_floats(bits in prop::collection::vec(any::<u64>(), 0..50)) {
-            let samples: Vec<f64> = bits.into_iter().map(f64::from_bits).collect();
-            let mut expected = samples.clone();
-            expected.sort_unstable_by(f64::total_cmp);
-            let bits = |samples: &[f64]| samples.iter().map(|sample| sample.to_bits()).collect::<Vec<_>>();
-            prop_assert_eq!(bits(&sorted(samples)), bits(&expected));
-        }
-    }
 
     #[test]
     fn percentiles_are_numpys() {

@@ -34,6 +34,7 @@ mod interval;
 mod paired;
 mod quantiles;
 mod rise;
+mod samples;
 
 pub use bootstrap::bootstrap;
 pub(crate) use distribution::Moments;
@@ -41,3 +42,4 @@ pub use distribution::{Distribution, RttSummary, jain, mean, percentile, quantil
 pub use interval::{BOOTSTRAP_FROM, CONFIDENCE, Interval, interval, standard_deviation};
 pub use paired::{Paired, paired};
 pub use rise::{Rise, rise};
+pub use samples::{Ascending, Samples};

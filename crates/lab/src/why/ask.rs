@@ -129,7 +129,15 @@ impl Question<'_> {
     /// See [`AskError`].
     pub fn flow(&self, flow: u32, asker: &mut dyn Asker) -> Result<FlowAnswer, AskError> {
         match self.folder()? {
-            Some(data) => self.of_finished(flow, &data, asker),
+            Some(data) => {
+                let like = data.flows.first_like(flow);
+                if like != flow {
+                    asker.inform(&format!(
+                        "flow {flow} has the numbers of flow {like} in an earlier iteration: this is why that took as long"
+                    ));
+                }
+                self.of_finished(like, &data, asker)
+            }
             None => self.again(flow, None, asker),
         }
     }
@@ -315,11 +323,11 @@ impl Question<'_> {
         Ok(SlowAnswer::new(slow, count, &finished.summary, partial))
     }
 
-    /// The flows that are asked of, one by one: all, or those of a label.
+    /// The flows that are asked of, one by one: all, or those of a label; of those that come again the first.
     fn asked_of<'f>(&self, flows: &'f FlowRows) -> impl Iterator<Item = FlowRow<'f>> {
         let label = self.label;
         flows
-            .rows()
+            .firsts()
             .filter(move |row| label.is_none_or(|label| is_of(&row.label, label)))
     }
 
@@ -328,7 +336,8 @@ impl Question<'_> {
         let Some(label) = self.label else {
             return Ok(flows.len());
         };
-        match self.asked_of(flows).count() {
+        let of_label = flows.distinct().filter(|(row, _)| is_of(&row.label, label));
+        match of_label.map(|(_, times)| times.times as usize).sum() {
             0 => Err(no_label(label, flows)),
             count => Ok(count),
         }
@@ -358,7 +367,7 @@ fn no_label(label: &str, flows: &FlowRows) -> AskError {
     /// Of more labels those that are near, or the first, are named.
     const NAMED: usize = 12;
     let mut labels = BTreeSet::new();
-    for row in flows.rows() {
+    for row in flows.firsts() {
         if !labels.contains(&*row.label) {
             labels.insert(row.label.to_string());
             labels.extend(row.label.split_once('/').map(|(job, _)| job.to_string()));

@@ -4,7 +4,7 @@
 use super::per_flow::{QUANTILES, SIZE_GROUPS, share_curve};
 use super::{Axis, Chart, Kind, Line, Width, round, unit_of_time};
 use paceline_lab::files::RunData;
-use paceline_lab::stats::{CONFIDENCE, interval, mean, percentile};
+use paceline_lab::stats::{Ascending, CONFIDENCE, Samples, interval, mean, percentile};
 
 /// The runs of a scheme, one of each seed or one for all, with its name and colour on the page.
 pub(crate) struct Seeds<'a> {
@@ -139,20 +139,19 @@ fn lines(of: &Seeds<'_>, points: &[Point]) -> Vec<Line> {
 /// Completion times of the flows of all seeds together.
 fn fct_cdf(all: &[Seeds<'_>]) -> Option<Chart> {
     let sorted = |of: &Seeds<'_>| {
-        let flows = of.runs.iter().flat_map(|run| run.flows.rows());
-        let mut fcts: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
-        fcts.sort_unstable();
-        fcts
+        let flows = of.runs.iter().flat_map(|run| run.flows.distinct());
+        let fcts = flows.filter_map(|(flow, times)| Some((flow.fct_ps? as f64, times.times)));
+        fcts.collect::<Samples>().ascending()
     };
-    let curves: Vec<Vec<u64>> = all.iter().map(sorted).collect();
-    let mut x =
-        Axis::new("flow completion time", "µs").log_if_wide(curves.iter().flatten().map(|&ps| ps as f64));
+    let curves: Vec<Ascending> = all.iter().map(sorted).collect();
+    let times = || curves.iter().flat_map(|fcts| fcts.ranks().map(|(ps, _)| ps));
+    let mut x = Axis::new("flow completion time", "µs").log_if_wide(times());
     let mut scale = 1e6;
     if !x.log {
-        let (unit, ps) = unit_of_time(curves.iter().flatten().copied().max()?);
+        let (unit, ps) = unit_of_time(times().reduce(f64::max)? as u64);
         (x.unit, scale) = (unit.to_string(), ps);
     }
-    let line = |(of, fcts): (&Seeds<'_>, &Vec<u64>)| Line {
+    let line = |(of, fcts): (&Seeds<'_>, &Ascending)| Line {
         dash: of.dash,
         ..Line::new(of.name, of.color, &share_curve(fcts, scale))
     };

@@ -24,9 +24,10 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn of(runs: &[Named<'_>]) -> Self {
-        let start = |run: &Named<'_>| run.data.flows.rows().map(|flow| flow.start_ps).min().unwrap_or(0);
+        let start = |run: &Named<'_>| run.data.flows.first_start_ps();
         let end = |run: &Named<'_>| {
-            let flows = run.data.flows.rows().filter_map(|flow| flow.end_ps());
+            let flows = run.data.flows.distinct();
+            let flows = flows.filter_map(|(flow, times)| Some(flow.end_ps()? + times.later_ps));
             let series = run
                 .data
                 .series

@@ -6,7 +6,7 @@ use super::{Axis, Chart, Kind, Line, Named, Width, round, unit_of_time};
 use crate::decimate::{POINTS_MAX, evenly};
 use crate::palette::COLORS;
 use paceline_lab::files::RunData;
-use paceline_lab::stats::percentile;
+use paceline_lab::stats::{Ascending, Samples};
 
 /// Groups of flows of neighbouring sizes in the chart of slowdown by size.
 pub(super) const SIZE_GROUPS: usize = 20;
@@ -19,35 +19,33 @@ pub(crate) const QUANTILES: [(&str, f64); 3] = [
 ];
 
 /// (largest size, ascending slowdowns) of groups of flows of neighbouring sizes: of each size if
-/// there are few, of equally many flows otherwise.
-pub(crate) fn size_groups(run: &RunData) -> Vec<(f64, Vec<f64>)> {
-    let mut flows: Vec<(u64, f64)> = run
+/// there are few, of equally many flows otherwise, not counting those that come again.
+pub(crate) fn size_groups(run: &RunData) -> Vec<(f64, Ascending)> {
+    let mut flows: Vec<(u64, f64, u32)> = run
         .flows
-        .rows()
-        .filter_map(|flow| Some((flow.size_bytes, flow.slowdown?)))
+        .distinct()
+        .filter_map(|(flow, times)| Some((flow.size_bytes, flow.slowdown?, times.times)))
         .collect();
     flows.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let sizes = flows.chunk_by(|a, b| a.0 == b.0).count();
     let per_group = flows.len().div_ceil(SIZE_GROUPS).max(1);
-    let groups: Vec<&[(u64, f64)]> = if sizes <= SIZE_GROUPS {
+    let groups: Vec<&[(u64, f64, u32)]> = if sizes <= SIZE_GROUPS {
         flows.chunk_by(|a, b| a.0 == b.0).collect()
     } else {
         flows.chunks(per_group).collect()
     };
-    let mut merged: Vec<(f64, Vec<f64>)> = Vec::new();
+    let mut merged: Vec<(f64, Samples)> = Vec::new();
     for group in groups {
         let size = group[group.len() - 1].0 as f64;
-        let slowdowns = group.iter().map(|&(_, slowdown)| slowdown);
+        let slowdowns = group.iter().map(|&(_, slowdown, times)| (slowdown, times));
         match merged.last_mut() {
             // Groups of equally many flows may end at the same, frequent size.
             Some((last, all)) if *last == size => all.extend(slowdowns),
             _ => merged.push((size, slowdowns.collect())),
         }
     }
-    for (_, slowdowns) in &mut merged {
-        slowdowns.sort_by(f64::total_cmp);
-    }
-    merged
+    let ascending = |(size, slowdowns): (f64, Samples)| (size, slowdowns.ascending());
+    merged.into_iter().map(ascending).collect()
 }
 
 /// What slowdowns are over.
@@ -61,10 +59,10 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
     if groups.iter().all(|groups| groups.len() < 2) {
         return Vec::new();
     }
-    let quantile = |groups: &[(f64, Vec<f64>)], p: f64| -> Vec<(f64, f64)> {
+    let quantile = |groups: &[(f64, Ascending)], p: f64| -> Vec<(f64, f64)> {
         groups
             .iter()
-            .filter_map(|(size, all)| Some((*size, percentile(all, p)?)))
+            .filter_map(|(size, all)| Some((*size, all.percentile(p)?)))
             .collect()
     };
     let x = || Axis {
@@ -74,7 +72,7 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
     let values: Vec<f64> = groups
         .iter()
         .flatten()
-        .flat_map(|(_, all)| [all[0], all[all.len() - 1]])
+        .flat_map(|(_, all)| all.percentile(0.0).into_iter().chain(all.max()))
         .collect();
     let y = || Axis::new("FCT slowdown", "×").log_if_wide(values.iter().copied());
     let note = alone(runs);
@@ -127,23 +125,22 @@ pub(super) fn slowdown_by_size(runs: &[Named<'_>]) -> Vec<Chart> {
 const LABELS_MAX: usize = 8;
 
 /// A curve: its name, colour and dash, and ascending completion times in ps.
-type Curve<'a> = (Cow<'a, str>, usize, usize, Vec<u64>);
+type Curve<'a> = (Cow<'a, str>, usize, usize, Ascending);
 
 /// Completion times of each run; of a single run with several workloads, of each of these.
 fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
-    let sorted = |run: &Named<'a>, label: Option<&str>| -> Vec<u64> {
+    let sorted = |run: &Named<'a>, label: Option<&str>| {
         let flows = run
             .data
             .flows
-            .rows()
-            .filter(|flow| label.is_none_or(|label| flow.label == label));
-        let mut fcts: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
-        fcts.sort_unstable();
-        fcts
+            .distinct()
+            .filter(|(flow, _)| label.is_none_or(|label| flow.label == label));
+        let fcts = flows.filter_map(|(flow, times)| Some((flow.fct_ps? as f64, times.times)));
+        fcts.collect::<Samples>().ascending()
     };
     if let [run] = runs {
         let mut labels: Vec<Cow<'a, str>> = Vec::new();
-        for flow in run.data.flows.rows() {
+        for flow in run.data.flows.firsts() {
             if labels.len() <= LABELS_MAX && !labels.contains(&flow.label) {
                 labels.push(flow.label);
             }
@@ -155,7 +152,7 @@ fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
             };
             let all: Vec<Curve<'a>> = labels.into_iter().enumerate().map(curve).collect();
             // One flow makes no curve.
-            if all.iter().all(|(.., fcts)| fcts.len() > 1) {
+            if all.iter().all(|(.., fcts)| fcts.count() > 1) {
                 return all;
             }
         }
@@ -166,25 +163,24 @@ fn curves<'a>(runs: &[Named<'a>]) -> Vec<Curve<'a>> {
 }
 
 /// Which share of ascending times is at most each, in percent; times in parts of `scale` ps.
-pub(super) fn share_curve(times: &[u64], scale: f64) -> Vec<(f64, f64)> {
-    let share = |rank: usize| rank as f64 / times.len() as f64 * 100.0;
-    let curve: Vec<(f64, f64)> = (1..)
-        .zip(times)
-        .map(|(rank, &ps)| (ps as f64 / scale, share(rank)))
+pub(super) fn share_curve(times: &Ascending, scale: f64) -> Vec<(f64, f64)> {
+    let share = |rank: u64| rank as f64 / times.count() as f64 * 100.0;
+    let curve: Vec<(f64, f64)> = (times.ranks())
+        .map(|(ps, rank)| (ps / scale, share(rank)))
         .collect();
     evenly(&curve, POINTS_MAX / 2)
 }
 
 pub(super) fn fct_cdf(runs: &[Named<'_>]) -> Option<Chart> {
     let all = curves(runs);
-    if all.iter().map(|(.., fcts)| fcts.len()).sum::<usize>() < 2 * runs.len() {
+    if all.iter().map(|(.., fcts)| fcts.count()).sum::<u64>() < 2 * runs.len() as u64 {
         return None;
     }
-    let times = || all.iter().flat_map(|(.., fcts)| fcts);
-    let mut x = Axis::new("flow completion time", "µs").log_if_wide(times().map(|&ps| ps as f64));
+    let times = || all.iter().flat_map(|(.., fcts)| fcts.ranks().map(|(ps, _)| ps));
+    let mut x = Axis::new("flow completion time", "µs").log_if_wide(times());
     let mut scale = 1e6;
     if !x.log {
-        let (unit, ps) = unit_of_time(times().copied().max()?);
+        let (unit, ps) = unit_of_time(times().fold(0.0, f64::max) as u64);
         (x.unit, scale) = (unit.to_string(), ps);
     }
     let line = |(name, color, dash, fcts): &Curve<'_>| Line {

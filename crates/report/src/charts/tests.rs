@@ -298,7 +298,7 @@ fn groups_of_sizes_hold_every_flow() {
         .collect();
     let groups = size_groups(&data);
     assert_eq!(groups.len(), SIZE_GROUPS);
-    assert_eq!(groups.iter().map(|(_, all)| all.len()).sum::<usize>(), 1000);
+    assert_eq!(groups.iter().map(|(_, all)| all.count()).sum::<u64>(), 1000);
     assert_eq!(groups[SIZE_GROUPS - 1].0, 1499.0);
     assert!(groups.windows(2).all(|pair| pair[0].0 < pair[1].0));
 }

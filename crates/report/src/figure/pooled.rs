@@ -1,7 +1,7 @@
 //! Runs of one scenario and scheme with several seeds, as one curve with an interval.
 
 use paceline_lab::files::RunData;
-use paceline_lab::stats::{CONFIDENCE, interval, percentile};
+use paceline_lab::stats::{CONFIDENCE, interval};
 
 use super::runs::{What, distribution, scale};
 use super::{Curve, Figure, Point, Scale, Shape};
@@ -113,7 +113,7 @@ fn by_size(groups: &[Group<'_>]) -> Option<Figure> {
         let point = |size: f64| {
             let of_size = of_runs.iter().map(|run| {
                 let (_, all) = run.iter().find(|(known, _)| *known == size)?;
-                percentile(all, p99)
+                all.percentile(p99)
             });
             let values: Vec<f64> = of_size.collect::<Option<_>>()?;
             let found = interval(&values, CONFIDENCE);

@@ -2,7 +2,6 @@
 
 use paceline_lab::files::{RTT, RunData, WINDOW};
 use paceline_lab::results::Summary;
-use paceline_lab::stats::percentile;
 use paceline_lab::table;
 
 use super::{Curve, Figure, NoFigure, Point, Scale, Shape, pooled};
@@ -242,7 +241,7 @@ fn slowdown_by_size(runs: &[Named<'_>]) -> Option<Figure> {
         color: runs[run].color,
         dash,
         points: (groups[run].iter())
-            .filter_map(|(size, all)| Some(Point::at(*size, percentile(all, p)?)))
+            .filter_map(|(size, all)| Some(Point::at(*size, all.percentile(p)?)))
             .collect(),
     };
     let [median, p95, p99] = charts::QUANTILES;

@@ -130,7 +130,7 @@ pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
         .map(|times| (times[0].flow_id, times))
         .collect();
     let mut names: BTreeSet<Cow<'_, str>> = BTreeSet::new();
-    for flow in run.flows.rows() {
+    for flow in run.flows.firsts() {
         for name in [flow.label, flow.scheme] {
             if !names.contains(&name) {
                 names.insert(name);
@@ -160,15 +160,15 @@ pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
 }
 
 /// Flows that did not finish, longest under way first, then by falling slowdown: the first of them,
-/// and an even choice of the rest. While they are chosen this takes 24 bytes per flow.
+/// and an even choice of the rest; of flows that come again, those of the first time. While they are chosen this takes
+/// 24 bytes per flow.
 fn chosen(flows: &FlowRows) -> Vec<FlowRow<'_>> {
-    let key = |(place, row): (u32, FlowRow<'_>)| Key {
+    let key = |row: FlowRow<'_>| Key {
         slowdown: row.slowdown.unwrap_or(f64::INFINITY),
         start_ps: row.start_ps,
         flow_id: row.flow_id,
-        place,
     };
-    let mut order: Vec<Key> = (0..).zip(flows.rows()).map(key).collect();
+    let mut order: Vec<Key> = flows.firsts().map(key).collect();
     order.sort_unstable_by(|a, b| a.slower_first(b));
     if order.len() > SLOWEST + OTHERS {
         let rest = &order[SLOWEST..];
@@ -180,7 +180,7 @@ fn chosen(flows: &FlowRows) -> Vec<FlowRow<'_>> {
     }
     order
         .iter()
-        .filter_map(|key| flows.get(key.place as usize))
+        .filter_map(|key| flows.with_id(key.flow_id))
         .collect()
 }
 
@@ -190,7 +190,6 @@ struct Key {
     slowdown: f64,
     start_ps: u64,
     flow_id: u32,
-    place: u32,
 }
 
 impl Key {
@@ -198,7 +197,6 @@ impl Key {
         (other.slowdown.total_cmp(&self.slowdown))
             .then(self.start_ps.cmp(&other.start_ps))
             .then(self.flow_id.cmp(&other.flow_id))
-            .then(self.place.cmp(&other.place))
     }
 }
 

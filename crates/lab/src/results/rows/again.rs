@@ -1,0 +1,492 @@
+//! Flows that come again: iterations of a job are alike, so that millions of flows are earlier ones, only later.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash as _, Hasher as _};
+use std::io;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::Entry;
+use super::store::Reader;
+
+/// Flows in a row, each of which is as an earlier one in everything but its number and its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Again {
+    /// The first of them.
+    pub(crate) flow_id: u32,
+    /// How many they are.
+    pub(crate) flows: u32,
+    /// The flow that the first is like; the second is like the next, and so on. These may be among them.
+    pub(crate) as_flow_id: u32,
+    /// By how much they start later than those, in ps.
+    pub(crate) later_ps: u64,
+}
+
+/// All of a run, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repeats {
+    all: Vec<Again>,
+    /// How many flows of these come before each of them.
+    before: Vec<u32>,
+    times: Box<[Times]>,
+}
+
+impl Repeats {
+    /// The next ones, which begin at this flow or later.
+    ///
+    /// # Errors
+    /// They do not begin behind those before, or are like flows that come later, or there are too many.
+    pub(super) fn push(&mut self, again: Again) -> Result<(), String> {
+        let Again {
+            flow_id,
+            flows,
+            as_flow_id,
+            later_ps,
+        } = again;
+        let end = self.all.last().map_or(0, |last| last.flow_id + last.flows);
+        if flow_id < end {
+            return Err(format!("flow_id = {flow_id}: expected {end} or more"));
+        }
+        if as_flow_id >= flow_id {
+            return Err(format!("as_flow_id = {as_flow_id}: expected less than {flow_id}"));
+        }
+        if later_ps == 0 {
+            return Err("later_ps = 0: expected more".into());
+        }
+        if flows == 0 || flow_id.checked_add(flows).is_none() {
+            return Err(format!("flows = {flows}: expected 1 to {}", u32::MAX - flow_id));
+        }
+        self.before.push(self.flows());
+        self.all.push(again);
+        Ok(())
+    }
+
+    /// How many flows they are.
+    pub(super) fn flows(&self) -> u32 {
+        let last = self.all.last().zip(self.before.last());
+        last.map_or(0, |(last, before)| before + last.flows)
+    }
+
+    pub(crate) fn all(&self) -> &[Again] {
+        &self.all
+    }
+
+    /// The last of them that begins at this flow or before it, by number.
+    fn last_to(&self, flow: usize) -> Option<usize> {
+        let begun = self.all.partition_point(|again| again.flow_id as usize <= flow);
+        begun.checked_sub(1)
+    }
+
+    /// Those that a flow is among.
+    pub(super) fn at(&self, flow: usize) -> Option<&Again> {
+        let last = &self.all[self.last_to(flow)?];
+        (flow < (last.flow_id + last.flows) as usize).then_some(last)
+    }
+
+    /// Which of the flows that are no repeats this one is like.
+    pub(super) fn original(&self, flow: usize) -> Original {
+        let (mut at, mut later, mut alike) = (flow, 0_u64, usize::MAX);
+        while let Some(again) = self.at(at) {
+            let period = (again.flow_id - again.as_flow_id) as usize;
+            let since = at - again.flow_id as usize;
+            let times = (since / period) as u64 + 1;
+            later = later.saturating_add(times.saturating_mul(again.later_ps));
+            alike = alike
+                .min(again.flows as usize - since)
+                .min(period - since % period);
+            at = again.as_flow_id as usize + since % period;
+        }
+        let last = self.last_to(at);
+        let before = last.map_or(0, |last| self.before[last] + self.all[last].flows);
+        let next = self.all.get(last.map_or(0, |last| last + 1));
+        let until = next.map_or(usize::MAX, |next| next.flow_id as usize);
+        Original {
+            flow: flow as u32,
+            row: at - before as usize,
+            later,
+            alike: alike.min(until - at),
+        }
+    }
+
+    /// The originals of these flows.
+    pub(super) fn walk(&self, flows: Range<usize>) -> impl Iterator<Item = Original> {
+        let mut next = Original::default();
+        flows.map(move |flow| {
+            match next.alike > 1 {
+                true => {
+                    next.flow += 1;
+                    next.row += 1;
+                    next.alike -= 1;
+                }
+                false => next = self.original(flow),
+            }
+            next
+        })
+    }
+
+    /// The flows, of `count`, that are no repeats.
+    pub(super) fn once(&self, count: usize) -> impl Iterator<Item = usize> {
+        let ends = (self.all.iter()).map(|again| (again.flow_id + again.flows) as usize);
+        let starts = self.all.iter().map(|again| again.flow_id as usize);
+        let between = std::iter::once(0).chain(ends).zip(starts.chain([count]));
+        between.flat_map(|(from, to)| from..to)
+    }
+
+    /// Counts how often each of `once` flows comes.
+    pub(super) fn count(&mut self, once: usize) {
+        let mut all = vec![Times::ONCE; once];
+        for again in &self.all {
+            let flows = again.flows as usize;
+            let first = again.as_flow_id as usize;
+            let period = again.flow_id as usize - first;
+            // Each flow of the period comes again as often, or once more.
+            for (place, original) in self.walk(first..first + period.min(flows)).enumerate() {
+                let times = (flows - place).div_ceil(period);
+                let known = &mut all[original.row];
+                known.times += times as u32;
+                let later = original
+                    .later
+                    .saturating_add(again.later_ps.saturating_mul(times as u64));
+                known.later_ps = known.later_ps.max(later);
+            }
+        }
+        self.times = all.into();
+    }
+
+    /// How often each flow comes that is no repeat; nothing where there are no repeats.
+    pub(super) fn times(&self) -> &[Times] {
+        &self.times
+    }
+}
+
+/// How often a flow comes in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// That.
+    pub times: u32,
+    /// How much later than the first time it starts the last time, in ps.
+    pub later_ps: u64,
+}
+
+impl Times {
+    /// A flow that does not come again.
+    pub(super) const ONCE: Self = Self {
+        times: 1,
+        later_ps: 0,
+    };
+}
+
+/// The flow that another is like.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Original {
+    /// The number of the other.
+    flow: u32,
+    /// Where it stands among flows that are no repeats.
+    row: usize,
+    /// By how much the other starts later, in ps.
+    pub(super) later: u64,
+    /// So many flows from the other on are like those from this one on, and as much later.
+    alike: usize,
+}
+
+impl Original {
+    /// Reads it.
+    pub(super) fn first(&self, reader: &mut Reader<'_>) -> io::Result<Entry> {
+        reader.row(self.row).map(Entry::decode)
+    }
+
+    /// Reads what the other flow is.
+    pub(super) fn read(&self, reader: &mut Reader<'_>) -> io::Result<Entry> {
+        let mut entry = self.first(reader)?;
+        if self.later > 0 {
+            entry.flow = self.flow;
+            entry.start_ps = entry.start_ps.saturating_add(self.later);
+        }
+        Ok(entry)
+    }
+}
+
+/// Flows in a row that have to be like earlier ones before these are looked at.
+const WINDOW: usize = if cfg!(test) { 16 } else { 1024 };
+
+/// Finds flows that come again; `entries` gives all flows from one on.
+pub(super) fn find<I>(entries: impl Fn(usize) -> I) -> io::Result<Repeats>
+where
+    I: Iterator<Item = io::Result<Entry>>,
+{
+    let mut repeats = Repeats::default();
+    let mut windows: HashMap<u64, u32, BuildHasherDefault<Folded>> = HashMap::default();
+    let mut rolling = Rolling::default();
+    let mut last_start = 0;
+    // Flows that are like earlier ones, and where these go on.
+    let mut open: Option<(Again, I)> = None;
+    for (flow, entry) in entries(0).enumerate() {
+        let entry = entry?;
+        if entry.flow as usize != flow {
+            // They are no flows of a run.
+            return Ok(Repeats::default());
+        }
+        if let Some((again, earlier)) = &mut open {
+            let earlier = earlier.next().transpose()?;
+            if earlier.is_some_and(|earlier| is_again(again, &earlier, &entry)) {
+                again.flows += 1;
+                last_start = entry.start_ps;
+                continue;
+            }
+            keep(&mut repeats, again);
+            open = None;
+            rolling = Rolling::default();
+        }
+        let window = rolling.push(shape(&entry, last_start));
+        last_start = entry.start_ps;
+        let Some(window) = window else {
+            continue;
+        };
+        if let Some(&earlier) = windows.get(&window) {
+            let mut likely = entries(earlier as usize);
+            if let Some(there) = likely.next().transpose()? {
+                let again = Again {
+                    flow_id: entry.flow + 1,
+                    flows: 0,
+                    as_flow_id: earlier + 1,
+                    later_ps: entry.start_ps.wrapping_sub(there.start_ps),
+                };
+                open = Some((again, likely));
+            }
+        } else if flow % WINDOW == 0 {
+            windows.insert(window, entry.flow);
+        }
+    }
+    if let Some((again, _)) = open {
+        keep(&mut repeats, &again);
+    }
+    Ok(repeats)
+}
+
+/// Keeps flows that come again, unless they are too few.
+fn keep(repeats: &mut Repeats, again: &Again) {
+    if again.flows as usize >= WINDOW && again.later_ps > 0 {
+        repeats.push(*again).expect("they come one after the other");
+    }
+}
+
+/// True if a flow is as the earlier one, as far as rows show it.
+fn is_again(again: &Again, earlier: &Entry, flow: &Entry) -> bool {
+    let later = earlier.start_ps.checked_add(again.later_ps);
+    later == Some(flow.start_ps)
+        && *flow
+            == Entry {
+                flow: flow.flow,
+                start_ps: flow.start_ps,
+                sport: flow.sport,
+                dport: flow.dport,
+                ..*earlier
+            }
+}
+
+/// Tells flows apart that do not come again: by what they are, and how long after the one before they start.
+fn shape(entry: &Entry, last_start: u64) -> u64 {
+    let mut hash = Folded::default();
+    (entry.label, entry.src, entry.dst, entry.class, entry.size).hash(&mut hash);
+    (entry.fct_ps, entry.ce, entry.sent).hash(&mut hash);
+    entry.start_ps.wrapping_sub(last_start).hash(&mut hash);
+    hash.finish()
+}
+
+/// A hash of numbers.
+#[derive(Default)]
+struct Folded(u64);
+
+impl std::hash::Hasher for Folded {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.write_u64(value.into());
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(value.into());
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.write_u64(value as u64);
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = u128::from(self.0 ^ value ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+        self.0 = (mixed >> 64) as u64 ^ mixed as u64;
+    }
+}
+
+/// A hash over the last flows.
+struct Rolling {
+    /// Shapes of these.
+    shapes: Vec<u64>,
+    count: usize,
+    sum: u64,
+    /// What the shape that leaves counts by.
+    first: u64,
+}
+
+/// What shapes count more by with each that comes behind them. Odd.
+const BASE: u64 = 0x5851_f42d_4c95_7f2d;
+
+impl Default for Rolling {
+    fn default() -> Self {
+        Self {
+            shapes: vec![0; WINDOW],
+            count: 0,
+            sum: 0,
+            first: BASE.wrapping_pow(WINDOW as u32),
+        }
+    }
+}
+
+impl Rolling {
+    /// A flow with this shape comes; the hash, if there are as many as it takes.
+    fn push(&mut self, shape: u64) -> Option<u64> {
+        let oldest = std::mem::replace(&mut self.shapes[self.count % WINDOW], shape);
+        self.count += 1;
+        self.sum = (self.sum.wrapping_mul(BASE))
+            .wrapping_add(shape)
+            .wrapping_sub(oldest.wrapping_mul(self.first));
+        (self.count >= WINDOW).then_some(self.sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::results::{FlowRow, FlowRows, FlowState};
+
+    /// Flows in parts, each of which is a pattern from some place on, or noise.
+    fn flows(parts: &[(usize, usize, bool)]) -> Vec<FlowRow<'static>> {
+        let (mut all, mut start, mut noise) = (Vec::new(), 0, 1_u64);
+        for &(from, count, is_noise) in parts {
+            for place in from..from + count {
+                noise = noise.wrapping_mul(BASE).wrapping_add(1);
+                let shape = if is_noise { noise >> 40 } else { place as u64 % 97 };
+                start += shape % 5 + 1;
+                all.push(FlowRow {
+                    flow_id: all.len() as u32,
+                    label: ["a", "b"][shape as usize % 2].into(),
+                    scheme: "x".into(),
+                    src: shape as u32 % 7,
+                    dst: 9,
+                    priority: 0,
+                    size_bytes: shape,
+                    start_ps: start,
+                    fct_ps: Some(shape + 10),
+                    ideal_fct_ps: 10,
+                    slowdown: Some(1.0 + shape as f64 / 10.0),
+                    retransmitted_bytes: 0,
+                    sent_bytes: shape,
+                    unscheduled_bytes: 0,
+                    ce_packets: 0,
+                    ue_packets: 0,
+                    status: FlowState::Completed,
+                    connection: None,
+                });
+            }
+        }
+        all
+    }
+
+    proptest! {
+        /// What comes again is found, and folded rows are those that were there.
+        #[test]
+        fn folded_flows_are_the_flows(
+            parts in prop::collection::vec((0usize..200, 1usize..400, prop::bool::weighted(0.2)), 1..6),
+        ) {
+            let all = flows(&parts);
+            let whole: FlowRows = all.iter().cloned().collect();
+            let entries: Vec<Entry> = whole.entries().collect();
+            let repeats = find(|from| entries[from..].iter().copied().map(Ok)).unwrap();
+            let once: FlowRows = (0..all.len())
+                .filter(|&flow| repeats.at(flow).is_none())
+                .map(|flow| all[flow].clone())
+                .collect();
+            let folded = once.with_repeats(repeats.all().iter().copied()).unwrap();
+            prop_assert_eq!(folded.rows().collect::<Vec<_>>(), all.clone());
+            for flow in 0..all.len() {
+                prop_assert_eq!(folded.get(flow), Some(all[flow].clone()));
+                let first = &all[folded.first_like(flow as u32) as usize];
+                prop_assert_eq!((first.size_bytes, first.fct_ps), (all[flow].size_bytes, all[flow].fct_ps));
+            }
+            let mut counted: Vec<(u64, u64)> = Vec::new();
+            for (flow, times) in folded.distinct() {
+                counted.extend(std::iter::repeat_n((flow.size_bytes, flow.fct_ps.unwrap()), times.times as usize));
+                prop_assert!(flow.start_ps + times.later_ps <= all[all.len() - 1].start_ps);
+            }
+            let mut expected: Vec<(u64, u64)> = all.iter().map(|flow| (flow.size_bytes, flow.fct_ps.unwrap())).collect();
+            counted.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(counted, expected);
+            let last = folded.distinct().map(|(flow, times)| flow.end_ps().unwrap() + times.later_ps).max();
+            prop_assert_eq!(last, all.iter().map(|flow| flow.end_ps().unwrap()).max());
+        }
+    }
+
+    #[test]
+    fn most_iterations_are_one_repeat() {
+        let iterations = [(0, 300, false); 40];
+        let all = flows(&iterations);
+        let whole: FlowRows = all.into_iter().collect();
+        let entries: Vec<Entry> = whole.entries().collect();
+        let repeats = find(|from| entries[from..].iter().copied().map(Ok)).unwrap();
+        let most = repeats.all().iter().map(|again| again.flows).max();
+        assert!(most > Some(35 * 300), "{:?}", repeats.all());
+    }
+
+    #[test]
+    fn impossible_repeats_are_refused() {
+        let again = |flow_id, flows, as_flow_id, later_ps| Again {
+            flow_id,
+            flows,
+            as_flow_id,
+            later_ps,
+        };
+        let error = |all: &[Again]| {
+            let rows: FlowRows = flows(&[(0, 10, false)]).into_iter().collect();
+            rows.with_repeats(all.iter().copied()).err().unwrap()
+        };
+        for (all, expected) in [
+            (
+                vec![again(10, 1, 10, 1)],
+                "as_flow_id = 10: expected less than 10",
+            ),
+            (vec![again(10, 0, 1, 1)], "flows = 0: expected 1 to"),
+            (
+                vec![again(10, u32::MAX, 1, 1)],
+                "flows = 4294967295: expected 1 to",
+            ),
+            (
+                vec![again(10, 5, 1, 1), again(12, 1, 1, 1)],
+                "flow_id = 12: expected 15 or more",
+            ),
+            (vec![again(4, 2, 1, 1)], "flow_id = 4: expected 6"),
+            (
+                vec![again(20, 2, 1, 1)],
+                "flow_id = 20: the flows before it are missing",
+            ),
+            (vec![again(10, 2, 1, 0)], "later_ps = 0: expected more"),
+            (vec![again(10, 2, 1, u64::MAX)], "its flows end later than"),
+            (
+                vec![again(10, u32::MAX - 10, 9, 1 << 40)],
+                "its flows end later than",
+            ),
+        ] {
+            let found = error(&all);
+            assert!(found.contains(expected), "{found}");
+        }
+    }
+}
