@@ -16,12 +16,12 @@ pub fn items() -> Vec<Item> {
 }
 
 fn item(name: String, measure: &Measure) -> Item {
-    Item::new(name, described(measure)).with("unit", measure.unit)
+    Item::new(name, described(measure)).with("unit", &*measure.unit)
 }
 
 /// What it is, and its unit.
 fn described(measure: &Measure) -> String {
-    match measure.unit {
+    match &*measure.unit {
         "" => measure.what.to_string(),
         unit => format!("{}, {unit}", measure.what),
     }

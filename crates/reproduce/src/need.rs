@@ -2,20 +2,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use paceline_fabric::Progress;
 use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved, WarningKind};
 
 use super::kept::Kept;
 use super::reference::Reference;
-use paceline_lab::files::OutputError;
+use paceline_lab::files::{OutputError, RunData};
 use paceline_lab::measures::MeasureSet;
 pub use paceline_lab::measures::Metrics;
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
 use paceline_lab::sweep::metrics;
+use paceline_query::{Cell, Run};
 use paceline_report::scheme_folder;
 
 fn name_by_file(path: &str, scheme: &str, seed: u64) -> String {
@@ -46,6 +47,35 @@ pub struct Embedded {
     pub(crate) files: &'static [(&'static str, &'static str)],
 }
 
+/// A measure that an experiment has of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Its name.
+    pub name: String,
+    /// What gives it, in SQL.
+    pub sql: String,
+    /// Whether that gives a curve: places and values.
+    pub curve: bool,
+}
+
+impl Question {
+    /// Takes the answer, if there is one.
+    fn ask(&self, run: &Run, metrics: &mut Metrics) {
+        let Ok(answer) = run.ask(&self.sql) else {
+            // It was checked when the experiment was read: what is left depends on the run, such as an overflow.
+            return;
+        };
+        let number = |row: &[Cell], column: usize| row.get(column)?.number();
+        if self.curve {
+            let points = answer.rows.iter();
+            let points = points.filter_map(|row| Some((number(row, 0)?, number(row, 1)?)));
+            metrics.draw(self.name.clone(), points);
+        } else if let Some(value) = answer.rows.first().and_then(|row| number(row, 0)) {
+            metrics.set(self.name.clone(), value);
+        }
+    }
+}
+
 /// A run that a reproduction needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRequest {
@@ -63,6 +93,8 @@ pub struct RunRequest {
     pub settings: Vec<String>,
     /// What is computed of it when it ends, so that a trace need not be kept.
     pub measures: Option<&'static MeasureSet>,
+    /// What is asked of its tables when it ends.
+    pub questions: Vec<Question>,
     /// What is taken of its summary besides: paths.
     pub summary: Vec<String>,
     /// Whether its folder is written; otherwise nothing but its numbers is kept.
@@ -80,6 +112,7 @@ impl RunRequest {
             variant: String::new(),
             settings: Vec::new(),
             measures: None,
+            questions: Vec::new(),
             summary: Vec::new(),
             folder: true,
         }
@@ -103,7 +136,7 @@ impl RunRequest {
 
     /// Whether numbers are taken of it; otherwise its summary is kept.
     pub(super) fn wants_numbers(&self) -> bool {
-        self.measures.is_some() || !self.summary.is_empty()
+        self.measures.is_some() || !self.questions.is_empty() || !self.summary.is_empty()
     }
 
     /// What is wanted of a run that has ended by itself.
@@ -114,6 +147,12 @@ impl RunRequest {
         }
         let of_set = self.measures.map(|set| (set.of)(input, &finished.outcome));
         let mut metrics = of_set.unwrap_or_default();
+        if !self.questions.is_empty() {
+            let run = Run::new(Arc::new(RunData::new(input, finished)));
+            self.questions
+                .iter()
+                .for_each(|question| question.ask(&run, &mut metrics));
+        }
         metrics.extend(self.of_summary(&finished.summary));
         Some(metrics)
     }
@@ -191,6 +230,9 @@ impl Plan {
                 Some(known) => {
                     known.flows_only &= need.flows_only;
                     known.folder |= need.folder;
+                    let new = need.questions.iter().filter(|one| !known.questions.contains(one));
+                    let new: Vec<Question> = new.cloned().collect();
+                    known.questions.extend(new);
                     known.summary.extend_from_slice(&need.summary);
                 }
                 None => unique.push(need.clone()),

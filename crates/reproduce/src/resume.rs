@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_congestion::learned::sha256;
 use paceline_congestion::learned::shipped;
+use paceline_kernel::rng::mix;
 use paceline_lab::files::{
     Folder, OutputError, Unsealed, check_destination, clear_leftovers, sealed, unsealed, write_file,
 };
@@ -139,7 +140,15 @@ impl Unfinished {
 
     fn row_file(&self, need: &RunRequest, id: &str) -> PathBuf {
         let set = need.measures.map_or("", |set| set.name);
-        let name = format!("{id}-{set}.json");
+        let bytes = need.questions.iter().flat_map(|one| one.sql.bytes());
+        let asked = match need.questions.is_empty() {
+            true => String::new(),
+            false => format!(
+                "-{:016x}",
+                bytes.fold(0, |hash, byte| mix(hash ^ u64::from(byte)))
+            ),
+        };
+        let name = format!("{id}-{set}{asked}.json");
         self.destination.join(FOLDER).join("rows").join(name)
     }
 

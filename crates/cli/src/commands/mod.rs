@@ -15,6 +15,7 @@ mod list;
 mod merge;
 mod moved;
 mod plot;
+mod query;
 mod report;
 mod reproduce;
 mod run;
@@ -82,6 +83,8 @@ enum Command {
     Why(why::WhyArgs),
     /// Compare the inputs and results of two runs
     Diff(diff::DiffArgs),
+    /// Answer a question about a run in SQL
+    Query(query::QueryArgs),
     /// Measure simulation speed on this machine
     Bench(bench::BenchArgs),
     /// Print shell completions
@@ -164,6 +167,7 @@ pub(crate) fn dispatch() -> Ended {
         Command::Forest(args) => forest::forest(&args),
         Command::Why(args) => why::why(&args),
         Command::Diff(args) => diff::diff(&args),
+        Command::Query(args) => query::query(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Completions(args) => completions::completions(&args, Cli::command()),
         Command::BenchWorkload(args) => bench::measure(&args),

@@ -22,6 +22,7 @@ mod own_scheme_src {
 mod other_code;
 mod plot;
 mod printing;
+mod query;
 mod readme;
 mod recomputed;
 mod relatives;

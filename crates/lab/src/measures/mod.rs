@@ -7,7 +7,6 @@
 mod acc;
 mod bolt;
 mod by_size;
-mod completion;
 mod delivered;
 mod halves;
 mod infiniband;
@@ -57,7 +56,6 @@ pub const SETS: &[MeasureSet] = &[
     tcd_sizes::HADOOP,
     tcd_sizes::WEBSEARCH,
     tcd_ns3::SET,
-    completion::SET,
     long_flows::INCAST,
     long_flows::SETTLED,
     long_short::SET,

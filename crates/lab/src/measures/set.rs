@@ -57,7 +57,7 @@ pub struct Measure {
     /// What it is, as tables call it.
     pub what: Cow<'static, str>,
     /// Its unit; empty for a count or a share of one.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// Digits after the point.
     pub digits: usize,
 }
@@ -67,7 +67,7 @@ pub const fn measure(name: &'static str, what: &'static str, unit: &'static str,
     Measure {
         name: Cow::Borrowed(name),
         what: Cow::Borrowed(what),
-        unit,
+        unit: Cow::Borrowed(unit),
         digits,
     }
 }

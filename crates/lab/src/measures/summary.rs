@@ -87,7 +87,7 @@ pub fn find_summary(path: &str) -> Option<Measure> {
         is_known.then(|| Measure {
             name: path.to_string().into(),
             what: path.to_string().into(),
-            unit: unit(path),
+            unit: unit(path).into(),
             digits: 3,
         })
     })

@@ -64,6 +64,14 @@ impl FlowRows {
         self.entries().map(|entry| self.row(&entry))
     }
 
+    /// The rows from a place on.
+    pub fn rows_from(&self, first: usize) -> impl Iterator<Item = FlowRow<'_>> {
+        let mut reader = Reader::of(&self.0.entries);
+        let walk = self.0.repeats.walk(first.min(self.len())..self.len());
+        let entries = walk.map_while(move |original| self.known(original.read(&mut reader)));
+        entries.map(|entry| self.row(&entry))
+    }
+
     /// The row of the flow in this place.
     pub fn get(&self, place: usize) -> Option<FlowRow<'_>> {
         let entry = self.entry(place)?;

@@ -29,7 +29,7 @@ use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Problem, read_toml};
 
 use crate::citation::Citation;
-use crate::need::{Done, RunRequest};
+use crate::need::{Done, Question, RunRequest};
 use crate::panel::Panel;
 use crate::{Choice, Reproduction, Step};
 
@@ -77,7 +77,20 @@ fn take_measures(plans: &[PanelPlan], names: &Names, requests: &mut [RunRequest]
         expression.measures(&mut |leaf| {
             for run in leaf.runs.iter().flatten().cloned().flatten() {
                 let of = |grid: &&names::Grid| grid.runs.iter().flatten().any(|runs| runs.contains(&run));
-                let set = names.grids.iter().find(of).and_then(|grid| grid.set);
+                let grid = names.grids.iter().find(of);
+                if let Some(own) = grid.and_then(|grid| grid.own.get(&leaf.measure)) {
+                    let question = Question {
+                        name: leaf.measure.clone(),
+                        sql: own.sql.get_ref().clone(),
+                        curve: own.curve,
+                    };
+                    let asked = &mut requests[run].questions;
+                    if !asked.contains(&question) {
+                        asked.push(question);
+                    }
+                    continue;
+                }
+                let set = grid.and_then(|grid| grid.set);
                 let in_set = set.is_some_and(|set| set.find(&leaf.measure).is_some());
                 let taken = &mut requests[run].summary;
                 if !in_set && !taken.contains(&leaf.measure) {

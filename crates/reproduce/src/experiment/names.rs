@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use paceline_lab::measures::{Measure, MeasureSet, find_summary, summary_names};
 use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, among_many};
 
 use super::expr::{Coordinate, Function, Operator, Written, read, texts};
+use super::schema::OwnMeasure;
 use super::sizes::of_sizes;
 use super::value::{Expr, Leaf, Value};
 
@@ -44,6 +46,8 @@ pub(super) struct Grid {
     /// For each combination of cases, the last axis the fastest, its runs.
     pub(super) runs: Vec<Option<Range<usize>>>,
     pub(super) set: Option<&'static MeasureSet>,
+    /// Measures that the experiment has of its own.
+    pub(super) own: Arc<BTreeMap<String, OwnMeasure>>,
     pub(super) partial: bool,
     /// The scheme of cases that name none.
     pub(super) scheme: Option<String>,
@@ -405,6 +409,15 @@ fn binary(operator: Operator, a: Expr, b: Expr, place: &Place) -> Result<Expr, P
 impl Grid {
     /// What a measure of its runs is, if they have it, and whether it is a curve.
     pub(super) fn measure(&self, name: &str) -> Option<(Measure, bool)> {
+        if let Some(own) = self.own.get(name) {
+            let measure = Measure {
+                name: name.to_string().into(),
+                what: own.what.clone().into(),
+                unit: own.unit.clone().into(),
+                digits: own.digits,
+            };
+            return Some((measure, own.curve));
+        }
         let of_set = self.set.and_then(|set| set.find(name));
         of_set
             .map(|(measure, curve)| (measure.clone(), curve))
@@ -417,7 +430,8 @@ impl Grid {
             .into_iter()
             .flat_map(|set| set.values.iter().chain(set.series));
         let mut known: Vec<&str> = of_set.map(|measure| measure.name.as_ref()).collect();
-        known.extend(summary_names());
+        known.extend(self.own.keys().map(String::as_str));
+        summary_names().for_each(|name| known.push(name));
         unknown("measure", name, &known)
     }
 }

@@ -2,6 +2,7 @@
 
 use paceline_congestion::registry::variant::{Variant, VariantError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use paceline_lab::measures::{SETS, find_set};
 use paceline_scenario::diagnostics::{Place, Source};
@@ -9,10 +10,11 @@ use paceline_scenario::{Diagnostics, Fidelity, Problem};
 
 use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
 use super::published::cells;
-use super::schema::{Case, Common, File, Many, NamedOr, Runs, Text};
+use super::schema::{Case, Common, File, Many, NamedOr, OwnMeasure, Runs, Text};
 use super::source::Folder;
 use crate::need::{Input, RunRequest};
 use crate::reference::{self, Reference};
+use paceline_query::Run;
 
 /// The axis of `[[case]]`.
 const CASE: &str = "case";
@@ -54,12 +56,14 @@ pub(super) fn read(
             cases: cases.iter().map(of).collect(),
         });
     }
+    let own = Arc::new(measures(file, common, source)?);
     let mut requests = Vec::new();
     for runs in &file.runs.0 {
         let grid = Reading {
             runs,
             cases: all.iter().map(|(_, cases)| cases.as_slice()).collect(),
             names: &names,
+            own: &own,
             source,
             folder,
         };
@@ -72,6 +76,33 @@ pub(super) fn read(
     }
     check_names(&requests, source)?;
     Ok((names, requests))
+}
+
+/// Measures by name: the experiment's, and those that it shares.
+fn measures(file: &File, common: &Common, source: &Source) -> Result<BTreeMap<String, OwnMeasure>, Problem> {
+    let mut all = common.measure.clone();
+    all.extend(file.measure.clone());
+    if all.is_empty() {
+        return Ok(all);
+    }
+    let run = Run::empty();
+    for (name, measure) in &all {
+        let sql = &measure.sql;
+        let at = || match file.measure.contains_key(name) {
+            true => source.at(sql.span()),
+            false => source.end(),
+        };
+        let wrong = |text: String| Problem::new(format!("measure `{name}`: {text}")).at(&at());
+        let columns = run
+            .check(sql.get_ref())
+            .map_err(|error| wrong(error.to_string()))?;
+        let expected = 1 + usize::from(measure.curve);
+        if columns != expected {
+            let text = format!("its rows have {columns} columns, expected {expected}");
+            return Err(wrong(text).help("a curve has two, place and value, and curve = true"));
+        }
+    }
+    Ok(all)
 }
 
 /// The cases of a CSV file: names under `name`, keys of the scenario and their values under those keys.
@@ -130,6 +161,7 @@ struct Reading<'a> {
     /// The cases of every axis.
     cases: Vec<&'a [Case]>,
     names: &'a Names,
+    own: &'a Arc<BTreeMap<String, OwnMeasure>>,
     source: &'a Source,
     folder: &'a dyn Folder,
 }
@@ -171,6 +203,7 @@ impl Reading<'_> {
             axes,
             runs,
             set,
+            own: Arc::clone(self.own),
             partial: self.runs.partial,
             scheme: self.runs.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
         })

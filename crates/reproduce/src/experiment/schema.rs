@@ -27,7 +27,7 @@ pub(super) struct File {
     pub(super) notes: Vec<Text>,
     #[serde(default)]
     pub(super) choices: Vec<Spanned<NamedOr<Choice>>>,
-    /// Files with notes, choices, axes, criteria and quotations that experiments share.
+    /// Files with notes, choices, axes, measures, criteria and quotations that experiments share.
     pub(super) common: Option<Spanned<Many<String>>>,
     #[serde(default)]
     pub(super) steps: Vec<Text>,
@@ -40,6 +40,9 @@ pub(super) struct File {
     /// Parts of expressions by name.
     #[serde(default)]
     pub(super) define: BTreeMap<String, Text>,
+    /// Measures of runs by name.
+    #[serde(default)]
+    pub(super) measure: BTreeMap<String, OwnMeasure>,
     /// Criteria by name.
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Spanned<Expect>>,
@@ -69,6 +72,8 @@ pub(super) struct Common {
     #[serde(default)]
     pub(super) axis: BTreeMap<String, NamedOr<Vec<Case>>>,
     #[serde(default)]
+    pub(super) measure: BTreeMap<String, OwnMeasure>,
+    #[serde(default)]
     pub(super) expect: BTreeMap<String, Expect>,
     #[serde(default)]
     pub(super) quotes: BTreeMap<String, Quotation>,
@@ -80,9 +85,27 @@ impl Common {
         self.notes.extend(other.notes);
         self.choices.extend(other.choices);
         self.axis.extend(other.axis);
+        self.measure.extend(other.measure);
         self.expect.extend(other.expect);
         self.quotes.extend(other.quotes);
     }
+}
+
+/// A number of a run, or a curve, as a question in SQL.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct OwnMeasure {
+    /// What it is, as tables call it.
+    pub(super) what: String,
+    #[serde(default)]
+    pub(super) unit: String,
+    /// Digits after the point.
+    #[serde(default)]
+    pub(super) digits: usize,
+    /// Of a number, one row with one column; of a curve, rows of a place and a value.
+    pub(super) sql: Text,
+    #[serde(default)]
+    pub(super) curve: bool,
 }
 
 /// A publication and where in it.

@@ -136,7 +136,7 @@ impl Layout<'_> {
                 .at(place)
                 .help("say what it is: what = \"..\"")
         })?;
-        let unit = row.unit.as_deref().or(measure.map(|measure| measure.unit));
+        let unit = row.unit.as_deref().or(measure.map(|measure| &*measure.unit));
         let digits = self.constant(&row.digits, &bound)?;
         let digits = digits.map(|digits| decimals(digits, place)).transpose()?;
         let mut named = Row {

@@ -1,0 +1,136 @@
+//! `paceline query`: questions about a run in SQL.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use paceline_lab::files::RunData;
+use paceline_lab::layout;
+use paceline_query::{AGGREGATES, Answer, Cell, Run, TABLES};
+
+use crate::failure::{Done, Ended, Failure};
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline query results/mine                          the tables and their columns
+  paceline query results/mine \"SELECT * FROM flows ORDER BY slowdown DESC LIMIT 5\"
+  paceline query results/mine \"SELECT label, count(*), percentile(slowdown, 0.99) FROM flows GROUP BY label\"
+  paceline query results/mine \"SELECT time_average(value, time_ps, 0, 1e9) FROM series
+    WHERE entity = 'port 16.1->0' AND metric = 'queue_bytes'\"
+  paceline query results/mine \"SELECT name, value FROM summary WHERE name LIKE 'fct_slowdown.%'\" --format json
+
+The language is that of SQLite. A query only reads.";
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Csv,
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct QueryArgs {
+    /// Folder of a run
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// The question [default: list the tables]
+    #[arg(value_name = "SQL")]
+    sql: Option<String>,
+    /// How to print the answer; JSON is a list with an object per row
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
+
+/// Answers a question about a run, or says what there is to ask about.
+pub(super) fn query(args: &QueryArgs) -> Ended {
+    let data = RunData::read(&args.run).map_err(Failure::arguments)?;
+    let run = Run::new(Arc::new(data));
+    let Some(sql) = &args.sql else {
+        output::print(&tables(&run)?)?;
+        return Ok(Done::All);
+    };
+    let answer = run.ask(sql).map_err(Failure::arguments)?;
+    match args.format {
+        Format::Table => output::print(&table(&answer))?,
+        Format::Csv => output::print(&csv(&answer))?,
+        Format::Json => output::print_json(&objects(&answer))?,
+    }
+    Ok(Done::All)
+}
+
+/// The tables of a run with their columns, and the aggregates.
+fn tables(run: &Run) -> Result<String, Failure> {
+    let width = output::stdout_width();
+    let mut text = String::new();
+    for table in TABLES {
+        let count = run.ask(&format!("SELECT count(*) FROM {}", table.name));
+        let count = count.map_err(Failure::run)?;
+        let rows = count
+            .rows
+            .first()
+            .and_then(|row| row.first())
+            .map_or_else(String::new, cell);
+        text += &format!("{}: {} ({rows} rows)\n", table.name, table.about);
+        let columns = table.columns.iter();
+        let columns = columns.map(|one| {
+            vec![
+                format!("  {}", one.name),
+                one.kind.name().into(),
+                one.meaning.into(),
+            ]
+        });
+        text += &layout::columns(&columns.collect::<Vec<_>>(), width);
+        text.push('\n');
+    }
+    text += "aggregates, in addition to SQL's own:\n";
+    let aggregates = AGGREGATES.iter();
+    let aggregates =
+        aggregates.map(|one| vec![format!("  {}({})", one.name, one.arguments), one.meaning.into()]);
+    text += &layout::columns(&aggregates.collect::<Vec<_>>(), width);
+    Ok(text)
+}
+
+fn table(answer: &Answer) -> String {
+    let rows = answer.rows.iter().map(|row| row.iter().map(cell).collect());
+    let all: Vec<Vec<String>> = std::iter::once(answer.columns.clone()).chain(rows).collect();
+    layout::table(&all)
+}
+
+fn csv(answer: &Answer) -> String {
+    let line = |cells: Vec<String>| {
+        let quoted = cells
+            .into_iter()
+            .map(|cell| match cell.contains([',', '"', '\n', '\r']) {
+                true => format!("\"{}\"", cell.replace('"', "\"\"")),
+                false => cell,
+            });
+        quoted.collect::<Vec<_>>().join(",") + "\n"
+    };
+    let safe = |one: &Cell| match one {
+        Cell::Text(text) => paceline_scenario::csv_cell(text).into_owned(),
+        other => cell(other),
+    };
+    let rows = answer.rows.iter().map(|row| line(row.iter().map(safe).collect()));
+    line(answer.columns.clone()) + &rows.collect::<String>()
+}
+
+/// Rows as objects.
+fn objects(answer: &Answer) -> Vec<serde_json::Map<String, serde_json::Value>> {
+    let object = |row: &Vec<Cell>| {
+        let values = row.iter().map(|cell| serde_json::json!(cell));
+        answer.columns.iter().cloned().zip(values).collect()
+    };
+    answer.rows.iter().map(object).collect()
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Null => String::new(),
+        Cell::Int(value) => value.to_string(),
+        Cell::Real(value) => value.to_string(),
+        Cell::Text(text) => text.clone(),
+    }
+}

@@ -1,0 +1,168 @@
+//! Questions about a run in SQL.
+//!
+//! [`TABLES`] are what a run leaves: flows, series, times and so on. SQLite reads them in place, row by row, so nothing
+//! is copied and a run may have more flows than fit in memory. A question cannot write, neither to the tables nor to
+//! files.
+
+mod aggregates;
+mod scan;
+mod tables;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use paceline_lab::files::RunData;
+use rusqlite::hooks::{AuthAction, Authorization};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+
+pub use aggregates::{AGGREGATES, Described};
+pub use tables::{Column, Kind, TABLES, Table};
+
+/// A run that can be asked.
+pub struct Run {
+    connection: Connection,
+}
+
+/// A cell of an answer.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Int(i64),
+    /// A real number.
+    Real(f64),
+    /// A text.
+    Text(String),
+}
+
+impl Cell {
+    /// The number, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match *self {
+            Self::Int(value) => Some(value as f64),
+            Self::Real(value) => Some(value),
+            Self::Null | Self::Text(_) => None,
+        }
+    }
+}
+
+/// The rows that answer a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Rows, each with a cell per column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// The question is no SQL, names what is not there, or would write.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct QueryError(String);
+
+impl Run {
+    /// Opens a run for questions.
+    pub fn new(data: Arc<RunData>) -> Self {
+        Self::of(Some(data))
+    }
+
+    /// A run that has left nothing: for questions that are to be checked.
+    pub fn empty() -> Self {
+        Self::of(None)
+    }
+
+    fn of(data: Option<Arc<RunData>>) -> Self {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = || -> rusqlite::Result<Connection> {
+            let connection = Connection::open_in_memory_with_flags(flags)?;
+            for table in TABLES {
+                scan::register(&connection, table, &data)?;
+            }
+            aggregates::register(&connection)?;
+            connection.authorizer(Some(only_reads));
+            Ok(connection)
+        };
+        let connection = open().expect("an empty database in memory");
+        Self { connection }
+    }
+
+    /// Says how many columns the answer to a question has, without looking for it.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub fn check(&self, sql: &str) -> Result<usize, QueryError> {
+        let statement = self.connection.prepare(sql);
+        let statement = statement.map_err(|error| QueryError(in_words(&error)))?;
+        Ok(statement.column_count())
+    }
+
+    /// Answers one question.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub fn ask(&self, sql: &str) -> Result<Answer, QueryError> {
+        let failed = |error: rusqlite::Error| QueryError(in_words(&error));
+        let mut statement = self.connection.prepare(sql).map_err(failed)?;
+        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_string).collect();
+        let mut rows = statement.query([]).map_err(failed)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            let cells = (0..columns.len()).map(|column| row.get_ref(column).map(cell));
+            all.push(cells.collect::<rusqlite::Result<_>>().map_err(failed)?);
+        }
+        Ok(Answer { columns, rows: all })
+    }
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(value) => Cell::Int(value),
+        ValueRef::Real(value) => Cell::Real(value),
+        ValueRef::Text(text) | ValueRef::Blob(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+    }
+}
+
+/// Lets a statement read, and do nothing else: SQLite could write files otherwise.
+fn only_reads(context: rusqlite::hooks::AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
+        AuthAction::Function { function_name } if function_name != "load_extension" => Authorization::Allow,
+        _ => Authorization::Deny,
+    }
+}
+
+/// Says what is wrong with a question, with what there is instead of what it names.
+fn in_words(error: &rusqlite::Error) -> String {
+    let text = match error {
+        rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        rusqlite::Error::MultipleStatement => "expected one statement".to_string(),
+        other => other.to_string(),
+    };
+    if text == "not authorized" {
+        return "a query only reads: expected SELECT".to_string();
+    }
+    let columns = TABLES
+        .iter()
+        .flat_map(|table| table.columns)
+        .map(|column| column.name);
+    let known: BTreeSet<&str> = if text.starts_with("no such table: ") {
+        TABLES.iter().map(|table| table.name).collect()
+    } else if text.starts_with("no such column: ") {
+        columns.collect()
+    } else if text.starts_with("no such function: ") {
+        AGGREGATES.iter().map(|aggregate| aggregate.name).collect()
+    } else {
+        return text;
+    };
+    let name = text.rsplit([' ', '.']).next().unwrap_or_default();
+    let help = paceline_lab::layout::among_many(name, known.iter().copied());
+    format!("{text}: {help}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! A table of a run as SQLite reads it.
+
+use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use paceline_lab::files::RunData;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use rusqlite::vtab::{
+    Context, CreateVTab, Filters, IndexInfo, VTab, VTabConnection, VTabCursor, VTabKind,
+    eponymous_only_module, sqlite3_vtab, sqlite3_vtab_cursor,
+};
+
+use crate::tables::{Part, Table};
+
+/// What a module knows: the table, and the run that has it, if there is one.
+type Of = (&'static Table, Option<Arc<RunData>>);
+
+/// Makes a table known by its name.
+pub(crate) fn register(
+    connection: &Connection,
+    table: &'static Table,
+    data: &Option<Arc<RunData>>,
+) -> rusqlite::Result<()> {
+    let of: Of = (table, data.clone());
+    connection.create_module(table.name, eponymous_only_module::<Scan>(), Some(of))
+}
+
+#[repr(C)]
+struct Scan {
+    base: sqlite3_vtab,
+    of: Of,
+}
+
+#[expect(unsafe_code, reason = "SQLite's interface to tables asks for it")]
+// SAFETY: `Scan` begins with `sqlite3_vtab`, as the trait asks.
+unsafe impl<'vtab> VTab<'vtab> for Scan {
+    type Aux = Of;
+    type Cursor = Cursor<'vtab>;
+
+    fn connect(_: &mut VTabConnection, of: Option<&Of>, _: &[&[u8]]) -> rusqlite::Result<(String, Self)> {
+        let of = of.expect("every module has its table").clone();
+        let columns: Vec<&str> = of.0.columns.iter().map(|column| column.name).collect();
+        let schema = format!("CREATE TABLE x(\"{}\")", columns.join("\",\""));
+        let base = sqlite3_vtab::default();
+        Ok((schema, Self { base, of }))
+    }
+
+    fn best_index(&self, info: &mut IndexInfo) -> rusqlite::Result<()> {
+        info.set_estimated_cost(1e6);
+        Ok(())
+    }
+
+    fn open(&'vtab mut self) -> rusqlite::Result<Cursor<'vtab>> {
+        Ok(Cursor {
+            base: sqlite3_vtab_cursor::default(),
+            of: self.of.clone(),
+            part: Part::default(),
+            first: 0,
+            row: 0,
+            table: PhantomData,
+        })
+    }
+}
+
+impl CreateVTab<'_> for Scan {
+    const KIND: VTabKind = VTabKind::EponymousOnly;
+}
+
+#[repr(C)]
+struct Cursor<'vtab> {
+    base: sqlite3_vtab_cursor,
+    of: Of,
+    /// The rows from `first` on that are at hand.
+    part: Part,
+    first: usize,
+    row: usize,
+    table: PhantomData<&'vtab Scan>,
+}
+
+impl Cursor<'_> {
+    fn go_to(&mut self, first: usize) -> rusqlite::Result<()> {
+        (self.first, self.row) = (first, 0);
+        let (table, Some(data)) = &self.of else {
+            return Ok(());
+        };
+        self.part = (table.rows)(data, first).map_err(rusqlite::Error::ModuleError)?;
+        Ok(())
+    }
+}
+
+#[expect(unsafe_code, reason = "SQLite's interface to tables asks for it")]
+// SAFETY: `Cursor` begins with `sqlite3_vtab_cursor`, as the trait asks.
+unsafe impl VTabCursor for Cursor<'_> {
+    fn filter(&mut self, _: c_int, _: Option<&str>, _: &Filters<'_>) -> rusqlite::Result<()> {
+        self.go_to(0)
+    }
+
+    fn next(&mut self) -> rusqlite::Result<()> {
+        self.row += 1;
+        match self.row < self.part.rows {
+            true => Ok(()),
+            false => self.go_to(self.first + self.row),
+        }
+    }
+
+    fn eof(&self) -> bool {
+        self.row >= self.part.rows
+    }
+
+    fn column(&self, context: &mut Context, column: c_int) -> rusqlite::Result<()> {
+        let value: Value = self.part.value(self.row, column as usize);
+        context.set_result(&value)
+    }
+
+    fn rowid(&self) -> rusqlite::Result<i64> {
+        Ok((self.first + self.row) as i64)
+    }
+}
