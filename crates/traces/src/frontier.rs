@@ -76,31 +76,20 @@ impl Frontier {
         self.release(program, at, time, true, freed);
     }
 
-    /// Adds what its end frees, which is at this time.
+    /// Adds what its end frees, which is at this time. Where it counts a second time, what is free already is not freed again.
     pub(crate) fn done(
         &mut self,
         program: &dyn Program,
         at: (Rank, OperationId),
-        time: u64,
+        (time, is_second): (u64, bool),
         freed: &mut Vec<Freed>,
     ) {
         self.list.clear();
         program.after_end(at.0, at.1, &mut self.list);
-        self.release(program, at, time, false, freed);
-    }
-
-    /// The same for an end that counts a second time: what is free already is not freed again.
-    pub(crate) fn done_again(
-        &mut self,
-        program: &dyn Program,
-        at: (Rank, OperationId),
-        time: u64,
-        freed: &mut Vec<Freed>,
-    ) {
-        self.list.clear();
-        program.after_end(at.0, at.1, &mut self.list);
-        let pending = &self.pending;
-        self.list.retain(|&number| pending.contains_key(&(at.0, number)));
+        if is_second {
+            let pending = &self.pending;
+            self.list.retain(|&number| pending.contains_key(&(at.0, number)));
+        }
         self.release(program, at, time, false, freed);
     }
 

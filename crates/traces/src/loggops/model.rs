@@ -121,11 +121,12 @@ impl<'a> Model<'a> {
                     None => self.frontier.started(self.program, at, 0, &mut self.freed),
                     Some(end) if end > LAST => return Err(self.too_late(at)),
                     Some(end) if mark.again => {
-                        self.frontier.done_again(self.program, at, end, &mut self.freed);
+                        self.frontier.done(self.program, at, (end, true), &mut self.freed);
                     }
                     Some(end) => {
                         self.done += 1;
-                        self.frontier.done(self.program, at, end, &mut self.freed);
+                        self.frontier
+                            .done(self.program, at, (end, false), &mut self.freed);
                     }
                 }
             }
