@@ -1,6 +1,6 @@
 //! Ctrl-C: where nothing is to be kept it ends the program at once, in the middle of writing too. Where something is,
 //! the first asks runs to stop at their next slice, and the second ends the program. Where runs are kept as a whole, there is
-//! one more between them: it leaves out the table of flows.
+//! one more between them: it leaves out the table of flows. While what is finished is written, the first only says so.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(crate) fn listen() {
 
 fn end() -> ! {
     if abandon() {
-        say!("\ninterrupted while writing: the run is discarded");
+        say!("\ninterrupted while writing: what was not whole is discarded");
     }
     std::process::exit(130)
 }
@@ -47,10 +47,15 @@ fn kept() -> std::sync::MutexGuard<'static, &'static [&'static str]> {
 pub(crate) struct Kept(());
 
 impl Kept {
-    /// What there is is whole, and about to be written: unless somebody has cut it short, who wants the rest kept, an
-    /// interruption ends that at once.
-    pub(crate) fn unless_whole(self) -> Option<Self> {
-        asked().then_some(self)
+    /// From here on what ran is written. The first interruption does not prevent that, since it may have run for long: the
+    /// next ends the program without it. Of what was cut short before, less may be written, as was said then.
+    pub(crate) fn written(self) -> Self {
+        let mut kept = kept();
+        if !asked() {
+            *kept = &["writing what is finished (once more: end at once, without it)"];
+        }
+        drop(kept);
+        self
     }
 }
 

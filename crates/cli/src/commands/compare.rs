@@ -169,7 +169,7 @@ impl Comparison<'_> {
         }
         let kept = interrupt::keep_runs();
         let (finished, failure) = compare::run_all(&self.inputs, &mut |inputs| self.run_some(inputs));
-        let _kept = kept.unless_whole();
+        let _kept = kept.written();
         if !finished.is_empty() {
             let repeats = together(&self.inputs, &finished);
             let how = interrupt::written(self.writing);

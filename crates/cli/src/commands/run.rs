@@ -85,7 +85,7 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let kept = interrupt::keep_runs();
     let mut finished = watched(&input, scratch, args.say)?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
-    let _kept = kept.unless_whole();
+    let _kept = kept.written();
     let written = write_run(&folder, &input, &finished, interrupt::written(writing))?;
     interrupt::print_written(&folder, &written);
     show(args, &finished.summary, &finished.flows, buckets)?;

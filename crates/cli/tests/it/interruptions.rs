@@ -158,24 +158,49 @@ fn what_is_left_is_whole() {
     }
 }
 
-/// A run that is over is written: the first interruption ends that, too.
+/// A run that is over is written whatever comes first: it may have taken hours. The second interruption ends that.
 #[test]
-fn writing_hears_the_first() {
+fn writing_goes_on_after_the_first() {
     let folder = folder_with("my.toml", SMALL.replace("1us", "20ns").replace("100KB", "8MB"));
     let path = folder.path();
-    let mut child = start(path, "run my.toml --out out");
-    let begun = |hidden: &PathBuf| hidden.join("summary.json").is_file();
-    while !hidden(path).iter().any(begun) {
-        assert!(
-            child.try_wait().unwrap().is_none(),
-            "it is over before it is seen to write"
-        );
-        std::thread::sleep(Duration::from_millis(1));
+    let whole = stdout(path, &["run", "my.toml", "--out", "whole"]);
+    for times in [1, 2] {
+        let mut child = command(path)
+            .args(["run", "my.toml", "--out", "out"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let begun = |hidden: &PathBuf| hidden.join("summary.json").is_file();
+        while !hidden(path).iter().any(begun) {
+            assert!(
+                child.try_wait().unwrap().is_none(),
+                "it is over before it is seen to write"
+            );
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        interrupt(&child);
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("writing what is finished") {
+            assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
+        }
+        if times == 2 {
+            interrupt(&child);
+        }
+        stderr.read_to_string(&mut said).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        assert_eq!(hidden(path), Vec::<PathBuf>::new());
+        if times == 2 {
+            assert!(!path.join("out").exists(), "{said}");
+            continue;
+        }
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), whole);
+        let (first, again) = (common::files(&path.join("whole")), common::files(&path.join("out")));
+        assert!(first.keys().eq(again.keys()), "{said}");
+        fs::remove_dir_all(path.join("out")).unwrap();
     }
-    interrupt(&child);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(!path.join("out").exists());
-    assert_eq!(hidden(path), Vec::<PathBuf>::new());
 }
 
 /// While input is read there is nothing to keep: the first interruption ends the program.
