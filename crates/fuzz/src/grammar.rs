@@ -1,9 +1,17 @@
-//! Random scenarios, of everything that a scenario can hold.
+//! Random inputs, of everything that a scenario, a trace, a matrix of connections, a policy or an experiment can hold.
 //!
 //! Damage to a text seldom gets past its reader. These do: most run, a few say two things that exclude each
-//! other and are refused. A scenario that names files comes with them, in one text ([`split`]).
+//! other, or something odd, and are refused. An input that names files comes with them, in one text ([`split`]).
 
+mod chakra;
+mod experiment;
+mod goal;
+mod htsim;
 mod network;
+mod policy;
+mod protobuf;
+mod simai;
+mod traces;
 mod traffic;
 
 use std::fmt::Write as _;
@@ -12,29 +20,111 @@ use paceline_congestion::registry::{SCHEMES, SchemeParams};
 
 use crate::mutate::Mutator;
 
-/// What stands before the name of each further file.
+/// What stands before the name of each further file: one of text, and one in hexadecimal digits.
 const FILE: &str = "#file ";
+const HEX: &str = "#hex ";
 
-/// A scenario, and behind it the files that it names.
-pub(crate) fn text(chance: &mut Mutator) -> String {
-    let mut draft = Draft::new(chance);
-    draft.write(chance);
+/// What an input is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Flows, collectives and jobs of steps.
+    Flows,
+    /// A job by a GOAL program, as text.
+    Goal,
+    /// The same in the binary form.
+    GoalBinary,
+    /// A job by Chakra traces, in protobuf.
+    Chakra,
+    /// The same in JSON.
+    ChakraJson,
+    /// A job by a workload of SimAI.
+    SimAi,
+    /// SimAI's own configuration, with topology and workload.
+    SimAiConf,
+    /// A connection matrix and a fat tree of htsim, in the engine.
+    Matrix,
+    /// The same in the simulator of Ultra Ethernet.
+    Uet,
+    /// A policy in ONNX that decides for flows.
+    Policy,
+    /// An experiment over a scenario.
+    Experiment,
+}
+
+/// An input, and behind it the files that it names.
+pub(crate) fn text(chance: &mut Mutator, subject: Subject) -> String {
+    let mut draft = Draft::new(chance, subject);
+    match subject {
+        Subject::SimAiConf => draft.conf(chance),
+        Subject::Uet => draft.uet(chance),
+        Subject::Experiment => draft.experiment(chance),
+        _ => draft.write(chance),
+    }
     let mut text = draft.text;
     for (name, content) in draft.files {
-        let _ = write!(text, "{FILE}{name}\n{content}");
+        match std::str::from_utf8(&content) {
+            Ok(lines) if lines.ends_with('\n') => {
+                let _ = write!(text, "{FILE}{name}\n{lines}");
+            }
+            _ => {
+                let _ = writeln!(text, "{HEX}{name}");
+                for line in content.chunks(64) {
+                    for byte in line {
+                        let _ = write!(text, "{byte:02x}");
+                    }
+                    text.push('\n');
+                }
+            }
+        }
     }
     text
 }
 
-/// The scenario of such a text, and the files that it names.
-pub(crate) fn split(text: &str) -> (String, Vec<(String, String)>) {
-    let mut parts = text.split(FILE);
-    let scenario = parts.next().unwrap_or_default().to_string();
-    let files = parts.map(|part| {
-        let (name, content) = part.split_once('\n').unwrap_or((part, ""));
-        (name.trim().to_string(), content.to_string())
-    });
-    (scenario, files.collect())
+/// The input of such a text, and the files that it names.
+pub(crate) fn split(text: &str) -> (String, Vec<(String, Vec<u8>)>) {
+    let mut input = String::new();
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut is_hex = false;
+    for line in text.split_inclusive('\n') {
+        let head = line
+            .strip_prefix(FILE)
+            .map(|name| (name, false))
+            .or_else(|| line.strip_prefix(HEX).map(|name| (name, true)));
+        if let Some((name, hex)) = head {
+            files.push((name.trim().to_string(), Vec::new()));
+            is_hex = hex;
+            continue;
+        }
+        match files.last_mut() {
+            None => input.push_str(line),
+            Some((_, content)) if is_hex => {
+                let digits: Vec<u8> = line.chars().filter_map(|c| Some(c.to_digit(16)? as u8)).collect();
+                content.extend(digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
+            }
+            Some((_, content)) => content.extend(line.as_bytes()),
+        }
+    }
+    (input, files)
+}
+
+impl Mutator {
+    /// True once in `n`.
+    fn once_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// A size in bytes or a time: mostly small, seldom none, and once in a while of an extent that no input has.
+    fn extent(&mut self) -> u64 {
+        match self.below(60) {
+            0 => *self.one(&[u64::MAX, i64::MAX as u64, 1_000_000_000_000_000]),
+            1 => 1 << 40,
+            2 => u64::from(u32::MAX),
+            3..7 => 0,
+            _ => *self.one(&[
+                1, 2, 8, 700, 999, 1_000, 1_001, 4_096, 20_000, 65_535, 65_536, 150_000,
+            ]),
+        }
+    }
 }
 
 /// Whose behaviour a scenario asks for, with what goes with it.
@@ -49,11 +139,12 @@ enum Family {
     Omnet,
 }
 
-/// A scenario in the making.
+/// An input in the making.
 struct Draft {
+    subject: Subject,
     family: Family,
     text: String,
-    files: Vec<(String, String)>,
+    files: Vec<(String, Vec<u8>)>,
     /// Its hosts.
     hosts: Vec<u32>,
     /// Its links.
@@ -63,13 +154,19 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(chance: &mut Mutator) -> Self {
+    fn new(chance: &mut Mutator, subject: Subject) -> Self {
         use Family::{BoltNs3, Lanes, Lossy, Ns3, Omnet, Pfc, TcdNs3};
-        let family = *chance.one(&[
+        let families = [
             Pfc, Pfc, Pfc, Pfc, Lossy, Lossy, Lanes, Lanes, Lanes, Ns3, BoltNs3, TcdNs3, Omnet, Omnet,
-        ]);
+        ];
+        let families = match subject {
+            Subject::Flows => &families[..],
+            Subject::Policy | Subject::Experiment => &families[..6],
+            _ => &families[..9],
+        };
         Self {
-            family,
+            subject,
+            family: *chance.one(families),
             text: String::new(),
             files: Vec::new(),
             hosts: Vec::new(),
@@ -118,14 +215,27 @@ impl Draft {
             }
         }
         self.topology(chance);
-        self.network(chance);
-        self.traffic(chance);
+        // What a trace, a matrix or a policy does is the same in the simplest of networks, which refuses none of it.
+        match (self.subject, chance.below(3)) {
+            (Subject::Flows, _) | (_, 0) => self.network(chance),
+            _ => self.family = Family::Pfc,
+        }
+        match self.subject {
+            Subject::Goal | Subject::GoalBinary | Subject::Chakra | Subject::ChakraJson | Subject::SimAi => {
+                self.trace_job(chance)
+            }
+            Subject::Matrix => self.matrix(chance),
+            _ => self.traffic(chance),
+        }
         self.schemes(chance);
         self.record(chance);
+        if self.subject == Subject::Experiment {
+            return;
+        }
         self.perhaps(
             chance,
             &[
-                "[sweep]\n\"seed\" = [1, 2]\nrepeats = 2",
+                "[sweep]\n\"duration\" = [\"20us\", \"30us\"]\nrepeats = 2",
                 "[sweep]\n\"network.buffer\" = [\"2MB\", \"4MB\"]",
                 "[sweep]\n\"network.mtu\" = { from = 500, to = 1500, steps = 3 }",
             ],
@@ -133,6 +243,9 @@ impl Draft {
     }
 
     fn topology(&mut self, chance: &mut Mutator) {
+        if self.subject == Subject::Matrix {
+            return self.fat_tree(chance);
+        }
         // That simulator has no time on links.
         let (rates, delays): (&[&str], &[&str]) = match self.family {
             Family::Omnet => (&["32Gbps", "8Gbps"], &["0s"]),
@@ -200,7 +313,14 @@ impl Draft {
                 (self.hosts, self.links) = ((0..4).collect(), 5);
             }
             _ => {
-                self.line("[topology.graph]\nnodes = 5\nswitches = [1, 3]\nlinks = [");
+                let parallel = if chance.once_in(30) {
+                    ""
+                } else {
+                    "topology.parallel = true\n"
+                };
+                self.line(format!(
+                    "{parallel}[topology.graph]\nnodes = 5\nswitches = [1, 3]\nlinks = ["
+                ));
                 for (a, b) in [(0, 1), (2, 1), (1, 3), (1, 3), (3, 4)] {
                     self.line(format!(
                         "  {{ a = {a}, b = {b}, rate = \"100Gbps\", delay = \"1us\" }},"
@@ -253,7 +373,11 @@ impl Draft {
             (Some(name), 0) => relative(chance, name),
             _ => self.scheme(chance).to_string(),
         };
-        self.line(format!("[cc]\nscheme = \"{first}\""));
+        if self.subject == Subject::Policy {
+            self.policy(chance);
+        } else {
+            self.line(format!("[cc]\nscheme = \"{first}\""));
+        }
         self.perhaps(
             chance,
             &["window = \"fixed\"", "window = \"off\"", "window = \"variable\""],

@@ -21,7 +21,7 @@ mod worker;
 
 use std::alloc::System;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use cap::Cap;
@@ -59,6 +59,12 @@ struct Args {
     /// Print the input of this seed, and what comes of it
     #[arg(long)]
     show: bool,
+    /// Also print why inputs are refused, most often first
+    #[arg(long)]
+    refusals: bool,
+    /// Go on with further seeds for so many hours
+    #[arg(long, value_name = "H", default_value_t = 0.0)]
+    hours: f64,
     /// Only inputs that broke a reader once; `seed` is the index of the first
     #[arg(long)]
     regressions: bool,
@@ -108,7 +114,18 @@ fn main() -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let counts = read(&chosen, &args)?;
+    let until = Instant::now() + Duration::from_secs_f64(args.hours.max(0.0) * 3600.0);
+    let mut counts = read(&chosen, &args, args.seed)?;
+    let mut seed = args.seed;
+    while Instant::now() < until && !args.regressions {
+        seed = seed.saturating_add(args.inputs.max(1));
+        for ((_, own), (_, more)) in counts.iter_mut().zip(read(&chosen, &args, seed)?) {
+            own.join(more);
+        }
+    }
+    if args.refusals {
+        print_refusals(&counts);
+    }
     Ok(print(&counts))
 }
 
@@ -123,8 +140,8 @@ fn named(name: &str) -> Result<&'static Target> {
     targets::named(name).with_context(|| format!("there is no target `{name}`: expected one of {}", names()))
 }
 
-/// What came of each target.
-fn read(chosen: &[&'static Target], args: &Args) -> Result<Vec<(&'static str, Counts)>> {
+/// What came of each target, from a seed on; of the regressions too with the first.
+fn read(chosen: &[&'static Target], args: &Args, seed: u64) -> Result<Vec<(&'static str, Counts)>> {
     let mut portions = Vec::new();
     for &target in chosen {
         let portion = |source, numbers| Portion {
@@ -132,9 +149,12 @@ fn read(chosen: &[&'static Target], args: &Args) -> Result<Vec<(&'static str, Co
             source,
             numbers,
         };
-        portions.extend(portion(Source::Regression, 0..worker::regressions(target)?.len() as u64).split());
+        if seed == args.seed {
+            portions
+                .extend(portion(Source::Regression, 0..worker::regressions(target)?.len() as u64).split());
+        }
         if !args.regressions {
-            let seeds = args.seed..args.seed.saturating_add(args.inputs);
+            let seeds = seed..seed.saturating_add(args.inputs);
             portions.extend(portion(Source::Seed, seeds).split());
         }
     }
@@ -152,10 +172,21 @@ fn read(chosen: &[&'static Target], args: &Args) -> Result<Vec<(&'static str, Co
     Ok(all)
 }
 
+/// Prints why inputs of each target are refused.
+fn print_refusals(all: &[(&str, Counts)]) {
+    for (name, counts) in all {
+        let mut refusals: Vec<(&String, &u64)> = counts.refusals.iter().collect();
+        refusals.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for (message, count) in refusals {
+            println!("{name} {count}: {message}");
+        }
+    }
+}
+
 /// Prints the counts, and what no reader may do.
 fn print(all: &[(&str, Counts)]) -> ExitCode {
     let heads = Outcome::ALL.map(|outcome| format!("{:>9}", outcome.name()));
-    println!("{:<18}{}", "target", heads.concat());
+    println!("{:<20}{}{:>9}", "target", heads.concat(), "ran");
     let mut sum = Counts::default();
     for (name, counts) in all {
         println!("{}", Line(name, counts));

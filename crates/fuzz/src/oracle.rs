@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use paceline_fabric::Simulation;
@@ -17,7 +18,20 @@ pub(crate) type Said = Result<(), String>;
 pub(crate) const WIDTH: usize = 100;
 
 /// So many events of each run: its flows start, queues build up, and most of the small ones end.
-const EVENTS: u64 = 20_000;
+pub(crate) const EVENTS: u64 = 20_000;
+
+/// Whether the input got past its readers, to what carries it out.
+static REACHED: AtomicBool = AtomicBool::new(false);
+
+/// From here on the input is carried out.
+pub(crate) fn reached() {
+    REACHED.store(true, Ordering::Relaxed);
+}
+
+/// Whether the last input was carried out; of the next nothing is known yet.
+pub(crate) fn take_reached() -> bool {
+    REACHED.swap(false, Ordering::Relaxed)
+}
 
 /// A refusal in words.
 pub(crate) fn words(error: impl std::fmt::Display) -> String {
@@ -66,6 +80,7 @@ pub(crate) fn load_with(path: &Path, overrides: &Overrides) -> Said {
 /// Runs an input for some events; gives the digest of what happened.
 fn run(input: &Resolved) -> Result<u64, String> {
     let mut simulation = Simulation::new(input.run.clone()).map_err(words)?;
+    reached();
     simulation.advance(EVENTS);
     match conclude(input, simulation) {
         Ok(finished) => {

@@ -55,6 +55,10 @@ impl Outcome {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) outcomes: BTreeMap<Outcome, u64>,
+    /// How many got past their readers and were carried out.
+    pub(crate) ran: u64,
+    /// Why inputs were refused, and how often.
+    pub(crate) refusals: BTreeMap<String, u64>,
     /// What no reader may do, by its message: how often, and the first seed.
     pub(crate) faults: BTreeMap<(Outcome, String), (u64, u64)>,
 }
@@ -63,6 +67,9 @@ impl Counts {
     /// One more.
     pub(crate) fn add(&mut self, seed: u64, outcome: Outcome, message: &str) {
         *self.outcomes.entry(outcome).or_default() += 1;
+        if outcome == Outcome::Refused {
+            *self.refusals.entry(message.to_string()).or_default() += 1;
+        }
         if !outcome.is_sound() {
             let fault = self
                 .faults
@@ -74,6 +81,10 @@ impl Counts {
 
     /// Those of other inputs of the same target.
     pub(crate) fn join(&mut self, other: Self) {
+        self.ran += other.ran;
+        for (message, count) in other.refusals {
+            *self.refusals.entry(message).or_default() += count;
+        }
         for (outcome, count) in other.outcomes {
             *self.outcomes.entry(outcome).or_default() += count;
         }
@@ -84,16 +95,16 @@ impl Counts {
     }
 }
 
-/// A line of the table: a name, and a count for each outcome.
+/// A line of the table: a name, a count for each outcome, and how many were carried out.
 pub(crate) struct Line<'a>(pub(crate) &'a str, pub(crate) &'a Counts);
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<18}", self.0)?;
+        write!(f, "{:<20}", self.0)?;
         for outcome in Outcome::ALL {
             let count = self.1.outcomes.get(&outcome).copied().unwrap_or_default();
             write!(f, "{count:>9}")?;
         }
-        Ok(())
+        write!(f, "{:>9}", self.1.ran)
     }
 }

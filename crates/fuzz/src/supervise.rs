@@ -150,9 +150,11 @@ fn follow(lines: &Receiver<String>, rest: &mut Range<u64>, counts: &mut Counts, 
         };
         is_ready = true;
         if let Some(said) = line.strip_prefix("end ") {
-            let (name, message) = said.split_once(' ').unwrap_or((said, ""));
+            let mut parts = said.splitn(3, ' ');
+            let name = parts.next().unwrap_or_default();
             if let Some(outcome) = Outcome::named(name) {
-                counts.add(rest.start, outcome, message);
+                counts.ran += u64::from(parts.next() == Some("1"));
+                counts.add(rest.start, outcome, parts.next().unwrap_or_default());
                 rest.start += 1;
             }
         }

@@ -11,13 +11,16 @@ use paceline_congestion::learned::card::Card;
 use paceline_congestion::learned::forest::{Forest, ForestError};
 use paceline_congestion::learned::model::Model;
 use paceline_congestion::learned::sha256;
+use paceline_fabric::Progress;
 use paceline_lab::diff::Diff;
 use paceline_lab::files::RunData;
 use paceline_lab::files::columns::read_parquet;
+use paceline_lab::run::Control;
 use paceline_lab::sweep::{self, SweepData};
 use paceline_lab::why::{slowest, slowest_table};
 use paceline_learn::dataset::{Dataset, Trace};
 use paceline_report::figure::{self, Preset, Seeds, What};
+use paceline_reproduce::{Done, Plan, RunRequest};
 use paceline_scenario::Overrides;
 use paceline_traces::check::check;
 use paceline_traces::explain::{Costs, explain};
@@ -25,8 +28,9 @@ use paceline_traces::loggops::{self, Parameters, Variant};
 use paceline_traces::open::{self, Format};
 use sha2::{Digest as _, Sha256};
 
+use crate::grammar::Subject;
 use crate::mutate::{Kind, Mutator};
-use crate::oracle::{Said, WIDTH, load_and_run, load_with, tables, words};
+use crate::oracle::{EVENTS, Said, WIDTH, load_and_run, load_with, reached, tables, words};
 use crate::{corpus, grammar};
 
 /// A reader, and the file of it that is damaged.
@@ -44,10 +48,10 @@ pub(crate) struct Target {
 enum Made {
     /// The seed corpus, damaged.
     Damaged,
-    /// The grammar of scenarios.
-    Random,
-    /// The grammar of scenarios, damaged.
-    RandomDamaged,
+    /// A grammar.
+    Random(Subject),
+    /// A grammar, damaged.
+    RandomDamaged(Subject),
 }
 
 const fn text(name: &'static str, file: &'static str, read: fn(&Path) -> Said) -> Target {
@@ -60,10 +64,10 @@ const fn text(name: &'static str, file: &'static str, read: fn(&Path) -> Said) -
     }
 }
 
-const fn random(name: &'static str, made: Made) -> Target {
+const fn random(name: &'static str, made: Made, read: fn(&Path) -> Said) -> Target {
     Target {
         made,
-        ..text(name, "random/mine.toml", with_files)
+        ..text(name, "random/mine.toml", read)
     }
 }
 
@@ -75,10 +79,28 @@ const fn binary(name: &'static str, file: &'static str, read: fn(&Path) -> Said)
 }
 
 /// All of them.
-pub(crate) static TARGETS: [Target; 38] = [
+pub(crate) static TARGETS: [Target; 48] = [
     text("scenario", "scenario/*", scenario),
-    random("random", Made::Random),
-    random("random-damaged", Made::RandomDamaged),
+    random("random", Made::Random(Subject::Flows), with_files),
+    random("random-damaged", Made::RandomDamaged(Subject::Flows), with_files),
+    random("random-goal", Made::Random(Subject::Goal), with_trace),
+    random(
+        "random-goal-binary",
+        Made::Random(Subject::GoalBinary),
+        with_trace,
+    ),
+    random("random-chakra", Made::Random(Subject::Chakra), with_trace),
+    random(
+        "random-chakra-json",
+        Made::Random(Subject::ChakraJson),
+        with_trace,
+    ),
+    random("random-simai", Made::Random(Subject::SimAi), with_trace),
+    random("random-simai-conf", Made::Random(Subject::SimAiConf), conf),
+    random("random-matrix", Made::Random(Subject::Matrix), with_files),
+    random("random-uet", Made::Random(Subject::Uet), with_files),
+    random("random-policy", Made::Random(Subject::Policy), with_files),
+    random("random-experiment", Made::Random(Subject::Experiment), experiment),
     text("settings", "settings/set.txt", settings),
     text("ns3-config", "ns3/config.txt", beside),
     text("ns3-topology", "ns3/topology.txt", beside),
@@ -166,11 +188,20 @@ impl Target {
         let files = self.files(folder)?;
         let read = |file: &PathBuf| fs::read(folder.join(file)).with_context(|| file.display().to_string());
         let whole = files.iter().map(read).collect::<Result<Vec<_>>>()?;
-        let mut mutator = Mutator::new(seed);
-        if self.made != Made::Damaged {
-            let mut bytes = grammar::text(&mut mutator).into_bytes();
-            if self.made == Made::RandomDamaged {
-                let other = grammar::text(&mut mutator).into_bytes();
+        // Subjects do not begin alike.
+        let mut mutator = match self.made {
+            Made::Random(subject) => Mutator::new(seed ^ (subject as u64) << 32),
+            _ => Mutator::new(seed),
+        };
+        if let Made::Random(subject) | Made::RandomDamaged(subject) = self.made {
+            let mut bytes = grammar::text(&mut mutator, subject).into_bytes();
+            // What the grammar has no odd values for gets some now and then.
+            let is_damaged = match self.made {
+                Made::RandomDamaged(_) => true,
+                _ => subject != Subject::Flows && mutator.below(8) == 0,
+            };
+            if is_damaged {
+                let other = grammar::text(&mut mutator, subject).into_bytes();
                 mutator.damage(self.kind, &mut bytes, &[other]);
             }
             let file = files[0].clone();
@@ -222,15 +253,16 @@ fn trace(path: &Path) -> Said {
     let open::Opened { program, format, .. } = open::open(path).map_err(words)?;
     let report = check(&*program, 65_535);
     explain(&*program, &Costs::alpha_beta(1_000, 100_000_000_000)).map_err(words)?;
-    let sound = report.errors.is_empty();
-    report.into_result().map_err(words)?;
-    if format == Format::Goal && sound {
-        let outcome = loggops::run(&*program, Variant::LogGopSim, &Parameters::default()).map_err(words)?;
-        if let Some(stuck) = outcome.stuck {
-            return Err(stuck.waits.join("; ") + "stuck");
-        }
+    if format != Format::Goal {
+        return report.into_result().map(drop).map_err(words);
     }
-    Ok(())
+    let outcome = loggops::run(&*program, Variant::LogGopSim, &Parameters::default());
+    reached();
+    report.into_result().map_err(words)?;
+    match outcome.map_err(words)?.stuck {
+        Some(stuck) => Err(stuck.waits.join("; ") + "stuck"),
+        None => Ok(()),
+    }
 }
 
 /// What stands alongside a damaged file and names it.
@@ -240,22 +272,74 @@ fn beside(path: &Path) -> Said {
     load_and_run(if mine.is_file() { &mine } else { folder })
 }
 
-/// A random scenario, with the files that it names.
+/// A random input, with the files that it names.
 fn with_files(path: &Path) -> Said {
+    unpacked(path, "mine.toml", load_and_run)
+}
+
+/// The same of one that names a trace, which commands read by itself as well.
+fn with_trace(path: &Path) -> Said {
+    unpacked(path, "mine.toml", |mine| {
+        let names = ["mine.goal", "mine.bin", "t", "workload.txt"];
+        let traces = names.map(|name| mine.with_file_name(name));
+        for path in traces.iter().filter(|path| open::format(path).is_some()) {
+            // The run may do with it what its rules say.
+            let _ = trace(path);
+        }
+        load_and_run(mine)
+    })
+}
+
+/// SimAI's configuration, with the files that it names.
+fn conf(path: &Path) -> Said {
+    unpacked(path, "SimAI.conf", load_and_run)
+}
+
+/// An experiment, with the files that it names: it is read and checked, its runs are run, and its tables shown.
+fn experiment(path: &Path) -> Said {
+    unpacked(path, "experiment.toml", |file| {
+        let folder = file.parent().expect("the file is in a folder");
+        let one = paceline_reproduce::read_folder(folder).map_err(words)?;
+        paceline_reproduce::check(&one, Some(folder)).map_err(words)?;
+        let needs = Plan::of(one.needs()).needs;
+        let inputs = needs.iter().map(RunRequest::load).collect::<Result<Vec<_>, _>>();
+        let inputs = inputs.map_err(words)?;
+        let stop = |_: usize, now: &Progress| match now.events < EVENTS {
+            true => Control::Continue,
+            false => Control::Stop,
+        };
+        let runs = paceline_reproduce::run_each(&needs, &inputs, 1, &stop, &Ok);
+        reached();
+        let done = Done {
+            runs: runs.into_iter().flatten().collect(),
+            ..Done::default()
+        };
+        one.panels(&done);
+        paceline_reproduce::text(&one, &done, WIDTH);
+        paceline_reproduce::markdown(&one, &done);
+        paceline_reproduce::entries(&[&one], &done);
+        Ok(())
+    })
+}
+
+/// Lets `read` read the file `name` with the content of an input, next to the files that come with it.
+fn unpacked(path: &Path, name: &str, read: impl Fn(&Path) -> Said) -> Said {
     let text = fs::read_to_string(path).map_err(words)?;
-    let (scenario, files) = grammar::split(&text);
+    let (input, files) = grammar::split(&text);
     let folder = path.with_extension("files");
     fs::create_dir_all(&folder).map_err(words)?;
     let is_plain = |name: &str| {
-        name.chars()
-            .all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
+        !name.starts_with('.')
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
     };
     for (name, content) in files.iter().filter(|(name, _)| is_plain(name)) {
         fs::write(folder.join(name), content).map_err(words)?;
     }
-    let mine = folder.join("mine.toml");
-    fs::write(&mine, scenario).map_err(words)?;
-    let said = load_and_run(&mine);
+    let mine = folder.join(name);
+    fs::write(&mine, input).map_err(words)?;
+    let said = read(&mine);
     fs::remove_dir_all(&folder).map_err(words)?;
     said
 }
@@ -286,6 +370,7 @@ fn catboost(path: &Path) -> Said {
 fn model(path: &Path) -> Said {
     let read = |extension| fs::read(path.with_extension(extension)).map_err(words);
     let model = Model::parse(&read("json")?, &read("safetensors")?).map_err(words)?;
+    reached();
     model.predict(&[0.5, -0.5, 1e30]);
     Ok(())
 }
@@ -300,6 +385,7 @@ fn model_by_its_hash(path: &Path) -> Said {
     };
     let card = serde_json::to_vec(&card).map_err(words)?;
     let model = Model::parse(&card, &weights).map_err(words)?;
+    reached();
     model.predict(&[0.5, -0.5, 1e30]);
     Ok(())
 }
@@ -315,6 +401,7 @@ fn forest_by_its_hash(path: &Path) -> Said {
         other => other,
     };
     let forest = forest.map_err(words)?;
+    reached();
     let features = [0.5, -0.5, 1e30, f32::NAN];
     match forest.sum(&features) == forest.sum_at(&forest.positions(&features)) {
         true => Ok(()),

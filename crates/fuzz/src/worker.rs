@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use anyhow::{Context as _, Result};
 
 use crate::corpus;
+use crate::oracle;
 use crate::outcome::Outcome;
 use crate::targets::{Input, Target};
 
@@ -51,7 +52,8 @@ pub(crate) fn work(target: &Target, source: Source, numbers: std::ops::Range<u64
         say(&format!("begin {number}"))?;
         let input = input(target, source, number, folder.path())?;
         let (outcome, message) = read(target, folder.path(), &input)?;
-        say(&format!("end {} {message}", outcome.name()))?;
+        let ran = u8::from(oracle::take_reached());
+        say(&format!("end {} {ran} {message}", outcome.name()))?;
     }
     Ok(())
 }
@@ -88,7 +90,10 @@ fn read(target: &Target, folder: &Path, input: &Input) -> Result<(Outcome, Strin
         Err(_) => (Outcome::Panic, taken()),
         Ok(Ok(())) => (Outcome::Ok, String::new()),
         Ok(Err(message)) if message.trim().is_empty() => (Outcome::Panic, "refused without a word".into()),
-        Ok(Err(_)) => (Outcome::Refused, String::new()),
+        Ok(Err(message)) => {
+            let message = message.replace(&*folder.to_string_lossy(), "");
+            (Outcome::Refused, like(message.trim_start_matches([' ', '×'])))
+        }
     })
 }
 
@@ -98,19 +103,25 @@ fn say(line: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Keeps where and why it panicked; numbers in the message are left out, so that like faults are one.
-fn note(info: &PanicHookInfo<'_>) {
-    let payload = info.payload();
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    let text = text
-        .or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or("?");
+/// A message in one line; numbers are left out, so that like messages are one.
+fn like(text: &str) -> String {
     let mut message: String = text.chars().take(LONGEST).collect();
     message = message.replace(char::is_control, " ");
     while let Some(first) = message.find(|c: char| c.is_ascii_digit()) {
         let rest = message[first..].trim_start_matches(|c: char| c.is_ascii_digit());
         message = format!("{}#{rest}", &message[..first]);
     }
+    message
+}
+
+/// Keeps where and why it panicked.
+fn note(info: &PanicHookInfo<'_>) {
+    let payload = info.payload();
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("?");
+    let message = like(text);
     let place = info.location().map_or_else(String::new, |at| {
         let parts: Vec<&str> = at.file().rsplit('/').take(4).collect();
         let parts: Vec<&str> = parts.into_iter().rev().collect();

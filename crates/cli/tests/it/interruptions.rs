@@ -197,7 +197,10 @@ fn writing_goes_on_after_the_first() {
             continue;
         }
         assert_eq!(String::from_utf8(output.stdout).unwrap(), whole);
-        let (first, again) = (common::files(&path.join("whole")), common::files(&path.join("out")));
+        let (first, again) = (
+            common::files(&path.join("whole")),
+            common::files(&path.join("out")),
+        );
         assert!(first.keys().eq(again.keys()), "{said}");
         fs::remove_dir_all(path.join("out")).unwrap();
     }

@@ -194,6 +194,7 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     }
     programs::check_programs(spec, schemes, &degree)?;
     connections::check_connections(spec)?;
+    check_bytes(spec)?;
     check_dependencies(spec)?;
     check_flow_control(&spec.switch.flow_control)?;
     check_tiers(spec)?;
@@ -253,6 +254,42 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
         )));
     }
     Ok(())
+}
+
+/// No message of more bytes than inputs can say, and of all together no more than can be counted.
+fn check_bytes(spec: &RunSpec) -> Result<(), BuildError> {
+    let sized = spec.programs.iter().map(|program| program.largest);
+    if let Some((program, largest)) = sized
+        .enumerate()
+        .find(|(_, largest)| *largest > Bytes::LARGEST.get())
+    {
+        let why = format!(
+            "a message or a collective of {largest} bytes: expected at most {}",
+            Bytes::LARGEST
+        );
+        return Err(BuildError::BadProgram { program, why });
+    }
+    let most = |count: u64, size: u64| u128::from(count) * u128::from(size);
+    let flows = spec.flows.iter().map(|flow| u128::from(flow.size.get()));
+    let sources = spec.arrivals.iter().flat_map(|arrivals| {
+        let largest = arrivals
+            .sources
+            .iter()
+            .map(|source| source.pattern.largest().get());
+        largest.max().map(|largest| most(arrivals.flows.into(), largest))
+    });
+    let programs = spec
+        .programs
+        .iter()
+        .map(|program| most(program.flows.into(), program.largest));
+    let total: u128 = flows.chain(sources).chain(programs).sum();
+    match u64::try_from(total) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(BuildError::TooLarge(format!(
+            "flows of up to {total} bytes together are more than can be counted: expected at most {}",
+            u64::MAX
+        ))),
+    }
 }
 
 /// Who goes by other rules than round robin.

@@ -35,12 +35,16 @@
 //! links and the nearest way need, and of what all links of each stage need together.
 
 use paceline_congestion::Requirements;
+use paceline_kernel::queue::EventQueue;
 use paceline_kernel::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, PortId};
 use crate::run::simulation::Simulation;
 use crate::switch::Stage;
 use paceline_run::spec::{AckPolicy, Forwarding, NodeId};
+
+/// What takes longer than any run lasts is never over.
+const NEVER: Span = Span::from_ps(EventQueue::END_OF_TIME / 2);
 
 /// Packets of a flow at some place: a longer one where there is one, full ones, and behind them the last.
 #[derive(Clone, Debug, Default)]
@@ -153,6 +157,9 @@ impl Simulation {
             full,
             last: (size - (packets - 1) * mtu) as u16 + header + alone,
         };
+        if self.is_beyond(packets, wire.head, forward.iter().chain(back)) {
+            return NEVER;
+        }
         let mut train = Train {
             full: packets - 1,
             ..Train::default()
@@ -170,6 +177,16 @@ impl Simulation {
         };
         let src = self.world.flow(&self.core, flow).src;
         Span::from_ps(self.come_back(arrived, wire, back, src))
+    }
+
+    /// Whether so many packets of at most `wire` bytes take longer over one of these ports, or at a host, than any run lasts.
+    fn is_beyond<'a>(&self, packets: u64, wire: u16, ports: impl Iterator<Item = &'a PortId>) -> bool {
+        let longest = wire.max(self.world.packet.ack_wire(&Requirements::default()));
+        let sending = ports.map(|&port| self.sending(port, longest)).max();
+        let at_host = self.world.nic.endpoint.map(|model| model.service(longest));
+        let slowest = sending.max(at_host).unwrap_or(0);
+        // A sum of a few such times can still be counted.
+        packets.saturating_mul(slowest) > NEVER.as_ps() / 4
     }
 
     /// Whether no flow of this run can be done sooner than its ideal says. Where receivers do not answer every
@@ -279,7 +296,8 @@ impl Simulation {
             // rest of the way remains, from whichever switch is the nearest to the end.
             let here = nearest[0][i].0.min(nearest[1][i].0);
             let rest = short.saturating_sub(nearest[1][i + 1].1);
-            let busy = (bits / u128::from(stage.rate.max(1))) as u64;
+            let busy = bits / u128::from(stage.rate.max(1));
+            let busy = u64::try_from(busy).map_or(NEVER.as_ps(), |busy| busy.min(NEVER.as_ps()));
             let delays = stage.links.iter().map(|&(_, port, _)| self.delay(port));
             let cable = delays.min().unwrap_or(0);
             whole = whole.max(entered + here + busy + cable + rest + self.sending(last, wire.last));
@@ -354,7 +372,12 @@ impl Simulation {
             .switches
             .rate_of_all_ways(&self.world, &self.core, forward)
             .unwrap_or(bps);
-        let total = size + packet.data_header.get() * size.div_ceil(packet.mtu.get());
+        let packets = size.div_ceil(packet.mtu.get()).max(1);
+        let wire = (packet.mtu.get() + packet.data_header.get()) as u16;
+        if !self.world.quirks.truncate_to_ns && self.is_beyond(packets, wire, forward.iter()) {
+            return NEVER;
+        }
+        let total = size + packet.data_header.get() * packets;
         if self.world.quirks.truncate_to_ns {
             // Bytes of 32 bits, bits of 64.
             let ns = u64::from(total as u32).wrapping_mul(8_000_000_000) / bps;

@@ -97,7 +97,7 @@ impl Draft {
                 _ => writeln!(table, "{flow},{src},{dst},20000,{flow},,,other,3,7"),
             };
         }
-        self.files.push(("trace.csv".into(), table));
+        self.files.push(("trace.csv".into(), table.into()));
         let more = *chance.one(&["", ", ignore = [\"priority\"]"]);
         format!("trace = {{ file = \"trace.csv\"{more} }}")
     }
@@ -145,7 +145,7 @@ impl Draft {
                         1 + host
                     );
                 }
-                self.files.push(("messages.csv".into(), table));
+                self.files.push(("messages.csv".into(), table.into()));
                 format!("messages = {{ file = \"messages.csv\"{until} }}")
             }
             1 => format!(

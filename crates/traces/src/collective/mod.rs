@@ -97,6 +97,9 @@ pub struct Delays {
     pub processing: Processing,
 }
 
+/// The most chunks of a collective: those of all its members are held while it is under way.
+const MOST_SPLITS: u64 = 1 << 16;
+
 /// How collectives are carried out.
 #[derive(Clone, Debug)]
 pub struct CollectiveRules {
@@ -195,6 +198,12 @@ impl CollectiveRules {
         use CollectiveKind::{AllGather, AllReduce, AllToAll, ReduceScatter};
         if self.splits == 0 || self.active == 0 {
             return Err("a collective needs at least one chunk, and one under way".into());
+        }
+        if self.splits > MOST_SPLITS {
+            return Err(format!(
+                "a collective is split into {} chunks: expected at most {MOST_SPLITS}",
+                self.splits
+            ));
         }
         match self.algorithm(kind) {
             Algorithm::Ring if kind == AllToAll && members > 1 << 16 => Err(format!(

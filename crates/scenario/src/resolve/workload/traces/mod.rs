@@ -31,6 +31,9 @@ use found::{Format, Network, choice, problem};
 use super::jobs::{ByTrace, Job};
 use super::{Maker, destination_port};
 
+/// The most ends of iterations that a job's ranks may have: each is held until the run is over.
+const MOST_ITERATIONS: u64 = 10_000_000;
+
 /// The trace of a job, if it is by one.
 pub(super) fn read(
     cx: &mut Cx<'_>,
@@ -150,6 +153,19 @@ impl Maker<'_, '_> {
         fill_value(&mut written.priority, class);
         let start = fill(&mut written.start, Time::ZERO);
         let iterations = self.count(&mut written.iterations, 1, "iterations")?;
+        let ends = u64::from(iterations) * u64::from(trace.ranks());
+        if let Some(written) = written.iterations.as_ref().filter(|_| ends > MOST_ITERATIONS) {
+            let message = format!(
+                "{iterations} iterations of {} ranks: expected at most {MOST_ITERATIONS} of all ranks together",
+                trace.ranks()
+            );
+            return Err(Problem::new(message)
+                .at(&self.cx.texts.of_value(written))
+                .label(format!(
+                    "expected at most {}",
+                    MOST_ITERATIONS / u64::from(trace.ranks())
+                )));
+        }
         written.connections = Some(schema::Connections::PerMessage);
         let mut rules = trace.rules(self.cx, written, start, iterations)?;
         let slow = hosts.iter().map(|&host| slowness(&self.cx.slow_hosts, host));

@@ -1,0 +1,259 @@
+//! Every command that writes, and the files that they read.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::state::{self, Content};
+
+/// What a command makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Makes {
+    /// A folder.
+    Folder,
+    /// A folder, where an earlier run is with a file of the user in it.
+    Instead,
+    /// A file with this ending.
+    File(&'static str),
+}
+
+/// A command that writes.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// Its arguments; `OUT` stands for what it makes.
+    pub(crate) words: &'static str,
+    pub(crate) makes: Makes,
+}
+
+const fn case(words: &'static str, makes: Makes) -> Case {
+    Case { words, makes }
+}
+
+/// All of them.
+pub(crate) static CASES: [Case; 21] = [
+    case("run my.toml --out OUT", Makes::Folder),
+    case(
+        "run my.toml --threads 2 --format parquet,perfetto --out OUT",
+        Makes::Folder,
+    ),
+    case("run my.toml --force --out OUT", Makes::Instead),
+    case("run job.toml --out OUT", Makes::Folder),
+    case("compare my.toml --schemes hpcc,dctcp --out OUT", Makes::Folder),
+    case(
+        "compare my.toml --schemes hpcc,dctcp --repeats 2 --force --out OUT",
+        Makes::Instead,
+    ),
+    case(
+        "sweep my.toml --over cc.scheme=hpcc,dctcp --repeats 2 --out OUT",
+        Makes::Folder,
+    ),
+    case(
+        "sweep my.toml --over cc.scheme=hpcc,dctcp --keep all --jobs 1 --out OUT",
+        Makes::Folder,
+    ),
+    case("merge shard-1 shard-2 --out OUT", Makes::Folder),
+    case("reproduce mine --out OUT", Makes::Folder),
+    case("reproduce --new OUT --from my.toml", Makes::Folder),
+    case(
+        "train pidnn --scenarios tiny.toml --episodes 5 --checkpoint-every 1ms --out OUT",
+        Makes::Folder,
+    ),
+    case("report a -o OUT", Makes::File("html")),
+    case("plot a --what queue -o OUT", Makes::File("svg")),
+    case("plot a --what fct-cdf --force -o OUT", Makes::File("pdf")),
+    case("convert my.goal OUT", Makes::File("bin")),
+    case("generate topology star hosts=3 -o OUT", Makes::File("txt")),
+    case(
+        "generate flows poisson sizes=websearch load=0.9 to=1ms --topology star,hosts=64 -o OUT",
+        Makes::File("csv"),
+    ),
+    case("forest export decc-tree-100 -o OUT", Makes::File("h")),
+    case("forest import catboost.json -o OUT", Makes::File("json")),
+    case("explain decc-tree-100 --page OUT", Makes::File("html")),
+];
+
+const MY: &str = r#"name = "my"
+[topology.star]
+hosts = 3
+[[workload]]
+incast = { fan-in = 2, receiver = 3, size = "200KB" }
+[cc]
+scheme = "hpcc"
+[record]
+queue = "100ns"
+rates = "1us"
+flows = "1us"
+rtt-samples = true
+"#;
+
+const JOB: &str = r#"name = "job"
+duration = "10ms"
+[topology.star]
+hosts = 2
+[cc]
+scheme = "dcqcn"
+[[job]]
+goal = "my.goal"
+iterations = 20
+"#;
+
+const TINY: &str = r#"name = "tiny"
+[topology.star]
+hosts = 5
+[[workload]]
+incast = { fan-in = 4, receiver = 5, size = "10MB" }
+[cc]
+scheme = "timely"
+"#;
+
+const EXPERIMENT: &str = r#"title = "mine"
+source = { cite = "Somebody", short = "S", where = "nowhere" }
+about = "mine"
+[runs]
+scenario = "my.toml"
+seeds = 2
+folders = true
+[[case]]
+name = "HPCC"
+scheme = "hpcc"
+[[case]]
+name = "DCTCP"
+scheme = "dctcp"
+[[table]]
+columns = "case"
+rows = ["fct_slowdown.mean", "queue_bytes.max"]
+"#;
+
+const GOAL: &str = "num_ranks 2\nrank 0 {\na: calc 1000\ns: send 80000b to 1 tag 0\ns requires a\n}\n\
+                    rank 1 {\nr: recv 80000b from 0 tag 0\n}\n";
+const CATBOOST: &str = include_str!("../../../forest/tests/catboost/model.json");
+
+/// The built command, and a folder of what its cases read.
+pub(crate) struct Bench {
+    command: PathBuf,
+    inputs: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new(command: PathBuf) -> Result<Self> {
+        let inputs = tempfile::tempdir()?;
+        let bench = Self { command, inputs };
+        let path = bench.inputs.path();
+        fs::create_dir(path.join("mine"))?;
+        for (name, text) in [
+            ("my.toml", MY),
+            ("job.toml", JOB),
+            ("tiny.toml", TINY),
+            ("mine/experiment.toml", EXPERIMENT),
+            ("mine/my.toml", MY),
+            ("my.goal", GOAL),
+            ("catboost.json", CATBOOST),
+        ] {
+            fs::write(path.join(name), text)?;
+        }
+        for words in [
+            "run my.toml --quiet --out a",
+            "run my.toml --seed 7 --quiet --out former",
+            "sweep my.toml --over cc.scheme=hpcc,dctcp --shard 1/2 --out shard-1 --quiet",
+            "sweep my.toml --over cc.scheme=hpcc,dctcp --shard 2/2 --out shard-2 --quiet",
+        ] {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            let output = bench.run(path, &words)?;
+            if !output.status.success() {
+                bail!("{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+            }
+        }
+        fs::write(path.join("former/mine.txt"), state::PRECIOUS)?;
+        state::canary(path)?;
+        Ok(bench)
+    }
+
+    /// A folder of its own with all that a case reads, and of `instead` what it replaces.
+    pub(crate) fn place(&self, makes: Makes) -> Result<tempfile::TempDir> {
+        let place = tempfile::tempdir()?;
+        state::copy(self.inputs.path(), place.path())?;
+        match makes {
+            Makes::Instead => fs::rename(place.path().join("former"), place.path().join("out"))?,
+            _ => fs::remove_dir_all(place.path().join("former"))?,
+        }
+        Ok(place)
+    }
+
+    /// The command in a folder, with an environment that says nothing.
+    pub(crate) fn start(&self, folder: &Path, words: &[OsString]) -> Command {
+        self.within(folder, None, words)
+    }
+
+    /// The same within a shell that does something first: it ends with `exec "$0" "$@"`.
+    pub(crate) fn within(&self, folder: &Path, shell: Option<&str>, words: &[OsString]) -> Command {
+        let mut command = match shell {
+            None => Command::new(&self.command),
+            Some(script) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", script]).arg(&self.command);
+                command
+            }
+        };
+        command
+            .args(words)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .env_remove("RUST_BACKTRACE");
+        command
+    }
+
+    fn run(&self, folder: &Path, words: &[OsString]) -> Result<std::process::Output> {
+        self.start(folder, words).output().context("the command starts")
+    }
+}
+
+/// What a case comes to when nobody disturbs it.
+pub(crate) struct Undisturbed {
+    pub(crate) takes: Duration,
+    /// What it makes; `None` for a file in which every run has something else, such as the time.
+    pub(crate) content: Content,
+}
+
+impl Case {
+    /// The name of what it makes.
+    pub(crate) fn out(&self) -> String {
+        match self.makes {
+            Makes::Folder | Makes::Instead => "out".into(),
+            Makes::File(ending) => format!("out.{ending}"),
+        }
+    }
+
+    /// Its arguments, with that name for what it makes.
+    pub(crate) fn arguments(&self, out: &OsStr) -> Vec<OsString> {
+        let words = self.words.split(' ');
+        words
+            .map(|word| match word {
+                "OUT" => out.to_os_string(),
+                word => word.into(),
+            })
+            .collect()
+    }
+
+    pub(crate) fn undisturbed(&self, bench: &Bench) -> Result<Undisturbed> {
+        let mut all = Vec::new();
+        let mut takes = Duration::ZERO;
+        for _ in 0..2 {
+            let place = bench.place(self.makes)?;
+            let begun = Instant::now();
+            let output = bench.run(place.path(), &self.arguments(self.out().as_ref()))?;
+            takes = begun.elapsed();
+            if !output.status.success() {
+                bail!("{}: {}", self.words, String::from_utf8_lossy(&output.stderr));
+            }
+            all.push(Content::of(&place.path().join(self.out()))?);
+        }
+        let content = all.swap_remove(0).common(&all[0]);
+        Ok(Undisturbed { takes, content })
+    }
+}
