@@ -4,7 +4,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use paceline_lab::InputWarnings;
-use paceline_lab::files::{Folder, clear_leftovers};
+use paceline_lab::files::Folder;
 use paceline_lab::results::{Buckets, FlowRows, Summary};
 use paceline_lab::run::{free_memory, memory_warning};
 use paceline_lab::table;
@@ -70,7 +70,6 @@ pub(crate) fn scratch(folder: &Path) -> &Path {
 
 /// Whether results can be written there: asked before a run, which may be long.
 pub(crate) fn check_folder(folder: &Path, force: bool) -> Result<(), Failure> {
-    clear_leftovers(folder);
     // Begun and given up again: nothing is left of it.
     drop(Folder::create(folder, force)?);
     Ok(())

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use paceline_env::{Batch, Environment, Rollout};
-use paceline_lab::files::{Folder, OutputError, check_destination, clear_leftovers, write_file};
+use paceline_lab::files::{Folder, OutputError, check_destination, clear_leftovers, is_barely_begun, write_file};
 use serde::de::{DeserializeOwned, Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
@@ -27,6 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Where they are in the folder of a training, until all is done.
 const FOLDER: &str = "unfinished";
+const PLAN: &str = "plan.json";
 
 /// How a file of one begins; its SHA-256 follows, then its content.
 const MAGIC: &[u8; 16] = b"paceline state\n\n";
@@ -41,7 +42,7 @@ struct Plan {
 
 impl Plan {
     fn read(destination: &Path) -> Option<Self> {
-        let text = paceline_scenario::read_text(destination.join(FOLDER).join("plan.json")).ok()?;
+        let text = paceline_scenario::read_text(destination.join(FOLDER).join(PLAN)).ok()?;
         serde_json::from_str(&text).ok()
     }
 }
@@ -76,7 +77,7 @@ impl Drop for Checkpoints {
             return;
         }
         let names = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let ours = |name: &str| matches!(name, "plan.json" | ".lock");
+        let ours = |name: &str| matches!(name, PLAN | ".lock");
         if names
             .into_iter()
             .all(|entry| entry.file_name().to_str().is_some_and(ours))
@@ -130,8 +131,10 @@ impl Checkpoints {
     ) -> Result<Self, Error> {
         clear_leftovers(destination);
         let new = Self::new(Some(destination), command, every, warn);
+        let barely_begun = is_barely_begun(destination, FOLDER, PLAN);
         match Plan::read(destination) {
             Some(plan) if !force => new.fits(destination, &plan)?,
+            None if barely_begun => {}
             _ => check_destination(destination, force)?,
         }
         let folder = destination.join(FOLDER);
@@ -142,8 +145,10 @@ impl Checkpoints {
                 new.lock.take();
             }
         }
-        // Begun and given up again: the results can be written there.
-        drop(Folder::create(destination, force || folder.is_dir())?);
+        if !barely_begun {
+            // Begun and given up again: the results can be written there.
+            drop(Folder::create(destination, force || folder.is_dir())?);
+        }
         // From here on nobody else trains there, and what is stopped can be gone on with.
         new.begin(&folder)?;
         Ok(new)
@@ -302,7 +307,7 @@ impl Checkpoints {
         if self.lock.borrow().is_none() {
             fs::create_dir_all(folder).map_err(io_error("create", folder))?;
             self.lock(folder)?;
-            write_file(&folder.join("plan.json"), |out| {
+            write_file(&folder.join(PLAN), |out| {
                 serde_json::to_writer(&mut *out, &self.plan)?;
                 writeln!(out)
             })?;

@@ -13,7 +13,7 @@ use paceline_congestion::learned::sha256;
 use paceline_congestion::learned::shipped;
 use paceline_kernel::rng::mix;
 use paceline_lab::files::{
-    Folder, OutputError, Unsealed, check_destination, clear_leftovers, sealed, unsealed, write_file,
+    Folder, OutputError, Unsealed, check_destination, clear_leftovers, is_barely_begun, sealed, unsealed, write_file,
 };
 use paceline_lab::results::RunStatus;
 use paceline_lab::sweep::run_id;
@@ -28,6 +28,7 @@ use super::step::{Keeps, Step, StepError};
 
 /// Where what is finished is until all is.
 const FOLDER: &str = "unfinished";
+const PLAN: &str = "plan.json";
 
 /// Why a reproduction cannot begin, or go on.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +57,7 @@ impl Plan {
     }
 
     fn read(destination: &Path) -> Option<Self> {
-        let text = paceline_scenario::read_text(destination.join(FOLDER).join("plan.json")).ok()?;
+        let text = paceline_scenario::read_text(destination.join(FOLDER).join(PLAN)).ok()?;
         serde_json::from_str(&text).ok()
     }
 
@@ -114,6 +115,7 @@ impl Unfinished {
         let plan = Plan::of(chosen);
         match Plan::read(destination) {
             Some(begun) if !force => begun.fits(destination, &plan)?,
+            None if is_barely_begun(destination, FOLDER, PLAN) => {}
             _ => check_destination(destination, force)?,
         }
         let folder = destination.join(FOLDER);
@@ -126,7 +128,7 @@ impl Unfinished {
             }
             fs::create_dir_all(&rows).map_err(io_error("create", &rows))?;
         }
-        write_file(&folder.join("plan.json"), |out| {
+        write_file(&folder.join(PLAN), |out| {
             serde_json::to_writer(&mut *out, &plan)?;
             writeln!(out)
         })?;

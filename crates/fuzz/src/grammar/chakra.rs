@@ -71,7 +71,7 @@ type Nodes = Vec<Node>;
 /// Adds a node that waits for some of those before it.
 fn add(chance: &mut Mutator, rank: &mut Nodes, kind: usize, attributes: Vec<(&'static str, Attribute)>) {
     let before = rank.last().map_or(0, |node| node.id);
-    let id = match chance.below(150) {
+    let id = match chance.below(400) {
         // Two of one id, or the last that there is.
         0 => before,
         1 => u64::MAX,
@@ -79,7 +79,7 @@ fn add(chance: &mut Mutator, rank: &mut Nodes, kind: usize, attributes: Vec<(&'s
     };
     let mut parents = [Vec::new(), Vec::new()];
     for _ in 0..chance.below(3) {
-        let parent = match chance.below(150) {
+        let parent = match chance.below(400) {
             // One that is not there, or itself.
             0 => 999,
             1 => id,
@@ -166,7 +166,11 @@ fn collective(chance: &mut Mutator, all: &mut [Nodes], (ranks, size): (usize, i6
         }
         _ => (None, everybody),
     };
-    let root = chance.once_in(3).then(|| chance.below(ranks));
+    let root = match chance.below(30) {
+        0 => Some(chance.below(ranks)),
+        1..10 => Some(*chance.one(&members)),
+        _ => None,
+    };
     for rank in members.into_iter().filter(|rank| *rank < ranks) {
         if chance.once_in(150) {
             continue;

@@ -38,7 +38,8 @@ fn connections(chance: &mut Mutator, hosts: u32, (in_engine, messages): (bool, b
         } else {
             (src + step) % hosts
         };
-        let size = chance.extent().min(i32::MAX as u64);
+        let least = u64::from(in_engine && !chance.once_in(100));
+        let size = chance.extent().clamp(least, i32::MAX as u64);
         let size = if chance.once_in(100) { u64::MAX } else { size };
         let _ = write!(lines, "{src}->{dst} id {id}");
         if messages {
@@ -80,13 +81,9 @@ fn connections(chance: &mut Mutator, hosts: u32, (in_engine, messages): (bool, b
         lines.push('\n');
     }
     for trigger in &fired {
-        let kind = *chance.one(&[
-            "oneshot",
-            "multishot",
-            "multishot",
-            "barrier count 1",
-            "barrier count 2",
-        ]);
+        let kinds = ["oneshot", "multishot", "barrier count 1", "barrier count 2"];
+        let known = if in_engine && !chance.once_in(40) { 3 } else { 4 };
+        let kind = *chance.one(&kinds[..known]);
         let _ = writeln!(lines, "trigger id {trigger} {kind}");
     }
     let announced =

@@ -101,7 +101,12 @@ impl Draft {
                     "algorithm = \"binomial\"",
                     "algorithm = \"double-binary\"",
                 ],
-                &["splits = 2", "splits = 3, active = 2", "splits = 4000000000"],
+                &[
+                    "splits = 2",
+                    "splits = 3, active = 2",
+                    "splits = 65536",
+                    "splits = 2, active = 4000000000",
+                ],
                 &["kernels = \"roofline\"", "kernels = \"recorded\""],
                 &["waits = false", "waits = true"][..if chunks == "chunks" { 2 } else { 0 }],
             ],

@@ -34,7 +34,7 @@ const fn case(words: &'static str, makes: Makes) -> Case {
 }
 
 /// All of them.
-pub(crate) static CASES: [Case; 21] = [
+pub(crate) static CASES: [Case; 22] = [
     case("run my.toml --out OUT", Makes::Folder),
     case(
         "run my.toml --threads 2 --format parquet,perfetto --out OUT",
@@ -42,6 +42,7 @@ pub(crate) static CASES: [Case; 21] = [
     ),
     case("run my.toml --force --out OUT", Makes::Instead),
     case("run job.toml --out OUT", Makes::Folder),
+    case("run long.toml --out OUT", Makes::Folder),
     case("compare my.toml --schemes hpcc,dctcp --out OUT", Makes::Folder),
     case(
         "compare my.toml --schemes hpcc,dctcp --repeats 2 --force --out OUT",
@@ -88,6 +89,16 @@ queue = "100ns"
 rates = "1us"
 flows = "1us"
 rtt-samples = true
+"#;
+
+/// What takes seconds, so that most instants are within the run.
+const LONG: &str = r#"name = "long"
+[topology.star]
+hosts = 5
+[[workload]]
+incast = { fan-in = 4, receiver = 5, size = "40MB" }
+[cc]
+scheme = "dctcp"
 "#;
 
 const JOB: &str = r#"name = "job"
@@ -146,6 +157,7 @@ impl Bench {
         fs::create_dir(path.join("mine"))?;
         for (name, text) in [
             ("my.toml", MY),
+            ("long.toml", LONG),
             ("job.toml", JOB),
             ("tiny.toml", TINY),
             ("mine/experiment.toml", EXPERIMENT),
@@ -216,7 +228,6 @@ impl Bench {
 /// What a case comes to when nobody disturbs it.
 pub(crate) struct Undisturbed {
     pub(crate) takes: Duration,
-    /// What it makes; `None` for a file in which every run has something else, such as the time.
     pub(crate) content: Content,
 }
 

@@ -153,8 +153,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Starts a folder that is to be `destination`; its parents are made where they are missing.
+    /// Starts a folder that is to be `destination`; its parents are made where they are missing, and what processes that were
+    /// killed have left of it is removed.
     pub fn create(destination: &Path, force: bool) -> Result<Self, OutputError> {
+        staging::clear_leftovers(destination);
         check_destination(destination, force)?;
         // `.`, `..` and symbolic links have no name of their own to rename to.
         let destination = fs::canonicalize(destination).unwrap_or_else(|_| destination.to_path_buf());

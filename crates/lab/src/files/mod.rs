@@ -42,7 +42,7 @@ pub use series::{
     CREDITS, GOODPUT, QUEUE, RATE, RTT, Range, STATE, Series, WINDOW, series_columns, series_of,
 };
 pub(crate) use staging::remove_if_left;
-pub use staging::{abandon, clear_leftovers};
+pub use staging::{abandon, clear_leftovers, is_barely_begun};
 
 use std::fs::File;
 use std::io::Write as _;

@@ -169,6 +169,26 @@ pub fn clear_leftovers(destination: &Path) {
     }
 }
 
+/// Whether there is nothing at `destination` but its folder `name`, and in that nothing but what is left of a process that was
+/// killed before it had written its file `plan` there: locks, that file in the making, empty folders.
+pub fn is_barely_begun(destination: &Path, name: &str, plan: &str) -> bool {
+    let entries = |folder: &Path| -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
+    };
+    let staged = format!(".{plan}.partial-");
+    let is_left = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match fs::symlink_metadata(path) {
+            Ok(about) if about.is_dir() => entries(path).is_ok_and(|entries| entries.is_empty()),
+            _ => name == ".lock" || name.starts_with(&staged),
+        }
+    };
+    let folder = destination.join(name);
+    let is_alone = entries(destination).is_ok_and(|entries| entries == [folder.clone()]);
+    let is_real = fs::symlink_metadata(&folder).is_ok_and(|about| about.is_dir());
+    is_alone && is_real && entries(&folder).is_ok_and(|entries| entries.iter().all(is_left))
+}
+
 /// Removes what is in the making, unless the process that makes it lives.
 pub(crate) fn remove_if_left(path: &Path) {
     // Held until it is gone: who has just started it and locks it now finds that it is somebody's, or nothing.
@@ -264,6 +284,25 @@ mod tests {
             done.store(true, Ordering::Relaxed);
             assert!(published);
         });
+    }
+
+    #[test]
+    fn a_beginning_that_was_killed_is_told_from_what_somebody_has() {
+        let tmp = tempfile::tempdir().unwrap();
+        let begun = || is_barely_begun(tmp.path(), "unfinished", "plan.json");
+        assert!(!begun());
+        let folder = tmp.path().join("unfinished");
+        fs::create_dir_all(folder.join("rows")).unwrap();
+        for name in [".lock", ".plan.json.partial-1-0"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        assert!(begun());
+        for name in ["unfinished/mine", "unfinished/rows/mine", "mine"] {
+            fs::write(tmp.path().join(name), "").unwrap();
+            assert!(!begun(), "{name}");
+            fs::remove_file(tmp.path().join(name)).unwrap();
+        }
+        assert!(begun());
     }
 
     #[test]
