@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use paceline_env::{Batch, Environment, Rollout};
-use paceline_lab::files::{Folder, OutputError, check_destination, clear_leftovers, is_barely_begun, write_file};
+use paceline_lab::files::{
+    Folder, OutputError, check_destination, clear_leftovers, is_barely_begun, write_file,
+};
 use serde::de::{DeserializeOwned, Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};

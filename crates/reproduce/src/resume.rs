@@ -13,7 +13,8 @@ use paceline_congestion::learned::sha256;
 use paceline_congestion::learned::shipped;
 use paceline_kernel::rng::mix;
 use paceline_lab::files::{
-    Folder, OutputError, Unsealed, check_destination, clear_leftovers, is_barely_begun, sealed, unsealed, write_file,
+    Folder, OutputError, Unsealed, check_destination, clear_leftovers, is_barely_begun, sealed, unsealed,
+    write_file,
 };
 use paceline_lab::results::RunStatus;
 use paceline_lab::sweep::run_id;

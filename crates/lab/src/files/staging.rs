@@ -235,9 +235,28 @@ fn hidden(destination: &Path, what: &str) -> PathBuf {
     parent(destination).join(name)
 }
 
+/// Whether a name is one that [`hidden`] gives.
+pub(super) fn is_hidden(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers = [".partial-", ".old-"]
+        .iter()
+        .find_map(|what| name.rsplit_once(what))
+        .and_then(|(_, rest)| rest.split_once('-'));
+    name.starts_with('.') && numbers.is_some_and(|(process, n)| number(process) && number(n))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_in_the_making_is_told_by_its_name() {
+        let made = hidden(Path::new("a/b.csv"), "partial");
+        assert!(is_hidden(&made.file_name().unwrap().to_string_lossy()));
+        for name in [".b.partial-1", "b.partial-1-0", ".b.partial-x-0", ".partial"] {
+            assert!(!is_hidden(name), "{name}");
+        }
+    }
 
     fn names(path: &Path) -> Vec<String> {
         let entries = fs::read_dir(path).unwrap();

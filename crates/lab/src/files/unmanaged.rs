@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use super::folder::OURS;
+use super::staging::is_hidden;
 
 /// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
 const WRITTEN: [&str; 42] = [
@@ -83,6 +84,10 @@ pub(super) fn is_written(name: &OsStr, within: &Path) -> bool {
     let (Some(name), Some(within)) = (name.to_str(), within.to_str()) else {
         return false;
     };
+    if is_hidden(name) {
+        // Left by a process that was killed.
+        return true;
+    }
     let stem = |ending: &str| name.strip_suffix(ending);
     let is_model = name.starts_with("rtt-") && (name.ends_with(".safetensors") || name.ends_with(".json"));
     match within {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::data::{check_version, plan_file, read_plan, read_row, row_file};
-use super::store::{io_error, make, read_dir};
+use super::store::{clear_killed, io_error, make, read_dir};
 use super::{Plan, Row, Status, SweepData, SweepError, write_results};
 use crate::files::{Folder, OutputError, check_destination, sealed, write_file};
 
@@ -69,6 +69,7 @@ pub fn collect(
     let data = SweepData { plan: merged, rows };
     let all = found.iter().flatten().flatten();
     if in_place {
+        clear_killed(out);
         merge_into(out, all)?;
         write_file(&plan_file(out), sealed(&data.plan))?;
         write_results(out, &data)?;

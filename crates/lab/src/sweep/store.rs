@@ -19,6 +19,21 @@ pub(super) struct Store {
     pub(super) plan_changed: bool,
 }
 
+/// Removes what processes that were killed have left of the files of a sweep's folder.
+pub(super) fn clear_killed(folder: &Path) {
+    for name in [
+        "sweep.json",
+        "results.csv",
+        "results.parquet",
+        "points.csv",
+        "points.parquet",
+        "notes.json",
+        "report.html",
+    ] {
+        clear_leftovers(&folder.join(name));
+    }
+}
+
 impl Store {
     /// Opens or makes a sweep's folder for `plan`, of which this process runs the part `shard`. With
     /// `force` all that an earlier sweep left there is removed.
@@ -32,9 +47,7 @@ impl Store {
         } else if resumes {
             plan_changed = fits(folder, plan)?;
         }
-        for name in ["sweep.json", "results.csv", "results.parquet", "report.html"] {
-            clear_leftovers(&folder.join(name));
-        }
+        clear_killed(folder);
         // The plan first: where there is anything else of a sweep, there is a plan.
         write_file(&plan_file(folder), sealed(plan))?;
         make(&folder.join("runs"))?;
