@@ -47,14 +47,20 @@ fn kept() -> std::sync::MutexGuard<'static, &'static [&'static str]> {
 pub(crate) struct Kept(());
 
 impl Kept {
-    /// From here on what ran is written. The first interruption does not prevent that, since it may have run for long: the
-    /// next ends the program without it. Of what was cut short before, less may be written, as was said then.
-    pub(crate) fn written(self) -> Self {
-        let mut kept = kept();
-        if !asked() {
-            *kept = &["writing what is finished (once more: end at once, without it)"];
+    /// From here on what ran is written. Of what is whole that goes on after an interruption, since it may have run for
+    /// long: one interruption now says so, and another ends the program without it. Of what was cut short less may be
+    /// written, as the interruption said.
+    pub(crate) fn written(self, is_whole: bool) -> Self {
+        const WRITING: &str = "writing what is finished (once more: end at once, without it)";
+        if is_whole {
+            let mut kept = kept();
+            if asked() {
+                *kept = &[];
+                say!("{WRITING}");
+            } else {
+                *kept = &[WRITING];
+            }
         }
-        drop(kept);
         self
     }
 }
@@ -89,10 +95,10 @@ impl Drop for Kept {
 /// Time that what is written of an interrupted run may take, besides the files that tell it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How what ran is to be written now: of what was interrupted, the part that does not keep the user waiting.
-pub(crate) fn written(how: Writing) -> Writing {
+/// How what ran is to be written now: of what was cut short, the part that does not keep the user waiting.
+pub(crate) fn written(how: Writing, is_whole: bool) -> Writing {
     Writing {
-        waiting: asked().then(|| Waiting {
+        waiting: (!is_whole).then(|| Waiting {
             until: Instant::now() + PATIENCE,
             no_longer: || ASKED.load(Ordering::SeqCst) > 1,
             tell: |what| say!("writing {what} (once more: without it)"),

@@ -7,7 +7,7 @@ use paceline_lab::InputWarnings;
 use paceline_lab::compare::{self, One};
 use paceline_lab::files::Writing;
 use paceline_lab::repeats::Repeats;
-use paceline_lab::results::{Buckets, FlowRows, Summary};
+use paceline_lab::results::{Buckets, FlowRows, RunStatus, Summary};
 use paceline_lab::run::{self, Finished, RunError};
 use paceline_lab::table;
 use paceline_report::{together, write_compared};
@@ -169,10 +169,12 @@ impl Comparison<'_> {
         }
         let kept = interrupt::keep_runs();
         let (finished, failure) = compare::run_all(&self.inputs, &mut |inputs| self.run_some(inputs));
-        let _kept = kept.written();
+        let ended = |one: &One<'_>| one.run.summary.status != RunStatus::Partial;
+        let is_whole = finished.iter().all(ended);
+        let _kept = kept.written(is_whole);
         if !finished.is_empty() {
             let repeats = together(&self.inputs, &finished);
-            let how = interrupt::written(self.writing);
+            let how = interrupt::written(self.writing, is_whole);
             let written = write_compared(self.folder, &finished, repeats.as_ref(), how)?;
             interrupt::print_written(self.folder, &written);
             place = written.folder;

@@ -131,7 +131,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Ended {
         true => true,
         false => step_all(&chosen, (args, &unfinished), &mut runs, &mut failure),
     };
-    let _kept = kept.written();
+    let _kept = kept.written(!interrupt::asked());
     let ended = |status| runs.runs.iter().filter(|run| run.status == Some(status)).count();
     let (finished, partial) = (ended(RunStatus::Completed), ended(RunStatus::Partial));
     let done = match stopped || partial > 0 {

@@ -85,8 +85,9 @@ pub(super) fn run(args: &RunArgs) -> Ended {
     let kept = interrupt::keep_runs();
     let mut finished = watched(&input, scratch, args.say)?;
     account_for_slowest(&input, &mut finished, scratch, args.say)?;
-    let _kept = kept.written();
-    let written = write_run(&folder, &input, &finished, interrupt::written(writing))?;
+    let is_whole = finished.summary.status != RunStatus::Partial;
+    let _kept = kept.written(is_whole);
+    let written = write_run(&folder, &input, &finished, interrupt::written(writing, is_whole))?;
     interrupt::print_written(&folder, &written);
     show(args, &finished.summary, &finished.flows, buckets)?;
     upload(args, &input, &finished.summary, &finished.flows)?;

@@ -184,7 +184,7 @@ impl Asker for User {
     fn run(&mut self, input: &Resolved) -> Result<Finished, RunError> {
         let kept = interrupt::keep();
         let finished = super::run::watched(input, None, self.say)?;
-        self.kept = Some(kept.written());
+        self.kept = Some(kept.written(!interrupt::asked()));
         Ok(finished)
     }
 

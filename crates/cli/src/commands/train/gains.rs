@@ -36,7 +36,7 @@ pub(super) fn train(args: &TrainArgs, checkpoints: &Checkpoints) -> Ended {
         }
         trained => trained?,
     };
-    let _kept = kept.written();
+    let _kept = kept.written(!interrupt::asked());
     let page = GainsPage {
         trained: &trained,
         target_us,

@@ -58,7 +58,7 @@ pub(super) fn train(args: &TrainArgs, network: Network, checkpoints: &Checkpoint
         let slot = (checkpoints, other.name());
         fitted.extend(fit(&data.dataset, &options, None, (args, slot))?);
     }
-    let _kept = kept.written();
+    let _kept = kept.written(!interrupt::asked());
     let test = page::test_pairs(&data.dataset, &options);
     let judged = fitted.iter().map(|one| Judged::new(&one.trained, &test));
     let judged: Vec<Judged<'_>> = judged.collect::<Result<_, _>>()?;

@@ -68,7 +68,7 @@ pub(super) struct Left<'a> {
 
 /// Writes and shows it; of a training that was stopped its checkpoint stays alongside it.
 pub(super) fn leave(left: &Left<'_>, args: &TrainArgs, checkpoints: &Checkpoints, kept: Kept) -> Ended {
-    let _kept = kept.written();
+    let _kept = kept.written(!interrupt::asked());
     let folder = checkpoints.results(&args.folder(), args.force)?;
     interrupt::print_place(&args.folder(), folder.destination());
     for (name, bytes) in left.files {
