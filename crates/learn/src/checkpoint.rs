@@ -140,7 +140,8 @@ impl Checkpoints {
             _ => check_destination(destination, force)?,
         }
         let folder = destination.join(FOLDER);
-        if folder.is_dir() {
+        // One that was killed before it had said what it is begins again there.
+        if folder.is_dir() && !barely_begun {
             new.lock(&folder)?;
             if force {
                 fs::remove_dir_all(&folder).map_err(io_error("remove", &folder))?;

@@ -193,6 +193,23 @@ fn decc_cloned() {
     goes_on("train decc --clone decc-law --quick --rounds 3");
 }
 
+/// One that was killed before it had written what it is leaves nothing that is in the way.
+#[test]
+fn at_its_very_start() {
+    let folder = folder_with("tiny.toml", TINY);
+    let path = folder.path();
+    let unfinished = path.join("killed/unfinished");
+    fs::create_dir_all(&unfinished).unwrap();
+    for name in [".lock", ".plan.json.partial-1-0"] {
+        fs::write(unfinished.join(name), "").unwrap();
+    }
+    let train = "train pidnn --scenarios tiny.toml --episodes 5 --checkpoint-every 1ms -q --out killed";
+    let words: Vec<&str> = train.split(' ').collect();
+    stdout(path, &words);
+    assert!(path.join("killed/training.json").is_file());
+    assert!(!unfinished.exists() && !path.join("killed-2").exists());
+}
+
 /// Another command does not go on there, and what goes on nowhere is refused.
 #[test]
 fn another_training_is_refused() {
