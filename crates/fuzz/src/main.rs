@@ -115,11 +115,11 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let until = Instant::now() + Duration::from_secs_f64(args.hours.max(0.0) * 3600.0);
-    let mut counts = read(&chosen, &args, args.seed)?;
+    let mut counts = read(&chosen, &args, args.seed, None)?;
     let mut seed = args.seed;
     while Instant::now() < until && !args.regressions {
         seed = seed.saturating_add(args.inputs.max(1));
-        for ((_, own), (_, more)) in counts.iter_mut().zip(read(&chosen, &args, seed)?) {
+        for ((_, own), (_, more)) in counts.iter_mut().zip(read(&chosen, &args, seed, Some(until))?) {
             own.join(more);
         }
     }
@@ -140,8 +140,13 @@ fn named(name: &str) -> Result<&'static Target> {
     targets::named(name).with_context(|| format!("there is no target `{name}`: expected one of {}", names()))
 }
 
-/// What came of each target, from a seed on; of the regressions too with the first.
-fn read(chosen: &[&'static Target], args: &Args, seed: u64) -> Result<Vec<(&'static str, Counts)>> {
+/// What came of each target, from a seed on; of the regressions too with the first. After `until` nothing is started.
+fn read(
+    chosen: &[&'static Target],
+    args: &Args,
+    seed: u64,
+    until: Option<Instant>,
+) -> Result<Vec<(&'static str, Counts)>> {
     let mut portions = Vec::new();
     for &target in chosen {
         let portion = |source, numbers| Portion {
@@ -160,7 +165,7 @@ fn read(chosen: &[&'static Target], args: &Args, seed: u64) -> Result<Vec<(&'sta
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let limit = Duration::from_secs(args.seconds);
-    let counts = supervise::all(&portions, args.jobs.unwrap_or(cores), limit)?;
+    let counts = supervise::all(&portions, args.jobs.unwrap_or(cores), limit, until)?;
     let mut all: Vec<(&str, Counts)> = chosen
         .iter()
         .map(|target| (target.name, Counts::default()))

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -37,10 +37,21 @@ impl Portion {
     }
 }
 
-/// Reads all portions, `jobs` at a time; gives what came of each. An input may take `limit`.
-pub(crate) fn all(portions: &[Portion], jobs: usize, limit: Duration) -> Result<Vec<Counts>> {
+/// Reads all portions, `jobs` at a time; gives what came of each. An input may take `limit`. After `until` none is started.
+pub(crate) fn all(
+    portions: &[Portion],
+    jobs: usize,
+    limit: Duration,
+    until: Option<Instant>,
+) -> Result<Vec<Counts>> {
     let next = Mutex::new(portions.iter().enumerate());
-    let take = || next.lock().ok().and_then(|mut next| next.next());
+    let is_late = || until.is_some_and(|until| Instant::now() > until);
+    let take = || {
+        next.lock()
+            .ok()
+            .filter(|_| !is_late())
+            .and_then(|mut next| next.next())
+    };
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         let work = || -> Result<()> {
@@ -55,9 +66,11 @@ pub(crate) fn all(portions: &[Portion], jobs: usize, limit: Duration) -> Result<
             .into_iter()
             .try_for_each(|thread| thread.join().expect("a panic is a fault of this program"))
     })?;
-    let mut done = done.into_inner().expect("nobody panics with it");
-    done.sort_by_key(|(place, _)| *place);
-    Ok(done.into_iter().map(|(_, counts)| counts).collect())
+    let mut all = vec![Counts::default(); portions.len()];
+    for (place, counts) in done.into_inner().expect("nobody panics with it") {
+        all[place] = counts;
+    }
+    Ok(all)
 }
 
 /// Reads a portion: after an input that ends its process, another goes on with the next.
