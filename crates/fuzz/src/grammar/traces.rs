@@ -104,7 +104,7 @@ impl Draft {
                 &[
                     "splits = 2",
                     "splits = 3, active = 2",
-                    "splits = 65536",
+                    "splits = 4096",
                     "splits = 2, active = 4000000000",
                 ],
                 &["kernels = \"roofline\"", "kernels = \"recorded\""],

@@ -98,7 +98,7 @@ pub struct Delays {
 }
 
 /// The most chunks of a collective: those of all its members are held while it is under way.
-const MOST_SPLITS: u64 = 1 << 16;
+const MOST_SPLITS: u64 = 1 << 12;
 
 /// How collectives are carried out.
 #[derive(Clone, Debug)]
