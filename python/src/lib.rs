@@ -13,6 +13,7 @@ mod failure;
 mod input;
 mod json;
 mod names;
+mod policy;
 mod run;
 mod sweep;
 mod table;
@@ -31,6 +32,8 @@ mod _native {
     use super::failure::_fault;
     #[pymodule_export]
     use super::names::{check, explain, scenarios, schemes};
+    #[pymodule_export]
+    use super::policy::decide;
     #[pymodule_export]
     use super::run::{Run, read, run};
     #[pymodule_export]

@@ -33,8 +33,12 @@ pub(crate) const ENDINGS: [&str; 3] = [".safetensors", ".json", ".onnx"];
 pub(crate) fn weights(ending: &str, bytes: Vec<u8>) -> Result<Weights, ModelError> {
     match ending {
         "onnx" => {
-            let layers = onnx::layers(&bytes).map_err(ModelError::Policy)?;
-            Ok(Weights::Graph(layers, bytes))
+            let (inputs, layers) = onnx::layers(&bytes).map_err(ModelError::Policy)?;
+            Ok(Weights::Graph {
+                inputs,
+                layers,
+                bytes,
+            })
         }
         _ => Ok(Weights::Tensors(bytes)),
     }

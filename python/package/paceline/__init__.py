@@ -31,7 +31,7 @@ from ._native import (
 )
 from .errors import ArgumentError, InternalError, PacelineError, RunError, ScenarioError
 
-from .policies import Policy, compare, save_policy
+from .policies import Policy, compare, decide, save_policy
 from .registration import register as _register
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "decide",
     "explain",
     "read",
     "run",

@@ -168,6 +168,21 @@ def _episode(made: Environment, name: str, act: Callable[..., Any], seed: int) -
         made.submit(actions)
 
 
+def decide(policy: Union[str, "os.PathLike[str]"], observations: Any) -> "tuple[Any, Any]":
+    """The decisions of a policy's file, as the scheme `policy` makes them: compare them with those of its training.
+
+    `policy` is the path of its card, `observations` a row of numbers for each question of one flow, in their order, with
+    those of the questions before it where the card has a `history`. Returns an array of actions, from -1 to 1, and one
+    with a row of the network's outputs for each. A memory begins empty.
+    """
+    import numpy as np
+
+    rows = np.ascontiguousarray(observations, np.float32)
+    if rows.ndim != 2:
+        raise ArgumentError(f"observations: an array of {rows.ndim} dimensions; expected rows of numbers")
+    return _native.decide(os.fspath(policy), rows)
+
+
 # Modules of torch.nn, and what a card calls them.
 _LAYERS = {"Linear": "linear", "GRU": "gru", "LSTM": "lstm"}
 _ACTIVATIONS = {

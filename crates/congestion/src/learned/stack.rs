@@ -258,6 +258,18 @@ impl Stack {
         shape
     }
 
+    /// What comes out of rows of numbers, one step each, from an empty memory.
+    pub fn run(&self, rows: &[f32]) -> Vec<f32> {
+        let (mut state, mut numbers) = (vec![0.0; self.remembers()], [0.0; WIDEST]);
+        let mut outputs = Vec::with_capacity(rows.len() / self.inputs * self.outputs);
+        for row in rows.chunks_exact(self.inputs) {
+            numbers[..self.inputs].copy_from_slice(row);
+            self.step(&mut numbers, &mut state);
+            outputs.extend_from_slice(&numbers[..self.outputs]);
+        }
+        outputs
+    }
+
     /// One step: reads `numbers` and writes what comes out over them, from their beginning. Allocates nothing.
     pub fn step(&self, numbers: &mut [f32; WIDEST], state: &mut [f32]) {
         let (mut width, mut rest) = (self.inputs, state);

@@ -1,54 +1,24 @@
 //! Policies in ONNX: graphs of a chain of linear layers, activations, GRU and LSTM, as PyTorch exports them.
 //!
-//! A flow decides on one question at a time: a batch of one and a sequence of one. So operators that only move dimensions
-//! change nothing, and the memory of a recurrent layer is the simulator's, whether or not the graph has inputs for it.
+//! A flow decides on one question at a time: a batch of one and a sequence of one. The shape of what runs through the chain is
+//! known at each operator: one that only moves dimensions is allowed where no number changes its place, and constants are
+//! spread as ONNX spreads them. The memory of a recurrent layer is the simulator's, whether or not the graph has inputs for
+//! it.
 
-use std::collections::BTreeMap;
+mod proto;
+mod shape;
+
+use std::collections::BTreeSet;
 
 use paceline_congestion::learned::stack::{Activation, Dense, Layer, Recurrent, WIDEST};
-use paceline_traces::wire::{Cursor, Fault, Field, Raw};
 
-/// Numbers of a graph, with their shape.
-#[derive(Clone, Debug, Default)]
-struct Tensor {
-    dims: Vec<u64>,
-    /// Of single precision; empty where it has whole numbers, such as shapes.
-    values: Vec<f32>,
-    /// Of 64 bits, such as places in a sequence.
-    whole: Vec<i64>,
-    is_float: bool,
-}
+use proto::{Attribute, FLOAT, Graph, Node, Tensor};
+use shape::{row, size, spread};
 
-/// An attribute of an operator.
-#[derive(Clone, Debug)]
-enum Attribute {
-    Float(f32),
-    Int(i64),
-    Text(String),
-    Tensor(Tensor),
-    Other,
-}
+/// More than any policy has.
+const MOST_DIMENSIONS: usize = 8;
 
-/// An operator.
-#[derive(Debug, Default)]
-struct Node {
-    operator: String,
-    domain: String,
-    inputs: Vec<String>,
-    outputs: Vec<String>,
-    attributes: BTreeMap<String, Attribute>,
-}
-
-/// What there is in a graph.
-#[derive(Debug, Default)]
-struct Graph {
-    nodes: Vec<Node>,
-    tensors: BTreeMap<String, Tensor>,
-    inputs: Vec<String>,
-    outputs: Vec<String>,
-}
-
-/// Operators that leave a batch of one and a sequence of one as they are.
+/// Operators that leave the numbers in their order.
 const MOVES: [&str; 8] = [
     "Identity",
     "Flatten",
@@ -60,55 +30,76 @@ const MOVES: [&str; 8] = [
     "Dropout",
 ];
 
-/// What is read of an operator: the names of its attributes, how many inputs, and how many outputs are its result. What it
-/// has besides is refused, as it would be ignored.
-fn known(operator: &str) -> Option<(&'static [&'static str], usize, usize)> {
-    Some(match operator {
-        "Identity" | "Relu" | "Tanh" | "Sigmoid" => (&[], 1, 1),
-        "Flatten" => (&["axis"], 1, 1),
-        "Squeeze" | "Unsqueeze" => (&["axes"], 2, 1),
-        "Reshape" => (&["allowzero"], 2, 1),
-        "Transpose" => (&["perm"], 1, 1),
-        "Cast" => (&["to", "saturate", "round_mode"], 1, 1),
-        "Dropout" => (&["ratio", "seed"], 3, 1),
-        "Elu" | "LeakyRelu" => (&["alpha"], 1, 1),
-        "Clip" => (&["min", "max"], 3, 1),
-        "Gemm" => (&["alpha", "beta", "transA", "transB"], 3, 1),
-        "MatMul" | "Add" | "Sub" | "Mul" | "Div" => (&[], 2, 1),
-        "Gather" => (&["axis"], 2, 1),
-        "GRU" | "LSTM" => (
-            &[
-                "hidden_size",
-                "direction",
-                "linear_before_reset",
-                "activations",
-                "clip",
-                "input_forget",
-                "layout",
-            ],
-            7,
-            2,
-        ),
+/// What is read of an operator in a version of the operators: the names of its attributes, how many inputs, and how many
+/// outputs are its result. What it has besides is refused, as it would be ignored.
+fn known(operator: &str, version: u64) -> Option<(&'static [&'static str], usize, usize)> {
+    // The last since version 14.
+    const GRU: [&str; 6] = [
+        "hidden_size",
+        "direction",
+        "activations",
+        "clip",
+        "linear_before_reset",
+        "layout",
+    ];
+    const LSTM: [&str; 6] = [
+        "hidden_size",
+        "direction",
+        "activations",
+        "clip",
+        "input_forget",
+        "layout",
+    ];
+    Some(match (operator, version) {
+        ("Identity" | "Relu" | "Tanh" | "Sigmoid", _) => (&[], 1, 1),
+        ("Flatten", _) => (&["axis"], 1, 1),
+        ("Squeeze" | "Unsqueeze", ..13) => (&["axes"], 1, 1),
+        ("Squeeze" | "Unsqueeze", _) => (&[], 2, 1),
+        ("Reshape", ..14) => (&[], 2, 1),
+        ("Reshape", _) => (&["allowzero"], 2, 1),
+        ("Transpose", _) => (&["perm"], 1, 1),
+        ("Cast", _) => (&["to", "saturate", "round_mode"], 1, 1),
+        ("Dropout", ..12) => (&["ratio"], 1, 1),
+        ("Dropout", _) => (&["seed"], 3, 1),
+        ("Elu" | "LeakyRelu", _) => (&["alpha"], 1, 1),
+        ("Clip", ..11) => (&["min", "max"], 1, 1),
+        ("Clip", _) => (&[], 3, 1),
+        ("Gemm", _) => (&["alpha", "beta", "transA", "transB"], 3, 1),
+        ("MatMul" | "Add" | "Sub" | "Mul" | "Div", _) => (&[], 2, 1),
+        ("Gather", _) => (&["axis"], 2, 1),
+        ("GRU", _) => (&GRU[..5 + usize::from(version >= 14)], 7, 2),
+        ("LSTM", _) => (&LSTM[..5 + usize::from(version >= 14)], 7, 2),
         _ => return None,
     })
 }
 
-/// The layers of the graph in a file, from its first input to its first output.
+/// How many numbers the graph in a file reads, and its layers, from its first input to its first output.
 ///
 /// # Errors
 /// The file is damaged, or has operators that no policy may have; in words, with the operator's place.
-pub(super) fn layers(bytes: &[u8]) -> Result<Vec<Layer>, String> {
-    let graph =
-        read(bytes).map_err(|fault| format!("not an ONNX file: {} (byte {})", fault.message, fault.at))?;
-    let (Some(input), Some(output)) = (graph.inputs.first(), graph.outputs.first()) else {
-        return Err("the graph has no input or no output".into());
-    };
-    let chain = graph.chain(input, output)?;
+pub(super) fn layers(bytes: &[u8]) -> Result<(usize, Vec<Layer>), String> {
+    let mut graph = proto::read(bytes)
+        .map_err(|fault| format!("not an ONNX file: {} (byte {})", fault.message, fault.at))?;
+    graph.find_makers()?;
+    let mut data = graph.input()?;
+    let inputs = size(&data);
+    let states = graph.states();
     let mut layers: Vec<Layer> = Vec::new();
-    for (node, data) in chain {
-        graph.add_layer(node, data, &mut layers)?;
+    for Link { node, place, gives } in graph.chain()? {
+        let step = Step {
+            graph: &graph,
+            states: &states,
+            node,
+            place,
+            gives,
+            data: &data,
+        };
+        data = step.add(&mut layers)?;
+        if data.len() > MOST_DIMENSIONS {
+            return node.wrong(format!("more than {MOST_DIMENSIONS} dimensions"));
+        }
     }
-    Ok(layers)
+    Ok((inputs, layers))
 }
 
 impl Node {
@@ -140,20 +131,29 @@ impl Node {
         }
     }
 
+    /// Whole numbers, as older operators have them.
+    fn ints(&self, name: &str) -> Result<Option<&[i64]>, String> {
+        match self.attributes.get(name) {
+            None => Ok(None),
+            Some(Attribute::Ints(values)) => Ok(Some(values)),
+            Some(other) => self.wrong(format!("{name} = {other:?}; expected whole numbers")),
+        }
+    }
+
     /// Whether it has the input in this place.
     fn has_input(&self, place: usize) -> bool {
         self.inputs.get(place).is_some_and(|name| !name.is_empty())
     }
 
     /// Refuses what it has and nobody reads; `wanted` is the output that the policy goes on with.
-    fn check(&self, wanted: &str) -> Result<(), String> {
-        if !matches!(self.domain.as_str(), "" | "ai.onnx") {
+    fn check(&self, wanted: &str, version: u64) -> Result<(), String> {
+        if !self.is_standard() {
             return self.wrong(format!(
                 "it is of `{}`; expected ONNX's own operators",
                 self.domain
             ));
         }
-        let Some((attributes, inputs, outputs)) = known(&self.operator) else {
+        let Some((attributes, inputs, outputs)) = known(&self.operator, version) else {
             return self.wrong(format!(
                 "policies may have Gemm, MatMul, Add, Sub, Mul, Div, Relu, LeakyRelu, Elu, Tanh, Sigmoid, Clip, GRU, LSTM, \
                  and {}",
@@ -165,11 +165,13 @@ impl Node {
             .keys()
             .find(|name| !attributes.contains(&name.as_str()))
         {
-            return self.wrong(format!("its attribute `{name}` is not known"));
+            return self.wrong(format!(
+                "its attribute `{name}` is not known in version {version} of the operators"
+            ));
         }
         if let Some(place) = (inputs..self.inputs.len()).find(|place| self.has_input(*place)) {
             return self.wrong(format!(
-                "its input {place} (`{}`) would be ignored",
+                "its input {place} (`{}`) would be ignored in version {version} of the operators",
                 self.inputs[place]
             ));
         }
@@ -196,189 +198,307 @@ impl Node {
 }
 
 impl Graph {
-    /// The operators between input and output, each with the place of its input that comes from there.
-    fn chain(&self, input: &str, output: &str) -> Result<Vec<(&Node, usize)>, String> {
-        let mut chain = Vec::new();
-        let mut wanted = output.to_string();
+    /// Notes which operator gives what.
+    fn find_makers(&mut self) -> Result<(), String> {
+        /// More than any policy has.
+        const MOST: usize = 4096;
+        if self.nodes.len().max(self.tensors.len()) > MOST {
+            let (nodes, tensors) = (self.nodes.len(), self.tensors.len());
+            return Err(format!(
+                "the graph has {nodes} operators and {tensors} constants; expected at most {MOST} of each"
+            ));
+        }
+        for (place, node) in self.nodes.iter().enumerate() {
+            for output in node.outputs.iter().filter(|name| !name.is_empty()) {
+                let is_input = self.inputs.iter().any(|input| input.name == *output);
+                if is_input || self.tensors.contains_key(output) {
+                    return node.wrong(format!("`{output}` is an input or a constant, too"));
+                }
+                if self.makers.insert(output.clone(), place).is_some() {
+                    return node.wrong(format!("another operator gives `{output}`, too"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The shape of the observation: that of the first input, with a batch of one and a sequence of one.
+    fn input(&self) -> Result<Vec<usize>, String> {
+        let Some(input) = self.inputs.first() else {
+            return Err("the graph has no input".into());
+        };
+        let name = &input.name;
+        if input.kind != FLOAT {
+            return Err(format!("the input `{name}` is not of single precision"));
+        }
+        let Some(dims) = &input.dims else {
+            return Err(format!("the input `{name}` has no shape"));
+        };
+        let product = |product: u64, size: &u64| product.checked_mul(*size);
+        match dims.iter().try_fold(1, product) {
+            Some(numbers) if is_width(numbers) && dims.len() <= MOST_DIMENSIONS => {
+                Ok(dims.iter().map(|size| *size as usize).collect())
+            }
+            _ => Err(format!(
+                "the input `{name}` has the shape {dims:?}; expected 1 to {WIDEST} numbers in at most {MOST_DIMENSIONS} \
+                 dimensions"
+            )),
+        }
+    }
+
+    /// The operators between input and output.
+    fn chain(&self) -> Result<Vec<Link<'_>>, String> {
+        let (Some(input), Some(output)) = (self.inputs.first(), self.outputs.first()) else {
+            return Err("the graph has no output".into());
+        };
+        let (input, mut chain, mut wanted) = (&input.name, Vec::new(), output);
         while wanted != input {
-            let mut makers = self.nodes.iter().filter(|node| node.outputs.contains(&wanted));
-            let Some(node) = makers.next() else {
+            let Some(place) = self.makers.get(wanted) else {
                 return Err(format!(
                     "nothing gives `{wanted}`, on the way from the output `{output}` back to the input `{input}`"
                 ));
             };
-            if makers.next().is_some() {
-                return node.wrong(format!("another operator gives `{wanted}`, too"));
-            }
-            node.check(&wanted)?;
+            let node = &self.nodes[*place];
+            node.check(wanted, self.version)?;
             if chain.len() == self.nodes.len() {
-                return Err("the graph runs in a circle".into());
+                return node.wrong("the graph runs in a circle");
             }
             // Recurrent operators read data first; of others the one that is no constant is the data.
-            let is_data = |name: &&String| !name.is_empty() && !self.is_constant(name);
-            let place = match node.operator.as_str() {
-                "GRU" | "LSTM" => Some(0),
-                _ => node.inputs.iter().position(|name| is_data(&name)),
+            let recurrent = matches!(node.operator.as_str(), "GRU" | "LSTM");
+            let is_data = |name: &String| !name.is_empty() && !self.tensors.contains_key(name);
+            let mut data = (0..node.inputs.len()).filter(|place| is_data(&node.inputs[*place]));
+            let place = match (data.next(), data.next()) {
+                (None, _) => return node.wrong("it reads nothing but constants"),
+                (Some(_), Some(_)) if !recurrent => {
+                    return node.wrong(
+                        "it reads two results; expected a chain of operators, each of which reads one",
+                    );
+                }
+                (Some(place), _) => place,
             };
-            let Some(place) = place.filter(|place| *place < node.inputs.len()) else {
-                return node.wrong("it reads nothing but constants");
-            };
-            let others = node
-                .inputs
-                .iter()
-                .enumerate()
-                .filter(|(k, name)| *k != place && is_data(name));
-            if !matches!(node.operator.as_str(), "GRU" | "LSTM") && others.count() > 0 {
-                return node
-                    .wrong("it reads two results; expected a chain of operators, each of which reads one");
+            let swaps = matches!(node.operator.as_str(), "Add" | "Sub" | "Mul" | "Div") && place < 2;
+            if place > 0 && !swaps {
+                return node.wrong(format!(
+                    "its input {place} is a result (`{}`); expected a constant there",
+                    node.inputs[place]
+                ));
             }
-            wanted.clone_from(&node.inputs[place]);
-            chain.push((node, place));
+            chain.push(Link {
+                node,
+                place,
+                gives: wanted,
+            });
+            wanted = &node.inputs[place];
         }
         chain.reverse();
         Ok(chain)
     }
 
-    fn is_constant(&self, name: &str) -> bool {
-        self.tensors.contains_key(name)
+    /// What may be a recurrent layer's first state: zeros, and further inputs of the graph, however they are moved.
+    fn states(&self) -> BTreeSet<&str> {
+        let constants = self.tensors.iter().filter(|(_, tensor)| tensor.is_zero());
+        let inputs = self.inputs.iter().skip(1).map(|input| &input.name);
+        let ends = constants.map(|(name, _)| name).chain(inputs);
+        let mut states: BTreeSet<&str> = ends.map(String::as_str).collect();
+        // Operators stand behind those that they read.
+        for node in self.nodes.iter().filter(|node| node.is_standard()) {
+            let is_state = |name: &String| states.contains(name.as_str());
+            let gives = match node.operator.as_str() {
+                "ConstantOfShape" if self.version >= 9 => match node.attributes.get("value") {
+                    None => true,
+                    Some(Attribute::Tensor(tensor)) => tensor.is_zero(),
+                    Some(_) => false,
+                },
+                "Expand" | "Slice" | "Identity" | "Squeeze" | "Unsqueeze" | "Reshape" | "Transpose"
+                | "Gather" | "Split" => node.inputs.first().is_some_and(is_state),
+                "Concat" => node.inputs.iter().all(is_state),
+                _ => false,
+            };
+            if gives {
+                states.extend(node.outputs.iter().map(String::as_str));
+            }
+        }
+        states
+    }
+}
+
+/// Whether a layer may be so wide.
+fn is_width(numbers: u64) -> bool {
+    (1..=WIDEST as u64).contains(&numbers)
+}
+
+/// An operator of the chain.
+struct Link<'a> {
+    node: &'a Node,
+    /// Which of its inputs is the data.
+    place: usize,
+    /// Which of its outputs the chain goes on with.
+    gives: &'a str,
+}
+
+/// An operator of the chain, and what it reads there.
+struct Step<'a> {
+    graph: &'a Graph,
+    states: &'a BTreeSet<&'a str>,
+    node: &'a Node,
+    place: usize,
+    gives: &'a str,
+    /// The data's shape.
+    data: &'a [usize],
+}
+
+impl Step<'_> {
+    fn constant(&self, place: usize) -> Result<&Tensor, String> {
+        let name = self.node.inputs.get(place).map_or("", String::as_str);
+        match self.graph.tensors.get(name) {
+            Some(tensor) if tensor.is_float() => Ok(tensor),
+            Some(_) => self.node.wrong(format!("`{name}` is not of single precision")),
+            None => self.node.wrong(format!("its input {place} is not a constant")),
+        }
     }
 
-    fn constant(&self, node: &Node, place: usize) -> Result<&Tensor, String> {
-        let name = node.inputs.get(place).map_or("", String::as_str);
-        match self.tensors.get(name) {
-            Some(tensor) if tensor.is_float => Ok(tensor),
-            Some(_) => node.wrong(format!("`{name}` is not of single precision")),
-            None => node.wrong(format!("its input {place} is not a constant")),
+    /// Whole numbers of a constant that is a list, if the operator has that input.
+    fn list(&self, place: usize) -> Result<Option<&[i64]>, String> {
+        if !self.node.has_input(place) {
+            return Ok(None);
+        }
+        match self.graph.tensors.get(&self.node.inputs[place]) {
+            Some(tensor) if tensor.dims.len() == 1 && !tensor.is_float() && !tensor.whole.is_empty() => {
+                Ok(Some(&tensor.whole))
+            }
+            _ => self.node.wrong(format!(
+                "its input {place} is not a constant list of whole numbers of 64 bits"
+            )),
         }
     }
 
     /// A scalar constant, if the operator has that input.
-    fn scalar(&self, node: &Node, place: usize) -> Result<Option<f32>, String> {
-        if !node.has_input(place) {
+    fn scalar(&self, place: usize) -> Result<Option<f32>, String> {
+        if !self.node.has_input(place) {
             return Ok(None);
         }
-        match self.constant(node, place)?.values[..] {
+        match self.constant(place)?.values[..] {
             [value] => Ok(Some(value)),
-            _ => node.wrong(format!("its input {place} is not one number")),
+            _ => self.node.wrong(format!("its input {place} is not one number")),
+        }
+    }
+
+    /// The axes of `Squeeze` and `Unsqueeze`: an attribute, or an input.
+    fn axes(&self) -> Result<Option<&[i64]>, String> {
+        let axes = self.node.ints("axes")?.or(self.list(1)?);
+        self.check_axes(axes.unwrap_or(&[]))?;
+        Ok(axes)
+    }
+
+    /// Refuses places that are counted from the last, which operators before version 11 do not know.
+    fn check_axes(&self, axes: &[i64]) -> Result<(), String> {
+        match axes.iter().find(|axis| **axis < 0 && self.graph.version < 11) {
+            None => Ok(()),
+            Some(axis) => self.node.wrong(format!(
+                "{axis}; expected 0 or more in version {} of the operators",
+                self.graph.version
+            )),
         }
     }
 
     /// Refuses a first state that is not 0: the memory is the simulator's, and begins with zeros.
-    fn check_state(&self, node: &Node, place: usize) -> Result<(), String> {
-        if !node.has_input(place) || self.is_zero(&node.inputs[place], self.nodes.len()) {
+    fn check_state(&self, place: usize) -> Result<(), String> {
+        if !self.node.has_input(place) || self.states.contains(self.node.inputs[place].as_str()) {
             return Ok(());
         }
-        node.wrong(format!(
-            "its first state, input {place}, is not an input of the graph, and not 0"
+        self.node.wrong(format!(
+            "its first state, input {place}, is not a further input of the graph, and not 0"
         ))
     }
 
-    /// Whether it is the graph's input, or zeros however they are made.
-    fn is_zero(&self, name: &str, depth: usize) -> bool {
-        if let Some(tensor) = self.tensors.get(name) {
-            return tensor.is_float && tensor.values.iter().all(|value| *value == 0.0);
-        }
-        if self.inputs.iter().any(|input| input == name) {
-            return true;
-        }
-        let Some(node) = self
-            .nodes
-            .iter()
-            .find(|node| node.outputs.iter().any(|output| output == name))
-        else {
-            return false;
-        };
-        match (node.operator.as_str(), depth.checked_sub(1)) {
-            ("ConstantOfShape", _) => match node.attributes.get("value") {
-                None => true,
-                Some(Attribute::Tensor(tensor)) => {
-                    tensor.is_float && tensor.values.iter().all(|value| *value == 0.0)
-                }
-                Some(_) => false,
-            },
-            (
-                "Expand" | "Slice" | "Identity" | "Squeeze" | "Unsqueeze" | "Reshape" | "Transpose"
-                | "Gather",
-                Some(depth),
-            ) => node
-                .inputs
-                .first()
-                .is_some_and(|input| self.is_zero(input, depth)),
-            ("Split", Some(depth)) => node
-                .inputs
-                .first()
-                .is_some_and(|input| self.is_zero(input, depth)),
-            ("Concat", Some(depth)) => node.inputs.iter().all(|input| self.is_zero(input, depth)),
-            _ => false,
-        }
-    }
-
-    fn add_layer(&self, node: &Node, data: usize, layers: &mut Vec<Layer>) -> Result<(), String> {
-        let each = |activation| Layer::Each(activation);
-        let layer = match node.operator.as_str() {
+    /// Adds what it does to the layers; returns the shape behind it.
+    fn add(&self, layers: &mut Vec<Layer>) -> Result<Vec<usize>, String> {
+        let (node, data) = (self.node, self.data);
+        let moved = |moved: Result<Vec<usize>, String>| moved.or_else(|message| node.wrong(message));
+        let activation = match node.operator.as_str() {
+            "Identity" => return Ok(data.to_vec()),
             "Cast" => {
-                /// Single precision.
-                const FLOAT: i64 = 1;
-                return node.expect("to", node.int("to", FLOAT)?, FLOAT);
+                node.expect("to", node.int("to", 0)?, FLOAT)?;
+                return Ok(data.to_vec());
             }
             "Dropout" if node.has_input(2) => {
                 return node.wrong("whether it trains is an input; expected a policy exported for inference");
             }
-            name if MOVES.contains(&name) => return Ok(()),
-            "Relu" => each(Activation::Relu),
-            "Tanh" => each(Activation::Tanh),
-            "Sigmoid" => each(Activation::Sigmoid),
-            "Elu" => each(Activation::Elu(node.float("alpha", 1.0)?)),
-            "LeakyRelu" => each(Activation::LeakyRelu(node.float("alpha", 0.01)?)),
+            "Dropout" => {
+                self.scalar(1)?;
+                return Ok(data.to_vec());
+            }
+            "Flatten" => {
+                let axis = node.int("axis", 1)?;
+                self.check_axes(&[axis])?;
+                return moved(shape::flatten(data, axis));
+            }
+            "Squeeze" => return moved(shape::squeeze(data, self.axes()?)),
+            "Unsqueeze" => return moved(shape::unsqueeze(data, self.axes()?.unwrap_or(&[]))),
+            "Transpose" => return moved(shape::transpose(data, node.ints("perm")?)),
+            "Reshape" => {
+                let sizes = self.list(1)?.unwrap_or(&[]);
+                return moved(shape::reshape(data, sizes, node.int("allowzero", 0)? != 0));
+            }
+            // The last of a sequence of one, or the first of a batch of one.
+            "Gather" => {
+                let index = node.inputs.get(1).and_then(|name| self.graph.tensors.get(name));
+                return match index {
+                    Some(index) if matches!(index.whole[..], [0 | -1]) => {
+                        let axis = node.int("axis", 0)?;
+                        self.check_axes(&[axis, index.whole[0]])?;
+                        moved(shape::gather(data, axis, index.dims.len()))
+                    }
+                    _ => node.wrong("its index is not the constant 0 or -1"),
+                };
+            }
+            "Relu" => Activation::Relu,
+            "Tanh" => Activation::Tanh,
+            "Sigmoid" => Activation::Sigmoid,
+            "Elu" => Activation::Elu(node.float("alpha", 1.0)?),
+            "LeakyRelu" => Activation::LeakyRelu(node.float("alpha", 0.01)?),
             "Clip" => {
-                let low = self.scalar(node, 1)?.unwrap_or(node.float("min", f32::MIN)?);
-                let high = self.scalar(node, 2)?.unwrap_or(node.float("max", f32::MAX)?);
+                let low = self.scalar(1)?.unwrap_or(node.float("min", f32::MIN)?);
+                let high = self.scalar(2)?.unwrap_or(node.float("max", f32::MAX)?);
                 if low > high {
                     return node.wrong(format!("its least number {low} is above its largest {high}"));
                 }
-                each(Activation::Clip(low, high))
+                Activation::Clip(low, high)
             }
-            "Gemm" => Layer::Linear(self.gemm(node)?),
-            "MatMul" if data == 0 => {
-                let (rows, columns, values) = matrix(node, self.constant(node, 1)?)?;
-                Layer::Linear(Dense::of_columns(rows, values.to_vec(), vec![0.0; columns]))
+            "Gemm" => return self.gemm(layers),
+            "MatMul" => return self.product(layers),
+            "GRU" => {
+                let (cell, shape) = self.recurrent(&[1, 0, 2])?;
+                layers.push(Layer::Gru(cell));
+                return Ok(shape);
             }
-            "Add" | "Sub" | "Mul" | "Div" => return self.add_arithmetic(node, data, layers),
-            // The last of a sequence of one, or the first of a batch of one.
-            "Gather" if matches!(layers.last(), Some(Layer::Gru(_) | Layer::Lstm(_))) => {
-                let index = node.inputs.get(1).and_then(|name| self.tensors.get(name));
-                let first = index.is_some_and(|tensor| matches!(tensor.whole[..], [0 | -1]));
-                return match (0..2).contains(&node.int("axis", 0)?) && data == 0 && first {
-                    true => Ok(()),
-                    false => node.wrong(
-                        "it takes something else than the last of a sequence, or the first of a batch",
-                    ),
-                };
+            "LSTM" => {
+                let (cell, shape) = self.recurrent(&[0, 2, 3, 1])?;
+                layers.push(Layer::Lstm(cell));
+                return Ok(shape);
             }
-            "GRU" => Layer::Gru(self.recurrent(node, &[1, 0, 2])?),
-            "LSTM" => Layer::Lstm(self.recurrent(node, &[0, 2, 3, 1])?),
-            _ => return node.wrong("it does not fit where it stands"),
+            _ => return self.arithmetic(layers),
         };
-        layers.push(layer);
-        Ok(())
+        layers.push(Layer::Each(activation));
+        Ok(data.to_vec())
     }
 
-    /// With a constant: the bias of the layer before, or a factor and an offset of each number.
-    fn add_arithmetic(&self, node: &Node, data: usize, layers: &mut Vec<Layer>) -> Result<(), String> {
+    /// With a constant: a factor and an offset of each number.
+    fn arithmetic(&self, layers: &mut Vec<Layer>) -> Result<Vec<usize>, String> {
+        let (node, swapped) = (self.node, self.place == 1);
         if node.inputs.len() != 2 {
             return node.wrong(format!("it has {} inputs; expected 2", node.inputs.len()));
         }
-        let Tensor {
-            dims,
-            values: constant,
-            ..
-        } = self.constant(node, 1 - data)?;
-        if dims.iter().rev().skip(1).any(|size| *size != 1) || constant.is_empty() {
+        let constant = self.constant(1 - self.place)?;
+        // A constant of more dimensions adds some of one.
+        let missing = constant.dims.len().saturating_sub(self.data.len());
+        let shape = [&vec![1; missing][..], self.data].concat();
+        let Some(numbers) = spread(constant, &shape) else {
             return node.wrong(format!(
-                "a constant of shape {dims:?}; expected one row of numbers"
+                "a constant of shape {:?} for numbers of shape {:?}; expected one that leaves that shape",
+                constant.dims, self.data
             ));
-        }
-        let swapped = data == 1;
+        };
         let of = |c: f32| match node.operator.as_str() {
             "Add" => (1.0, c),
             "Mul" => (c, 0.0),
@@ -389,48 +509,105 @@ impl Graph {
         if swapped && node.operator == "Div" {
             return node.wrong("it divides a constant by a result");
         }
-        let width = layers.iter().rev().find_map(Layer::gives);
-        let count = match (constant.len(), width) {
-            (1, Some(width)) => width,
-            (1, None) => return node.wrong("a constant for each number is expected before the first layer"),
-            (count, _) => count,
-        };
-        if !constant.iter().all(|c| of(*c).0.is_finite()) {
+        let (factors, offsets): (Vec<f32>, Vec<f32>) = numbers.into_iter().map(of).unzip();
+        if !factors.iter().all(|factor| factor.is_finite()) {
             return node.wrong("a factor is not finite");
         }
-        let (factors, offsets): (Vec<f32>, Vec<f32>) =
-            constant.iter().cycle().take(count).map(|c| of(*c)).unzip();
         layers.push(Layer::Scale(factors, offsets));
-        Ok(())
+        Ok(shape)
     }
 
-    fn gemm(&self, node: &Node) -> Result<Dense, String> {
+    /// The width of the data, one row, and rows and columns of the weights in input 1, a matrix maybe behind dimensions of
+    /// one.
+    fn weights(&self) -> Result<(usize, [usize; 2], &[f32]), String> {
+        let (node, tensor) = (self.node, self.constant(1)?);
+        let Some(width) = row(self.data) else {
+            return node.wrong(format!(
+                "it reads numbers of shape {:?}; expected one row of them",
+                self.data
+            ));
+        };
+        match tensor.dims[..] {
+            [ref before @ .., rows, columns]
+                if before.iter().all(|size| *size == 1) && is_width(rows) && is_width(columns) =>
+            {
+                Ok((width, [rows as usize, columns as usize], &tensor.values))
+            }
+            _ => node.wrong(format!(
+                "weights of shape {:?}; expected two dimensions of 1 to {WIDEST}",
+                tensor.dims
+            )),
+        }
+    }
+
+    fn check_width(&self, reads: usize, width: usize) -> Result<(), String> {
+        match reads == width {
+            true => Ok(()),
+            false => self.node.wrong(format!(
+                "its weights read {reads} numbers; it gets {width}, of shape {:?}",
+                self.data
+            )),
+        }
+    }
+
+    fn product(&self, layers: &mut Vec<Layer>) -> Result<Vec<usize>, String> {
+        let (width, [rows, columns], values) = self.weights()?;
+        self.check_width(rows, width)?;
+        layers.push(Layer::Linear(Dense::of_columns(
+            rows,
+            values.to_vec(),
+            vec![0.0; columns],
+        )));
+        // A row without a batch stays one.
+        let rank = self.data.len().max(self.constant(1)?.dims.len()) - usize::from(self.data.len() == 1);
+        Ok([&vec![1; rank - 1][..], &[columns]].concat())
+    }
+
+    fn gemm(&self, layers: &mut Vec<Layer>) -> Result<Vec<usize>, String> {
+        let node = self.node;
         node.expect("alpha", node.float("alpha", 1.0)?, 1.0_f32)?;
         node.expect("beta", node.float("beta", 1.0)?, 1.0_f32)?;
         node.expect("transA", node.int("transA", 0)?, 0)?;
-        let (rows, columns, values) = matrix(node, self.constant(node, 1)?)?;
-        let by_rows = node.int("transB", 0)? != 0;
-        let outputs = if by_rows { rows } else { columns };
-        let bias = match node.has_input(2) {
-            true => self.constant(node, 2)?.values.clone(),
-            false => vec![0.0; outputs],
-        };
-        if bias.len() != outputs {
-            return node.wrong(format!("{} biases for {outputs} outputs", bias.len()));
+        let (width, [rows, columns], values) = self.weights()?;
+        let ranks = (self.data.len(), self.constant(1)?.dims.len());
+        if ranks != (2, 2) {
+            return node.wrong(format!(
+                "it multiplies {} and {} dimensions; expected 2 and 2",
+                ranks.0, ranks.1
+            ));
         }
-        Ok(match by_rows {
-            true => Dense::of_rows(columns, values, bias),
-            false => Dense::of_columns(rows, values.to_vec(), bias),
-        })
+        let by_rows = node.int("transB", 0)? != 0;
+        let (reads, outputs) = if by_rows { (columns, rows) } else { (rows, columns) };
+        self.check_width(reads, width)?;
+        let bias = match node.has_input(2) {
+            true => spread(self.constant(2)?, &[1, outputs]),
+            false if self.graph.version < 11 => {
+                return node.wrong(format!(
+                    "it has no biases; expected some in version {}",
+                    self.graph.version
+                ));
+            }
+            false => Some(vec![0.0; outputs]),
+        };
+        let Some(bias) = bias else {
+            let dims = &self.constant(2)?.dims;
+            return node.wrong(format!("biases of shape {dims:?}; expected [{outputs}]"));
+        };
+        layers.push(Layer::Linear(match by_rows {
+            true => Dense::of_rows(reads, values, bias),
+            false => Dense::of_columns(reads, values.to_vec(), bias),
+        }));
+        Ok(vec![1, outputs])
     }
 
-    /// A recurrent operator; `order` says which of its gates are PyTorch's first, second, ..
-    fn recurrent(&self, node: &Node, order: &[usize]) -> Result<Recurrent, String> {
-        let text = |name: &str| match node.attributes.get(name) {
-            Some(Attribute::Text(text)) => text.clone(),
-            _ => "forward".to_string(),
-        };
-        node.expect("direction", text("direction"), "forward")?;
+    /// A recurrent operator, and the shape of its output; `order` says which of its gates are PyTorch's first, second, ..
+    fn recurrent(&self, order: &[usize]) -> Result<(Recurrent, Vec<usize>), String> {
+        let node = self.node;
+        match node.attributes.get("direction") {
+            None => {}
+            Some(Attribute::Text(text)) => node.expect("direction", text, "forward")?,
+            Some(other) => return node.wrong(format!("direction = {other:?}; expected forward")),
+        }
         if node.operator == "GRU" {
             let said = node.int("linear_before_reset", 0)?;
             node.expect("linear_before_reset", said, 1)?;
@@ -445,236 +622,62 @@ impl Graph {
             return node.wrong("it has lengths of sequences (input 4); expected sequences of one");
         }
         for place in 5..7 {
-            self.check_state(node, place)?;
+            self.check_state(place)?;
         }
-        let gates = order.len();
-        let (rows, inputs, weights) = matrix(node, self.constant(node, 1)?)?;
-        let (own_rows, units, own) = matrix(node, self.constant(node, 2)?)?;
-        node.expect("hidden_size", node.int("hidden_size", units as i64)?, units)?;
-        if rows != gates * units || own_rows != rows {
+        let [1, 1, inputs] = *self.data else {
             return node.wrong(format!(
-                "weights of {rows} and {own_rows} rows; expected {gates} for each of {units} units"
+                "it reads numbers of shape {:?}; expected a sequence of one, a batch of one, and numbers",
+                self.data
             ));
-        }
+        };
+        let gates = order.len();
+        let units = match self.constant(2)?.dims[..] {
+            [1, _, units] if is_width(units) => units as usize,
+            _ => {
+                let dims = &self.constant(2)?.dims;
+                return node.wrong(format!(
+                    "recurrent weights of shape {dims:?}; expected [1, {gates} n, n], n from 1 to {WIDEST}"
+                ));
+            }
+        };
+        node.expect("hidden_size", node.int("hidden_size", units as i64)?, units)?;
+        let rows = gates * units;
+        let expect = |place: usize, columns: &[usize]| -> Result<&[f32], String> {
+            let tensor = self.constant(place)?;
+            let expected: Vec<u64> = [&[1], columns].concat().iter().map(|size| *size as u64).collect();
+            match tensor.dims == expected {
+                true => Ok(&tensor.values),
+                false => node.wrong(format!(
+                    "`{}` has the shape {:?}; expected {expected:?}",
+                    node.inputs[place], tensor.dims
+                )),
+            }
+        };
+        let (weights, own) = (expect(1, &[rows, inputs])?, expect(2, &[rows, units])?);
         let biases = match node.has_input(3) {
-            true => self.constant(node, 3)?.values.clone(),
+            true => expect(3, &[2 * rows])?.to_vec(),
             false => vec![0.0; 2 * rows],
         };
-        if biases.len() != 2 * rows {
-            return node.wrong(format!("{} biases; expected {}", biases.len(), 2 * rows));
-        }
         let sorted = |values: &[f32], columns: usize| -> Vec<f32> {
             let part = units * columns;
             let parts = order.iter().map(|gate| &values[gate * part..][..part]);
             parts.flatten().copied().collect()
         };
         let (bias, own_bias) = biases.split_at(rows);
-        Ok(Recurrent {
+        let cell = Recurrent {
             input: Dense::of_rows(inputs, &sorted(weights, inputs), sorted(bias, 1)),
             hidden: Dense::of_rows(units, &sorted(own, units), sorted(own_bias, 1)),
-        })
+        };
+        // All outputs have a dimension for directions that the last does not have.
+        let all = node.outputs.first().is_some_and(|name| name == self.gives);
+        Ok((
+            cell,
+            vec![1; if all { 3 } else { 2 }]
+                .into_iter()
+                .chain([units])
+                .collect(),
+        ))
     }
-}
-
-/// Rows, columns and numbers of a matrix, maybe behind dimensions of one.
-fn matrix<'a>(node: &Node, tensor: &'a Tensor) -> Result<(usize, usize, &'a [f32]), String> {
-    // Gates of a recurrent layer stand below each other.
-    const MOST: u64 = 4 * WIDEST as u64;
-    match tensor.dims[..] {
-        [rows, columns] | [1, rows, columns]
-            if (1..=MOST).contains(&rows) && (1..=MOST).contains(&columns) =>
-        {
-            Ok((rows as usize, columns as usize, &tensor.values))
-        }
-        _ => node.wrong(format!(
-            "weights of shape {:?}; expected two dimensions of 1 to {MOST}",
-            tensor.dims
-        )),
-    }
-}
-
-/// The fields of a message.
-fn fields<'a>(
-    mut message: Cursor<'a>,
-    mut each: impl FnMut(Field<'a>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    while let Some(field) = message.field()? {
-        each(field)?;
-    }
-    Ok(())
-}
-
-/// ModelProto: field 7 is the graph.
-fn read(bytes: &[u8]) -> Result<Graph, Fault> {
-    let mut graph = Graph::default();
-    let mut found = false;
-    fields(Cursor::new(bytes), |field| {
-        if field.number == 7 {
-            found = true;
-            read_graph(field.message()?, &mut graph)?;
-        }
-        Ok(())
-    })?;
-    if !found {
-        return Err(Fault {
-            at: bytes.len() as u64,
-            message: "it has no graph".into(),
-        });
-    }
-    // Initialisers may be among the inputs.
-    let tensors = &graph.tensors;
-    graph.inputs.retain(|name| !tensors.contains_key(name));
-    Ok(graph)
-}
-
-/// GraphProto: 1 nodes, 5 initialisers, 11 inputs, 12 outputs.
-fn read_graph(message: Cursor<'_>, graph: &mut Graph) -> Result<(), Fault> {
-    fields(message, |field| {
-        match field.number {
-            1 => {
-                let node = read_node(field.message()?)?;
-                if let ("Constant", Some(Attribute::Tensor(tensor)), Some(name)) = (
-                    node.operator.as_str(),
-                    node.attributes.get("value"),
-                    node.outputs.first(),
-                ) {
-                    keep(graph, name.clone(), tensor.clone(), field.at)?;
-                } else {
-                    graph.nodes.push(node);
-                }
-            }
-            5 => {
-                let (name, tensor) = read_tensor(field.message()?)?;
-                keep(graph, name, tensor, field.at)?;
-            }
-            11 | 12 => {
-                let mut name = String::new();
-                fields(field.message()?, |field| {
-                    if field.number == 1 {
-                        name = field.text()?.to_string();
-                    }
-                    Ok(())
-                })?;
-                match field.number {
-                    11 => graph.inputs.push(name),
-                    _ => graph.outputs.push(name),
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    })
-}
-
-/// Keeps a constant, whose name nothing else has.
-fn keep(graph: &mut Graph, name: String, tensor: Tensor, at: u64) -> Result<(), Fault> {
-    let message = format!("two constants are called `{name}`");
-    match graph.tensors.insert(name, tensor) {
-        None => Ok(()),
-        Some(_) => Err(Fault { at, message }),
-    }
-}
-
-/// NodeProto: 1 inputs, 2 outputs, 4 operator, 5 attributes, 7 domain.
-fn read_node(message: Cursor<'_>) -> Result<Node, Fault> {
-    let mut node = Node::default();
-    fields(message, |field| {
-        match field.number {
-            1 => node.inputs.push(field.text()?.to_string()),
-            2 => node.outputs.push(field.text()?.to_string()),
-            4 => node.operator = field.text()?.to_string(),
-            5 => {
-                let (name, attribute) = read_attribute(field.message()?)?;
-                node.attributes.insert(name, attribute);
-            }
-            7 => node.domain = field.text()?.to_string(),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(node)
-}
-
-/// AttributeProto: 1 name, 2 float, 3 int, 4 text, 5 tensor.
-fn read_attribute(message: Cursor<'_>) -> Result<(String, Attribute), Fault> {
-    let (mut name, mut value) = (String::new(), Attribute::Other);
-    fields(message, |field| {
-        match (field.number, field.value) {
-            (1, _) => name = field.text()?.to_string(),
-            (2, Raw::Fixed32(bits)) => value = Attribute::Float(f32::from_bits(bits)),
-            (3, Raw::Varint(number)) => value = Attribute::Int(number as i64),
-            (4, _) => value = Attribute::Text(String::from_utf8_lossy(field.message()?.bytes()).into_owned()),
-            (5, _) => value = Attribute::Tensor(read_tensor(field.message()?)?.1),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok((name, value))
-}
-
-/// TensorProto: 1 dimensions, 2 type (1 is single precision, 7 whole numbers), 4 and 7 numbers of these, 8 name, 9 bytes, 14
-/// place (1 is another file).
-fn read_tensor(message: Cursor<'_>) -> Result<(String, Tensor), Fault> {
-    let (mut name, mut tensor, mut kind) = (String::new(), Tensor::default(), 0);
-    let (begins, mut elsewhere) = (message.at(), false);
-    let mut raw: &[u8] = &[];
-    fields(message, |field| {
-        match field.number {
-            1 => field.numbers(&mut tensor.dims)?,
-            2 => kind = field.number()?,
-            4 => match field.value {
-                Raw::Fixed32(bits) => tensor.values.push(f32::from_bits(bits)),
-                _ => raw = field.message()?.bytes(),
-            },
-            7 => {
-                let mut numbers = Vec::new();
-                field.numbers(&mut numbers)?;
-                tensor.whole.extend(numbers.iter().map(|number| *number as i64));
-            }
-            8 => name = field.text()?.to_string(),
-            9 => raw = field.message()?.bytes(),
-            14 => elsewhere = field.number()? == 1,
-            _ => {}
-        }
-        Ok(())
-    })?;
-    let wrong = |message: String| Fault { at: begins, message };
-    if elsewhere {
-        return Err(wrong(format!(
-            "the weights `{name}` are in another file; expected one file: torch.onnx.export(.., external_data=False)"
-        )));
-    }
-    if kind == 7 {
-        let numbers = raw.as_chunks::<8>().0.iter();
-        tensor
-            .whole
-            .extend(numbers.map(|bytes| i64::from_le_bytes(*bytes)));
-    }
-    tensor.is_float = kind == 1;
-    if tensor.is_float {
-        tensor.values.extend(
-            raw.as_chunks::<4>()
-                .0
-                .iter()
-                .map(|bytes| f32::from_le_bytes(*bytes)),
-        );
-        let expected = tensor
-            .dims
-            .iter()
-            .try_fold(1_u64, |product, size| product.checked_mul(*size));
-        if expected != Some(tensor.values.len() as u64) {
-            let (found, dims) = (tensor.values.len(), &tensor.dims);
-            return Err(wrong(format!(
-                "`{name}` has {found} numbers; its shape is {dims:?}"
-            )));
-        }
-        if let Some(value) = tensor.values.iter().find(|value| !value.is_finite()) {
-            return Err(wrong(format!(
-                "`{name}` has the value {value}; expected finite numbers only"
-            )));
-        }
-    }
-    Ok((name, tensor))
 }
 
 #[cfg(test)]

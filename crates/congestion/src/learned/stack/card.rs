@@ -111,15 +111,22 @@ pub struct LayerSaid {
 pub enum Weights {
     /// The bytes of a safetensors file; the card says which tensors make which layer.
     Tensors(Vec<u8>),
-    /// Layers as a graph has them, and the bytes of its file.
-    Graph(Vec<Layer>, Vec<u8>),
+    /// Of a graph.
+    Graph {
+        /// The numbers that it reads.
+        inputs: usize,
+        /// Its layers.
+        layers: Vec<Layer>,
+        /// The bytes of its file.
+        bytes: Vec<u8>,
+    },
 }
 
 impl Weights {
     /// The bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Self::Tensors(bytes) | Self::Graph(_, bytes) => bytes,
+            Self::Tensors(bytes) | Self::Graph { bytes, .. } => bytes,
         }
     }
 }
@@ -201,7 +208,13 @@ impl PolicyCard {
         let mut layers = self.normalising();
         match (weights, &self.layers) {
             (Weights::Tensors(bytes), Some(said)) => layers.extend(layers_of(said, &self.ignore, bytes)?),
-            (Weights::Graph(graph, _), _) => layers.extend(graph.iter().cloned()),
+            (Weights::Graph { inputs, .. }, _) if *inputs != self.width() => {
+                return Err(ModelError::Policy(format!(
+                    "the graph reads {inputs} numbers; the observation has {}",
+                    self.width()
+                )));
+            }
+            (Weights::Graph { layers: graph, .. }, _) => layers.extend(graph.iter().cloned()),
             (Weights::Tensors(_), None) => {
                 let message = "layers: there are none; expected a list, such as [{\"linear\": \"0\", \"then\": \"tanh\"}, \
                                {\"linear\": \"2\"}]";
