@@ -1,6 +1,11 @@
 //! The JSON form of a trace: what `chakra_jsonizer` writes, protobuf's JSON of the metadata and of each node, one after
 //! another. A list of nodes, and an object with `nodes`, are read, too.
 
+use std::fmt;
+
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::node::{Attribute, Io, NODE_TYPES, Node, Scalar, TYPES, Values};
@@ -20,6 +25,9 @@ const KEYS: [&str; 10] = [
     "attr",
 ];
 
+/// The most text that a node may be.
+const LARGEST_NODE: usize = 2 << 20;
+
 type Object = Map<String, Value>;
 
 /// Returns true for text in JSON. A protobuf file begins with a length, and has control characters soon.
@@ -32,7 +40,7 @@ pub(super) fn is_json(bytes: &[u8]) -> bool {
             .all(|&byte| byte >= b' ' || byte.is_ascii_whitespace())
 }
 
-/// Reads each node of a file.
+/// Reads each node of a file. One at a time is a tree of values, which takes many times its text.
 ///
 /// # Errors
 ///
@@ -42,39 +50,158 @@ pub(super) fn decode(
     bytes: &[u8],
     each: &mut dyn FnMut(&Node<'_>) -> Result<(), Trouble>,
 ) -> Result<(), Trouble> {
-    let values = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
-    for (number, value) in values.enumerate() {
-        let value = value.map_err(|error| {
-            Trouble::at(
-                format!("{file}:{}", error.line()),
-                format!("is not JSON as chakra_jsonizer writes it: {error}"),
-            )
-        })?;
-        if let Value::Object(object) = &value {
-            refuse_other(file, object)?;
-        }
-        match &value {
-            Value::Array(nodes) => all(file, nodes, each)?,
-            Value::Object(object) => match object.get("nodes") {
-                Some(Value::Array(nodes)) => all(file, nodes, each)?,
-                // The first is the metadata.
-                _ if number == 0 && !["id", "name", "type"].iter().any(|key| object.contains_key(*key)) => {}
-                _ => each(&node(file, number, object)?)?,
-            },
+    let mut reader = Reader { file, bytes, each };
+    let parts = serde_json::Deserializer::from_slice(bytes).into_iter::<&RawValue>();
+    for (number, part) in parts.enumerate() {
+        let part = part.map_err(|error| reader.wrong(0, &error))?;
+        match part.get().as_bytes() {
+            [b'[', ..] => reader.all(part)?,
+            [b'{', ..] => {
+                let outline = reader.parse::<Outline<'_>>(part)?;
+                refuse_other(file, &outline)?;
+                match outline.nodes {
+                    Some(nodes) => reader.all(nodes)?,
+                    // The first is the metadata.
+                    None if number == 0 && !outline.is_node => {}
+                    None => reader.one(number, part)?,
+                }
+            }
             _ => {
-                return Err(Trouble::at(
-                    file,
-                    format!("has {value}, expected an object for each node"),
-                ));
+                let message = format!("has {}, expected an object for each node", short(part));
+                return Err(Trouble::at(file, message));
             }
         }
     }
     Ok(())
 }
 
+/// What is read, and who takes the nodes.
+struct Reader<'a, 'f> {
+    file: &'a str,
+    bytes: &'a [u8],
+    each: &'f mut dyn FnMut(&Node<'_>) -> Result<(), Trouble>,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn wrong(&self, lines: usize, error: &serde_json::Error) -> Trouble {
+        Trouble::at(
+            format!("{}:{}", self.file, lines + error.line()),
+            format!("is not JSON as chakra_jsonizer writes it: {error}"),
+        )
+    }
+
+    /// A part of the file, whose syntax is right.
+    fn parse<T: Deserialize<'a>>(&self, part: &'a RawValue) -> Result<T, Trouble> {
+        serde_json::from_str(part.get()).map_err(|error| {
+            let begins = part.get().as_ptr() as usize - self.bytes.as_ptr() as usize;
+            let before = &self.bytes[..begins];
+            self.wrong(before.iter().filter(|byte| **byte == b'\n').count(), &error)
+        })
+    }
+
+    /// A list of nodes.
+    fn all(&mut self, list: &'a RawValue) -> Result<(), Trouble> {
+        let mut trouble = None;
+        let nodes = Nodes {
+            reader: self,
+            trouble: &mut trouble,
+        };
+        let read = serde_json::Deserializer::from_str(list.get()).deserialize_seq(nodes);
+        match (trouble, read) {
+            (Some(trouble), _) => Err(trouble),
+            (None, read) => read.map_err(|error| self.wrong(0, &error)),
+        }
+    }
+
+    /// A node; `number` is its place.
+    fn one(&mut self, number: usize, part: &'a RawValue) -> Result<(), Trouble> {
+        let size = part.get().len();
+        if size > LARGEST_NODE {
+            let most = LARGEST_NODE >> 20;
+            let message =
+                format!("node number {number} has {size} bytes, expected at most {most} MiB in a node");
+            return Err(Trouble::at(self.file, message));
+        }
+        if !part.get().starts_with('{') {
+            let message = format!("node number {number} is {}, expected an object", short(part));
+            return Err(Trouble::at(self.file, message));
+        }
+        let object = self.parse::<Object>(part)?;
+        (self.each)(&node(self.file, number, &object)?)
+    }
+}
+
+/// The beginning of a value, for messages.
+fn short(part: &RawValue) -> String {
+    part.get().chars().take(60).collect()
+}
+
+/// Gives each value of a list to the reader.
+struct Nodes<'r, 'a, 'f> {
+    reader: &'r mut Reader<'a, 'f>,
+    trouble: &'r mut Option<Trouble>,
+}
+
+impl<'a> Visitor<'a> for Nodes<'_, 'a, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of nodes")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut number = 0;
+        while let Some(part) = list.next_element::<&RawValue>()? {
+            if let Err(trouble) = self.reader.one(number, part) {
+                *self.trouble = Some(trouble);
+                return Err(A::Error::custom("a node is wrong"));
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+}
+
+/// What tells an object of nodes, a node, and other JSON apart.
+#[derive(Default)]
+struct Outline<'a> {
+    nodes: Option<&'a RawValue>,
+    is_node: bool,
+    is_feeder: bool,
+    is_pytorch: bool,
+}
+
+impl<'a> Deserialize<'a> for Outline<'a> {
+    fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'a> Visitor<'a> for Keys {
+            type Value = Outline<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Outline<'a>, A::Error> {
+                let mut outline = Outline::default();
+                while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
+                    match key.as_str() {
+                        "nodes" if value.get().starts_with('[') => outline.nodes = Some(value),
+                        "id" | "name" | "type" => outline.is_node = true,
+                        "workload_graph" => outline.is_feeder = true,
+                        "traceEvents" | "schema" => outline.is_pytorch = true,
+                        _ => {}
+                    }
+                }
+                Ok(outline)
+            }
+        }
+        from.deserialize_map(Keys)
+    }
+}
+
 /// Refuses other JSON of the same tools.
-fn refuse_other(file: &str, object: &Object) -> Result<(), Trouble> {
-    if object.contains_key("workload_graph") {
+fn refuse_other(file: &str, outline: &Outline<'_>) -> Result<(), Trouble> {
+    if outline.is_feeder {
         let message =
             "is JSON of Chakra's older feeder (`workload_graph`), which leaves out groups and operations";
         return Err(Trouble::at(file, message).help(
@@ -82,27 +209,12 @@ fn refuse_other(file: &str, object: &Object) -> Result<(), Trouble> {
              PREFIX.0.json` prints it",
         ));
     }
-    if object.contains_key("traceEvents") || object.contains_key("schema") {
+    if outline.is_pytorch {
         let message = "is JSON of PyTorch (an execution trace or a profile), not of Chakra's nodes";
         return Err(Trouble::at(file, message).help(
             "Convert it: `chakra_trace_link` joins the execution trace and the profile, and `chakra_converter PyTorch --input IN \
              --output PREFIX.0.et` writes Chakra's nodes",
         ));
-    }
-    Ok(())
-}
-
-fn all(
-    file: &str,
-    nodes: &[Value],
-    each: &mut dyn FnMut(&Node<'_>) -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
-    for (number, value) in nodes.iter().enumerate() {
-        let Value::Object(object) = value else {
-            let message = format!("node number {number} is {value}, expected an object");
-            return Err(Trouble::at(file, message));
-        };
-        each(&node(file, number, object)?)?;
     }
     Ok(())
 }

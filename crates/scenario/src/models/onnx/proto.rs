@@ -328,7 +328,8 @@ fn read_tensor(message: Cursor<'_>) -> Result<(String, Tensor), Fault> {
             "the weights `{name}` are in another file; expected one file: torch.onnx.export(.., external_data=False)"
         )));
     }
-    if !raw.is_empty() && !(tensor.values.is_empty() && tensor.whole.is_empty()) {
+    let said = tensor.values.len() + tensor.whole.len();
+    if !raw.is_empty() && said > 0 {
         return Err(wrong(format!("`{name}` has its numbers twice")));
     }
     let found = match tensor.kind {
