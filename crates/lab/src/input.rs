@@ -1,11 +1,12 @@
 //! Reading inputs: the scenario's own way, with Parquet files.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use paceline_scenario::{Diagnostics, EXTERNAL, Overrides, Problem, Resolved, Warning};
 use serde::Deserialize;
 
-use crate::files::columns::{Values, read_parquet};
+use crate::files::columns::{Column, Values, read_parquet};
 
 /// As [`paceline_scenario::load`]; traces may be Parquet files, and the folder of a run has what was told of its input.
 ///
@@ -96,6 +97,7 @@ fn parquet_as_csv(path: &Path) -> Result<String, String> {
     let size = path.metadata().map_or(0, |file| file.len() as usize);
     let most = size.saturating_mul(UNPACKED).saturating_add(SMALL).min(TABLE);
     let columns = read_parquet(path).map_err(|error| error.to_string())?;
+    check_labels(&columns)?;
     let mut out = csv::Writer::from_writer(Vec::new());
     let names = columns.iter().map(|column| column.name.as_str());
     out.write_record(names).map_err(|error| error.to_string())?;
@@ -120,12 +122,29 @@ fn parquet_as_csv(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
+/// Refuses more labels than flows can name, before each row has its own as text.
+fn check_labels(columns: &[Column]) -> Result<(), String> {
+    const MOST: usize = 1 << 16;
+    let labels = columns.iter().find(|column| column.name == "label");
+    let Some(Values::Text(labels)) = labels.map(|column| &column.values) else {
+        return Ok(());
+    };
+    // Equal texts share one allocation.
+    let different: HashSet<*const u8> = labels.iter().flatten().map(|label| label.as_ptr()).collect();
+    match different.len() {
+        0..=MOST => Ok(()),
+        count => Err(format!(
+            "{count} labels: expected at most {MOST}; results are grouped by label: give flows of one kind the same"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::files::columns::{Column, write_parquet};
+    use crate::files::columns::write_parquet;
 
     fn text(values: &[&str]) -> Values {
         Values::Text(values.iter().map(|text| Some(Arc::from(*text))).collect())
@@ -140,6 +159,20 @@ trace = { file = "flows.parquet" }
 [cc]
 scheme = "none"
 "#;
+
+    #[test]
+    fn more_labels_than_flows_can_name_are_refused_at_once() {
+        let labels = |count: usize| {
+            let names = (0..count).map(|label| Some(Arc::from(format!("{label}"))));
+            [Column::new("label", Values::Text(names.collect()))]
+        };
+        assert!(check_labels(&labels(1 << 16)).is_ok());
+        let error = check_labels(&labels((1 << 16) + 1)).unwrap_err();
+        assert!(
+            error.starts_with("65537 labels: expected at most 65536"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn a_parquet_trace_is_a_csv_trace() {
