@@ -216,9 +216,18 @@ pub(crate) fn read_flows_csv(file: File) -> Result<FlowRows, RowError> {
     FlowRows::of_rows(rows.map(ended), &std::env::temp_dir())
 }
 
-/// A row whose flow ends before time does.
+/// A row whose flow ends before time does, with a slowdown that is a number.
 fn ended(row: Result<FlowRow<'static>, RowError>) -> Result<FlowRow<'static>, RowError> {
     let row = row?;
+    if let Some(slowdown) = row
+        .slowdown
+        .filter(|slowdown| !slowdown.is_finite() || *slowdown < 0.0)
+    {
+        return Err(RowError(format!(
+            "flow {}: slowdown = {slowdown}: expected a number from 0 on",
+            row.flow_id
+        )));
+    }
     match row.start_ps.checked_add(row.fct_ps.unwrap_or_default()) {
         Some(_) => Ok(row),
         None => Err(RowError(format!(
@@ -333,6 +342,25 @@ mod tests {
         assert_eq!(read.rows().collect::<Vec<_>>(), expected);
         let names: Vec<String> = read_parquet(&path).unwrap().into_iter().map(|c| c.name).collect();
         assert_eq!(names, COLUMNS);
+    }
+
+    #[test]
+    fn slowdowns_are_numbers() {
+        let (input, outcome) = sample::incast();
+        let csv = text(&input, &outcome);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("flows.csv");
+        let row = csv.lines().find(|line| line.ends_with(",completed")).unwrap();
+        let slowdown = row.split(',').nth(10).unwrap();
+        for wrong in ["1e309", "-1", "NaN"] {
+            std::fs::write(
+                &path,
+                csv.replace(&format!(",{slowdown},"), &format!(",{wrong},")),
+            )
+            .unwrap();
+            let RowError(error) = read_flows_csv(File::open(&path).unwrap()).err().unwrap();
+            assert!(error.contains("expected a number from 0 on"), "{error}");
+        }
     }
 
     #[test]
