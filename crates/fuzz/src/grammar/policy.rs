@@ -15,6 +15,8 @@ struct Graph {
     /// Its nodes so far, the last of which gives `r{nodes}`.
     nodes: usize,
     tensors: usize,
+    /// Dimensions of what the last node gives.
+    dims: usize,
 }
 
 impl Graph {
@@ -44,7 +46,7 @@ impl Graph {
         name
     }
 
-    /// An operator on what the last gave; of attributes that are floats and whole numbers.
+    /// An operator on what the last gave; of attributes that are floats and whole numbers. Those called `axes` are lists.
     fn node(&mut self, operator: &str, inputs: &[String], floats: &[(&str, f32)], whole: &[(&str, u64)]) {
         let mut own = Message::default().bytes(1, format!("r{}", self.nodes));
         own = inputs.iter().fold(own, |own, input| own.bytes(1, input));
@@ -57,16 +59,24 @@ impl Graph {
             );
         }
         for (name, value) in whole {
-            own = own.bytes(
-                5,
-                Message::default()
-                    .bytes(1, name)
-                    .number(3, *value)
-                    .number(20, 2)
-                    .0,
-            );
+            let named = Message::default().bytes(1, name);
+            let attribute = match *name {
+                "axes" => named.number(8, *value).number(20, 7),
+                _ => named.number(3, *value).number(20, 2),
+            };
+            own = own.bytes(5, attribute.0);
         }
         self.message = std::mem::take(&mut self.message).bytes(1, own.0);
+    }
+
+    /// Gives the numbers as many dimensions as a layer takes; seldom not.
+    fn reach(&mut self, chance: &mut Mutator, dims: usize) {
+        while self.dims != dims && !chance.once_in(60) {
+            let grows = self.dims < dims;
+            let operator = if grows { "Unsqueeze" } else { "Squeeze" };
+            self.node(operator, &[], &[], &[("axes", 0)]);
+            self.dims = if grows { self.dims + 1 } else { self.dims - 1 };
+        }
     }
 
     /// A layer that takes `width` numbers; gives how many it gives.
@@ -82,6 +92,7 @@ impl Graph {
                 self.node(operator, &[bias], &[], &[]);
             }
             1 if !last => {
+                self.reach(chance, 3);
                 let (operator, gates) = *chance.one(&[("GRU", 3), ("LSTM", 4)]);
                 let weights = self.tensor(chance, &[1, gates * wide, fits]);
                 let again = self.tensor(chance, &[1, gates * wide, wide]);
@@ -94,9 +105,11 @@ impl Graph {
                     whole.push(("linear_before_reset", u64::from(!chance.once_in(8))));
                 }
                 self.node(operator, &inputs, &[], &whole);
-                self.node("Squeeze", &[], &[], &[]);
+                self.dims = 4;
+                self.reach(chance, 3);
             }
             _ => {
+                self.reach(chance, 2);
                 let by_rows = chance.once_in(2);
                 let dims = if by_rows { [wide, fits] } else { [fits, wide] };
                 let weights = self.tensor(chance, &dims);
@@ -130,17 +143,30 @@ impl Draft {
             message: Message::default(),
             nodes: 0,
             tensors: 0,
+            dims: 2,
         };
         let layers = 1 + chance.below(4);
         let mut width = seen * history;
+        let known = |size: usize| Message::default().bytes(1, Message::default().number(1, size as u64).0);
+        let shape = Message([known(1).0, known(width).0].concat());
+        let tensor = Message::default().number(1, 1).bytes(2, shape.0);
+        let kind = Message::default().bytes(1, tensor.0);
+        let version = match chance.once_in(30) {
+            true => *chance.one(&[0, 6, 13, 28, 29]),
+            false => *chance.one(&[7, 8, 9, 10]),
+        };
         for layer in 1..=layers {
             width = graph.layer(chance, width, layer == layers);
             graph.activation(chance);
         }
-        let input = Message::default().bytes(1, "r0");
+        let input = Message::default().bytes(1, "r0").bytes(2, kind.0);
         let output = Message::default().bytes(1, format!("r{}", graph.nodes));
         let whole = graph.message.bytes(11, input.0).bytes(12, output.0);
-        let model = Message::default().number(1, 8).bytes(7, whole.0);
+        let operators = Message::default().number(2, version);
+        let model = Message::default()
+            .number(1, 8)
+            .bytes(7, whole.0)
+            .bytes(8, operators.0);
         let seen: Vec<String> = SEEN[..seen].iter().map(|name| format!("\"{name}\"")).collect();
         let mut card = format!(
             "{{\"format\": 1, \"kind\": \"policy\", \"name\": \"mine\", \"observation\": [{}], \"history\": {history}, \
