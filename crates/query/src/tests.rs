@@ -112,7 +112,7 @@ fn mistakes_are_told_with_what_there_is() {
         ),
         (
             "SELECT percntile(slowdown, 1) FROM flows",
-            "did you mean `percentile`?",
+            "did you mean `percentile`",
         ),
         ("SELECT 1; SELECT 2", "expected one statement"),
         ("SELEC 1", "syntax error"),
