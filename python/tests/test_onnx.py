@@ -784,3 +784,34 @@ def test_anything_else_is_refused_or_the_same(tmp_path: Path) -> None:
         assert outcomes[f"{what}: same"] > GRAPHS / 100, outcomes
     for what in ("wild", "operator", "recurrent", "file"):
         assert outcomes[f"{what}: refused"] > GRAPHS / 50, outcomes
+
+
+def test_the_first_layer_tells_a_shape_that_is_missing(tmp_path: Path) -> None:
+    weights = np.linspace(-1, 1, 3, dtype=np.float32).reshape(3, 1)
+    recurrent = [np.full((1, 4, 3), 0.5, np.float32), np.full((1, 4, 1), 0.25, np.float32)]
+    cases = {
+        "matmul": ([helper.make_node("MatMul", ["x", "w"], ["y"])], [weights]),
+        "gemm": ([helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)], [weights.T.copy()]),
+        "lstm": ([helper.make_node("LSTM", ["x", "w", "r"], ["", "y"], hidden_size=1)], recurrent),
+    }
+    card = {"format": 1, "kind": "policy", "observation": ["rtt", "rate-log2", "action"], "action": "rate-multiplier"}
+    card |= {"step": 0.3, "clock": "aligned", "interval": "10us"}
+    for name, (nodes, tensors) in cases.items():
+        constants = [numpy_helper.from_array(tensor, of) for tensor, of in zip(tensors, "wr")]
+        value = [helper.make_tensor_value_info(of, TensorProto.FLOAT, None) for of in "xy"]
+        graph = helper.make_graph(nodes, "g", value[:1], value[1:], initializer=constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        (tmp_path / f"{name}.onnx").write_bytes(model.SerializeToString())
+        (tmp_path / f"{name}.json").write_text(json.dumps(card | {"name": name}))
+        _, outputs = paceline.decide(tmp_path / f"{name}.json", [[0.5, -0.25, 1.0]])
+        if name != "lstm":
+            assert outputs[0] == pytest.approx([0.5 * -1 + 1.0 * 1], rel=1e-6)
+    # Nothing else tells it.
+    nodes = [helper.make_node("Tanh", ["x"], ["z"]), helper.make_node("MatMul", ["z", "w"], ["y"])]
+    value = [helper.make_tensor_value_info(of, TensorProto.FLOAT, None) for of in "xy"]
+    graph = helper.make_graph(nodes, "g", value[:1], value[1:], initializer=[numpy_helper.from_array(weights, "w")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    (tmp_path / "tanh.onnx").write_bytes(model.SerializeToString())
+    (tmp_path / "tanh.json").write_text(json.dumps(card | {"name": "tanh"}))
+    with pytest.raises(ValueError, match="has no shape"):
+        paceline.decide(tmp_path / "tanh.json", [[0.5, -0.25, 1.0]])

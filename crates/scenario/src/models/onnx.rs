@@ -231,8 +231,14 @@ impl Graph {
         if input.kind != FLOAT {
             return Err(format!("the input `{name}` is not of single precision"));
         }
-        let Some(dims) = &input.dims else {
-            return Err(format!("the input `{name}` has no shape"));
+        let dims = match &input.dims {
+            Some(dims) => Some(dims.clone()),
+            None => self.chain()?.first().and_then(|link| self.read_first(link)),
+        };
+        let Some(dims) = dims else {
+            return Err(format!(
+                "the input `{name}` has no shape, and the first operator is no Gemm, MatMul, GRU or LSTM that tells it"
+            ));
         };
         let product = |product: u64, size: &u64| product.checked_mul(*size);
         match dims.iter().try_fold(1, product) {
@@ -243,6 +249,18 @@ impl Graph {
                 "the input `{name}` has the shape {dims:?}; expected 1 to {WIDEST} numbers in at most {MOST_DIMENSIONS} \
                  dimensions"
             )),
+        }
+    }
+
+    /// The shape that the weights of the first operator read.
+    fn read_first(&self, link: &Link<'_>) -> Option<Vec<u64>> {
+        let weights = self.tensors.get(link.node.inputs.get(1)?)?;
+        let size = |place: usize| weights.dims.get(place).map(|size| *size as u64);
+        match (link.node.operator.as_str(), link.place) {
+            ("MatMul", 0) => Some(vec![1, size(0)?]),
+            ("Gemm", 0) => Some(vec![1, size(usize::from(link.node.int("transB", 0).ok()? != 0))?]),
+            ("GRU" | "LSTM", 0) => Some(vec![1, 1, size(2)?]),
+            _ => None,
         }
     }
 
