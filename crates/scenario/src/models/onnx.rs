@@ -255,7 +255,7 @@ impl Graph {
     /// The shape that the weights of the first operator read.
     fn read_first(&self, link: &Link<'_>) -> Option<Vec<u64>> {
         let weights = self.tensors.get(link.node.inputs.get(1)?)?;
-        let size = |place: usize| weights.dims.get(place).map(|size| *size as u64);
+        let size = |place: usize| weights.dims.get(place).copied();
         match (link.node.operator.as_str(), link.place) {
             ("MatMul", 0) => Some(vec![1, size(0)?]),
             ("Gemm", 0) => Some(vec![1, size(usize::from(link.node.int("transB", 0).ok()? != 0))?]),
