@@ -2,16 +2,16 @@
 
 use super::distribution::interpolate;
 
-/// Numbers in any order (no NaN among them), each once or several times.
+/// A multiset of numbers, without NaN.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     values: Vec<f64>,
-    /// How often each is there; empty where each is there once.
+    /// Multiplicities; empty if all are 1.
     times: Vec<u32>,
 }
 
 impl Samples {
-    /// Adds a number that is there so many times.
+    /// Adds a number with its multiplicity.
     pub fn push(&mut self, value: f64, times: u32) {
         if times != 1 && self.times.is_empty() {
             self.times = vec![1; self.values.len()];
@@ -67,21 +67,21 @@ impl From<Vec<f64>> for Samples {
     }
 }
 
-/// Numbers from the smallest to the largest.
+/// Sorted numbers with multiplicities.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ascending {
     values: Vec<f64>,
-    /// How many there are up to each, with it; empty where each is there once.
+    /// Cumulative multiplicities; empty if all are 1.
     up_to: Vec<u64>,
 }
 
 impl Ascending {
-    /// How many there are.
+    /// Returns how many numbers there are, with multiplicity.
     pub fn count(&self) -> u64 {
         self.up_to.last().copied().unwrap_or(self.values.len() as u64)
     }
 
-    /// The one with this number, from 0.
+    /// Returns the number of this rank, from 0.
     fn at(&self, number: u64) -> f64 {
         match self.up_to.is_empty() {
             true => self.values[number as usize],
@@ -117,7 +117,7 @@ impl Ascending {
         self.values.last().copied()
     }
 
-    /// Each number, and how many there are up to it, with it.
+    /// Lists the numbers, each with the count of numbers up to it.
     pub fn ranks(&self) -> impl Iterator<Item = (f64, u64)> + Clone {
         let up_to = |i: usize| self.up_to.get(i).copied().unwrap_or(i as u64 + 1);
         (self.values.iter().enumerate()).map(move |(i, &value)| (value, up_to(i)))

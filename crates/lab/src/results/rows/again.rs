@@ -1,4 +1,4 @@
-//! Flows that come again: iterations of a job are alike, so that millions of flows are earlier ones, only later.
+//! Finds and stores repeated flows. The iterations of a job are alike, so most of its flows repeat earlier ones at a later time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash as _, Hasher as _};
@@ -10,33 +10,34 @@ use serde::{Deserialize, Serialize};
 use super::Entry;
 use super::store::Reader;
 
-/// Flows in a row, each of which is as an earlier one in everything but its number and its start.
+/// A sequence of repeated flows: each equals an earlier flow in everything but its number and its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Again {
-    /// The first of them.
+    /// The first repeated flow.
     pub(crate) flow_id: u32,
-    /// How many they are.
+    /// Length of the sequence.
     pub(crate) flows: u32,
-    /// The flow that the first is like; the second is like the next, and so on. These may be among them.
+    /// The flow that the first one repeats; the second repeats the next, and so on. The sequences may overlap, as in LZ77.
     pub(crate) as_flow_id: u32,
-    /// By how much they start later than those, in ps.
+    /// How much later each flow starts than the one it repeats, in ps.
     pub(crate) later_ps: u64,
 }
 
-/// All of a run, in order.
+/// All repeats of a run, in ascending order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Repeats {
     all: Vec<Again>,
-    /// How many flows of these come before each of them.
+    /// Repeated flows before each sequence.
     before: Vec<u32>,
+    /// For each flow that is no repeat, how often it occurs; empty without repeats.
     times: Box<[Times]>,
 }
 
 impl Repeats {
-    /// The next ones, which begin at this flow or later.
+    /// Adds a sequence behind the others.
     ///
     /// # Errors
-    /// They do not begin behind those before, or are like flows that come later, or there are too many.
+    /// It overlaps the last one, repeats flows that come later, or goes beyond the largest flow number.
     pub(super) fn push(&mut self, again: Again) -> Result<(), String> {
         let Again {
             flow_id,
@@ -62,7 +63,7 @@ impl Repeats {
         Ok(())
     }
 
-    /// How many flows they are.
+    /// Returns the number of repeated flows.
     pub(super) fn flows(&self) -> u32 {
         let last = self.all.last().zip(self.before.last());
         last.map_or(0, |(last, before)| before + last.flows)
@@ -72,19 +73,19 @@ impl Repeats {
         &self.all
     }
 
-    /// The last of them that begins at this flow or before it, by number.
+    /// Returns the index of the last sequence that begins at this flow or before it.
     fn last_to(&self, flow: usize) -> Option<usize> {
         let begun = self.all.partition_point(|again| again.flow_id as usize <= flow);
         begun.checked_sub(1)
     }
 
-    /// Those that a flow is among.
+    /// Returns the sequence that contains a flow.
     pub(super) fn at(&self, flow: usize) -> Option<&Again> {
         let last = &self.all[self.last_to(flow)?];
         (flow < (last.flow_id + last.flows) as usize).then_some(last)
     }
 
-    /// Which of the flows that are no repeats this one is like.
+    /// Resolves a flow to the one that it repeats, through all levels.
     pub(super) fn original(&self, flow: usize) -> Original {
         let (mut at, mut later, mut alike) = (flow, 0_u64, usize::MAX);
         while let Some(again) = self.at(at) {
@@ -109,7 +110,7 @@ impl Repeats {
         }
     }
 
-    /// The originals of these flows.
+    /// Resolves these flows one after the other.
     pub(super) fn walk(&self, flows: Range<usize>) -> impl Iterator<Item = Original> {
         let mut next = Original::default();
         flows.map(move |flow| {
@@ -125,7 +126,7 @@ impl Repeats {
         })
     }
 
-    /// The flows, of `count`, that are no repeats.
+    /// Lists the flows, of `count`, that are no repeats.
     pub(super) fn once(&self, count: usize) -> impl Iterator<Item = usize> {
         let ends = (self.all.iter()).map(|again| (again.flow_id + again.flows) as usize);
         let starts = self.all.iter().map(|again| again.flow_id as usize);
@@ -133,7 +134,7 @@ impl Repeats {
         between.flat_map(|(from, to)| from..to)
     }
 
-    /// Counts how often each of `once` flows comes.
+    /// Counts how often each of the `once` flows that are no repeats occurs.
     pub(super) fn count(&mut self, once: usize) {
         let mut all = vec![Times::ONCE; once];
         for again in &self.all {
@@ -154,49 +155,49 @@ impl Repeats {
         self.times = all.into();
     }
 
-    /// How often each flow comes that is no repeat; nothing where there are no repeats.
+    /// Returns how often each flow that is no repeat occurs; empty without repeats.
     pub(super) fn times(&self) -> &[Times] {
         &self.times
     }
 }
 
-/// How often a flow comes in a run.
+/// How often a flow occurs in a run, counting its repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// That.
+    /// Occurrences, at least one.
     pub times: u32,
-    /// How much later than the first time it starts the last time, in ps.
+    /// Start of the last occurrence after that of the first, in ps.
     pub later_ps: u64,
 }
 
 impl Times {
-    /// A flow that does not come again.
+    /// A flow that is not repeated.
     pub(super) const ONCE: Self = Self {
         times: 1,
         later_ps: 0,
     };
 }
 
-/// The flow that another is like.
+/// The flow that another one repeats.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Original {
-    /// The number of the other.
+    /// Number of the repeating flow.
     flow: u32,
-    /// Where it stands among flows that are no repeats.
+    /// Index of the original among the flows that are no repeats.
     row: usize,
-    /// By how much the other starts later, in ps.
+    /// How much later the repeating flow starts, in ps.
     pub(super) later: u64,
-    /// So many flows from the other on are like those from this one on, and as much later.
+    /// Length of the run of flows, from the repeating one on, that map to consecutive originals at the same distance in time.
     alike: usize,
 }
 
 impl Original {
-    /// Reads it.
+    /// Reads the original.
     pub(super) fn first(&self, reader: &mut Reader<'_>) -> io::Result<Entry> {
         reader.row(self.row).map(Entry::decode)
     }
 
-    /// Reads what the other flow is.
+    /// Reads the repeating flow.
     pub(super) fn read(&self, reader: &mut Reader<'_>) -> io::Result<Entry> {
         let mut entry = self.first(reader)?;
         if self.later > 0 {
@@ -207,10 +208,10 @@ impl Original {
     }
 }
 
-/// Flows in a row that have to be like earlier ones before these are looked at.
+/// Shortest sequence that is stored, and the window that finds candidates.
 const WINDOW: usize = if cfg!(test) { 16 } else { 1024 };
 
-/// Finds flows that come again; `entries` gives all flows from one on.
+/// Finds repeated flows; `entries` lists all flows from a given one on.
 pub(super) fn find<I>(entries: impl Fn(usize) -> I) -> io::Result<Repeats>
 where
     I: Iterator<Item = io::Result<Entry>>,
@@ -219,7 +220,7 @@ where
     let mut windows: HashMap<u64, u32, BuildHasherDefault<Folded>> = HashMap::default();
     let mut rolling = Rolling::default();
     let mut last_start = 0;
-    // Flows that are like earlier ones, and where these go on.
+    // The sequence that is being extended, and the flows that it repeats.
     let mut open: Option<(Again, I)> = None;
     for (flow, entry) in entries(0).enumerate() {
         let entry = entry?;
@@ -264,14 +265,14 @@ where
     Ok(repeats)
 }
 
-/// Keeps flows that come again, unless they are too few.
+/// Stores a sequence that is long enough.
 fn keep(repeats: &mut Repeats, again: &Again) {
     if again.flows as usize >= WINDOW && again.later_ps > 0 {
         repeats.push(*again).expect("they come one after the other");
     }
 }
 
-/// True if a flow is as the earlier one, as far as rows show it.
+/// Returns true if a flow extends the sequence: all columns of its row equal those of the earlier flow.
 fn is_again(again: &Again, earlier: &Entry, flow: &Entry) -> bool {
     let later = earlier.start_ps.checked_add(again.later_ps);
     later == Some(flow.start_ps)
@@ -285,7 +286,7 @@ fn is_again(again: &Again, earlier: &Entry, flow: &Entry) -> bool {
             }
 }
 
-/// Tells flows apart that do not come again: by what they are, and how long after the one before they start.
+/// Hashes a flow and its distance in time to the flow before.
 fn shape(entry: &Entry, last_start: u64) -> u64 {
     let mut hash = Folded::default();
     (entry.label, entry.src, entry.dst, entry.class, entry.size).hash(&mut hash);
@@ -325,17 +326,17 @@ impl std::hash::Hasher for Folded {
     }
 }
 
-/// A hash over the last flows.
+/// A rolling hash over the last [`WINDOW`] flows.
 struct Rolling {
-    /// Shapes of these.
+    /// Hashes of these flows, as a ring.
     shapes: Vec<u64>,
     count: usize,
     sum: u64,
-    /// What the shape that leaves counts by.
+    /// Factor of the hash that leaves the window.
     first: u64,
 }
 
-/// What shapes count more by with each that comes behind them. Odd.
+/// Base of the rolling hash; odd, so that no flow drops out early.
 const BASE: u64 = 0x5851_f42d_4c95_7f2d;
 
 impl Default for Rolling {
@@ -350,7 +351,7 @@ impl Default for Rolling {
 }
 
 impl Rolling {
-    /// A flow with this shape comes; the hash, if there are as many as it takes.
+    /// Adds a flow; returns the hash once the window is full.
     fn push(&mut self, shape: u64) -> Option<u64> {
         let oldest = std::mem::replace(&mut self.shapes[self.count % WINDOW], shape);
         self.count += 1;
