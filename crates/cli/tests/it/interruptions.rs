@@ -11,7 +11,7 @@ use crate::common;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::{SMALL, command, folder_with, interrupt, run, stdout};
@@ -261,22 +261,29 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The second interruption keeps what ran as well; the flows may be left out, and then are named.
-#[test]
-fn a_second_interruption_leaves_a_whole_folder() {
-    let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
-    let path = folder.path();
+/// Starts the long run, and interrupts it once it has printed a line; gives that line and the rest of what it prints.
+fn interrupted_run(path: &Path, more: &[&str]) -> (Child, BufReader<ChildStderr>, String) {
     let mut child = command(path)
-        .args(["run", "long.toml", "--duration", "10s", "--out", "out"])
+        .args(["run", "long.toml", "--duration", "10s"])
         .args(["--set", "record.queue=off", "--set", "record.rates=off"])
+        .args(more)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    stderr.read_line(&mut said).unwrap();
+    let mut first = String::new();
+    stderr.read_line(&mut first).unwrap();
     interrupt(&child);
+    (child, stderr, first)
+}
+
+/// The second interruption keeps what ran as well; the flows may be left out, and then are named.
+#[test]
+fn a_second_interruption_leaves_a_whole_folder() {
+    let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
+    let path = folder.path();
+    let (mut child, mut stderr, mut said) = interrupted_run(path, &["--out", "out"]);
     while !said.contains("interrupted: ") {
         assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
     }
@@ -297,17 +304,7 @@ fn a_second_interruption_leaves_a_whole_folder() {
 fn an_interruption_keeps_what_ran() {
     let folder = folder_with("long.toml", SMALL.replace("100KB", "20GB"));
     let path = folder.path();
-    let mut child = command(path)
-        .args(["run", "long.toml", "--duration", "10s"])
-        .args(["--set", "record.queue=off", "--set", "record.rates=off"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut first = String::new();
-    stderr.read_line(&mut first).unwrap();
-    interrupt(&child);
+    let (mut child, mut stderr, first) = interrupted_run(path, &[]);
     let mut rest = String::new();
     stderr.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{first}{rest}");

@@ -7,11 +7,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use paceline_fabric::outcome::{EndedFlow, FlowStatus};
-use paceline_fabric::spec::TieOrder;
+use paceline_fabric::outcome::EndedFlow;
 use paceline_fabric::{Outcome, RunSpec};
 use paceline_scenario::Resolved;
 
@@ -19,11 +18,13 @@ use super::flows::{FlowRow, IdealFct};
 
 mod again;
 mod entry;
+mod gathering;
 mod store;
 
 pub use again::Times;
 pub(crate) use again::{Again, Repeats};
 pub(crate) use entry::Entry;
+pub(crate) use gathering::Gathering;
 use store::{Reader, Store};
 
 /// The flows of a run, in the order of their starts. Copies share them.
@@ -66,10 +67,7 @@ impl FlowRows {
 
     /// The rows from a place on.
     pub fn rows_from(&self, first: usize) -> impl Iterator<Item = FlowRow<'_>> {
-        let mut reader = Reader::of(&self.0.entries);
-        let walk = self.0.repeats.walk(first.min(self.len())..self.len());
-        let entries = walk.map_while(move |original| self.known(original.read(&mut reader)));
-        entries.map(|entry| self.row(&entry))
+        self.entries_from(first).map(|entry| self.row(&entry))
     }
 
     /// The row of the flow in this place.
@@ -100,8 +98,12 @@ impl FlowRows {
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.entries_from(0)
+    }
+
+    fn entries_from(&self, first: usize) -> impl Iterator<Item = Entry> {
         let mut reader = Reader::of(&self.0.entries);
-        let walk = self.0.repeats.walk(0..self.len());
+        let walk = self.0.repeats.walk(first.min(self.len())..self.len());
         walk.map_while(move |original| self.known(original.read(&mut reader)))
     }
 
@@ -339,120 +341,6 @@ impl Table {
             completions: Store::new(size_of::<u32>(), folder),
             trouble: OnceLock::new(),
         }
-    }
-}
-
-/// The flows of a run that is under way, as far as they are over.
-pub(crate) struct Gathering {
-    table: Table,
-    alone: IdealFct,
-    /// Whether completions of one instant are in the order of flows.
-    sorted: bool,
-    /// Whether programs start flows: they may do the same again.
-    programs: bool,
-    /// An instant, and those that completed in it.
-    instant: (u64, Vec<u32>),
-    folder: PathBuf,
-}
-
-impl Gathering {
-    /// Of a run of `input`; `folder` is for what does not fit in memory.
-    pub(crate) fn new(input: &Resolved, folder: &Path) -> Self {
-        Self {
-            table: Table {
-                labels: input.run.labels.clone(),
-                schemes: input.schemes.clone(),
-                ..Table::new(folder)
-            },
-            alone: IdealFct::of(&input.run),
-            sorted: matches!(input.run.ties, TieOrder::Structural | TieOrder::Drawn),
-            programs: !input.run.programs.is_empty(),
-            instant: (0, Vec::new()),
-            folder: folder.to_path_buf(),
-        }
-    }
-
-    fn put(&mut self, entry: &Entry) -> io::Result<()> {
-        let place = entry.flow as usize;
-        self.table.entries.put(place, &entry.encode())
-    }
-
-    /// Flows of a stream are over, in the order of their ends.
-    pub(crate) fn take(&mut self, ended: &[EndedFlow]) -> io::Result<()> {
-        for flow in ended {
-            self.put(&Entry::of(flow, self.alone))?;
-            if flow.record.status == FlowStatus::Completed {
-                let end = (flow.record.start + flow.record.fct).as_ps();
-                if end != self.instant.0 {
-                    self.instant_is_over()?;
-                    self.instant.0 = end;
-                }
-                self.instant.1.push(flow.flow);
-            }
-        }
-        Ok(())
-    }
-
-    fn instant_is_over(&mut self) -> io::Result<()> {
-        let completed = &mut self.instant.1;
-        if self.sorted {
-            completed.sort_unstable();
-        }
-        (completed.drain(..)).try_for_each(|flow| self.table.completions.push(&flow.to_le_bytes()))
-    }
-
-    /// The run is over: flows of the list come to the others, and of a stream those that have not started.
-    pub(crate) fn end(mut self, run: &RunSpec, outcome: &Outcome) -> io::Result<FlowRows> {
-        self.take(&outcome.ended)?;
-        self.instant_is_over()?;
-        for entry in entries_of_list(run, outcome) {
-            self.put(&entry)?;
-        }
-        self.complete_list(outcome)?;
-        if let Some(arrivals) = run.arrivals.as_ref().filter(|all| outcome.begun < all.flows) {
-            let drawn = (0..).zip(arrivals.flows(run.seed));
-            for (flow, spec) in drawn.skip(outcome.begun as usize) {
-                self.put(&Entry::of(&EndedFlow::not_started(flow, spec), self.alone))?;
-            }
-        }
-        self.finish()
-    }
-
-    /// Completions of the list come between those that there are.
-    fn complete_list(&mut self, outcome: &Outcome) -> io::Result<()> {
-        let others = std::mem::replace(
-            &mut self.table.completions,
-            Store::new(size_of::<u32>(), &self.folder),
-        );
-        let (mut order, mut next) = (Reader::of(&others), 0);
-        let mut entries = Reader::of(&self.table.entries);
-        let mut listed = outcome.completions.iter().peekable();
-        let end_of = |flow: u32| {
-            let record = &outcome.flows[flow as usize];
-            (record.start + record.fct).as_ps()
-        };
-        while next < others.len() {
-            let flow = order.row(next)?;
-            let flow = u32::from_le_bytes(flow.try_into().expect("a number of four bytes"));
-            let end = Entry::decode(entries.row(flow as usize)?).end_ps();
-            while let Some(&&first) = listed.peek()
-                && Some(end_of(first)) <= end
-            {
-                self.table.completions.push(&first.to_le_bytes())?;
-                listed.next();
-            }
-            self.table.completions.push(&flow.to_le_bytes())?;
-            next += 1;
-        }
-        listed.try_for_each(|flow| self.table.completions.push(&flow.to_le_bytes()))
-    }
-
-    fn finish(mut self) -> io::Result<FlowRows> {
-        self.instant_is_over()?;
-        if self.programs {
-            self.table.fold(&self.folder)?;
-        }
-        Ok(FlowRows(Arc::new(self.table)))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Finds and stores repeated flows. The iterations of a job are alike, so most of its flows repeat earlier ones at a later time.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash as _, Hasher as _};
 use std::io;
 use std::ops::Range;
 
+use paceline_kernel::rng::mix;
 use serde::{Deserialize, Serialize};
 
 use super::Entry;
@@ -217,7 +217,7 @@ where
     I: Iterator<Item = io::Result<Entry>>,
 {
     let mut repeats = Repeats::default();
-    let mut windows: HashMap<u64, u32, BuildHasherDefault<Folded>> = HashMap::default();
+    let mut windows: HashMap<u64, u32> = HashMap::new();
     let mut rolling = Rolling::default();
     let mut last_start = 0;
     // The sequence that is being extended, and the flows that it repeats.
@@ -288,42 +288,16 @@ fn is_again(again: &Again, earlier: &Entry, flow: &Entry) -> bool {
 
 /// Hashes a flow and its distance in time to the flow before.
 fn shape(entry: &Entry, last_start: u64) -> u64 {
-    let mut hash = Folded::default();
-    (entry.label, entry.src, entry.dst, entry.class, entry.size).hash(&mut hash);
-    (entry.fct_ps, entry.ce, entry.sent).hash(&mut hash);
-    entry.start_ps.wrapping_sub(last_start).hash(&mut hash);
-    hash.finish()
-}
-
-/// A hash of numbers.
-#[derive(Default)]
-struct Folded(u64);
-
-impl std::hash::Hasher for Folded {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u8(&mut self, value: u8) {
-        self.write_u64(value.into());
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(value.into());
-    }
-
-    fn write_isize(&mut self, value: isize) {
-        self.write_u64(value as u64);
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        let mixed = u128::from(self.0 ^ value ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-        self.0 = (mixed >> 64) as u64 ^ mixed as u64;
-    }
+    let numbers = [
+        u64::from(entry.label) << 32 | u64::from(entry.ce),
+        u64::from(entry.src) << 32 | u64::from(entry.dst),
+        entry.class.into(),
+        entry.size,
+        entry.fct_ps.unwrap_or(u64::MAX),
+        entry.sent,
+        entry.start_ps.wrapping_sub(last_start),
+    ];
+    numbers.into_iter().fold(0, |hash, number| mix(hash ^ number))
 }
 
 /// A rolling hash over the last [`WINDOW`] flows.
