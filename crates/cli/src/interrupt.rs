@@ -14,7 +14,7 @@ use paceline_report::Written;
 
 /// How often the user has interrupted.
 static ASKED: AtomicU32 = AtomicU32::new(0);
-/// What is said of that which is to be kept, by the number of the interruption, if anything is.
+/// Messages about the results that are being kept, by the number of the interruption.
 static KEPT: Mutex<&[&str]> = Mutex::new(&[]);
 
 /// From here on, an interruption leaves nothing half-written. (Also `kill`, which batch systems send before their

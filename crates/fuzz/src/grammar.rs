@@ -20,22 +20,22 @@ use paceline_congestion::registry::{SCHEMES, SchemeParams};
 
 use crate::mutate::Mutator;
 
-/// What stands before the name of each further file: one of text, and one in hexadecimal digits.
+/// Marks before the name of each further file: as text, and as hexadecimal digits.
 const FILE: &str = "#file ";
 const HEX: &str = "#hex ";
 
-/// What an input is about.
+/// The subject of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// Flows, collectives and jobs of steps.
     Flows,
     /// A job by a GOAL program, as text.
     Goal,
-    /// The same in the binary form.
+    /// GOAL in its binary form.
     GoalBinary,
     /// A job by Chakra traces, in protobuf.
     Chakra,
-    /// The same in JSON.
+    /// Chakra traces in JSON.
     ChakraJson,
     /// A job by a workload of SimAI.
     SimAi,
@@ -43,7 +43,7 @@ pub(crate) enum Subject {
     SimAiConf,
     /// A connection matrix and a fat tree of htsim, in the engine.
     Matrix,
-    /// The same in the simulator of Ultra Ethernet.
+    /// Connection matrices in the model of uet-htsim.
     Uet,
     /// A policy in ONNX that decides for flows.
     Policy,

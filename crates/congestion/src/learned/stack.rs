@@ -258,7 +258,7 @@ impl Stack {
         shape
     }
 
-    /// What comes out of rows of numbers, one step each, from an empty memory.
+    /// Returns the outputs for rows of inputs, one step each, starting from an empty memory.
     pub fn run(&self, rows: &[f32]) -> Vec<f32> {
         let (mut state, mut numbers) = (vec![0.0; self.remembers()], [0.0; WIDEST]);
         let mut outputs = Vec::with_capacity(rows.len() / self.inputs * self.outputs);

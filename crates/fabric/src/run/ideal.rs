@@ -43,7 +43,7 @@ use crate::run::simulation::Simulation;
 use crate::switch::Stage;
 use paceline_run::spec::{AckPolicy, Forwarding, NodeId};
 
-/// What takes longer than any run lasts is never over.
+/// Ideal time of a flow that would outlast any run.
 const NEVER: Span = Span::from_ps(EventQueue::END_OF_TIME / 2);
 
 /// Packets of a flow at some place: a longer one where there is one, full ones, and behind them the last.
@@ -179,7 +179,7 @@ impl Simulation {
         Span::from_ps(self.come_back(arrived, wire, back, src))
     }
 
-    /// Whether so many packets of at most `wire` bytes take longer over one of these ports, or at a host, than any run lasts.
+    /// Returns true if the packets, of at most `wire` bytes, would outlast any run at one of these ports or at a host.
     fn is_beyond<'a>(&self, packets: u64, wire: u16, ports: impl Iterator<Item = &'a PortId>) -> bool {
         let longest = wire.max(self.world.packet.ack_wire(&Requirements::default()));
         let sending = ports.map(|&port| self.sending(port, longest)).max();

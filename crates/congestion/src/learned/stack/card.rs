@@ -111,13 +111,13 @@ pub struct LayerSaid {
 pub enum Weights {
     /// The bytes of a safetensors file; the card says which tensors make which layer.
     Tensors(Vec<u8>),
-    /// Of a graph.
+    /// Layers that were read from an ONNX graph.
     Graph {
-        /// The numbers that it reads.
+        /// Width of its input.
         inputs: usize,
-        /// Its layers.
+        /// Layers, from input to output.
         layers: Vec<Layer>,
-        /// The bytes of its file.
+        /// The file, for its hash.
         bytes: Vec<u8>,
     },
 }
