@@ -15,10 +15,10 @@ const EXAMPLES: &str = "\
 Examples:
   paceline query results/mine                          the tables and their columns
   paceline query results/mine \"SELECT * FROM flows ORDER BY slowdown DESC LIMIT 5\"
-  paceline query results/mine \"SELECT label, count(*), percentile(slowdown, 0.99) FROM flows GROUP BY label\"
-  paceline query results/mine \"SELECT time_average(value, time_ps, 0, 1e9) FROM series
-    WHERE entity = 'port 16.1->0' AND metric = 'queue_bytes'\"
-  paceline query results/mine \"SELECT name, value FROM summary WHERE name LIKE 'fct_slowdown.%'\" --format json
+  paceline query results/mine \"SELECT label, percentile(slowdown, 0.99) FROM flows GROUP BY label\"
+  paceline query results/mine \"SELECT * FROM summary WHERE name LIKE 'fct%'\" --format json
+  paceline query results/mine \\
+    \"SELECT time_average(value, time_ps, 0, 1e9) FROM series WHERE metric = 'queue_bytes'\"
 
 The language is that of SQLite. A query only reads.";
 
