@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use paceline_lab::files::{
-    Folder, RunData, Series, Writing, clear_leftovers, flow_columns, series_columns, write_file,
+    Folder, RunData, Series, Writing, clear_leftovers, flow_columns, series_columns, table_columns,
+    write_file,
 };
 use paceline_lab::results::{FlowRow, RunStatus, Summary};
 use paceline_lab::run::{Finished, Resources, account_for_slowest, execute_on};
@@ -153,6 +154,19 @@ impl Run {
     #[getter]
     fn blame<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &Blames::of_run(&self.data))
+    }
+
+    /// Tables of recorders by name, each as in the file of its name (`flow_time`, `blame`, `collectives` ..).
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = PyDict::new(py);
+        for name in self.data.tables.iter().map(|table| table.declared().name) {
+            let data = self.data.clone();
+            let table =
+                Table::new(move || Ok(data.tables.get(name).map(table_columns).into_iter().collect()));
+            tables.set_item(name, table)?;
+        }
+        Ok(tables)
     }
 
     /// A row per flow, as in `flows.csv`.

@@ -29,9 +29,16 @@ pub use host::Question;
 pub use paceline_run::outcome::{self, Outcome, account, blame, flow_probe};
 pub use paceline_run::spec::{self, RunSpec};
 pub use paceline_run::stream;
+pub use paceline_run::{named_value, recorded, table};
 pub use run::build::{Factories, RoundTrip, check_credits, longest_round_trip, round_trips};
 pub use run::ideal;
 pub use run::simulation::{BuildError, Progress, Simulation, Until};
 pub use run::windows::WindowCounts;
+/// Recorders of what happens at ports.
+pub mod probes {
+    pub use crate::core::lost::Lost;
+    pub use crate::watch::TABLES;
+    pub use crate::watch::drops::LostPacket;
+}
 pub use traffic::find_cycle;
 pub use world::routing;

@@ -425,7 +425,7 @@ fn run_folder(path: &Path) -> Said {
             draw(&figure);
         }
     }
-    slowest_table(&slowest(data.flows.rows(), &data.flow_times, 10, "run"));
+    slowest_table(&slowest(data.flows.rows(), data.tables.rows(), 10, "run"));
     if let Err(error) = paceline_report::render(slice::from_ref(&data)) {
         panic!("there is no page: {error}");
     }

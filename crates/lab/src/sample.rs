@@ -146,6 +146,7 @@ pub fn spec() -> RunSpec {
             accounts: Accounted::All,
             flow_probes: Vec::new(),
             blame: paceline_fabric::spec::Blame::Off,
+            drops: false,
         },
         check: false,
     }
@@ -334,7 +335,7 @@ pub fn incast() -> (Resolved, Outcome) {
         bdp: Bytes::new(52_000),
         accounts: vec![account()],
         flow_probes: Vec::new(),
-        blame: Vec::new(),
+        tables: paceline_fabric::table::Tables::default(),
         deadlock: None,
         storms: Vec::new(),
         decisions: None,

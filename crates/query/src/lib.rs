@@ -17,7 +17,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
 pub use aggregates::{AGGREGATES, Described};
-pub use tables::{Column, Kind, TABLES, Table};
+pub use paceline_run::table::{Column, Kind};
+pub use tables::{TABLES, Table};
 
 /// A run that can be asked.
 pub struct Run {
@@ -78,7 +79,7 @@ impl Run {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || -> rusqlite::Result<Connection> {
             let connection = Connection::open_in_memory_with_flags(flags)?;
-            for table in TABLES {
+            for table in TABLES.iter() {
                 scan::register(&connection, table, &data)?;
             }
             aggregates::register(&connection)?;

@@ -85,7 +85,7 @@ impl Cursor<'_> {
         let (table, Some(data)) = &self.of else {
             return Ok(());
         };
-        self.part = (table.rows)(data, first).map_err(rusqlite::Error::ModuleError)?;
+        self.part = table.part(data, first).map_err(rusqlite::Error::ModuleError)?;
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use paceline_lab::files::FlowTime;
 use paceline_lab::sample;
 
 fn run() -> Run {
@@ -14,7 +15,7 @@ fn number(sql: &str) -> f64 {
 
 #[test]
 fn tables_have_the_columns_that_they_say() {
-    for table in TABLES {
+    for table in TABLES.iter() {
         let answer = run()
             .ask(&format!("SELECT * FROM {} LIMIT 3", table.name))
             .unwrap();
@@ -57,7 +58,7 @@ fn answers_are_those_of_the_rows() {
         .sum::<usize>();
     assert_eq!(number("SELECT count(*) FROM series"), points as f64);
     let joined = "SELECT count(*) FROM flows JOIN flow_time USING (flow_id)";
-    assert_eq!(number(joined), data.flow_times.len() as f64);
+    assert_eq!(number(joined), data.tables.rows::<FlowTime>().len() as f64);
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod figure;
 mod look;
 pub mod palette;
 mod path;
+mod recorded;
 mod repeats;
 mod sheet;
 #[cfg(test)]
@@ -109,6 +110,10 @@ fn render_one_of(runs: &[RunData], note: &str, seeds: &[SeedLink]) -> Result<Str
             [run] => blame::section(run),
             _ => None,
         },
+        recorded: match runs {
+            [run] => recorded::sections(run),
+            _ => Vec::new(),
+        },
         single,
         linked: runs.iter().any(|run| run.folder.is_some()),
         topology: match runs {
@@ -151,6 +156,8 @@ struct Page<'a> {
     paths: Vec<path::Section>,
     /// Who made whom wait, if the run accounted for it.
     blame: Option<blame::Section>,
+    /// Recorded tables that nothing else draws.
+    recorded: Vec<recorded::Section>,
     single: bool,
     /// Whether the rows of the table lead to pages.
     linked: bool,

@@ -24,7 +24,7 @@ pub(super) struct Row {
 }
 
 pub(super) fn rows(run: &RunData) -> Vec<Row> {
-    slowest(run.flows.firsts(), &run.flow_times, LISTED, "RUN")
+    slowest(run.flows.firsts(), run.tables.rows(), LISTED, "RUN")
         .into_iter()
         .map(|slow| Row {
             flow: slow.flow.flow_id,

@@ -11,12 +11,13 @@ use upon::{Engine, Value, fmt};
 pub struct RenderError(#[from] upon::Error);
 
 /// Templates that others include, by name.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 6] = [
     ("topology.html", include_str!("../assets/topology.html.j2")),
     ("seeds.html", include_str!("../assets/seeds.html.j2")),
     ("details.html", include_str!("../assets/details.html.j2")),
     ("path.html", include_str!("../assets/path.html.j2")),
     ("blame.html", include_str!("../assets/blame.html.j2")),
+    ("recorded.html", include_str!("../assets/recorded.html.j2")),
 ];
 
 /// A page of a template.

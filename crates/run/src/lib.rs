@@ -4,6 +4,7 @@
 pub mod outcome;
 pub mod spec;
 pub mod stream;
+pub mod table;
 
 pub use outcome::Outcome;
 pub use spec::RunSpec;

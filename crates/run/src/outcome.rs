@@ -5,6 +5,7 @@ use paceline_congestion::Mark;
 use paceline_kernel::{Bytes, Span, Time};
 
 use crate::spec::{FlowSpec, NodeId};
+use crate::table::Tables;
 
 pub mod account;
 mod binned;
@@ -359,8 +360,35 @@ pub enum PacketKind {
 }
 
 impl PacketKind {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Data,
+        Self::Ack,
+        Self::Nack,
+        Self::Cnp,
+        Self::Signal,
+        Self::Pause,
+        Self::Resume,
+        Self::Credit,
+        Self::Grant,
+    ];
     /// How many there are.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "ack",
+            Self::Nack => "nack",
+            Self::Cnp => "cnp",
+            Self::Signal => "signal",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Credit => "credit",
+            Self::Grant => "grant",
+        }
+    }
 
     /// Which packets of a flow it is of, where those wait ([`blame`]).
     pub const fn waiting(self) -> blame::Waiting {
@@ -377,6 +405,8 @@ impl PacketKind {
         matches!(self, Self::Pause | Self::Resume)
     }
 }
+
+crate::named_value!(PacketKind);
 
 /// One event of a traced packet, at a node or port that [`crate::spec::RecordSpec`] names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -509,8 +539,8 @@ pub struct Outcome {
     pub accounts: Vec<account::FlowAccount>,
     /// With [`crate::spec::RecordSpec::flow_probes`], in the order of flows.
     pub flow_probes: Vec<flow_probe::FlowProbe>,
-    /// With [`crate::spec::RecordSpec::blame`]: who made whom wait, in the order of ports.
-    pub blame: Vec<blame::Waited>,
+    /// Tables of recorders.
+    pub tables: Tables,
     /// Pauses that will never end, if there are any.
     pub deadlock: Option<Deadlock>,
     /// Storms that the PFC watchdog has found, in order of time.

@@ -307,6 +307,16 @@ pub struct RecordSpec {
     /// Between whom to account for waits in queues: see [`crate::outcome::blame`].
     #[serde(default)]
     pub blame: Blame,
+    /// Record each packet that is lost.
+    #[serde(default)]
+    pub drops: bool,
+}
+
+impl RecordSpec {
+    /// Whether anything sees what happens at ports of the engine, one by one.
+    pub fn has_probes(&self) -> bool {
+        self.blame != Blame::Off || self.drops
+    }
 }
 
 /// Those between whom waits in queues are accounted for.

@@ -65,7 +65,7 @@ pub(super) fn query(args: &QueryArgs) -> Ended {
 fn tables(run: &Run) -> Result<String, Failure> {
     let width = output::stdout_width();
     let mut text = String::new();
-    for table in TABLES {
+    for table in TABLES.iter() {
         let count = run.ask(&format!("SELECT count(*) FROM {}", table.name));
         let count = count.map_err(Failure::run)?;
         let rows = count
@@ -73,7 +73,12 @@ fn tables(run: &Run) -> Result<String, Failure> {
             .first()
             .and_then(|row| row.first())
             .map_or_else(String::new, cell);
-        text += &format!("{}: {} ({rows} rows)\n", table.name, table.about);
+        let needs = match table.needs {
+            "" => String::new(),
+            needs => format!("; with {needs}"),
+        };
+        let head = format!("{}: {} ({rows} rows{needs})", table.name, table.about);
+        text += &layout::paragraph(&head, width);
         let columns = table.columns.iter();
         let columns = columns.map(|one| {
             vec![

@@ -61,7 +61,7 @@ fn questions_are_answered() {
     let (code, tables, _) = text(&["query", "r"]);
     assert_eq!(code, Some(0));
     assert!(
-        tables.contains("flows: a row per flow, in order of start (3 rows)"),
+        tables.contains("flows: a flow, in order of start (3 rows)"),
         "{tables}"
     );
     assert!(tables.contains("time_average(x, t, from, to)"), "{tables}");

@@ -2,9 +2,11 @@
 
 use crate::core::Core;
 use crate::core::event::{Event, Ties};
+use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::core::port::{LinkState, Port};
 use crate::ids::{PacketId, PortId};
+use crate::watch::probe::Sight;
 use crate::world::World;
 use crate::world::links::LinkProfile;
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
@@ -301,7 +303,24 @@ impl Core {
 
     /// Frees a packet that will not arrive.
     #[cold]
-    pub(crate) fn discard(&mut self, world: &World, port: PortId, id: PacketId) {
+    pub(crate) fn discard(&mut self, world: &World, port: PortId, id: PacketId, why: Lost) {
+        match why {
+            Lost::Buffer => self.counters.buffer_drops += 1,
+            Lost::Watchdog => {
+                self.counters.buffer_drops += 1;
+                self.counters.watchdog_drops += 1;
+            }
+            Lost::Link | Lost::Route => self.counters.link_drops += 1,
+        }
+        if self.watch.probes.on() {
+            self.show(world, port, Sight::Lost(id, why));
+        }
+        self.forget(world, port, id);
+    }
+
+    /// Frees a packet that is counted elsewhere.
+    #[cold]
+    pub(crate) fn forget(&mut self, world: &World, port: PortId, id: PacketId) {
         if self.watch.recorder.tracing {
             self.trace(world, port, TraceKind::Drop, id, 0);
         }
@@ -320,8 +339,8 @@ impl Core {
         if pause && self.watch.flow_probes.on() {
             self.observe_pause_sent(port, class);
         }
-        if pause && self.watch.blames.on() {
-            self.blame_pause_sent(world, port, class);
+        if pause && self.watch.probes.on() {
+            self.show(world, port, Sight::PauseSent(class));
         }
         let p = &mut self.ports[port];
         if pause {

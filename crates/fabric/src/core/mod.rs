@@ -7,6 +7,7 @@ pub(crate) mod event;
 pub(crate) mod flow_table;
 pub(crate) mod flows;
 pub(crate) mod link;
+pub(crate) mod lost;
 pub(crate) mod packet;
 pub(crate) mod parts;
 pub(crate) mod paths;

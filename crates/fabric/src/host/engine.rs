@@ -14,6 +14,7 @@ use paceline_kernel::{BitRate, Span};
 
 use crate::core::Core;
 use crate::core::event::Event;
+use crate::core::lost::Lost;
 use crate::core::packet::{Packet, PacketSlab};
 use crate::core::port::ClassQueue;
 use crate::host::Hosts;
@@ -159,9 +160,8 @@ impl Hosts {
             .buffer
             .is_some_and(|buffer| u64::from(held) > buffer.size.get())
         {
-            core.counters.buffer_drops += 1;
             core.counters.lossless_drops += u64::from(world.is_lossless(class));
-            return core.discard(world, port, id);
+            return core.discard(world, port, id, Lost::Buffer);
         }
         let at = endpoints.admit(nic, now, packet.wire);
         let inside = Span::from_ps(at - now);

@@ -72,9 +72,6 @@ impl Hosts {
         if core.watch.flow_probes.on() {
             core.observe_pause(port, class, pause);
         }
-        if core.watch.blames.on() {
-            core.blame_pause(port, class, pause);
-        }
         if !core.watch.accounts.on() || !core.ports[port].is_host {
             return;
         }

@@ -3,6 +3,7 @@
 use crate::core::Core;
 use crate::core::credits::READY;
 use crate::core::event::Event;
+use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::core::port::debit;
 use crate::ids::{PacketId, PortId};
@@ -32,9 +33,8 @@ impl LaneSwitches {
             net.core.take_room(ingress, class, wire);
         }
         let Some(egress) = net.switches.route(net.world, net.core, ingress, id) else {
-            net.core.counters.link_drops += 1;
             net.core.notify_before(ingress, id);
-            net.core.discard(net.world, ingress, id);
+            net.core.discard(net.world, ingress, id, Lost::Route);
             return self.free(net, ingress, class, wire);
         };
         let tail = net.core.tail_of(net.world, ingress, egress, id);
@@ -56,9 +56,8 @@ impl LaneSwitches {
         if net.core.ports[egress].is_up() {
             return self.enqueue(net, ingress, egress, id);
         }
-        net.core.counters.link_drops += 1;
         net.core.notify_before(ingress, id);
-        net.core.discard(net.world, ingress, id);
+        net.core.discard(net.world, ingress, id, Lost::Link);
         self.free(net, ingress, class, wire);
     }
 
@@ -184,8 +183,7 @@ impl LaneSwitches {
                 let (id, _) = self.take(net.core, egress, class, input);
                 let packet = net.core.packets.get(id);
                 let (ingress, wire) = (packet.ingress, packet.wire);
-                net.core.counters.link_drops += 1;
-                net.core.discard(net.world, egress, id);
+                net.core.discard(net.world, egress, id, Lost::Link);
                 self.free(net, ingress, class, wire);
             }
         }

@@ -45,7 +45,7 @@ impl Net<'_> {
 
     /// Frees a packet that will not arrive.
     pub fn discard(&mut self, port: PortId, id: PacketId) {
-        self.core.discard(self.world, port, id);
+        self.core.forget(self.world, port, id);
     }
 }
 

@@ -15,8 +15,7 @@ use std::collections::BTreeSet;
 use crate::core::event::Event;
 use crate::traffic::find_cycle;
 use paceline_run::spec::{
-    Blame, DropPolicy, FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery, RunSpec,
-    Scheduling,
+    DropPolicy, FlowControl, LinkSpec, NodeId, NodeKind, PfcMode, PfcThreshold, Recovery, RunSpec, Scheduling,
 };
 
 /// Why a network cannot be built.
@@ -200,8 +199,8 @@ pub(super) fn check(spec: &RunSpec, schemes: &[ActiveScheme]) -> Result<(), Buil
     check_tiers(spec)?;
     if let Some(model) = &spec.model {
         model.check(spec).map_err(BuildError::BadModel)?;
-        if spec.record.blame != Blame::Off {
-            let why = "who makes whom wait is accounted for in the engine's own queues, and its are others";
+        if spec.record.has_probes() {
+            let why = "probes see the engine's own ports, and its are others";
             return Err(BuildError::BadModel(why.into()));
         }
     }

@@ -19,7 +19,7 @@ use crate::run::simulation::{OtherPart, Parts, Simulation};
 use crate::run::windows::{WindowCounts, Windows};
 use crate::world::World;
 use paceline_kernel::ids::List;
-use paceline_run::spec::{Blame, NodeId};
+use paceline_run::spec::NodeId;
 
 impl Simulation {
     /// Cuts a run that has not started into at most so many parts, which then run at the same time. Results do not hang
@@ -101,8 +101,8 @@ impl Simulation {
         if !spec.record.flow_probes.is_empty() {
             return Some("flows are looked at closely");
         }
-        if spec.record.blame != Blame::Off {
-            return Some("it accounts for who makes whom wait");
+        if self.core.watch.probes.on() {
+            return Some("what happens at its ports is recorded in one order");
         }
         if spec.arrivals.is_some() {
             return Some("its flows come as a stream");

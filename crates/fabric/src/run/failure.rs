@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use paceline_kernel::Span;
 
+use crate::core::lost::Lost;
 use crate::host::Way;
 use crate::ids::{LinkId, PacketId, PortId, QpId};
 use crate::run::kind::Kind;
@@ -101,7 +102,7 @@ impl Simulation {
             self.core.ports[port].asked = 0;
         }
         for class in 0..self.core.class_count() as u8 {
-            self.core.counters.link_drops += self.empty_queue(port, class);
+            self.empty_queue(port, class, Lost::Link);
             let p = &mut self.core.ports[port];
             if p.paused & 1 << class != 0 {
                 self.core.count_pause(port, class);
@@ -125,7 +126,7 @@ impl Simulation {
     }
 
     /// Loses all packets of a port's queue: how many.
-    pub(super) fn empty_queue(&mut self, port: PortId, class: u8) -> u64 {
+    pub(super) fn empty_queue(&mut self, port: PortId, class: u8, why: Lost) -> u64 {
         let keeps_bytes = self.world.quirks.lost_bytes_stay;
         let mut lost = 0;
         while self.core.queues[(port, class)].head != PacketId::NONE {
@@ -137,7 +138,7 @@ impl Simulation {
                 self.switches
                     .release_lost(&self.world, &mut self.core, ingress, class, wire);
             }
-            self.core.discard(&self.world, port, id);
+            self.core.discard(&self.world, port, id, why);
             lost += 1;
         }
         self.core.ports[port].ready &= !(1 << class);

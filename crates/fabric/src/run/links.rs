@@ -1,10 +1,12 @@
 //! What arrives at the end of a link, and pauses: who it is for.
 
 use crate::core::event::Event;
+use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId};
 use crate::run::kind::Kind;
 use crate::run::simulation::Simulation;
+use crate::watch::probe::Sight;
 use crate::world::classes::LINK_CONTROL;
 use paceline_kernel::Time;
 use paceline_kernel::queue::LaneId;
@@ -47,11 +49,10 @@ impl Simulation {
             return self.heed_later(port, id);
         }
         if self.core.is_lost(&self.world, port, id) {
-            self.core.counters.link_drops += 1;
             if self.core.packets.get(id).kind == PacketKind::Credit {
                 self.core.lost_update(port, self.core.packets.get(id).class);
             }
-            return self.core.discard(&self.world, port, id);
+            return self.core.discard(&self.world, port, id, Lost::Link);
         }
         if self.core.packets.get(id).kind.is_pfc() {
             return self.receive_pfc(port, id);
@@ -203,6 +204,9 @@ impl Simulation {
             .trace(&self.world, &mut self.core, port, event, id, queue_bytes);
     }
     pub(super) fn settle_port(&mut self, port: PortId, class: u8, pause: bool) {
+        if self.core.watch.probes.on() {
+            self.core.show(&self.world, port, Sight::Pause(class, pause));
+        }
         self.hosts.settle_port(&mut self.core, port, class, pause);
     }
     pub(super) fn settle_all(&mut self) {

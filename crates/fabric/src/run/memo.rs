@@ -22,7 +22,7 @@ use crate::traffic::replay::{Next, Standing};
 use crate::watch::record::RoundTrips;
 use paceline_kernel::queue::EventQueue;
 use paceline_run::outcome::{Counters, PfcEvent, Repeats};
-use paceline_run::spec::{Accounted, Blame, FlowControl, NodeId, PfcMode, RecordSpec, Recovery, TieOrder};
+use paceline_run::spec::{Accounted, FlowControl, NodeId, PfcMode, RecordSpec, Recovery, TieOrder};
 
 /// A run whose phases are kept.
 #[derive(Clone, Debug)]
@@ -495,5 +495,5 @@ fn records_time(record: &RecordSpec) -> bool {
         || record.rtt_samples
         || record.accounts != Accounted::None
         || !record.flow_probes.is_empty()
-        || record.blame != Blame::Off
+        || record.has_probes()
 }

@@ -372,7 +372,7 @@ impl Simulation {
         let storms =
             watchdog.map(|watchdog| watchdog.close(&port_refs, |class| self.world.classes.priority(class)));
         let flow_probes = self.core.close_looks();
-        let blame = self.core.close_blames(&|port| port_refs[port]);
+        let tables = self.core.close_probes(&self.world);
         let (kind, net) = self.split();
         let of_messages = kind.accounts(&net, &port_refs);
         let decisions = self.hosts.decision_stats(&self.core);
@@ -444,7 +444,7 @@ impl Simulation {
             bdp: paceline_kernel::Bytes::new(self.world.bdp),
             accounts,
             flow_probes,
-            blame,
+            tables,
             deadlock: self.core.watch.deadlock.found,
             storms: storms.unwrap_or_default(),
             decisions,

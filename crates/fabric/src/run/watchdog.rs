@@ -1,6 +1,7 @@
 //! What the PFC watchdog has a port do: see [`crate::switch`]'s half, which knows when.
 
 use crate::core::event::Event;
+use crate::core::lost::Lost;
 use crate::ids::{PacketId, PortId};
 use crate::run::simulation::Simulation;
 use crate::switch::Order;
@@ -55,9 +56,7 @@ impl Simulation {
             }
             Order::Storm(WatchdogAction::Forward) => self.unpause(port, class),
             Order::Storm(WatchdogAction::Drop) => {
-                let dropped = self.empty_queue(port, class);
-                self.core.counters.buffer_drops += dropped;
-                self.core.counters.watchdog_drops += dropped;
+                let dropped = self.empty_queue(port, class, Lost::Watchdog);
                 if let Some(watchdog) = self.switches.watchdog() {
                     watchdog.count_dropped(port, class, dropped);
                 }

@@ -14,6 +14,7 @@ use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{Span, Time};
 
 use crate::core::Core;
+use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::core::port::{Port, Ports};
 use crate::ids::{PacketId, PortId};
@@ -475,7 +476,7 @@ impl Switches {
                 self.trim_or_drop(world, core, egress, id)
             }
             Action::Drop => {
-                self.drop_packet(world, core, egress, id);
+                self.drop_packet(world, core, egress, id, Lost::Buffer);
                 false
             }
         }

@@ -1,6 +1,7 @@
 //! What becomes of packets for which there is no room: they are dropped, or their payload is.
 
 use crate::core::Core;
+use crate::core::lost::Lost;
 use crate::core::packet::Packet;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
@@ -27,7 +28,7 @@ impl Switches {
             return;
         }
         core.counters.lossless_drops += u64::from(!lossy);
-        self.drop_packet(world, core, egress, id);
+        self.drop_packet(world, core, egress, id, Lost::Buffer);
     }
 
     /// Cuts off a data packet's payload, if there is room for its headers at `egress`.
@@ -63,7 +64,7 @@ impl Switches {
         }
         let limit = self.rules.trim.unwrap_or(u32::MAX);
         if !self.trim(core, egress, id, limit) {
-            self.drop_packet(world, core, egress, id);
+            self.drop_packet(world, core, egress, id, Lost::Buffer);
             return false;
         }
         true
@@ -71,9 +72,15 @@ impl Switches {
 
     /// A packet ends here.
     #[cold]
-    pub(super) fn drop_packet(&mut self, world: &World, core: &mut Core, egress: PortId, id: PacketId) {
+    pub(super) fn drop_packet(
+        &mut self,
+        world: &World,
+        core: &mut Core,
+        egress: PortId,
+        id: PacketId,
+        why: Lost,
+    ) {
         core.notify_before(core.packets.get(id).ingress, id);
-        core.counters.buffer_drops += 1;
-        core.discard(world, egress, id);
+        core.discard(world, egress, id, why);
     }
 }

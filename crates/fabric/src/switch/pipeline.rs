@@ -1,6 +1,7 @@
 //! The switch: route, admit, ask for a pause; then schedule, let go, mark, stamp, send.
 
 use crate::core::Core;
+use crate::core::lost::Lost;
 use crate::core::port::debit;
 use crate::ids::{PacketId, PortId};
 use crate::switch::Switches;
@@ -34,9 +35,8 @@ impl Switches {
     #[inline(always)]
     pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: PacketId) {
         let Some(egress) = self.route(world, core, ingress, id) else {
-            core.counters.link_drops += 1;
             core.notify_before(ingress, id);
-            return core.discard(world, ingress, id);
+            return core.discard(world, ingress, id, Lost::Route);
         };
         let straight = self.plain
             || match self.look_at(world, core, ingress, egress, id) {
@@ -85,17 +85,15 @@ impl Switches {
     ) -> bool {
         if !core.ports[egress].is_up() {
             // Routes have yet to hear of it.
-            core.counters.link_drops += 1;
             core.notify_before(ingress, id);
-            core.discard(world, ingress, id);
+            core.discard(world, ingress, id, Lost::Link);
             return false;
         }
         let class = core.packets.get(id).class;
         if let Some(watchdog) = &mut self.watchdog
             && watchdog.drop_packet([ingress, egress], class)
         {
-            core.counters.watchdog_drops += 1;
-            self.drop_packet(world, core, egress, id);
+            self.drop_packet(world, core, egress, id, Lost::Watchdog);
             return false;
         }
         let lossy = class > STRICT && self.rules.is_lossy(class);

@@ -15,7 +15,6 @@
 
 use crate::ids::{FlowId, PacketId, PortId};
 use crate::world::classes::STRICT;
-use paceline_kernel::Span;
 use paceline_kernel::ids::{Id, List};
 use paceline_run::outcome::PortRef;
 use paceline_run::outcome::blame::{Waited, Waiting, Why};
@@ -123,17 +122,11 @@ struct Now {
 
 impl Blames {
     pub(super) fn new(of: Blame, ports: usize) -> Self {
-        let ports = if of == Blame::Off { 0 } else { ports };
         Self {
             of,
             ports: (0..ports).map(|_| AtPort::default()).collect(),
             ..Self::default()
         }
-    }
-
-    #[inline]
-    pub(crate) fn on(&self) -> bool {
-        self.of != Blame::Off
     }
 
     /// Charges what has passed at a port, before anything changes there.
@@ -254,7 +247,7 @@ impl Blames {
     }
 
     /// All waits, in the order of ports, victims, packets, causes and reasons.
-    fn close(mut self, name: &dyn Fn(PortId) -> PortRef) -> Vec<Waited> {
+    fn rows(&mut self, name: &dyn Fn(PortId) -> PortRef, labels: &[String]) -> Vec<Waited> {
         let held: Vec<(PortId, u8)> = self
             .ports
             .numbered()
@@ -279,13 +272,17 @@ impl Blames {
                 add(None, Why::Idle, group.idle);
             }
         }
-        let waited = |((port, victim, packets, cause, why), time)| Waited {
-            port: name(port),
-            victim,
+        let party = |party: u32| match self.of {
+            Blame::Hosts => format!("host {party}"),
+            Blame::Off | Blame::Labels => labels.get(party as usize).cloned().unwrap_or_default(),
+        };
+        let waited = |((port, victim, packets, cause, why), waited_ps): ((_, _, _, Party, _), _)| Waited {
+            victim: party(victim),
             packets,
-            cause,
+            cause: cause.map(party).unwrap_or_default(),
+            port: name(port),
             why,
-            time: Span::from_ps(time),
+            waited_ps,
         };
         sums.into_iter().map(waited).collect()
     }

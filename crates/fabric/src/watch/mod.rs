@@ -3,17 +3,39 @@
 pub(crate) mod account;
 pub(crate) mod blame;
 pub(crate) mod deadlock;
+pub(crate) mod drops;
 pub(crate) mod flow_probe;
+pub(crate) mod probe;
 pub(crate) mod record;
+mod view;
 
 use crate::core::port::Ports;
 use crate::watch::account::Accounts;
 use crate::watch::blame::Blames;
+use crate::watch::drops::{Drops, LostPacket};
 use crate::watch::flow_probe::FlowProbes;
+use crate::watch::probe::Probes;
 use crate::watch::record::Recorder;
 use crate::world::classes::Classes;
 use crate::world::links::Profiles;
-use paceline_run::spec::{Blame, RunSpec};
+use paceline_run::outcome::blame::Waited;
+use paceline_run::spec::{Blame, RecordSpec, RunSpec};
+use paceline_run::table::{Declared, Row};
+
+/// Tables of the probes.
+pub const TABLES: &[&Declared] = &[Waited::DECLARED, LostPacket::DECLARED];
+
+/// The probes that a run asks for.
+fn probes(record: &RecordSpec, ports: &Ports) -> Probes {
+    let mut probes = Probes::default();
+    if record.blame != Blame::Off {
+        probes.add(Blames::new(record.blame, ports.len()));
+    }
+    if record.drops {
+        probes.add(Drops::default());
+    }
+    probes
+}
 
 /// What is written down of a run.
 #[derive(Clone)]
@@ -21,7 +43,7 @@ pub(crate) struct Watch {
     pub(crate) recorder: Recorder,
     pub(crate) accounts: Accounts,
     pub(crate) flow_probes: FlowProbes,
-    pub(crate) blames: Blames,
+    pub(crate) probes: Probes,
     pub(crate) deadlock: crate::watch::deadlock::Watch,
 }
 
@@ -36,15 +58,15 @@ impl Watch {
     ) -> Self {
         let record = &spec.record;
         let mut recorder = Recorder::new(spec, ports, profiles, classes);
-        // What is traced takes no short cuts through queues: closeups, and accounts of who makes whom wait, are told of
-        // every step, too.
-        recorder.tracing |= !record.flow_probes.is_empty() || record.blame != Blame::Off;
+        let probes = probes(record, ports);
+        // What is traced takes no short cuts through queues: closeups and probes see every step, too.
+        recorder.tracing |= !record.flow_probes.is_empty() || probes.on();
         let sizes = (ports.len(), classes.count());
         Self {
             recorder,
             accounts: Accounts::new(spec, sizes, packets),
             flow_probes: FlowProbes::new(&record.flow_probes, spec.flow_ids()),
-            blames: Blames::new(record.blame, ports.len()),
+            probes,
             deadlock: crate::watch::deadlock::Watch::of(spec),
         }
     }

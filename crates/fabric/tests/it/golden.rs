@@ -202,6 +202,7 @@ fn recorders_change_nothing() {
         let mut recorded = spec.clone();
         recorded.record = RecordSpec {
             halves: true,
+            drops: spec.model.is_none(),
             queue_every: Some(Span::from_ns(100)),
             queue_window: (Time::from_ns(0), Time::from_ns(10_000_000)),
             queue_dump_every: Some(Span::from_us(100)),

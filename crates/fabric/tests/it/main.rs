@@ -16,6 +16,7 @@ mod decisions;
 mod delay_schemes;
 mod dependencies;
 mod detection;
+mod drops;
 mod endpoint;
 mod feedback;
 mod flow_probe;

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::folder::LEFT_OUT;
 use super::{
-    BLAME, BlameRow, FLOW_REPEATS, FlowTime, Format, Series, blame_rows, flow_times, of_traces, read_blames,
-    read_flow_times, read_flows_csv, read_flows_parquet, read_series, series_of,
+    Format, Series, TABLES, file_of, flow_times, read_flows_csv, read_flows_parquet, read_series, read_table,
+    series_of,
 };
-use crate::results::{CollectiveRow, FlowRows, PathRow, Summary, collective_rows, path_rows};
+use crate::results::{Again, FlowRows, Summary, collective_rows, operation_rows, path_rows};
 use crate::run::Finished;
-use paceline_fabric::spec::Blame;
+use paceline_fabric::table::{Declared, Row, Table, Tables};
 use paceline_scenario::topology::Topology;
 use paceline_scenario::{Fidelity, Resolved, multiply_rates};
-use serde::de::DeserializeOwned;
 
 /// The network of a run whose scenario names no file of it.
 pub(crate) const TOPOLOGY: &str = "topology.txt";
@@ -30,14 +29,8 @@ pub struct RunData {
     pub flows: FlowRows,
     /// `series.parquet`, if there is one.
     pub series: Vec<Series>,
-    /// `flow_time.csv`, if there is one: where the time of flows went, a flow's rows together.
-    pub flow_times: Vec<FlowTime>,
-    /// `blame.csv`, if there is one: who made whom wait.
-    pub blames: Option<Vec<BlameRow>>,
-    /// `collectives.csv`, if there is one: collectives of jobs by traces.
-    pub collectives: Vec<CollectiveRow>,
-    /// `critical_path.csv`, if there is one: what the slowest iterations of jobs by traces waited for.
-    pub critical_path: Vec<PathRow>,
+    /// Tables of recorders.
+    pub tables: Tables,
     /// The network: of the file that the scenario names, or of `topology.txt`.
     pub topology: Option<Topology>,
     /// The folder of the run as seen from that of a page about several, which then links to its page.
@@ -123,24 +116,20 @@ pub enum ReadError {
 impl RunData {
     /// The data of a run that has just ended.
     pub fn new(input: &Resolved, finished: &Finished) -> Self {
-        Self {
-            critical_path: path_rows(input, &finished.outcome, &finished.flows),
-            ..Self::without_paths(input, finished)
-        }
+        let mut data = Self::without_paths(input, finished);
+        data.add(path_rows(input, &finished.outcome, &finished.flows));
+        data
     }
 
     /// The same without critical paths, for which all flows are looked at.
     pub(super) fn without_paths(input: &Resolved, finished: &Finished) -> Self {
         let outcome = &finished.outcome;
-        Self {
+        let mut data = Self {
             summary: finished.summary.clone(),
             scenario: input.toml.clone(),
             flows: finished.flows.clone(),
             series: series_of(&input.run, outcome),
-            flow_times: flow_times(&input.run, outcome),
-            blames: (input.run.record.blame != Blame::Off).then(|| blame_rows(&input.run, outcome)),
-            collectives: collective_rows(input, outcome),
-            critical_path: Vec::new(),
+            tables: outcome.tables.clone(),
             topology: Some(Topology::of(&input.run)),
             folder: None,
             pauses_ns: outcome
@@ -149,6 +138,17 @@ impl RunData {
                 .filter(|event| event.pause)
                 .map(|event| event.at.as_ns())
                 .collect(),
+        };
+        data.add(flow_times(&input.run, outcome));
+        data.add(collective_rows(input, outcome));
+        data.add(operation_rows(input, outcome));
+        data
+    }
+
+    /// Adds a table, if it has rows.
+    pub(super) fn add<R: Row>(&mut self, rows: Vec<R>) {
+        if !rows.is_empty() {
+            self.tables.add(Table::new(rows));
         }
     }
 
@@ -169,10 +169,7 @@ impl RunData {
             topology: topology_in(folder, &scenario)?,
             scenario,
             series: series_in(&folder.join("series.parquet"))?,
-            flow_times: flow_times_in(&folder.join("flow_time.csv"))?,
-            blames: blames_in(&folder.join(BLAME))?,
-            collectives: rows_in(&folder.join(of_traces::COLLECTIVES))?,
-            critical_path: rows_in(&folder.join(of_traces::CRITICAL_PATH))?,
+            tables: tables_in(folder)?,
             folder: None,
             pauses_ns: pauses_in(&folder.join("pfc.txt"))?,
         })
@@ -222,10 +219,11 @@ fn flows_in(folder: &Path) -> Result<FlowRows, ReadError> {
         if name == format.flows() {
             return Ok(flows);
         }
-        let repeats = folder.join(FLOW_REPEATS);
-        let rows = of_traces::read(&repeats).map_err(|message| content(&repeats, message))?;
+        let repeats = folder.join(file_of(Again::DECLARED));
+        let rows = table_in(&repeats, Again::DECLARED)?;
+        let rows = rows.rows().unwrap_or_default();
         return flows
-            .with_repeats(rows)
+            .with_repeats(rows.to_vec())
             .map_err(|message| content(&repeats, message));
     }
     if let Some(name) = left_out_of(folder) {
@@ -266,30 +264,20 @@ fn pauses_in(path: &Path) -> Result<Vec<u64>, ReadError> {
     read_pauses(path)
 }
 
-/// The parts of flows' times; none when the run accounted for none.
-fn flow_times_in(path: &Path) -> Result<Vec<FlowTime>, ReadError> {
-    if !path.exists() {
-        return Ok(Vec::new());
+/// Reads the tables that are there.
+fn tables_in(folder: &Path) -> Result<Tables, ReadError> {
+    let mut tables = Tables::default();
+    for declared in TABLES.iter() {
+        let path = folder.join(file_of(declared));
+        if path.exists() {
+            tables.add(table_in(&path, declared)?);
+        }
     }
-    read_flow_times(path).map_err(|message| content(path, message))
+    Ok(tables)
 }
 
-/// Who made whom wait; nothing when the run did not account for it.
-fn blames_in(path: &Path) -> Result<Option<Vec<BlameRow>>, ReadError> {
-    if !path.exists() {
-        return Ok(None);
-    }
-    read_blames(path)
-        .map(Some)
-        .map_err(|message| content(path, message))
-}
-
-/// The rows of a file about jobs by traces; none when the run has no such jobs.
-fn rows_in<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, ReadError> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    of_traces::read(path).map_err(|message| content(path, message))
+fn table_in(path: &Path, declared: &Declared) -> Result<Table, ReadError> {
+    read_table(path, declared).map_err(|message| content(path, message))
 }
 
 /// The file with a run's network and how to read it, as its scenario tells.

@@ -1,18 +1,13 @@
 //! `flow_time.csv`: where the time of flows went, part by part.
 
-use std::io::{self, Write};
-use std::path::Path;
-
 use paceline_fabric::account::{FlowAccount, HopTime};
 use paceline_fabric::outcome::{Outcome, PortRef};
 use paceline_fabric::spec::RunSpec;
-use serde::{Deserialize, Serialize};
-
-use super::lines::Lines;
-use crate::text::port_name;
+use paceline_fabric::{named_value, recorded};
+use serde::Serialize;
 
 /// Whose time a part is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// From the start of the flow until the packet began to leave whose acknowledgement was the
@@ -26,36 +21,47 @@ pub enum Stage {
     Ack,
 }
 
-/// A row of `flow_time.csv`; the fields are its columns.
-///
-/// The `time_ps` of a completed flow's rows sum to its completion time. In rows of the way, the
-/// last three fields are about all of the flow's packets that left the port (in stage `ack`, all of its
-/// acknowledgements); so ports that only other packets took have rows with a `time_ps` of 0.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FlowTime {
-    /// The flow.
-    pub flow_id: u32,
-    /// Whose time.
-    pub stage: Stage,
-    /// The egress port, as series name it (`port N.I->P`); empty in stages `sender` and `host`.
-    pub port: String,
-    /// Which part. Of the sender: `sending`, `resending`, `window`, `pacing`, `grants`, `paused`,
-    /// `nic`, `recovery`, `unreachable`. Of the way: `serialisation`, `propagation`, `queueing`, `paused`. Of the
-    /// receiver's host: `processing`. Under credits, `credit` instead of `paused`.
-    pub part: String,
-    /// How long, in ps.
-    pub time_ps: u64,
-    /// Packets that left the port, or that the host received.
-    pub packets: Option<u64>,
-    /// The part's mean over them, in ps; `None` for serialisation and propagation.
-    pub mean_ps: Option<f64>,
-    /// The longest, in ps.
-    pub max_ps: Option<u64>,
+impl Stage {
+    const ALL: [Self; 4] = [Self::Sender, Self::Data, Self::Host, Self::Ack];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Data => "data",
+            Self::Host => "host",
+            Self::Ack => "ack",
+        }
+    }
 }
 
-const COLUMNS: [&str; 8] = [
-    "flow_id", "stage", "port", "part", "time_ps", "packets", "mean_ps", "max_ps",
-];
+named_value!(Stage);
+
+recorded! {
+    /// a part of a flow's completion time; the `time_ps` of a completed flow's rows sum to it
+    #[derive(Serialize)]
+    pub struct FlowTime = "flow_time", needs "record.accounts" {
+        /// the flow
+        flow_id: u32,
+        /// whose time: `sender` until the packet left whose acknowledgement was the last (or until the end of the run),
+        /// `data` for that packet's way, `host` for the receiver's host, `ack` for the way back
+        stage: Stage,
+        /// the egress port; empty in stages `sender` and `host`
+        port: String,
+        /// what took the time. Of the sender: `sending`, `resending`, `window`, `pacing`, `grants`, `paused`, `nic`,
+        /// `recovery`, `unreachable`. Of the way: `serialisation`, `propagation`, `queueing`, `paused` (under credits,
+        /// `credit`). Of the receiver's host: `processing`
+        part: String,
+        /// how long; 0 at ports that only other packets of the flow took
+        time_ps: u64,
+        /// packets of the flow that left the port, or that the host received
+        packets: Option<u64>,
+        /// the part's mean over them; nothing for serialisation and propagation
+        mean_ps: Option<f64>,
+        /// the longest of them
+        max_ps: Option<u64>,
+    }
+}
 
 /// The rows of a run, in the order of flows, and of the way in its order. Parts that are zero in
 /// all respects have none.
@@ -124,7 +130,7 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
         }
     }
     for port in ports {
-        let name = port_name(&port);
+        let name = port.to_string();
         let all = account
             .hops
             .iter()
@@ -161,49 +167,22 @@ fn way_rows(account: &FlowAccount, stage: Stage, way: &[HopTime], rows: &mut Vec
     }
 }
 
-/// Writes the rows; a header alone when there are none.
-pub(crate) fn write(out: &mut impl Write, rows: &[FlowTime]) -> io::Result<()> {
-    let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
-    csv.write_record(COLUMNS).map_err(io::Error::from)?;
-    for row in rows {
-        csv.serialize(row).map_err(io::Error::from)?;
-    }
-    csv.flush()
-}
-
-/// The rows of a file that [`write()`] wrote.
-pub(crate) fn read(path: &Path) -> Result<Vec<FlowTime>, String> {
-    let file = paceline_scenario::open_file(path).map_err(|error| error.to_string())?;
-    let mut csv = csv::Reader::from_reader(Lines::of(file));
-    let mut sum = 0u64;
-    let row = |row: Result<FlowTime, csv::Error>| {
-        let row = row.map_err(|error| error.to_string())?;
-        let more = sum.checked_add(row.time_ps);
-        sum = more.ok_or_else(|| format!("the times sum to more than {} ps", u64::MAX))?;
-        Ok(row)
-    };
-    csv.deserialize().map(row).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use paceline_fabric::table::Table;
+
     use super::*;
+    use crate::files::tables;
     use crate::sample;
 
     #[test]
     fn flow_time_csv() {
         let (input, outcome) = sample::incast();
         let rows = flow_times(&input.run, &outcome);
-        let mut file = Vec::new();
-        write(&mut file, &rows).unwrap();
-        insta::assert_snapshot!("flow_time_csv", String::from_utf8(file.clone()).unwrap());
         let sum: u64 = rows.iter().map(|row| row.time_ps).sum();
         assert_eq!(sum, outcome.flows[0].fct.as_ps());
-        let tmp = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(tmp.path(), &file).unwrap();
-        assert_eq!(read(tmp.path()).unwrap(), rows);
-        std::fs::write(tmp.path(), "flow_id,stage\n0,sideways\n").unwrap();
-        let error = read(tmp.path()).unwrap_err();
-        assert!(error.contains("line: 2") && error.contains("sideways"), "{error}");
+        let mut file = Vec::new();
+        tables::write(&mut file, &Table::new(rows)).unwrap();
+        insta::assert_snapshot!("flow_time_csv", String::from_utf8(file).unwrap());
     }
 }

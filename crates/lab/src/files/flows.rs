@@ -32,9 +32,6 @@ pub(super) fn write(
     flows.check()
 }
 
-/// Which flows are as earlier ones, and how much later.
-pub(crate) const FLOW_REPEATS: &str = "flow_repeats.csv";
-
 const COLUMNS: [&str; 17] = [
     "flow_id",
     "label",

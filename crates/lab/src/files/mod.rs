@@ -1,6 +1,5 @@
 //! A run's folder.
 
-mod blame;
 mod capture;
 pub mod columns;
 mod data;
@@ -13,25 +12,22 @@ mod limited;
 mod line;
 mod lines;
 pub mod ns3;
-mod of_traces;
 pub mod ports;
 mod repeats;
 mod seal;
 mod series;
 mod staging;
+mod tables;
 pub mod tcd_ns3;
 mod timeline;
 mod trace;
 mod unmanaged;
 
-pub(crate) use blame::read as read_blames;
-pub use blame::{BLAME, BlameRow, blame_rows};
 pub(crate) use data::folder_beside;
 pub use data::{ReadError, RunData};
 pub use flow_time::{CREDIT, FlowTime, PAUSED, Stage, flow_times};
-pub(crate) use flow_time::{read as read_flow_times, write as write_flow_times};
 pub use flows::flow_columns;
-pub(crate) use flows::{FLOW_REPEATS, read_flows_csv, read_flows_parquet};
+pub(crate) use flows::{read_flows_csv, read_flows_parquet};
 pub use folder::{Folder, OutFile, OutputError, check_destination, write_file};
 use format::metadata;
 pub use format::{Format, LABELS, Writing};
@@ -43,13 +39,16 @@ pub use series::{
 };
 pub(crate) use staging::remove_if_left;
 pub use staging::{abandon, clear_leftovers, is_barely_begun};
+pub use tables::{TABLES, file_of, table_columns};
+pub(crate) use tables::{read as read_table, write as write_table};
 
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::results::{ANALYSIS_GROUPS, FlowRows, Summary, fct_table, has_paths, path_rows};
+use crate::results::{ANALYSIS_GROUPS, Again, FlowRows, PathRow, Summary, fct_table, has_paths, path_rows};
 use crate::run::Finished;
+use paceline_fabric::table::{Row, Table};
 use paceline_parity::tcd_ns3::TcdNs3Record;
 use paceline_parity::uet_htsim::UetOutcome;
 use paceline_scenario::generate::topology_text;
@@ -99,8 +98,9 @@ pub fn write_summary_into(
     let (name, rows) = match folder.folds(flows) {
         false => (folder.format().flows(), flows.len()),
         true => {
-            folder.write(&sub.join(FLOW_REPEATS), |out| {
-                of_traces::write(out, flows.repeats().all())
+            let repeats = Table::new(flows.repeats().all().to_vec());
+            folder.write(&sub.join(file_of(Again::DECLARED)), |out| {
+                tables::write(out, &repeats)
             })?;
             (folder.format().unique_flows(), flows.originals_len())
         }
@@ -132,7 +132,8 @@ pub fn write_summary_like(
         move |out: &mut Out| std::io::copy(&mut File::open(from)?, out).map(|_| ())
     };
     if name == format.unique_flows() {
-        folder.write(Path::new(FLOW_REPEATS), copied(FLOW_REPEATS))?;
+        let repeats = file_of(Again::DECLARED);
+        folder.write(Path::new(&repeats), copied(&repeats))?;
     }
     if has_several_labels(summary) {
         folder.write_if_time(Path::new(LABELS), copied(LABELS))?;
@@ -182,9 +183,8 @@ pub fn write_run_into(
     let at = |name: &str| -> PathBuf { sub.join(name) };
     write_network(folder, sub, input)?;
     let mut data = RunData::without_paths(input, finished);
-    let critical_path = at(of_traces::CRITICAL_PATH);
-    if has_paths(input, outcome) && !folder.leaves_out(&critical_path) {
-        data.critical_path = path_rows(input, outcome, &data.flows);
+    if has_paths(input, outcome) && !folder.leaves_out(&at(&file_of(PathRow::DECLARED))) {
+        data.add(path_rows(input, outcome, &data.flows));
     }
     // Scripts that read these know of no repeats.
     if !folder.folds(&finished.flows) {
@@ -224,26 +224,8 @@ pub fn write_run_into(
             series::write(out, &data.series, &metadata(input))
         })?;
     }
-    if !data.flow_times.is_empty() {
-        folder.write_if_time(&at("flow_time.csv"), |out| {
-            flow_time::write(out, &data.flow_times)
-        })?;
-    }
-    if let Some(rows) = &data.blames {
-        folder.write_if_time(&at(BLAME), |out| blame::write(out, rows))?;
-    }
-    if !data.collectives.is_empty() {
-        folder.write_if_time(&at(of_traces::COLLECTIVES), |out| {
-            of_traces::write(out, &data.collectives)
-        })?;
-    }
-    if !data.critical_path.is_empty() {
-        folder.write_if_time(&critical_path, |out| of_traces::write(out, &data.critical_path))?;
-    }
-    if of_traces::has_operations(input, outcome) {
-        folder.write_if_time(&at(of_traces::OPERATIONS), |out| {
-            of_traces::write_operations(out, input, outcome)
-        })?;
+    for table in data.tables.iter() {
+        folder.write_if_time(&at(&file_of(table.declared())), |out| tables::write(out, table))?;
     }
     if spec.record.rtt_samples {
         folder.write_if_time(&at("rtt_samples.txt"), |out| {

@@ -10,7 +10,7 @@ use paceline_fabric::{Outcome, RunSpec};
 use serde_json::{Value, json};
 
 use super::{QUEUE, RunData};
-use crate::results::{FlowRow, pauses};
+use crate::results::{CollectiveRow, FlowRow, pauses};
 
 /// Processes that are no hosts; that of a host is its node's number after these.
 const QUEUES: u64 = 1;
@@ -134,7 +134,7 @@ fn collectives<W: Write>(events: &mut Events<'_, W>, data: &RunData) -> io::Resu
         let name = format!("{} {}", one.label, one.iteration);
         Some((ps(one.start_s?), one.end_s.map_or(end, ps), name, args))
     });
-    let of_traces = data.collectives.iter().map(|one| {
+    let of_traces = data.tables.rows::<CollectiveRow>().iter().map(|one| {
         let args = json!({ "iteration": one.iteration, "group": one.group, "bytes": one.bytes });
         let name = format!("{}/{} {}", one.job, one.kind, one.name);
         (one.start_ps, one.end_ps.unwrap_or(end), name, args)

@@ -78,19 +78,10 @@ const fn event_name(event: &TraceEvent) -> &'static str {
 }
 
 fn packet_name(event: &TraceEvent, signals: &[&'static str]) -> &'static str {
+    let signal = signals.get(usize::from(event.signal)).copied();
     match event.kind {
-        PacketKind::Data => "data",
-        PacketKind::Ack => "ack",
-        PacketKind::Nack => "nack",
-        PacketKind::Cnp => "cnp",
-        PacketKind::Pause => "pause",
-        PacketKind::Resume => "resume",
-        PacketKind::Credit => "credit",
-        PacketKind::Signal => signals
-            .get(usize::from(event.signal))
-            .copied()
-            .unwrap_or("signal"),
-        PacketKind::Grant => "grant",
+        PacketKind::Signal => signal.unwrap_or(event.kind.name()),
+        kind => kind.name(),
     }
 }
 

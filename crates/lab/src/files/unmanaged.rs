@@ -6,21 +6,18 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::TABLES;
 use super::folder::OURS;
 use super::staging::is_hidden;
 
-/// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write.
-const WRITTEN: [&str; 42] = [
-    "blame.csv",
-    "collectives.csv",
+/// Files of fixed names that runs, comparisons, sweeps, reproductions and trainings write, with the tables of recorders.
+const WRITTEN: [&str; 37] = [
     "comparison.json",
-    "critical_path.csv",
     "dataset.parquet",
     "fct.txt",
     "fct_table.tsv",
     "flow_marks.tsv",
     "flow_repeats.csv",
-    "flow_time.csv",
     "flows.csv",
     "flows.parquet",
     "gains.toml",
@@ -28,7 +25,6 @@ const WRITTEN: [&str; 42] = [
     "index.html",
     "labels.csv",
     "left_out.txt",
-    "operations.csv",
     "pfc.txt",
     "points.csv",
     "points.parquet",
@@ -92,6 +88,7 @@ pub(super) fn is_written(name: &OsStr, within: &Path) -> bool {
     let is_model = name.starts_with("rtt-") && (name.ends_with(".safetensors") || name.ends_with(".json"));
     match within {
         "" if OURS.contains(&name) || WRITTEN.contains(&name) || is_model => true,
+        "" if stem(".csv").is_some_and(|stem| TABLES.iter().any(|table| table.name == stem)) => true,
         "" => name.starts_with(".lock-") || stem(".html").is_some_and(|stem| stem.starts_with("seed-")),
         "why" => stem(".json")
             .or_else(|| stem(".csv"))

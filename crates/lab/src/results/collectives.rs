@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
+use paceline_fabric::{Outcome, recorded};
 use paceline_kernel::Time;
 use paceline_scenario::{Collective, Resolved, TraceCollective, TraceOutcome};
 use paceline_traces::program::CollectiveKind;
@@ -53,29 +53,28 @@ pub struct CollectiveSum {
     pub busbw_gbps: Option<f64>,
 }
 
-/// A collective of a job by a trace: a row of `collectives.csv`, the fields are its columns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CollectiveRow {
-    /// The job's label.
-    #[serde(with = "paceline_scenario::cell")]
-    pub job: String,
-    /// In which iteration of its first member, from 0.
-    pub iteration: u32,
-    /// What the trace calls it where its first member stands.
-    #[serde(with = "paceline_scenario::cell")]
-    pub name: String,
-    /// `all-reduce` and so on.
-    pub kind: String,
-    /// Its group in the trace.
-    pub group: u32,
-    /// How many members that has.
-    pub members: u32,
-    /// Its size, as the trace counts it.
-    pub bytes: u64,
-    /// When its first member started, in ps.
-    pub start_ps: u64,
-    /// When its last member was done; nothing if it was not.
-    pub end_ps: Option<u64>,
+recorded! {
+    /// a collective of a job by a trace
+    pub struct CollectiveRow = "collectives", needs "a job by a trace" {
+        /// the job's label
+        job: String,
+        /// in which iteration of its first member, from 0
+        iteration: u32,
+        /// what the trace calls it where its first member stands
+        name: String,
+        /// `all-reduce` and so on
+        kind: String,
+        /// its group in the trace
+        group: u32,
+        /// how many members that has
+        members: u32,
+        /// its size, as the trace counts it
+        bytes: u64,
+        /// when its first member started
+        start_ps: u64,
+        /// when its last member was done; nothing if it was not
+        end_ps: Option<u64>,
+    }
 }
 
 /// So many of a trace's collectives are in a summary, the slowest.

@@ -6,7 +6,7 @@ mod links;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use paceline_fabric::Outcome;
+use paceline_fabric::{Outcome, named_value, recorded};
 use paceline_scenario::{Job, Resolved, TraceActivity, TraceOutcome, TracePath, TraceStep};
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +18,7 @@ use links::{Bound, Bounds};
 const LARGEST: usize = 20;
 
 /// What takes time on a critical path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PathKind {
     /// Computing.
     Computing,
@@ -33,46 +32,69 @@ pub enum PathKind {
     Request,
 }
 
-/// A row of `critical_path.csv`; the fields are its columns. Rows of an iteration follow each other without gaps; steps of
-/// one collective that follow each other are one row, and so is what a rank computes without interruption.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PathRow {
-    /// The job's label.
-    #[serde(with = "paceline_scenario::cell")]
-    pub job: String,
-    /// The iteration, from 0: the slowest.
-    pub iteration: u32,
-    /// When it began, in ps.
-    pub start_ps: u64,
-    /// When it ended, in ps.
-    pub end_ps: u64,
-    /// What took the time.
-    pub what: PathKind,
-    /// The kind of collective; empty otherwise.
-    pub collective: String,
-    /// What the trace calls it; of several operations, the first.
-    #[serde(with = "paceline_scenario::cell")]
-    pub name: String,
-    /// The group of the collective.
-    pub group: Option<u32>,
-    /// The rank that computed, or that sent the first message.
-    pub rank: Option<u32>,
-    /// The rank that received the last message.
-    pub to_rank: Option<u32>,
-    /// Operations or messages in this row.
-    pub count: u64,
-    /// Payload of the messages.
-    pub bytes: u64,
-    /// Time in messages, in ps; the rest of a collective's time is delays.
-    pub messages_ps: u64,
-    /// How much longer the messages took than alone in the network, in ps.
-    pub contention_ps: u64,
-    /// The tier of the link that bounds most of the messages' time.
-    pub link: String,
-    /// That link: two nodes.
-    pub nodes: String,
-    /// Whether it began when a lane of its rank became free.
-    pub after_lane: bool,
+impl PathKind {
+    const ALL: [Self; 5] = [
+        Self::Computing,
+        Self::Overhead,
+        Self::Collective,
+        Self::Message,
+        Self::Request,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Computing => "computing",
+            Self::Overhead => "overhead",
+            Self::Collective => "collective",
+            Self::Message => "message",
+            Self::Request => "request",
+        }
+    }
+}
+
+named_value!(PathKind);
+
+recorded! {
+    /// a stretch of the critical path of the slowest iteration of a job by a trace. Stretches of an iteration follow each
+    /// other without gaps; consecutive steps of one collective are one row, and so is what a rank computes without
+    /// interruption
+    pub struct PathRow = "critical_path", needs "a job by a trace" {
+        /// the job's label
+        job: String,
+        /// the iteration, from 0: the slowest
+        iteration: u32,
+        /// when it began
+        start_ps: u64,
+        /// when it ended
+        end_ps: u64,
+        /// what took the time: `computing`, `overhead` (of a send, a receive or a NIC), `collective`, `message` or `request`
+        /// (of a message, for its receive)
+        what: PathKind,
+        /// the kind of collective; empty otherwise
+        collective: String,
+        /// what the trace calls it; of several operations, the first
+        name: String,
+        /// the group of the collective
+        group: Option<u32>,
+        /// the rank that computed, or that sent the first message
+        rank: Option<u32>,
+        /// the rank that received the last message
+        to_rank: Option<u32>,
+        /// operations or messages in this row
+        count: u64,
+        /// payload of the messages
+        bytes: u64,
+        /// time in messages; the rest of a collective's time is delays
+        messages_ps: u64,
+        /// how much longer the messages took than alone in the network
+        contention_ps: u64,
+        /// the tier of the link that bounds most of the messages' time
+        link: String,
+        /// that link: two nodes
+        nodes: String,
+        /// whether it began when a lane of its rank became free
+        after_lane: bool,
+    }
 }
 
 /// The critical path of an iteration of a job by a trace: of the first of the slowest, unless another is asked for.

@@ -171,7 +171,11 @@ impl Question<'_> {
             let known = Known::Nothing(data.fidelity().name(), data.end_ps());
             return Ok(FlowAnswer::new(row, known, &data.summary));
         }
-        let times = data.flow_times.iter().filter(|time| time.flow_id == flow);
+        let times = data
+            .tables
+            .rows::<FlowTime>()
+            .iter()
+            .filter(|time| time.flow_id == flow);
         let times: Vec<FlowTime> = times.cloned().collect();
         let known = !times.is_empty();
         // To its end an interrupted run would be another one.
@@ -287,7 +291,7 @@ impl Question<'_> {
     /// The slowest flows of a run that has a folder; of those that it has no account of the scenario is run again.
     fn list_of_finished(&self, data: &RunData, asker: &mut dyn Asker) -> Result<SlowAnswer, AskError> {
         let count = self.count(&data.flows)?;
-        let slow = slowest(self.asked_of(&data.flows), &data.flow_times, self.top, self.run);
+        let slow = slowest(self.asked_of(&data.flows), data.tables.rows(), self.top, self.run);
         let missing = slow.iter().filter(|one| one.main.is_none()).count();
         // In that fidelity nothing is accounted for.
         let unaccounted = !data.fidelity().accounts();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::ask::{AskError, Asker, Question};
 use crate::files::RunData;
 use crate::layout;
-use crate::results::{CriticalPath, JobTimes, PathLink, PathShare, RunStatus, Summary};
+use crate::results::{CriticalPath, JobTimes, PathLink, PathRow, PathShare, RunStatus, Summary};
 use crate::table::{Column, render};
 use crate::text::duration_us;
 
@@ -160,11 +160,9 @@ pub(super) fn path_of<'a>(
 }
 
 /// Rows of a run's folder that are about a job.
-pub fn path_rows_of<'a>(
-    data: &'a RunData,
-    label: &'a str,
-) -> impl Iterator<Item = &'a crate::results::PathRow> {
-    data.critical_path.iter().filter(move |row| row.job == label)
+pub fn path_rows_of<'a>(data: &'a RunData, label: &'a str) -> impl Iterator<Item = &'a PathRow> {
+    let rows = data.tables.rows::<PathRow>().iter();
+    rows.filter(move |row| row.job == label)
 }
 
 /// `host links`, `link 3-17`.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use paceline_fabric::Outcome;
 use paceline_fabric::spec::RunSpec;
+use paceline_fabric::table::{Row, Table};
 use serde::{Deserialize, Serialize};
 
 use super::{Deeper, Why};
-use crate::files::{FlowTime, OutputError, flow_times, read_flow_times, write_file, write_flow_times};
+use crate::files::{FlowTime, OutputError, flow_times, read_table, write_file, write_table};
 use crate::results::{FlowRow, FlowRows, IdealFct, Summary};
 
 /// What a run that looked at a flow closely tells of it.
@@ -55,9 +56,9 @@ impl CloseLook {
         let path = Self::file(run, flow);
         let file: File = serde_json::from_str(&paceline_scenario::read_text(&path).ok()?).ok()?;
         let is_of_run = file.version == crate::identity::version() && file.digest == summary.digest;
-        let times = read_flow_times(&path.with_extension("csv")).ok()?;
+        let times = read_table(&path.with_extension("csv"), FlowTime::DECLARED).ok()?;
         is_of_run.then_some(Self {
-            times,
+            times: times.rows()?.to_vec(),
             deeper: file.deeper,
             lines: file.lines,
         })
@@ -83,7 +84,7 @@ impl CloseLook {
         };
         // The one that is read first comes last.
         write_file(&path.with_extension("csv"), |out| {
-            write_flow_times(out, &self.times)
+            write_table(out, &Table::new(self.times.clone()))
         })?;
         write_file(&path, |out| Ok(serde_json::to_writer_pretty(out, &file)?))
     }

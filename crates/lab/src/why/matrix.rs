@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use paceline_fabric::blame::{Waited, Why};
 use serde::Serialize;
 
-use crate::files::{BlameRow, RunData};
+use crate::files::RunData;
 use crate::table::{Column, render};
 use crate::text::{duration_us, natural_order};
 
@@ -79,7 +80,7 @@ fn job_of<'a>(label: &'a str, jobs: &BTreeSet<&str>) -> &'a str {
 
 impl Matrix {
     /// The matrix of some rows, whose parties are called by `name`.
-    fn of<'a>(by: &'static str, rows: &'a [BlameRow], name: impl Fn(&'a str) -> &'a str) -> Self {
+    fn of<'a>(by: &'static str, rows: &'a [Waited], name: impl Fn(&'a str) -> &'a str) -> Self {
         // A party counts as a victim and as a cause.
         let mut weights: BTreeMap<&str, u128> = BTreeMap::new();
         for row in rows {
@@ -106,17 +107,20 @@ impl Matrix {
         };
         let mut sums: Vec<Vec<u64>> = vec![vec![0; known.len() + 2]; known.len()];
         for row in rows {
-            let cause = match (row.why.as_str(), row.cause.as_str()) {
-                ("own", _) => 0,
+            let cause = match (row.why, row.cause.as_str()) {
+                (Why::Own, _) => 0,
                 (_, "") => known.len() + 1,
                 (_, cause) => 1 + place(name(cause)),
             };
-            sums[place(name(&row.victim))][cause] += row.waited_ps;
+            let sum = &mut sums[place(name(&row.victim))][cause];
+            *sum = sum.saturating_add(row.waited_ps);
         }
         let causes = [OWN].into_iter().chain(known.iter().copied()).chain([NOBODY]);
         let row = |(victim, waited_ps): (&&str, Vec<u64>)| MatrixRow {
             victim: victim.to_string(),
-            total_ps: waited_ps.iter().sum(),
+            total_ps: waited_ps
+                .iter()
+                .fold(0, |sum, &part| u64::saturating_add(sum, part)),
             waited_ps,
         };
         Self {
@@ -164,7 +168,7 @@ impl Matrix {
 
 impl Blames {
     /// Of the rows of a run whose jobs have these labels.
-    pub fn of(rows: &[BlameRow], jobs: &[&str]) -> Self {
+    pub fn of(rows: &[Waited], jobs: &[&str]) -> Self {
         let jobs: BTreeSet<&str> = jobs.iter().copied().collect();
         let parties: BTreeSet<&str> = rows.iter().map(|row| row.victim.as_str()).collect();
         let of_hosts = parties.iter().all(|party| {
@@ -193,8 +197,7 @@ impl Blames {
     /// Those of a run as its folder tells it; nothing where it has no accounts.
     pub fn of_run(run: &RunData) -> Option<Self> {
         let jobs: Vec<&str> = run.summary.jobs.iter().map(|job| job.label.as_str()).collect();
-        let rows = run.blames.as_ref()?;
-        Some(Self::of(rows, &jobs))
+        (run.tables.has::<Waited>()).then(|| Self::of(run.tables.rows(), &jobs))
     }
 
     /// The matrices, and below them where most of it happened.
@@ -241,19 +244,20 @@ fn time(ps: u64) -> String {
 }
 
 /// Where packets waited longest for other flows.
-fn places(rows: &[BlameRow]) -> Vec<MatrixPlace> {
+fn places(rows: &[Waited]) -> Vec<MatrixPlace> {
     let all: u128 = rows.iter().map(|row| u128::from(row.waited_ps)).sum();
-    let mut sums: BTreeMap<[&str; 4], u64> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.why != "own") {
-        let key = [&row.victim, &row.cause, &row.port, &row.why].map(String::as_str);
-        *sums.entry(key).or_default() += row.waited_ps;
+    let mut sums: BTreeMap<(&str, &str, String, &str), u64> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.why != Why::Own) {
+        let key = (&*row.victim, &*row.cause, row.port.to_string(), row.why.name());
+        let sum = sums.entry(key).or_default();
+        *sum = sum.saturating_add(row.waited_ps);
     }
-    let mut order: Vec<([&str; 4], u64)> = sums.into_iter().collect();
+    let mut order: Vec<_> = sums.into_iter().collect();
     order.sort_by_key(|&(_, waited)| std::cmp::Reverse(waited));
-    let place = |([victim, cause, port, why], waited_ps): ([&str; 4], u64)| MatrixPlace {
+    let place = |((victim, cause, port, why), waited_ps): ((&str, &str, String, &str), u64)| MatrixPlace {
         victim: victim.to_string(),
         cause: cause.to_string(),
-        port: port.to_string(),
+        port,
         why: why.to_string(),
         waited_ps,
         share: waited_ps as f64 / all.max(1) as f64,
@@ -263,15 +267,23 @@ fn places(rows: &[BlameRow]) -> Vec<MatrixPlace> {
 
 #[cfg(test)]
 mod tests {
+    use paceline_fabric::blame::Waiting;
+    use paceline_fabric::outcome::PortRef;
+    use paceline_fabric::spec::NodeId;
+
     use super::*;
 
-    fn row(victim: &str, cause: &str, why: &str, waited_ps: u64) -> BlameRow {
-        BlameRow {
+    fn row(victim: &str, cause: &str, why: Why, waited_ps: u64) -> Waited {
+        Waited {
             victim: victim.into(),
-            packets: "data".into(),
+            packets: Waiting::Data,
             cause: cause.into(),
-            port: "port 0.3->2".into(),
-            why: why.into(),
+            port: PortRef {
+                node: NodeId(0),
+                interface: 3,
+                peer: NodeId(2),
+            },
+            why,
             waited_ps,
         }
     }
@@ -279,12 +291,12 @@ mod tests {
     #[test]
     fn a_matrix_by_hand() {
         let rows = [
-            row("llm/sum", "llm/sum", "own", 1_000_000),
-            row("llm/sum", "llm/sum", "queue", 2_000_000),
-            row("llm/sum", "moe/send", "queue", 4_000_000),
-            row("moe/send", "llm/sum", "in-progress", 8_000_000),
-            row("moe/back", "llm/gather", "paused", 16_000_000),
-            row("moe/back", "", "idle", 32_000_000),
+            row("llm/sum", "llm/sum", Why::Own, 1_000_000),
+            row("llm/sum", "llm/sum", Why::Queue, 2_000_000),
+            row("llm/sum", "moe/send", Why::Queue, 4_000_000),
+            row("moe/send", "llm/sum", Why::InProgress, 8_000_000),
+            row("moe/back", "llm/gather", Why::Paused, 16_000_000),
+            row("moe/back", "", Why::Idle, 32_000_000),
         ];
         let blames = Blames::of(&rows, &["llm", "moe"]);
         insta::assert_snapshot!("matrix", blames.text());
@@ -302,8 +314,15 @@ mod tests {
     #[test]
     fn many_parties_share_a_row() {
         let names: Vec<String> = (0..40).map(|i| format!("host {i}")).collect();
-        let rows: Vec<BlameRow> = (0..40u64)
-            .map(|i| row(&names[i as usize], &names[(i as usize * 7) % 40], "queue", i + 1))
+        let rows: Vec<Waited> = (0..40u64)
+            .map(|i| {
+                row(
+                    &names[i as usize],
+                    &names[(i as usize * 7) % 40],
+                    Why::Queue,
+                    i + 1,
+                )
+            })
             .collect();
         let blames = Blames::of(&rows, &[]);
         let [matrix] = &blames.matrices[..] else {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use paceline_lab::files::RunData;
-use paceline_lab::results::{PathKind, PathRow};
+use paceline_lab::results::{CollectiveRow, PathKind, PathRow};
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved, load, load_text};
 
@@ -19,7 +19,7 @@ fn run(scenario: &str) -> (Resolved, Finished) {
 }
 
 fn rows(run: &(Resolved, Finished)) -> Vec<PathRow> {
-    RunData::new(&run.0, &run.1).critical_path
+    RunData::new(&run.0, &run.1).tables.rows().to_vec()
 }
 
 const STAR: &str = "duration = '10ms'\ncheck = true\ntopology.star.hosts = 16\ncc.scheme = 'none'\n";
@@ -150,7 +150,8 @@ fn collectives_of_long_traces() {
     assert_eq!(sum.bytes, 30 << 20);
     let slowest = summary.collectives.iter().filter_map(|one| one.time_us);
     assert_eq!(slowest.fold(0.0, f64::max), sum.time_us.max.unwrap());
-    let of_traces = RunData::new(&done.0, &done.1).collectives;
+    let data = RunData::new(&done.0, &done.1);
+    let of_traces = data.tables.rows::<CollectiveRow>();
     assert_eq!(of_traces.len(), 30);
     assert_eq!((of_traces[29].iteration, of_traces[29].members), (29, 8));
     let path = summary.jobs[0].path.clone().unwrap();

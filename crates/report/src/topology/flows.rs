@@ -124,8 +124,7 @@ impl Account {
 
 /// The flows of a run to list; `rows` are the ports by name.
 pub(super) fn listed(run: &RunData, rows: &BTreeMap<String, usize>) -> Listed {
-    let times: BTreeMap<u32, &[FlowTime]> = run
-        .flow_times
+    let times: BTreeMap<u32, &[FlowTime]> = (run.tables.rows::<FlowTime>())
         .chunk_by(|a, b| a.flow_id == b.flow_id)
         .map(|times| (times[0].flow_id, times))
         .collect();

@@ -13,8 +13,6 @@
 //! So the waits of all packets are the sum of these, to the picosecond. Time that a sender holds data back before it is a
 //! packet (window, pacing, a busy NIC) is no wait in this sense: [`super::account`] has it.
 
-use paceline_kernel::Span;
-
 use crate::outcome::PortRef;
 
 /// Why packets waited.
@@ -73,21 +71,25 @@ impl Waiting {
     }
 }
 
-/// How long packets of one party waited for another at a port. A party is a label or a host
-/// ([`crate::spec::Blame`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waited {
-    /// The egress port.
-    pub port: PortRef,
-    /// Whose packets waited: an index of [`crate::RunSpec::labels`], or the node of a host.
-    pub victim: u32,
-    /// Which of them.
-    pub packets: Waiting,
-    /// For whom; `None` where nobody is known: link control was transmitted, a NIC sent the pause, or nothing was
-    /// transmitted.
-    pub cause: Option<u32>,
-    /// Why.
-    pub why: Why,
-    /// The sum over these packets.
-    pub time: Span,
+crate::recorded! {
+    /// how long packets of one party (a label or a host) waited for another at a port; the times of a victim's rows sum to
+    /// all the time that its packets waited in queues
+    pub struct Waited = "blame", needs "record.blame" {
+        /// whose packets waited: a label, or `host N`
+        victim: String,
+        /// which of them: `data`, `acks` or `control`
+        packets: Waiting,
+        /// for whom they waited; empty where nobody is known: link control was transmitted, a NIC sent the pause, or
+        /// nothing was transmitted
+        cause: String,
+        /// at which egress port
+        port: PortRef,
+        /// why: `own`, `in-progress`, `queue`, `paused` or `idle`
+        why: Why,
+        /// how long, summed over packets
+        waited_ps: u64,
+    }
 }
+
+crate::named_value!(Why);
+crate::named_value!(Waiting);

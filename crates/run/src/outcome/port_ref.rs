@@ -1,8 +1,11 @@
 //! How results name a port.
 
-use crate::spec::NodeId;
+use std::fmt;
 
-/// A port.
+use crate::spec::NodeId;
+use crate::table::{Cell, Kind, Value};
+
+/// A port: `port NODE.INTERFACE->PEER` in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRef {
     /// The node that it belongs to.
@@ -11,4 +14,36 @@ pub struct PortRef {
     pub interface: u32,
     /// The node at the other end.
     pub peer: NodeId,
+}
+
+impl fmt::Display for PortRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "port {}.{}->{}", self.node.0, self.interface, self.peer.0)
+    }
+}
+
+impl PortRef {
+    fn parse(text: &str) -> Option<Self> {
+        let (node, rest) = text.strip_prefix("port ")?.split_once('.')?;
+        let (interface, peer) = rest.split_once("->")?;
+        Some(Self {
+            node: NodeId(node.parse().ok()?),
+            interface: interface.parse().ok()?,
+            peer: NodeId(peer.parse().ok()?),
+        })
+    }
+}
+
+impl Value for PortRef {
+    const KIND: Kind = Kind::Text;
+    fn cell(&self) -> Cell<'_> {
+        Cell::Text(self.to_string().into())
+    }
+    fn of(cell: Cell<'static>) -> Result<Self, String> {
+        match &cell {
+            Cell::Text(text) => Self::parse(text),
+            _ => None,
+        }
+        .ok_or_else(|| "a port such as `port 0.1->4`".into())
+    }
 }

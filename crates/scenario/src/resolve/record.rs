@@ -91,6 +91,7 @@ pub(super) fn resolve(
         accounts: accounts(cx, record, flows, there.repeats)?,
         flow_probes: Vec::new(),
         blame: blame(cx, record, there.lanes)?,
+        drops: drops(cx, record)?,
     };
     filled!(record.operations: Record);
     check_dumps(cx, record, &spec, ports)?;
@@ -179,26 +180,43 @@ fn latency(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
         .help("latencies are recorded with `fidelity = \"exact\"` and `\"ns3-hpcc\"`"))
 }
 
+/// Refuses a record that probes of the engine's ports make, in a network of another simulator.
+fn check_probe<T>(cx: &Cx<'_>, written: &Spanned<T>, key: &str) -> Result<(), Problem> {
+    if cx.profile().simulator.is_none() {
+        return Ok(());
+    }
+    let problem = Problem::new(format!("`{key}` with `fidelity = \"{}\"`", cx.fidelity.name()));
+    Err(problem
+        .at(&cx.texts.of_value(written))
+        .help("it is recorded with `fidelity = \"exact\"`, `\"ns3-hpcc\"` and `\"simai\"`"))
+}
+
 /// Between whom waits are accounted for: in networks whose queues are the engine's, at outputs.
 fn blame(cx: &Cx<'_>, record: &mut schema::Record, lanes: bool) -> Result<Blame, Problem> {
     let written = filled!(record.blame: Record);
-    let refused = |message: String, help: &str| {
-        let problem = Problem::new(message).at(&cx.texts.of_value(&written));
-        Err(problem.help(help))
-    };
-    match *written.get_ref() {
-        Blame::Off => Ok(Blame::Off),
-        _ if cx.profile().simulator.is_some() => refused(
-            format!("`blame` with `fidelity = \"{}\"`", cx.fidelity.name()),
-            "waits are accounted for with `fidelity = \"exact\"`, `\"ns3-hpcc\"` and `\"simai\"`",
-        ),
-        _ if lanes => refused(
-            "`blame` with `flow-control = \"credits\"`".to_string(),
+    let blame = *written.get_ref();
+    if blame == Blame::Off {
+        return Ok(blame);
+    }
+    check_probe(cx, &written, "blame")?;
+    if lanes {
+        let problem = Problem::new("`blame` with `flow-control = \"credits\"`".to_string());
+        return Err(problem.at(&cx.texts.of_value(&written)).help(
             "waits are accounted for in queues at outputs; under credits switches have theirs at inputs. `paceline why` \
              tells for one flow how long it waited for credits",
-        ),
-        blame => Ok(blame),
+        ));
     }
+    Ok(blame)
+}
+
+/// Whether each lost packet is recorded.
+fn drops(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
+    let written = filled!(record.drops: Record);
+    let drops = *written.get_ref();
+    if drops {
+        check_probe(cx, &written, "drops")?;
+    }
+    Ok(drops)
 }
 
 /// How often the ports' states are sampled where something tells them.

@@ -53,6 +53,9 @@ tables! {
         /// meanwhile, or that a pause comes from. `labels` (of flows, so of jobs) or `hosts` (that flows come from):
         /// blame.csv. Needs `fidelity = "exact"`, `"ns3-hpcc"` or `"simai"`, queues at outputs, and one thread
         blame: Spanned<Blame> = "off";
+        /// each lost packet, with its time, port and cause: drops.csv. Needs `fidelity = "exact"`, `"ns3-hpcc"` or `"simai"`,
+        /// and one thread
+        drops: Spanned<bool> = "false";
         /// jobs by a trace: list each operation with its start, its end and why it started then: operations.csv
         operations: bool = "false", only(&[&[if_so("a job by a trace")]]);
         /// also write traced packets to trace.pcapng; without `trace`, those of all nodes

@@ -368,6 +368,35 @@ fn glossary() -> String {
     page
 }
 
+fn tables() -> String {
+    let mut page = "# Tables of a run\n\nLook up a column. `paceline query RUN` [asks these tables in SQL](../guide/query.md). Python has the recorded ones as\n\
+                    `Run.tables`, and each has a file `NAME.csv` in the run's folder. Times are in ps from the start of the run.\n"
+        .to_string();
+    for table in paceline_query::TABLES.iter() {
+        let needs = match table.needs {
+            "" => String::new(),
+            needs if needs.contains(' ') => format!(" Needs {needs}."),
+            needs => format!(" Needs `{needs}`."),
+        };
+        let _ = writeln!(
+            page,
+            "\n## {}\n\nA row is {}.{needs}\n\n| column | type | meaning |\n|---|---|---|",
+            code(table.name),
+            table.about
+        );
+        for column in table.columns {
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} |",
+                code(column.name),
+                column.kind.name(),
+                cell(column.meaning)
+            );
+        }
+    }
+    page
+}
+
 fn pages() -> Pages {
     let mut pages = Pages::new();
     for scheme in SCHEMES {
@@ -381,6 +410,7 @@ fn pages() -> Pages {
     pages.insert("reference/scenario.md".into(), scenario_reference());
     pages.insert("reference/scenarios.md".into(), scenarios());
     pages.insert("reference/commands.md".into(), command_line());
+    pages.insert("reference/tables.md".into(), tables());
     pages.insert("reference/warnings.md".into(), warnings());
     pages.insert("reference/vendors.md".into(), vendor_keys());
     pages.insert("reference/glossary.md".into(), glossary());

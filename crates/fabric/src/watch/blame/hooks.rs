@@ -1,93 +1,91 @@
-//! What the core shows to those who ask who makes whom wait.
+//! What is seen at ports, as the accounts of who makes whom wait take it.
 
 use super::{Blames, Now, Party};
-use crate::core::Core;
 use crate::core::packet::Packet;
 use crate::ids::{FlowId, PacketId, PortId};
-use crate::world::World;
+use crate::watch::probe::{Probe, Sight, View};
 use paceline_kernel::ids::Id;
-use paceline_run::outcome::blame::Waited;
-use paceline_run::outcome::{PortRef, TraceKind};
+use paceline_run::outcome::TraceKind;
 use paceline_run::spec::Blame;
+use paceline_run::table::Table;
 use std::collections::BTreeMap;
 
-impl Core {
-    fn state_of(&self, port: PortId) -> Now {
-        let p = &self.ports[port];
-        Now {
-            port,
-            at: self.now(),
-            free_at: p.free_at,
-            paused: p.paused,
+impl Probe for Blames {
+    fn copy(&self) -> Box<dyn Probe> {
+        Box::new(self.clone())
+    }
+
+    fn see(&mut self, view: &dyn View, port: PortId, sight: Sight) {
+        let now = state_of(view, port);
+        match sight {
+            Sight::Packet(_, TraceKind::Receive | TraceKind::Drop) => {}
+            Sight::Packet(id, TraceKind::Enqueue) => self.enqueued(view, now, id),
+            Sight::Packet(id, TraceKind::Dequeue) => {
+                let flow = flow_of(view.packet(id));
+                let party: Party = flow.map(|flow| self.party_of(view, flow));
+                self.leave(now, id);
+                self.transmit(port, flow, party);
+            }
+            Sight::Lost(id, _) => self.leave(now, id),
+            Sight::PauseSent(class) => self.pause_sent(view, port, class),
+            Sight::Pause(class, pause) => {
+                self.advance(now);
+                if pause {
+                    self.pause((port, class));
+                }
+            }
         }
     }
 
-    /// Whose packets a flow's are.
-    fn party_of(&self, world: &World, flow: FlowId) -> u32 {
-        let flow = world.flow(self, flow);
-        match self.watch.blames.of {
+    fn close(mut self: Box<Self>, view: &dyn View) -> Table {
+        for port in self.ports.ids() {
+            self.advance(state_of(view, port));
+        }
+        let name = |port| view.port_ref(port);
+        Table::new(self.rows(&name, &view.world().spec.labels))
+    }
+}
+
+impl Blames {
+    /// Returns whose packets a flow's are.
+    fn party_of(&self, view: &dyn View, flow: FlowId) -> u32 {
+        let flow = view.flow(flow);
+        match self.of {
             Blame::Off | Blame::Labels => u32::from(flow.label),
             Blame::Hosts => flow.src.0,
         }
     }
 
-    /// Something happened to a packet at a port.
-    #[cold]
-    pub(in crate::watch) fn blame(&mut self, world: &World, port: PortId, event: TraceKind, id: PacketId) {
-        let packet = *self.packets.get(id);
-        let now = self.state_of(port);
-        let flow = flow_of(&packet);
-        match event {
-            TraceKind::Receive => {}
-            TraceKind::Enqueue => {
-                let Some(flow) = flow else { return };
-                let victim = self.party_of(world, flow);
-                let held_by = match self.ports[port].is_host {
-                    true => world.ack_held_by(packet.class),
-                    false => packet.class,
-                };
-                let group = (victim, packet.kind.waiting(), held_by);
-                self.watch.blames.join(now, id, flow, group);
-            }
-            TraceKind::Dequeue => {
-                let party: Party = flow.map(|flow| self.party_of(world, flow));
-                self.watch.blames.leave(now, id);
-                self.watch.blames.transmit(port, flow, party);
-            }
-            TraceKind::Drop => self.watch.blames.leave(now, id),
-        }
+    fn enqueued(&mut self, view: &dyn View, now: Now, id: PacketId) {
+        let packet = view.packet(id);
+        let Some(flow) = flow_of(packet) else { return };
+        let victim = self.party_of(view, flow);
+        let held_by = match view.port(now.port).is_host {
+            true => view.world().ack_held_by(packet.class),
+            false => packet.class,
+        };
+        self.join(now, id, flow, (victim, packet.kind.waiting(), held_by));
     }
 
-    /// A pause of a class goes out of `ingress`: whose bytes stand in the queue that it comes from.
-    #[cold]
-    pub(crate) fn blame_pause_sent(&mut self, world: &World, ingress: PortId, class: u8) {
+    /// Notes whose bytes stand in the queue that a pause comes from.
+    fn pause_sent(&mut self, view: &dyn View, ingress: PortId, class: u8) {
         let mut parties: BTreeMap<Party, u64> = BTreeMap::new();
-        for (flow, bytes) in self.origin(ingress, class).flows {
-            let party = (flow != FlowId::NONE).then(|| self.party_of(world, flow));
+        for (flow, bytes) in view.behind_pause(ingress, class) {
+            let party = (flow != FlowId::NONE).then(|| self.party_of(view, flow));
             *parties.entry(party).or_default() += bytes;
         }
-        let held = (self.ports[ingress].peer, class);
-        let origins = parties.into_iter().collect();
-        self.watch.blames.ask(held, origins);
+        let held = (view.port(ingress).peer, class);
+        self.ask(held, parties.into_iter().collect());
     }
+}
 
-    /// A port's class is about to be paused, or resumed.
-    #[cold]
-    pub(crate) fn blame_pause(&mut self, port: PortId, class: u8, pause: bool) {
-        let now = self.state_of(port);
-        self.watch.blames.advance(now);
-        if pause {
-            self.watch.blames.pause((port, class));
-        }
-    }
-
-    /// Who has made whom wait, up to now.
-    pub(crate) fn close_blames(&mut self, name: &dyn Fn(PortId) -> PortRef) -> Vec<Waited> {
-        let mut blames: Blames = std::mem::take(&mut self.watch.blames);
-        for port in blames.ports.ids() {
-            blames.advance(self.state_of(port));
-        }
-        blames.close(name)
+fn state_of(view: &dyn View, port: PortId) -> Now {
+    let p = view.port(port);
+    Now {
+        port,
+        at: view.now(),
+        free_at: p.free_at,
+        paused: p.paused,
     }
 }
 

@@ -42,7 +42,7 @@ impl Core {
         let cut = Cut {
             at: Time::from_ps(trigger.at),
             cause,
-            port: self.port_ref(port),
+            port: self.known_port(port),
             before,
             after,
             rtt: trigger.rtt.map(Span::from_ps),

@@ -14,14 +14,9 @@ use paceline_run::outcome::flow_probe::{CutTotals, FlowProbe, Marks};
 use paceline_run::outcome::{PacketKind, PortRef, TraceKind};
 
 impl Core {
-    /// A port as results name it.
-    pub(super) fn port_ref(&self, port: PortId) -> Option<PortRef> {
-        let p = self.ports.get(port)?;
-        Some(PortRef {
-            node: p.node,
-            interface: self.watch.recorder.interface(port),
-            peer: self.ports[p.peer].node,
-        })
+    /// A port as results name it, if there is one.
+    pub(super) fn known_port(&self, port: PortId) -> Option<PortRef> {
+        self.ports.get(port).map(|_| self.port_ref(port))
     }
 
     /// A looked-at flow starts.
@@ -146,7 +141,7 @@ impl Core {
                 marks.queue_max = marks.queue_max.max(queue);
             }
             None => {
-                if let Some(name) = self.port_ref(port) {
+                if let Some(name) = self.known_port(port) {
                     let marks = Marks {
                         port: name,
                         count: 1,
@@ -189,7 +184,7 @@ impl Core {
             nic: look.nic.into_iter().map(|(flow, span)| (flow.0, span)).collect(),
             shared: (look.watched.into_iter())
                 .filter_map(|watched| {
-                    let port = self.port_ref(watched.port)?;
+                    let port = self.known_port(watched.port)?;
                     watched.close(port)
                 })
                 .collect(),

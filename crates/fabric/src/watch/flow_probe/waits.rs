@@ -205,8 +205,12 @@ impl Core {
         let mut flows: Vec<(u32, u64)> = flows.collect();
         flows.sort_by_key(|&(flow, bytes)| (std::cmp::Reverse(bytes), flow));
         Some(Pauses {
-            port: self.port_ref(held.port)?,
-            way: held.way.iter().filter_map(|&port| self.port_ref(port)).collect(),
+            port: self.known_port(held.port)?,
+            way: held
+                .way
+                .iter()
+                .filter_map(|&port| self.known_port(port))
+                .collect(),
             count: held.count,
             time: Span::from_ps(held.time),
             first: Time::from_ps(held.first),

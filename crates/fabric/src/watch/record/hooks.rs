@@ -5,6 +5,7 @@ use paceline_kernel::{Bytes, Time};
 
 use crate::core::Core;
 use crate::ids::{FlowId, PacketId, PortId};
+use crate::watch::probe::Sight;
 use crate::world::World;
 use crate::world::classes::STRICT;
 use paceline_run::outcome::{PortRef, QueueDump, TraceKind};
@@ -33,8 +34,8 @@ impl Core {
         if self.watch.flow_probes.on() {
             self.look(port, event, id, queue_bytes);
         }
-        if self.watch.blames.on() {
-            self.blame(world, port, event, id);
+        if self.watch.probes.on() {
+            self.show(world, port, Sight::Packet(id, event));
         }
         let node = self.ports[port].node;
         self.watch.recorder.trace(
@@ -152,15 +153,17 @@ impl Core {
         }
     }
 
+    /// A port as results name it.
+    pub(crate) fn port_ref(&self, port: PortId) -> PortRef {
+        PortRef {
+            node: self.ports[port].node,
+            interface: self.watch.recorder.interface(port),
+            peer: self.ports[self.ports[port].peer].node,
+        }
+    }
+
     /// Every port as results name it.
     pub(crate) fn port_refs(&self) -> List<PortId, PortRef> {
-        let node = |port: PortId| self.ports[port].node;
-        let ids = self.ports.ids();
-        ids.map(|port| PortRef {
-            node: node(port),
-            interface: self.watch.recorder.interface(port),
-            peer: node(self.ports[port].peer),
-        })
-        .collect()
+        self.ports.ids().map(|port| self.port_ref(port)).collect()
     }
 }

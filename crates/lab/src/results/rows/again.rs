@@ -4,23 +4,25 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
+use paceline_fabric::recorded;
 use paceline_kernel::rng::mix;
-use serde::{Deserialize, Serialize};
 
 use super::Entry;
 use super::store::Reader;
 
-/// A sequence of repeated flows: each equals an earlier flow in everything but its number and its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Again {
-    /// The first repeated flow.
-    pub(crate) flow_id: u32,
-    /// Length of the sequence.
-    pub(crate) flows: u32,
-    /// The flow that the first one repeats; the second repeats the next, and so on. The sequences may overlap, as in LZ77.
-    pub(crate) as_flow_id: u32,
-    /// How much later each flow starts than the one it repeats, in ps.
-    pub(crate) later_ps: u64,
+recorded! {
+    /// a sequence of repeated flows: each equals an earlier flow in everything but its number and its start
+    #[derive(Copy)]
+    pub struct Again = "flow_repeats", needs "" {
+        /// the first repeated flow
+        flow_id: u32,
+        /// length of the sequence
+        flows: u32,
+        /// the flow that the first one repeats; the second repeats the next, and so on. The sequences may overlap, as in LZ77
+        as_flow_id: u32,
+        /// how much later each flow starts than the one it repeats
+        later_ps: u64,
+    }
 }
 
 /// All repeats of a run, in ascending order.

@@ -1,0 +1,489 @@
+//! Recorded tables.
+//!
+//! A table is declared once, by [`recorded!`](crate::recorded), as the struct of its rows: the comments of its fields are
+//! what its columns mean. From the declaration follow its file and the reader of that, its place in `paceline query`, in
+//! Python, on a run's page and in the book.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+/// A recorded table as it is declared.
+#[derive(Debug)]
+pub struct Declared {
+    /// Name in SQL and Python; the file is `NAME.csv`.
+    pub name: &'static str,
+    /// What a row is.
+    pub about: &'static str,
+    /// What has to be written for it in a scenario; empty where nothing has to.
+    pub needs: &'static str,
+    /// Its columns.
+    pub columns: &'static [Column],
+    /// Makes the table from cells, row by row, until there are none.
+    pub read: Read,
+}
+
+/// Makes a table from the cells of its rows; an error says which column of the last row is wrong.
+pub type Read = fn(&mut dyn FnMut() -> Result<Option<Vec<Cell<'static>>>, String>) -> Result<Table, String>;
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Name; ends in its unit where it has one (`_ps`, `_bytes`).
+    pub name: &'static str,
+    /// Type of its values.
+    pub kind: Kind,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Int,
+    /// Real numbers.
+    Real,
+    /// Texts.
+    Text,
+    /// Yes or no.
+    Bool,
+}
+
+impl Kind {
+    /// Its name in pages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Int => "whole number",
+            Self::Real => "number",
+            Self::Text => "text",
+            Self::Bool => "yes or no",
+        }
+    }
+
+    /// What a message says that was expected.
+    pub const fn expected(self) -> &'static str {
+        match self {
+            Self::Int => "a whole number",
+            Self::Real => "a number",
+            Self::Text => "a text",
+            Self::Bool => "true or false",
+        }
+    }
+
+    /// Reads a cell of a text file; `None` if it is of another type. An empty cell is a missing value, or an empty text.
+    pub fn parse(self, text: &str) -> Option<Cell<'static>> {
+        match self {
+            Self::Text => Some(Cell::Text(Cow::Owned(text.to_string()))),
+            _ if text.is_empty() => Some(Cell::Null),
+            Self::Int => text.parse().map(Cell::Int).ok(),
+            Self::Real => text.parse().map(Cell::Real).ok(),
+            Self::Bool => text.parse().map(Cell::Bool).ok(),
+        }
+    }
+}
+
+/// A value of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Missing.
+    Null,
+    /// A whole number.
+    Int(i64),
+    /// A real number.
+    Real(f64),
+    /// A text.
+    Text(Cow<'a, str>),
+    /// Yes or no.
+    Bool(bool),
+}
+
+/// A type of columns.
+pub trait Value: Sized {
+    /// Type of the column.
+    const KIND: Kind;
+    /// As a cell.
+    fn cell(&self) -> Cell<'_>;
+    /// From a cell of the column.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn of(cell: Cell<'static>) -> Result<Self, String>;
+}
+
+macro_rules! whole {
+    ($($type:ty),+) => {$(
+        impl Value for $type {
+            const KIND: Kind = Kind::Int;
+            fn cell(&self) -> Cell<'_> {
+                // Times and bytes beyond 2^63 are beyond any run.
+                Cell::Int(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+            fn of(cell: Cell<'static>) -> Result<Self, String> {
+                match cell {
+                    Cell::Int(value) => Self::try_from(value).map_err(|_| format!("0 to {}", Self::MAX)),
+                    _ => Err(Self::KIND.expected().into()),
+                }
+            }
+        }
+    )+};
+}
+whole!(u8, u16, u32, u64);
+
+impl Value for f64 {
+    const KIND: Kind = Kind::Real;
+    fn cell(&self) -> Cell<'_> {
+        Cell::Real(*self)
+    }
+    fn of(cell: Cell<'static>) -> Result<Self, String> {
+        match cell {
+            Cell::Real(value) => Ok(value),
+            _ => Err(Self::KIND.expected().into()),
+        }
+    }
+}
+
+impl Value for bool {
+    const KIND: Kind = Kind::Bool;
+    fn cell(&self) -> Cell<'_> {
+        Cell::Bool(*self)
+    }
+    fn of(cell: Cell<'static>) -> Result<Self, String> {
+        match cell {
+            Cell::Bool(value) => Ok(value),
+            _ => Err(Self::KIND.expected().into()),
+        }
+    }
+}
+
+impl Value for String {
+    const KIND: Kind = Kind::Text;
+    fn cell(&self) -> Cell<'_> {
+        Cell::Text(Cow::Borrowed(self))
+    }
+    fn of(cell: Cell<'static>) -> Result<Self, String> {
+        match cell {
+            Cell::Text(text) => Ok(text.into_owned()),
+            _ => Err(Self::KIND.expected().into()),
+        }
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    const KIND: Kind = T::KIND;
+    fn cell(&self) -> Cell<'_> {
+        self.as_ref().map_or(Cell::Null, T::cell)
+    }
+    fn of(cell: Cell<'static>) -> Result<Self, String> {
+        match cell {
+            Cell::Null => Ok(None),
+            cell => T::of(cell).map(Some),
+        }
+    }
+}
+
+/// Makes an enum with `ALL` and `name()` a type of columns, of its names.
+#[macro_export]
+macro_rules! named_value {
+    ($type:ty) => {
+        impl $crate::table::Value for $type {
+            const KIND: $crate::table::Kind = $crate::table::Kind::Text;
+            fn cell(&self) -> $crate::table::Cell<'_> {
+                $crate::table::Cell::Text(self.name().into())
+            }
+            fn of(cell: $crate::table::Cell<'static>) -> Result<Self, String> {
+                let found = Self::ALL
+                    .into_iter()
+                    .find(|one| $crate::table::Value::cell(one) == cell);
+                found.ok_or_else(|| Self::ALL.map(Self::name).join(", "))
+            }
+        }
+    };
+}
+
+/// A row of a recorded table.
+pub trait Row: Clone + PartialEq + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe + 'static {
+    /// The table.
+    const DECLARED: &'static Declared;
+    /// The cell in a column, of which there are as many as declared.
+    fn cell(&self, column: usize) -> Cell<'_>;
+    /// The row of these cells.
+    ///
+    /// # Errors
+    /// Which column is wrong, and what was expected there.
+    fn of(cells: Vec<Cell<'static>>) -> Result<Self, String>;
+}
+
+/// Declares a recorded table as the struct of its rows.
+///
+/// ```
+/// paceline_run::recorded! {
+///     /// a packet that was dropped
+///     pub struct Drop = "drops", needs "record.drops" {
+///         /// when
+///         time_ps: u64,
+///         /// its flow
+///         flow_id: Option<u32>,
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! recorded {
+    (
+        $(#[doc = $about:literal])+
+        $(#[derive($($derived:path),+)])?
+        $vis:vis struct $Row:ident = $name:literal, needs $needs:literal {
+            $($(#[doc = $meaning:literal])+ $column:ident: $Type:ty,)+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq)]
+        $(#[derive($($derived),+)])?
+        $vis struct $Row {
+            $($(#[doc = $meaning])+ $vis $column: $Type,)+
+        }
+
+        impl $crate::table::Row for $Row {
+            const DECLARED: &'static $crate::table::Declared = &$crate::table::Declared {
+                name: $name,
+                about: concat!($($about),+),
+                needs: $needs,
+                columns: &[$($crate::table::Column {
+                    name: stringify!($column),
+                    kind: <$Type as $crate::table::Value>::KIND,
+                    meaning: concat!($($meaning),+),
+                }),+],
+                read: $crate::table::read::<Self>,
+            };
+
+            fn cell(&self, column: usize) -> $crate::table::Cell<'_> {
+                let cells: &[fn(&Self) -> $crate::table::Cell<'_>] =
+                    &[$(|row| $crate::table::Value::cell(&row.$column)),+];
+                cells[column](self)
+            }
+
+            fn of(cells: Vec<$crate::table::Cell<'static>>) -> Result<Self, String> {
+                let mut cells = cells.into_iter();
+                let mut next = || cells.next().unwrap_or($crate::table::Cell::Null);
+                Ok(Self {
+                    $($column: $crate::table::of_column(stringify!($column), next())?,)+
+                })
+            }
+        }
+    };
+}
+
+/// Reads the cell of a column.
+///
+/// # Errors
+/// What was expected there, and what was found.
+pub fn of_column<T: Value>(column: &str, cell: Cell<'static>) -> Result<T, String> {
+    let found = match &cell {
+        Cell::Null => "nothing".to_string(),
+        Cell::Int(value) => value.to_string(),
+        Cell::Real(value) => value.to_string(),
+        Cell::Bool(value) => value.to_string(),
+        Cell::Text(text) => format!("`{text}`"),
+    };
+    T::of(cell).map_err(|expected| format!("column `{column}`: expected {expected}, found {found}"))
+}
+
+/// Makes a table of rows of one type: [`Declared::read`].
+///
+/// # Errors
+/// Those of `next` and of its cells.
+pub fn read<R: Row>(
+    next: &mut dyn FnMut() -> Result<Option<Vec<Cell<'static>>>, String>,
+) -> Result<Table, String> {
+    let mut rows: Vec<R> = Vec::new();
+    while let Some(cells) = next()? {
+        rows.push(R::of(cells)?);
+    }
+    Ok(Table::new(rows))
+}
+
+/// A table with its rows.
+#[derive(Debug)]
+pub struct Table(Box<dyn Rows>);
+
+/// Rows of some type.
+trait Rows: Any + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+    fn declared(&self) -> &'static Declared;
+    fn len(&self) -> usize;
+    fn cell(&self, row: usize, column: usize) -> Cell<'_>;
+    fn copy(&self) -> Box<dyn Rows>;
+    fn equals(&self, other: &dyn Any) -> bool;
+}
+
+impl<R: Row> Rows for Vec<R> {
+    fn declared(&self) -> &'static Declared {
+        R::DECLARED
+    }
+    fn len(&self) -> usize {
+        self.len()
+    }
+    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        self[row].cell(column)
+    }
+    fn copy(&self) -> Box<dyn Rows> {
+        Box::new(self.clone())
+    }
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+impl Table {
+    /// A table of these rows.
+    pub fn new<R: Row>(rows: Vec<R>) -> Self {
+        Self(Box::new(rows))
+    }
+
+    /// Its declaration.
+    pub fn declared(&self) -> &'static Declared {
+        self.0.declared()
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cell in a row and a column.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
+    pub fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        self.0.cell(row, column)
+    }
+
+    /// Its rows, if they are of this type.
+    pub fn rows<R: Row>(&self) -> Option<&[R]> {
+        (&*self.0 as &dyn Any).downcast_ref::<Vec<R>>().map(Vec::as_slice)
+    }
+}
+
+impl Clone for Table {
+    fn clone(&self) -> Self {
+        Self(self.0.copy())
+    }
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.equals(&*other.0)
+    }
+}
+
+/// Tables by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tables(Vec<Table>);
+
+impl Tables {
+    /// Adds a table, in place of one with its name.
+    pub fn add(&mut self, table: Table) {
+        let place = self
+            .0
+            .binary_search_by_key(&table.declared().name, |one| one.declared().name);
+        match place {
+            Ok(place) => self.0[place] = table,
+            Err(place) => self.0.insert(place, table),
+        }
+    }
+
+    /// The table of this name.
+    pub fn get(&self, name: &str) -> Option<&Table> {
+        self.iter().find(|table| table.declared().name == name)
+    }
+
+    /// The rows of the table of which they are; none where it was not recorded.
+    pub fn rows<R: Row>(&self) -> &[R] {
+        self.iter().find_map(Table::rows).unwrap_or_default()
+    }
+
+    /// Whether the table of such rows was recorded, if only without a row.
+    pub fn has<R: Row>(&self) -> bool {
+        self.get(R::DECLARED.name).is_some()
+    }
+
+    /// All of them, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = &Table> {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::recorded! {
+        /// something
+        struct Thing = "things", needs "" {
+            /// when
+            time_ps: u64,
+            /// whose
+            label: String,
+            /// how much
+            share: Option<f64>,
+            /// whether
+            last: bool,
+        }
+    }
+
+    fn things() -> Vec<Thing> {
+        let thing = |time_ps, share, last| Thing {
+            time_ps,
+            label: format!("={time_ps}"),
+            share,
+            last,
+        };
+        vec![thing(7, None, false), thing(1 << 40, Some(0.1), true)]
+    }
+
+    #[test]
+    fn rows_are_their_cells() {
+        let table = Table::new(things());
+        let columns = table.declared().columns.len();
+        let cells = |row| -> Vec<Cell<'static>> {
+            let own = |cell| match cell {
+                Cell::Text(text) => Cell::Text(Cow::Owned(Cow::into_owned(text))),
+                Cell::Null => Cell::Null,
+                Cell::Int(value) => Cell::Int(value),
+                Cell::Real(value) => Cell::Real(value),
+                Cell::Bool(value) => Cell::Bool(value),
+            };
+            (0..columns).map(|column| own(table.cell(row, column))).collect()
+        };
+        let mut row = 0..table.len();
+        let again = (table.declared().read)(&mut || Ok(row.next().map(cells))).unwrap();
+        assert_eq!(again, table);
+        assert_eq!(again.rows::<Thing>().unwrap(), things());
+        let mut tables = Tables::default();
+        tables.add(table);
+        tables.add(Table::new(things()[..1].to_vec()));
+        assert_eq!((tables.rows::<Thing>().len(), tables.iter().count()), (1, 1));
+    }
+
+    #[test]
+    fn a_wrong_cell_is_named() {
+        let cells = vec![
+            Cell::Int(-1),
+            Cell::Text("a".into()),
+            Cell::Null,
+            Cell::Bool(true),
+        ];
+        let error = Thing::of(cells).unwrap_err();
+        assert_eq!(
+            error,
+            format!("column `time_ps`: expected 0 to {}, found -1", u64::MAX)
+        );
+        let error = Thing::of(vec![Cell::Int(1)]).unwrap_err();
+        assert_eq!(error, "column `label`: expected a text, found nothing");
+    }
+}
