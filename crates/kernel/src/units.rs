@@ -120,6 +120,10 @@ impl Span {
     pub const fn round_ns(self) -> Self {
         Self(self.0.saturating_add(PS_PER_NS / 2) / PS_PER_NS * PS_PER_NS)
     }
+    /// The sum of two spans, at most the longest that there is.
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
 }
 
 impl Bytes {

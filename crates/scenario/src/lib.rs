@@ -4,9 +4,7 @@
 //! has its value, and the TOML text that says the same. What is wrong comes back as [`Diagnostics`].
 
 pub mod builtin;
-mod carrier;
 mod cc;
-pub mod collective;
 mod decisions;
 pub mod diagnostics;
 mod document;
@@ -20,14 +18,12 @@ mod models;
 mod ns3;
 mod open;
 mod overrides;
-mod priced;
 mod resolve;
 mod resolved;
 mod schema;
 pub mod sweep;
 pub mod topology;
 mod trace;
-mod trace_outcome;
 pub mod traffic;
 pub mod vendor;
 mod visible;
@@ -51,7 +47,6 @@ pub use resolve::{Collective, Job};
 pub use resolved::{Memoise, Origin, Resolved};
 pub use schema::Fidelity;
 pub use sweep::Grid;
-pub use trace_outcome::{TraceActivity, TraceCollective, TraceOperation, TraceOutcome, TracePath, TraceStep};
 pub use visible::{cell, csv_cell, csv_text, visible};
 pub use warning::{Warning, WarningKind};
 pub use whole::{open_file, read_bytes, read_text};

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::{Outcome, recorded};
+use paceline_jobs::{TraceCollective, TraceOutcome};
 use paceline_kernel::Time;
-use paceline_scenario::{Collective, Resolved, TraceCollective, TraceOutcome};
+use paceline_scenario::{Collective, Resolved};
 use paceline_traces::program::CollectiveKind;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use paceline_fabric::Outcome;
-use paceline_scenario::{Collective, Resolved, TraceOutcome, Warning, WarningKind};
+use paceline_jobs::TraceOutcome;
+use paceline_scenario::{Collective, Resolved, Warning, WarningKind};
 
 use super::collectives::CollectiveTime;
 use super::jobs::JobTimes;

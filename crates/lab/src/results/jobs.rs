@@ -3,9 +3,10 @@
 use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::{Awaited, slowness};
+use paceline_jobs::TraceOutcome;
 use paceline_kernel::Time;
-use paceline_scenario::collective::Tail;
-use paceline_scenario::{Resolved, TraceOutcome};
+use paceline_scenario::Resolved;
+use paceline_jobs::collective::Tail;
 use serde::{Deserialize, Serialize};
 
 use super::collectives::CollectiveTime;

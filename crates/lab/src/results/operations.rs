@@ -1,7 +1,8 @@
 //! What operations of jobs by traces did, one by one.
 
 use paceline_fabric::{Outcome, recorded};
-use paceline_scenario::{Job, Resolved, TraceOperation, TraceOutcome};
+use paceline_jobs::{TraceOperation, TraceOutcome};
+use paceline_scenario::{Job, Resolved};
 
 use super::collectives::traces;
 

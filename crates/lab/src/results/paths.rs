@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use paceline_fabric::{Outcome, named_value, recorded};
-use paceline_scenario::{Job, Resolved, TraceActivity, TraceOutcome, TracePath, TraceStep};
+use paceline_jobs::{TraceActivity, TraceOutcome, TracePath, TraceStep};
+use paceline_scenario::{Job, Resolved};
 use serde::{Deserialize, Serialize};
 
 use super::collectives::traces;

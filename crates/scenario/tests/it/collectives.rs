@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use paceline_fabric::find_cycle;
 use paceline_fabric::spec::{Awaited, NodeId, RunSpec};
+use paceline_jobs::collective::{Algorithm, Plan};
 use paceline_kernel::{Bytes, Span, Time};
-use paceline_scenario::collective::{Algorithm, Plan};
 use paceline_scenario::{Overrides, Resolved, load_text};
 use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, NodeId, NodeKind};
+use paceline_jobs::collective::Algorithm;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
-use paceline_scenario::collective::Algorithm;
 use paceline_scenario::topology::{self, FatTreeRates, Topology};
 use paceline_scenario::traffic::{self, Message, Seeds, SizeDistribution};
 use paceline_scenario::{Fidelity, Overrides, generate, load, load_text};

@@ -7,8 +7,9 @@ use paceline_fabric::Outcome;
 use paceline_fabric::account::{FlowAccount, HopTotals};
 use paceline_fabric::outcome::PortRef;
 use paceline_fabric::spec::{NodeId, NodeKind};
+use paceline_jobs::{TraceActivity, TraceOutcome, TracePath};
 use paceline_kernel::BitRate;
-use paceline_scenario::{Job, Resolved, TraceActivity, TraceOutcome, TracePath};
+use paceline_scenario::{Job, Resolved};
 
 use super::super::rows::FlowRows;
 

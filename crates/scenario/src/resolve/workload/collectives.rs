@@ -4,11 +4,11 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span, Time};
 use toml::Spanned;
 
-use crate::collective::{Algorithm, Forwarding, Layout, Options, Stage};
 use crate::diagnostics::{Problem, suggestion};
 use crate::groups;
 use crate::resolve::fill::{fill, fill_at};
 use crate::schema::{self, Nodes};
+use paceline_jobs::collective::{Algorithm, Forwarding, Layout, Options, Stage};
 
 use super::{Made, MadeCollective, Maker};
 

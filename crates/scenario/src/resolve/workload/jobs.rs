@@ -7,7 +7,6 @@ use paceline_kernel::rng::Purpose;
 use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
-use crate::collective::{Chain, Tail, plus};
 use crate::diagnostics::{Place, Problem};
 use crate::resolve::fill::{fill, fill_value, filled};
 use crate::resolve::hosts::{self, Holds};
@@ -17,6 +16,7 @@ use crate::schema::{self};
 use crate::topology::Net;
 use crate::traffic::{SHARED, Seeds};
 use crate::warning::WarningKind;
+use paceline_jobs::collective::{Chain, Tail};
 
 use super::placement::place;
 use super::steps::JobStep;
@@ -260,7 +260,7 @@ impl Maker<'_, '_> {
             unresolved,
         );
         Ok(Job {
-            compute: (steps.iter()).fold(Span::ZERO, |sum, step| plus(sum, step.computes())),
+            compute: (steps.iter()).fold(Span::ZERO, |sum, step| sum.saturating_add(step.computes())),
             label,
             hosts,
             start,

@@ -20,13 +20,13 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_parity::ib_omnet::Source;
 use toml::Spanned;
 
-use crate::collective::Algorithm;
 use crate::diagnostics::{Place, Problem};
 use crate::schema;
 use crate::schema::Simulator;
 use crate::topology::Net;
 use crate::traffic::{self, Message, Seeds};
 use crate::warning::WarningKind;
+use paceline_jobs::collective::Algorithm;
 
 use super::Cx;
 use super::fill::{fill, fill_at, fill_value, filled, only_block};

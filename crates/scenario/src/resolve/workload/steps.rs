@@ -4,11 +4,11 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Bytes, Span};
 use toml::Spanned;
 
-use crate::collective::{Algorithm, Chain, Pipeline, Schedule, Stage, plus};
 use crate::diagnostics::{Problem, suggestion};
 use crate::resolve::fill::{fill, fill_value, filled, only_block};
 use crate::schema;
 use crate::warning::WarningKind;
+use paceline_jobs::collective::{Algorithm, Chain, Pipeline, Schedule, Stage};
 
 use super::Maker;
 use super::collectives::{Chosen, Operation};
@@ -63,7 +63,7 @@ impl JobStep {
             }) => pipeline.compute(),
             _ => Span::ZERO,
         };
-        plus(self.compute, inside)
+        self.compute.saturating_add(inside)
     }
 
     /// Adds the step of this place to what the ranks do.

@@ -14,16 +14,16 @@ use paceline_traces::check::{Extent, check};
 use paceline_traces::executor::Executor;
 use paceline_traces::trouble::Caution;
 
-use crate::carrier::{Carrier, Common};
+use paceline_jobs::{Carrier, Common};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::priced::Priced;
 use crate::resolve::Cx;
 use crate::resolve::fill::{fill, fill_value, filled};
 use crate::schema;
 use crate::topology::Net;
 use crate::warning::WarningKind;
+use paceline_jobs::Priced;
 
 pub(super) use found::Trace;
 use found::{Format, Network, choice, problem};

@@ -8,11 +8,11 @@ use paceline_traces::loggops::{Parameters, Variant};
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
-use crate::priced::Model;
 use crate::resolve::Cx;
 use crate::resolve::fill::{fill, filled};
 use crate::schema;
 use crate::warning::WarningKind;
+use paceline_jobs::Model;
 
 use super::files::{absolute, keep};
 use super::found::{Format, Network, Trace, choice, problem};

@@ -3,33 +3,36 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use paceline_fabric::outcome::ModelOutcome;
-use paceline_fabric::spec::{Asks, Awaited, Behaviour, FlowSpec, NodeId};
-use paceline_fabric::stream::source_port;
 use paceline_kernel::{Bytes, Time};
+use paceline_run::outcome::ModelOutcome;
+use paceline_run::spec::{Asks, Awaited, Behaviour, FlowSpec, NodeId};
+use paceline_run::stream::source_port;
 use paceline_traces::executor::Executor;
 use paceline_traces::network::{Message, MessageId, Network};
 use paceline_traces::program::CollectiveKind;
 
-use crate::trace_outcome::TraceOutcome;
+use crate::outcome::TraceOutcome;
 
 /// What flows of a job have in common.
 #[derive(Clone, Debug)]
-pub(crate) struct Common {
+pub struct Common {
     /// Hosts by rank.
-    pub(crate) hosts: Vec<NodeId>,
-    pub(crate) class: u8,
-    pub(crate) scheme: u16,
-    pub(crate) dport: u16,
+    pub hosts: Vec<NodeId>,
+    /// Priority class.
+    pub class: u8,
+    /// Index of the scheme.
+    pub scheme: u16,
+    /// Destination port.
+    pub dport: u16,
     /// Label of messages between two ranks.
-    pub(crate) send: u16,
+    pub send: u16,
     /// Labels of messages of collectives.
-    pub(crate) collectives: BTreeMap<CollectiveKind, u16>,
+    pub collectives: BTreeMap<CollectiveKind, u16>,
 }
 
 /// A job by a trace, and how far it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Carrier {
+pub struct Carrier {
     executor: Executor,
     common: Arc<Common>,
     /// How many flows each pair of hosts has had.
@@ -59,7 +62,8 @@ impl Network for Over<'_> {
 }
 
 impl Carrier {
-    pub(crate) fn new(executor: Executor, common: Common) -> Self {
+    /// A job that has not begun.
+    pub fn new(executor: Executor, common: Common) -> Self {
         Self {
             executor,
             common: Arc::new(common),

@@ -7,7 +7,7 @@ use paceline_traces::executor::{
 };
 use paceline_traces::program::{CollectiveKind, OperationId, Program, Rank, Work};
 
-/// What a job by a trace leaves behind, in [`paceline_fabric::Outcome::programs`].
+/// What a job by a trace leaves behind, in [`paceline_run::Outcome::programs`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceOutcome {
     /// Ranks, by number.

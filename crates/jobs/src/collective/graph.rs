@@ -1,6 +1,6 @@
 //! The messages of a collective among ranks 0 to n - 1, and what each of them waits for.
 
-use paceline_fabric::spec::Awaited;
+use paceline_run::spec::Awaited;
 
 use super::steps::Step;
 

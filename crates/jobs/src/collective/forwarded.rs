@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_fabric::spec::Awaited;
+use paceline_run::spec::Awaited;
 
 use super::graph::{Graph, Wait};
 use super::layout::Layout;

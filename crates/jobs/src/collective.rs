@@ -14,15 +14,14 @@ mod pipeline;
 mod steps;
 mod tree;
 
-use paceline_fabric::spec::{Awaited, Dependency, NodeId};
 use paceline_kernel::{Bytes, Span, Time};
+use paceline_run::spec::{Awaited, Dependency, NodeId};
 
-use crate::traffic::Message;
+use paceline_run::spec::Message;
 
 use graph::Graph;
 use steps::{RingOf, all_gather, halving_doubling, hierarchical, part, reduce_scatter};
 
-pub(crate) use chain::plus;
 pub use chain::{Chain, Stage, Tail};
 pub use layout::Layout;
 pub use pipeline::{Pipeline, Schedule};

@@ -5,10 +5,10 @@
 
 use std::rc::Rc;
 
-use paceline_fabric::spec::{Awaited, Dependency, NodeId};
 use paceline_kernel::{Bytes, Slowness, Span, Time};
+use paceline_run::spec::{Awaited, Dependency, NodeId};
 
-use crate::traffic::Message;
+use paceline_run::spec::Message;
 
 use super::graph::{Graph, Wait};
 use super::{Algorithm, Layout, Options};
@@ -83,10 +83,10 @@ impl Clock {
 
     fn compute(&mut self, time: Span) {
         for (_, after) in &mut self.events {
-            *after = plus(*after, time);
+            *after = after.saturating_add(time);
         }
         if self.events.is_empty() || self.earliest > Span::ZERO {
-            self.earliest = plus(self.earliest, time);
+            self.earliest = self.earliest.saturating_add(time);
         }
     }
 
@@ -94,11 +94,6 @@ impl Clock {
         self.events
             .extend(events.iter().map(|&event| (event, Span::ZERO)));
     }
-}
-
-/// The sum, or the longest span.
-pub(crate) fn plus(a: Span, b: Span) -> Span {
-    Span::from_ps(a.as_ps().saturating_add(b.as_ps()))
 }
 
 /// What a rank has begun and does not wait for yet: the place of the step, and what ends it.

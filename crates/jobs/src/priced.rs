@@ -2,32 +2,35 @@
 
 use std::sync::Arc;
 
-use paceline_fabric::outcome::ModelOutcome;
-use paceline_fabric::spec::{Asks, Awaited, Behaviour};
 use paceline_kernel::Time;
+use paceline_run::outcome::ModelOutcome;
+use paceline_run::spec::{Asks, Awaited, Behaviour};
 use paceline_traces::chunks::{Chunks, Links};
 use paceline_traces::executor::{Executor, RankRecord, Rules, Stuck};
 use paceline_traces::loggops::{self, Parameters, Variant};
 use paceline_traces::program::Program;
 
-use crate::trace_outcome::TraceOutcome;
+use crate::outcome::TraceOutcome;
 
 /// A cost model.
 #[derive(Clone, Debug)]
-pub(crate) enum Model {
+pub enum Model {
     /// LogGOPS.
     LogGops(Variant, Parameters),
     /// Links that carry whole messages.
     Chunks {
+        /// The links.
         links: Links,
+        /// Whether messages of one pair of ranks share them knowingly.
         aware: bool,
+        /// What the executor does with operations.
         rules: Box<Rules>,
     },
 }
 
 /// A job under a cost model: all of it is carried out when it begins, and it is over when the last rank is.
 #[derive(Clone, Debug)]
-pub(crate) struct Priced {
+pub struct Priced {
     program: Arc<dyn Program>,
     model: Model,
     outcome: TraceOutcome,
@@ -35,7 +38,8 @@ pub(crate) struct Priced {
 }
 
 impl Priced {
-    pub(crate) fn new(program: Arc<dyn Program>, model: Model) -> Self {
+    /// A job that has not begun.
+    pub fn new(program: Arc<dyn Program>, model: Model) -> Self {
         Self {
             program,
             model,

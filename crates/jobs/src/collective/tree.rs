@@ -1,6 +1,6 @@
 //! All-reduce by trees: up to the root, and down again.
 
-use paceline_fabric::spec::Awaited;
+use paceline_run::spec::Awaited;
 
 use super::graph::{Graph, Wait};
 
