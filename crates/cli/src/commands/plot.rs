@@ -2,12 +2,17 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use paceline_lab::files::OutFile;
+use paceline_lab::files::{OutFile, RunData};
 use paceline_lab::sweep::{Status, SweepData, notes};
-use paceline_report::figure::{self, Figure, Legend, NoFigure, Palette, Preset, Scale, Seeds, Style, What};
+use paceline_lab::table;
+use paceline_query::{Cell, Run};
+use paceline_report::figure::{
+    self, Figure, Legend, NoFigure, Palette, Place, Preset, Row, Scale, Seeds, Style, What,
+};
 
 use super::report::read_runs;
 use crate::failure::{Done, Ended, Failure};
@@ -22,6 +27,8 @@ Examples:
   paceline plot results/two --what rate -o rate.csv       the values of the figure
   paceline sweep incast-16 --over cc.scheme=hpcc,dctcp --over topology.star.rate=100Gbps,400Gbps
   paceline plot results/incast-16-sweep-1 --what fct_slowdown.p99 -o rate.pdf
+  paceline plot results/two -o parts.pdf \\
+    --sql \"SELECT part, sum(time_ps) / 1e6 AS us FROM flow_time GROUP BY part\"
 
 Figures of runs and comparisons:
   fct-cdf, slowdown-cdf  distribution over flows
@@ -35,6 +42,7 @@ Figures of runs and comparisons:
   iterations             time of each iteration of jobs, or else of collectives
 Figures of a sweep: any `metric` of points.csv, such as fct_slowdown.p99, pfc.pauses or
 jobs.NAME.iteration_us.mean, as the mean over seeds with its 95 % interval.
+Figures of a question in SQL (paceline query): its columns are x, y and perhaps the curve's name.
 
 Runs that differ in their seeds alone are one curve in figures about flows, with the 95 % interval
 over the seeds; --seeds apart draws each. PDF and SVG have their font in them; PGF takes that of the
@@ -47,8 +55,11 @@ pub(super) struct PlotArgs {
     #[arg(value_name = "DIR", required = true)]
     folders: Vec<PathBuf>,
     /// Figure to draw
-    #[arg(long, value_name = "WHAT")]
-    what: String,
+    #[arg(long, value_name = "WHAT", required_unless_present = "sql")]
+    what: Option<String>,
+    /// Question whose answer to draw: a column of places, one of values, perhaps one of names of curves
+    #[arg(long, value_name = "SQL", conflicts_with_all = ["what", "over", "seeds"])]
+    sql: Option<String>,
     /// File to write; its extension selects the format
     #[arg(long, short, value_name = "FILE.pdf|svg|png|pgf|csv")]
     out: PathBuf,
@@ -278,8 +289,12 @@ fn format(file: &Path) -> Result<Format, Failure> {
 }
 
 fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
-    let nothing = |error: NoFigure| Failure::arguments(format!("--what {}: {error}", args.what));
     let is_sweep = |folder: &PathBuf| folder.join("sweep.json").is_file();
+    let Some(wanted) = &args.what else {
+        let sql = args.sql.as_deref().unwrap_or_default();
+        return answered(read_runs(&args.folders, None)?, sql);
+    };
+    let nothing = |error: NoFigure| Failure::arguments(format!("--what {wanted}: {error}"));
     if args.folders.iter().any(is_sweep) {
         let [folder] = args.folders.as_slice() else {
             return Err(Failure::arguments(
@@ -293,16 +308,74 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
         for note in notes(&data) {
             say!("{}", note.text);
         }
-        return figure::of_sweep(&data, &args.what, args.over.as_deref()).map_err(nothing);
+        return figure::of_sweep(&data, wanted, args.over.as_deref()).map_err(nothing);
     }
     if args.over.is_some() {
         return Err(Failure::arguments(
             "--over is about the axes of a sweep, and these are runs",
         ));
     }
-    let known = What::ALL.into_iter().find(|what| what.name() == args.what);
-    let what = known.ok_or_else(|| unknown(&args.what))?;
+    let known = What::ALL.into_iter().find(|what| what.name() == wanted);
+    let what = known.ok_or_else(|| unknown(wanted))?;
     figure::of_runs(&read_runs(&args.folders, None)?, what, args.seeds).map_err(nothing)
+}
+
+/// Draws the answers of runs to a question. Curves of several runs have the runs' names before their own.
+fn answered(runs: Vec<RunData>, sql: &str) -> Result<Figure, Failure> {
+    let wrong = |message: String| Failure::arguments(format!("--sql: {message}"));
+    let names = table::run_names(&runs);
+    let several = runs.len() > 1;
+    let (mut rows, mut labels) = (Vec::new(), None);
+    for (name, data) in names.iter().zip(runs) {
+        let answer = Run::new(Arc::new(data))
+            .ask(sql)
+            .map_err(|error| wrong(error.to_string()))?;
+        if !(2..=3).contains(&answer.columns.len()) {
+            return Err(wrong(format!(
+                "expected two or three columns (x, y, name of the curve), found {}: {}",
+                answer.columns.len(),
+                answer.columns.join(", ")
+            )));
+        }
+        for row in &answer.rows {
+            let x = match &row[0] {
+                Cell::Null => continue,
+                Cell::Text(name) => Place::Named(name.clone()),
+                number => Place::At(number.number().unwrap_or(f64::NAN)),
+            };
+            let y = match &row[1] {
+                Cell::Null => continue,
+                cell => cell.number().ok_or_else(|| {
+                    wrong(format!(
+                        "column `{}`: expected a number, found a text",
+                        answer.columns[1]
+                    ))
+                })?,
+            };
+            let curve = row.get(2).map(text_of).unwrap_or_default();
+            let curve = match (several, curve.is_empty()) {
+                (false, false) => curve,
+                (true, false) => format!("{name}, {curve}"),
+                (_, true) => name.clone(),
+            };
+            rows.push(Row { curve, x, y });
+        }
+        labels.get_or_insert(answer.columns);
+    }
+    let labels = labels.unwrap_or_default();
+    let [x, y, ..] = &labels[..] else {
+        return Err(wrong("expected the folder of a run".into()));
+    };
+    figure::of_rows(&rows, (x, y)).map_err(|error| wrong(error.to_string()))
+}
+
+fn text_of(cell: &Cell) -> String {
+    match cell {
+        Cell::Null => String::new(),
+        Cell::Int(value) => value.to_string(),
+        Cell::Real(value) => value.to_string(),
+        Cell::Text(text) => text.clone(),
+    }
 }
 
 /// What is missing of a sweep whose figure is drawn.

@@ -214,6 +214,40 @@ fn a_sweeps_figure_has_the_means_of_its_rows() {
 }
 
 #[test]
+fn answers_are_drawn() {
+    let folder = compared();
+    let path = folder.path();
+    let sql = "SELECT part, sum(time_ps) / 1e6 AS us FROM flow_time GROUP BY part ORDER BY part";
+    stdout(path, &["plot", "two", "--sql", sql, "-o", "parts.csv"]);
+    let drawn = fs::read_to_string(path.join("parts.csv")).unwrap();
+    let asked = ["two/hpcc", "two/dctcp"].map(|run| stdout(path, &["query", run, sql, "--format", "csv"]));
+    let names = ["hpcc", "dctcp"];
+    let lines = names
+        .iter()
+        .zip(&asked)
+        .flat_map(|(name, csv)| csv.lines().skip(1).map(move |line| format!("{name},{line},,")));
+    let mut expected: Vec<String> = lines.collect();
+    let mut drawn: Vec<&str> = drawn.lines().collect();
+    assert_eq!(drawn.remove(0), "curve,part,us,low,high");
+    drawn.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(drawn, expected);
+    // A curve for each label, over numbers.
+    let sql = "SELECT size_bytes, max(slowdown), label FROM flows GROUP BY label, size_bytes";
+    stdout(path, &["plot", "two/hpcc", "--sql", sql, "-o", "sizes.csv"]);
+    let sizes = rows(&path.join("sizes.csv"));
+    assert_eq!(
+        sizes.iter().map(|(_, row)| row[0]).collect::<Vec<_>>(),
+        [50_000.0, 200_000.0]
+    );
+    let got = |sql: &str| said(path, &["plot", "two/hpcc", "--sql", sql, "-o", "a.svg"]);
+    assert!(got("SELECT 1").contains("expected two or three columns"));
+    assert!(got("SELECT 1, label FROM flows").contains("column `label`: expected a number, found a text"));
+    assert!(got("SELECT flow, 1 FROM flows").contains("no such column: flow"));
+    assert!(got("SELECT flow_id, 1 FROM flows LIMIT 0").contains("no rows"));
+}
+
+#[test]
 fn what_cannot_be_drawn_is_said() {
     let folder = compared();
     let path = folder.path();

@@ -4,9 +4,9 @@ use paceline_fabric::Outcome;
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::{Awaited, slowness};
 use paceline_jobs::TraceOutcome;
+use paceline_jobs::collective::Tail;
 use paceline_kernel::Time;
 use paceline_scenario::Resolved;
-use paceline_jobs::collective::Tail;
 use serde::{Deserialize, Serialize};
 
 use super::collectives::CollectiveTime;

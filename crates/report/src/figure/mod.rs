@@ -2,6 +2,7 @@
 //!
 //! What is drawn is what runs' folders hold, without rounding; the table has all of it.
 
+mod answer;
 mod axis;
 mod font;
 mod panel;
@@ -20,6 +21,7 @@ use std::fmt::Write as _;
 
 use paceline_scenario::csv_cell;
 
+pub use answer::{Place, Row, of_rows};
 pub use panel::{Curve, Figure, NoFigure, Point, Scale, Shape};
 pub use runs::{Seeds, What, of_runs};
 pub use scene::Size;

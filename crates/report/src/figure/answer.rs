@@ -1,0 +1,98 @@
+//! Figures of answers: rows of a place, a value and perhaps the name of a curve.
+
+use std::collections::BTreeMap;
+
+use super::{Curve, Figure, NoFigure, Point, Scale, Shape};
+use crate::palette;
+
+/// Where a point stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// A number.
+    At(f64),
+    /// A name: places follow each other in the order in which they come.
+    Named(String),
+}
+
+/// A row to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Name of its curve.
+    pub curve: String,
+    /// Its place.
+    pub x: Place,
+    /// Its value.
+    pub y: f64,
+}
+
+/// Draws rows under the names of their two columns. Curves are in the order in which they come, their points in the order
+/// of places.
+///
+/// # Errors
+/// There are no rows, or some places are numbers and others names.
+pub fn of_rows(rows: &[Row], (x, y): (&str, &str)) -> Result<Figure, NoFigure> {
+    let names: Vec<&String> = rows.iter().filter_map(|row| row.x.name()).collect();
+    if rows.is_empty() {
+        return Err(NoFigure("the answer has no rows with numbers".into()));
+    }
+    if !names.is_empty() && names.len() < rows.len() {
+        let name = names[0];
+        return Err(NoFigure(format!(
+            "column `{x}` has numbers and texts such as `{name}`: expected one of them"
+        )));
+    }
+    let mut places: Vec<String> = Vec::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut curves: Vec<Curve> = Vec::new();
+    let mut index: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows {
+        let at = match &row.x {
+            Place::At(at) => *at,
+            Place::Named(name) => {
+                let place = *known.entry(name).or_insert_with(|| {
+                    places.push(name.clone());
+                    places.len() - 1
+                });
+                place as f64
+            }
+        };
+        let curve = *index.entry(&row.curve).or_insert_with(|| {
+            curves.push(Curve {
+                name: row.curve.clone(),
+                color: 0,
+                dash: 0,
+                points: Vec::new(),
+            });
+            curves.len() - 1
+        });
+        curves[curve].points.push(Point {
+            x: at,
+            y: Some(row.y),
+            range: None,
+        });
+    }
+    let names: Vec<String> = curves.iter().map(|curve| curve.name.clone()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for (curve, (color, dash)) in curves.iter_mut().zip(palette::assign(&names)) {
+        (curve.color, curve.dash) = (color, dash);
+        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    Ok(Figure {
+        x: Scale {
+            names: places,
+            ..Scale::new(x)
+        },
+        y: Scale::new(y),
+        shape: Shape::Points,
+        curves,
+    })
+}
+
+impl Place {
+    const fn name(&self) -> Option<&String> {
+        match self {
+            Self::At(_) => None,
+            Self::Named(name) => Some(name),
+        }
+    }
+}
