@@ -20,6 +20,10 @@ mod table;
 mod watch;
 mod why;
 
+/// Large networks lie in huge pages.
+#[global_allocator]
+static ALLOCATOR: paceline_kernel::memory::HugePages = paceline_kernel::memory::HugePages;
+
 #[pymodule]
 mod _native {
     #[pymodule_export]

@@ -30,6 +30,10 @@ mod text;
 
 use std::process::ExitCode;
 
+/// Large networks lie in huge pages.
+#[global_allocator]
+static ALLOCATOR: paceline_kernel::memory::HugePages = paceline_kernel::memory::HugePages;
+
 use paceline_congestion::registry::{Addition, add};
 
 /// The schemes of a program: those that ship, and those that it adds.

@@ -1,12 +1,16 @@
 //! Runs one workload of the benchmarks, for instruction counts: `packet_hops NAME [PARTS [THREADS]]` prints its
 //! packet-hops and events, how long that took (by the clock, and on Linux of the processor), and what its windows
 //! were; without a name, the names.
+//! With `SMALL_PAGES` in the environment no memory is asked for in huge pages.
 //! `NAME+ports`, `NAME+accounts`, `NAME+ports+accounts` is the same with these recorders.
 
 #![allow(clippy::disallowed_macros, reason = "the counts are its result")]
 
 #[path = "../benches/workloads/mod.rs"]
 mod workloads;
+
+#[global_allocator]
+static ALLOCATOR: paceline_kernel::memory::HugePages = paceline_kernel::memory::HugePages;
 
 use paceline_fabric::Simulation;
 use workloads::{WORKLOADS, simulate};
@@ -27,6 +31,9 @@ fn main() {
         eprintln!("there is no workload `{wanted}`");
         std::process::exit(2);
     };
+    if std::env::var_os("SMALL_PAGES").is_some() {
+        paceline_kernel::memory::without_huge_pages();
+    }
     let mut simulation = Simulation::new(spec).expect("a network that can be built");
     let number = |place| {
         std::env::args()

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use clap::Args;
 use paceline_fabric::WindowCounts;
+use paceline_kernel::memory;
 use paceline_scenario::{Overrides, Resolved};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -214,6 +215,7 @@ fn measure_by<T: DeserializeOwned>(arguments: &[&str], name: &str) -> Result<T, 
     let failed = |what: &dyn std::fmt::Display| Failure::run(format!("measuring {name}: {what}"));
     let program = std::env::current_exe().map_err(|error| failed(&error))?;
     let output = Command::new(program)
+        .args((!memory::wants_huge_pages()).then_some("--no-huge-pages"))
         .args(arguments)
         .stderr(Stdio::inherit())
         .output()

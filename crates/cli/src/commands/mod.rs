@@ -43,6 +43,9 @@ Examples:
 #[command(name = "paceline", version = paceline_lab::version(), after_help = EXAMPLES, disable_help_subcommand = true)]
 #[command(max_term_width = 100, infer_long_args = false)]
 struct Cli {
+    /// Use memory in pages of the usual size: to measure what huge pages are worth
+    #[arg(long, global = true, hide = true)]
+    no_huge_pages: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -108,7 +111,12 @@ fn parse() -> Command {
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
-        Ok(parsed) => parsed.command,
+        Ok(parsed) => {
+            if parsed.no_huge_pages {
+                paceline_kernel::memory::without_huge_pages();
+            }
+            parsed.command
+        }
         Err(error) => in_words(&error),
     }
 }

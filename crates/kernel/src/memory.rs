@@ -1,0 +1,207 @@
+//! Memory for large blocks.
+//!
+//! An event of a large network touches a dozen places in slabs of hundreds of megabytes. With pages of 4 KB most of these
+//! accesses miss the TLB and wait for a page walk, and a prefetch waits as well. So blocks from 2 MiB on are mappings of
+//! their own that ask the system for huge pages.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Size and alignment of a huge page.
+#[cfg(target_os = "linux")]
+const HUGE: usize = 2 << 20;
+
+static WANTED: AtomicBool = AtomicBool::new(true);
+
+/// Asks for pages of the usual size from now on: to measure what huge ones are worth.
+pub fn without_huge_pages() {
+    WANTED.store(false, Ordering::Relaxed);
+}
+
+/// Whether huge pages are asked for.
+pub fn wants_huge_pages() -> bool {
+    WANTED.load(Ordering::Relaxed)
+}
+
+/// The system's allocator, with huge pages for large blocks where the system has them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HugePages;
+
+#[expect(unsafe_code, reason = "an allocator hands out memory")]
+// SAFETY: small blocks are the system's. Whether a block is large follows from its layout alone, so that it is freed the way
+// it was made. The contracts of large ones are those of the functions of `large`.
+unsafe impl GlobalAlloc for HugePages {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        match is_large(layout.size(), layout.align()) {
+            true => large::map(layout.size()),
+            false => unsafe { System.alloc(layout) },
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        match is_large(layout.size(), layout.align()) {
+            // Fresh mappings are zero.
+            true => large::map(layout.size()),
+            false => unsafe { System.alloc_zeroed(layout) },
+        }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        match is_large(layout.size(), layout.align()) {
+            true => unsafe { large::unmap(block, layout.size()) },
+            false => unsafe { System.dealloc(block, layout) },
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let was_large = is_large(layout.size(), layout.align());
+        match (was_large, is_large(size, layout.align())) {
+            (true, true) => unsafe { large::remap(block, layout.size(), size) },
+            (false, false) => unsafe { System.realloc(block, layout, size) },
+            _ => {
+                // SAFETY: the caller has checked that the size fits a layout of this alignment.
+                let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+                let to = unsafe { self.alloc(new) };
+                if !to.is_null() {
+                    // SAFETY: both blocks are at least as long, and the new one is apart from the old one.
+                    unsafe { std::ptr::copy_nonoverlapping(block, to, layout.size().min(size)) };
+                    unsafe { self.dealloc(block, layout) };
+                }
+                to
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+const fn is_large(size: usize, align: usize) -> bool {
+    size >= HUGE && align <= HUGE
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn is_large(_: usize, _: usize) -> bool {
+    false
+}
+
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "mappings are made by system calls")]
+mod large {
+    use std::ptr::null_mut;
+
+    use super::{HUGE, wants_huge_pages};
+
+    /// Makes a block of zeros that begins at a huge page; null where there is no memory.
+    pub(super) fn map(size: usize) -> *mut u8 {
+        let size = whole(size);
+        let place = reserve(size);
+        if !place.is_null() {
+            ask(place, size);
+        }
+        place
+    }
+
+    /// Frees a block.
+    ///
+    /// # Safety
+    /// It is of [`map`] or [`remap`], with this size.
+    pub(super) unsafe fn unmap(block: *mut u8, size: usize) {
+        // SAFETY: the mapping is the caller's, and nothing else lies in its pages.
+        unsafe { libc::munmap(block.cast(), whole(size)) };
+    }
+
+    /// Changes the size of a block. Where it cannot grow in place its pages move, not their content.
+    ///
+    /// # Safety
+    /// It is of [`map`] or [`remap`], with the size `old`.
+    pub(super) unsafe fn remap(block: *mut u8, old: usize, new: usize) -> *mut u8 {
+        let (old, new) = (whole(old), whole(new));
+        // SAFETY: the mapping is the caller's.
+        let found = unsafe { libc::mremap(block.cast(), old, new, 0) };
+        if found != libc::MAP_FAILED {
+            ask(block, new);
+            return block;
+        }
+        let place = reserve(new);
+        if place.is_null() {
+            return null_mut();
+        }
+        // SAFETY: both are mappings of these sizes, and nobody has used the new one.
+        let moved = unsafe {
+            libc::mremap(
+                block.cast(),
+                old,
+                new,
+                libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
+                place,
+            )
+        };
+        if moved == libc::MAP_FAILED {
+            // SAFETY: it was reserved above.
+            unsafe { unmap(place, new) };
+            return null_mut();
+        }
+        ask(place, new);
+        place
+    }
+
+    /// Maps memory that begins at a huge page.
+    fn reserve(size: usize) -> *mut u8 {
+        let Some(all) = size.checked_add(HUGE) else {
+            return null_mut();
+        };
+        // SAFETY: a new mapping touches nothing that is there.
+        let start = unsafe {
+            libc::mmap(
+                null_mut(),
+                all,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return null_mut();
+        }
+        let start: *mut u8 = start.cast();
+        let before = start.align_offset(HUGE);
+        let end = before + size;
+        // SAFETY: both parts lie in the mapping, outside the block.
+        unsafe {
+            if before > 0 {
+                libc::munmap(start.cast(), before);
+            }
+            if end < all {
+                libc::munmap(start.add(end).cast(), all - end);
+            }
+            start.add(before)
+        }
+    }
+
+    /// Asks for huge pages in all of a mapping: one of two kinds could not be moved. A system without them says no, which
+    /// changes nothing.
+    fn ask(block: *mut u8, size: usize) {
+        if wants_huge_pages() {
+            // SAFETY: advice does not change what the memory holds.
+            unsafe { libc::madvise(block.cast(), size, libc::MADV_HUGEPAGE) };
+        }
+    }
+
+    /// Rounds up to whole pages of any system.
+    const fn whole(size: usize) -> usize {
+        // No `Layout` is so long that this overflows.
+        size.next_multiple_of(64 << 10)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(unsafe_code, reason = "the same as where there are large blocks")]
+mod large {
+    pub(super) fn map(_: usize) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+    pub(super) unsafe fn unmap(_: *mut u8, _: usize) {}
+    pub(super) unsafe fn remap(_: *mut u8, _: usize, _: usize) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+}
