@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_all};
 
 /// The number of a thing in a list of such things.
 pub trait Id: Copy + Eq {
@@ -174,6 +174,14 @@ impl<I: Id, T> List<I, T> {
     #[inline(always)]
     pub fn prefetch(&self, id: I) {
         prefetch(&self.items, id.index());
+    }
+
+    /// The same of all its cache lines.
+    #[inline(always)]
+    pub fn prefetch_all(&self, id: I) {
+        if let Some(item) = self.items.get(id.index()) {
+            prefetch_all(item);
+        }
     }
 }
 

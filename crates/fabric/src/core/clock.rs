@@ -1,11 +1,13 @@
 //! The clock, what is to happen, and what has.
 
-use paceline_kernel::queue::{Entry, EventQueue, LaneId};
+use paceline_kernel::queue::{Entry, EventQueue, LaneId, Look};
 
 use crate::core::Core;
 use crate::core::digest::Digest;
 use crate::core::event::Event;
 use crate::core::link::Sent;
+use crate::core::packet::Packet;
+use crate::world::World;
 use paceline_run::outcome::Counters;
 
 /// For the loop.
@@ -22,17 +24,14 @@ impl Core {
         self.agenda.queue.pop_before(end)
     }
 
-    /// Goes to an event that was taken, and counts it. In a `large` network what comes after it is fetched early.
+    /// Goes to an event that was taken, and counts it.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, event: Entry, large: bool) {
+    pub(crate) fn begin(&mut self, event: Entry) {
         let Entry { at, tie, what } = event;
         assert!(at >= self.now, "time never runs back");
         (self.now, self.tie) = (at, tie);
         self.counters.events += 1;
         self.digest.note(at, what);
-        if large {
-            self.fetch_upcoming();
-        }
     }
 
     /// Goes to the next event, if it is before `end`, without counting it.
@@ -137,14 +136,44 @@ impl Core {
         self.agenda.queue.is_large()
     }
 
-    /// Fetches what events that are soon to run will touch first.
+    /// Fetches what events that are soon to run will touch. Each look follows what the one before has fetched; `at_host` does
+    /// so for packets that come to a host.
     #[inline(always)]
-    fn fetch_upcoming(&self) {
-        self.agenda.queue.for_upcoming(|what| {
-            if let Some((port, packet)) = Event::arrival(what) {
-                self.packets.prefetch(packet);
+    pub(crate) fn fetch_upcoming(&self, world: &World, at_host: impl Fn(Look, &Packet)) {
+        self.agenda.queue.for_upcoming(|look, what| {
+            let (port, packet) = match Event::arrival(what) {
+                Some((port, packet)) => (port, Some(packet)),
+                None => match Event::sent(what) {
+                    Some(port) => (port, None),
+                    None => return,
+                },
+            };
+            if look == Look::First {
                 self.ports.prefetch(port);
                 self.queues.prefetch(port);
+                if let Some(packet) = packet {
+                    self.packets.prefetch(packet);
+                }
+                return;
+            }
+            let at = &self.ports[port];
+            let Some(id) = packet else {
+                // The next packet of the queue leaves.
+                if look == Look::Second
+                    && let Some(class) = at.next_class()
+                {
+                    self.packets.prefetch(self.queues[(port, class)].head);
+                }
+                return;
+            };
+            let packet = self.packets.get(id);
+            if at.is_host {
+                at_host(look, packet);
+            } else if look == Look::Second && packet.epoch == world.epoch {
+                let place = world.routing.follow(0, &mut { packet.path });
+                let egress = world.routing.port_at(at.ways, place);
+                self.ports.prefetch(egress);
+                self.queues.prefetch(egress);
             }
         });
     }

@@ -58,6 +58,7 @@ const KIND: u32 = A_BITS + 32;
 const WATCHDOG: u32 = 1 << 8;
 /// The kind of an arrival.
 const ARRIVE: u64 = 9;
+const TX_DONE: u64 = 7;
 const A_MASK: u64 = (1 << A_BITS) - 1;
 
 impl Event {
@@ -82,7 +83,7 @@ impl Event {
                 generation,
             } => (5, flow.0, u32::from(slot) | u32::from(generation) << 8),
             Self::Timeout { flow } => (6, flow.0, 0),
-            Self::TxDone { port } => (7, port.0, 0),
+            Self::TxDone { port } => (TX_DONE, port.0, 0),
             Self::Wake { port, generation } => (8, port.0, generation),
             Self::Arrive { port, packet } => (ARRIVE, port.0, packet.0),
             Self::Sample => (10, 0, 0),
@@ -102,6 +103,12 @@ impl Event {
     #[inline(always)]
     pub(crate) fn arrival(bits: u64) -> Option<(PortId, PacketId)> {
         (bits >> KIND == ARRIVE).then_some((PortId((bits >> 32 & A_MASK) as u32), PacketId(bits as u32)))
+    }
+
+    /// The port, if what is encoded is the end of a transmission.
+    #[inline(always)]
+    pub(crate) fn sent(bits: u64) -> Option<PortId> {
+        (bits >> KIND == TX_DONE).then_some(PortId((bits >> 32 & A_MASK) as u32))
     }
 
     #[inline(always)]
@@ -130,7 +137,7 @@ impl Event {
                 generation: (b >> 8) as u8,
             },
             6 => Self::Timeout { flow: FlowId(a) },
-            7 => Self::TxDone { port: PortId(a) },
+            TX_DONE => Self::TxDone { port: PortId(a) },
             8 => Self::Wake {
                 port: PortId(a),
                 generation: b,

@@ -2,12 +2,30 @@
 //! until then is told.
 
 use crate::core::Core;
+use crate::core::packet::Packet;
 use crate::host::Hosts;
 use crate::ids::{PacketId, PortId, QpId};
 use crate::world::World;
+use paceline_kernel::prefetch::prefetch_all;
+use paceline_kernel::queue::Look;
 use paceline_run::outcome::{PacketKind, TraceKind};
 
 impl Hosts {
+    /// Fetches what a packet that is soon to arrive will touch: its queue pair or receiver, and then the scheme's state.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, look: Look, packet: &Packet) {
+        match (look, packet.kind) {
+            (Look::Second, PacketKind::Data) => self.receivers.prefetch(packet.flow),
+            (Look::Second, _) => self.qps.prefetch_all(packet.qp),
+            (_, PacketKind::Data) => {}
+            _ => {
+                if let Some(qp) = self.qps.get(packet.qp) {
+                    prefetch_all(&*qp.scheme);
+                }
+            }
+        }
+    }
+
     /// Takes the sample of flows that is due before the event at `at`.
     pub(crate) fn sample(&self, core: &mut Core, at: u64) {
         core.watch.recorder.flows.sample_until(at, &self.qps);

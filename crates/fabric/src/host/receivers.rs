@@ -148,6 +148,14 @@ pub(super) struct Receivers {
 }
 
 impl Receivers {
+    /// Fetches a flow's receiver.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, flow: FlowId) {
+        if let Some(place) = self.of_flow.get(flow) {
+            self.list.prefetch_all(place);
+        }
+    }
+
     /// The place of a flow's receiver.
     #[inline]
     pub(super) fn find(&self, flow: FlowId) -> Option<ReceiverId> {

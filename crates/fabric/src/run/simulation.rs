@@ -210,7 +210,11 @@ impl Simulation {
         while self.core.counters.events < last
             && let Some(event) = self.core.take_event(end)
         {
-            self.core.begin(event, large);
+            self.core.begin(event);
+            if large {
+                let hosts = &self.hosts;
+                (self.core).fetch_upcoming(&self.world, |look, packet| hosts.prefetch(look, packet));
+            }
             match Event::arrival(event.what) {
                 Some((port, packet)) => self.arrive(port, packet),
                 None => self.dispatch(Event::decode(event.what)),

@@ -42,6 +42,17 @@ impl LaneId {
     pub const WHEEL: Self = Self(0);
 }
 
+/// Which look it is at an event that will run soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// From afar: nothing of it is in the cache.
+    First,
+    /// What the first look asked for is there.
+    Second,
+    /// It is about to run.
+    Last,
+}
+
 /// An event with its time, as it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Timed<E> {
@@ -188,11 +199,13 @@ impl EventQueue {
         each!(&self.0, lanes => lanes.is_large())
     }
 
-    /// Shows what events will probably run soon, some of them twice: what is left of an instant is in
-    /// order, and so is a lane, so their data can be fetched in time.
-    #[inline]
-    pub fn for_upcoming(&self, mut show: impl FnMut(u64)) {
-        each!(&self.0, lanes => lanes.for_upcoming(|event| show(Entry::from(Timed { at: 0, event }).what)));
+    /// Shows what events will probably run soon, each from afar, then nearer, then as the next. What is left of an instant is
+    /// in order, and so is a lane, so that what one look has asked for is there at the next. Some are shown twice, some not.
+    #[inline(always)]
+    pub fn for_upcoming(&self, mut show: impl FnMut(Look, u64)) {
+        each!(&self.0, lanes => lanes.for_upcoming(|look, event| {
+            show(look, Entry::from(Timed { at: 0, event }).what);
+        }));
     }
 
     /// Shows every pending event, in no particular order: for those who ask what is under way, not for
