@@ -22,7 +22,8 @@ fn main() {
     for id in order.split_whitespace() {
         writeln!(text, "BuiltIn::new({id:?}, &[{}]),", files(&root.join(id), "")).expect("a string");
     }
-    let common = [files(&root, ""), files(&root.join("quotes"), "quotes/")].concat();
+    let folders = ["", "quotes/", "measures/"].map(|folder| files(&root.join(folder), folder));
+    let common = folders.concat();
     writeln!(text, "];\nconst COMMON: Files = &[{common}];").expect("a string");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("experiments.rs"), text).expect("the build's folder");

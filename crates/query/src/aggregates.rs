@@ -2,8 +2,8 @@
 //!
 //! Sums go over ascending samples or over rows in their order, so that the same run gives the same bytes.
 
-use paceline_lab::measures::{element, step_mean};
-use paceline_lab::stats::{jain, mean, percentile};
+use paceline_lab::measures::element;
+use paceline_lab::stats::{jain, mean, percentile, step_mean};
 use rusqlite::Connection;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 
@@ -42,6 +42,14 @@ impl Rows {
         self.values.get(argument).copied()
     }
 
+    /// The first argument where the second is best.
+    fn best(&self, better: fn(f64, f64) -> bool) -> Option<f64> {
+        let mut rows = self.each(0).zip(self.each(1));
+        let first = rows.next()?;
+        let best = rows.fold(first, |best, row| if better(row.1, best.1) { row } else { best });
+        Some(best.0)
+    }
+
     fn ascending(&self) -> Vec<f64> {
         let mut values: Vec<f64> = self.each(0).collect();
         values.sort_unstable_by(f64::total_cmp);
@@ -73,11 +81,66 @@ pub const AGGREGATES: &[Described] = &[
         of: |rows| element(&rows.ascending(), rows.any(1)? as usize),
     },
     Described {
+        name: "element_at",
+        arguments: "x, p",
+        meaning: "element floor(n p) of the n ascending values of x, p from 0 to 1; the last at 1",
+        width: 2,
+        of: |rows| {
+            let ascending = rows.ascending();
+            let place = (ascending.len() as f64 * rows.any(1)?).floor() as usize;
+            ascending.get(place.min(ascending.len() - 1)).copied()
+        },
+    },
+    Described {
+        name: "counted_quantile",
+        arguments: "x, n, p",
+        meaning: "the least x such that a share p of all is at most x, where each x is there n times; rows ascending",
+        width: 3,
+        of: |rows| {
+            let total: f64 = rows.each(1).sum();
+            let wanted = (rows.any(2)? * total).ceil().max(1.0);
+            let mut sum = 0.0;
+            let mut counted = rows.each(0).zip(rows.each(1));
+            counted.find_map(|(value, count)| {
+                sum += count;
+                (sum >= wanted).then_some(value)
+            })
+        },
+    },
+    Described {
         name: "mean",
         arguments: "x",
         meaning: "the arithmetic mean, summed over ascending values",
         width: 1,
         of: |rows| mean(&rows.ascending()),
+    },
+    Described {
+        name: "ordered_mean",
+        arguments: "x",
+        meaning: "the same, summed over rows in their order",
+        width: 1,
+        of: |rows| mean(&rows.each(0).collect::<Vec<_>>()),
+    },
+    Described {
+        name: "ordered_sum",
+        arguments: "x",
+        meaning: "the sum over rows in their order",
+        width: 1,
+        of: |rows| Some(rows.each(0).sum()),
+    },
+    Described {
+        name: "first",
+        arguments: "x, t",
+        meaning: "the x of the least t, of several the first",
+        width: 2,
+        of: |rows| rows.best(|t, best| t < best),
+    },
+    Described {
+        name: "last",
+        arguments: "x, t",
+        meaning: "the x of the largest t, of several the last",
+        width: 2,
+        of: |rows| rows.best(|t, best| t >= best),
     },
     Described {
         name: "jain",
@@ -97,7 +160,49 @@ pub const AGGREGATES: &[Described] = &[
             (from < to).then(|| step_mean(&points, from, to))
         },
     },
+    Described {
+        name: "time_percentile",
+        arguments: "x, t, from, to, p",
+        meaning: "the least such value that it was not larger for a share p of the time from .. to; rows in order of t",
+        width: 5,
+        of: |rows| {
+            let (from, to) = (rows.any(2)?, rows.any(3)?);
+            let points: Vec<(f64, f64)> = rows.each(1).zip(rows.each(0)).collect();
+            time_percentile(&points, from, to, rows.any(4)?)
+        },
+    },
+    Described {
+        name: "busy",
+        arguments: "start, takes, from, to",
+        meaning: "the share of from .. to that rows take, each from its start for as long as it takes",
+        width: 4,
+        of: |rows| {
+            let (from, to) = (rows.any(2)?, rows.any(3)?);
+            let within = rows.each(0).zip(rows.each(1));
+            let within = within.filter(|(start, takes)| start + takes > from && *start < to);
+            let time: f64 = within
+                .map(|(start, takes)| (start + takes).min(to) - start.max(from))
+                .sum();
+            (from < to).then(|| time / (to - from))
+        },
+    },
 ];
+
+/// The least value that was not exceeded for a share of the time, of one that holds until the next.
+fn time_percentile(points: &[(f64, f64)], from: f64, to: f64, share: f64) -> Option<f64> {
+    let pairs = points.windows(2).map(|pair| {
+        let (begin, end) = (pair[0].0.max(from), pair[1].0.min(to));
+        (pair[0].1, end - begin)
+    });
+    let mut held: Vec<(f64, f64)> = pairs.filter(|(_, time)| *time > 0.0).collect();
+    held.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = held.iter().map(|(_, time)| time).sum();
+    let mut sum = 0.0;
+    held.iter().find_map(|&(value, time)| {
+        sum += time;
+        (sum >= share * total).then_some(value)
+    })
+}
 
 /// Makes them known.
 pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {

@@ -6,18 +6,22 @@
 
 mod aggregates;
 mod scan;
+mod source;
 mod tables;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
-use paceline_lab::files::RunData;
+use paceline_lab::files::ReadError;
 use rusqlite::hooks::{AuthAction, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
 pub use aggregates::{AGGREGATES, Described};
 pub use paceline_run::table::{Column, Kind};
+pub use source::Ended;
+use source::Source;
 pub use tables::{TABLES, Table};
 
 /// A run that can be asked.
@@ -64,10 +68,25 @@ pub struct Answer {
 #[error("{0}")]
 pub struct QueryError(String);
 
+impl QueryError {
+    /// Whether it asks for a table that only measures of experiments can ask: a folder does not have it.
+    pub fn is_of_experiments(&self) -> bool {
+        self.0.contains(tables::NOT_IN_FOLDER)
+    }
+}
+
 impl Run {
-    /// Opens a run for questions.
-    pub fn new(data: Arc<RunData>) -> Self {
-        Self::of(Some(data))
+    /// Opens a run that has just ended for questions.
+    pub fn new(ended: Arc<Ended>) -> Self {
+        Self::of(Some(Source::of_run(ended)))
+    }
+
+    /// Opens the folder of a run.
+    ///
+    /// # Errors
+    /// It is none, or cannot be read.
+    pub fn read(folder: &Path) -> Result<Self, ReadError> {
+        Ok(Self::of(Some(Source::of_folder(folder)?)))
     }
 
     /// A run that has left nothing: for questions that are to be checked.
@@ -75,12 +94,13 @@ impl Run {
         Self::of(None)
     }
 
-    fn of(data: Option<Arc<RunData>>) -> Self {
+    fn of(source: Option<Source>) -> Self {
+        let source = source.map(Arc::new);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || -> rusqlite::Result<Connection> {
             let connection = Connection::open_in_memory_with_flags(flags)?;
             for table in TABLES.iter() {
-                scan::register(&connection, table, &data)?;
+                scan::register(&connection, table, &source)?;
             }
             aggregates::register(&connection)?;
             connection.authorizer(Some(only_reads));
@@ -90,14 +110,14 @@ impl Run {
         Self { connection }
     }
 
-    /// Says how many columns the answer to a question has, without looking for it.
+    /// Says which columns the answer to a question has, without looking for it.
     ///
     /// # Errors
     /// See [`QueryError`].
-    pub fn check(&self, sql: &str) -> Result<usize, QueryError> {
+    pub fn check(&self, sql: &str) -> Result<Vec<String>, QueryError> {
         let statement = self.connection.prepare(sql);
         let statement = statement.map_err(|error| QueryError(in_words(&error)))?;
-        Ok(statement.column_count())
+        Ok(statement.column_names().into_iter().map(str::to_string).collect())
     }
 
     /// Answers one question.

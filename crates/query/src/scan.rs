@@ -2,9 +2,8 @@
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use paceline_lab::files::RunData;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use rusqlite::vtab::{
@@ -12,18 +11,31 @@ use rusqlite::vtab::{
     eponymous_only_module, sqlite3_vtab, sqlite3_vtab_cursor,
 };
 
+use crate::source::Source;
 use crate::tables::{Part, Table};
 
-/// What a module knows: the table, and the run that has it, if there is one.
-type Of = (&'static Table, Option<Arc<RunData>>);
+/// What a module knows.
+#[derive(Clone)]
+struct Of {
+    table: &'static Table,
+    /// The run that has it, if there is one.
+    source: Option<Arc<Source>>,
+    /// All of its rows, once it has turned out that they come as one part: most tables are made at once, and a question may
+    /// go through one many times.
+    whole: Arc<OnceLock<Arc<Part>>>,
+}
 
 /// Makes a table known by its name.
 pub(crate) fn register(
     connection: &Connection,
     table: &'static Table,
-    data: &Option<Arc<RunData>>,
+    source: &Option<Arc<Source>>,
 ) -> rusqlite::Result<()> {
-    let of: Of = (table, data.clone());
+    let of = Of {
+        table,
+        source: source.clone(),
+        whole: Arc::default(),
+    };
     connection.create_module(table.name, eponymous_only_module::<Scan>(), Some(of))
 }
 
@@ -41,7 +53,7 @@ unsafe impl<'vtab> VTab<'vtab> for Scan {
 
     fn connect(_: &mut VTabConnection, of: Option<&Of>, _: &[&[u8]]) -> rusqlite::Result<(String, Self)> {
         let of = of.expect("every module has its table").clone();
-        let columns: Vec<&str> = of.0.columns.iter().map(|column| column.name).collect();
+        let columns: Vec<&str> = of.table.columns.iter().map(|column| column.name).collect();
         let schema = format!("CREATE TABLE x(\"{}\")", columns.join("\",\""));
         let base = sqlite3_vtab::default();
         Ok((schema, Self { base, of }))
@@ -56,7 +68,7 @@ unsafe impl<'vtab> VTab<'vtab> for Scan {
         Ok(Cursor {
             base: sqlite3_vtab_cursor::default(),
             of: self.of.clone(),
-            part: Part::default(),
+            part: Arc::default(),
             first: 0,
             row: 0,
             table: PhantomData,
@@ -73,7 +85,7 @@ struct Cursor<'vtab> {
     base: sqlite3_vtab_cursor,
     of: Of,
     /// The rows from `first` on that are at hand.
-    part: Part,
+    part: Arc<Part>,
     first: usize,
     row: usize,
     table: PhantomData<&'vtab Scan>,
@@ -81,11 +93,24 @@ struct Cursor<'vtab> {
 
 impl Cursor<'_> {
     fn go_to(&mut self, first: usize) -> rusqlite::Result<()> {
-        (self.first, self.row) = (first, 0);
-        let (table, Some(data)) = &self.of else {
+        let Some(source) = &self.of.source else {
             return Ok(());
         };
-        self.part = table.part(data, first).map_err(rusqlite::Error::ModuleError)?;
+        let part = match self.of.whole.get() {
+            Some(whole) if first == 0 => Arc::clone(whole),
+            Some(_) => Arc::default(),
+            None => Arc::new(
+                self.of
+                    .table
+                    .part(source, first)
+                    .map_err(rusqlite::Error::ModuleError)?,
+            ),
+        };
+        if part.rows == 0 && self.first == 0 && first > 0 {
+            // Another cursor may have found the same.
+            let _ = self.of.whole.set(Arc::clone(&self.part));
+        }
+        (self.first, self.row, self.part) = (first, 0, part);
         Ok(())
     }
 }

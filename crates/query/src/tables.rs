@@ -1,12 +1,25 @@
 //! What a run leaves, as tables.
 
+mod deadlock;
+mod histograms;
+mod ib_omnet;
+mod network;
+mod pfc;
+mod ports;
+mod rtt;
+mod tcd_ns3;
+mod trace;
+mod traced_ports;
+
 use std::sync::{Arc, LazyLock};
 
 use paceline_lab::files::columns::{Column as Filled, Values};
-use paceline_lab::files::{self, RunData, flow_columns, series_columns};
+use paceline_lab::files::{self, flow_columns, series_columns, table_columns};
 use paceline_lab::results::FlowRow;
-use paceline_run::table::{Cell, Column, Declared, Kind, Table as Recorded};
+use paceline_run::table::{Column, Declared, Kind};
 use rusqlite::types::Value;
+
+use crate::source::Source;
 
 /// A table: every run has it, perhaps without rows.
 #[derive(Clone, Copy, Debug)]
@@ -19,16 +32,16 @@ pub struct Table {
     pub needs: &'static str,
     /// Its columns; times are in ps from the start of the run.
     pub columns: &'static [Column],
-    rows: Source,
+    rows: Rows,
 }
 
 /// Where rows come from.
 #[derive(Clone, Copy, Debug)]
-enum Source {
-    /// The table of this name in [`RunData::tables`].
+enum Rows {
+    /// The table of this name in [`RunData::tables`](paceline_lab::files::RunData::tables).
     Recorded,
-    /// Made of a run's data from a row on; nothing behind the last row.
-    Made(fn(&RunData, usize) -> Result<Part, String>),
+    /// Made of a run from a row on; nothing behind the last row.
+    Made(fn(&Source, usize) -> Result<Part, String>),
 }
 
 impl Table {
@@ -38,21 +51,17 @@ impl Table {
             about: declared.about,
             needs: declared.needs,
             columns: declared.columns,
-            rows: Source::Recorded,
+            rows: Rows::Recorded,
         }
     }
 
     /// Some of its rows, from one on; none behind the last.
-    pub(crate) fn part(&self, run: &Arc<RunData>, first: usize) -> Result<Part, String> {
+    pub(crate) fn part(&self, run: &Source, first: usize) -> Result<Part, String> {
         match self.rows {
-            Source::Made(make) => make(run, first),
-            Source::Recorded => Ok(Part {
-                rows: run
-                    .tables
-                    .get(self.name)
-                    .map_or(0, Recorded::len)
-                    .saturating_sub(first),
-                cells: Cells::Of(run.clone(), self.name, first),
+            Rows::Made(make) => make(run, first),
+            Rows::Recorded => Ok(match run.tables.get(self.name) {
+                Some(table) => whole(first, || table_columns(table)),
+                None => Part::default(),
             }),
         }
     }
@@ -62,49 +71,26 @@ impl Table {
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) rows: usize,
-    cells: Cells,
-}
-
-enum Cells {
-    Columns(Vec<Filled>),
-    /// Those of a recorded table, from a row on.
-    Of(Arc<RunData>, &'static str, usize),
-}
-
-impl Default for Cells {
-    fn default() -> Self {
-        Self::Columns(Vec::new())
-    }
+    columns: Vec<Filled>,
 }
 
 impl Part {
     fn of(columns: Vec<Filled>) -> Self {
         let rows = columns.first().map_or(0, |column| column.values.len());
-        let cells = Cells::Columns(columns);
-        Self { rows, cells }
+        Self { rows, columns }
     }
 
     /// The value in a row and a column.
     pub(crate) fn value(&self, row: usize, column: usize) -> Value {
-        match &self.cells {
-            Cells::Columns(columns) => {
-                let value = columns.get(column).and_then(|column| match &column.values {
-                    Values::Text(values) => values[row].as_ref().map(|text| Value::Text(text.to_string())),
-                    Values::Int(values) => values[row].map(Value::Integer),
-                    Values::Real(values) => values[row].map(Value::Real),
-                });
-                value.unwrap_or(Value::Null)
-            }
-            Cells::Of(run, name, first) => {
-                match run.tables.get(name).map(|table| table.cell(first + row, column)) {
-                    None | Some(Cell::Null) => Value::Null,
-                    Some(Cell::Int(value)) => Value::Integer(value),
-                    Some(Cell::Real(value)) => Value::Real(value),
-                    Some(Cell::Text(text)) => Value::Text(text.into_owned()),
-                    Some(Cell::Bool(value)) => Value::Integer(value.into()),
-                }
-            }
-        }
+        let Some(column) = self.columns.get(column) else {
+            return Value::Null;
+        };
+        let value = match &column.values {
+            Values::Text(values) => values[row].as_ref().map(|text| Value::Text(text.to_string())),
+            Values::Int(values) => values[row].map(Value::Integer),
+            Values::Real(values) => values[row].map(Value::Real),
+        };
+        value.unwrap_or(Value::Null)
     }
 }
 
@@ -156,8 +142,16 @@ const MADE: &[Table] = &[
                 "completed, unfinished, not-started, unreachable or given-up",
             ),
             int("connection", "the persistent connection that carried it"),
+            int(
+                "delivered_bytes",
+                "payload that arrived in order; in a folder null unless completed",
+            ),
+            int(
+                "received_ps",
+                "when its last byte had arrived in order; null in a folder",
+            ),
         ],
-        rows: Source::Made(flows),
+        rows: Rows::Made(flows),
     },
     Table {
         name: "series",
@@ -172,14 +166,14 @@ const MADE: &[Table] = &[
             real("max", "largest of them"),
             real("last", "last of them"),
         ],
-        rows: Source::Made(|run, first| Ok(whole(first, || series_columns(&run.series)))),
+        rows: Rows::Made(|run, first| Ok(whole(first, || series_columns(&run.series)))),
     },
     Table {
         name: "pauses",
         about: "a PFC pause",
         needs: "",
         columns: &[int("time_ps", "when, in whole ns")],
-        rows: Source::Made(|run, first| {
+        rows: Rows::Made(|run, first| {
             let ps = |ns: &u64| i64::try_from(ns.saturating_mul(1000)).ok();
             let times = || {
                 vec![Filled::new(
@@ -199,9 +193,62 @@ const MADE: &[Table] = &[
             real("value", "the value, if it is a number; 1 or 0 for yes or no"),
             text("text", "the value, if it is a text"),
         ],
-        rows: Source::Made(summary),
+        rows: Rows::Made(summary),
     },
+    network::RUN,
+    network::COUNTERS,
+    network::SETTINGS,
+    network::LINKS,
+    rtt::SAMPLES,
+    rtt::ACKNOWLEDGED,
+    histograms::HISTOGRAMS,
+    pfc::FRAMES,
+    deadlock::PAUSES,
+    ports::BINS,
+    trace::TRACE,
+    traced_ports::QUEUE,
+    traced_ports::SENT,
+    ib_omnet::STEPS,
+    ib_omnet::MESSAGES,
+    ib_omnet::PORTS,
+    ib_omnet::SOURCES,
+    tcd_ns3::FLOWS,
+    tcd_ns3::BINS,
+    tcd_ns3::CHANGES,
 ];
+
+/// A column of whole numbers of a table whose rows are these.
+fn ints<T>(rows: &[T], of: impl Fn(&T) -> Option<u64>) -> Filled {
+    let value = |row: &T| of(row).and_then(|value| i64::try_from(value).ok());
+    Filled::new("", Values::Int(rows.iter().map(value).collect()))
+}
+
+/// The same of real numbers.
+fn reals<T>(rows: &[T], of: impl Fn(&T) -> Option<f64>) -> Filled {
+    Filled::new("", Values::Real(rows.iter().map(of).collect()))
+}
+
+/// The same of words.
+fn words<T>(rows: &[T], of: impl Fn(&T) -> &'static str) -> Filled {
+    // Neighbours often have the same word, and then share it.
+    let mut last: Option<(&'static str, Arc<str>)> = None;
+    let shared = |row: &T| {
+        let word = of(row);
+        match &last {
+            Some((known, text)) if *known == word => Some(text.clone()),
+            _ => Some(last.insert((word, word.into())).1.clone()),
+        }
+    };
+    Filled::new("", Values::Text(rows.iter().map(shared).collect()))
+}
+
+/// How errors about tables begin that measures of experiments can ask, and nobody else.
+pub(crate) const NOT_IN_FOLDER: &str = "the folder of a run does not have the table";
+
+/// Says that a run's folder does not have what a table is made of.
+fn not_in_folder(table: &str) -> String {
+    format!("{NOT_IN_FOLDER} `{table}`: measures of experiments can ask it")
+}
 
 /// All rows of a table that is made at once.
 fn whole(first: usize, columns: impl FnOnce() -> Vec<Filled>) -> Part {
@@ -212,23 +259,35 @@ fn whole(first: usize, columns: impl FnOnce() -> Vec<Filled>) -> Part {
 }
 
 /// There may be a hundred million flows: they come in parts.
-fn flows(run: &RunData, first: usize) -> Result<Part, String> {
+fn flows(run: &Source, first: usize) -> Result<Part, String> {
     const PART: usize = 1024;
-    let rows: Vec<FlowRow<'_>> = run.flows.rows_from(first).take(PART).collect();
-    run.flows.check().map_err(|error| error.to_string())?;
+    let flows = run.flows();
+    let rows: Vec<FlowRow<'_>> = flows.rows_from(first).take(PART).collect();
+    flows.check().map_err(|error| error.to_string())?;
     let mut columns = flow_columns(&rows);
     let connections = rows.iter().map(|row| row.connection.map(i64::from));
     columns.push(Filled::new("connection", Values::Int(connections.collect())));
+    let record = |row: &FlowRow<'_>| run.outcome()?.flows.get(row.flow_id as usize);
+    columns.push(ints(&rows, |row| {
+        let delivered = record(row).map(|record| record.delivered.get());
+        delivered.or(row.fct_ps.map(|_| row.size_bytes))
+    }));
+    columns.push(ints(&rows, |row| Some(record(row)?.received?.as_ps())));
     Ok(Part::of(columns))
 }
 
-fn summary(run: &RunData, first: usize) -> Result<Part, String> {
+fn summary(run: &Source, first: usize) -> Result<Part, String> {
     if first > 0 {
         return Ok(Part::default());
     }
-    let all = serde_json::to_value(&run.summary).map_err(|error| error.to_string())?;
+    let all = serde_json::to_value(run.summary()).map_err(|error| error.to_string())?;
+    Ok(paths(&all))
+}
+
+/// A row of a path, a number and a text for each value.
+fn paths(all: &serde_json::Value) -> Part {
     let mut found = Vec::new();
-    leaves(String::new(), &all, &mut found);
+    leaves(String::new(), all, &mut found);
     let names = found.iter().map(|(name, _)| Some(Arc::from(&**name))).collect();
     let number = |cell: &serde_json::Value| cell.as_f64().or(cell.as_bool().map(f64::from));
     let numbers = found.iter().map(|(_, cell)| number(cell)).collect();
@@ -236,11 +295,11 @@ fn summary(run: &RunData, first: usize) -> Result<Part, String> {
         .iter()
         .map(|(_, cell)| cell.as_str().map(Arc::from))
         .collect();
-    Ok(Part::of(vec![
+    Part::of(vec![
         Filled::new("name", Values::Text(names)),
         Filled::new("value", Values::Real(numbers)),
         Filled::new("text", Values::Text(texts)),
-    ]))
+    ])
 }
 
 /// Values that are neither objects nor lists, with their paths.

@@ -10,13 +10,13 @@ use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved, WarningKind}
 
 use super::kept::Kept;
 use super::reference::Reference;
-use paceline_lab::files::{OutputError, RunData};
+use paceline_lab::files::OutputError;
 use paceline_lab::measures::MeasureSet;
 pub use paceline_lab::measures::Metrics;
 use paceline_lab::results::{RunStatus, Summary};
 use paceline_lab::run::{self, Control, Finished, RunError};
 use paceline_lab::sweep::metrics;
-use paceline_query::{Cell, Run};
+use paceline_query::{Cell, Ended, Run};
 use paceline_report::scheme_folder;
 
 fn name_by_file(path: &str, scheme: &str, seed: u64) -> String {
@@ -47,32 +47,65 @@ pub struct Embedded {
     pub(crate) files: &'static [(&'static str, &'static str)],
 }
 
-/// A measure that an experiment has of its own.
+/// What an experiment asks of a run in SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// Its name.
     pub name: String,
-    /// What gives it, in SQL.
+    /// In SQL.
     pub sql: String,
-    /// Whether that gives a curve: places and values.
-    pub curve: bool,
+    /// What its answer is.
+    pub form: Form,
+    /// The measures that it gives; unless the answer has their names, in the order of its columns.
+    pub measures: Vec<String>,
+}
+
+/// What the answer to a question is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One row, with a number in each column.
+    Row,
+    /// Rows of a measure's name and its number.
+    Named,
+    /// Rows of a place and the values of curves there.
+    Curves,
 }
 
 impl Question {
-    /// Takes the answer, if there is one.
+    /// Takes the answer, as far as there is one.
     fn ask(&self, run: &Run, metrics: &mut Metrics) {
         let Ok(answer) = run.ask(&self.sql) else {
             // It was checked when the experiment was read: what is left depends on the run, such as an overflow.
             return;
         };
         let number = |row: &[Cell], column: usize| row.get(column)?.number();
-        if self.curve {
-            let points = answer.rows.iter();
-            let points = points.filter_map(|row| Some((number(row, 0)?, number(row, 1)?)));
-            metrics.draw(self.name.clone(), points);
-        } else if let Some(value) = answer.rows.first().and_then(|row| number(row, 0)) {
-            metrics.set(self.name.clone(), value);
+        match self.form {
+            Form::Row => {
+                let row = answer.rows.first().map_or(&[][..], Vec::as_slice);
+                let values = self.measures.iter().enumerate();
+                metrics
+                    .extend(values.filter_map(|(column, name)| Some((name.clone(), number(row, column)?))));
+            }
+            Form::Named => {
+                let named = |row: &Vec<Cell>| match &row[..] {
+                    [Cell::Text(name), value] => Some((name.clone(), value.number()?)),
+                    _ => None,
+                };
+                metrics.extend(answer.rows.iter().filter_map(named));
+            }
+            Form::Curves => {
+                for (name, column) in self.measures.iter().zip(1..) {
+                    let points = answer.rows.iter();
+                    let points = points.filter_map(|row| Some((number(row, 0)?, number(row, column)?)));
+                    metrics.draw(name.clone(), points);
+                }
+            }
         }
+    }
+
+    /// Whether both have a measure of one name, and are not the same.
+    fn contradicts(&self, other: &Self) -> bool {
+        self != other && self.measures.iter().any(|name| other.measures.contains(name))
     }
 }
 
@@ -94,7 +127,7 @@ pub struct RunRequest {
     /// What is computed of it when it ends, so that a trace need not be kept.
     pub measures: Option<&'static MeasureSet>,
     /// What is asked of its tables when it ends.
-    pub questions: Vec<Question>,
+    pub questions: Vec<Arc<Question>>,
     /// What is taken of its summary besides: paths.
     pub summary: Vec<String>,
     /// Whether its folder is written; otherwise nothing but its numbers is kept.
@@ -140,7 +173,8 @@ impl RunRequest {
     }
 
     /// What is wanted of a run that has ended by itself.
-    fn metrics(&self, input: &Resolved, finished: &Finished) -> Option<Metrics> {
+    fn metrics(&self, run: &Arc<Ended>) -> Option<Metrics> {
+        let Ended { input, finished } = &**run;
         let ended = finished.summary.status == RunStatus::Completed;
         if !ended || !self.wants_numbers() {
             return None;
@@ -148,7 +182,7 @@ impl RunRequest {
         let of_set = self.measures.map(|set| (set.of)(input, &finished.outcome));
         let mut metrics = of_set.unwrap_or_default();
         if !self.questions.is_empty() {
-            let run = Run::new(Arc::new(RunData::new(input, finished)));
+            let run = Run::new(Arc::clone(run));
             self.questions
                 .iter()
                 .for_each(|question| question.ask(&run, &mut metrics));
@@ -180,6 +214,17 @@ impl RunRequest {
     fn is_run_of(&self, other: &Self) -> bool {
         (&self.input, &self.scheme, self.fidelity) == (&other.input, &other.scheme, other.fidelity)
             && (&self.settings, self.measures) == (&other.settings, other.measures)
+    }
+
+    /// Whether it is the same run, and can answer both's questions.
+    fn can_be(&self, other: &Self) -> bool {
+        let clash = |one: &Arc<Question>| other.questions.iter().any(|another| one.contradicts(another));
+        self.is_run_of(other) && !self.questions.iter().any(clash)
+    }
+
+    /// Whether it is the same run, and answers the other's questions.
+    fn answers(&self, other: &Self) -> bool {
+        self.is_run_of(other) && other.questions.iter().all(|one| self.questions.contains(one))
     }
 
     /// Reads its input.
@@ -225,13 +270,13 @@ impl Plan {
     pub fn of<'a>(needs: impl IntoIterator<Item = &'a RunRequest>) -> Self {
         let mut unique: Vec<RunRequest> = Vec::new();
         for need in needs {
-            match unique.iter_mut().find(|known| known.is_run_of(need)) {
+            match unique.iter_mut().find(|known| known.can_be(need)) {
                 // What one needs run, others need not load again.
                 Some(known) => {
                     known.flows_only &= need.flows_only;
                     known.folder |= need.folder;
                     let new = need.questions.iter().filter(|one| !known.questions.contains(one));
-                    let new: Vec<Question> = new.cloned().collect();
+                    let new: Vec<Arc<Question>> = new.cloned().collect();
                     known.questions.extend(new);
                     known.summary.extend_from_slice(&need.summary);
                 }
@@ -288,10 +333,15 @@ impl DoneRun {
     }
 
     /// Of a run that has ended: keeps what is wanted of it.
-    pub fn of(need: RunRequest, input: Resolved, mut finished: Finished) -> Self {
+    ///
+    /// # Panics
+    /// Never: nobody else has the run by then.
+    pub fn of(need: RunRequest, input: Resolved, finished: Finished) -> Self {
         let status = Some(finished.summary.status);
-        let numbers = need.metrics(&input, &finished);
-        if need.measures.is_some() {
+        let run = Arc::new(Ended { input, finished });
+        let numbers = need.metrics(&run);
+        let Ended { input, mut finished } = Arc::into_inner(run).expect("questions have been answered");
+        if need.measures.is_some() || !need.questions.is_empty() {
             finished.outcome.trace = Vec::new();
         }
         Self {
@@ -360,8 +410,8 @@ impl Done {
         let places = || self.runs.iter().enumerate().map(named).collect();
         let place = self.places.get_or_init(places).get(&need.name());
         let there = place.and_then(|&place| self.runs.get(place));
-        let there = there.filter(|run| run.need.is_run_of(need));
-        let run = there.or_else(|| self.runs.iter().find(|run| run.need.is_run_of(need)))?;
+        let there = there.filter(|run| run.need.answers(need));
+        let run = there.or_else(|| self.runs.iter().find(|run| run.need.answers(need)))?;
         (run.status == Some(RunStatus::Completed)).then_some(run)
     }
 

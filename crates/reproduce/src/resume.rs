@@ -143,7 +143,8 @@ impl Unfinished {
 
     fn row_file(&self, need: &RunRequest, id: &str) -> PathBuf {
         let set = need.measures.map_or("", |set| set.name);
-        let bytes = need.questions.iter().flat_map(|one| one.sql.bytes());
+        let texts = (need.questions.iter()).flat_map(|one| one.measures.iter().chain([&one.sql]));
+        let bytes = texts.flat_map(|text| text.bytes());
         let asked = match need.questions.is_empty() {
             true => String::new(),
             false => format!(

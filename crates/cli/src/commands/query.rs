@@ -1,10 +1,8 @@
 //! `paceline query`: questions about a run in SQL.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use paceline_lab::files::RunData;
 use paceline_lab::layout;
 use paceline_query::{AGGREGATES, Answer, Cell, Run, TABLES};
 
@@ -46,8 +44,7 @@ pub(super) struct QueryArgs {
 
 /// Answers a question about a run, or says what there is to ask about.
 pub(super) fn query(args: &QueryArgs) -> Ended {
-    let data = RunData::read(&args.run).map_err(Failure::arguments)?;
-    let run = Run::new(Arc::new(data));
+    let run = Run::read(&args.run).map_err(Failure::arguments)?;
     let Some(sql) = &args.sql else {
         output::print(&tables(&run)?)?;
         return Ok(Done::All);
@@ -66,18 +63,20 @@ fn tables(run: &Run) -> Result<String, Failure> {
     let width = output::stdout_width();
     let mut text = String::new();
     for table in TABLES.iter() {
-        let count = run.ask(&format!("SELECT count(*) FROM {}", table.name));
-        let count = count.map_err(Failure::run)?;
-        let rows = count
-            .rows
-            .first()
-            .and_then(|row| row.first())
-            .map_or_else(String::new, cell);
         let needs = match table.needs {
             "" => String::new(),
-            needs => format!("; with {needs}"),
+            needs => format!("; needs {needs}"),
         };
-        let head = format!("{}: {} ({rows} rows{needs})", table.name, table.about);
+        let rows = match run.ask(&format!("SELECT count(*) FROM {}", table.name)) {
+            Ok(count) => count
+                .rows
+                .first()
+                .and_then(|row| row.first())
+                .map_or_else(String::new, |count| format!(" ({} rows)", cell(count))),
+            Err(error) if error.is_of_experiments() => String::new(),
+            Err(error) => return Err(Failure::run(error)),
+        };
+        let head = format!("{}: {}{rows}{needs}", table.name, table.about);
         text += &layout::paragraph(&head, width);
         let columns = table.columns.iter();
         let columns = columns.map(|one| {

@@ -14,6 +14,7 @@ about = "Two schemes."
 
 [runs]
 scenario = "small.toml"
+measures = ["ends", "bins", "named"]
 
 [[case]]
 name = "HPCC"
@@ -39,14 +40,27 @@ what = "flows done"
 curve = true
 sql = "SELECT (start_ps + fct_ps) / 1e6, row_number() OVER (ORDER BY start_ps + fct_ps) FROM flows ORDER BY 1"
 
+[question.ends]
+sql = "SELECT min(fct_ps) / 1e6 AS soonest, max(fct_ps) / 1e6 AS latest FROM flows"
+values."soonest latest" = { what = "completion time", unit = "µs", digits = 1 }
+
+[question.bins]
+curves = true
+sql = "SELECT bin, sum(bytes) FILTER (WHERE flow_id = 0) AS first, sum(bytes) AS whole FROM acknowledged GROUP BY bin"
+values."first whole" = { what = "payload", unit = "B" }
+
+[question.named]
+sql = "SELECT 'flow' || flow_id AS name, size_bytes AS value FROM flows"
+values."flow0 flow1 flow2" = { what = "size", unit = "B" }
+
 [[table]]
 columns = "case"
-rows = ["worst", "bytes", { value = "worst / fct_slowdown.p99", what = "over the p99", digits = 3, expect = { between = [1.0, 1.5], because = "there is one receiver", says = "us" } }]
+rows = ["worst", "bytes", "soonest", "latest", "flow1", { value = "worst / fct_slowdown.p99", what = "over the p99", digits = 3, expect = { between = [1.0, 1.5], because = "there is one receiver", says = "us" } }]
 
 [[chart]]
 x = ["time", "µs"]
 y = ["flows", ""]
-curves = [{ name = "{case}", value = "done", each = "case" }]
+curves = [{ name = "{case}", value = "done", each = "case" }, { name = "{case}, payload", value = "whole", each = "case" }]
 "#;
 
 #[test]
@@ -72,6 +86,9 @@ fn questions_are_answered() {
     let (_, json, _) = text(&["query", "r", sql, "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json[0]["flows"], 3);
+    let (code, _, error) = text(&["query", "r", "SELECT count(*) FROM rtt_samples"]);
+    assert_eq!(code, Some(2));
+    assert!(error.contains("does not have the table `rtt_samples`"), "{error}");
     let (code, out, error) = text(&["query", "r", "SELECT sizebytes FROM flows"]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(error.contains("did you mean `size_bytes`"), "{error}");
@@ -114,6 +131,19 @@ fn experiments_have_measures_of_their_own() {
             "DROP TABLE flows",
             "measure `bytes`",
         ),
+        (
+            "AS soonest",
+            "AS sonest",
+            "the column `sonest` is not in `values` (did you mean `soonest`",
+        ),
+        (
+            "soonest latest",
+            "soonest latest last",
+            "`last` stands in `values`, and is no column of the answer",
+        ),
+        ("\"latest\"", "\"latst\"", "did you mean `latest`"),
+        ("AS whole", "AS first", "two columns have one name"),
+        ("\"ends\", \"bins\"", "\"end\", \"bins\"", "did you mean `ends`"),
     ] {
         fs::write(&file, EXPERIMENT.replacen(from, to, 1)).unwrap();
         let done = run(folder.path(), &["reproduce", "--check", "."]);

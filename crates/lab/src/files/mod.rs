@@ -41,6 +41,7 @@ pub(crate) use staging::remove_if_left;
 pub use staging::{abandon, clear_leftovers, is_barely_begun};
 pub use tables::{TABLES, file_of, table_columns};
 pub(crate) use tables::{read as read_table, write as write_table};
+pub use trace::trace_columns;
 
 use std::fs::File;
 use std::io::Write as _;

@@ -16,16 +16,17 @@ pub(super) fn write(
     metadata: &[(&str, String)],
 ) -> io::Result<()> {
     let write = || {
-        let mut file = GroupWriter::new(out, &columns(&[], signals), metadata)?;
+        let mut file = GroupWriter::new(out, &trace_columns(&[], signals), metadata)?;
         for part in events.chunks(GROUP_ROWS) {
-            file.group(&columns(part, signals), 0..part.len())?;
+            file.group(&trace_columns(part, signals), 0..part.len())?;
         }
         file.close()
     };
     write().map_err(io::Error::other)
 }
 
-fn columns(events: &[TraceEvent], signals: &[&'static str]) -> Vec<Column> {
+/// These events as the columns of `trace.parquet`; `signals` are the names of those of schemes.
+pub fn trace_columns(events: &[TraceEvent], signals: &[&'static str]) -> Vec<Column> {
     let int = |name: &str, value: fn(&TraceEvent) -> Option<u64>| {
         let values = events.iter().map(|event| value(event).map(|v| v as i64));
         Column::new(name, Values::Int(values.collect()))

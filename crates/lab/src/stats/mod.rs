@@ -35,6 +35,7 @@ mod paired;
 mod quantiles;
 mod rise;
 mod samples;
+mod steps;
 
 pub use bootstrap::bootstrap;
 pub(crate) use distribution::Moments;
@@ -43,3 +44,4 @@ pub use interval::{BOOTSTRAP_FROM, CONFIDENCE, Interval, interval, standard_devi
 pub use paired::{Paired, paired};
 pub use rise::{Rise, rise};
 pub use samples::{Ascending, Samples};
+pub use steps::step_mean;

@@ -13,6 +13,7 @@ mod expr;
 pub(crate) mod folder;
 mod layout;
 mod names;
+mod own;
 mod published;
 mod runs;
 pub(crate) mod save;
@@ -22,6 +23,7 @@ mod source;
 mod value;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use paceline_congestion::papers;
 use paceline_lab::results::Summary;
@@ -29,7 +31,7 @@ use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Problem, read_toml};
 
 use crate::citation::Citation;
-use crate::need::{Done, Question, RunRequest};
+use crate::need::{Done, RunRequest};
 use crate::panel::Panel;
 use crate::{Choice, Reproduction, Step};
 
@@ -79,14 +81,9 @@ fn take_measures(plans: &[PanelPlan], names: &Names, requests: &mut [RunRequest]
                 let of = |grid: &&names::Grid| grid.runs.iter().flatten().any(|runs| runs.contains(&run));
                 let grid = names.grids.iter().find(of);
                 if let Some(own) = grid.and_then(|grid| grid.own.get(&leaf.measure)) {
-                    let question = Question {
-                        name: leaf.measure.clone(),
-                        sql: own.sql.get_ref().clone(),
-                        curve: own.curve,
-                    };
                     let asked = &mut requests[run].questions;
-                    if !asked.contains(&question) {
-                        asked.push(question);
+                    if !asked.contains(&own.question) {
+                        asked.push(Arc::clone(&own.question));
                     }
                     continue;
                 }

@@ -9,9 +9,9 @@ use paceline_scenario::Problem;
 use paceline_scenario::diagnostics::{Place, among_many};
 
 use super::expr::{Coordinate, Function, Operator, Written, read, texts};
-use super::schema::OwnMeasure;
 use super::sizes::of_sizes;
 use super::value::{Expr, Leaf, Value};
+use crate::need::{Form, Question};
 
 /// An axis: its cases' names and the schemes whose colours they have.
 #[derive(Clone, Debug)]
@@ -47,10 +47,17 @@ pub(super) struct Grid {
     pub(super) runs: Vec<Option<Range<usize>>>,
     pub(super) set: Option<&'static MeasureSet>,
     /// Measures that the experiment has of its own.
-    pub(super) own: Arc<BTreeMap<String, OwnMeasure>>,
+    pub(super) own: BTreeMap<String, Own>,
     pub(super) partial: bool,
     /// The scheme of cases that name none.
     pub(super) scheme: Option<String>,
+}
+
+/// A measure that an experiment has of its own, and the question that gives it.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    pub(super) measure: Measure,
+    pub(super) question: Arc<Question>,
 }
 
 /// By axis, the case that something is of.
@@ -410,13 +417,7 @@ impl Grid {
     /// What a measure of its runs is, if they have it, and whether it is a curve.
     pub(super) fn measure(&self, name: &str) -> Option<(Measure, bool)> {
         if let Some(own) = self.own.get(name) {
-            let measure = Measure {
-                name: name.to_string().into(),
-                what: own.what.clone().into(),
-                unit: own.unit.clone().into(),
-                digits: own.digits,
-            };
-            return Some((measure, own.curve));
+            return Some((own.measure.clone(), own.question.form == Form::Curves));
         }
         let of_set = self.set.and_then(|set| set.find(name));
         of_set

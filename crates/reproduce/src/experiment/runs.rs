@@ -9,12 +9,12 @@ use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, Fidelity, Problem};
 
 use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
+use super::own::OwnMeasures;
 use super::published::cells;
-use super::schema::{Case, Common, File, Many, NamedOr, OwnMeasure, Runs, Text};
+use super::schema::{Case, Common, File, Many, NamedOr, Runs, Text};
 use super::source::Folder;
-use crate::need::{Input, RunRequest};
+use crate::need::{Input, Question, RunRequest};
 use crate::reference::{self, Reference};
-use paceline_query::Run;
 
 /// The axis of `[[case]]`.
 const CASE: &str = "case";
@@ -56,7 +56,7 @@ pub(super) fn read(
             cases: cases.iter().map(of).collect(),
         });
     }
-    let own = Arc::new(measures(file, common, source)?);
+    let own = OwnMeasures::read(file, common, source)?;
     let mut requests = Vec::new();
     for runs in &file.runs.0 {
         let grid = Reading {
@@ -76,33 +76,6 @@ pub(super) fn read(
     }
     check_names(&requests, source)?;
     Ok((names, requests))
-}
-
-/// Measures by name: the experiment's, and those that it shares.
-fn measures(file: &File, common: &Common, source: &Source) -> Result<BTreeMap<String, OwnMeasure>, Problem> {
-    let mut all = common.measure.clone();
-    all.extend(file.measure.clone());
-    if all.is_empty() {
-        return Ok(all);
-    }
-    let run = Run::empty();
-    for (name, measure) in &all {
-        let sql = &measure.sql;
-        let at = || match file.measure.contains_key(name) {
-            true => source.at(sql.span()),
-            false => source.end(),
-        };
-        let wrong = |text: String| Problem::new(format!("measure `{name}`: {text}")).at(&at());
-        let columns = run
-            .check(sql.get_ref())
-            .map_err(|error| wrong(error.to_string()))?;
-        let expected = 1 + usize::from(measure.curve);
-        if columns != expected {
-            let text = format!("its rows have {columns} columns, expected {expected}");
-            return Err(wrong(text).help("a curve has two, place and value, and curve = true"));
-        }
-    }
-    Ok(all)
 }
 
 /// The cases of a CSV file: names under `name`, keys of the scenario and their values under those keys.
@@ -161,7 +134,7 @@ struct Reading<'a> {
     /// The cases of every axis.
     cases: Vec<&'a [Case]>,
     names: &'a Names,
-    own: &'a Arc<BTreeMap<String, OwnMeasure>>,
+    own: &'a OwnMeasures,
     source: &'a Source,
     folder: &'a dyn Folder,
 }
@@ -170,13 +143,22 @@ impl Reading<'_> {
     fn grid(&self, requests: &mut Vec<RunRequest>) -> Result<Grid, Problem> {
         let names = self.names;
         let axes = self.axes()?;
-        let set = match &self.runs.measures {
-            None => None,
-            Some(name) => Some(find_set(name.get_ref()).ok_or_else(|| {
-                let known: Vec<&str> = SETS.iter().map(|set| set.name).collect();
-                unknown("set of measures", name.get_ref(), &known).at(&self.source.at(name.span()))
-            })?),
-        };
+        let mut set = None;
+        let mut own = self.own.everywhere.clone();
+        let mut asked: Vec<Arc<Question>> = Vec::new();
+        for name in self.runs.measures.iter().flat_map(|names| &names.get_ref().0) {
+            if let Some(found) = self.own.questions.get(name) {
+                asked.extend(found.first().map(|one| Arc::clone(&one.question)));
+                own.extend(
+                    found
+                        .iter()
+                        .map(|one| (one.measure.name.to_string(), one.clone())),
+                );
+                continue;
+            }
+            let first = find_set(name).filter(|_| set.is_none());
+            set = Some(first.ok_or_else(|| self.unknown_set(name))?);
+        }
         let only = self.cases_by_axis(&self.runs.only, &axes)?;
         let except = self.except(&axes)?;
         let mut runs = Vec::new();
@@ -193,6 +175,7 @@ impl Reading<'_> {
                 let request = self.request(&axes, &bound, seed)?;
                 requests.push(RunRequest {
                     measures: set,
+                    questions: asked.clone(),
                     ..request
                 });
             }
@@ -203,10 +186,22 @@ impl Reading<'_> {
             axes,
             runs,
             set,
-            own: Arc::clone(self.own),
+            own,
             partial: self.runs.partial,
             scheme: self.runs.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
         })
+    }
+
+    fn unknown_set(&self, name: &str) -> Problem {
+        let place = self.runs.measures.as_ref().map_or(0..0, toml::Spanned::span);
+        let place = self.source.at(place);
+        if find_set(name).is_some() {
+            return Problem::new("runs have one set of measures that is no question of the experiment")
+                .at(&place);
+        }
+        let questions = self.own.questions.keys().map(String::as_str);
+        let known: Vec<&str> = SETS.iter().map(|set| set.name).chain(questions).collect();
+        unknown("set of measures", name, &known).at(&place)
     }
 
     fn axes(&self) -> Result<Vec<usize>, Problem> {

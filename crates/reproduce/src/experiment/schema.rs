@@ -43,6 +43,9 @@ pub(super) struct File {
     /// Measures of runs by name.
     #[serde(default)]
     pub(super) measure: BTreeMap<String, OwnMeasure>,
+    /// Sets of them that come from one question each, by name.
+    #[serde(default)]
+    pub(super) question: BTreeMap<String, OwnQuestion>,
     /// Criteria by name.
     #[serde(default)]
     pub(super) expect: BTreeMap<String, Spanned<Expect>>,
@@ -74,6 +77,8 @@ pub(super) struct Common {
     #[serde(default)]
     pub(super) measure: BTreeMap<String, OwnMeasure>,
     #[serde(default)]
+    pub(super) question: BTreeMap<String, OwnQuestion>,
+    #[serde(default)]
     pub(super) expect: BTreeMap<String, Expect>,
     #[serde(default)]
     pub(super) quotes: BTreeMap<String, Quotation>,
@@ -86,6 +91,7 @@ impl Common {
         self.choices.extend(other.choices);
         self.axis.extend(other.axis);
         self.measure.extend(other.measure);
+        self.question.extend(other.question);
         self.expect.extend(other.expect);
         self.quotes.extend(other.quotes);
     }
@@ -106,6 +112,32 @@ pub(super) struct OwnMeasure {
     pub(super) sql: Text,
     #[serde(default)]
     pub(super) curve: bool,
+}
+
+/// A question in SQL that gives several measures.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct OwnQuestion {
+    /// Of numbers one row, whose columns are named as they are, or rows of `name` and `value`; of curves rows of a place and
+    /// a value of each.
+    pub(super) sql: Text,
+    #[serde(default)]
+    pub(super) curves: bool,
+    /// What they are; a key may be several names with blanks between.
+    pub(super) values: BTreeMap<String, Meaning>,
+}
+
+/// What a measure is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Meaning {
+    /// As tables call it.
+    pub(super) what: String,
+    #[serde(default)]
+    pub(super) unit: String,
+    /// Digits after the point.
+    #[serde(default)]
+    pub(super) digits: usize,
 }
 
 /// A publication and where in it.
@@ -168,8 +200,8 @@ pub(super) struct Runs {
     pub(super) except: Vec<BTreeMap<String, Many<String>>>,
     #[serde(default)]
     pub(super) seeds: Seeds,
-    /// A set of measures.
-    pub(super) measures: Option<Text>,
+    /// Sets of measures.
+    pub(super) measures: Option<Spanned<Many<String>>>,
     /// Whether runs' folders are kept.
     #[serde(default)]
     pub(super) folders: bool,

@@ -1,0 +1,160 @@
+//! Measures that an experiment has of its own: questions in SQL.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use paceline_lab::measures::Measure;
+use paceline_query::Run;
+use paceline_scenario::Problem;
+use paceline_scenario::diagnostics::{Source, among_many};
+
+use super::names::Own;
+use super::schema::{Common, File, Meaning, OwnMeasure, OwnQuestion, Text};
+use crate::need::{Form, Question};
+
+/// An experiment's, and those that it shares.
+#[derive(Default)]
+pub(super) struct OwnMeasures {
+    /// Single ones by name, which runs of every grid have.
+    pub(super) everywhere: BTreeMap<String, Own>,
+    /// By name of a question, those that it gives, for grids that name it.
+    pub(super) questions: BTreeMap<String, Vec<Own>>,
+}
+
+impl OwnMeasures {
+    pub(super) fn read(file: &File, common: &Common, source: &Source) -> Result<Self, Problem> {
+        let mut found = Self::default();
+        let run = Run::empty();
+        for (name, measure) in common.measure.iter().chain(&file.measure) {
+            let at = Named {
+                what: "measure",
+                name,
+                sql: &measure.sql,
+                source: file.measure.contains_key(name).then_some(source),
+                end: source,
+            };
+            let own = single(&run, measure, &at)?;
+            found.everywhere.insert(name.clone(), own);
+        }
+        for (name, question) in common.question.iter().chain(&file.question) {
+            let at = Named {
+                what: "question",
+                name,
+                sql: &question.sql,
+                source: file.question.contains_key(name).then_some(source),
+                end: source,
+            };
+            found
+                .questions
+                .insert(name.clone(), several(&run, question, &at)?);
+        }
+        Ok(found)
+    }
+}
+
+/// What is read, for what may be wrong with it.
+struct Named<'a> {
+    what: &'static str,
+    name: &'a str,
+    sql: &'a Text,
+    /// The file that it stands in, unless that is one that experiments share.
+    source: Option<&'a Source>,
+    end: &'a Source,
+}
+
+impl Named<'_> {
+    fn wrong(&self, text: impl std::fmt::Display) -> Problem {
+        let place = self
+            .source
+            .map_or_else(|| self.end.end(), |source| source.at(self.sql.span()));
+        Problem::new(format!("{} `{}`: {text}", self.what, self.name)).at(&place)
+    }
+
+    /// The columns of the answer.
+    fn columns(&self, run: &Run) -> Result<Vec<String>, Problem> {
+        run.check(self.sql.get_ref()).map_err(|error| self.wrong(error))
+    }
+}
+
+fn described(name: &str, meaning: &Meaning) -> Measure {
+    Measure {
+        name: name.to_string().into(),
+        what: meaning.what.clone().into(),
+        unit: meaning.unit.clone().into(),
+        digits: meaning.digits,
+    }
+}
+
+fn single(run: &Run, measure: &OwnMeasure, at: &Named<'_>) -> Result<Own, Problem> {
+    let columns = at.columns(run)?.len();
+    let expected = 1 + usize::from(measure.curve);
+    if columns != expected {
+        let text = format!("its rows have {columns} columns, expected {expected}");
+        return Err(at
+            .wrong(text)
+            .help("a curve has two, place and value, and curve = true"));
+    }
+    let meaning = Meaning {
+        what: measure.what.clone(),
+        unit: measure.unit.clone(),
+        digits: measure.digits,
+    };
+    Ok(Own {
+        measure: described(at.name, &meaning),
+        question: Arc::new(Question {
+            name: at.name.to_string(),
+            sql: measure.sql.get_ref().clone(),
+            form: if measure.curve { Form::Curves } else { Form::Row },
+            measures: vec![at.name.to_string()],
+        }),
+    })
+}
+
+fn several(run: &Run, written: &OwnQuestion, at: &Named<'_>) -> Result<Vec<Own>, Problem> {
+    let columns = at.columns(run)?;
+    let mut known: BTreeMap<&str, &Meaning> = BTreeMap::new();
+    for (names, meaning) in &written.values {
+        for name in names.split_whitespace() {
+            if known.insert(name, meaning).is_some() {
+                return Err(at.wrong(format!("`{name}` stands twice in `values`")));
+            }
+        }
+    }
+    let (form, measures): (Form, Vec<String>) = match &columns[..] {
+        [_, curves @ ..] if written.curves => (Form::Curves, curves.to_vec()),
+        [name, value] if name == "name" && value == "value" => (
+            Form::Named,
+            known.keys().map(|name| (*name).to_string()).collect(),
+        ),
+        all => (Form::Row, all.to_vec()),
+    };
+    let distinct: BTreeSet<&str> = measures.iter().map(String::as_str).collect();
+    if distinct.len() < measures.len() {
+        return Err(at.wrong("two columns have one name"));
+    }
+    let names: Vec<&str> = known.keys().copied().collect();
+    if let Some(column) = measures
+        .iter()
+        .find(|column| !known.contains_key(column.as_str()))
+    {
+        let text = format!("the column `{column}` is not in `values`");
+        return Err(at.wrong(text).help(among_many(column, names)));
+    }
+    if let Some(name) = names.iter().find(|name| !distinct.contains(*name)) {
+        let text = format!("`{name}` stands in `values`, and is no column of the answer");
+        return Err(at
+            .wrong(text)
+            .help("SELECT .. AS NAME, or columns `name` and `value`"));
+    }
+    let question = Arc::new(Question {
+        name: at.name.to_string(),
+        sql: written.sql.get_ref().clone(),
+        form,
+        measures,
+    });
+    let own = |name: &String| Own {
+        measure: described(name, known[name.as_str()]),
+        question: Arc::clone(&question),
+    };
+    Ok(question.measures.iter().map(own).collect())
+}
