@@ -7,20 +7,15 @@
 mod acc;
 mod bolt;
 mod by_size;
-mod delivered;
 mod halves;
 mod infiniband;
-mod long_flows;
 mod long_short;
 mod port;
-mod second_half;
 mod set;
 mod slowdowns;
 mod summary;
 mod tcd;
 mod tcd_ns3;
-mod tcd_sizes;
-mod thesis;
 mod traced_port;
 
 use std::collections::BTreeMap;
@@ -37,12 +32,8 @@ pub use summary::{SUMMARY, find_summary, summary_names};
 /// Every set.
 pub const SETS: &[MeasureSet] = &[
     by_size::SET,
-    delivered::SET,
     halves::SET,
-    second_half::SET,
     slowdowns::SET,
-    thesis::NODES,
-    thesis::DECIDED_ON,
     acc::DRAIN,
     acc::JOIN,
     acc::LOT,
@@ -52,12 +43,7 @@ pub const SETS: &[MeasureSet] = &[
     tcd::FAIRNESS,
     tcd::TESTBED,
     tcd::RING,
-    tcd_sizes::VICTIMS,
-    tcd_sizes::HADOOP,
-    tcd_sizes::WEBSEARCH,
     tcd_ns3::SET,
-    long_flows::INCAST,
-    long_flows::SETTLED,
     long_short::SET,
     traced_port::SET,
     bolt::ALONE,
