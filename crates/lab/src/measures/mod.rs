@@ -4,7 +4,6 @@
 //! (`fct_slowdown.p99`), and *sets*, which read more of a run than its summary (a traced port, single flows) and are
 //! computed when the run ends, so that a trace need not be kept.
 
-mod acc;
 mod bolt;
 mod by_size;
 mod halves;
@@ -34,11 +33,6 @@ pub const SETS: &[MeasureSet] = &[
     by_size::SET,
     halves::SET,
     slowdowns::SET,
-    acc::DRAIN,
-    acc::JOIN,
-    acc::LOT,
-    acc::SHARED,
-    acc::VICTIMS,
     tcd::EPSILON,
     tcd::FAIRNESS,
     tcd::TESTBED,
