@@ -13,8 +13,6 @@ mod port;
 mod set;
 mod slowdowns;
 mod summary;
-mod tcd;
-mod tcd_ns3;
 mod traced_port;
 
 use std::collections::BTreeMap;
@@ -33,11 +31,6 @@ pub const SETS: &[MeasureSet] = &[
     by_size::SET,
     halves::SET,
     slowdowns::SET,
-    tcd::EPSILON,
-    tcd::FAIRNESS,
-    tcd::TESTBED,
-    tcd::RING,
-    tcd_ns3::SET,
     long_short::SET,
     traced_port::SET,
     bolt::ALONE,
