@@ -4,16 +4,13 @@
 //! (`fct_slowdown.p99`), and *sets*, which read more of a run than its summary (a traced port, single flows) and are
 //! computed when the run ends, so that a trace need not be kept.
 
-mod bolt;
 mod by_size;
 mod halves;
 mod infiniband;
 mod long_short;
-mod port;
 mod set;
 mod slowdowns;
 mod summary;
-mod traced_port;
 
 use std::collections::BTreeMap;
 
@@ -21,7 +18,6 @@ use paceline_fabric::Outcome;
 use paceline_scenario::Resolved;
 use paceline_scenario::diagnostics::among_many;
 
-pub use port::step_mean;
 pub use set::{Measure, MeasureSet, Metrics, element, measure};
 pub(crate) use set::{described, label};
 pub use summary::{SUMMARY, find_summary, summary_names};
@@ -32,16 +28,6 @@ pub const SETS: &[MeasureSet] = &[
     halves::SET,
     slowdowns::SET,
     long_short::SET,
-    traced_port::SET,
-    bolt::ALONE,
-    bolt::JOIN,
-    bolt::LEAVE,
-    bolt::ENDS,
-    bolt::SHARES,
-    bolt::SLOWDOWNS,
-    bolt::TIMES,
-    bolt::TAIL,
-    bolt::EVENTS,
     infiniband::RECEIVED,
     infiniband::SHARES,
     infiniband::ON_OFF,

@@ -1,6 +1,7 @@
 //! Publications and reference simulators, each against the files that are kept of it.
 
 mod bolt;
+mod bolt_measures;
 mod bolt_reference;
 #[path = "../../examples/validate"]
 #[allow(dead_code, reason = "shared with the validation command")]
