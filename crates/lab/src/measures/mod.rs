@@ -19,7 +19,6 @@ use paceline_scenario::Resolved;
 use paceline_scenario::diagnostics::among_many;
 
 pub use set::{Measure, MeasureSet, Metrics, element, measure};
-pub(crate) use set::{described, label};
 pub use summary::{SUMMARY, find_summary, summary_names};
 
 /// Every set.
@@ -28,17 +27,8 @@ pub const SETS: &[MeasureSet] = &[
     halves::SET,
     slowdowns::SET,
     long_short::SET,
-    infiniband::RECEIVED,
-    infiniband::SHARES,
-    infiniband::ON_OFF,
-    infiniband::ROW,
-    infiniband::POINTS,
-    infiniband::MESSAGE,
-    infiniband::ALL_TO_ALL,
-    infiniband::MPI,
-    infiniband::VICTIMS,
-    infiniband::DEMO,
-    infiniband::FAT_TREE,
+    infiniband::STEPS,
+    infiniband::EQUAL,
 ];
 
 /// The set of this name.

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use paceline_fabric::Outcome;
-use paceline_fabric::spec::{FlowSpec, RunSpec};
 use paceline_scenario::Resolved;
 
 /// Numbers and curves of a run, by name.
@@ -106,17 +105,4 @@ impl MeasureSet {
 /// Element `floor(n p)` of n ascending values, p in percent: not interpolated.
 pub fn element(ascending: &[f64], percent: usize) -> Option<f64> {
     ascending.get(ascending.len() * percent / 100).copied()
-}
-
-/// A flow of the run's description: nothing of those that a trace or a stream makes as the run goes on.
-pub(crate) fn described(run: &RunSpec, flow: u32) -> Option<&FlowSpec> {
-    run.flows.get(flow as usize)
-}
-
-/// The label of a flow of the run's description; empty for others.
-pub(crate) fn label(run: &RunSpec, flow: u32) -> &str {
-    let number = described(run, flow).map(|flow| usize::from(flow.label));
-    number
-        .and_then(|number| run.labels.get(number))
-        .map_or("", String::as_str)
 }

@@ -1,16 +1,8 @@
-//! Networks under credits: InfiniBand, and the model of RRCC's author.
+//! Runs of the model of RRCC's author that the project has, step by step and message by message.
 
-mod demo;
-mod fat_tree;
-mod messages;
-mod ports;
-mod rates;
+mod equal;
 mod reference;
-mod row;
+mod steps;
 
-pub(super) use demo::DEMO;
-pub(super) use fat_tree::FAT_TREE;
-pub(super) use messages::{ALL_TO_ALL, MESSAGE, MPI, VICTIMS};
-pub(super) use ports::POINTS;
-pub(super) use rates::{ON_OFF, RECEIVED, SHARES};
-pub(super) use row::ROW;
+pub(super) use equal::EQUAL;
+pub(super) use steps::STEPS;

@@ -1,0 +1,40 @@
+//! How much of a run of the demo is the model's, step by step.
+
+use paceline_fabric::{Outcome, RunSpec};
+use paceline_parity::ib_omnet::{Control, CreditOutcome, CreditSpec};
+use paceline_scenario::Resolved;
+
+use super::super::{MeasureSet, Metrics, measure};
+use super::reference;
+
+pub(in crate::measures) const STEPS: MeasureSet = MeasureSet {
+    name: "ib-steps",
+    about: "`infiniband-demo` with `parity.ib-omnet.log`: how much of it is the model's step by step, where the project has \
+            the model's steps.",
+    values: &[measure("steps", "steps that are equal", "", 0)],
+    series: &[],
+    of: steps,
+};
+
+/// The name of the model's run.
+fn name(run: &RunSpec) -> Option<String> {
+    let credits = CreditSpec::of(run)?;
+    let variant = match &credits.notified {
+        Some(notified) if notified.len() == 2 => "PUB",
+        _ => "N200",
+    };
+    let scheme = match credits.control {
+        Control::None => "cbfc",
+        Control::Ibcc(_) => "ibcc",
+        Control::Rrcc(_) => "rrcc",
+    };
+    let gap = credits.sources.last()?.gap.as_ps() / 1_000_000;
+    Some(format!("{variant}_{scheme}_g{gap:02}"))
+}
+
+fn steps(input: &Resolved, outcome: &Outcome) -> Metrics {
+    let run = &input.run;
+    let name = CreditOutcome::of(outcome).and_then(|_| name(run));
+    let steps = name.and_then(|name| reference::equal_steps(&name, run, outcome));
+    Metrics::finite([("steps", steps)])
+}
