@@ -8,7 +8,7 @@ use std::sync::Arc;
 use csv::StringRecord;
 use paceline_scenario::{Resolved, csv_cell, csv_text};
 
-use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_parquet};
+use super::columns::{Column, GROUP_ROWS, Values, groups, read_parquet};
 use super::line::{Line, quoted};
 use super::lines::Lines;
 use super::{Format, metadata};
@@ -16,7 +16,7 @@ use crate::results::{Entry, FlowRow, FlowRows};
 
 /// Writes a row per flow, in order of start; unless `expand`, only of those that are no repeats.
 pub(super) fn write(
-    out: &mut (impl Write + Send),
+    out: &mut impl Write,
     (format, expand): (Format, bool),
     input: &Resolved,
     flows: &FlowRows,
@@ -116,7 +116,7 @@ impl Cells {
 }
 
 fn parquet(
-    out: &mut (impl Write + Send),
+    out: &mut impl Write,
     input: &Resolved,
     flows: &FlowRows,
     entries: impl Iterator<Item = Entry>,
@@ -131,14 +131,13 @@ fn parquet(
         }
         columns
     };
-    let mut file = GroupWriter::new(out, &columns(&group), &metadata(input)).map_err(io::Error::other)?;
+    let mut file = groups(out, &columns(&group), &metadata(input))?;
     while !group.is_empty() {
-        let written = file.group(&columns(&group), 0..group.len());
-        written.map_err(io::Error::other)?;
+        file.group(&columns(&group), 0..group.len())?;
         group.clear();
         group.extend(rows.by_ref().take(GROUP_ROWS));
     }
-    file.close().map_err(io::Error::other)
+    file.close()
 }
 
 /// These rows as the columns of `flows.parquet`.

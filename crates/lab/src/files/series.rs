@@ -10,7 +10,7 @@ use paceline_fabric::spec::RunSpec;
 use paceline_kernel::units::PS_PER_S;
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Column, GROUP_ROWS, GroupWriter, Values, read_metadata, read_parquet};
+use super::columns::{Column, GROUP_ROWS, Values, groups, read_metadata, read_parquet};
 use super::ports::{PAUSED, WAITING, port_series};
 use crate::text::port_name;
 
@@ -20,34 +20,27 @@ const PORTS_MAX: usize = 256;
 const RESOLUTION: &str = "resolution";
 
 /// Writes time series, a bin of one a row: `entity, metric, time_ps, value, min, max, last`.
-pub(super) fn write(
-    out: &mut (impl Write + Send),
-    all: &[Series],
-    metadata: &[(&str, String)],
-) -> io::Result<()> {
-    let write = || {
-        let mut metadata = metadata.to_vec();
-        let resolution = serde_json::to_string(&resolution(all)).expect("texts and numbers");
-        metadata.push((RESOLUTION, resolution));
-        let mut rows = Rows::default();
-        let mut file = GroupWriter::new(out, &Rows::default().columns(), &metadata)?;
-        for one in all {
-            let names = names(one);
-            for i in 0..one.points.len() {
-                rows.push(one, i, &names);
-                if rows.value.len() == GROUP_ROWS {
-                    // There may be millions: they are never all here.
-                    file.group(&std::mem::take(&mut rows).columns(), 0..GROUP_ROWS)?;
-                }
+pub(super) fn write(out: &mut impl Write, all: &[Series], metadata: &[(&str, String)]) -> io::Result<()> {
+    let mut metadata = metadata.to_vec();
+    let resolution = serde_json::to_string(&resolution(all)).expect("texts and numbers");
+    metadata.push((RESOLUTION, resolution));
+    let mut rows = Rows::default();
+    let mut file = groups(out, &Rows::default().columns(), &metadata)?;
+    for one in all {
+        let names = names(one);
+        for i in 0..one.points.len() {
+            rows.push(one, i, &names);
+            if rows.value.len() == GROUP_ROWS {
+                // There may be millions: they are never all here.
+                file.group(&std::mem::take(&mut rows).columns(), 0..GROUP_ROWS)?;
             }
         }
-        let left = rows.value.len();
-        if left > 0 {
-            file.group(&rows.columns(), 0..left)?;
-        }
-        file.close()
-    };
-    write().map_err(io::Error::other)
+    }
+    let left = rows.value.len();
+    if left > 0 {
+        file.group(&rows.columns(), 0..left)?;
+    }
+    file.close()
 }
 
 #[derive(Default)]

@@ -6,23 +6,20 @@ use std::sync::Arc;
 use paceline_fabric::outcome::{PacketKind, TraceEvent, TraceKind};
 use paceline_kernel::Span;
 
-use super::columns::{Column, GROUP_ROWS, GroupWriter, Values};
+use super::columns::{Column, GROUP_ROWS, Values, groups};
 
 /// Writes the events; `signals` are the names of those of schemes, `metadata` the file's keys and values.
 pub(super) fn write(
-    out: &mut (impl Write + Send),
+    out: &mut impl Write,
     events: &[TraceEvent],
     signals: &[&'static str],
     metadata: &[(&str, String)],
 ) -> io::Result<()> {
-    let write = || {
-        let mut file = GroupWriter::new(out, &trace_columns(&[], signals), metadata)?;
-        for part in events.chunks(GROUP_ROWS) {
-            file.group(&trace_columns(part, signals), 0..part.len())?;
-        }
-        file.close()
-    };
-    write().map_err(io::Error::other)
+    let mut file = groups(out, &trace_columns(&[], signals), metadata)?;
+    for part in events.chunks(GROUP_ROWS) {
+        file.group(&trace_columns(part, signals), 0..part.len())?;
+    }
+    file.close()
 }
 
 /// These events as the columns of `trace.parquet`; `signals` are the names of those of schemes.

@@ -7,7 +7,6 @@ use paceline_kernel::Time;
 use paceline_lab::files::columns::{Column, Values, read_parquet, write_parquet};
 use paceline_lab::files::write_file;
 use paceline_lab::release;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use sha2::{Digest, Sha256};
 
 use super::{Dataset, FORMAT, Pair, SMOOTHING, stratum};
@@ -164,12 +163,8 @@ fn content(path: &Path, message: String) -> Error {
 
 pub(super) fn metadata(path: &Path) -> Result<HashMap<String, String>, Error> {
     let file = paceline_scenario::open_file(path).map_err(|error| Error::io("read", path, error))?;
-    let reader = SerializedFileReader::new(file).map_err(|error| content(path, error.to_string()))?;
-    let pairs = reader.metadata().file_metadata().key_value_metadata();
-    let pairs = pairs.into_iter().flatten();
-    Ok(pairs
-        .filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?)))
-        .collect())
+    let pairs = paceline_columns::read_metadata(file).map_err(|error| content(path, error.to_string()))?;
+    Ok(pairs.into_iter().collect())
 }
 
 fn check_version(path: &Path, format: &str, version: &str, origins: &str) -> Result<(), Error> {

@@ -1,0 +1,249 @@
+//! Thrift's compact protocol, in which Parquet's footers and headers of pages are written.
+
+use crate::Error;
+
+const YES: u8 = 1;
+const NO: u8 = 2;
+const BYTE: u8 = 3;
+const I16: u8 = 4;
+pub(crate) const I32: u8 = 5;
+pub(crate) const I64: u8 = 6;
+const DOUBLE: u8 = 7;
+pub(crate) const BINARY: u8 = 8;
+pub(crate) const LIST: u8 = 9;
+const SET: u8 = 10;
+const MAP: u8 = 11;
+pub(crate) const STRUCT: u8 = 12;
+
+/// Levels of structs, lists and maps in each other that nobody asked for: more than any file has.
+const DEPTH: u8 = 16;
+
+/// Bytes that are read from their beginning. Whatever they are, a read ends: each value takes a byte or more.
+#[derive(Clone, Copy)]
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Bytes<'a> {
+    /// Takes as many bytes.
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Error> {
+        let (taken, rest) = self
+            .0
+            .split_at_checked(count)
+            .ok_or_else(|| Error::damaged("it ends early"))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    /// Takes as many bytes as the type has.
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        Ok(self.take(N)?.try_into().expect("as many as were taken"))
+    }
+
+    /// Takes a number of seven bits a byte, the lowest first.
+    pub(crate) fn varint(&mut self) -> Result<u64, Error> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(Error::damaged("a number has too many bytes"))
+    }
+
+    /// Takes a count of bytes, then these.
+    fn counted(&mut self) -> Result<&'a [u8], Error> {
+        let count = self.varint()?;
+        self.take(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    /// Takes a whole number.
+    pub(crate) fn int(&mut self, kind: u8) -> Result<i64, Error> {
+        expect(matches!(kind, I16..=I64))?;
+        let number = self.varint()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// Takes a whole number that cannot be below zero.
+    pub(crate) fn count(&mut self, kind: u8) -> Result<usize, Error> {
+        let number = self.int(kind)?;
+        usize::try_from(number).map_err(|_| Error::damaged("a size is below zero"))
+    }
+
+    /// Takes a text.
+    pub(crate) fn text(&mut self, kind: u8) -> Result<String, Error> {
+        expect(kind == BINARY)?;
+        let text = std::str::from_utf8(self.counted()?);
+        text.map(str::to_owned)
+            .map_err(|_| Error::damaged("a name is not UTF-8"))
+    }
+
+    /// The value of a field that is true or false, which its kind says.
+    pub(crate) fn flag(kind: u8) -> Result<bool, Error> {
+        expect(matches!(kind, YES | NO))?;
+        Ok(kind == YES)
+    }
+
+    /// Takes a struct: `each` takes the value of a field, by its number and kind, or skips it.
+    pub(crate) fn fields(
+        &mut self,
+        kind: u8,
+        mut each: impl FnMut(&mut Self, i64, u8) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        expect(kind == STRUCT)?;
+        let mut number = 0;
+        loop {
+            let [head] = self.array()?;
+            if head == 0 {
+                return Ok(());
+            }
+            number = match i64::from(head >> 4) {
+                0 => self.int(I16)?,
+                further => number.saturating_add(further),
+            };
+            each(self, number, head & 0xf)?;
+        }
+    }
+
+    /// Takes a list: `each` takes an element, by its kind.
+    pub(crate) fn list(
+        &mut self,
+        kind: u8,
+        mut each: impl FnMut(&mut Self, u8) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        expect(matches!(kind, LIST | SET))?;
+        let [head] = self.array()?;
+        let count = match u64::from(head >> 4) {
+            15 => self.varint()?,
+            count => count,
+        };
+        (0..count).try_for_each(|_| each(self, head & 0xf))
+    }
+
+    /// Takes a value that nobody needs.
+    pub(crate) fn skip(&mut self, kind: u8) -> Result<(), Error> {
+        self.skip_within(kind, DEPTH)
+    }
+
+    fn skip_within(&mut self, kind: u8, depth: u8) -> Result<(), Error> {
+        let depth = depth
+            .checked_sub(1)
+            .ok_or_else(|| Error::damaged("its structs are too deep"))?;
+        // True and false are a byte each where they are no fields.
+        let element = |bytes: &mut Self, kind| match kind {
+            YES | NO => bytes.take(1).map(drop),
+            kind => bytes.skip_within(kind, depth),
+        };
+        match kind {
+            YES | NO => Ok(()),
+            BYTE => self.take(1).map(drop),
+            I16 | I32 | I64 => self.varint().map(drop),
+            DOUBLE => self.take(8).map(drop),
+            BINARY => self.counted().map(drop),
+            LIST | SET => self.list(kind, element),
+            MAP => {
+                let count = self.varint()?;
+                let kinds = if count > 0 { self.take(1)?[0] } else { 0 };
+                (0..count).try_for_each(|_| {
+                    element(self, kinds >> 4)?;
+                    element(self, kinds & 0xf)
+                })
+            }
+            STRUCT => self.fields(kind, |bytes, _, kind| bytes.skip_within(kind, depth)),
+            _ => expect(false),
+        }
+    }
+}
+
+fn expect(is_sound: bool) -> Result<(), Error> {
+    match is_sound {
+        true => Ok(()),
+        false => Err(Error::damaged("a field is of another kind")),
+    }
+}
+
+/// Appends a number, seven bits a byte.
+pub(crate) fn push_varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// A struct that is being written, field by field, in the order of their numbers.
+#[derive(Default)]
+pub(crate) struct Struct {
+    bytes: Vec<u8>,
+    last: u8,
+}
+
+impl Struct {
+    fn field(mut self, number: u8, kind: u8) -> Self {
+        debug_assert!((1..16).contains(&(number - self.last)), "fields have an order");
+        self.bytes.push((number - self.last) << 4 | kind);
+        self.last = number;
+        self
+    }
+
+    fn whole(mut self, number: u8, kind: u8, value: i64) -> Self {
+        self = self.field(number, kind);
+        push_varint(&mut self.bytes, (value << 1 ^ value >> 63) as u64);
+        self
+    }
+
+    /// Adds a number of 32 bits.
+    pub(crate) fn i32(self, number: u8, value: i64) -> Self {
+        self.whole(number, I32, value)
+    }
+
+    /// Adds a number of 64 bits.
+    pub(crate) fn i64(self, number: u8, value: i64) -> Self {
+        self.whole(number, I64, value)
+    }
+
+    /// Adds a text.
+    pub(crate) fn text(mut self, number: u8, text: &str) -> Self {
+        self = self.field(number, BINARY);
+        push_text(&mut self.bytes, text);
+        self
+    }
+
+    /// Adds a struct.
+    pub(crate) fn inner(mut self, number: u8, inner: Self) -> Self {
+        self = self.field(number, STRUCT);
+        self.bytes.extend(inner.end());
+        self
+    }
+
+    /// Adds a list: the kind of its elements, and these as [`Struct::end`] and the like give them.
+    pub(crate) fn list(
+        mut self,
+        number: u8,
+        kind: u8,
+        elements: impl ExactSizeIterator<Item = Vec<u8>>,
+    ) -> Self {
+        self = self.field(number, LIST);
+        match elements.len() {
+            count @ 0..15 => self.bytes.push((count as u8) << 4 | kind),
+            count => {
+                self.bytes.push(0xf0 | kind);
+                push_varint(&mut self.bytes, count as u64);
+            }
+        }
+        self.bytes.extend(elements.flatten());
+        self
+    }
+
+    /// The bytes of the whole.
+    pub(crate) fn end(mut self) -> Vec<u8> {
+        self.bytes.push(0);
+        self.bytes
+    }
+}
+
+/// Appends a text as an element of a list.
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
+    push_varint(out, text.len() as u64);
+    out.extend(text.as_bytes());
+}

@@ -1,0 +1,370 @@
+//! What is written: the same bytes for the same table.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::runs::{encode, width_of};
+use crate::thrift::{self, BINARY, I32, STRUCT, Struct};
+use crate::{Column, MAGIC, Values, code};
+
+/// Rows of a row group: what a reader holds at a time.
+pub const GROUP_ROWS: usize = 1 << 17;
+
+/// Bytes after which a page of texts ends, and the most of a dictionary.
+const PAGE: usize = 1 << 20;
+
+/// Writes columns of equal length as one file; `metadata` are its keys and values, `by` is who writes it.
+///
+/// # Errors
+/// Those of `out`.
+///
+/// # Panics
+/// If the columns differ in length.
+pub fn write(out: impl Write, by: &str, columns: &[Column], metadata: &[(&str, String)]) -> io::Result<()> {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    assert!(
+        columns.iter().all(|column| column.values.len() == rows),
+        "columns of one table have a value per row each"
+    );
+    let mut file = GroupWriter::new(out, by, columns, metadata)?;
+    for first in (0..rows).step_by(GROUP_ROWS) {
+        file.group(columns, first..rows.min(first + GROUP_ROWS))?;
+    }
+    file.close()
+}
+
+/// Writes a table that comes in parts, the columns of one part after another, as one file.
+pub struct GroupWriter<W: Write> {
+    out: W,
+    /// Bytes that are written.
+    at: usize,
+    rows: usize,
+    /// The columns, the row groups and the metadata, as the footer has them.
+    schema: Vec<Vec<u8>>,
+    groups: Vec<Vec<u8>>,
+    metadata: Vec<Vec<u8>>,
+    by: String,
+    snappy: snap::raw::Encoder,
+    packed: Vec<u8>,
+}
+
+impl<W: Write> GroupWriter<W> {
+    /// A file with columns like these.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(mut out: W, by: &str, like: &[Column], metadata: &[(&str, String)]) -> io::Result<Self> {
+        out.write_all(&MAGIC)?;
+        let root = Struct::default().text(4, "table").i32(5, like.len() as i64).end();
+        let fields = like.iter().map(|column| {
+            let field = Struct::default()
+                .i32(1, kind_of(&column.values))
+                .i32(3, code::OPTIONAL);
+            let field = field.text(4, &column.name);
+            match column.values {
+                Values::Text(_) => field.i32(6, code::UTF8).end(),
+                _ => field.end(),
+            }
+        });
+        let pairs = metadata
+            .iter()
+            .map(|(key, value)| Struct::default().text(1, key).text(2, value).end());
+        Ok(Self {
+            out,
+            at: MAGIC.len(),
+            rows: 0,
+            schema: std::iter::once(root).chain(fields).collect(),
+            groups: Vec::new(),
+            metadata: pairs.collect(),
+            by: by.to_owned(),
+            snappy: snap::raw::Encoder::new(),
+            packed: Vec::new(),
+        })
+    }
+
+    /// Writes these rows of the columns as a row group: at most [`GROUP_ROWS`].
+    ///
+    /// # Errors
+    /// Those of `out`; a text is longer than a page can be.
+    pub fn group(&mut self, columns: &[Column], rows: Range<usize>) -> io::Result<()> {
+        let count = rows.len();
+        let mut chunks = Vec::new();
+        let mut unpacked = 0;
+        for column in columns {
+            let chunk = self.chunk(column, rows.clone())?;
+            unpacked += chunk.unpacked;
+            chunks.push(chunk.described(column, count));
+        }
+        let group = Struct::default().list(1, STRUCT, chunks.into_iter());
+        self.groups
+            .push(group.i64(2, unpacked as i64).i64(3, count as i64).end());
+        self.rows += count;
+        Ok(())
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn close(mut self) -> io::Result<()> {
+        let footer = Struct::default()
+            .i32(1, 1)
+            .list(2, STRUCT, self.schema.into_iter())
+            .i64(3, self.rows as i64)
+            .list(4, STRUCT, self.groups.into_iter())
+            .list(5, STRUCT, self.metadata.into_iter())
+            .text(6, &self.by)
+            .end();
+        let length = u32::try_from(footer.len()).map_err(|_| too_large("the footer"))?;
+        self.out.write_all(&footer)?;
+        self.out.write_all(&length.to_le_bytes())?;
+        self.out.write_all(&MAGIC)?;
+        self.out.flush()
+    }
+
+    /// Writes some rows of a column.
+    fn chunk(&mut self, column: &Column, rows: Range<usize>) -> io::Result<Chunk> {
+        let mut chunk = Chunk {
+            start: self.at,
+            data: self.at,
+            unpacked: 0,
+            packed: 0,
+        };
+        match &column.values {
+            Values::Text(all) => self.texts(&mut chunk, &all[rows])?,
+            Values::Int(all) => {
+                self.numbers(
+                    &mut chunk,
+                    all[rows].iter().map(|value| value.map(|value| value as u64)),
+                )?;
+            }
+            Values::Real(all) => {
+                self.numbers(&mut chunk, all[rows].iter().map(|value| value.map(f64::to_bits)))?;
+            }
+        }
+        chunk.packed = self.at - chunk.start;
+        Ok(chunk)
+    }
+
+    /// Writes numbers of 64 bits.
+    fn numbers(
+        &mut self,
+        chunk: &mut Chunk,
+        rows: impl ExactSizeIterator<Item = Option<u64>> + Clone,
+    ) -> io::Result<()> {
+        let levels: Vec<u32> = rows.clone().map(|row| row.is_some().into()).collect();
+        let values: Vec<u64> = rows.flatten().collect();
+        let bytes =
+            |values: &[u64]| -> Vec<u8> { values.iter().flat_map(|value| value.to_le_bytes()).collect() };
+        if let Some((known, places)) = Known::of(&values) {
+            let (entries, indices) = (bytes(&known), indices(known.len(), &places));
+            if entries.len() + indices.len() < values.len() * 8 {
+                return self.dictionary(chunk, (known.len(), &entries), &levels, &indices);
+            }
+        }
+        self.data(chunk, code::PLAIN, &levels, &bytes(&values))
+    }
+
+    fn texts(&mut self, chunk: &mut Chunk, rows: &[Option<Arc<str>>]) -> io::Result<()> {
+        let levels: Vec<u32> = rows.iter().map(|row| row.is_some().into()).collect();
+        let push = |bytes: &mut Vec<u8>, text: &str| {
+            // A page that is too long for its count is refused as a whole.
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend(text.as_bytes());
+        };
+        let (mut known, mut places, mut entries, mut plain) = (HashMap::new(), Vec::new(), Vec::new(), 0);
+        let mut last: Option<(&Arc<str>, u32)> = None;
+        for text in rows.iter().flatten() {
+            plain += 4 + text.len();
+            // Neighbours often share an allocation.
+            let place = match last {
+                Some((same, place)) if Arc::ptr_eq(same, text) => place,
+                _ => {
+                    let next = known.len() as u32;
+                    *known.entry(&**text).or_insert_with(|| {
+                        push(&mut entries, text);
+                        next
+                    })
+                }
+            };
+            last = Some((text, place));
+            places.push(place);
+            if entries.len() > PAGE {
+                break;
+            }
+        }
+        if entries.len() <= PAGE {
+            let indices = indices(known.len(), &places);
+            if entries.len() + indices.len() < plain {
+                return self.dictionary(chunk, (known.len(), &entries), &levels, &indices);
+            }
+        }
+        let (mut page, mut first) = (entries, 0);
+        page.clear();
+        for (row, text) in rows.iter().enumerate() {
+            if let Some(text) = text {
+                push(&mut page, text);
+            }
+            if page.len() >= PAGE || row + 1 == rows.len() {
+                self.data(chunk, code::PLAIN, &levels[first..=row], &page)?;
+                (first, page) = (row + 1, Vec::new());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a page with a dictionary of so many entries, and one with where the values are in it.
+    fn dictionary(
+        &mut self,
+        chunk: &mut Chunk,
+        (count, entries): (usize, &[u8]),
+        levels: &[u32],
+        indices: &[u8],
+    ) -> io::Result<()> {
+        let says = Struct::default().i32(1, count as i64).i32(2, code::PLAIN);
+        self.page(
+            chunk,
+            code::DICTIONARY_PAGE,
+            |header| header.inner(7, says),
+            entries,
+        )?;
+        chunk.data = self.at;
+        self.data(chunk, code::RLE_DICTIONARY, levels, indices)
+    }
+
+    /// Writes a page of values, of which `levels` says whether they are there.
+    fn data(&mut self, chunk: &mut Chunk, encoding: i64, levels: &[u32], values: &[u8]) -> io::Result<()> {
+        let mut body = vec![0; 4];
+        encode(levels, 1, &mut body);
+        let length = body.len() as u32 - 4;
+        body[..4].copy_from_slice(&length.to_le_bytes());
+        body.extend(values);
+        let says = Struct::default().i32(1, levels.len() as i64).i32(2, encoding);
+        let says = says.i32(3, code::RLE).i32(4, code::RLE);
+        self.page(chunk, code::DATA_PAGE, |header| header.inner(5, says), &body)
+    }
+
+    fn page(
+        &mut self,
+        chunk: &mut Chunk,
+        kind: i64,
+        describe: impl FnOnce(Struct) -> Struct,
+        body: &[u8],
+    ) -> io::Result<()> {
+        let unpacked = i32::try_from(body.len()).map_err(|_| too_large("a page of texts"))?;
+        self.packed.resize(snap::raw::max_compress_len(body.len()), 0);
+        let packed = self
+            .snappy
+            .compress(body, &mut self.packed)
+            .map_err(io::Error::other)?;
+        let header = Struct::default()
+            .i32(1, kind)
+            .i32(2, unpacked.into())
+            .i32(3, packed as i64);
+        let header = describe(header).end();
+        self.out.write_all(&header)?;
+        self.out.write_all(&self.packed[..packed])?;
+        self.at += header.len() + packed;
+        chunk.unpacked += header.len() + body.len();
+        Ok(())
+    }
+}
+
+/// Where the values of a column in a row group stand, and what they take.
+struct Chunk {
+    start: usize,
+    /// Where the first page of values is: behind the dictionary, if there is one.
+    data: usize,
+    unpacked: usize,
+    packed: usize,
+}
+
+impl Chunk {
+    fn described(&self, column: &Column, rows: usize) -> Vec<u8> {
+        let has_dictionary = self.data > self.start;
+        let encodings = match has_dictionary {
+            true => [code::PLAIN, code::RLE, code::RLE_DICTIONARY].as_slice(),
+            false => &[code::PLAIN, code::RLE],
+        };
+        let mut path = Vec::new();
+        thrift::push_text(&mut path, &column.name);
+        let says = Struct::default()
+            .i32(1, kind_of(&column.values))
+            .list(2, I32, encodings.iter().map(|code| vec![*code as u8 * 2]))
+            .list(3, BINARY, std::iter::once(path))
+            .i32(4, code::SNAPPY)
+            .i64(5, rows as i64)
+            .i64(6, self.unpacked as i64)
+            .i64(7, self.packed as i64)
+            .i64(9, self.data as i64);
+        let says = match has_dictionary {
+            true => says.i64(11, self.start as i64),
+            false => says,
+        };
+        Struct::default().i64(2, self.start as i64).inner(3, says).end()
+    }
+}
+
+const fn kind_of(values: &Values) -> i64 {
+    match values {
+        Values::Text(_) => code::BYTE_ARRAY,
+        Values::Int(_) => code::INT64,
+        Values::Real(_) => code::DOUBLE,
+    }
+}
+
+fn too_large(what: &str) -> io::Error {
+    io::Error::other(format!("{what} takes more bytes than Parquet can say"))
+}
+
+/// Places in a dictionary of so many entries, as a page has them.
+fn indices(entries: usize, places: &[u32]) -> Vec<u8> {
+    let width = width_of(entries);
+    let mut bytes = vec![width as u8];
+    encode(places, width, &mut bytes);
+    bytes
+}
+
+/// Numbers that are known, in the order in which they came.
+struct Known {
+    numbers: Vec<u64>,
+    /// Places of the numbers, from 1 on, where their hashes lead; 0 for none. A half or more are free.
+    slots: Vec<u32>,
+}
+
+impl Known {
+    /// The numbers, each once, and which of these each is; `None` if more than half of them differ.
+    fn of(all: &[u64]) -> Option<(Vec<u64>, Vec<u32>)> {
+        let mut known = Self {
+            numbers: Vec::new(),
+            slots: vec![0; all.len().next_power_of_two()],
+        };
+        let mut places = Vec::with_capacity(all.len());
+        for number in all {
+            places.push(known.place(*number));
+            if known.numbers.len() * 2 > all.len() {
+                return None;
+            }
+        }
+        Some((known.numbers, places))
+    }
+
+    fn place(&mut self, number: u64) -> u32 {
+        let product = u128::from(number ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
+        let mask = self.slots.len() - 1;
+        let mut slot = (product as u64 ^ (product >> 64) as u64) as usize & mask;
+        loop {
+            match self.slots[slot] {
+                0 => {
+                    self.numbers.push(number);
+                    self.slots[slot] = self.numbers.len() as u32;
+                    return self.numbers.len() as u32 - 1;
+                }
+                place if self.numbers[place as usize - 1] == number => return place - 1,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+}
