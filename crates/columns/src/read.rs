@@ -190,7 +190,7 @@ struct Header {
     /// Of a data page: how its levels are encoded, or their bytes (those of lists, those of what is missing).
     levels: i64,
     level_bytes: [usize; 2],
-    is_plain: bool,
+    is_unpacked: bool,
 }
 
 impl Header {
@@ -214,7 +214,7 @@ impl Header {
                     (3, false) if kind == crate::thrift::I32 => bytes.int(kind).map(|it| header.levels = it),
                     (5, true) => bytes.count(kind).map(|it| header.level_bytes[1] = it),
                     (6, true) => bytes.count(kind).map(|it| header.level_bytes[0] = it),
-                    (7, true) => Bytes::flag(kind).map(|it| header.is_plain = !it),
+                    (7, true) => Bytes::flag(kind).map(|it| header.is_unpacked = !it),
                     _ => bytes.skip(kind),
                 })
             }
@@ -347,7 +347,7 @@ impl Pages<'_> {
         packed: &'b [u8],
         buffer: &'b mut Vec<u8>,
     ) -> Result<Bytes<'b>, Error> {
-        if self.codec == code::UNCOMPRESSED || header.is_plain {
+        if self.codec == code::UNCOMPRESSED || header.is_unpacked {
             return Ok(Bytes(packed));
         }
         if header.unpacked > packed.len().saturating_mul(SNAPPY) {

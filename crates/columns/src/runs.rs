@@ -129,7 +129,11 @@ impl<'a> Runs<'a> {
             let mut number = [0; 4];
             let length = self.width.div_ceil(8) as usize;
             number[..length].copy_from_slice(self.bytes.take(length)?);
-            self.run = Run::Same(u32::from_le_bytes(number));
+            let number = u32::from_le_bytes(number);
+            if u64::from(number) >> self.width > 0 {
+                return Err(Error::damaged("a number has more bits than its width"));
+            }
+            self.run = Run::Same(number);
             self.left = count;
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Thrift's compact protocol, in which Parquet's footers and headers of pages are written.
+//! Thrift's compact protocol, in which Parquet's footers and headers of pages are written: what of it these have.
 
 use crate::Error;
 
@@ -8,14 +8,11 @@ const BYTE: u8 = 3;
 const I16: u8 = 4;
 pub(crate) const I32: u8 = 5;
 pub(crate) const I64: u8 = 6;
-const DOUBLE: u8 = 7;
 pub(crate) const BINARY: u8 = 8;
 pub(crate) const LIST: u8 = 9;
-const SET: u8 = 10;
-const MAP: u8 = 11;
 pub(crate) const STRUCT: u8 = 12;
 
-/// Levels of structs, lists and maps in each other that nobody asked for: more than any file has.
+/// Levels of structs and lists in each other that nobody asked for: more than any file has.
 const DEPTH: u8 = 16;
 
 /// Bytes that are read from their beginning. Whatever they are, a read ends: each value takes a byte or more.
@@ -111,7 +108,7 @@ impl<'a> Bytes<'a> {
         kind: u8,
         mut each: impl FnMut(&mut Self, u8) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        expect(matches!(kind, LIST | SET))?;
+        expect(kind == LIST)?;
         let [head] = self.array()?;
         let count = match u64::from(head >> 4) {
             15 => self.varint()?,
@@ -129,26 +126,16 @@ impl<'a> Bytes<'a> {
         let depth = depth
             .checked_sub(1)
             .ok_or_else(|| Error::damaged("its structs are too deep"))?;
-        // True and false are a byte each where they are no fields.
-        let element = |bytes: &mut Self, kind| match kind {
-            YES | NO => bytes.take(1).map(drop),
-            kind => bytes.skip_within(kind, depth),
-        };
         match kind {
             YES | NO => Ok(()),
             BYTE => self.take(1).map(drop),
             I16 | I32 | I64 => self.varint().map(drop),
-            DOUBLE => self.take(8).map(drop),
             BINARY => self.counted().map(drop),
-            LIST | SET => self.list(kind, element),
-            MAP => {
-                let count = self.varint()?;
-                let kinds = if count > 0 { self.take(1)?[0] } else { 0 };
-                (0..count).try_for_each(|_| {
-                    element(self, kinds >> 4)?;
-                    element(self, kinds & 0xf)
-                })
-            }
+            LIST => self.list(kind, |bytes, kind| match kind {
+                // True and false are a byte each where they are no fields.
+                YES | NO => bytes.take(1).map(drop),
+                kind => bytes.skip_within(kind, depth),
+            }),
             STRUCT => self.fields(kind, |bytes, _, kind| bytes.skip_within(kind, depth)),
             _ => expect(false),
         }

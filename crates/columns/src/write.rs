@@ -1,9 +1,9 @@
 //! What is written: the same bytes for the same table.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::runs::{encode, width_of};
 use crate::thrift::{self, BINARY, I32, STRUCT, Struct};
@@ -41,6 +41,7 @@ pub struct GroupWriter<W: Write> {
     /// Bytes that are written.
     at: usize,
     rows: usize,
+    kinds: Vec<i64>,
     /// The columns, the row groups and the metadata, as the footer has them.
     schema: Vec<Vec<u8>>,
     groups: Vec<Vec<u8>>,
@@ -75,6 +76,7 @@ impl<W: Write> GroupWriter<W> {
             out,
             at: MAGIC.len(),
             rows: 0,
+            kinds: like.iter().map(|column| kind_of(&column.values)).collect(),
             schema: std::iter::once(root).chain(fields).collect(),
             groups: Vec::new(),
             metadata: pairs.collect(),
@@ -89,6 +91,11 @@ impl<W: Write> GroupWriter<W> {
     /// # Errors
     /// Those of `out`; a text is longer than a page can be.
     pub fn group(&mut self, columns: &[Column], rows: Range<usize>) -> io::Result<()> {
+        let kinds = columns.iter().map(|column| kind_of(&column.values));
+        assert!(
+            kinds.eq(self.kinds.iter().copied()),
+            "a part has the columns of its table"
+        );
         let count = rows.len();
         let mut chunks = Vec::new();
         let mut unpacked = 0;
@@ -133,105 +140,73 @@ impl<W: Write> GroupWriter<W> {
             packed: 0,
         };
         match &column.values {
-            Values::Text(all) => self.texts(&mut chunk, &all[rows])?,
-            Values::Int(all) => {
-                self.numbers(
+            Values::Text(all) => {
+                let texts = all[rows].iter().map(Option::as_deref);
+                self.values(
                     &mut chunk,
-                    all[rows].iter().map(|value| value.map(|value| value as u64)),
+                    texts,
+                    |text| 4 + text.len(),
+                    |bytes, text| {
+                        // A page that is too long for this count is refused as a whole.
+                        bytes.extend((text.len() as u32).to_le_bytes());
+                        bytes.extend(text.as_bytes());
+                    },
                 )?;
             }
+            Values::Int(all) => {
+                let numbers = all[rows].iter().map(|value| value.map(i64::to_le_bytes));
+                self.values(&mut chunk, numbers, |_| 8, |bytes, number| bytes.extend(number))?;
+            }
             Values::Real(all) => {
-                self.numbers(&mut chunk, all[rows].iter().map(|value| value.map(f64::to_bits)))?;
+                let numbers = all[rows].iter().map(|value| value.map(f64::to_le_bytes));
+                self.values(&mut chunk, numbers, |_| 8, |bytes, number| bytes.extend(number))?;
             }
         }
         chunk.packed = self.at - chunk.start;
         Ok(chunk)
     }
 
-    /// Writes numbers of 64 bits.
-    fn numbers(
+    /// Writes values, in a dictionary where that is smaller; each takes so many bytes, which `push` appends.
+    fn values<V: Copy + Eq + Hash>(
         &mut self,
         chunk: &mut Chunk,
-        rows: impl ExactSizeIterator<Item = Option<u64>> + Clone,
+        rows: impl Iterator<Item = Option<V>> + Clone,
+        size: impl Fn(&V) -> usize,
+        push: impl Fn(&mut Vec<u8>, V),
     ) -> io::Result<()> {
         let levels: Vec<u32> = rows.clone().map(|row| row.is_some().into()).collect();
-        let values: Vec<u64> = rows.flatten().collect();
-        let bytes =
-            |values: &[u64]| -> Vec<u8> { values.iter().flat_map(|value| value.to_le_bytes()).collect() };
-        if let Some((known, places)) = Known::of(&values) {
-            let (entries, indices) = (bytes(&known), indices(known.len(), &places));
-            if entries.len() + indices.len() < values.len() * 8 {
-                return self.dictionary(chunk, (known.len(), &entries), &levels, &indices);
+        let mut page = Vec::new();
+        if let Some((known, places)) = dictionary(rows.clone().flatten()) {
+            known.iter().for_each(|value| push(&mut page, *value));
+            let width = width_of(known.len());
+            let mut indices = vec![width as u8];
+            encode(&places, width, &mut indices);
+            let plain: usize = rows.clone().flatten().map(|value| size(&value)).sum();
+            if page.len() <= PAGE && page.len() + indices.len() < plain {
+                let says = Struct::default().i32(1, known.len() as i64).i32(2, code::PLAIN);
+                self.page(
+                    chunk,
+                    code::DICTIONARY_PAGE,
+                    |header| header.inner(7, says),
+                    &page,
+                )?;
+                chunk.data = self.at;
+                return self.data(chunk, code::RLE_DICTIONARY, &levels, &indices);
             }
+            page.clear();
         }
-        self.data(chunk, code::PLAIN, &levels, &bytes(&values))
-    }
-
-    fn texts(&mut self, chunk: &mut Chunk, rows: &[Option<Arc<str>>]) -> io::Result<()> {
-        let levels: Vec<u32> = rows.iter().map(|row| row.is_some().into()).collect();
-        let push = |bytes: &mut Vec<u8>, text: &str| {
-            // A page that is too long for its count is refused as a whole.
-            bytes.extend((text.len() as u32).to_le_bytes());
-            bytes.extend(text.as_bytes());
-        };
-        let (mut known, mut places, mut entries, mut plain) = (HashMap::new(), Vec::new(), Vec::new(), 0);
-        let mut last: Option<(&Arc<str>, u32)> = None;
-        for text in rows.iter().flatten() {
-            plain += 4 + text.len();
-            // Neighbours often share an allocation.
-            let place = match last {
-                Some((same, place)) if Arc::ptr_eq(same, text) => place,
-                _ => {
-                    let next = known.len() as u32;
-                    *known.entry(&**text).or_insert_with(|| {
-                        push(&mut entries, text);
-                        next
-                    })
-                }
-            };
-            last = Some((text, place));
-            places.push(place);
-            if entries.len() > PAGE {
-                break;
+        let mut first = 0;
+        for (row, value) in rows.enumerate() {
+            if let Some(value) = value {
+                push(&mut page, value);
             }
-        }
-        if entries.len() <= PAGE {
-            let indices = indices(known.len(), &places);
-            if entries.len() + indices.len() < plain {
-                return self.dictionary(chunk, (known.len(), &entries), &levels, &indices);
-            }
-        }
-        let (mut page, mut first) = (entries, 0);
-        page.clear();
-        for (row, text) in rows.iter().enumerate() {
-            if let Some(text) = text {
-                push(&mut page, text);
-            }
-            if page.len() >= PAGE || row + 1 == rows.len() {
+            if page.len() >= PAGE || row + 1 == levels.len() {
                 self.data(chunk, code::PLAIN, &levels[first..=row], &page)?;
-                (first, page) = (row + 1, Vec::new());
+                page.clear();
+                first = row + 1;
             }
         }
         Ok(())
-    }
-
-    /// Writes a page with a dictionary of so many entries, and one with where the values are in it.
-    fn dictionary(
-        &mut self,
-        chunk: &mut Chunk,
-        (count, entries): (usize, &[u8]),
-        levels: &[u32],
-        indices: &[u8],
-    ) -> io::Result<()> {
-        let says = Struct::default().i32(1, count as i64).i32(2, code::PLAIN);
-        self.page(
-            chunk,
-            code::DICTIONARY_PAGE,
-            |header| header.inner(7, says),
-            entries,
-        )?;
-        chunk.data = self.at;
-        self.data(chunk, code::RLE_DICTIONARY, levels, indices)
     }
 
     /// Writes a page of values, of which `levels` says whether they are there.
@@ -319,52 +294,25 @@ fn too_large(what: &str) -> io::Error {
     io::Error::other(format!("{what} takes more bytes than Parquet can say"))
 }
 
-/// Places in a dictionary of so many entries, as a page has them.
-fn indices(entries: usize, places: &[u32]) -> Vec<u8> {
-    let width = width_of(entries);
-    let mut bytes = vec![width as u8];
-    encode(places, width, &mut bytes);
-    bytes
-}
-
-/// Numbers that are known, in the order in which they came.
-struct Known {
-    numbers: Vec<u64>,
-    /// Places of the numbers, from 1 on, where their hashes lead; 0 for none. A half or more are free.
-    slots: Vec<u32>,
-}
-
-impl Known {
-    /// The numbers, each once, and which of these each is; `None` if more than half of them differ.
-    fn of(all: &[u64]) -> Option<(Vec<u64>, Vec<u32>)> {
-        let mut known = Self {
-            numbers: Vec::new(),
-            slots: vec![0; all.len().next_power_of_two()],
+/// The values, each once, in the order in which they come, and which of these each is; `None` if more than half differ.
+fn dictionary<V: Copy + Eq + Hash>(all: impl Iterator<Item = V> + Clone) -> Option<(Vec<V>, Vec<u32>)> {
+    let count = all.clone().count();
+    let (mut known, mut places) = (Vec::new(), Vec::with_capacity(count));
+    let mut found = HashMap::new();
+    let mut last = None;
+    for value in all {
+        let place = match last {
+            Some((same, place)) if same == value => place,
+            _ => *found.entry(value).or_insert_with(|| {
+                known.push(value);
+                known.len() as u32 - 1
+            }),
         };
-        let mut places = Vec::with_capacity(all.len());
-        for number in all {
-            places.push(known.place(*number));
-            if known.numbers.len() * 2 > all.len() {
-                return None;
-            }
+        if known.len() * 2 > count {
+            return None;
         }
-        Some((known.numbers, places))
+        last = Some((value, place));
+        places.push(place);
     }
-
-    fn place(&mut self, number: u64) -> u32 {
-        let product = u128::from(number ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
-        let mask = self.slots.len() - 1;
-        let mut slot = (product as u64 ^ (product >> 64) as u64) as usize & mask;
-        loop {
-            match self.slots[slot] {
-                0 => {
-                    self.numbers.push(number);
-                    self.slots[slot] = self.numbers.len() as u32;
-                    return self.numbers.len() as u32 - 1;
-                }
-                place if self.numbers[place as usize - 1] == number => return place - 1,
-                _ => slot = (slot + 1) & mask,
-            }
-        }
-    }
+    Some((known, places))
 }

@@ -18,7 +18,7 @@ ROWS = 40
 
 
 def table() -> pyarrow.Table:
-    def optional(values: list, kind: pyarrow.DataType) -> pyarrow.Array:
+    def optional(values: list[object], kind: pyarrow.DataType) -> pyarrow.Array:
         return pyarrow.array([None if i % 7 == 3 else value for i, value in enumerate(values)], kind)
 
     rows = range(ROWS)
@@ -82,7 +82,7 @@ def main() -> None:
     assert isinstance(frame, polars.DataFrame)
     frame.write_parquet(FOLDER / "polars.parquet", compression="snappy", statistics=False)
     frame.write_parquet(FOLDER / "polars-plain.parquet", compression="uncompressed", data_page_size=64)
-    duckdb.sql("SELECT * FROM whole").write_parquet(str(FOLDER / "duckdb.parquet"))
+    duckdb.from_arrow(whole).write_parquet(str(FOLDER / "duckdb.parquet"))
     for path in FOLDER.glob("*.parquet"):
         path.with_suffix(".txt").write_text(text_of(pyarrow.parquet.read_table(path)))
 
