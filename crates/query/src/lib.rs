@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use paceline_lab::files::ReadError;
+use paceline_lab::files::{ReadError, RunData};
 use rusqlite::hooks::{AuthAction, Authorization};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
@@ -86,7 +86,12 @@ impl Run {
     /// # Errors
     /// It is none, or cannot be read.
     pub fn read(folder: &Path) -> Result<Self, ReadError> {
-        Ok(Self::of(Some(Source::of_folder(folder)?)))
+        Ok(Self::of_folder(folder, RunData::read(folder)?))
+    }
+
+    /// Opens the folder of a run that has been read.
+    pub fn of_folder(folder: &Path, data: RunData) -> Self {
+        Self::of(Some(Source::of_folder(folder, data)))
     }
 
     /// A run that has left nothing: for questions that are to be checked.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use paceline_fabric::Outcome;
-use paceline_lab::files::{ReadError, RunData};
+use paceline_lab::files::RunData;
 use paceline_lab::results::{FlowRows, Summary};
 use paceline_lab::run::Finished;
 use paceline_scenario::Resolved;
@@ -40,11 +40,12 @@ impl Source {
         }
     }
 
-    pub(crate) fn of_folder(folder: &Path) -> Result<Self, ReadError> {
-        Ok(Self {
+    /// The folder of a run, and what it holds.
+    pub(crate) fn of_folder(folder: &Path, data: RunData) -> Self {
+        Self {
             of: Of::Folder(folder.to_path_buf()),
-            data: OnceLock::from(RunData::read(folder)?),
-        })
+            data: OnceLock::from(data),
+        }
     }
 
     /// The run, if it is at hand.

@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -14,7 +13,7 @@ use paceline_report::figure::{
     self, Figure, Legend, NoFigure, Palette, Place, Preset, Row, Scale, Seeds, Style, What,
 };
 
-use super::report::read_runs;
+use super::report::{read_folders, read_runs};
 use crate::failure::{Done, Ended, Failure};
 use crate::{output, text};
 
@@ -292,7 +291,7 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
     let is_sweep = |folder: &PathBuf| folder.join("sweep.json").is_file();
     let Some(wanted) = &args.what else {
         let sql = args.sql.as_deref().unwrap_or_default();
-        return answered(read_runs(&args.folders, None)?, sql);
+        return answered(read_folders(&args.folders, None)?, sql);
     };
     let nothing = |error: NoFigure| Failure::arguments(format!("--what {wanted}: {error}"));
     if args.folders.iter().any(is_sweep) {
@@ -321,13 +320,14 @@ fn figure(args: &PlotArgs) -> Result<Figure, Failure> {
 }
 
 /// Draws the answers of runs to a question. Curves of several runs have the runs' names before their own.
-fn answered(runs: Vec<RunData>, sql: &str) -> Result<Figure, Failure> {
+fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure> {
+    let (folders, runs): (Vec<PathBuf>, Vec<RunData>) = runs.into_iter().unzip();
     let wrong = |message: String| Failure::arguments(format!("--sql: {message}"));
     let names = table::run_names(&runs);
     let several = runs.len() > 1;
     let (mut rows, mut labels) = (Vec::new(), None);
-    for (name, data) in names.iter().zip(runs) {
-        let answer = Run::new(Arc::new(data))
+    for ((name, folder), data) in names.iter().zip(folders).zip(runs) {
+        let answer = Run::of_folder(&folder, data)
             .ask(sql)
             .map_err(|error| wrong(error.to_string()))?;
         if !(2..=3).contains(&answer.columns.len()) {

@@ -58,6 +58,17 @@ pub(super) fn report(args: &ReportArgs) -> Ended {
 
 /// The runs of folders, each of a run or a comparison, for something that is to be written in the folder `beside`.
 pub(super) fn read_runs(folders: &[PathBuf], beside: Option<&Path>) -> Result<Vec<RunData>, Failure> {
+    Ok(read_folders(folders, beside)?
+        .into_iter()
+        .map(|(_, data)| data)
+        .collect())
+}
+
+/// The same with the folder of each run.
+pub(super) fn read_folders(
+    folders: &[PathBuf],
+    beside: Option<&Path>,
+) -> Result<Vec<(PathBuf, RunData)>, Failure> {
     let mut runs = Vec::new();
     for folder in folders {
         for run in runs_in(folder)? {
@@ -70,7 +81,7 @@ pub(super) fn read_runs(folders: &[PathBuf], beside: Option<&Path>) -> Result<Ve
             if run != Path::new("") && beside == Some(folder) {
                 data.folder = Some(run.to_string_lossy().into_owned());
             }
-            runs.push(data);
+            runs.push((place, data));
         }
     }
     Ok(runs)
