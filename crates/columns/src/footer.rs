@@ -2,8 +2,9 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
+use crate::code::{self, MAGIC};
+use crate::error::Error;
 use crate::thrift::{Bytes, STRUCT};
-use crate::{Error, MAGIC, code};
 
 /// What a file says of itself.
 #[derive(Default)]

@@ -5,10 +5,12 @@ use std::io::{Read, Seek, SeekFrom};
 use std::iter::repeat_n;
 use std::sync::Arc;
 
+use crate::code;
+use crate::error::Error;
 use crate::footer::{Chunk, Field, Footer};
 use crate::runs::Runs;
+use crate::table::{Column, Values};
 use crate::thrift::{Bytes, STRUCT};
-use crate::{Column, Error, Values, code};
 
 /// The most memory that the values of a file may take, in bytes; and that of a small one: so much, and a multiple of its
 /// size. Equal values in a row are one entry of such a file, so a few kilobytes can say millions of rows.

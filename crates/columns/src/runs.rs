@@ -1,7 +1,7 @@
 //! Runs of small numbers: one again and again, or eight and eight packed to their bits. Parquet has levels and places in
 //! dictionaries so.
 
-use crate::Error;
+use crate::error::Error;
 use crate::thrift::{Bytes, push_varint};
 
 /// Bits of the largest of so many numbers from zero on.

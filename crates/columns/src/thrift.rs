@@ -1,6 +1,6 @@
 //! Thrift's compact protocol, in which Parquet's footers and headers of pages are written: what of it these have.
 
-use crate::Error;
+use crate::error::Error;
 
 const YES: u8 = 1;
 const NO: u8 = 2;

@@ -5,9 +5,10 @@ use std::hash::Hash;
 use std::io::{self, Write};
 use std::ops::Range;
 
+use crate::code::{self, MAGIC};
 use crate::runs::{encode, width_of};
+use crate::table::{Column, Values};
 use crate::thrift::{self, BINARY, I32, STRUCT, Struct};
-use crate::{Column, MAGIC, Values, code};
 
 /// Rows of a row group: what a reader holds at a time.
 pub const GROUP_ROWS: usize = 1 << 17;

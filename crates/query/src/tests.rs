@@ -122,7 +122,7 @@ fn tables_agree_with_each_other() {
     assert_eq!(one("SELECT sum(bytes) FROM acknowledged"), one(payload));
     assert_eq!(one("SELECT sum(delivered_bytes) FROM flows"), one(payload));
     assert_eq!(
-        one("SELECT sum(count) FROM histograms WHERE name = 'rtt_per_ack'"),
+        one("SELECT sum(count) FROM histograms WHERE name = 'rtt_per_round_trip'"),
         one("SELECT count(*) FROM rtt_samples")
     );
     assert_eq!(one("SELECT count(*) FROM links WHERE kind = 'switch'"), 4.0);

@@ -114,7 +114,7 @@ fn experiments_have_measures_of_their_own() {
     assert!(out.contains("60000"), "{out}");
     assert!(out.contains("properties: all 2"), "{out}");
     for (from, to, expected) in [
-        ("FROM flows GROUP BY dst", "FROM flws", "experiment.toml:21:7"),
+        ("FROM flows GROUP BY dst", "FROM flws", "experiment.toml:22:7"),
         (
             "FROM flows GROUP BY dst",
             "FROM flws",

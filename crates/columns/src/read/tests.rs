@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use super::*;
-use crate::MAGIC;
+use crate::code::MAGIC;
 use crate::thrift::{BINARY, I32, Struct, push_text};
 
 fn written(columns: &[Column]) -> Vec<u8> {

@@ -6,7 +6,7 @@ use super::{Part, Rows, Table, int, ints, not_in_folder, whole};
 
 pub(super) const SAMPLES: Table = Table {
     name: "rtt_samples",
-    about: "an acknowledgement",
+    about: "a round trip of a flow: the first acknowledgement of what was sent after the one before",
     needs: "record.rtt-samples, and an experiment: a folder does not have it",
     columns: &[
         int("time_ps", "when it arrived"),
