@@ -7,6 +7,7 @@
 mod aggregates;
 mod scan;
 mod source;
+mod table;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -22,7 +23,8 @@ pub use aggregates::{AGGREGATES, Described};
 pub use paceline_run::table::{Column, Kind};
 pub use source::Ended;
 use source::Source;
-pub use tables::{TABLES, Table};
+pub use table::Table;
+pub use tables::TABLES;
 
 /// A run that can be asked.
 pub struct Run {
@@ -71,7 +73,7 @@ pub struct QueryError(String);
 impl QueryError {
     /// Whether it asks for a table that only measures of experiments can ask: a folder does not have it.
     pub fn is_of_experiments(&self) -> bool {
-        self.0.contains(tables::NOT_IN_FOLDER)
+        self.0.contains(table::NOT_IN_FOLDER)
     }
 }
 

@@ -12,7 +12,7 @@ use rusqlite::vtab::{
 };
 
 use crate::source::Source;
-use crate::tables::{Part, Table};
+use crate::table::{Part, Table};
 
 /// What a module knows.
 #[derive(Clone)]

@@ -4,7 +4,6 @@ mod axes;
 mod inherited;
 mod range;
 pub(crate) mod reader;
-mod renamed;
 mod texts;
 mod vendor;
 pub(crate) mod writer;
@@ -70,14 +69,14 @@ pub(crate) fn parse(
         return Err(diagnostics);
     }
     let mut table = table;
-    let mut warnings = renamed::in_table(table.get_mut(), &texts)?;
+    let mut warnings: Vec<Warning> = Vec::new();
     let own_fidelity = inherited::fidelity(table.get_ref());
     // A gap, so that no place in a setting looks like one in the file.
     let mut start = source.text().len() + GAP;
     for (setting, padded) in settings.iter().zip(&padded) {
         let named = Source::new(setting.option, setting.text.clone());
         texts.settings.push((start, named));
-        warnings.extend(insert(table.get_mut(), setting, padded, start, &texts)?);
+        insert(table.get_mut(), setting, padded, start, &texts)?;
         start += setting.text.len() + GAP;
     }
     let sweep = point.read(table.get_mut(), &mut texts, start)?;
@@ -89,8 +88,6 @@ pub(crate) fn parse(
     for (path, (text, span), padded) in &chosen {
         put(table.get_mut(), path, value(text, padded, span.start), &texts)?;
     }
-    // Tables that settings gave as values.
-    warnings.extend(renamed::in_table(table.get_mut(), &texts)?);
     let behind = texts.end() + GAP;
     let (translated, left_out) = vendor::take(table.get_mut(), &mut texts, behind, files)?;
     warnings.extend(left_out);
@@ -161,29 +158,27 @@ fn behind_blanks((text, span): &(String, Range<usize>)) -> String {
     format!("{}{KEY}{text}", " ".repeat(span.start.saturating_sub(KEY.len())))
 }
 
-/// Puts one `path=value` into the table; warns of a key's former name.
+/// Puts one `path=value` into the table.
 fn insert<'i>(
     table: &mut DeTable<'i>,
     setting: &Setting,
     padded: &'i str,
     start: usize,
     texts: &Texts,
-) -> Result<Option<Warning>, Problem> {
+) -> Result<(), Problem> {
     let text = &setting.text;
     let whole = texts.at(start..start + text.len());
     let Some(equals) = text.find('=') else {
         return Err(Problem::new(format!("`{text}` has no `=`: expected path.to.key=value")).at(&whole));
     };
     let leading = text.len() - text.trim_start().len();
-    let mut path = segments(text[..equals].trim(), start + leading, &whole)?;
-    let warning = renamed::in_path(&mut path, texts);
+    let path = segments(text[..equals].trim(), start + leading, &whole)?;
     put(
         table,
         &path,
         value(&text[equals + 1..], padded, start + equals + 1),
         texts,
-    )?;
-    Ok(warning)
+    )
 }
 
 /// The parts of `path`, which starts at `position`, with their places.

@@ -53,8 +53,6 @@ kinds! {
         OverruledParameter,
         /// A value that is read in a way that may surprise.
         Reading,
-        /// A key under the name that it had in an earlier version.
-        RenamedKey,
         /// A part of a file that is left out.
         LeftOut,
         /// Defaults that were replaced by those of another scheme.
@@ -166,11 +164,7 @@ impl WarningKind {
             || self.is_of_all_runs()
             || matches!(
                 self,
-                Self::UnusedVariant
-                    | Self::OverruledParameter
-                    | Self::RenamedKey
-                    | Self::ReplacedDefaults
-                    | Self::OtherDefaults
+                Self::UnusedVariant | Self::OverruledParameter | Self::ReplacedDefaults | Self::OtherDefaults
             )
     }
 }

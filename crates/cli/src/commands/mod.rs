@@ -13,7 +13,6 @@ mod forest;
 mod generate;
 mod list;
 mod merge;
-mod moved;
 mod plot;
 mod query;
 mod report;
@@ -121,13 +120,8 @@ fn parse() -> Command {
     }
 }
 
-/// Ends the program with what clap says, or with the present name of what was called by a former one.
+/// Ends the program with what clap says, in words.
 fn in_words(error: &clap::Error) -> ! {
-    let first = std::env::args_os().nth(1);
-    if let Some(hint) = moved::hint(error, first.as_ref().and_then(|word| word.to_str())) {
-        crate::say::text(&hint);
-        std::process::exit(error.exit_code());
-    }
     const WORDS: [(&str, &str); 4] = [
         (
             "invalid digit found in string",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{run, stdout};
+use crate::common::stdout;
 use insta::assert_snapshot;
 
 fn page(args: &[&str]) -> String {
@@ -44,43 +44,6 @@ fn help_of_commands() {
         assert_snapshot!(format!("help_{name}"), page(&["forest", name, "--help"]));
     }
     assert_snapshot!("help_generate_flows", page(&["generate", "flows", "--help"]));
-}
-
-#[test]
-fn former_names_are_refused_with_the_present_ones() {
-    for (line, hint) in [
-        (
-            "collect results",
-            "error: `paceline collect` is now `paceline merge`\n",
-        ),
-        (
-            "import a.json",
-            "error: `paceline import` is now `paceline forest import`\n",
-        ),
-        (
-            "prove a.json",
-            "error: `paceline prove` is now `paceline forest prove`\n",
-        ),
-        (
-            "export a.json",
-            "error: `paceline export` is now `paceline forest export`\n",
-        ),
-        (
-            "compare incast-16 --schemes hpcc --beside=none",
-            "error: `--beside` of `paceline compare` is now `--published`\n",
-        ),
-        (
-            "forest export a.json --output a.h",
-            "error: `--output` of `paceline forest` is now `--out`\n",
-        ),
-    ] {
-        let output = run(Path::new("."), &line.split(' ').collect::<Vec<_>>());
-        assert_eq!(output.status.code(), Some(2), "{line}");
-        assert_eq!(String::from_utf8_lossy(&output.stderr), hint);
-    }
-    let unknown = run(Path::new("."), &["compare", "incast-16", "--published-by=none"]);
-    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
-    assert!(said.contains("--published") && !said.contains("is now"), "{said}");
 }
 
 #[test]

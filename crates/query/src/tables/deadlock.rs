@@ -1,6 +1,6 @@
 //! Pauses without end.
 
-use super::{Part, Rows, Table, int, ints, not_in_folder, whole};
+use crate::table::{Part, Rows, Table, int, ints, not_in_folder, whole};
 
 pub(super) const PAUSES: Table = Table {
     name: "deadlock",

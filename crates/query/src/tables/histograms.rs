@@ -2,7 +2,7 @@
 
 use paceline_fabric::outcome::RttStats;
 
-use super::{Rows, Table, int, ints, not_in_folder, text, whole, words};
+use crate::table::{Rows, Table, int, ints, not_in_folder, text, whole, words};
 
 pub(super) const HISTOGRAMS: Table = Table {
     name: "histograms",

@@ -3,8 +3,8 @@
 use paceline_fabric::spec::RunSpec;
 use paceline_parity::ib_omnet::{CreditEvent, CreditOutcome, CreditSpec, CreditStep};
 
-use super::{Part, Rows, Table, int, ints, not_in_folder, text, whole, words};
 use crate::source::Source;
+use crate::table::{Part, Rows, Table, int, ints, not_in_folder, text, whole, words};
 
 /// The specification and what came of it; nothing of another fidelity.
 fn of<'a>(run: &'a Source, table: &str) -> Result<Option<(&'a RunSpec, &'a CreditOutcome)>, String> {

@@ -5,8 +5,8 @@ use paceline_kernel::Bytes;
 
 use paceline_lab::files::columns::Values;
 
-use super::{Column, Filled, Part, Rows, Table, int, ints, paths, real, text, whole, words};
 use crate::source::Source;
+use crate::table::{Column, Filled, Part, Rows, Table, int, ints, paths, real, text, whole, words};
 
 pub(super) const RUN: Table = Table {
     name: "run",

@@ -1,7 +1,7 @@
 //! PFC frames.
 
-use super::{Part, Rows, Table, int, ints, whole};
 use crate::source::Source;
+use crate::table::{Part, Rows, Table, int, ints, whole};
 
 pub(super) const FRAMES: Table = Table {
     name: "pfc",

@@ -1,6 +1,6 @@
 //! What ports did over time, as it was recorded.
 
-use super::{Part, Rows, Table, int, ints, not_in_folder, real, reals, whole};
+use crate::table::{Part, Rows, Table, int, ints, not_in_folder, real, reals, whole};
 
 pub(super) const BINS: Table = Table {
     name: "port_bins",

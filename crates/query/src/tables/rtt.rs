@@ -2,7 +2,7 @@
 
 use paceline_lab::files::GOODPUT;
 
-use super::{Part, Rows, Table, int, ints, not_in_folder, whole};
+use crate::table::{Part, Rows, Table, int, ints, not_in_folder, whole};
 
 pub(super) const SAMPLES: Table = Table {
     name: "rtt_samples",

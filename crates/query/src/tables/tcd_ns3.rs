@@ -3,8 +3,8 @@
 use paceline_congestion::detect::PortState;
 use paceline_parity::tcd_ns3::{Change, TcdNs3Record};
 
-use super::{Part, Rows, Table, int, ints, not_in_folder, text, whole, words};
 use crate::source::Source;
+use crate::table::{Part, Rows, Table, int, ints, not_in_folder, text, whole, words};
 
 /// What it left behind; nothing of another fidelity.
 fn of<'a>(run: &'a Source, table: &str) -> Result<Option<&'a TcdNs3Record>, String> {

@@ -3,8 +3,10 @@
 use paceline_lab::files::columns::{Values, read_parquet};
 use paceline_lab::files::trace_columns;
 
-use super::{Filled, Part, Rows, Table, int, text};
 use crate::source::Source;
+use paceline_run::table::Kind;
+
+use crate::table::{Filled, Part, Rows, Table, int, text};
 
 pub(super) const TRACE: Table = Table {
     name: "trace",
@@ -68,7 +70,7 @@ fn of_folder(run: &Source) -> Result<Vec<Filled>, String> {
         && columns
             .iter()
             .zip(TRACE.columns)
-            .all(|(column, said)| texts(column) == (said.kind == super::Kind::Text));
+            .all(|(column, said)| texts(column) == (said.kind == Kind::Text));
     match as_expected {
         true => Ok(columns),
         false => Err(format!("{} is not what a run writes", path.display())),

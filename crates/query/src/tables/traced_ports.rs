@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use paceline_lab::files::columns::Values;
 
-use super::{Filled, Part, Rows, Table, int, ints, real, reals, text, trace, whole, words};
+use super::trace;
 use crate::source::Source;
+use crate::table::{Filled, Part, Rows, Table, int, ints, real, reals, text, whole, words};
 
 pub(super) const QUEUE: Table = Table {
     name: "port_queue",

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::range::{or_a_range, range, with_quotes};
 use super::texts::Texts;
-use super::{Setting, renamed, segments};
+use super::{Setting, segments};
 use crate::diagnostics::{Place, Problem, Source};
 use crate::sweep::{Axis, AxisValue, Grid};
 use crate::warning::Warning;
@@ -103,7 +103,6 @@ impl Written {
                     );
                 }
             };
-            self.warnings.extend(renamed::in_path(&mut path, texts));
             let span = key.span();
             self.axes.push(WrittenAxis { path, span, values });
         }
@@ -126,8 +125,7 @@ impl Written {
             .at(&whole));
         };
         let leading = text.len() - text.trim_start().len();
-        let mut path = segments(text[..equals].trim(), start + leading, &whole)?;
-        self.warnings.extend(renamed::in_path(&mut path, texts));
+        let path = segments(text[..equals].trim(), start + leading, &whole)?;
         let values = listed(text, equals + 1, start, texts)?;
         let axis = WrittenAxis {
             path,

@@ -4,12 +4,14 @@ mod collect;
 mod made;
 mod translate;
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use toml::Spanned;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 pub(super) use made::Translated;
 
-use super::renamed;
 use super::texts::Texts;
 use crate::diagnostics::{Problem, nearest};
 use crate::files::Files;
@@ -98,7 +100,7 @@ pub(super) fn put<'i>(
         let path: Vec<&str> = one.ours.split('.').collect();
         let mut value = super::value(&one.text, padded, one.span.start);
         value = Spanned::new(one.span.clone(), value.into_inner());
-        if !renamed::insert(root, &path, (&one.span, value)) {
+        if !insert(root, &path, (&one.span, value)) {
             let message = format!("`{}` is not a table", path[..path.len() - 1].join("."));
             return Err(Problem::new(message).at(&place));
         }
@@ -115,4 +117,28 @@ pub(super) fn put<'i>(
         }
     }
     Ok(notes)
+}
+
+/// Puts a key at a path, whose tables are made where they are missing. Returns whether they are tables.
+fn insert<'i>(
+    table: &mut DeTable<'i>,
+    path: &[&'i str],
+    (span, value): (&Range<usize>, Spanned<DeValue<'i>>),
+) -> bool {
+    let key = |name: &'i str| Spanned::new(span.clone(), Cow::Borrowed(name));
+    let [name, rest @ ..] = path else { return true };
+    if rest.is_empty() {
+        table.insert(key(name), value);
+        return true;
+    }
+    if !table.contains_key(*name) {
+        table.insert(
+            key(name),
+            Spanned::new(span.clone(), DeValue::Table(DeTable::new())),
+        );
+    }
+    match table.get_mut(*name).map(Spanned::get_mut) {
+        Some(DeValue::Table(inner)) => insert(inner, rest, (span, value)),
+        _ => false,
+    }
 }

@@ -21,7 +21,6 @@ mod policies;
 mod rails;
 mod ranges;
 mod relatives;
-mod renamed;
 mod round_trip;
 mod simai;
 mod spec;

@@ -1,0 +1,178 @@
+//! A table of a run: its declaration, and rows one after the other.
+
+use std::sync::Arc;
+
+pub(crate) use paceline_lab::files::columns::Column as Filled;
+use paceline_lab::files::columns::Values;
+use paceline_lab::files::table_columns;
+pub(crate) use paceline_run::table::Column;
+use paceline_run::table::{Declared, Kind};
+use rusqlite::types::Value;
+
+use crate::source::Source;
+
+/// A table: every run has it, perhaps without rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Its name in SQL.
+    pub name: &'static str,
+    /// What a row is.
+    pub about: &'static str,
+    /// What has to be recorded for it; empty where nothing has to.
+    pub needs: &'static str,
+    /// Its columns; times are in ps from the start of the run.
+    pub columns: &'static [Column],
+    pub(crate) rows: Rows,
+}
+
+/// Where rows come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rows {
+    /// The table of this name in [`RunData::tables`](paceline_lab::files::RunData::tables).
+    Recorded,
+    /// Made of a run from a row on; nothing behind the last row.
+    Made(fn(&Source, usize) -> Result<Part, String>),
+}
+
+impl Table {
+    pub(crate) const fn recorded(declared: &Declared) -> Self {
+        Self {
+            name: declared.name,
+            about: declared.about,
+            needs: declared.needs,
+            columns: declared.columns,
+            rows: Rows::Recorded,
+        }
+    }
+
+    /// Some of its rows, from one on; none behind the last.
+    pub(crate) fn part(&self, run: &Source, first: usize) -> Result<Part, String> {
+        match self.rows {
+            Rows::Made(make) => make(run, first),
+            Rows::Recorded => Ok(match run.tables.get(self.name) {
+                Some(table) => whole(first, || table_columns(table)),
+                None => Part::default(),
+            }),
+        }
+    }
+}
+
+/// Rows one after the other.
+#[derive(Default)]
+pub(crate) struct Part {
+    pub(crate) rows: usize,
+    pub(crate) columns: Vec<Filled>,
+}
+
+impl Part {
+    pub(crate) fn of(columns: Vec<Filled>) -> Self {
+        let rows = columns.first().map_or(0, |column| column.values.len());
+        Self { rows, columns }
+    }
+
+    /// The value in a row and a column.
+    pub(crate) fn value(&self, row: usize, column: usize) -> Value {
+        let Some(column) = self.columns.get(column) else {
+            return Value::Null;
+        };
+        let value = match &column.values {
+            Values::Text(values) => values[row].as_ref().map(|text| Value::Text(text.to_string())),
+            Values::Int(values) => values[row].map(Value::Integer),
+            Values::Real(values) => values[row].map(Value::Real),
+        };
+        value.unwrap_or(Value::Null)
+    }
+}
+
+pub(crate) const fn int(name: &'static str, meaning: &'static str) -> Column {
+    let kind = Kind::Int;
+    Column { name, kind, meaning }
+}
+
+pub(crate) const fn real(name: &'static str, meaning: &'static str) -> Column {
+    let kind = Kind::Real;
+    Column { name, kind, meaning }
+}
+
+pub(crate) const fn text(name: &'static str, meaning: &'static str) -> Column {
+    let kind = Kind::Text;
+    Column { name, kind, meaning }
+}
+
+/// A column of whole numbers of a table whose rows are these.
+pub(crate) fn ints<T>(rows: &[T], of: impl Fn(&T) -> Option<u64>) -> Filled {
+    let value = |row: &T| of(row).and_then(|value| i64::try_from(value).ok());
+    Filled::new("", Values::Int(rows.iter().map(value).collect()))
+}
+
+/// The same of real numbers.
+pub(crate) fn reals<T>(rows: &[T], of: impl Fn(&T) -> Option<f64>) -> Filled {
+    Filled::new("", Values::Real(rows.iter().map(of).collect()))
+}
+
+/// The same of words.
+pub(crate) fn words<T>(rows: &[T], of: impl Fn(&T) -> &'static str) -> Filled {
+    // Neighbours often have the same word, and then share it.
+    let mut last: Option<(&'static str, Arc<str>)> = None;
+    let shared = |row: &T| {
+        let word = of(row);
+        match &last {
+            Some((known, text)) if *known == word => Some(text.clone()),
+            _ => Some(last.insert((word, word.into())).1.clone()),
+        }
+    };
+    Filled::new("", Values::Text(rows.iter().map(shared).collect()))
+}
+
+/// How errors about tables begin that measures of experiments can ask, and nobody else.
+pub(crate) const NOT_IN_FOLDER: &str = "the folder of a run does not have the table";
+
+/// Says that a run's folder does not have what a table is made of.
+pub(crate) fn not_in_folder(table: &str) -> String {
+    format!("{NOT_IN_FOLDER} `{table}`: measures of experiments can ask it")
+}
+
+/// All rows of a table that is made at once.
+pub(crate) fn whole(first: usize, columns: impl FnOnce() -> Vec<Filled>) -> Part {
+    match first {
+        0 => Part::of(columns()),
+        _ => Part::default(),
+    }
+}
+
+/// A row of a path, a number and a text for each value.
+pub(crate) fn paths(all: &serde_json::Value) -> Part {
+    let mut found = Vec::new();
+    leaves(String::new(), all, &mut found);
+    let names = found.iter().map(|(name, _)| Some(Arc::from(&**name))).collect();
+    let number = |cell: &serde_json::Value| cell.as_f64().or(cell.as_bool().map(f64::from));
+    let numbers = found.iter().map(|(_, cell)| number(cell)).collect();
+    let texts = found
+        .iter()
+        .map(|(_, cell)| cell.as_str().map(Arc::from))
+        .collect();
+    Part::of(vec![
+        Filled::new("name", Values::Text(names)),
+        Filled::new("value", Values::Real(numbers)),
+        Filled::new("text", Values::Text(texts)),
+    ])
+}
+
+/// Values that are neither objects nor lists, with their paths.
+fn leaves<'a>(path: String, value: &'a serde_json::Value, found: &mut Vec<(String, &'a serde_json::Value)>) {
+    let below = |key: &str| match path.is_empty() {
+        true => key.to_string(),
+        false => format!("{path}.{key}"),
+    };
+    match value {
+        serde_json::Value::Object(all) => all
+            .iter()
+            .for_each(|(key, value)| leaves(below(key), value, found)),
+        serde_json::Value::Array(all) => {
+            (0..)
+                .zip(all)
+                .for_each(|(place, value): (u32, _)| leaves(below(&place.to_string()), value, found));
+        }
+        _ => found.push((path, value)),
+    }
+}
