@@ -45,7 +45,7 @@ pub(crate) struct ChangeArgs {
 
 /// Reads the name of a fidelity.
 fn fidelity() -> impl TypedValueParser<Value = Fidelity> {
-    PossibleValuesParser::new(Fidelity::names()).try_map(|name| name.parse::<Fidelity>())
+    PossibleValuesParser::new(Fidelity::names().iter().copied()).try_map(|name| name.parse::<Fidelity>())
 }
 
 /// Reads the name of a program.

@@ -7,7 +7,7 @@ use paceline_fabric::spec::RecordSpec;
 use paceline_fabric::{Progress, Simulation};
 use paceline_kernel::Span;
 use paceline_lab::run::{Finished, patience};
-use paceline_scenario::{EXTERNAL, Fidelity, Resolved};
+use paceline_scenario::{EXTERNAL, Resolved};
 
 use crate::agents::{Agents, Roster};
 use crate::batch::{Batch, Left};
@@ -340,11 +340,7 @@ fn check(input: &Resolved, config: &Config) -> Result<Span, Error> {
         scenario: input.name.clone(),
         why,
     };
-    if !matches!(
-        input.fidelity,
-        Fidelity::Exact | Fidelity::Ns3Hpcc | Fidelity::Simai
-    ) || run.model.is_some()
-    {
+    if input.fidelity.has_own_network() || run.model.is_some() {
         let why = format!("in the fidelity `{}` senders ask nobody", input.fidelity.name());
         return Err(no_agents(why));
     }

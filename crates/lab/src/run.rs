@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use paceline_fabric::outcome::{EndedFlow, Repeats};
 use paceline_fabric::{BuildError, Factories, Outcome, Progress, Simulation, Until};
 use paceline_kernel::Time;
-use paceline_parity::uet_htsim::UetOutcome;
 
 use crate::measures;
 use crate::results::{FlowRows, Gathering, Machine, RunStatus, Summary, summarise};
@@ -305,13 +304,12 @@ fn drive<E: Engine>(
         Ok(Err(Failed::Decisions(message))) => return Err(RunError::Decisions { scenario, message }),
         Err(panic) => return Err(broken(input, seen.get(), panic.as_ref())),
     };
-    if let Some(own) = UetOutcome::of(&outcome)
-        && let Some(message) = &own.abort
-    {
+    let left = input.run.model.as_ref().zip(outcome.model.as_ref());
+    if let Some((now, message)) = left.and_then(|(model, left)| model.abort(left)) {
         return Err(RunError::Aborted {
             scenario,
-            now: Time::from_ps(own.end),
-            message: message.clone(),
+            now,
+            message,
         });
     }
     let machine = Machine {

@@ -13,7 +13,7 @@ use paceline_kernel::{BitRate, Bytes, Span, Time};
 use crate::files::{Folder, Writing, write_run_into};
 use crate::results::{FlowRows, Machine, RunStatus, Summary, summarise};
 use crate::run::Finished;
-use paceline_scenario::{Fidelity, LinkTiers, Memoise, Origin, Resolved};
+use paceline_scenario::{EXACT, LinkTiers, Memoise, Origin, Resolved};
 
 const START: Time = Time::from_ns(2_000_000);
 
@@ -247,7 +247,7 @@ pub fn incast() -> (Resolved, Outcome) {
         description: "Three flows to one host.".into(),
         scheme: "none".into(),
         schemes: vec!["none".into()],
-        fidelity: Fidelity::Exact,
+        fidelity: EXACT,
         seed: 7,
         threads: 1,
         memoise: Memoise::On,

@@ -143,7 +143,7 @@ mod tests {
             scheme: String::new(),
             settings: Vec::new(),
             seed: 1,
-            fidelity: paceline_scenario::Fidelity::Exact,
+            fidelity: paceline_scenario::EXACT,
             order: None,
             model_sha256: None,
             scenario_sha256: String::new(),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use paceline_fabric::Progress;
-use paceline_scenario::{Diagnostics, Fidelity, Overrides, Resolved, WarningKind};
+use paceline_scenario::{Diagnostics, EXACT, Fidelity, Overrides, Resolved, WarningKind};
 
 use super::kept::Kept;
 use super::reference::Reference;
@@ -141,7 +141,7 @@ impl RunRequest {
             input,
             scheme: scheme.into(),
             flows_only: false,
-            fidelity: Fidelity::Exact,
+            fidelity: EXACT,
             variant: String::new(),
             settings: Vec::new(),
             measures: None,
@@ -242,7 +242,7 @@ impl RunRequest {
         let mut set = self.settings.clone();
         match &self.input {
             Input::Shipped(name, seed) => {
-                if self.fidelity == Fidelity::Exact {
+                if self.fidelity == EXACT {
                     // The order with which outcomes were recorded, also of what loses packets.
                     set.push("ties=structural".to_string());
                 }

@@ -45,7 +45,7 @@ pub use ns3::format::InputFormat;
 pub use overrides::Overrides;
 pub use resolve::{Collective, Job};
 pub use resolved::{Memoise, Origin, Resolved};
-pub use schema::Fidelity;
+pub use schema::{EXACT, Fidelity, Formula, NS3_HPCC, SIMAI};
 pub use sweep::Grid;
 pub use visible::{cell, csv_cell, csv_text, visible};
 pub use warning::{Warning, WarningKind};

@@ -13,7 +13,7 @@ use crate::results::{Again, FlowRows, Summary, collective_rows, operation_rows, 
 use crate::run::Finished;
 use paceline_fabric::table::{Declared, Row, Table, Tables};
 use paceline_scenario::topology::Topology;
-use paceline_scenario::{Fidelity, Resolved, multiply_rates};
+use paceline_scenario::{EXACT, Fidelity, Resolved, multiply_rates};
 
 /// The network of a run whose scenario names no file of it.
 pub(crate) const TOPOLOGY: &str = "topology.txt";
@@ -289,7 +289,7 @@ pub(crate) fn topology_file(scenario: &str) -> (String, Fidelity) {
             let fidelity = text(table.get("fidelity")).and_then(|name| name.parse().ok());
             (file, fidelity.unwrap_or_default())
         }
-        None => (TOPOLOGY.to_string(), Fidelity::Exact),
+        None => (TOPOLOGY.to_string(), EXACT),
     }
 }
 

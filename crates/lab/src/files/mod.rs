@@ -18,7 +18,6 @@ mod seal;
 mod series;
 mod staging;
 mod tables;
-pub mod tcd_ns3;
 mod timeline;
 mod trace;
 mod unmanaged;
@@ -49,12 +48,12 @@ use std::path::{Path, PathBuf};
 
 use crate::results::{ANALYSIS_GROUPS, Again, FlowRows, PathRow, Summary, fct_table, has_paths, path_rows};
 use crate::run::Finished;
+use paceline_fabric::spec::{Completion, RunSpec};
 use paceline_fabric::table::{Row, Table};
-use paceline_parity::tcd_ns3::TcdNs3Record;
-use paceline_parity::uet_htsim::UetOutcome;
+use paceline_kernel::{Span, Time};
+use paceline_scenario::Resolved;
 use paceline_scenario::generate::topology_text;
 use paceline_scenario::topology::Topology;
-use paceline_scenario::{Fidelity, Resolved};
 
 /// The table of completion times as the scripts of ns-3 simulators read it.
 pub(crate) const FCT: &str = "fct.txt";
@@ -73,6 +72,27 @@ pub fn write_fct_table(
     fct_table(runs).map_or(Ok(()), |text| {
         folder.write(name, |out| out.write_all(text.as_bytes()))
     })
+}
+
+/// Writes `fct.txt`, the table of completion times: as HPCC's simulator has it, or as that does whose network the run has.
+///
+/// # Errors
+/// Those of the writer and of the flows.
+pub fn fct(out: &mut impl std::io::Write, run: &RunSpec, flows: &FlowRows) -> std::io::Result<()> {
+    let Some(line) = run.model.as_ref().and_then(|model| model.completion_line()) else {
+        return ns3::fct(out, flows);
+    };
+    for flow in flows.completions() {
+        let flow = Completion {
+            src: flow.src,
+            dst: flow.dst,
+            size: flow.size,
+            start: Time::from_ps(flow.start_ps),
+            fct: Span::from_ps(flow.fct_ps.unwrap_or(0)),
+        };
+        writeln!(out, "{}", line(run, &flow))?;
+    }
+    flows.check()
 }
 
 /// Writes the network of a run, unless the scenario names a file of it.
@@ -194,26 +214,16 @@ pub fn write_run_into(
             &at("fct_table.tsv"),
             &[(&input.scheme, std::slice::from_ref(&data.flows))],
         )?;
-        folder.write_if_time(&at(FCT), |out| match input.fidelity {
-            Fidelity::TcdNs3 => tcd_ns3::fct(out, spec, &finished.flows),
-            _ => ns3::fct(out, &finished.flows),
-        })?;
+        folder.write_if_time(&at(FCT), |out| fct(out, spec, &finished.flows))?;
     }
     if let Some(repeats) = &outcome.repeats {
         folder.write(&at("repeats.json"), |out| {
             repeats::write(out, repeats, &finished.summary)
         })?;
     }
-    if let Some(record) = TcdNs3Record::of(outcome) {
-        tcd_ns3::write(folder, sub, spec, record)?;
-    }
-    if let Some(own) = UetOutcome::of(outcome) {
-        for (name, text) in [
-            ("uet_flows.tsv", &own.flow_table),
-            ("uet_counters.tsv", &own.counter_table),
-            ("htsim.txt", &own.printed),
-        ] {
-            folder.write(&at(name), |out| out.write_all(text.as_bytes()))?;
+    if let (Some(model), Some(left)) = (&spec.model, &outcome.model) {
+        for file in model.files(spec, left) {
+            folder.write(&at(file.name), |out| (file.write)(out))?;
         }
     }
     if !spec.record.omit_pfc {
@@ -244,15 +254,13 @@ pub fn write_run_into(
         })?;
     }
     let traced = !(spec.record.trace_nodes.is_empty() && spec.record.trace_ports.is_empty());
-    match input.fidelity {
-        Fidelity::Ns3Hpcc | Fidelity::Simai if outcome.trace.is_empty() => {}
-        Fidelity::Ns3Hpcc | Fidelity::Simai => {
-            folder.write_if_time(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?
-        }
-        _ if traced => folder.write_if_time(&at("trace.parquet"), |out| {
+    match input.fidelity.has_own_trace() {
+        true if outcome.trace.is_empty() => {}
+        true => folder.write_if_time(&at("trace.tr"), |out| ns3::trace(out, spec, outcome))?,
+        false if traced => folder.write_if_time(&at("trace.parquet"), |out| {
             trace::write(out, &outcome.trace, &outcome.signals, &metadata(input))
         })?,
-        _ => {}
+        false => {}
     }
     Ok(data)
 }

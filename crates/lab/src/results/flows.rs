@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 
 use paceline_fabric::outcome::FlowStatus;
 use paceline_fabric::spec::RunSpec;
-use paceline_parity::bolt_ns3::BoltNs3Spec;
-use paceline_parity::tcd_ns3::TcdNs3Spec;
-use serde::{Deserialize, Serialize};
+use paceline_scenario::{Fidelity, Formula};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// How a flow ended, in files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -141,8 +141,7 @@ impl FlowRow<'_> {
 }
 
 /// What a run's slowdowns are over: how the completion time of a flow alone is computed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum IdealFct {
     /// What a run of the flow alone under no scheme takes: see [`paceline_fabric::ideal`].
     StoreAndForward,
@@ -150,22 +149,43 @@ pub enum IdealFct {
     /// bytes with plain headers at the slowest. Too large for small flows in networks of several hops.
     #[default]
     HpccFormula,
-    /// The formula of Bolt's authors, in `bolt-ns3` fidelity: the same with a full packet, and its headers
-    /// once more, per link.
-    BoltFormula,
-    /// The formula of TCD's authors, in `tcd-ns3` fidelity: what the application hears at 40 Gbit/s, and 8, 16 or 24
-    /// us for the way, by the numbers of the hosts.
-    TcdFormula,
+    /// A formula of a fidelity's own.
+    Own(Formula),
+}
+
+impl Serialize for IdealFct {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for IdealFct {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = [Self::StoreAndForward, Self::HpccFormula].into_iter();
+        let mut known = known.chain(Fidelity::formula_named(&name).map(Self::Own));
+        let unknown = || de::Error::custom(format!("unknown formula `{name}` of completion times"));
+        known.find(|one| one.name() == name).ok_or_else(unknown)
+    }
 }
 
 impl IdealFct {
     /// Of such a run.
     pub fn of(run: &RunSpec) -> Self {
-        match run.quirks.ideal_by_formula {
-            _ if TcdNs3Spec::of(run).is_some() => Self::TcdFormula,
-            false => Self::StoreAndForward,
-            true if BoltNs3Spec::of(run).is_some() => Self::BoltFormula,
-            true => Self::HpccFormula,
+        let model = run.model.as_ref().and_then(|model| Fidelity::named(model.name()));
+        match model.and_then(Fidelity::formula) {
+            Some(own) => Self::Own(own),
+            None if run.quirks.ideal_by_formula => Self::HpccFormula,
+            None => Self::StoreAndForward,
+        }
+    }
+
+    /// As files say it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::StoreAndForward => "store-and-forward",
+            Self::HpccFormula => "hpcc-formula",
+            Self::Own(formula) => formula.name,
         }
     }
 
@@ -185,8 +205,7 @@ impl IdealFct {
         match self {
             Self::StoreAndForward => None,
             Self::HpccFormula => Some("HPCC's formula"),
-            Self::BoltFormula => Some("the formula of Bolt's authors"),
-            Self::TcdFormula => Some("the formula of TCD's authors"),
+            Self::Own(formula) => Some(formula.author),
         }
     }
 }

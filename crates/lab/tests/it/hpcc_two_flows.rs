@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use paceline_lab::run::{Control, execute};
-use paceline_scenario::{Fidelity, Overrides};
+use paceline_scenario::{EXACT, Fidelity, NS3_HPCC, Overrides};
 
 /// Wire bytes and payload of a packet, Gbit/s of every link, base RTT in ns as the senders know it.
 const WIRE: f64 = 1090.0;
@@ -205,8 +205,8 @@ fn gap(of: &[f64; 2]) -> f64 {
 fn shares_lock() {
     let runs = [
         ("the model", model(0.05, 14)),
-        ("exact", simulated(Fidelity::Exact, "50Mbps", 14)),
-        ("ns3-hpcc", simulated(Fidelity::Ns3Hpcc, "50Mbps", 14)),
+        ("exact", simulated(EXACT, "50Mbps", 14)),
+        ("ns3-hpcc", simulated(NS3_HPCC, "50Mbps", 14)),
     ];
     for (name, goodput) in runs {
         let (early, late) = (gap(&goodput[4]), gap(&goodput[12]));
@@ -223,7 +223,7 @@ fn shares_lock() {
 /// Ten times the step leaves another ratio as constant, the same in the model and in exact time.
 #[test]
 fn the_model_locks_where_the_simulator_does() {
-    let (model, exact) = (model(0.5, 8), simulated(Fidelity::Exact, "500Mbps", 8));
+    let (model, exact) = (model(0.5, 8), simulated(EXACT, "500Mbps", 8));
     println!("{:.2?} {:.2?}", model[6], exact[6]);
     assert!(gap(&exact[6]).abs() > 2.0, "{exact:?}");
     for flow in 0..2 {
@@ -240,7 +240,7 @@ fn the_model_locks_where_the_simulator_does() {
 fn the_papers_step_for_two_flows_makes_them_equal() {
     for (name, goodput) in [
         ("the model", model(2.5, 8)),
-        ("exact", simulated(Fidelity::Exact, "2500Mbps", 8)),
+        ("exact", simulated(EXACT, "2500Mbps", 8)),
     ] {
         println!("{name}: {:.2?}", goodput[6]);
         assert!(gap(&goodput[6]).abs() < 0.5, "{name}: {:?}", goodput[6]);

@@ -19,7 +19,7 @@ mod trace;
 
 use paceline_congestion::learned::ModelRef;
 use paceline_kernel::Time;
-use paceline_scenario::{Fidelity, Overrides};
+use paceline_scenario::{Fidelity, NS3_HPCC, Overrides};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -92,7 +92,7 @@ impl Source {
             scheme: Some(scheme.into()),
             settings: settings.iter().map(ToString::to_string).collect(),
             seed: None,
-            fidelity: Some(Fidelity::Ns3Hpcc),
+            fidelity: Some(NS3_HPCC),
             order: None,
             model: None,
         }

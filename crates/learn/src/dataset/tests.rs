@@ -1,6 +1,7 @@
 use super::draw::shares;
 use super::*;
 use paceline_kernel::Span;
+use paceline_scenario::EXACT;
 use std::path::Path;
 
 /// A trace with one flow of these round-trip times in ns, a sample every µs.
@@ -13,7 +14,7 @@ fn trace(rtt_ns: &[u64]) -> Trace {
             scheme: "timely".into(),
             settings: vec!["a=1".into()],
             seed: 3,
-            fidelity: Fidelity::Exact,
+            fidelity: EXACT,
             order: None,
             model_sha256: None,
             scenario_sha256: "1".into(),

@@ -3,10 +3,12 @@
 use std::any::Any;
 
 use paceline_fabric::model::{Builder, NetworkModel, Site};
-use paceline_fabric::spec::{ModelSpec, RunSpec};
+use paceline_fabric::outcome::ModelOutcome;
+use paceline_fabric::spec::{CompletionLine, ModelSpec, OwnFile, RunSpec};
 
-use crate::tcd_ns3::TcdNs3;
+use crate::tcd_ns3::outcome::TcdNs3Record;
 use crate::tcd_ns3::spec::TcdNs3Spec;
+use crate::tcd_ns3::{TcdNs3, files};
 
 /// A network of its description.
 fn build(site: Site<'_>) -> Box<dyn NetworkModel> {
@@ -26,5 +28,14 @@ impl ModelSpec for TcdNs3Spec {
     fn builder(&self) -> &'static dyn Any {
         static BUILDER: Builder = Builder(build);
         &BUILDER
+    }
+
+    fn completion_line(&self) -> Option<CompletionLine> {
+        Some(files::completion)
+    }
+
+    fn files<'a>(&'a self, run: &'a RunSpec, left: &'a ModelOutcome) -> Vec<OwnFile<'a>> {
+        let record: Option<&TcdNs3Record> = left.get();
+        record.map_or_else(Vec::new, |record| files::all(self, run, record))
     }
 }

@@ -17,6 +17,7 @@
 mod app;
 mod buffer;
 mod builder;
+pub mod files;
 mod flow;
 mod log;
 mod marking;

@@ -5,7 +5,7 @@ use std::any::Any;
 use paceline_fabric::Outcome;
 use paceline_fabric::model::{Builder, Event, FlowId, Net, NetworkModel, Site, Starts};
 use paceline_fabric::outcome::{FlowStatus, ModelOutcome, PacketKind};
-use paceline_fabric::spec::{ModelSpec, RunSpec};
+use paceline_fabric::spec::{ModelSpec, OwnFile, RunSpec};
 use paceline_kernel::queue::LaneId;
 use paceline_kernel::{Bytes, Span, Time};
 
@@ -68,6 +68,24 @@ impl ModelSpec for UetModel {
     fn builder(&self) -> &'static dyn Any {
         static BUILDER: Builder = Builder(build);
         &BUILDER
+    }
+
+    fn files<'a>(&'a self, _run: &'a RunSpec, left: &'a ModelOutcome) -> Vec<OwnFile<'a>> {
+        let Some(own) = left.get::<UetOutcome>() else {
+            return Vec::new();
+        };
+        let texts = [
+            ("uet_flows.tsv", &own.flow_table),
+            ("uet_counters.tsv", &own.counter_table),
+            ("htsim.txt", &own.printed),
+        ];
+        let file = |(name, text): (_, &'a String)| OwnFile::new(name, |out| out.write_all(text.as_bytes()));
+        texts.map(file).into()
+    }
+
+    fn abort(&self, left: &ModelOutcome) -> Option<(Time, String)> {
+        let own: &UetOutcome = left.get()?;
+        Some((Time::from_ps(own.end), own.abort.clone()?))
     }
 }
 

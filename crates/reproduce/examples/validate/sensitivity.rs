@@ -2,7 +2,7 @@
 
 use paceline_fabric::spec::{RunSpec, TieOrder};
 use paceline_lab::run::Finished;
-use paceline_scenario::{Fidelity, Overrides, Resolved};
+use paceline_scenario::{EXACT, Overrides, Resolved};
 
 use crate::compare::{BUCKETS, Comparison, paragraph, percent, table};
 use crate::equality::Checked;
@@ -133,7 +133,7 @@ pub(crate) fn nature(checked: &[Checked]) -> String {
         }
         eprintln!("{scenario} {scheme} in exact time");
         let exact = base.case.load(&Overrides {
-            fidelity: Some(Fidelity::Exact),
+            fidelity: Some(EXACT),
             ..Overrides::default()
         });
         rows.push(nature_row(base, "exact", &run(&exact)));

@@ -10,9 +10,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use paceline_fabric::spec::{NodeKind, RunSpec};
-use paceline_lab::files::tcd_ns3 as files;
 use paceline_lab::run::{Control, Finished, execute};
-use paceline_parity::tcd_ns3::{Change, TcdNs3Record};
+use paceline_parity::tcd_ns3::{Change, TcdNs3Record, files};
 use paceline_scenario::{Overrides, Resolved};
 
 use super::verdict::Verdict;
@@ -201,7 +200,7 @@ fn event(what: &str, tells: bool) -> &str {
 pub(crate) fn ours(input: &Resolved, finished: &Finished, tells: bool) -> Lines {
     let (run, record) = (&input.run, TcdNs3Record::of(&finished.outcome).expect("a record"));
     let mut fct = Vec::new();
-    files::fct(&mut fct, run, &finished.flows).expect("memory takes everything");
+    paceline_lab::files::fct(&mut fct, run, &finished.flows).expect("memory takes everything");
     let fct = String::from_utf8_lossy(&fct)
         .lines()
         .map(str::to_string)

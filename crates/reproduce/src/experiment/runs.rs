@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use paceline_lab::measures::{SETS, find_set};
 use paceline_scenario::diagnostics::{Place, Source};
-use paceline_scenario::{Diagnostics, Fidelity, Problem};
+use paceline_scenario::{Diagnostics, EXACT, Problem};
 
 use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
 use super::own::OwnMeasures;
@@ -267,7 +267,7 @@ impl Reading<'_> {
         let reference = last(&self.runs.reference, |case| &case.reference);
         let end = self.source.end();
         let fidelity = match fidelity {
-            None => Fidelity::Exact,
+            None => EXACT,
             Some(name) => (name.get_ref().parse())
                 .map_err(|text: String| Problem::new(text).at(&self.source.at(name.span())))?,
         };

@@ -1,7 +1,7 @@
 //! Predicted and measured round-trip times side by side: figure 17.
 
 use paceline_lab::stats::mean;
-use paceline_scenario::Fidelity;
+use paceline_scenario::NS3_HPCC;
 
 use super::watched::run_all;
 use crate::need::Input;
@@ -20,7 +20,7 @@ const SHOWN: usize = 200;
 
 fn work(work: &mut Work<'_>) -> Result<Metrics, StepError> {
     let need = RunRequest {
-        fidelity: Fidelity::Ns3Hpcc,
+        fidelity: NS3_HPCC,
         ..RunRequest::of(Input::Reference(&INCAST_20), "lstm-pid")
     };
     let seen = run_all(&[need], work)?.remove(0);

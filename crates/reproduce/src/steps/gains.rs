@@ -8,7 +8,7 @@ use paceline_lab::run::Control;
 use paceline_learn::Checkpoints;
 use paceline_learn::pidnn::{Options, THESIS, TrainedGains, train};
 use paceline_report::decimate::{POINTS_MAX, extremes};
-use paceline_scenario::Fidelity;
+use paceline_scenario::NS3_HPCC;
 
 use super::watched::run_all;
 use crate::need::Input;
@@ -153,7 +153,7 @@ fn retrain(work: &mut Work<'_>) -> Result<Metrics, StepError> {
 fn with(gains: &Gains, scheme: &'static str) -> RunRequest {
     let setting = |(key, value): (&str, f64)| format!("cc.lstm-pid.{key}={value:.6}");
     RunRequest {
-        fidelity: Fidelity::Ns3Hpcc,
+        fidelity: NS3_HPCC,
         settings: [("k-p", gains.p), ("k-i", gains.i), ("k-d", gains.d)]
             .map(setting)
             .to_vec(),

@@ -6,7 +6,7 @@ use crate::command::reference::{Case, RANDOM, cases, identical, random_cases, ru
 use paceline_lab::results::{FlowRows, Goodputs, Summary, fct_table};
 use paceline_lab::run::Finished;
 use paceline_reproduce::{self as reproduce, Done, DoneRun};
-use paceline_scenario::{Fidelity, Overrides, Resolved};
+use paceline_scenario::{EXACT, NS3_HPCC, Overrides, Resolved};
 
 const FILES: [&str; 4] = ["fct.txt", "pfc.txt", "qlen.txt", "rtt_samples.txt"];
 
@@ -200,7 +200,7 @@ fn exact_time_is_close() {
             };
             run(&case.load(&overrides)).summary
         };
-        let (reference, exact) = (summary(Fidelity::Ns3Hpcc), summary(Fidelity::Exact));
+        let (reference, exact) = (summary(NS3_HPCC), summary(EXACT));
         let figures: [(&str, Figure, f64); 4] = [
             ("median completion", |s| s.fct_us.p50, of_median),
             ("last completion", |s| s.makespan_us, 0.015),

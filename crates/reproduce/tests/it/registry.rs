@@ -6,7 +6,7 @@ use paceline_reproduce::{
     Count, Counts, Done, DoneRun, Evidence, Input, Plan, Record, Reproduction, RunRequest, find, names,
     registry, run_steps, undetected,
 };
-use paceline_scenario::Fidelity;
+use paceline_scenario::{EXACT, Fidelity, NS3_HPCC};
 
 #[test]
 fn the_registry_is_whole() {
@@ -81,9 +81,9 @@ fn every_run_is_planned_once() {
     names.sort_unstable();
     let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
     assert!(twice.is_empty(), "{twice:?}");
-    let of_hpcc = |need: &&RunRequest| match need.fidelity {
-        Fidelity::Ns3Hpcc => true,
-        Fidelity::TcdNs3 => false,
+    let of_hpcc = |need: &&RunRequest| match need.fidelity.name() {
+        "ns3-hpcc" => true,
+        "tcd-ns3" => false,
         _ => matches!(need.input, Input::Reference(_)),
     };
     // Of the incast: the thesis's scheme with three targets, two first rates, and without prediction, and three
@@ -102,7 +102,7 @@ fn every_run_is_planned_once() {
 #[test]
 fn whose_bolt_a_column_has() {
     let runs = find("bolt-b2").unwrap().needs();
-    let scheme = |scheme: &str, fidelity| {
+    let scheme = |scheme: &str, fidelity: Fidelity| {
         let is = |need: &&RunRequest| {
             let plain = need.variant.is_empty() || need.variant == "ns3";
             plain && need.scheme == scheme && need.fidelity == fidelity
@@ -110,9 +110,9 @@ fn whose_bolt_a_column_has() {
         let resolved = runs.iter().find(is).unwrap().load().unwrap();
         resolved.run.schemes[0].config.clone()
     };
-    let paper = scheme("bolt-paper", Fidelity::Exact);
-    let ours = scheme("bolt", Fidelity::Exact);
-    let code = scheme("bolt", Fidelity::BoltNs3);
+    let paper = scheme("bolt-paper", EXACT);
+    let ours = scheme("bolt", EXACT);
+    let code = scheme("bolt", "bolt-ns3".parse().unwrap());
     let value = |config: &paceline_congestion::registry::SchemeConfig, key: &str| {
         let found = config.values().into_iter().find(|(known, _)| known == key);
         found.unwrap().1
@@ -146,7 +146,7 @@ fn every_input_loads() {
     for need in &all.needs {
         // One of many stands for those that differ in seed, parameters or, of the large ones, scheme.
         let kind = match &need.input {
-            Input::Shipped(name, _) if need.fidelity == Fidelity::Ns3Hpcc => name.to_string(),
+            Input::Shipped(name, _) if need.fidelity == NS3_HPCC => name.to_string(),
             Input::Shipped(name, _) => format!("{name} {} {}", need.scheme, need.fidelity.name()),
             Input::File(..) | Input::Embedded(..) | Input::Reference(_) => need.name(),
         };
@@ -155,10 +155,10 @@ fn every_input_loads() {
                 .load()
                 .unwrap_or_else(|error| panic!("{}: {error}", need.name()));
             // In the simulator of TCD's authors all is DCQCN, or uncontrolled: its runs differ in what switches do.
-            let scheme = match need.fidelity {
-                Fidelity::TcdNs3 if need.scheme.ends_with("_nocc") => "none",
-                Fidelity::TcdNs3 => "dcqcn",
-                Fidelity::UetHtsim => input.scheme.as_str(),
+            let scheme = match need.fidelity.name() {
+                "tcd-ns3" if need.scheme.ends_with("_nocc") => "none",
+                "tcd-ns3" => "dcqcn",
+                "uet-htsim" => input.scheme.as_str(),
                 _ => need.scheme.as_str(),
             };
             assert_eq!((input.scheme.as_str(), input.fidelity), (scheme, need.fidelity));

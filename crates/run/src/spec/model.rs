@@ -3,12 +3,15 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{self, Write};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use paceline_congestion::registry::SchemeFactory;
+use paceline_kernel::{Span, Time};
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
 
+use crate::outcome::ModelOutcome;
 use crate::spec::RunSpec;
 
 /// What a network of another simulator is told, and what the engine has to know of it before it is built.
@@ -38,6 +41,60 @@ pub trait ModelSpec: Settings {
     /// Whether a flow may go from a host to itself.
     fn has_loopback(&self) -> bool {
         false
+    }
+
+    /// Formats a line of the table of completion times, where the simulator writes its own.
+    fn completion_line(&self) -> Option<CompletionLine> {
+        None
+    }
+
+    /// Returns the result files that the simulator has alongside all others, made of what its network has left behind.
+    fn files<'a>(&'a self, _run: &'a RunSpec, _left: &'a ModelOutcome) -> Vec<OwnFile<'a>> {
+        Vec::new()
+    }
+
+    /// Returns when and why the simulator would have stopped before the end of the run.
+    fn abort(&self, _left: &ModelOutcome) -> Option<(Time, String)> {
+        None
+    }
+}
+
+/// Formats a line of a table of completion times.
+pub type CompletionLine = fn(&RunSpec, &Completion) -> String;
+
+/// A flow that was completed.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// Its hosts.
+    pub src: u32,
+    /// See `src`.
+    pub dst: u32,
+    /// Bytes.
+    pub size: u64,
+    /// When it started.
+    pub start: Time,
+    /// How long it took.
+    pub fct: Span,
+}
+
+/// A result file of a simulator's own.
+pub struct OwnFile<'a> {
+    /// Its name in the run's folder.
+    pub name: &'static str,
+    /// Writes it.
+    pub write: Fill<'a>,
+}
+
+/// Writes a file.
+pub type Fill<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
+
+impl<'a> OwnFile<'a> {
+    /// A file that is written by this.
+    pub fn new(name: &'static str, write: impl Fn(&mut dyn Write) -> io::Result<()> + 'a) -> Self {
+        Self {
+            name,
+            write: Box::new(write),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{Diagnostics, Problems, Source};
 use crate::files::Files;
-use crate::schema::{Fidelity, Scenario};
+use crate::schema::{EXACT, Scenario};
 use crate::warning::{Warning, WarningKind};
 
 use super::changes::Changes;
@@ -76,7 +76,7 @@ pub(crate) fn scenario(
     match read {
         Ok((mut scenario, places)) => {
             scenario.input_format = Some(format);
-            if format.fidelity() == Fidelity::Exact {
+            if format.fidelity() == EXACT {
                 warnings.push(
                     Warning::new(
                         WarningKind::Reading,

@@ -8,7 +8,8 @@ use toml::Spanned;
 use crate::diagnostics::{Diagnostics, Problem, Problems};
 use crate::files::Files;
 use crate::schema::{
-    self, Ack, AckClass, Balancing, Fidelity, FlowControlKind, Nodes, OrOff, RecoveryKind, Scenario, Workload,
+    self, Ack, AckClass, Balancing, Fidelity, FlowControlKind, NS3_HPCC, Nodes, OrOff, RecoveryKind,
+    Scenario, Workload,
 };
 use crate::warning::{Warning, WarningKind};
 
@@ -195,7 +196,7 @@ impl Reader<'_> {
             }
         }
         if matches!(config.format(), InputFormat::Simai | InputFormat::Ns3Alibabacloud)
-            && self.fidelity != Fidelity::Ns3Hpcc
+            && self.fidelity != NS3_HPCC
         {
             // Its sequence numbers have eight bytes.
             network.data_header = self.at("PACKET_PAYLOAD_SIZE", Bytes::new(52));

@@ -6,7 +6,7 @@ use std::ops::Range;
 use paceline_kernel::BitRate;
 
 use crate::diagnostics::{Problem, Problems, Source, suggestion};
-use crate::schema::Fidelity;
+use crate::schema::EXACT;
 use crate::trace::SIZE_MAX;
 use crate::warning::{Warning, WarningKind};
 
@@ -413,7 +413,7 @@ impl Value {
                 Self::Rate(rate)
             }
             Kind::Path => Self::Text(first.text.to_string()),
-            Kind::Seconds => match quantities::seconds(first.text, Fidelity::default(), "2.5") {
+            Kind::Seconds => match quantities::seconds(first.text, EXACT, "2.5") {
                 Ok(_) => Self::Text(first.text.to_string()),
                 // A run that is to go on until nothing is left.
                 Err(Unreadable::OutOfRange(_)) if key == "SIMULATOR_STOP_TIME" => {

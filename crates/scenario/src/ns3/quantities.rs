@@ -165,6 +165,7 @@ impl Read for BitRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::{EXACT, NS3_HPCC, SIMAI};
 
     #[test]
     fn rates_as_ns3_reads_them() {
@@ -194,7 +195,7 @@ mod tests {
             ("1e-6s", 999),
             ("0.0014ms", 1399),
         ] {
-            assert_eq!(span(text, Fidelity::Ns3Hpcc), Ok(Span::from_ns(ns)), "{text}");
+            assert_eq!(span(text, NS3_HPCC), Ok(Span::from_ns(ns)), "{text}");
         }
         for (text, ns) in [
             ("0.000025ms", 25),
@@ -202,37 +203,37 @@ mod tests {
             ("1e-6s", 1000),
             ("1500ps", 2),
         ] {
-            assert_eq!(span(text, Fidelity::Simai), Ok(Span::from_ns(ns)), "{text}");
+            assert_eq!(span(text, SIMAI), Ok(Span::from_ns(ns)), "{text}");
         }
-        assert_eq!(span("0.0014ms", Fidelity::Exact), Ok(Span::from_ns(1400)));
-        assert_eq!(span("1e-6s", Fidelity::Exact), Ok(Span::from_us(1)));
-        assert_eq!(span("1.5ns", Fidelity::Exact), Ok(Span::from_ps(1500)));
-        assert_eq!(span("1.5ns", Fidelity::Ns3Hpcc), Ok(Span::from_ns(1)));
-        assert_eq!(span("0.000001", Fidelity::Exact), Ok(Span::from_us(1)));
+        assert_eq!(span("0.0014ms", EXACT), Ok(Span::from_ns(1400)));
+        assert_eq!(span("1e-6s", EXACT), Ok(Span::from_us(1)));
+        assert_eq!(span("1.5ns", EXACT), Ok(Span::from_ps(1500)));
+        assert_eq!(span("1.5ns", NS3_HPCC), Ok(Span::from_ns(1)));
+        assert_eq!(span("0.000001", EXACT), Ok(Span::from_us(1)));
         for text in ["1parsec", "nans", "-1us", "us", "1e300s"] {
-            assert!(span(text, Fidelity::Exact).is_err(), "{text}");
+            assert!(span(text, EXACT).is_err(), "{text}");
         }
     }
 
     #[test]
     fn seconds_are_cut_or_exact() {
         assert_eq!(
-            seconds("2.000005", Fidelity::Ns3Hpcc, "2.5"),
+            seconds("2.000005", NS3_HPCC, "2.5"),
             Ok(Span::from_ns(2_000_004_999))
         );
         assert_eq!(
-            seconds("2.000005", Fidelity::Exact, "2.5"),
+            seconds("2.000005", EXACT, "2.5"),
             Ok(Span::from_ns(2_000_005_000))
         );
         assert_eq!(
-            seconds("2.0100000000005", Fidelity::Exact, "2.5"),
+            seconds("2.0100000000005", EXACT, "2.5"),
             Ok(Span::from_ps(2_010_000_000_000))
         );
         let bound = || Unreadable::OutOfRange("at most 86400 seconds".to_string());
-        assert_eq!(seconds("40000000000000.00", Fidelity::Exact, "2.5"), Err(bound()));
-        assert_eq!(seconds("86401", Fidelity::Ns3Hpcc, "2.5"), Err(bound()));
+        assert_eq!(seconds("40000000000000.00", EXACT, "2.5"), Err(bound()));
+        assert_eq!(seconds("86401", NS3_HPCC, "2.5"), Err(bound()));
         assert!(matches!(
-            seconds("NaN", Fidelity::Exact, "2.5"),
+            seconds("NaN", EXACT, "2.5"),
             Err(Unreadable::Malformed(_))
         ));
     }

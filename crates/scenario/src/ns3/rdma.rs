@@ -10,7 +10,7 @@ use toml::{Spanned, Table};
 
 use crate::diagnostics::{Diagnostics, Problem, Source};
 use crate::files::Files;
-use crate::schema::{self, Fidelity, FlowControlKind, Scenario, Workload};
+use crate::schema::{self, EXACT, FlowControlKind, Scenario, Workload};
 use crate::warning::{Warning, WarningKind};
 
 use super::changes::Changes;
@@ -41,10 +41,7 @@ pub(super) fn scenario(
     changes: Changes<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<(Scenario, Places), Diagnostics> {
-    if let Some(other) = changes
-        .fidelity
-        .filter(|fidelity| *fidelity != Fidelity::default())
-    {
+    if let Some(other) = changes.fidelity.filter(|fidelity| *fidelity != EXACT) {
         let message = format!(
             "this configuration is of {}, which has no {} fidelity",
             config.format().program(),
@@ -107,7 +104,7 @@ pub(super) fn scenario(
             "SIMULATOR_STOP_TIME",
             reader.seconds("SIMULATOR_STOP_TIME", "3.01"),
         ),
-        fidelity: Some(Fidelity::default()),
+        fidelity: Some(EXACT),
         topology: reader.at("TOPOLOGY_FILE", topology),
         workload: vec![Spanned::new(config.span("FLOW_FILE"), workload)],
         network,

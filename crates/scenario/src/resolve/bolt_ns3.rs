@@ -1,21 +1,41 @@
 //! `[parity.bolt-ns3]`, and what that simulator does not have.
 
-use paceline_congestion::registry::{SCHEMES, Scheme, SchemeConfig};
-use paceline_fabric::spec::{Accounted, FlowControl, NicSpec, RecordSpec, Recovery, SwitchSpec};
+use paceline_congestion::registry::{SCHEMES, Scheme};
+use paceline_fabric::spec::{Accounted, FlowControl, Model, Recovery, RunSpec};
 use paceline_parity::bolt_ns3::{BoltNs3Spec, has_scheme};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Simulator};
+use crate::schema;
 
 use super::Cx;
 use super::fill::{fill_at, filled};
+use super::simulator::{Around, Simulator, one_way};
 
-/// What the simulator is told; in other fidelities the table is left alone.
-pub(super) fn resolve(cx: &mut Cx<'_>, parity: &mut schema::Parity) -> Result<Option<BoltNs3Spec>, Problem> {
-    if !cx.is_of(Simulator::BoltNs3) {
-        return Ok(None);
+/// The simulator of Bolt's authors.
+pub(super) struct BoltNs3;
+
+impl Simulator for BoltNs3 {
+    fn name(&self) -> &'static str {
+        "bolt-ns3"
     }
+
+    fn model(
+        &self,
+        cx: &mut Cx<'_>,
+        parity: &mut schema::Parity,
+        _around: Around<'_>,
+    ) -> Result<Option<Model>, Problem> {
+        settings(cx, parity).map(|spec| Some(Model::new(spec)))
+    }
+
+    fn check(&self, _cx: &Cx<'_>, run: &RunSpec) -> Result<(), Problem> {
+        check(run)
+    }
+}
+
+/// What the simulator is told.
+fn settings(cx: &Cx<'_>, parity: &mut schema::Parity) -> Result<BoltNs3Spec, Problem> {
     let default = BoltNs3Spec::default();
     let table = parity
         .bolt_ns3
@@ -31,7 +51,7 @@ pub(super) fn resolve(cx: &mut Cx<'_>, parity: &mut schema::Parity) -> Result<Op
             _ => Ok(value.into_inner()),
         }
     };
-    Ok(Some(BoltNs3Spec {
+    Ok(BoltNs3Spec {
         ports: filled!(table.ports: BoltNs3),
         threshold: filled!(table.threshold: BoltNs3).0,
         buffer_packets: above_zero(&mut table.buffer_packets, default.buffer_packets, "the buffer")?,
@@ -45,26 +65,18 @@ pub(super) fn resolve(cx: &mut Cx<'_>, parity: &mut schema::Parity) -> Result<Op
         ungated_halving: filled!(table.ungated_halving: BoltNs3),
         swift_beta_sign: filled!(table.swift_beta_sign: BoltNs3),
         swift_double_update: filled!(table.swift_double_update: BoltNs3),
-    }))
+    })
 }
 
 /// What the simulator has is a few schemes over queues that drop, go-back-N, and one path for two hosts.
-pub(super) fn check<'a>(
-    cx: &Cx<'_>,
-    switch: &SwitchSpec,
-    nic: &NicSpec,
-    one_way: bool,
-    record: &RecordSpec,
-    schemes: impl IntoIterator<Item = &'a SchemeConfig>,
-) -> Result<(), Problem> {
-    if !cx.is_of(Simulator::BoltNs3) {
-        return Ok(());
-    }
+fn check(run: &RunSpec) -> Result<(), Problem> {
+    let (switch, nic) = (&run.switch, &run.nic);
     let refuse = |what: &str, help: &str| {
         let message = format!("{what} in bolt-ns3 fidelity: that simulator has none");
         Err(Problem::new(message).help(format!("write `{help}`, or `fidelity = \"exact\"`")))
     };
-    if let Some(scheme) = schemes.into_iter().find(|scheme| !has_scheme(scheme.name())) {
+    let mut schemes = run.schemes.iter().map(|scheme| &scheme.config);
+    if let Some(scheme) = schemes.find(|scheme| !has_scheme(scheme.name())) {
         let has: Vec<String> = its_schemes().map(|scheme| format!("`{}`", scheme.name)).collect();
         let message = format!(
             "`{}` in bolt-ns3 fidelity: that simulator has {} only",
@@ -85,13 +97,13 @@ pub(super) fn check<'a>(
     if nic.endpoint.is_some() {
         return refuse("hosts that take time", "no [network.endpoint]");
     }
-    if !one_way {
+    if !one_way(run) {
         return refuse(
             "load balancing by packets or flowlets",
             "load-balancing = \"ecmp\"",
         );
     }
-    if record.accounts != Accounted::None {
+    if run.record.accounts != Accounted::None {
         return refuse("accounts of flows' time", "accounts = \"off\"");
     }
     Ok(())

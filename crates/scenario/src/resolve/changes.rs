@@ -18,7 +18,7 @@ use crate::warning::WarningKind;
 
 /// The networks of other simulators have none of these.
 pub(super) fn refuse_in_models(cx: &Cx<'_>, n: &schema::Network) -> Result<(), Problem> {
-    if cx.profile().simulator.is_none() {
+    if !cx.profile().own_network {
         return Ok(());
     }
     let links = n
@@ -301,7 +301,7 @@ pub(super) fn receive_buffer(
 
 /// The watchdog, under PFC.
 pub(super) fn watchdog(cx: &Cx<'_>, n: &mut schema::Network) -> Result<Option<PfcWatchdog>, Problem> {
-    let is_pfc = n.flow_control == Some(schema::FlowControlKind::Pfc) && cx.profile().simulator.is_none();
+    let is_pfc = n.flow_control == Some(schema::FlowControlKind::Pfc) && !cx.profile().own_network;
     let watchdog = n.pfc.as_mut().and_then(|pfc| pfc.watchdog.as_mut());
     let Some(written) = watchdog.filter(|_| is_pfc) else {
         return Ok(None);

@@ -10,7 +10,7 @@ use crate::document::{Places, Texts};
 use crate::files::Files;
 use crate::ns3::flows::Columns;
 use crate::resolve::inputs::Inputs;
-use crate::schema::{Fidelity, Profile, Simulator};
+use crate::schema::{Fidelity, Profile};
 use crate::warning::{Warning, WarningKind};
 
 /// What every step may ask.
@@ -47,11 +47,6 @@ impl Cx<'_> {
     /// What the fidelity decides.
     pub(super) fn profile(&self) -> &'static Profile {
         self.fidelity.profile()
-    }
-
-    /// Whether the network is this simulator's.
-    pub(super) fn is_of(&self, simulator: Simulator) -> bool {
-        self.profile().simulator == Some(simulator)
     }
 
     /// Warns of something at `place`, where it has one.

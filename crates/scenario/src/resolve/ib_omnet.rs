@@ -3,47 +3,20 @@
 use std::ops::RangeInclusive;
 
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
-use paceline_fabric::spec::{FlowControl, NicSpec, Recovery, SwitchSpec};
+use paceline_fabric::spec::{FlowControl, Model, Recovery, RunSpec};
 use paceline_kernel::{Span, Time};
 use paceline_parity::ib_omnet::{Control, CreditSpec, Source, Stall};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, ControlKind, FlowControlKind, Nodes, OrAuto, OrOff, Simulator};
+use crate::schema::{self, ControlKind, Nodes, OrAuto, OrOff};
 use crate::topology::Net;
 
-use super::Cx;
 use super::fill::{fill_at, fill_value};
 use super::hosts::{self, Holds};
-use super::numbers::{above_zero, probability};
-
-/// A number within bounds.
-pub(super) fn within<T: Copy + PartialOrd + std::fmt::Display>(
-    cx: &Cx<'_>,
-    slot: &mut Option<Spanned<T>>,
-    default: T,
-    what: &str,
-    range: RangeInclusive<T>,
-) -> Result<T, Problem> {
-    let value = fill_at(slot, default);
-    check_within(cx, &value, what, &range)?;
-    Ok(value.into_inner())
-}
-
-fn check_within<T: Copy + PartialOrd + std::fmt::Display>(
-    cx: &Cx<'_>,
-    value: &Spanned<T>,
-    what: &str,
-    range: &RangeInclusive<T>,
-) -> Result<(), Problem> {
-    if range.contains(value.get_ref()) {
-        return Ok(());
-    }
-    let expected = format!("expected {} to {}", range.start(), range.end());
-    Err(Problem::new(format!("{what} is {}: {expected}", value.get_ref()))
-        .at(&cx.texts.of_value(value))
-        .label(expected))
-}
+use super::numbers::{above_zero, check_within, probability, within};
+use super::simulator::{Around, Simulator, one_way};
+use super::{Cx, limits};
 
 const UNDERSHOOT: RangeInclusive<f64> = 1.0..=100.0;
 const INCREASE: RangeInclusive<f64> = 0.0..=1e6;
@@ -62,23 +35,45 @@ fn check_fractions(cx: &Cx<'_>, table: &schema::Rrcc) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What a network under credits is told; elsewhere the table is left alone.
-pub(super) fn resolve(
+/// The InfiniBand simulator of RRCC's author.
+pub(super) struct IbOmnet;
+
+impl Simulator for IbOmnet {
+    fn name(&self) -> &'static str {
+        "ib-omnet"
+    }
+
+    fn check_unused(&self, cx: &Cx<'_>, parity: &schema::Parity) -> Result<(), Problem> {
+        let table = parity.ib_omnet.as_ref().map(Spanned::get_ref);
+        let rrcc = table.and_then(|table| table.rrcc.as_ref());
+        rrcc.map_or(Ok(()), |rrcc| check_fractions(cx, rrcc))
+    }
+
+    fn model(
+        &self,
+        cx: &mut Cx<'_>,
+        parity: &mut schema::Parity,
+        around: Around<'_>,
+    ) -> Result<Option<Model>, Problem> {
+        self.check_unused(cx, parity)?;
+        let sources = std::mem::take(&mut around.traffic.sources);
+        let credits = settings(cx, parity, around.net, sources)?;
+        limits::check(&credits, around.packet.mtu, around.links, &mut cx.warnings)?;
+        Ok(Some(Model::new(credits)))
+    }
+
+    fn check(&self, _cx: &Cx<'_>, run: &RunSpec) -> Result<(), Problem> {
+        check(run)
+    }
+}
+
+/// What a network under credits is told.
+fn settings(
     cx: &Cx<'_>,
     parity: &mut schema::Parity,
     net: &Net,
     sources: Vec<Source>,
-) -> Result<Option<CreditSpec>, Problem> {
-    if let Some(rrcc) = parity
-        .ib_omnet
-        .as_ref()
-        .and_then(|credits| credits.get_ref().rrcc.as_ref())
-    {
-        check_fractions(cx, rrcc)?;
-    }
-    if !cx.is_of(Simulator::IbOmnet) {
-        return Ok(None);
-    }
+) -> Result<CreditSpec, Problem> {
     let table = parity
         .ib_omnet
         .get_or_insert_with(|| Spanned::new(0..0, schema::IbOmnet::default()));
@@ -133,7 +128,7 @@ pub(super) fn resolve(
         ))
         .at(&place));
     }
-    Ok(Some(CreditSpec {
+    Ok(CreditSpec {
         lanes,
         weights: weights.into_inner(),
         buffer: within(
@@ -186,7 +181,7 @@ pub(super) fn resolve(
             true => vec![(Time::ZERO, cx.stop)],
             false => Vec::new(),
         },
-    }))
+    })
 }
 
 fn control(cx: &Cx<'_>, table: &mut schema::IbOmnet) -> Result<Control, Problem> {
@@ -223,35 +218,10 @@ fn control(cx: &Cx<'_>, table: &mut schema::IbOmnet) -> Result<Control, Problem>
     })
 }
 
-/// Flow control that fits the fidelity.
-pub(super) fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Problem> {
-    match (cx.is_of(Simulator::IbOmnet), kind) {
-        (true, FlowControlKind::Credits) => Ok(()),
-        (true, _) => Err(
-            Problem::new("ib-omnet fidelity is a network under credits, and has nothing else")
-                .help("leave out `flow-control`, or write `flow-control = \"credits\"`"),
-        ),
-        (false, FlowControlKind::Credits) if !cx.profile().is_exact => {
-            let message = format!(
-                "credits in {} fidelity: that simulator has none",
-                cx.fidelity.name()
-            );
-            Err(Problem::new(message).help("leave out `fidelity`, or write `fidelity = \"ib-omnet\"`"))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// What such a network has is messages, credits, and one path for each host that packets go to.
-pub(super) fn check(
-    cx: &Cx<'_>,
-    (switch, nic): (&SwitchSpec, &NicSpec),
-    one_way: bool,
-    scheme: &str,
-) -> Result<(), Problem> {
-    if !cx.is_of(Simulator::IbOmnet) {
-        return Ok(());
-    }
+fn check(run: &RunSpec) -> Result<(), Problem> {
+    let (switch, nic) = (&run.switch, &run.nic);
+    let scheme = run.schemes[0].config.name();
     debug_assert_eq!(switch.flow_control, FlowControl::None);
     let refuse = |what: &str, help: &str| {
         Err(
@@ -272,7 +242,7 @@ pub(super) fn check(
             "neither: its hosts have times of their own",
         );
     }
-    if !one_way {
+    if !one_way(run) {
         return refuse(
             "load balancing by packets or flowlets",
             "`load-balancing = \"ecmp\"`",

@@ -15,8 +15,8 @@ use crate::warning::WarningKind;
 
 use super::Cx;
 use super::fill::{fill_at, fill_value, filled};
-use super::ib_omnet::within;
 use super::numbers::above_zero;
+use super::numbers::within;
 
 /// What a flow-control packet and a credit may have.
 const SIZES: RangeInclusive<u64> = 1..=65_000;

@@ -36,6 +36,7 @@ mod room;
 mod rounding;
 mod scheduling;
 mod schemes;
+mod simulator;
 mod tcd_ns3;
 mod thresholds;
 mod tiers;
@@ -48,23 +49,25 @@ mod workload;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use paceline_fabric::spec::{FlowControl, LinkSpec, Model, RunSpec, SwitchSpec, TieOrder};
+use paceline_fabric::spec::{FlowControl, LinkSpec, RunSpec, SwitchSpec, TieOrder};
 use paceline_kernel::{Span, Time};
+use toml::Spanned;
 
 use crate::decisions::{Decisions, EXTERNAL};
-use crate::diagnostics::{Diagnostics, Problem};
+use crate::diagnostics::{Diagnostics, Problem, Source};
 use crate::document::{Places, Texts};
 use crate::files::Files;
 use crate::link_tiers::LinkTiers;
 use crate::ns3::flows::Columns;
 use crate::resolved::{Origin, Resolved};
-use crate::schema::{Fidelity, Network, Nodes, Scenario, Ties};
+use crate::schema::{self, Fidelity, Network, Nodes, Scenario, Ties};
 use crate::topology::Net;
 use crate::warning::{Warning, WarningKind};
 
 use context::Cx;
 use fill::{fill, fill_at, filled};
 pub use listed::Collective;
+use simulator::{OwnRun, Simulator};
 pub use workload::Job;
 
 /// A scenario as it was read.
@@ -111,7 +114,26 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
     }
     check_name(&scenario.name)?;
     let fidelity = fill(&mut scenario.fidelity, Fidelity::default());
-    let own = uet_htsim::prepare(fidelity, &mut scenario, &texts, &places)?;
+    let mut cx = Cx {
+        texts: &texts,
+        files: &files,
+        places: &places,
+        fidelity,
+        seed: 0,
+        stop: Time::ZERO,
+        streams: streams && may_stream(&scenario),
+        hosts_keep_connections: keeps_connections(&scenario),
+        ns3_source: origin == Origin::Ns3Config,
+        warnings,
+        kept: Vec::new(),
+        columns,
+        inputs: inputs::Inputs::default(),
+        stops: Vec::new(),
+        operations: scenario.record.operations.unwrap_or(false),
+        path_of,
+        slow_hosts: Vec::new(),
+    };
+    let simulator = prepare(&cx, &mut scenario)?;
     let duration = fill_at(&mut scenario.duration, fidelity.profile().duration);
     if *duration.get_ref() == Span::ZERO {
         return Err(Problem::new("the duration is zero")
@@ -127,44 +149,26 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         ))
         .into());
     }
-    let mut cx = Cx {
-        texts: &texts,
-        files: &files,
-        places: &places,
-        fidelity,
-        seed,
-        stop: Time::from_ps(duration.get_ref().as_ps()),
-        streams: streams && may_stream(&scenario),
-        hosts_keep_connections: keeps_connections(&scenario),
-        ns3_source: origin == Origin::Ns3Config,
-        warnings,
-        kept: Vec::new(),
-        columns,
-        inputs: inputs::Inputs::default(),
-        stops: Vec::new(),
-        operations: scenario.record.operations.unwrap_or(false),
-        path_of,
-        slow_hosts: Vec::new(),
-    };
+    cx.seed = seed;
+    cx.stop = Time::from_ps(duration.get_ref().as_ps());
     changes::refuse_in_models(&cx, &scenario.network)?;
     inputs::read(&mut cx, &scenario)?;
     let written = idle::settings(&scenario);
     idle::tell_late(&mut cx, &scenario.network);
-    let is_own_transport = own.is_some();
     let Described {
         run,
         schemes,
         collectives,
         jobs,
         link_tiers,
-    } = match own {
-        Some(command) => uet_htsim::describe(&mut cx, &mut scenario, command)?,
+    } = match own_run(&mut cx, &mut scenario, simulator)? {
+        Some(own) => describe_own(&mut cx, &scenario, own)?,
         None => describe(&mut cx, &mut scenario)?,
     };
     let decisions = decisions(&mut cx, &mut scenario, &run)?;
     let configs = run.schemes.iter().map(|scheme| &scheme.config);
     let named: Vec<_> = schemes.iter().map(String::as_str).zip(configs).collect();
-    if !is_own_transport {
+    if !fidelity.has_own_transport() {
         scenario.cc.explicit = crate::cc::explicit(&named)?;
     }
     idle::tell(&mut cx, &written, &scenario, (&run, &schemes));
@@ -197,6 +201,36 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         link_tiers,
         run: run.into(),
     })
+}
+
+/// The simulator whose network the run has, if that is not the engine's, with what its table says of the whole scenario.
+/// Values of other simulators' tables are checked wherever they stand.
+fn prepare(cx: &Cx<'_>, scenario: &mut Scenario) -> Result<Option<&'static dyn Simulator>, Problem> {
+    let own = simulator::of(cx.fidelity);
+    for other in simulator::simulators() {
+        if other.name() != cx.fidelity.name() {
+            other.check_unused(cx, &scenario.parity)?;
+        }
+    }
+    if let Some(own) = own {
+        let given = simulator::Given {
+            seed: &mut scenario.seed,
+            duration: &mut scenario.duration,
+            parity: &mut scenario.parity,
+        };
+        own.prepare(cx, given)?;
+    }
+    Ok(own)
+}
+
+/// The run of a simulator with a transport of its own.
+fn own_run(
+    cx: &mut Cx<'_>,
+    scenario: &mut Scenario,
+    simulator: Option<&dyn Simulator>,
+) -> Result<Option<OwnRun>, Problem> {
+    let own = simulator.map(|own| own.own_run(cx, &mut scenario.parity, scenario.duration.as_ref()));
+    own.transpose().map(Option::flatten)
 }
 
 /// Whether flows may come as a stream, as far as that does not depend on the flows: simulators of others keep them
@@ -265,6 +299,48 @@ fn check_name(name: &str) -> Result<(), Problem> {
         Problem::new(format!("the name `{name}` cannot be part of a folder's name"))
             .help("use letters, digits, `-`, `_`, `.` and `+`"),
     )
+}
+
+/// Describes a run whose network, flows and transport are a simulator's: for the engine it is a scenario that names files
+/// with these nodes, links and flows.
+fn describe_own(cx: &mut Cx<'_>, scenario: &Scenario, own: OwnRun) -> Result<Described, Problem> {
+    let mut inner = Scenario {
+        name: scenario.name.clone(),
+        seed: scenario.seed,
+        duration: scenario.duration.clone(),
+        fidelity: scenario.fidelity,
+        check: scenario.check,
+        topology: Some(at_nothing(schema::Topology {
+            file: Some(at_nothing("topology".to_string())),
+            ..schema::Topology::default()
+        })),
+        workload: vec![at_nothing(schema::Workload {
+            file: Some(at_nothing("connections".to_string())),
+            ..schema::Workload::default()
+        })],
+        ..Scenario::default()
+    };
+    inner.cc.scheme = Some(at_nothing("none".to_string()));
+    cx.inputs.net = Some(inputs::NetFile {
+        source: Source::new("topology", ""),
+        net: own.net,
+    });
+    cx.inputs.flows.push_back(inputs::FlowFile {
+        source: own.connections,
+        flows: inputs::Flows::Matrix(own.flows),
+    });
+    // The files that the scenario names are the simulator's.
+    let kept = std::mem::take(&mut cx.kept);
+    let mut described = describe(cx, &mut inner)?;
+    cx.kept = kept;
+    described.run.model = Some(own.model);
+    described.schemes = vec![own.scheme.to_string()];
+    Ok(described)
+}
+
+/// A value without a place in a text.
+fn at_nothing<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
 }
 
 /// A run, and what is said of it.
@@ -351,14 +427,13 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let lanes = lanes::resolve(cx, written)?;
     let packet = network::packet(cx, written)?;
     let nic = network::nic(cx, written, &packet)?;
-    let bolt_ns3 = bolt_ns3::resolve(cx, &mut scenario.parity)?;
     let mut switch = network::switch(cx, written, &net, &packet, schemes.first())?;
     let failures = changes::failures(cx, written, &net)?;
     let link_changes = changes::links(cx, written, &net)?;
     let reconvergence = changes::reconvergence(
         written,
         &failures,
-        lanes.is_some() || quirks.gentle_failures || cx.profile().simulator.is_some(),
+        lanes.is_some() || quirks.gentle_failures || cx.profile().own_network,
     );
     switch.watchdog = changes::watchdog(cx, written)?;
     let storms = paths::storms(cx, written, &net)?;
@@ -384,21 +459,15 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     let (schemes, names) = schemes.finish(&mut scenario.cc);
     schemes::warn_of_unheeded(cx, &schemes, &nic);
     let (load_balancing, entropy) = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
-    let one_way = load_balancing == paceline_fabric::spec::LoadBalancing::Ecmp && entropy.is_none();
-    ib_omnet::check(cx, (&switch, &nic), one_way, schemes[0].config.name())?;
-    let sources = std::mem::take(&mut traffic.sources);
-    let ib_omnet = ib_omnet::resolve(cx, &mut scenario.parity, &net, sources)?;
-    if let Some(credits) = &ib_omnet {
-        limits::check(credits, packet.mtu, &links, &mut cx.warnings)?;
-    }
-    let configs = schemes.iter().map(|scheme| &scheme.config);
-    bolt_ns3::check(cx, &switch, &nic, one_way, &record, configs)?;
-    let tcd_ns3 = tcd_ns3::resolve(cx, &mut scenario.parity, &net, &links, &mut traffic)?;
-    let models = [
-        ib_omnet.map(Model::new),
-        bolt_ns3.map(Model::new),
-        tcd_ns3.map(Model::new),
-    ];
+    let simulator = simulator::of(cx.fidelity);
+    let around = simulator::Around {
+        net: &net,
+        links: &links,
+        packet: &packet,
+        traffic: &mut traffic,
+    };
+    let model = simulator.map(|own| own.model(cx, &mut scenario.parity, around));
+    let model = model.transpose()?.flatten();
     let mut run = RunSpec {
         nodes: net.topology.nodes,
         links,
@@ -410,7 +479,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         routes,
         load_balancing,
         entropy,
-        ecmp_hash: tcd_ns3::ecmp_hash(cx, &mut scenario.network)?,
+        ecmp_hash: network::ecmp_hash(cx, &mut scenario.network)?,
         nic,
         packet,
         int_multi,
@@ -423,7 +492,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
         stop: cx.stop,
         seed: cx.seed,
         quirks,
-        model: models.into_iter().flatten().next(),
+        model,
         lanes: lanes.map(Box::new),
         ties: ties(cx, scenario, loses(&switch, &classes)),
         switch,
@@ -433,7 +502,7 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     lanes::finish(cx, &mut scenario.network, &mut run)?;
     time_constants::finish(cx, &mut scenario.network, &mut run);
     unsaid.name(scenario);
-    tcd_ns3::check(cx, &run)?;
+    simulator.map_or(Ok(()), |own| own.check(cx, &run))?;
     delay::warn(cx, &run);
     rounding::warn(cx, &run);
     let network = &scenario.network;

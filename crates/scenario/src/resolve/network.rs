@@ -2,13 +2,14 @@
 
 use paceline_congestion::registry::SchemeConfig;
 use paceline_fabric::spec::{
-    AckPolicy, Detection, FlowControl, LossSpec, NicSpec, NodeId, PacketFormat, Pfc, PfcMode, PfcResponse,
-    PfcThreshold, SwitchSpec,
+    AckPolicy, Detection, EcmpHash, FlowControl, LossSpec, NicSpec, NodeId, PacketFormat, Pfc, PfcMode,
+    PfcResponse, PfcThreshold, SwitchSpec,
 };
 use paceline_kernel::{BitRate, Bytes, Span};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
+use crate::document::writer::shown;
 use crate::schema::{self, Ack, AckClass, BindingKind, FlowControlKind, OrEvery, OrOff, PfcModeKind};
 use crate::topology::Net;
 
@@ -102,7 +103,7 @@ pub(super) fn switch(
     packet: &PacketFormat,
     scheme: &SchemeConfig,
 ) -> Result<SwitchSpec, Problem> {
-    super::tcd_ns3::fill_switch(cx, n);
+    fill_switch(cx, n);
     tiers::fill_servers(cx, n, net);
     let buffer = filled!(n.buffer: Network);
     let reserve = filled!(n.port_reserve: Network).into_inner();
@@ -160,6 +161,63 @@ pub(super) fn switch(
     Ok(spec)
 }
 
+/// Buffer and pauses of the fidelity's switches, where they are its own and the scenario says nothing.
+fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
+    let Some(own) = &cx.profile().switch else {
+        return;
+    };
+    let bytes = |bytes: u64| Spanned::new(0..0, Bytes::new(bytes));
+    fill_at(&mut n.buffer, schema::Buffer::Total(Bytes::new(own.buffer)));
+    fill_at(&mut n.headroom, schema::Headroom::Fixed(Bytes::new(own.headroom)));
+    n.port_reserve.get_or_insert_with(|| bytes(own.reserve));
+    let pfc = n.pfc.get_or_insert_default();
+    pfc.mode.get_or_insert(PfcModeKind::Quanta);
+    fill_at(&mut pfc.pause, own.pause);
+    let limits = schema::StaticThreshold {
+        xoff: Some(bytes(own.xoff)),
+        xon: Some(bytes(own.xon)),
+    };
+    fill_at(&mut pfc.fixed, limits);
+}
+
+/// What flows are hashed with.
+pub(super) fn ecmp_hash(cx: &Cx<'_>, n: &mut schema::Network) -> Result<EcmpHash, Problem> {
+    let own = cx.profile();
+    let written = fill_at(&mut n.ecmp_hash, own.ecmp_hash);
+    let Some(like) = own.only_hash.filter(|_| *written.get_ref() != own.ecmp_hash) else {
+        return Ok(written.into_inner());
+    };
+    let usual = shown(&own.ecmp_hash);
+    let message = format!(
+        "another ecmp-hash than `{usual}` in {} fidelity: that simulator {like}",
+        own.name
+    );
+    Err(Problem::new(message)
+        .at(&cx.texts.of_value(&written))
+        .label(format!("expected `{usual}`"))
+        .help(format!(
+            "write `ecmp-hash = \"{usual}\"`, or `fidelity = \"exact\"`"
+        )))
+}
+
+/// Flow control that fits the fidelity.
+fn check_kind(cx: &Cx<'_>, kind: FlowControlKind) -> Result<(), Problem> {
+    let own = cx.profile();
+    match (own.flow_control, kind) {
+        (FlowControlKind::Credits, FlowControlKind::Credits) => Ok(()),
+        (FlowControlKind::Credits, _) => Err(Problem::new(format!(
+            "{} fidelity is a network under credits, and has nothing else",
+            own.name
+        ))
+        .help("leave out `flow-control`, or write `flow-control = \"credits\"`")),
+        (_, FlowControlKind::Credits) if !own.is_exact => {
+            let message = format!("credits in {} fidelity: that simulator has none", own.name);
+            Err(Problem::new(message).help("leave out `fidelity`, or write `fidelity = \"ib-omnet\"`"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The size of a buffer, which must not be zero.
 pub(super) fn buffer_size(cx: &Cx<'_>, buffer: &Spanned<schema::Buffer>) -> Result<Bytes, Problem> {
     let size = Spanned::new(buffer.span(), buffer.get_ref().bytes());
@@ -184,7 +242,7 @@ fn flow_control(
     buffer: &Spanned<schema::Buffer>,
 ) -> Result<FlowControl, Problem> {
     let kind = fill(&mut n.flow_control, cx.profile().flow_control);
-    super::ib_omnet::check_kind(cx, kind)?;
+    check_kind(cx, kind)?;
     match kind {
         FlowControlKind::Pfc => {}
         FlowControlKind::Credits if cx.profile().is_exact => return Ok(FlowControl::Credits),

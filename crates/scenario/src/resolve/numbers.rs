@@ -1,5 +1,7 @@
 //! Numbers that have to be in a range.
 
+use std::ops::RangeInclusive;
+
 use paceline_fabric::spec::{Headroom, PfcThreshold};
 use toml::Spanned;
 
@@ -33,6 +35,35 @@ pub(super) fn above_zero<T: Copy + PartialEq + Default>(
     Err(Problem::new(format!("{what} is zero"))
         .at(&cx.texts.of_value(value))
         .label("expected more than zero"))
+}
+
+/// A number within bounds.
+pub(super) fn within<T: Copy + PartialOrd + std::fmt::Display>(
+    cx: &Cx<'_>,
+    slot: &mut Option<Spanned<T>>,
+    default: T,
+    what: &str,
+    range: RangeInclusive<T>,
+) -> Result<T, Problem> {
+    let value = fill_at(slot, default);
+    check_within(cx, &value, what, &range)?;
+    Ok(value.into_inner())
+}
+
+/// The same of a number that is there.
+pub(super) fn check_within<T: Copy + PartialOrd + std::fmt::Display>(
+    cx: &Cx<'_>,
+    value: &Spanned<T>,
+    what: &str,
+    range: &RangeInclusive<T>,
+) -> Result<(), Problem> {
+    if range.contains(value.get_ref()) {
+        return Ok(());
+    }
+    let expected = format!("expected {} to {}", range.start(), range.end());
+    Err(Problem::new(format!("{what} is {}: {expected}", value.get_ref()))
+        .at(&cx.texts.of_value(value))
+        .label(expected))
 }
 
 /// The largest factor of a headroom: of more no buffer has room.

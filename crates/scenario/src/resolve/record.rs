@@ -7,7 +7,7 @@ use paceline_kernel::{Span, Time};
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, Accounts, Nodes, OrOff, PortBins, Simulator};
+use crate::schema::{self, Accounts, Nodes, OrOff, PortBins};
 use crate::topology::{Net, Topology, ends};
 
 use super::Cx;
@@ -31,12 +31,12 @@ impl Recordable {
     pub(super) fn of(cx: &Cx<'_>, switch: &SwitchSpec, repeats: bool) -> Self {
         Self {
             // Under NP-ECN the ports of that simulator have no states.
-            states: match cx.is_of(Simulator::TcdNs3) {
+            states: match cx.profile().states_of_tcd {
                 true => matches!(switch.detection, Detection::Tcd(_)),
                 false => !switch.detectors().is_empty(),
             },
             lanes: switch.flow_control == FlowControl::Credits,
-            credits: cx.is_of(Simulator::IbOmnet) || switch.flow_control == FlowControl::Credits,
+            credits: cx.profile().paced_messages || switch.flow_control == FlowControl::Credits,
             repeats,
         }
     }
@@ -182,7 +182,7 @@ fn latency(cx: &Cx<'_>, record: &mut schema::Record) -> Result<bool, Problem> {
 
 /// Refuses a record that probes of the engine's ports make, in a network of another simulator.
 fn check_probe<T>(cx: &Cx<'_>, written: &Spanned<T>, key: &str) -> Result<(), Problem> {
-    if cx.profile().simulator.is_none() {
+    if !cx.profile().own_network {
         return Ok(());
     }
     let problem = Problem::new(format!("`{key}` with `fidelity = \"{}\"`", cx.fidelity.name()));

@@ -2,26 +2,27 @@
 
 use paceline_congestion::registry::AnyParams;
 use paceline_fabric::spec::{
-    Accounted, EcmpHash, FlowControl, FlowSpec, LinkSpec, NodeId, NodeKind, PfcMode, Recovery, RunSpec,
+    Accounted, FlowControl, FlowSpec, LinkSpec, Model, NodeId, NodeKind, PfcMode, Recovery, RunSpec,
 };
 use paceline_kernel::rng::Ns3Streams;
-use paceline_kernel::{Bytes, Span, Time};
+use paceline_kernel::{Bytes, Time};
 use paceline_parity::tcd_ns3::TcdNs3Spec;
 use toml::Spanned;
 
 use crate::diagnostics::Problem;
-use crate::schema::{self, PfcModeKind, Simulator, TCD_ACKS as ACKS};
+use crate::schema;
 use crate::topology::Net;
 
 use super::Cx;
 use super::fill::{fill_at, filled};
 use super::numbers::above_zero;
+use super::simulator::{Around, Simulator};
 use super::workload::Traffic;
 
+/// The priority of acknowledgements: no flow's.
+const ACKS: u8 = 1;
 /// The priority of notifications and pauses: no flow's.
 const NOTIFICATIONS: u8 = 7;
-/// What that program calls a cell.
-const CELL: u64 = 1030;
 /// The smallest flow: what a packet's sequence number, time stamp and spare bytes take.
 const SMALLEST: Bytes = Bytes::new(24);
 /// Ports of receivers are below this, each given once.
@@ -34,55 +35,33 @@ const OF_ERRORS: u64 = 2;
 /// Ports that a switch may have.
 const MOST_PORTS: usize = 1 << 12;
 
-/// Buffer and pauses of its switches, where the scenario says nothing.
-pub(super) fn fill_switch(cx: &Cx<'_>, n: &mut schema::Network) {
-    if !cx.is_of(Simulator::TcdNs3) {
-        return;
+/// The simulator of TCD's authors.
+pub(super) struct TcdNs3;
+
+impl Simulator for TcdNs3 {
+    fn name(&self) -> &'static str {
+        "tcd-ns3"
     }
-    let unplaced = |bytes: u64| Spanned::new(0..0, Bytes::new(bytes));
-    let buffer = schema::Buffer::Total(Bytes::new(18_000_000));
-    n.buffer.get_or_insert_with(|| Spanned::new(0..0, buffer));
-    n.headroom
-        .get_or_insert_with(|| Spanned::new(0..0, schema::Headroom::Fixed(Bytes::ZERO)));
-    n.port_reserve.get_or_insert_with(|| unplaced(0));
-    let pfc = n.pfc.get_or_insert_default();
-    pfc.mode.get_or_insert(PfcModeKind::Quanta);
-    pfc.pause
-        .get_or_insert_with(|| Spanned::new(0..0, Span::from_us(5)));
-    pfc.fixed.get_or_insert_with(|| {
-        let limits = schema::StaticThreshold {
-            xoff: Some(unplaced(320 * CELL)),
-            xon: Some(unplaced(318 * CELL)),
-        };
-        Spanned::new(0..0, limits)
-    });
+
+    fn model(
+        &self,
+        cx: &mut Cx<'_>,
+        parity: &mut schema::Parity,
+        around: Around<'_>,
+    ) -> Result<Option<Model>, Problem> {
+        settings(cx, parity, around).map(|spec| Some(Model::new(spec)))
+    }
+
+    fn check(&self, _cx: &Cx<'_>, run: &RunSpec) -> Result<(), Problem> {
+        check(run)
+    }
 }
 
-/// What flows are hashed with: at the switches of that simulator all the same; elsewhere `default`.
-pub(super) fn ecmp_hash(cx: &Cx<'_>, n: &mut schema::Network) -> Result<EcmpHash, Problem> {
-    let own = cx.profile().ecmp_hash;
-    let written = fill_at(&mut n.ecmp_hash, own);
-    if cx.is_of(Simulator::TcdNs3) && *written.get_ref() != own {
-        let message = "another ecmp-hash than `shared` in tcd-ns3 fidelity: that simulator hashes alike at all switches, and has no salt";
-        return Err(Problem::new(message)
-            .at(&cx.texts.of_value(&written))
-            .label("expected `shared`")
-            .help("write `ecmp-hash = \"shared\"`, or `fidelity = \"exact\"`"));
-    }
-    Ok(written.into_inner())
-}
-
-/// What the simulator is told; in other fidelities the table is left alone. Flows get their ports.
-pub(super) fn resolve(
-    cx: &mut Cx<'_>,
-    parity: &mut schema::Parity,
-    net: &Net,
-    links: &[LinkSpec],
-    traffic: &mut Traffic,
-) -> Result<Option<TcdNs3Spec>, Problem> {
-    if !cx.is_of(Simulator::TcdNs3) {
-        return Ok(None);
-    }
+/// What the simulator is told. Flows get their ports.
+fn settings(cx: &Cx<'_>, parity: &mut schema::Parity, around: Around<'_>) -> Result<TcdNs3Spec, Problem> {
+    let Around {
+        net, links, traffic, ..
+    } = around;
     let setup_streams = give_ports(cx, net, links, traffic)?;
     let table = parity
         .tcd_ns3
@@ -103,7 +82,7 @@ pub(super) fn resolve(
     let fixed = filled!(table.fixed_rate: TcdNs3);
     let end = cx.stop;
     let placed = |order: &[u32], stops: &[Time]| order.iter().map(|&i| stops[i as usize]).collect();
-    Ok(Some(TcdNs3Spec {
+    Ok(TcdNs3Spec {
         dynamic_pfc: filled!(table.dynamic_pfc: TcdNs3),
         flow_ecmp: filled!(table.flow_ecmp: TcdNs3),
         clamp_after_timer: filled!(table.clamp_after_timer: TcdNs3),
@@ -126,7 +105,7 @@ pub(super) fn resolve(
             "the number of slots for flows",
         )?,
         log: filled!(table.log: TcdNs3),
-    }))
+    })
 }
 
 fn fixed_rate(
@@ -206,10 +185,7 @@ fn give_ports(cx: &Cx<'_>, net: &Net, links: &[LinkSpec], traffic: &mut Traffic)
 }
 
 /// What the simulator has not is refused.
-pub(super) fn check(cx: &Cx<'_>, run: &RunSpec) -> Result<(), Problem> {
-    if !cx.is_of(Simulator::TcdNs3) {
-        return Ok(());
-    }
+fn check(run: &RunSpec) -> Result<(), Problem> {
     let refuse = |what: &str, help: &str| {
         let message = format!("{what} in tcd-ns3 fidelity: that simulator has none here");
         Err(Problem::new(message).help(format!("write {help}, or `fidelity = \"exact\"`")))

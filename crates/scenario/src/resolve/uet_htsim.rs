@@ -13,14 +13,14 @@ use toml::Spanned;
 
 use paceline_fabric::spec::Model;
 
+use super::Cx;
 use super::fill::filled;
-use super::inputs::{FlowFile, Flows, NetFile};
-use super::{Cx, Described};
+use super::simulator::{Given, OwnRun, Simulator};
 use crate::diagnostics::{Place, Problem, Source, suggestion};
 use crate::document::{Places, Texts};
 use crate::htsim::matrix;
 use crate::htsim::topology::Wiring;
-use crate::schema::{self, Fidelity, OversubscribedCc, Scenario, Simulator, UetHtsim};
+use crate::schema::{self, OversubscribedCc, UetHtsim as Table};
 use crate::topology::Net;
 
 /// What such a scenario may have.
@@ -58,38 +58,57 @@ fn problem(error: &InputError, place: &Place) -> Problem {
     }
 }
 
-/// Reads the options. Those that arguments give become keys; other fidelities leave the table alone.
-pub(super) fn prepare(
-    fidelity: Fidelity,
-    scenario: &mut Scenario,
-    texts: &Texts,
-    places: &Places,
-) -> Result<Option<Command>, Problem> {
-    if fidelity.profile().simulator != Some(Simulator::UetHtsim) {
-        // Values are checked wherever they stand.
-        return match &scenario.parity.uet_htsim {
-            Some(table) => take_keys(table.get_ref(), texts).map(|_| None),
-            None => Ok(None),
-        };
+/// The simulator of Ultra Ethernet's transport.
+pub(super) struct UetHtsim;
+
+impl Simulator for UetHtsim {
+    fn name(&self) -> &'static str {
+        "uet-htsim"
     }
-    refuse_others(texts, places)?;
-    let table = scenario
+
+    fn check_unused(&self, cx: &Cx<'_>, parity: &schema::Parity) -> Result<(), Problem> {
+        match &parity.uet_htsim {
+            Some(table) => take_keys(table.get_ref(), cx.texts).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    fn prepare(&self, cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
+        prepare(cx, given)
+    }
+
+    fn own_run(
+        &self,
+        cx: &mut Cx<'_>,
+        parity: &mut schema::Parity,
+        duration: Option<&Spanned<Span>>,
+    ) -> Result<Option<OwnRun>, Problem> {
+        let table = parity.uet_htsim.as_mut().map(Spanned::get_mut);
+        own_run(cx, table.expect("it was filled"), duration).map(Some)
+    }
+}
+
+/// Reads the options. Those that arguments give become keys.
+fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
+    let texts = cx.texts;
+    refuse_others(texts, cx.places)?;
+    let table = given
         .parity
         .uet_htsim
-        .get_or_insert_with(|| unplaced(UetHtsim::default()))
+        .get_or_insert_with(|| unplaced(Table::default()))
         .get_mut();
     if let Some(text) = table.arguments.take() {
         let place = texts.of_value(&text);
         let command = Command::read(text.get_ref())
             .map_err(|error| problem(&error, &place.part(error.span.clone())))?;
         take_arguments(table, &command, &text.span());
-        scenario.seed.get_or_insert(command.options.seed.into());
+        given.seed.get_or_insert(command.options.seed.into());
         let us = if command.options.end == 0 {
             DAY
         } else {
             command.options.end
         };
-        scenario
+        given
             .duration
             .get_or_insert_with(|| unplaced(Span::from_ps(us * US)));
     }
@@ -98,7 +117,7 @@ pub(super) fn prepare(
     // A strategy may have chosen another number than usual.
     table.paths.get_or_insert_with(|| unplaced(command.options.paths));
     fill(table);
-    Ok(Some(command))
+    Ok(())
 }
 
 /// Settings of the engine's own networks and traffic mean nothing here.
@@ -122,7 +141,7 @@ fn refuse_others(texts: &Texts, places: &Places) -> Result<(), Problem> {
 }
 
 /// A key that another one leaves without effect.
-fn refuse_both(table: &UetHtsim, texts: &Texts) -> Result<(), Problem> {
+fn refuse_both(table: &Table, texts: &Texts) -> Result<(), Problem> {
     macro_rules! refuse {
         ($($key:ident by $other:ident: $why:literal;)*) => { $(
             if let (Some(value), Some(other)) = (&table.$key, &table.$other) {
@@ -143,7 +162,7 @@ fn refuse_both(table: &UetHtsim, texts: &Texts) -> Result<(), Problem> {
 }
 
 /// What arguments say that keys do not.
-fn take_arguments(table: &mut UetHtsim, command: &Command, at: &Range<usize>) {
+fn take_arguments(table: &mut Table, command: &Command, at: &Range<usize>) {
     // Later mistakes of these keys are shown where the arguments are.
     let (own, usual) = (&command.options, &Options::default());
     macro_rules! take {
@@ -203,7 +222,7 @@ fn take_arguments(table: &mut UetHtsim, command: &Command, at: &Range<usize>) {
 }
 
 /// What keys say, each as its option would.
-fn take_keys(table: &UetHtsim, texts: &Texts) -> Result<Command, Problem> {
+fn take_keys(table: &Table, texts: &Texts) -> Result<Command, Problem> {
     let mut command = Command::default();
     macro_rules! take {
         ($($key:ident: $flag:literal;)*) => { $(
@@ -267,7 +286,7 @@ fn take_keys(table: &UetHtsim, texts: &Texts) -> Result<Command, Problem> {
 }
 
 /// What is not written has its default in the resolved scenario.
-fn fill(table: &mut UetHtsim) {
+fn fill(table: &mut Table) {
     macro_rules! fill {
         ($($key:ident)*) => { $( filled!(table.$key: UetHtsim); )* };
     }
@@ -281,17 +300,11 @@ fn fill(table: &mut UetHtsim) {
 }
 
 /// The run that the options describe.
-pub(super) fn describe(
-    cx: &mut Cx<'_>,
-    scenario: &mut Scenario,
-    mut command: Command,
-) -> Result<Described, Problem> {
+fn own_run(cx: &mut Cx<'_>, table: &mut Table, duration: Option<&Spanned<Span>>) -> Result<OwnRun, Problem> {
+    let mut command = take_keys(table, cx.texts)?;
     let ends = cx.stop.as_ps();
     if !ends.is_multiple_of(US) {
-        let place = scenario
-            .duration
-            .as_ref()
-            .map(|duration| cx.texts.of_value(duration));
+        let place = duration.map(|duration| cx.texts.of_value(duration));
         let message = format!(
             "the duration is {}: that simulator has whole microseconds",
             Span::from_ps(ends)
@@ -307,9 +320,6 @@ pub(super) fn describe(
             u32::MAX
         ))
     })?;
-    let mut inner = inner(scenario);
-    let table = scenario.parity.uet_htsim.as_mut().map(Spanned::get_mut);
-    let table = table.expect("it was filled");
     let (connections, matrix) = connections(cx, table, &command)?;
     let (topology, tree) = tree(cx, table, &command, &matrix, &connections)?;
     let options = command.options;
@@ -334,32 +344,25 @@ pub(super) fn describe(
         return Err(Problem::new(message).help("set `duration`"));
     }
     let scheme = name(&options);
-    cx.inputs.net = Some(NetFile {
-        source: Source::new("topology", ""),
-        net: network(&tree),
-    });
+    let net = network(&tree);
     let (order, flows) = flows(&matrix);
-    cx.inputs.flows.push_back(FlowFile {
-        source: connections.clone(),
-        flows: Flows::Matrix(flows),
-    });
-    let mut described = super::describe(cx, &mut inner)?;
-    cx.kept.clear();
     if let Some(topology) = topology {
         let file = cx.keep("topology", "topo", &topology);
         table.topology = Some(unplaced(file));
     }
     table.connections = Some(unplaced(cx.keep("connections", "cm", &connections)));
-    described.run.model = Some(Model::new(UetModel {
-        spec: UetSpec {
-            options,
-            matrix,
-            tree,
-        },
-        flows: order,
-    }));
-    described.schemes = vec![scheme.to_string()];
-    Ok(described)
+    let spec = UetSpec {
+        options,
+        matrix,
+        tree,
+    };
+    Ok(OwnRun {
+        net,
+        flows,
+        connections,
+        model: Model::new(UetModel { spec, flows: order }),
+        scheme,
+    })
 }
 
 /// What the table of results calls the controls.
@@ -376,7 +379,7 @@ fn name(options: &Options) -> &'static str {
     }
 }
 
-fn connections(cx: &mut Cx<'_>, table: &UetHtsim, command: &Command) -> Result<(Source, Matrix), Problem> {
+fn connections(cx: &mut Cx<'_>, table: &Table, command: &Command) -> Result<(Source, Matrix), Problem> {
     let Some(path) = &table.connections else {
         return Err(Problem::new("the scenario has no connection matrix")
             .at(&cx.texts.main().end())
@@ -391,7 +394,7 @@ fn connections(cx: &mut Cx<'_>, table: &UetHtsim, command: &Command) -> Result<(
 
 fn tree(
     cx: &mut Cx<'_>,
-    table: &UetHtsim,
+    table: &Table,
     command: &Command,
     matrix: &Matrix,
     connections: &Source,
@@ -479,26 +482,4 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, matrix::Matrix) {
         dependencies: Vec::new(),
     };
     (order, flows)
-}
-
-/// The scenario of the engine's that has these nodes, links and flows.
-fn inner(scenario: &Scenario) -> Scenario {
-    let mut inner = Scenario {
-        name: scenario.name.clone(),
-        seed: scenario.seed,
-        duration: scenario.duration.clone(),
-        fidelity: scenario.fidelity,
-        check: scenario.check,
-        topology: Some(unplaced(schema::Topology {
-            file: Some(unplaced("topology".to_string())),
-            ..schema::Topology::default()
-        })),
-        workload: vec![unplaced(schema::Workload {
-            file: Some(unplaced("connections".to_string())),
-            ..schema::Workload::default()
-        })],
-        ..Scenario::default()
-    };
-    inner.cc.scheme = Some(unplaced("none".to_string()));
-    inner
 }

@@ -1,48 +1,29 @@
 //! Whose behaviour a run has. All that a fidelity decides by itself is its row of [`PROFILES`]: nothing else in this
 //! crate asks which one it is.
 
+use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use paceline_fabric::spec::{EcmpHash, PacketFormat, Quirks};
 use paceline_kernel::{Bytes, Span};
-use serde::{Deserialize, Serialize};
+use serde::de::VariantAccess as _;
+use serde::de::{self, DeserializeSeed, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::values::{Ack, AckClass, FlowControlKind, Headroom, OrOff, PerLink};
 use crate::document::writer::shown;
-use crate::ns3::format::InputFormat;
 
-/// Which simulator's behaviour a run has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fidelity {
-    /// Exact picosecond time, no quirks.
-    #[default]
-    Exact,
-    /// HPCC's ns-3 simulator, quirk by quirk.
-    Ns3Hpcc,
-    /// SimAI's ns-3 simulator, quirk by quirk.
-    Simai,
-    /// The Bolt authors' ns-3 simulator, quirk by quirk.
-    BoltNs3,
-    /// The simulator of TCD's authors (ns-3), quirk by quirk.
-    TcdNs3,
-    /// The OMNeT++ model of RRCC's author: InfiniBand.
-    IbOmnet,
-    /// The simulator of Ultra Ethernet's transport, `htsim_uec`.
-    UetHtsim,
-}
+/// Which simulator's behaviour a run has: a row of those that are known.
+#[derive(Clone, Copy)]
+pub struct Fidelity(&'static Profile);
 
-/// A simulator whose network is a model of its own (`paceline_parity`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Simulator {
-    BoltNs3,
-    TcdNs3,
-    IbOmnet,
-    UetHtsim,
-}
-
-/// The priority of acknowledgements of the simulator of TCD's authors: no flow's.
-pub(crate) const TCD_ACKS: u8 = 1;
+/// Exact picosecond time, no quirks.
+pub const EXACT: Fidelity = Fidelity(&PROFILES[0]);
+/// HPCC's ns-3 simulator, quirk by quirk.
+pub const NS3_HPCC: Fidelity = Fidelity(&PROFILES[1]);
+/// SimAI's ns-3 simulator, quirk by quirk.
+pub const SIMAI: Fidelity = Fidelity(&PROFILES[2]);
 
 /// To what times are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +36,40 @@ pub(crate) enum Clock {
     Rounded,
 }
 
+/// What authors take for the completion time of a flow alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formula {
+    /// As files say it.
+    pub name: &'static str,
+    /// Whose it is, in the middle of a sentence.
+    pub author: &'static str,
+}
+
+/// Buffer and pauses of switches that a fidelity has: bytes, and how long a pause lasts.
+pub(crate) struct SwitchDefaults {
+    pub(crate) buffer: u64,
+    pub(crate) headroom: u64,
+    pub(crate) reserve: u64,
+    pub(crate) pause: Span,
+    pub(crate) xoff: u64,
+    pub(crate) xon: u64,
+}
+
+/// The priority of acknowledgements of the simulator of TCD's authors: no flow's.
+const TCD_ACKS: u8 = 1;
+/// What that program calls a cell.
+const TCD_CELL: u64 = 1030;
+
 /// What a fidelity decides by itself.
 pub(crate) struct Profile {
-    fidelity: Fidelity,
+    /// By what formula slowdowns are counted, where the authors have one of their own.
+    pub(crate) formula: Option<Formula>,
+    /// As scenarios say it.
     pub(crate) name: &'static str,
-    /// Whose network it is, if not the engine's.
-    pub(crate) simulator: Option<Simulator>,
+    /// Whether the network is a model of its own, not the engine's.
+    pub(crate) own_network: bool,
+    /// Whether transport and control are the simulator's, too, so that scenarios have no `[cc]`.
+    pub(crate) own_transport: bool,
     /// Deviations from nature.
     pub(crate) quirks: fn() -> Quirks,
     /// Whether it is the engine without any: what only that has is allowed.
@@ -92,6 +101,10 @@ pub(crate) struct Profile {
     // Switches.
     pub(crate) flow_control: FlowControlKind,
     pub(crate) ecmp_hash: EcmpHash,
+    /// What the simulator's hash is like, where it has no other.
+    pub(crate) only_hash: Option<&'static str>,
+    /// Buffer and pauses of switches, where they are not the engine's.
+    pub(crate) switch: Option<SwitchDefaults>,
     /// Whether the headroom has room for two packets more.
     pub(crate) headroom_of_packets: bool,
     /// Whether thresholds wrap where a buffer is too small, which is an error elsewhere.
@@ -107,7 +120,17 @@ pub(crate) struct Profile {
     /// Whether marking thresholds and windows are compared with the network.
     pub(crate) judges_thresholds: bool,
 
+    // Traffic.
+    /// Whether hosts send `messages`, one after the other, and nothing else.
+    pub(crate) paced_messages: bool,
+    /// Whether the order matters in which flows were written.
+    pub(crate) keeps_order: bool,
+
     // Records.
+    /// Whether ports have states under TCD alone, whatever detectors there are.
+    pub(crate) states_of_tcd: bool,
+    /// Whether packets are traced in a file of that program's.
+    pub(crate) own_trace: bool,
     pub(crate) accounts: bool,
     pub(crate) accounts_by_default: bool,
     pub(crate) latency: bool,
@@ -115,10 +138,11 @@ pub(crate) struct Profile {
     pub(crate) port_bins_up_to: usize,
 }
 
-const EXACT: Profile = Profile {
-    fidelity: Fidelity::Exact,
+const ENGINE: Profile = Profile {
     name: "exact",
-    simulator: None,
+    formula: None,
+    own_network: false,
+    own_transport: false,
     quirks: Quirks::default,
     is_exact: true,
     clock: Clock::Picoseconds,
@@ -137,6 +161,8 @@ const EXACT: Profile = Profile {
     script_defaults: false,
     flow_control: FlowControlKind::Pfc,
     ecmp_hash: EcmpHash::PerSwitch,
+    only_hash: None,
+    switch: None,
     headroom_of_packets: true,
     thresholds_wrap: false,
     has_tiers: true,
@@ -144,6 +170,10 @@ const EXACT: Profile = Profile {
     has_detectors: true,
     marks_anyway: false,
     judges_thresholds: true,
+    paced_messages: false,
+    keeps_order: false,
+    states_of_tcd: false,
+    own_trace: false,
     accounts: true,
     accounts_by_default: true,
     latency: true,
@@ -160,12 +190,11 @@ const REPRODUCED: Profile = Profile {
     accounts_by_default: false,
     latency: false,
     port_bins_up_to: 0,
-    ..EXACT
+    ..ENGINE
 };
 
 /// HPCC's simulator, and what is made of it.
-const NS3_HPCC: Profile = Profile {
-    fidelity: Fidelity::Ns3Hpcc,
+const HPCC: Profile = Profile {
     name: "ns3-hpcc",
     quirks: Quirks::ns3_hpcc,
     clock: Clock::Cut,
@@ -176,28 +205,32 @@ const NS3_HPCC: Profile = Profile {
     headroom_of_packets: false,
     thresholds_wrap: true,
     judges_thresholds: true,
+    own_trace: true,
     accounts: true,
     latency: true,
     ..REPRODUCED
 };
 
 static PROFILES: [Profile; 7] = [
-    EXACT,
-    NS3_HPCC,
+    ENGINE,
+    HPCC,
     Profile {
-        fidelity: Fidelity::Simai,
         name: "simai",
         quirks: Quirks::simai,
         clock: Clock::Rounded,
         // Sequence numbers of eight bytes.
         headers: (52, 50, 60),
         plain_servers: true,
-        ..NS3_HPCC
+        ..HPCC
     },
     Profile {
-        fidelity: Fidelity::BoltNs3,
         name: "bolt-ns3",
-        simulator: Some(Simulator::BoltNs3),
+        // HPCC's with a full packet, and its headers once more, per link.
+        formula: Some(Formula {
+            name: "bolt-formula",
+            author: "the formula of Bolt's authors",
+        }),
+        own_network: true,
         quirks: Quirks::bolt_ns3,
         mtu: 1459,
         headers: (41, 41, 0),
@@ -210,9 +243,13 @@ static PROFILES: [Profile; 7] = [
         ..REPRODUCED
     },
     Profile {
-        fidelity: Fidelity::TcdNs3,
         name: "tcd-ns3",
-        simulator: Some(Simulator::TcdNs3),
+        // What the application hears at 40 Gbit/s, and 8, 16 or 24 us for the way, by the numbers of the hosts.
+        formula: Some(Formula {
+            name: "tcd-formula",
+            author: "the formula of TCD's authors",
+        }),
+        own_network: true,
         quirks: Quirks::tcd_ns3,
         clock: Clock::Cut,
         pfc_frame: 31,
@@ -221,27 +258,38 @@ static PROFILES: [Profile; 7] = [
         scheme_headers: false,
         ack_class: AckClass(Some(TCD_ACKS)),
         ecmp_hash: EcmpHash::Shared,
+        only_hash: Some("hashes alike at all switches, and has no salt"),
+        switch: Some(SwitchDefaults {
+            buffer: 18_000_000,
+            headroom: 0,
+            reserve: 0,
+            pause: Span::from_us(5),
+            xoff: 320 * TCD_CELL,
+            xon: 318 * TCD_CELL,
+        }),
         has_tiers: false,
         marks_anyway: true,
+        keeps_order: true,
+        states_of_tcd: true,
         ..REPRODUCED
     },
     Profile {
-        fidelity: Fidelity::IbOmnet,
         name: "ib-omnet",
-        simulator: Some(Simulator::IbOmnet),
+        own_network: true,
         mtu: 2048,
         // A packet is its payload there.
         headers: (0, 0, 0),
         flow_control: FlowControlKind::Credits,
+        paced_messages: true,
         accounts: true,
         accounts_by_default: true,
         port_bins_up_to: 1024,
         ..REPRODUCED
     },
     Profile {
-        fidelity: Fidelity::UetHtsim,
         name: "uet-htsim",
-        simulator: Some(Simulator::UetHtsim),
+        own_network: true,
+        own_transport: true,
         seed: 13,
         duration: Span::from_us(1000),
         mtu: 4086,
@@ -294,54 +342,131 @@ impl Profile {
 }
 
 impl Fidelity {
+    /// All that are known.
+    fn all() -> impl Iterator<Item = Self> {
+        PROFILES.iter().map(Self)
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|fidelity| fidelity.name() == name)
+    }
+
+    /// By what formula its authors count slowdowns, if they have one of their own.
+    pub fn formula(self) -> Option<Formula> {
+        self.0.formula
+    }
+
+    /// The authors' formula of this name.
+    pub fn formula_named(name: &str) -> Option<Formula> {
+        let mut formulas = Self::all().filter_map(Self::formula);
+        formulas.find(|formula| formula.name == name)
+    }
+
     /// What it decides.
     pub(crate) fn profile(self) -> &'static Profile {
-        let own = PROFILES.iter().find(|profile| profile.fidelity == self);
-        own.expect("each fidelity has a row")
+        self.0
     }
 
     /// Whether transport and control are the simulator's, so that scenarios have no `[cc]`.
     pub fn has_own_transport(self) -> bool {
-        self.profile().simulator == Some(Simulator::UetHtsim)
+        self.0.own_transport
+    }
+
+    /// Whether the network is a model of its own, not the engine's.
+    pub fn has_own_network(self) -> bool {
+        self.0.own_network
+    }
+
+    /// Whether packets are traced in a file of that program's.
+    pub fn has_own_trace(self) -> bool {
+        self.0.own_trace
     }
 
     /// Whether it accounts for where the time of flows goes.
     pub fn accounts(self) -> bool {
-        self.profile().accounts
+        self.0.accounts
     }
 
     /// As the scenario file says it.
     pub fn name(self) -> &'static str {
-        self.profile().name
+        self.0.name
     }
 
     /// The names of all.
-    pub fn names() -> [&'static str; PROFILES.len()] {
-        PROFILES.each_ref().map(|profile| profile.name)
+    pub fn names() -> &'static [&'static str] {
+        static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+        NAMES.get_or_init(|| Self::all().map(Self::name).collect())
     }
+}
 
-    /// The default of an input. Programs that are not reproduced quirk by quirk have `exact`: the same experiment in
-    /// Paceline's own model.
-    pub(crate) const fn of_input(format: InputFormat) -> Self {
-        match format {
-            InputFormat::Ns3Hpcc => Self::Ns3Hpcc,
-            InputFormat::TcdNs3 => Self::TcdNs3,
-            InputFormat::Simai => Self::Simai,
-            _ => Self::Exact,
-        }
+impl Default for Fidelity {
+    fn default() -> Self {
+        EXACT
+    }
+}
+
+impl PartialEq for Fidelity {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Fidelity {}
+
+impl fmt::Debug for Fidelity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
 impl FromStr for Fidelity {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = PROFILES.iter().find(|profile| profile.name == text);
-        known.map(|profile| profile.fidelity).ok_or_else(|| {
-            let [others @ .., last] = PROFILES.each_ref().map(|profile| format!("`{}`", profile.name));
+        Self::named(text).ok_or_else(|| {
+            let names: Vec<String> = Self::names().iter().map(|name| format!("`{name}`")).collect();
+            let (last, others) = names.split_last().expect("some are built in");
             format!(
                 "unknown fidelity `{text}`: expected {} or {last}",
                 others.join(", ")
             )
         })
+    }
+}
+
+impl Serialize for Fidelity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// As an enum of all names.
+impl<'de> Deserialize<'de> for Fidelity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_enum("Fidelity", Self::names(), Word)
+    }
+}
+
+struct Word;
+
+impl<'de> Visitor<'de> for Word {
+    type Value = Fidelity;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a fidelity")
+    }
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Fidelity, E> {
+        Fidelity::named(name).ok_or_else(|| E::unknown_variant(name, Fidelity::names()))
+    }
+    fn visit_enum<A: de::EnumAccess<'de>>(self, data: A) -> Result<Fidelity, A::Error> {
+        let (fidelity, content) = data.variant_seed(Self)?;
+        content.unit_variant()?;
+        Ok(fidelity)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Word {
+    type Value = Fidelity;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fidelity, D::Error> {
+        deserializer.deserialize_identifier(self)
     }
 }

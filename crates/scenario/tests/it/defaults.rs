@@ -77,7 +77,7 @@ fn steps_follow_the_fidelity() {
 /// What a run writes names the values of its fidelity: under another one they stay, and that is told.
 #[test]
 fn a_written_scenario_keeps_the_values_of_its_fidelity() {
-    use paceline_scenario::{Fidelity, WarningKind};
+    use paceline_scenario::{EXACT, Fidelity, NS3_HPCC, WarningKind};
     let got = |text: &str, fidelity: Fidelity| {
         let overrides = Overrides {
             fidelity: Some(fidelity),
@@ -88,7 +88,7 @@ fn a_written_scenario_keeps_the_values_of_its_fidelity() {
         warnings
     };
     let written = star("400Gbps", "dctcp", &["fidelity=ns3-hpcc"]).toml;
-    let [warning] = &got(&written, Fidelity::Exact)[..] else {
+    let [warning] = &got(&written, EXACT)[..] else {
         panic!("one warning")
     };
     let text = warning.to_string();
@@ -97,8 +97,8 @@ fn a_written_scenario_keeps_the_values_of_its_fidelity() {
         text.contains("quirks (on: ack-nic-class, ack-threshold, "),
         "{text}"
     );
-    assert!(got(&written, Fidelity::Ns3Hpcc).is_empty());
+    assert!(got(&written, NS3_HPCC).is_empty());
     let own = "fidelity = 'ns3-hpcc'\n[topology.star]\nhosts = 3\n[[workload]]\n\
                incast = { fan-in = 2, receiver = 3, size = '1MB' }\n[cc]\nscheme = 'dctcp'\n";
-    assert!(got(own, Fidelity::Exact).is_empty());
+    assert!(got(own, EXACT).is_empty());
 }

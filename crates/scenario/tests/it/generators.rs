@@ -7,7 +7,7 @@ use paceline_jobs::collective::Algorithm;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_scenario::topology::{self, FatTreeRates, Topology};
 use paceline_scenario::traffic::{self, Message, Seeds, SizeDistribution};
-use paceline_scenario::{Fidelity, Overrides, generate, load, load_text};
+use paceline_scenario::{NS3_HPCC, Overrides, generate, load, load_text};
 use proptest::prelude::*;
 
 const G100: BitRate = BitRate::from_gbps(100);
@@ -380,7 +380,7 @@ fn ports_count_the_flows_of_a_pair_and_jitter_stays_below_its_bound() {
 #[test]
 fn a_toml_scenario_can_have_the_reference_behaviour() {
     let overrides = Overrides {
-        fidelity: Some(Fidelity::Ns3Hpcc),
+        fidelity: Some(NS3_HPCC),
         ..Overrides::default()
     };
     let run = load("incast-16", &overrides).unwrap().run;

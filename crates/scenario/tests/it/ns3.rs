@@ -8,7 +8,7 @@ use paceline_fabric::spec::{
 };
 use paceline_kernel::{BitRate, Bytes, Span, Time};
 use paceline_scenario::warning::lines;
-use paceline_scenario::{Fidelity, Overrides, Resolved, load};
+use paceline_scenario::{EXACT, Overrides, Resolved, load};
 
 fn reference(config: &str, overrides: &Overrides) -> Resolved {
     load(
@@ -110,7 +110,7 @@ fn traced_nodes_and_high_priority_acks() {
 #[test]
 fn the_same_experiment_in_exact_mode() {
     let overrides = Overrides {
-        fidelity: Some(Fidelity::Exact),
+        fidelity: Some(EXACT),
         ..Overrides::default()
     };
     let run = reference("c_incast16/dcqcn.txt", &overrides).run;
@@ -176,7 +176,7 @@ fn start_times_keys_and_failures() {
     );
     assert_eq!(run.record.queue_every, None);
     let exact = Overrides {
-        fidelity: Some(Fidelity::Exact),
+        fidelity: Some(EXACT),
         ..Overrides::default()
     };
     let exact = load(path.to_str().unwrap(), &exact).unwrap().run;

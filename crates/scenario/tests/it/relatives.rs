@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use paceline_fabric::spec::{FlowControl, LoadBalancing, PfcThreshold};
 use paceline_kernel::{BitRate, Bytes, Time};
-use paceline_scenario::{Fidelity, InputFormat, Overrides, Resolved, load, load_text};
+use paceline_scenario::{EXACT, Fidelity, InputFormat, Overrides, Resolved, SIMAI, load, load_text};
 
 fn data(name: &str) -> String {
     format!("{}/tests/data/relatives/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -75,7 +75,7 @@ fn a_configuration_that_may_be_anothers_is_refused() {
     let tcd = load(&config, &as_format(InputFormat::TcdNs3)).unwrap();
     assert_eq!(
         (tcd.fidelity, tcd.run.flows[0].size),
-        (Fidelity::TcdNs3, Bytes::new(10_000_000))
+        ("tcd-ns3".parse().unwrap(), Bytes::new(10_000_000))
     );
 }
 
@@ -83,7 +83,7 @@ fn a_configuration_that_may_be_anothers_is_refused() {
 fn ns3_rdma_counts_flows_in_packets() {
     let config = data("ns3-rdma/mix/config.txt");
     let resolved = load(&config, &as_format(InputFormat::Ns3Rdma)).unwrap();
-    assert_eq!(resolved.fidelity, Fidelity::Exact);
+    assert_eq!(resolved.fidelity, EXACT);
     let run = &resolved.run;
     let sizes: Vec<_> = run.flows.iter().map(|flow| flow.size).collect();
     assert_eq!(sizes, [Bytes::new(10_000_000_000); 2]);
@@ -154,10 +154,7 @@ fn powertcps_experiment_of_a_burst() {
     let config = data("ns3-datacenter/examples/PowerTCP/config-burst.txt");
     let resolved = load(&config, &Overrides::default()).unwrap();
     assert_eq!(resolved.input_format, Some(InputFormat::Ns3Datacenter));
-    assert_eq!(
-        (resolved.scheme.as_str(), resolved.fidelity),
-        ("powertcp", Fidelity::Exact)
-    );
+    assert_eq!((resolved.scheme.as_str(), resolved.fidelity), ("powertcp", EXACT));
     let run = &resolved.run;
     assert_eq!(
         (run.nodes.len(), run.links.len(), run.flows.len()),
@@ -230,7 +227,7 @@ fn simais_configuration() {
     let resolved = load(path.to_str().unwrap(), &Overrides::default()).unwrap();
     assert_eq!(
         (resolved.input_format, resolved.fidelity, resolved.scheme.as_str()),
-        (Some(InputFormat::Simai), Fidelity::Simai, "dcqcn")
+        (Some(InputFormat::Simai), SIMAI, "dcqcn")
     );
     assert_eq!(resolved.run.stop, Time::LATEST);
     assert_eq!(
@@ -401,7 +398,7 @@ fn static_thresholds_of_ns3_rdma() {
     let error = load(
         folder.path().to_str().unwrap(),
         &Overrides {
-            fidelity: Some(Fidelity::TcdNs3),
+            fidelity: Fidelity::named("tcd-ns3"),
             ..as_format(InputFormat::Ns3Rdma)
         },
     )

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use paceline_fabric::Simulation;
 use paceline_fabric::spec::{FlowControl, NodeId, StaticRoute};
 use paceline_kernel::{Bytes, Span};
-use paceline_scenario::{Fidelity, Overrides, Resolved, load, load_text};
+use paceline_scenario::{Overrides, Resolved, SIMAI, load, load_text};
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -72,7 +72,7 @@ fn with(topology: &str, messages: &[Message]) -> Resolved {
 fn equal(topology: &str, name: &str) -> (usize, usize) {
     let messages = messages(name);
     let resolved = with(topology, &messages);
-    assert_eq!(resolved.fidelity, Fidelity::Simai);
+    assert_eq!(resolved.fidelity, SIMAI);
     let mut simulation = Simulation::new(resolved.run).unwrap();
     while !simulation.advance(1 << 20).done {}
     let outcome = simulation.finish();

@@ -1,7 +1,7 @@
 //! Descriptions of runs, written and read.
 
 use paceline_fabric::RunSpec;
-use paceline_scenario::{Fidelity, Overrides, load};
+use paceline_scenario::{NS3_HPCC, Overrides, load};
 
 /// A run's description is data: written as text and read back it is the same.
 #[test]
@@ -12,7 +12,7 @@ fn a_run_is_read_as_it_was_written() {
         (
             "incast-20",
             Overrides {
-                fidelity: Some(Fidelity::Ns3Hpcc),
+                fidelity: Some(NS3_HPCC),
                 shuffle_ties: Some(5),
                 ..Overrides::default()
             },

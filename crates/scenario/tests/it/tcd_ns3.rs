@@ -3,7 +3,7 @@
 use paceline_fabric::spec::{Detection, EcmpHash, FlowControl, NodeId, PfcMode, PfcThreshold};
 use paceline_kernel::{Bytes, Span, Time};
 use paceline_parity::tcd_ns3::TcdNs3Spec;
-use paceline_scenario::{Fidelity, Overrides, Resolved, load_config_text, load_text};
+use paceline_scenario::{EXACT, Overrides, Resolved, load_config_text, load_text};
 
 const TOPOLOGY: &str = "4 1 3\n3\n0 3 40Gbps 0.004ms 0\n1 3 40Gbps 0.004ms 0\n2 3 40Gbps 0.004ms 0\n";
 const FLOWS: &str = "3\n0 2 3 64000 2.0 2.5\n1 2 3 1001 2.000001 3\n0 1 3 24 2.0 3\n";
@@ -33,7 +33,10 @@ fn refused(line: &str, why: &str) {
 #[test]
 fn a_configuration_is_known_by_its_keys() {
     let resolved = load(CONFIG, FLOWS).unwrap();
-    assert_eq!((resolved.fidelity, resolved.seed), (Fidelity::TcdNs3, 6));
+    assert_eq!(
+        (resolved.fidelity, resolved.seed),
+        ("tcd-ns3".parse().unwrap(), 6)
+    );
     let run = &resolved.run;
     let FlowControl::Pfc(pfc) = run.switch.flow_control else {
         panic!("{:?}", run.switch.flow_control);
@@ -101,7 +104,7 @@ fn what_is_not_here_is_refused() {
     let error = load(CONFIG, "1\n0 2 3 64000 2.0 never\n").unwrap_err();
     assert!(error.contains("`never` is not a stop time"), "{error}");
     let exact = Overrides {
-        fidelity: Some(Fidelity::Exact),
+        fidelity: Some(EXACT),
         ..Overrides::default()
     };
     let error = load_config_text("mix", CONFIG, &[], &exact)

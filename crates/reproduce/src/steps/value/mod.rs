@@ -13,7 +13,7 @@ use std::ops::Range;
 use paceline_lab::results::Summary;
 use paceline_learn::dataset::Source;
 use paceline_learn::train::Network;
-use paceline_scenario::Fidelity;
+use paceline_scenario::EXACT;
 
 use super::watched::{self, Seen, in_chunks};
 use crate::{Metrics, Step, StepError, Work};
@@ -102,7 +102,7 @@ fn values(seen: &Seen) -> Values {
 /// The thesis's incast with its gains and target, in exact fidelity, and what else is set.
 fn incast(settings: impl IntoIterator<Item = String>) -> Source {
     let mut source = Source::tuned();
-    source.fidelity = Some(Fidelity::Exact);
+    source.fidelity = Some(EXACT);
     source.settings.extend(settings);
     source
 }

@@ -11,7 +11,6 @@ use crate::diagnostics::{Problem, Source};
 use crate::resolve::fill::{fill, filled};
 use crate::resolve::hosts::{self, Holds};
 use crate::resolve::unresolved::{Block, Connections, Paced, UnresolvedFlows};
-use crate::schema::Simulator;
 use crate::schema::{self};
 use crate::traffic::Message;
 
@@ -36,7 +35,7 @@ impl Maker<'_, '_> {
         written: &mut schema::Workload,
         unresolved: &mut UnresolvedFlows,
     ) -> Result<(), Problem> {
-        if !self.cx.is_of(Simulator::IbOmnet) {
+        if !self.cx.profile().paced_messages {
             let message = "messages that hosts send one after the other are simulated under credits only";
             return Err(Problem::new(message)
                 .at(&self.place)

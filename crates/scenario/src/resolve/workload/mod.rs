@@ -22,7 +22,6 @@ use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
 use crate::schema;
-use crate::schema::Simulator;
 use crate::topology::Net;
 use crate::traffic::{self, Message, Seeds};
 use crate::warning::WarningKind;
@@ -53,7 +52,7 @@ pub(super) struct Traffic {
     pub(super) jobs: Vec<Job>,
     pub(super) programs: Vec<Program>,
     pub(super) labels: Vec<String>,
-    /// The places of flows in the order in which they were written, where that matters (`tcd-ns3`).
+    /// The places of flows in the order in which they were written, where that matters.
     pub(super) written: Vec<u32>,
     /// Under credits, what each host sends.
     pub(super) sources: Vec<Source>,
@@ -132,13 +131,13 @@ pub(super) fn resolve(
     unresolved.check(cx, net)?;
     let offered = unresolved.offered_by_files(&files);
     unresolved.drawn.extend(offered);
-    let written = match cx.is_of(Simulator::TcdNs3) {
+    let written = match cx.profile().keeps_order {
         true => unresolved.order_of_starts(),
         false => Vec::new(),
     };
     let tails = jobs.iter_mut().flat_map(|job| job.tails.iter_mut().flatten());
     unresolved.sort(tails.map(|tail| &mut tail.after));
-    let sources = match cx.is_of(Simulator::IbOmnet) {
+    let sources = match cx.profile().paced_messages {
         true => unresolved.paced()?,
         false => Vec::new(),
     };

@@ -12,7 +12,8 @@ use paceline_kernel::{BitRate, Span};
 use paceline_parity::bolt_ns3::BoltNs3Spec;
 use paceline_scenario::warning::lines;
 use paceline_scenario::{
-    Fidelity, Origin, Overrides, Resolved, Warning, WarningKind, load, load_shipped, load_text,
+    EXACT, Fidelity, NS3_HPCC, Origin, Overrides, Resolved, Warning, WarningKind, load, load_shipped,
+    load_text,
 };
 
 fn data(path: &str) -> String {
@@ -63,14 +64,14 @@ fn ns3_configurations() {
         "c_incast16/hpcc.txt",
         "c_incast16/dcqcn.txt",
     ] {
-        for fidelity in [None, Some(Fidelity::Exact)] {
+        for fidelity in [None, Some(EXACT)] {
             let overrides = Overrides {
                 fidelity,
                 ..Overrides::default()
             };
             let resolved = assert_round_trip(&data(config), &overrides);
             assert_eq!(resolved.origin, Origin::Ns3Config);
-            assert_eq!(resolved.fidelity, fidelity.unwrap_or(Fidelity::Ns3Hpcc));
+            assert_eq!(resolved.fidelity, fidelity.unwrap_or(NS3_HPCC));
         }
     }
 }
@@ -161,7 +162,7 @@ fn every_override() {
         scheme: Some("dcqcn-win".into()),
         seed: Some(7),
         duration: Some("3ms".parse().unwrap()),
-        fidelity: Some(Fidelity::Ns3Hpcc),
+        fidelity: Some(NS3_HPCC),
         shuffle_ties: Some(5),
         check: true,
         ..Overrides::default()
@@ -184,13 +185,13 @@ fn a_quirk_alone_leaves_the_others_as_the_fidelity_has_them() {
         };
         assert_round_trip("incast-16", &overrides).run.quirks
     };
-    let without = of(Fidelity::Ns3Hpcc, "quirks.wakeup-suppression=false");
+    let without = of(NS3_HPCC, "quirks.wakeup-suppression=false");
     let expected = Quirks {
         wakeup_suppression: false,
         ..Quirks::ns3_hpcc()
     };
     assert_eq!(without, expected);
-    let with = of(Fidelity::Exact, "quirks.truncate-to-ns=true");
+    let with = of(EXACT, "quirks.truncate-to-ns=true");
     let expected = Quirks {
         truncate_to_ns: true,
         ..Quirks::default()
@@ -423,11 +424,11 @@ fn what_is_recorded() {
     assert_eq!((shipped.port_bin, shipped.flow_every), (Some(us(1)), Some(us(1))));
     assert_eq!((shipped.flows_max, shipped.omit_pfc), (64, false));
     assert!(toml.contains("ports = \"auto\"\n") && toml.contains("flows-max = 64\n"));
-    let (reference, toml) = record("incast-16", &[], Some(Fidelity::Ns3Hpcc));
+    let (reference, toml) = record("incast-16", &[], Some(NS3_HPCC));
     assert_eq!(reference.port_bin, None);
     assert!(toml.contains("ports = \"off\"\n"));
     let config = data("c_incast16/hpcc.txt");
-    for fidelity in [None, Some(Fidelity::Exact)] {
+    for fidelity in [None, Some(EXACT)] {
         let (record, _) = record(&config, &[], fidelity);
         assert_eq!((record.port_bin, record.flow_every), (None, None));
     }

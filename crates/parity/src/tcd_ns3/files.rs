@@ -3,15 +3,13 @@
 //! Every function fails only as the writer that it is given does.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use paceline_congestion::detect::PortState;
-use paceline_fabric::spec::{NodeKind, RunSpec};
+use paceline_fabric::spec::{Completion, NodeKind, OwnFile, RunSpec};
 use paceline_kernel::ns3;
-use paceline_parity::tcd_ns3::{Change, PortChange, RateChange, TcdNs3Record, TcdNs3Spec, alone};
 
-use super::{Folder, OutputError};
-use crate::results::FlowRows;
+use super::outcome::{Change, PortChange, RateChange, TcdNs3Record, alone};
+use super::spec::TcdNs3Spec;
 
 /// Payload bytes that a flow file means by a packet; and what of them is headers.
 const PACKET: u64 = 1000;
@@ -25,44 +23,38 @@ fn heard(size: u64, mtu: u64) -> u64 {
     }
 }
 
-/// `fct.txt`: per completed flow, in order of completion, `src dst size start fct base`: bytes that the application has
-/// heard, and seconds.
-pub fn fct(out: &mut impl Write, run: &RunSpec, flows: &FlowRows) -> io::Result<()> {
-    for flow in flows.completions() {
-        let seconds = |ps: u64| ns3::seconds_of_ns(ps / 1000);
-        let heard = heard(flow.size, run.packet.mtu.get());
-        writeln!(
-            out,
-            "{} {} {} {:.6} {:.8} {:.8}",
-            flow.src,
-            flow.dst,
-            heard,
-            seconds(flow.start_ps),
-            seconds(flow.fct_ps.unwrap_or(0)),
-            alone(flow.src, flow.dst, heard)
-        )?;
-    }
-    flows.check()
+/// A line of `fct.txt`: `src dst size start fct base`: bytes that the application has heard, and seconds.
+pub fn completion(run: &RunSpec, flow: &Completion) -> String {
+    let seconds = |ps: u64| ns3::seconds_of_ns(ps / 1000);
+    let heard = heard(flow.size, run.packet.mtu.get());
+    format!(
+        "{} {} {} {:.6} {:.8} {:.8}",
+        flow.src,
+        flow.dst,
+        heard,
+        seconds(flow.start.as_ps()),
+        seconds(flow.fct.as_ps()),
+        alone(flow.src, flow.dst, heard)
+    )
 }
 
 /// The files alongside it: marks of flows and ports, and what was logged.
-pub(super) fn write(
-    folder: &Folder,
-    sub: &Path,
-    run: &RunSpec,
-    record: &TcdNs3Record,
-) -> Result<(), OutputError> {
-    folder.write(&sub.join("flow_marks.tsv"), |out| flow_marks(out, run, record))?;
-    folder.write(&sub.join("port_marks.tsv"), |out| port_marks(out, run, record))?;
-    if TcdNs3Spec::of(run).is_some_and(|own| own.log) {
-        folder.write(&sub.join("port_changes.tsv"), |out| changes(out, &record.changes))?;
-        folder.write(&sub.join("rates.tsv"), |out| rates(out, run, &record.rates))?;
+pub(super) fn all<'a>(spec: &TcdNs3Spec, run: &'a RunSpec, record: &'a TcdNs3Record) -> Vec<OwnFile<'a>> {
+    let mut files = vec![
+        OwnFile::new("flow_marks.tsv", |out| flow_marks(out, run, record)),
+        OwnFile::new("port_marks.tsv", |out| port_marks(out, run, record)),
+    ];
+    if spec.log {
+        files.push(OwnFile::new("port_changes.tsv", |out| {
+            changes(out, &record.changes)
+        }));
+        files.push(OwnFile::new("rates.tsv", |out| rates(out, run, &record.rates)));
     }
-    Ok(())
+    files
 }
 
 /// Of each flow packets received, marks of these, notifications at its sender, first and last arrival.
-pub fn flow_marks(out: &mut impl Write, run: &RunSpec, record: &TcdNs3Record) -> io::Result<()> {
+pub fn flow_marks(out: &mut dyn Write, run: &RunSpec, record: &TcdNs3Record) -> io::Result<()> {
     writeln!(
         out,
         "flow\tsrc\tdst\tsize\tstart_s\tsport\tdport\tpackets\tcongested\tundetermined\tcnp_congested\t\
@@ -94,7 +86,7 @@ pub fn flow_marks(out: &mut impl Write, run: &RunSpec, record: &TcdNs3Record) ->
 }
 
 /// Of each port what it sent and marked, its longest queue, frames that came to it, and its pauses.
-pub fn port_marks(out: &mut impl Write, run: &RunSpec, record: &TcdNs3Record) -> io::Result<()> {
+pub fn port_marks(out: &mut dyn Write, run: &RunSpec, record: &TcdNs3Record) -> io::Result<()> {
     writeln!(
         out,
         "node\tpeer\tis_switch\tpackets\tcongested\tagain\tundetermined\tqueue_max\tpause_frames\tresume_frames\t\
@@ -133,7 +125,7 @@ const fn number(state: PortState) -> u8 {
 }
 
 /// Pauses and states of ports, in order: `ns node peer class OFF|ON|ON_timeout queue`, or `S old new queue`.
-pub fn changes(out: &mut impl Write, changes: &[PortChange]) -> io::Result<()> {
+pub fn changes(out: &mut dyn Write, changes: &[PortChange]) -> io::Result<()> {
     writeln!(out, "ns\tnode\tpeer\tclass\twhat\tqueue")?;
     for change in changes {
         let what = match change.what {
@@ -156,7 +148,7 @@ pub fn changes(out: &mut impl Write, changes: &[PortChange]) -> io::Result<()> {
 }
 
 /// Changes of rates: `ns node dport rate target alpha`, in Mbit/s.
-pub fn rates(out: &mut impl Write, run: &RunSpec, rates: &[RateChange]) -> io::Result<()> {
+pub fn rates(out: &mut dyn Write, run: &RunSpec, rates: &[RateChange]) -> io::Result<()> {
     writeln!(out, "ns\tnode\tdport\trate_Mbps\ttarget_Mbps\talpha")?;
     for change in rates {
         let flow = &run.flows[change.flow as usize];
