@@ -53,6 +53,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::failure::listen();
+        paceline_parity::install();
         module.add("__version__", paceline_lab::version())
     }
 }

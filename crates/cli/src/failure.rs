@@ -11,6 +11,7 @@ use paceline_lab::files::OutputError;
 use paceline_lab::run::RunError;
 use paceline_lab::sweep::SweepError;
 use paceline_lab::why::AskError;
+#[cfg(feature = "training")]
 use paceline_learn::Error as LearnError;
 use paceline_reproduce::{NotRun, ResumeError};
 use paceline_scenario::{Diagnostics, visible};
@@ -128,6 +129,7 @@ impl From<AskError> for Failure {
     }
 }
 
+#[cfg(feature = "training")]
 impl From<LearnError> for Failure {
     fn from(error: LearnError) -> Self {
         match error {

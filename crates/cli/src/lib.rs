@@ -3,7 +3,7 @@
 //! ```no_run
 //! # mod my_scheme { pub use paceline_congestion::example::Params; }
 //! fn main() -> std::process::ExitCode {
-//!     paceline::Schemes::new().with::<my_scheme::Params>().main()
+//!     paceline::main_with(paceline::Extension::new().with::<my_scheme::Params>())
 //! }
 //! ```
 //!
@@ -13,6 +13,11 @@
 //! A file of `commands` says what each may be told and does it (`args` has what several may be told),
 //! `failure` says what went wrong and with which exit status. Results go to standard output (`output`), everything
 //! else to standard error (`say`).
+
+#![cfg_attr(
+    not(feature = "training"),
+    allow(dead_code, unused_imports, reason = "trainings share it with nothing else")
+)]
 
 #[macro_use]
 mod say;
@@ -30,37 +35,48 @@ mod text;
 
 use std::process::ExitCode;
 
+pub use paceline_scenario::guest::Extension;
+
 /// Large networks lie in huge pages.
 #[global_allocator]
 static ALLOCATOR: paceline_kernel::memory::HugePages = paceline_kernel::memory::HugePages;
 
-use paceline_congestion::registry::{Addition, add};
+/// Does what the command line says, with everything that ships and what a program has of its own: its whole `main`. What
+/// cannot be added is reported like a wrong argument.
+pub fn main_with(own: Extension) -> ExitCode {
+    failure::guarded(|| {
+        let added = guests().and(own).add().map_err(failure::Failure::arguments);
+        match added.and_then(|()| commands::dispatch()) {
+            Ok(done) => done.into(),
+            Err(failure) => failure.print(),
+        }
+    })
+}
 
-/// The schemes of a program: those that ship, and those that it adds.
-#[derive(Debug, Default)]
-pub struct Schemes(Vec<Addition>);
+/// What this program was built with that its crates below do not have.
+#[cfg(feature = "parity")]
+fn guests() -> Extension {
+    paceline_parity::extension()
+}
 
-impl Schemes {
-    /// Those that ship.
-    pub fn new() -> Self {
-        Self::default()
+/// What this program was built without.
+#[cfg(not(feature = "parity"))]
+fn guests() -> Extension {
+    Extension {
+        left_out: SIMULATORS.map(|name| (name, without("parity"))).into(),
+        ..Extension::default()
     }
+}
 
-    /// The same, and the scheme whose parameters these are.
-    #[must_use]
-    pub fn with<P: scheme::OwnScheme>(mut self) -> Self {
-        self.0.push(Addition::of::<P>());
-        self
-    }
+/// Fidelities of simulators that come with the feature `parity`.
+#[cfg(not(feature = "parity"))]
+const SIMULATORS: [&str; 4] = ["bolt-ns3", "tcd-ns3", "ib-omnet", "uet-htsim"];
 
-    /// Does what the command line says: a program's whole `main`. Wrong names of schemes are told like wrong arguments.
-    pub fn main(self) -> ExitCode {
-        failure::guarded(|| {
-            let added = add(self.0).map_err(failure::Failure::arguments);
-            match added.and_then(|()| commands::dispatch()) {
-                Ok(done) => done.into(),
-                Err(failure) => failure.print(),
-            }
-        })
-    }
+/// What to say of something that this program was built without.
+#[cfg(not(all(feature = "parity", feature = "training")))]
+pub(crate) fn without(feature: &str) -> String {
+    format!(
+        "this paceline was built without `{feature}`: `cargo install --path crates/cli --features {feature}` builds one \
+         that has it"
+    )
 }

@@ -1,7 +1,7 @@
-//! The `paceline` command, with the schemes that ship.
+//! The `paceline` command, with what ships.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    paceline::Schemes::new().main()
+    paceline::main_with(paceline::Extension::new())
 }

@@ -2,6 +2,7 @@
 
 mod steps;
 mod sweep;
+#[cfg(feature = "training")]
 mod train;
 
 use std::borrow::Borrow;
@@ -19,6 +20,7 @@ use crate::args::SayArgs;
 
 pub(crate) use steps::StepMeter;
 pub(crate) use sweep::SweepMeter;
+#[cfg(feature = "training")]
 pub(crate) use train::{GainMeter, Seen, TrainMeter};
 
 /// Steps of a bar.

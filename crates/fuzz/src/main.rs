@@ -82,6 +82,7 @@ struct Args {
 }
 
 fn main() -> Result<ExitCode> {
+    paceline_parity::install();
     let args = Args::parse();
     let source = if args.regressions {
         Source::Regression

@@ -368,7 +368,7 @@ const LISTED: usize = 12;
 const FEW: usize = 3;
 
 /// "did you mean `x`?", or the list of what there is, of a long one those that come nearest.
-pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+pub fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let near = by_distance(word, names.clone());
     match nearest(word, names.clone()) {
         Some(name) => format!("did you mean `{name}`?"),

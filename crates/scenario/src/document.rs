@@ -21,7 +21,7 @@ use serde::Deserialize;
 use crate::cc::scheme_of_alias;
 use crate::diagnostics::{Diagnostics, Place, Problem, Source, nearest};
 use crate::files::Files;
-use crate::schema::Scenario;
+use crate::schema::{Parity, Scenario};
 use crate::vendor::{Key, Vendor};
 use crate::warning::{Warning, WarningKind};
 
@@ -104,8 +104,18 @@ pub(crate) fn parse(
     let mut places = Places::new();
     collect_places(table.get_ref(), "", &mut places);
     split_schemes(table.get_mut());
+    let parity = table.get_mut().remove("parity");
+    if let Some(parity) = &parity {
+        // The key is one of the schema's.
+        let key = Spanned::new(parity.span(), Cow::Borrowed("parity"));
+        let empty = Spanned::new(parity.span(), DeValue::Table(DeTable::new()));
+        table.get_mut().insert(key, empty);
+    }
     let scenario = Scenario::deserialize(Reader::from(table));
-    let scenario = scenario.map_err(|error| schema_problem(&error, &texts))?;
+    let mut scenario = scenario.map_err(|error| schema_problem(&error, &texts))?;
+    if let Some(parity) = parity {
+        scenario.parity = Parity::read(parity).map_err(|error| schema_problem(&error, &texts))?;
+    }
     Ok(Document {
         scenario,
         texts,

@@ -11,6 +11,7 @@ mod document;
 mod files;
 pub mod generate;
 pub mod groups;
+pub mod guest;
 mod htsim;
 mod link_tiers;
 mod models;
@@ -45,6 +46,8 @@ pub use ns3::format::InputFormat;
 pub use overrides::Overrides;
 pub use resolve::{Collective, Job};
 pub use resolved::{Memoise, Origin, Resolved};
+#[doc(hidden)]
+pub use schema::declare;
 pub use schema::{EXACT, Fidelity, Formula, NS3_HPCC, SIMAI};
 pub use sweep::Grid;
 pub use visible::{cell, csv_cell, csv_text, visible};

@@ -6,13 +6,13 @@
 
 mod accounts;
 mod changes;
-pub(crate) mod declare;
+pub mod declare;
 mod detection;
 mod facts;
 mod fidelity;
-mod ib_omnet;
 mod job;
 mod lanes;
+mod messages;
 mod network;
 mod nodes;
 mod parity;
@@ -21,7 +21,6 @@ mod record;
 mod recovery;
 mod scheduling;
 mod topology;
-mod uet_htsim;
 mod values;
 mod workload;
 
@@ -44,23 +43,25 @@ use declare::{described, tables};
 pub(crate) use detection::{DetectionKind, TcdKind};
 use facts::OWN;
 pub(crate) use facts::fact;
-pub(crate) use fidelity::{Clock, Profile};
-pub use fidelity::{EXACT, Fidelity, Formula, NS3_HPCC, SIMAI};
-pub(crate) use ib_omnet::*;
+pub use fidelity::{Clock, EXACT, Fidelity, Formula, NS3_HPCC, Profile, REPRODUCED, SIMAI, SwitchDefaults};
+pub(crate) use fidelity::{add as add_fidelities, leave_out};
 pub(crate) use job::*;
 pub(crate) use lanes::*;
+pub(crate) use messages::*;
 pub(crate) use network::*;
-pub(crate) use nodes::{NodeItem, Nodes};
-pub(crate) use parity::*;
+pub use nodes::{NodeItem, Nodes};
+pub(crate) use parity::add as add_tables;
+pub(crate) use parity::table_rows;
+pub use parity::{OwnTable, Parity, TableRow};
 pub(crate) use quirks::Quirks;
 pub(crate) use record::Record;
 pub(crate) use recovery::{ArrivalOrder, DropKind, RecoveryKind};
 pub(crate) use scheduling::SchedulingKind;
 pub(crate) use topology::*;
-pub(crate) use uet_htsim::*;
+pub use values::{Ack, AckClass, FlowControlKind, OrAuto, OrEvery, OrOff};
 pub(crate) use values::{
-    Ack, AckClass, AdaptivePer, AssistKind, AssistPortsKind, Balancing, Buffer, ExitKind, FlowControlKind,
-    Headroom, OrAuto, OrEvery, OrOff, PfcModeKind, PortBins, Ratio,
+    AdaptivePer, AssistKind, AssistPortsKind, Balancing, Buffer, ExitKind, Headroom, PfcModeKind, PortBins,
+    Ratio,
 };
 pub(crate) use workload::*;
 
@@ -131,19 +132,6 @@ described! {
         /// the grid of a sweep
         #[serde(skip_serializing)]
         sweep: Option<Grid>;
-    }
-}
-
-impl Parity {
-    /// Whether nothing is told.
-    fn is_empty(&self) -> bool {
-        let Self {
-            bolt_ns3,
-            tcd_ns3,
-            ib_omnet,
-            uet_htsim,
-        } = self;
-        bolt_ns3.is_none() && tcd_ns3.is_none() && ib_omnet.is_none() && uet_htsim.is_none()
     }
 }
 

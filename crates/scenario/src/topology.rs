@@ -127,8 +127,9 @@ pub(crate) fn ends(a: NodeId, b: NodeId) -> (NodeId, NodeId) {
 
 /// A topology and where its links were written.
 #[derive(Default)]
-pub(crate) struct Net {
-    pub(crate) topology: Topology,
+pub struct Net {
+    /// Its nodes and links.
+    pub topology: Topology,
     /// A place per link; empty for a generated topology.
     pub(crate) places: Vec<Place>,
     /// Sets of hosts that the scenario has names for.

@@ -9,9 +9,27 @@ pub(crate) use paceline_fabric::stream::SHARED;
 use paceline_fabric::stream::random_stream;
 use paceline_kernel::rng::{Purpose, Rng};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::diagnostics::{Problem, Source};
 use crate::ns3::Tokens;
+
+/// Messages that a host sends one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PacedSource {
+    /// The first of its messages, which are so many flows in a row, all between the same hosts.
+    pub first: u32,
+    /// How many there are.
+    pub count: u32,
+    /// When it begins.
+    pub start: Time,
+    /// Its first message comes so long after that, each further one so long after the last packet of the one before
+    /// was made.
+    pub gap: Span,
+    /// No message comes from here on.
+    pub until: Option<Time>,
+}
 
 /// A distribution of flow sizes: points of the cumulative distribution, linear in between.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,6 @@ mod bcn;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    paceline::Schemes::new().with::<bcn::Params>().main()
+    paceline::main_with(paceline::Extension::new().with::<bcn::Params>())
 }
 // ANCHOR_END: main

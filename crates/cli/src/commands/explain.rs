@@ -8,6 +8,7 @@ use paceline_scenario::{builtin, find_model};
 use paceline_traces::explain::{Costs, explain as numbers};
 use paceline_traces::open;
 
+#[cfg(feature = "training")]
 use super::{folder, forest};
 use crate::failure::{Done, Ended, Failure};
 use crate::output;
@@ -42,6 +43,30 @@ pub(super) struct ExplainArgs {
     force: bool,
 }
 
+/// Writes the page about a forest.
+#[cfg(feature = "training")]
+fn page_of_forest(args: &ExplainArgs, name: &str, path: &Path) -> Ended {
+    let file = forest::file(Some(path), args.force, Path::new(name))?;
+    let model = find_model(name).map_err(Failure::arguments)?;
+    let Some(shown) = model.forest() else {
+        let message =
+            format!("`{name}` is no forest: --page is about those; a training writes the page of a network");
+        return Err(Failure::Arguments(message));
+    };
+    let command = format!("paceline explain {name} --page {}", path.display());
+    forest::write(file.as_ref(), &folder::forest_page(shown, command)?)?;
+    Ok(Done::All)
+}
+
+/// Refuses the page about a forest: it proves what only trainings need.
+#[cfg(not(feature = "training"))]
+fn page_of_forest(_: &ExplainArgs, _: &str, _: &Path) -> Ended {
+    Err(Failure::arguments(format!(
+        "--page: {}",
+        crate::without("training")
+    )))
+}
+
 /// Prints the page about a name.
 pub(super) fn explain(args: &ExplainArgs) -> Ended {
     let width = output::stdout_width();
@@ -50,17 +75,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Ended {
         return Ok(Done::All);
     };
     if let Some(path) = &args.page {
-        let file = forest::file(Some(path), args.force, Path::new(name))?;
-        let model = find_model(name).map_err(Failure::arguments)?;
-        let Some(shown) = model.forest() else {
-            let message = format!(
-                "`{name}` is no forest: --page is about those; a training writes the page of a network"
-            );
-            return Err(Failure::Arguments(message));
-        };
-        let command = format!("paceline explain {name} --page {}", path.display());
-        forest::write(file.as_ref(), &folder::forest_page(shown, command)?)?;
-        return Ok(Done::All);
+        return page_of_forest(args, name, path);
     }
     if open::format(Path::new(name)).is_some() {
         return trace(args, Path::new(name));

@@ -8,7 +8,9 @@ mod convert;
 mod demo;
 mod diff;
 mod explain;
+#[cfg(feature = "training")]
 mod folder;
+#[cfg(feature = "training")]
 mod forest;
 mod generate;
 mod list;
@@ -19,6 +21,7 @@ mod report;
 mod reproduce;
 mod run;
 mod sweep;
+#[cfg(feature = "training")]
 mod train;
 mod why;
 
@@ -78,8 +81,10 @@ enum Command {
     /// Rerun a published experiment and compare the results
     Reproduce(reproduce::ReproduceArgs),
     /// Train a learned scheme
+    #[cfg(feature = "training")]
     Train(train::TrainArgs),
     /// Distil, import, verify and export boosted trees
+    #[cfg(feature = "training")]
     Forest(forest::ForestArgs),
     /// Break down a flow's completion time, hop by hop
     Why(why::WhyArgs),
@@ -122,6 +127,11 @@ fn parse() -> Command {
 
 /// Ends the program with what clap says, in words.
 fn in_words(error: &clap::Error) -> ! {
+    if let Some(why) = left_out(error) {
+        crate::say::text(&format!("error: {why}
+"));
+        std::process::exit(error.exit_code());
+    }
     const WORDS: [(&str, &str); 4] = [
         (
             "invalid digit found in string",
@@ -147,6 +157,21 @@ fn in_words(error: &clap::Error) -> ! {
     }
 }
 
+/// What to say of a command or a fidelity that this program was built without.
+fn left_out(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    let word = |kind| match error.get(kind)? {
+        ContextValue::String(word) => Some(word.as_str()),
+        _ => None,
+    };
+    #[cfg(not(feature = "training"))]
+    if let Some(command @ ("train" | "forest")) = word(ContextKind::InvalidSubcommand) {
+        return Some(format!("`paceline {command}`: {}", crate::without("training")));
+    }
+    let fidelity = word(ContextKind::InvalidValue)?;
+    paceline_scenario::Fidelity::left_out(fidelity).map(|why| format!("fidelity `{fidelity}`: {why}"))
+}
+
 /// Does what the command line asks for.
 pub(crate) fn dispatch() -> Ended {
     let command = parse();
@@ -165,7 +190,9 @@ pub(crate) fn dispatch() -> Ended {
         Command::Report(args) => report::report(&args),
         Command::Plot(args) => plot::plot(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        #[cfg(feature = "training")]
         Command::Train(args) => train::train(&args),
+        #[cfg(feature = "training")]
         Command::Forest(args) => forest::forest(&args),
         Command::Why(args) => why::why(&args),
         Command::Diff(args) => diff::diff(&args),

@@ -9,7 +9,9 @@ use paceline_lab::files::RunData;
 use paceline_lab::results::{Buckets, FlowRows, RunStatus, Summary};
 use paceline_lab::run::{self, Finished, Resources, RunError, execute_on};
 use paceline_lab::table;
+#[cfg(feature = "training")]
 use paceline_learn::experience::Experience;
+#[cfg(feature = "training")]
 use paceline_learn::{decc, search};
 use paceline_report::write_run;
 use paceline_scenario::Resolved;
@@ -139,7 +141,26 @@ fn again(args: &RunArgs, input: &Resolved, folder: &Path, buckets: Option<&Bucke
     Ok(Done::All)
 }
 
+/// Refuses to write experience, for trainings that this program was built without.
+#[cfg(not(feature = "training"))]
+fn check_upload(args: &RunArgs, _input: &Resolved) -> Result<(), Failure> {
+    match &args.upload {
+        Some(_) => Err(Failure::arguments(format!(
+            "--upload: {}",
+            crate::without("training")
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Does nothing: [`check_upload`] refused it.
+#[cfg(not(feature = "training"))]
+fn upload(_: &RunArgs, _: &Resolved, _: &Summary, _: &FlowRows) -> Result<(), Failure> {
+    Ok(())
+}
+
 /// Refuses what no experience can be written of, before it is run.
+#[cfg(feature = "training")]
 fn check_upload(args: &RunArgs, input: &Resolved) -> Result<(), Failure> {
     let Some(folder) = &args.upload else {
         return Ok(());
@@ -155,6 +176,7 @@ fn check_upload(args: &RunArgs, input: &Resolved) -> Result<(), Failure> {
 }
 
 /// Writes the run's experience, if it is asked for and the run came to its end.
+#[cfg(feature = "training")]
 fn upload(args: &RunArgs, input: &Resolved, summary: &Summary, flows: &FlowRows) -> Result<(), Failure> {
     let Some(folder) = &args.upload else {
         return Ok(());
@@ -177,6 +199,7 @@ fn upload(args: &RunArgs, input: &Resolved, summary: &Summary, flows: &FlowRows)
 }
 
 /// Says what refines the law of the model that decided.
+#[cfg(feature = "training")]
 fn continued(input: &Resolved, folder: &Path) -> String {
     let named = input.run.schemes.first().and_then(|scheme| {
         let models = scheme.config.models();

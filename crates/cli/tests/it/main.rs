@@ -41,3 +41,10 @@ mod warnings;
 mod why;
 mod workloads;
 mod writes;
+
+/// Tests have the simulators that a program adds before anything is looked up.
+#[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
+#[ctor::ctor(unsafe)]
+fn add_simulators() {
+    paceline_parity::install();
+}

@@ -80,7 +80,7 @@ fn close_looks_are_kept() {
 
 /// In the fidelity of Bolt's simulator no time is accounted for: that is said, and nothing is made up.
 #[test]
-fn what_bolt_ns3_does_not_account_for() {
+fn what_bolts_simulator_does_not_account_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let bolt = [
@@ -99,7 +99,7 @@ fn what_bolt_ns3_does_not_account_for() {
         list.contains("not accounted for") && !list.contains("again"),
         "{list}"
     );
-    assert_snapshot!("of_bolt_ns3", said(path, &["why", "b", "3"]));
+    assert_snapshot!("of_bolts_simulator", said(path, &["why", "b", "3"]));
     let json: serde_json::Value = serde_json::from_str(&stdout(path, &["why", "b", "3", "--json"])).unwrap();
     assert_eq!(json["total_ps"], json["flow"]["fct_ps"]);
     assert_eq!(json["parts"], serde_json::json!([]));

@@ -31,9 +31,7 @@ const AS_OWN_SCHEME: &str = "PACELINE_TEST_AS_OWN_SCHEME";
 
 fn main() -> ExitCode {
     if std::env::var_os(AS_OWN_SCHEME).is_some() {
-        return paceline::Schemes::new()
-            .with::<own_scheme_src::bcn::Params>()
-            .main();
+        return paceline::main_with(paceline::Extension::new().with::<own_scheme_src::bcn::Params>());
     }
     let trial = |page: sources::Page| {
         Trial::test(page.name.clone(), move || {

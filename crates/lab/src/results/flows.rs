@@ -173,7 +173,7 @@ impl IdealFct {
     /// Of such a run.
     pub fn of(run: &RunSpec) -> Self {
         let model = run.model.as_ref().and_then(|model| Fidelity::named(model.name()));
-        match model.and_then(Fidelity::formula) {
+        match model.and_then(|own| own.formula()) {
             Some(own) => Self::Own(own),
             None if run.quirks.ideal_by_formula => Self::HpccFormula,
             None => Self::StoreAndForward,

@@ -16,6 +16,11 @@ mod ties;
 mod timeouts;
 mod trace_rules;
 mod traces;
-mod uet_htsim;
-mod uet_random;
 mod vendors;
+
+/// Tests have the simulators that a program adds before anything is looked up.
+#[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
+#[ctor::ctor(unsafe)]
+fn add_simulators() {
+    paceline_parity::install();
+}

@@ -12,8 +12,10 @@
 
 mod builder;
 mod disc;
+mod keys;
 mod port;
 mod receiver;
+pub(crate) mod resolve;
 mod schemes;
 mod sender;
 mod sharing;
@@ -31,6 +33,7 @@ use paceline_kernel::ids::{Id, List};
 use sender::Sender;
 use table::{HashOrder, OwnFlow};
 
+pub use resolve::quirks;
 pub use spec::{BoltNs3Spec, DiscPorts, has_scheme};
 
 /// State alongside ports and queue pairs.

@@ -3,6 +3,7 @@
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_fabric::spec::{NodeId, RunSpec};
 use paceline_kernel::{Bytes, Span, Time};
+pub use paceline_scenario::traffic::PacedSource as Source;
 use serde::{Deserialize, Serialize};
 
 /// A network under credit-based flow control. All of its ports are alike, but for the rates of their links.
@@ -71,23 +72,6 @@ pub enum Control {
     Ibcc(ibcc::Params),
     /// See [`rrcc`].
     Rrcc(rrcc::Params),
-}
-
-/// Messages that a host sends one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Source {
-    /// The first of its messages, which are so many flows in a row, all between the same hosts.
-    pub first: u32,
-    /// How many there are.
-    pub count: u32,
-    /// When it begins.
-    pub start: Time,
-    /// Its first message comes so long after that, each further one so long after the last packet of the one before
-    /// was made.
-    pub gap: Span,
-    /// No message comes from here on.
-    pub until: Option<Time>,
 }
 
 impl CreditSpec {

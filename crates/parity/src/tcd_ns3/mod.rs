@@ -19,6 +19,7 @@ mod buffer;
 mod builder;
 pub mod files;
 mod flow;
+mod keys;
 mod log;
 mod marking;
 mod nic;
@@ -26,6 +27,7 @@ mod outcome;
 mod pfc;
 mod reaction_point;
 mod receiver;
+pub(crate) mod resolve;
 mod spec;
 mod switch;
 mod ways;
@@ -51,6 +53,7 @@ use crate::tcd_ns3::reaction_point::Settings;
 pub use outcome::{
     Change, FlowMarks, Marks, PortChange, PortEnds, PortMarks, RateChange, TcdNs3Record, alone,
 };
+pub use resolve::quirks;
 pub use spec::TcdNs3Spec;
 
 /// A flow's clocks.

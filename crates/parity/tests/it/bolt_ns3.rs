@@ -9,7 +9,7 @@ use paceline_parity::bolt_ns3::BoltNs3Spec;
 
 /// `spec` as a network of that simulator.
 fn as_the_authors(spec: &mut RunSpec) {
-    spec.quirks = Quirks::bolt_ns3();
+    spec.quirks = paceline_parity::bolt_ns3::quirks();
     spec.model = Some(Model::new(BoltNs3Spec::default()));
 }
 

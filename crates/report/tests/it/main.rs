@@ -5,3 +5,10 @@ mod recorders;
 mod runs;
 mod scripts;
 mod streams;
+
+/// Tests have the simulators that a program adds before anything is looked up.
+#[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
+#[ctor::ctor(unsafe)]
+fn add_simulators() {
+    paceline_parity::install();
+}

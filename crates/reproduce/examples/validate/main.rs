@@ -100,6 +100,7 @@ fn another_task(given: &[String]) -> Option<ExitCode> {
 }
 
 fn main() -> ExitCode {
+    paceline_parity::install();
     let given: Vec<String> = std::env::args().skip(1).collect();
     if let Some(status) = another_task(&given) {
         return status;

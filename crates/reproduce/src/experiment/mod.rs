@@ -220,8 +220,7 @@ fn unshared<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>,
 
 fn steps(file: &File, source: &Source) -> Result<Vec<Step>, Problem> {
     let one = |name: &schema::Text| {
-        let found = crate::steps::all().find(|step| step.name == name.get_ref());
-        found.ok_or_else(|| {
+        crate::steps::named(name.get_ref()).ok_or_else(|| {
             let known: Vec<&str> = crate::steps::all().map(|step| step.name).collect();
             names::unknown("step", name.get_ref(), &known).at(&source.at(name.span()))
         })

@@ -1,21 +1,34 @@
 //! Work between runs and tables that no measure of a run is.
 
+#[cfg(feature = "training")]
 mod decc_loop;
 mod excess;
+#[cfg(feature = "training")]
 mod features;
 mod flows;
 mod follow;
+#[cfg(feature = "training")]
 mod gains;
+#[cfg(feature = "training")]
 mod learning;
+#[cfg(feature = "training")]
 mod models;
+#[cfg(feature = "training")]
 mod predictors;
+#[cfg(feature = "training")]
 mod swift_grid;
+#[cfg(feature = "training")]
 mod value;
+#[cfg_attr(
+    not(feature = "training"),
+    allow(dead_code, reason = "trainings need most of it")
+)]
 mod watched;
 
 use crate::step::Step;
 
 /// Every step that experiments name.
+#[cfg(feature = "training")]
 pub(crate) fn all() -> impl Iterator<Item = Step> {
     const OTHERS: [Step; 12] = [
         decc_loop::STEP,
@@ -33,4 +46,32 @@ pub(crate) fn all() -> impl Iterator<Item = Step> {
     ];
     let own = OTHERS.into_iter().chain(learning::STEPS);
     own.chain(value::STEPS)
+}
+
+/// The step of this name.
+#[cfg(feature = "training")]
+pub(crate) fn named(name: &str) -> Option<Step> {
+    all().find(|step| step.name == name)
+}
+
+/// The step of this name. Those that train are not here, and say so when it is their turn.
+#[cfg(not(feature = "training"))]
+pub(crate) fn named(name: &str) -> Option<Step> {
+    let mut here = all();
+    Some(here.find(|step| step.name == name).unwrap_or_else(|| Step {
+        name: name.to_string().leak(),
+        title: "training",
+        work: |_| {
+            Err(crate::StepError::of(
+                "this program was built without `training`: `cargo install --path crates/cli --features training` \
+                 builds one that has it",
+            ))
+        },
+    }))
+}
+
+/// Every step that trains nothing.
+#[cfg(not(feature = "training"))]
+pub(crate) fn all() -> impl Iterator<Item = Step> {
+    [excess::STEP, flows::STEP, follow::STEP].into_iter()
 }

@@ -22,3 +22,10 @@ mod tcd_reference;
 mod traces_reference;
 mod validate;
 mod wrong_outcomes;
+
+/// Tests have the simulators that a program adds before anything is looked up.
+#[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
+#[ctor::ctor(unsafe)]
+fn add_simulators() {
+    paceline_parity::install();
+}

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// What the reference simulator does and nature does not, one switch each; all off by default.
 ///
-/// They are those of HPCC's ns-3 simulator ([`Quirks::ns3_hpcc`]), of SimAI's ([`Quirks::simai`]), and of those of the
-/// authors of Bolt ([`Quirks::bolt_ns3`]) and TCD ([`Quirks::tcd_ns3`]).
+/// They are those of HPCC's ns-3 simulator ([`Quirks::ns3_hpcc`]), of SimAI's ([`Quirks::simai`]), and of simulators whose
+/// networks are models of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Quirks {
@@ -140,26 +140,6 @@ impl Quirks {
             (true, _) => Rounding::WholeNs,
             (false, true) => Rounding::RealNs,
             (false, false) => Rounding::Exact,
-        }
-    }
-
-    /// Of that of TCD's authors, whose networks are of another make (`parity/tcd_ns3`): its clock.
-    pub fn tcd_ns3() -> Self {
-        Self {
-            truncate_to_ns: true,
-            ideal_by_formula: true,
-            ..Self::default()
-        }
-    }
-
-    /// All of the Bolt authors' ns-3 simulator.
-    pub fn bolt_ns3() -> Self {
-        Self {
-            floor_to_ns: true,
-            ideal_by_formula: true,
-            gentle_failures: true,
-            hash_hosts_only: true,
-            ..Self::default()
         }
     }
 }

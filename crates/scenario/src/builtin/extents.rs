@@ -189,32 +189,3 @@ pub const GROUPS: &[Group] = &[
         ],
     },
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::builtin::scenarios;
-    use crate::{Overrides, load};
-
-    /// How many packet-hops a run has only the run tells: those of the smallest are tested where runs are.
-    #[test]
-    fn hosts_and_flows_are_those_of_the_files() {
-        let all = || GROUPS.iter().flat_map(|group| group.scenarios);
-        assert_eq!(all().count(), scenarios().len());
-        for shipped in scenarios() {
-            let run = load(shipped.name, &Overrides::default()).unwrap().run;
-            let known = all().find(|extent| extent.name == shipped.name).unwrap();
-            let hosts = run
-                .nodes
-                .iter()
-                .filter(|&&node| node == paceline_fabric::spec::NodeKind::Host)
-                .count();
-            assert_eq!(
-                (known.hosts, known.flows),
-                (hosts, run.flows.len()),
-                "{}",
-                shipped.name
-            );
-        }
-    }
-}

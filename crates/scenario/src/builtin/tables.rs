@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 
 use crate::schema::declare::{Entry, Parameter, entry};
 use crate::schema::{
-    Adaptive, AllReduce, AllToAll, BoltNs3, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn,
-    Endpoint, EntropyValues, Failure, FatTree, Flow, Flowlet, Graph, HpccFat, IbOmnet, Ibcc, Incast,
-    IncastPoisson, Irn, Job, JobStep, Lanes, LeafSpine, LinkChange, Messages, Network, Parity, ParkingLot,
-    PauseStorm, Permutation, Pfc, Poisson, Rail, ReceiveBuffer, Record, Ring, Route, Rrcc, Rud, Scenario,
-    SlowHost, Star, TcdNs3, Tier, Trace, UetHtsim, Watchdog, Workload,
+    Adaptive, AllReduce, AllToAll, Cc, CcDefaults, ClosedLoop, Detection, Drop, Dumbbell, Ecn, Endpoint,
+    EntropyValues, Failure, FatTree, Flow, Flowlet, Graph, HpccFat, Incast, IncastPoisson, Irn, Job, JobStep,
+    Lanes, LeafSpine, LinkChange, Messages, Network, ParkingLot, PauseStorm, Permutation, Pfc, Poisson, Rail,
+    ReceiveBuffer, Record, Ring, Route, Rud, Scenario, SlowHost, Star, Tier, Trace, Watchdog, Workload,
 };
 
 const HOSTS_ABOUT: &str = "Named sets of hosts. A set of hosts, here and elsewhere, is a host number, a list of numbers and texts, or a text. A text has parts separated by commas. Each part is a number, a range (\"0..127\" or \"0-127\", both ends included; \"0..127 step 8\"), \"all\", a part of the network (\"leaf 0-3\", \"leaf 0..7 step 2\", \"pod 2\", \"rail 1\", \"server 5\", counted from 0), or a name of this table. `except` excludes hosts (\"all except leaf 0, storage\"). The order is preserved. A leaf is a switch with hosts; a pod is the part below the core of a three-tier network; `topology.rail` has rails and servers.";
@@ -62,7 +61,7 @@ const fn free(name: &'static str, summary: &'static str, parameters: &'static [P
 /// and workloads have tables of their own.
 pub fn sections() -> &'static [Entry] {
     static SECTIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-        vec![
+        let own = vec![
             entry::<Scenario>(""),
             free("hosts", HOSTS_ABOUT, HOSTS),
             entry::<Workload>("workload"),
@@ -80,14 +79,7 @@ pub fn sections() -> &'static [Entry] {
             entry::<Watchdog>("network.pfc.watchdog"),
             entry::<Ecn>("network.ecn"),
             entry::<Detection>("network.detection"),
-            entry::<Parity>("parity"),
-            entry::<BoltNs3>("parity.bolt-ns3"),
-            entry::<TcdNs3>("parity.tcd-ns3"),
             entry::<Lanes>("network.credit"),
-            entry::<IbOmnet>("parity.ib-omnet"),
-            entry::<Ibcc>("parity.ib-omnet.ibcc"),
-            entry::<Rrcc>("parity.ib-omnet.rrcc"),
-            entry::<UetHtsim>("parity.uet-htsim"),
             entry::<Endpoint>("network.endpoint"),
             entry::<ReceiveBuffer>("network.receive-buffer"),
             entry::<Flowlet>("network.flowlet"),
@@ -102,7 +94,10 @@ pub fn sections() -> &'static [Entry] {
             entry::<CcDefaults>("cc.defaults"),
             entry::<Record>("record"),
             free("sweep", SWEEP_ABOUT, SWEEP),
-        ]
+        ];
+        let at = own.iter().position(|entry| entry.name == "network.credit");
+        let (before, behind) = own.split_at(at.unwrap_or_default());
+        [before, &crate::schema::table_rows(), behind].concat()
     });
     &SECTIONS
 }

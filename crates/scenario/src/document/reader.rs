@@ -29,7 +29,7 @@ pub(super) const ONE_TABLE: &str = "expected a list, found one table";
 
 /// What is wrong with a value, and where it stands.
 #[derive(Debug)]
-pub(super) struct Error {
+pub(crate) struct Error {
     message: String,
     span: Option<Range<usize>>,
 }
@@ -43,15 +43,21 @@ impl Error {
         self.span.clone()
     }
 
-    fn at(message: impl fmt::Display, span: &Range<usize>) -> Self {
+    pub(crate) fn at(message: impl fmt::Display, span: &Range<usize>) -> Self {
         Self {
             message: message.to_string(),
             span: Some(span.clone()),
         }
     }
 
+    /// A key that is none of these.
+    pub(crate) fn unknown_key(key: &Spanned<Cow<'_, str>>, known: &'static [&'static str]) -> Self {
+        let error: Self = de::Error::unknown_field(key.get_ref(), known);
+        error.placed(&key.span())
+    }
+
     /// With the place of what was read, unless it knows one within it.
-    fn placed(mut self, span: &Range<usize>) -> Self {
+    pub(crate) fn placed(mut self, span: &Range<usize>) -> Self {
         self.span.get_or_insert_with(|| span.clone());
         self
     }
@@ -82,7 +88,7 @@ enum Held<'de> {
 }
 
 /// A value and where it stands.
-pub(super) struct Reader<'de> {
+pub(crate) struct Reader<'de> {
     held: Held<'de>,
     span: Range<usize>,
 }
@@ -106,6 +112,17 @@ impl<'de> Reader<'de> {
         Self {
             held: Held::Toml(value),
             span,
+        }
+    }
+
+    /// The keys of a table with their values.
+    pub(crate) fn entries(self) -> Result<DeTable<'de>, Error> {
+        match self.held {
+            Held::Toml(DeValue::Table(table)) => Ok(table),
+            _ => {
+                let error: Error = de::Error::invalid_type(self.kind(), &"a table");
+                Err(error.placed(&self.span))
+            }
         }
     }
 

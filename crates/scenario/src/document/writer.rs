@@ -9,7 +9,7 @@ use serde::ser::{self, Impossible, Serialize, SerializeMap as _, Serializer};
 
 /// What cannot be written.
 #[derive(Debug)]
-pub(crate) struct Error(String);
+pub struct Error(String);
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,14 +25,19 @@ impl ser::Error for Error {
     }
 }
 
+/// What is written of a value.
+pub(crate) fn node<T: Serialize>(value: &T) -> Result<Node, Error> {
+    value.serialize(ToNode)
+}
+
 /// The TOML text of a table.
 pub(crate) fn write<T: Serialize>(table: &T) -> Result<String, Error> {
-    let tree = table.serialize(ToNode)?;
+    let tree = node(table)?;
     toml::to_string(&tree).map_err(ser::Error::custom)
 }
 
 /// A value as a scenario has it, without the quotes of a text.
-pub(crate) fn shown<T: Serialize>(value: &T) -> String {
+pub fn shown<T: Serialize>(value: &T) -> String {
     value
         .serialize(ToNode)
         .map_or_else(|error| error.to_string(), |node| node.to_string())
@@ -95,14 +100,20 @@ impl fmt::Display for Node {
 }
 
 /// A value; tables keep the order of their keys.
-enum Node {
+pub enum Node {
     /// An option without value: its key is left out.
     Nothing,
+    /// Yes or no.
     Bool(bool),
+    /// A whole number.
     Integer(i64),
+    /// A number.
     Float(f64),
+    /// A text.
     Text(String),
+    /// A list.
     List(Vec<Self>),
+    /// A table.
     Table(Vec<(String, Self)>),
 }
 

@@ -16,22 +16,27 @@ use crate::warning::{Warning, WarningKind};
 use super::Words;
 
 /// A connection.
-pub(crate) struct Flow {
+pub struct Flow {
     /// Hosts by their number, from 0.
-    pub(crate) src: u32,
-    pub(crate) dst: u32,
-    pub(crate) size: Bytes,
-    pub(crate) start: Time,
-    pub(crate) span: Range<usize>,
+    pub src: u32,
+    /// See `src`.
+    pub dst: u32,
+    /// Bytes.
+    pub size: Bytes,
+    /// When it starts.
+    pub start: Time,
+    /// Where it is written.
+    pub span: Range<usize>,
 }
 
 /// Connections and what they wait for.
-pub(crate) struct Matrix {
+pub struct Matrix {
     /// As many hosts as its header has.
-    pub(crate) hosts: u32,
-    pub(crate) flows: Vec<Flow>,
+    pub hosts: u32,
+    /// All connections.
+    pub flows: Vec<Flow>,
     /// By places in `flows`.
-    pub(crate) dependencies: Vec<Dependency>,
+    pub dependencies: Vec<Dependency>,
 }
 
 /// What a connection may have.

@@ -153,27 +153,33 @@ fn read_line(
 }
 
 /// A fat tree, by the numbers of its switches and links.
-pub(crate) struct Wiring {
-    pub(crate) hosts: u32,
-    pub(crate) hosts_per_tor: u32,
-    pub(crate) tors_per_pod: u32,
-    pub(crate) pods: u32,
-    pub(crate) aggs_per_pod: u32,
-    /// 0 in a tree of two tiers.
-    pub(crate) cores_per_agg: u32,
+pub struct Wiring {
+    /// Hosts.
+    pub hosts: u32,
+    /// Hosts of a switch.
+    pub hosts_per_tor: u32,
+    /// Switches with hosts of a pod.
+    pub tors_per_pod: u32,
+    /// Pods.
+    pub pods: u32,
+    /// Switches above those of a pod.
+    pub aggs_per_pod: u32,
+    /// Core switches that each of these reaches; 0 in a tree of two tiers.
+    pub cores_per_agg: u32,
     /// Parallel links between the first and the second tier, and above.
-    pub(crate) bundles: [u32; 2],
+    pub bundles: [u32; 2],
     /// Rates and delays of the links below each tier.
-    pub(crate) rates: [BitRate; 3],
-    pub(crate) links: [Span; 3],
+    pub rates: [BitRate; 3],
+    /// See `rates`.
+    pub links: [Span; 3],
     /// What the switches of each tier take.
-    pub(crate) switches: [Span; 3],
+    pub switches: [Span; 3],
 }
 
 impl Wiring {
     /// Its nodes and links: hosts come first, then the switches tier by tier. What a switch takes is put on links, half on each
     /// side, so that a path has it once for each switch.
-    pub(crate) fn net(&self) -> Net {
+    pub fn net(&self) -> Net {
         let (tors, aggs) = (self.tors_per_pod * self.pods, self.aggs_per_pod * self.pods);
         let cores = self.cores_per_agg * self.aggs_per_pod;
         let (first_tor, first_agg, first_core) = (self.hosts, self.hosts + tors, self.hosts + tors + aggs);

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use paceline_kernel::BitRate;
+use paceline_kernel::{BitRate, Span};
+use toml::Spanned;
 
 use crate::diagnostics::{Problem, Problems, Source, suggestion};
-use crate::schema::EXACT;
+use crate::schema::{EXACT, Fidelity};
 use crate::trace::SIZE_MAX;
 use crate::warning::{Warning, WarningKind};
 
@@ -151,7 +152,7 @@ enum Value {
 }
 
 /// A configuration: the values that it gives, and where.
-pub(super) struct Config {
+pub struct Config {
     pub(super) source: Source,
     keys: &'static Keys,
     values: BTreeMap<&'static str, (Value, Range<usize>)>,
@@ -276,7 +277,7 @@ impl Config {
         self.values.get(key).map(|(value, _)| value)
     }
     /// Where the value of a key stands; the end of the text if it is absent.
-    pub(super) fn span(&self, key: &str) -> Range<usize> {
+    pub fn span(&self, key: &str) -> Range<usize> {
         match self.values.get(key) {
             Some((_, span)) => span.clone(),
             None => {
@@ -285,16 +286,19 @@ impl Config {
             }
         }
     }
-    pub(super) fn given(&self, key: &str) -> bool {
+    /// Whether a key is given.
+    pub fn given(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
-    pub(super) fn int(&self, key: &str, default: u64) -> u64 {
+    /// The number of a key.
+    pub fn int(&self, key: &str, default: u64) -> u64 {
         match self.get(key) {
             Some(&Value::Int(value)) => value,
             _ => default,
         }
     }
-    pub(super) fn flag(&self, key: &str, default: bool) -> bool {
+    /// Whether a key is on.
+    pub fn flag(&self, key: &str, default: bool) -> bool {
         self.int(key, default.into()) != 0
     }
     pub(super) fn real(&self, key: &str, default: f64) -> f64 {
@@ -309,11 +313,21 @@ impl Config {
             _ => None,
         }
     }
-    pub(super) fn text(&self, key: &str) -> Option<&str> {
+    /// The text of a key.
+    pub fn text(&self, key: &str) -> Option<&str> {
         match self.get(key) {
             Some(Value::Text(text)) => Some(text),
             _ => None,
         }
+    }
+    /// Seconds, as ns-3 has them.
+    pub fn seconds(&self, key: &str, default: &str, fidelity: Fidelity) -> Span {
+        let text = self.text(key).unwrap_or(default);
+        quantities::seconds(text, fidelity, "2.5").unwrap_or(Span::ZERO)
+    }
+    /// A value with the place of its key.
+    pub fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
+        Some(Spanned::new(self.span(key), value))
     }
     pub(super) fn link_down(&self) -> Option<(f64, u32, u32)> {
         match self.get("LINK_DOWN") {
@@ -328,7 +342,7 @@ impl Config {
         }
     }
     /// A problem with the value of a key, or with its absence.
-    pub(super) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
+    pub fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         Problem::new(message).at(&self.source.at(self.span(key)))
     }
 }

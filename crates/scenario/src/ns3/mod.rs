@@ -8,7 +8,7 @@ pub(crate) mod config;
 pub(crate) mod flows;
 pub(crate) mod format;
 mod hpcc;
-mod keys;
+pub(crate) mod keys;
 mod lists;
 mod parameters;
 pub(crate) mod quantities;

@@ -1,21 +1,23 @@
 //! From the `config.txt` of the simulator of TCD's authors to a scenario.
 
 use paceline_congestion::registry::variant::base;
-use paceline_kernel::{BitRate, Bytes, Span, Time};
+use paceline_kernel::{BitRate, Bytes, Span};
 use toml::{Spanned, Table, Value};
 
 use crate::diagnostics::{Diagnostics, Problem, Problems};
 use crate::files::Files;
 use crate::ns3::format::InputFormat;
 use crate::schema::{
-    self, AckClass, DetectionKind, FlowControlKind, OrAuto, PfcModeKind, Scenario, TcdKind, Workload,
+    self, AckClass, DetectionKind, Fidelity, FlowControlKind, OrAuto, Parity, PfcModeKind, Scenario, TcdKind,
+    Workload,
 };
 use crate::warning::{Warning, WarningKind};
 
 use super::changes::Changes;
 use super::keys::Config;
-use super::{quantities, topology};
+use super::topology;
 use crate::document::Places;
+use crate::resolve;
 
 /// What that program calls a cell.
 pub(super) const CELL: u64 = 1030;
@@ -37,6 +39,12 @@ pub(super) fn scenario(
     changes: Changes<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<(Scenario, Places), Diagnostics> {
+    let name = InputFormat::TcdNs3.name();
+    if Fidelity::named(name).is_none() {
+        let why = Fidelity::left_out(name).unwrap_or("this program has no fidelity for its inputs");
+        let message = format!("{}: {why}", InputFormat::TcdNs3.program());
+        return Err(Problem::new(message).into());
+    }
     if let Some(other) = changes
         .fidelity
         .filter(|fidelity| *fidelity != InputFormat::TcdNs3.fidelity())
@@ -85,7 +93,7 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// A value with the place of its key.
     pub(super) fn at<T>(&self, key: &str, value: T) -> Option<Spanned<T>> {
-        Some(Spanned::new(self.config.span(key), value))
+        self.config.at(key, value)
     }
 
     pub(super) fn path(&self, key: &str) -> Option<Spanned<String>> {
@@ -94,8 +102,7 @@ impl Reader<'_> {
 
     /// Seconds, as ns-3 has them.
     pub(super) fn seconds(&self, key: &str, default: &str) -> Span {
-        let text = self.config.text(key).unwrap_or(default);
-        quantities::seconds(text, InputFormat::TcdNs3.fidelity(), "2.5").unwrap_or(Span::ZERO)
+        self.config.seconds(key, default, InputFormat::TcdNs3.fidelity())
     }
 
     fn scenario(
@@ -137,10 +144,7 @@ impl Reader<'_> {
             seed: Some(config.int("SEED_NUMBER", 6)),
             duration: self.at("SIMULATOR_STOP_TIME", self.seconds("SIMULATOR_STOP_TIME", "2.01")),
             fidelity: Some(InputFormat::TcdNs3.fidelity()),
-            parity: schema::Parity {
-                tcd_ns3: self.at("L2_CHUNK_SIZE", self.own()?),
-                ..schema::Parity::default()
-            },
+            parity: self.own()?,
             topology: self.at("TOPOLOGY_FILE", topology),
             workload: vec![Spanned::new(config.span("FLOW_FILE"), workload)],
             network: self.network()?,
@@ -149,6 +153,17 @@ impl Reader<'_> {
             ..Scenario::default()
         };
         Ok((scenario, places))
+    }
+
+    /// The table of the simulator's settings.
+    fn own(&self) -> Result<Parity, Problem> {
+        let format = InputFormat::TcdNs3;
+        let simulator = resolve::simulator_of(format.fidelity());
+        let table = simulator.map(|own| own.of_configuration(self.config));
+        Ok(match table.transpose()?.flatten() {
+            Some(table) => Parity::of(format.name(), self.config.span("L2_CHUNK_SIZE"), table),
+            None => Parity::default(),
+        })
     }
 
     fn network(&self) -> Result<schema::Network, Problem> {
@@ -226,71 +241,6 @@ impl Reader<'_> {
             max_ton: self.at("ROOTECN_INTERVAL", OrAuto(Some(interval))),
             ..kind("ENABLE_ROOTECN", DetectionKind::Tcd)
         }
-    }
-
-    fn own(&self) -> Result<schema::TcdNs3, Problem> {
-        let config = self.config;
-        let small = |key: &str, default: u64| {
-            let value = config.int(key, default);
-            u32::try_from(value)
-                .map_err(|_| config.problem(key, format!("{key} is {value}: expected {} at most", u32::MAX)))
-        };
-        Ok(schema::TcdNs3 {
-            dynamic_pfc: Some(config.flag("USE_DYNAMIC_PFC_THRESHOLD", true)),
-            flow_ecmp: Some(config.flag("FLOW_LEVEL_ECMP", false)),
-            clamp_after_timer: Some(config.flag("CLAMP_TARGET_RATE_AFTER_TIMER", false)),
-            ack_interval: Some(small("L2_ACK_INTERVAL", 0)?),
-            ack_chunk: self.at("L2_CHUNK_SIZE", small("L2_CHUNK_SIZE", 0)?),
-            unmanaged: Some(self.unmanaged()?),
-            fixed_rate: Some(self.fixed_rates()?),
-            listen_until: self.at(
-                "APP_STOP_TIME",
-                Time::from_ps(self.seconds("APP_STOP_TIME", "3").as_ps()),
-            ),
-            flow_slots: match config.given("X_SLOTS") {
-                true => self.at("X_SLOTS", small("X_SLOTS", 0)?),
-                false => None,
-            },
-            log: None,
-        })
-    }
-
-    /// `X_NOQCN`: hosts, with commas.
-    fn unmanaged(&self) -> Result<Vec<Spanned<u32>>, Problem> {
-        let text = self.config.text("X_NOQCN").unwrap_or_default();
-        let node = |word: &str| word.parse().ok().and_then(|node| self.at("X_NOQCN", node));
-        let list: Option<Vec<_>> = text
-            .split(',')
-            .filter(|word| !word.is_empty())
-            .map(node)
-            .collect();
-        list.ok_or_else(|| {
-            let message = format!("X_NOQCN is `{text}`: expected hosts with commas, such as 20,7");
-            self.config.problem("X_NOQCN", message)
-        })
-    }
-
-    /// `X_APP`: hosts and factors, with commas.
-    fn fixed_rates(&self) -> Result<Vec<Spanned<schema::FixedRate>>, Problem> {
-        let text = self.config.text("X_APP").unwrap_or_default();
-        let rate = |word: &str| {
-            let (host, factor) = word.split_once(':')?;
-            let rate = schema::FixedRate {
-                host: self.at("X_APP", host.parse().ok()?),
-                factor: self.at("X_APP", factor.parse().ok()?),
-            };
-            self.at("X_APP", rate)
-        };
-        let list: Option<Vec<_>> = text
-            .split(',')
-            .filter(|word| !word.is_empty())
-            .map(rate)
-            .collect();
-        list.ok_or_else(|| {
-            let message =
-                format!("X_APP is `{text}`: expected host:factor with commas, such as 20:4,61:0.83");
-            self.config.problem("X_APP", message)
-        })
     }
 
     pub(super) fn dcqcn(&self) -> Result<(Table, Places), Problem> {

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use paceline_fabric::spec::HostChange;
 use paceline_kernel::Time;
+use toml::Spanned;
 
-use crate::diagnostics::{Place, Source};
+use crate::diagnostics::{Place, Problem, Source};
 use crate::document::{Places, Texts};
 use crate::files::Files;
 use crate::ns3::flows::Columns;
@@ -14,7 +15,7 @@ use crate::schema::{Fidelity, Profile};
 use crate::warning::{Warning, WarningKind};
 
 /// What every step may ask.
-pub(super) struct Cx<'a> {
+pub struct Cx<'a> {
     pub(super) texts: &'a Texts,
     pub(super) files: &'a Files,
     pub(super) places: &'a Places,
@@ -43,6 +44,47 @@ pub(super) struct Cx<'a> {
     pub(super) slow_hosts: Vec<HostChange>,
 }
 
+/// What simulators that are not built in ask.
+impl Cx<'_> {
+    /// The end of the run.
+    pub fn stop(&self) -> Time {
+        self.stop
+    }
+
+    /// The seed of all random streams.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Where a value is written.
+    pub fn place<T>(&self, value: &Spanned<T>) -> Place {
+        self.texts.of_value(value)
+    }
+
+    /// Where this part of the scenario's texts is.
+    pub fn place_at(&self, span: Range<usize>) -> Place {
+        self.texts.at(span)
+    }
+
+    /// The end of the scenario.
+    pub fn end(&self) -> Place {
+        self.texts.main().end()
+    }
+
+    /// The paths of all keys that are written, and where.
+    pub fn written(&self) -> &[(String, Range<usize>)] {
+        self.places
+    }
+
+    /// Reads a file that is named there; `what` is what errors call it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(&self, path: &Spanned<String>, what: &str) -> Result<Source, Problem> {
+        self.files.read(path.get_ref(), what, &self.place(path))
+    }
+}
+
 impl Cx<'_> {
     /// What the fidelity decides.
     pub(super) fn profile(&self) -> &'static Profile {
@@ -50,7 +92,7 @@ impl Cx<'_> {
     }
 
     /// Warns of something at `place`, where it has one.
-    pub(super) fn warn<'a>(
+    pub fn warn<'a>(
         &mut self,
         kind: WarningKind,
         place: impl Into<Option<&'a Place>>,
@@ -79,7 +121,7 @@ impl Cx<'_> {
     }
 
     /// Keeps a copy of a file for the resolved scenario; gives the copy's name.
-    pub(super) fn keep(&mut self, stem: &str, extension: &str, source: &Source) -> String {
+    pub fn keep(&mut self, stem: &str, extension: &str, source: &Source) -> String {
         let stem = self.keep_all(stem, vec![(extension, source.text().as_bytes().to_vec())]);
         format!("{stem}.{extension}")
     }

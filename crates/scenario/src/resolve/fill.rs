@@ -13,7 +13,7 @@ pub(super) fn fill<T: Clone>(slot: &mut Option<T>, default: T) -> T {
 ///
 /// # Panics
 /// If it is declared without: a mistake in this crate.
-pub(super) fn fill_declared<T: Clone>(slot: &mut Option<T>, declared: &Option<T>) -> T {
+pub fn fill_declared<T: Clone>(slot: &mut Option<T>, declared: &Option<T>) -> T {
     let default = || declared.clone().expect("the key has a declared default");
     slot.get_or_insert_with(default).clone()
 }
@@ -28,12 +28,12 @@ macro_rules! filled {
 pub(super) use filled;
 
 /// The same with a place.
-pub(super) fn fill_at<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> Spanned<T> {
+pub fn fill_at<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> Spanned<T> {
     slot.get_or_insert_with(|| Spanned::new(0..0, default)).clone()
 }
 
 /// The same, where the place does not matter.
-pub(super) fn fill_value<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> T {
+pub fn fill_value<T: Clone>(slot: &mut Option<Spanned<T>>, default: T) -> T {
     fill_at(slot, default).into_inner()
 }
 

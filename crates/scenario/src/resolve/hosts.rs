@@ -54,6 +54,14 @@ pub(super) fn set(
     Ok(found)
 }
 
+/// The hosts of a set, in the order in which it names them, each once.
+///
+/// # Errors
+/// If it is none.
+pub fn hosts(cx: &Cx<'_>, net: &Net, written: &Spanned<Nodes>) -> Result<Vec<NodeId>, Problem> {
+    set(cx, net, written, Holds::Hosts)
+}
+
 /// The one host of a set.
 pub(super) fn one(cx: &Cx<'_>, net: &Net, written: &Spanned<Nodes>) -> Result<NodeId, Problem> {
     let found = set(cx, net, written, Holds::Hosts)?;

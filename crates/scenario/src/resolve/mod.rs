@@ -6,7 +6,6 @@
 
 mod assist;
 mod balancing;
-mod bolt_ns3;
 mod changes;
 mod context;
 mod delay;
@@ -15,12 +14,10 @@ mod ecn;
 mod endpoint;
 mod fill;
 mod hosts;
-mod ib_omnet;
 mod idle;
 mod inherited;
 mod inputs;
 mod lanes;
-mod limits;
 mod listed;
 mod loss;
 mod models;
@@ -37,12 +34,10 @@ mod rounding;
 mod scheduling;
 mod schemes;
 mod simulator;
-mod tcd_ns3;
 mod thresholds;
 mod tiers;
 mod time_constants;
 mod topology;
-mod uet_htsim;
 mod unresolved;
 mod workload;
 
@@ -60,14 +55,18 @@ use crate::files::Files;
 use crate::link_tiers::LinkTiers;
 use crate::ns3::flows::Columns;
 use crate::resolved::{Origin, Resolved};
-use crate::schema::{self, Fidelity, Network, Nodes, Scenario, Ties};
+use crate::schema::{self, EXACT, Network, Nodes, Scenario, Ties};
 use crate::topology::Net;
 use crate::warning::{Warning, WarningKind};
 
-use context::Cx;
-use fill::{fill, fill_at, filled};
+pub use context::Cx;
+use fill::{fill, filled};
+pub use fill::{fill_at, fill_declared, fill_value};
+pub use hosts::hosts;
 pub use listed::Collective;
-use simulator::{OwnRun, Simulator};
+pub use numbers::{above_zero, check_within, probability, within};
+pub use simulator::{Around, Given, OwnRun, Simulator, one_way};
+pub(crate) use simulator::{add as add_simulators, of as simulator_of};
 pub use workload::Job;
 
 /// A scenario as it was read.
@@ -113,7 +112,7 @@ pub(crate) fn resolve(input: Input) -> Result<Resolved, Diagnostics> {
         scenario.name = name;
     }
     check_name(&scenario.name)?;
-    let fidelity = fill(&mut scenario.fidelity, Fidelity::default());
+    let fidelity = fill(&mut scenario.fidelity, EXACT);
     let mut cx = Cx {
         texts: &texts,
         files: &files,
@@ -213,7 +212,7 @@ fn prepare(cx: &Cx<'_>, scenario: &mut Scenario) -> Result<Option<&'static dyn S
         }
     }
     if let Some(own) = own {
-        let given = simulator::Given {
+        let given = Given {
             seed: &mut scenario.seed,
             duration: &mut scenario.duration,
             parity: &mut scenario.parity,
@@ -460,11 +459,15 @@ fn describe(cx: &mut Cx<'_>, scenario: &mut Scenario) -> Result<Described, Probl
     schemes::warn_of_unheeded(cx, &schemes, &nic);
     let (load_balancing, entropy) = balancing::resolve(cx, &mut scenario.network, &schemes, nic.recovery)?;
     let simulator = simulator::of(cx.fidelity);
-    let around = simulator::Around {
+    let stops = std::mem::take(&mut cx.stops);
+    let around = Around {
         net: &net,
         links: &links,
         packet: &packet,
-        traffic: &mut traffic,
+        flows: &mut traffic.flows,
+        written: &traffic.written,
+        stops: &stops,
+        sources: std::mem::take(&mut traffic.sources),
     };
     let model = simulator.map(|own| own.model(cx, &mut scenario.parity, around));
     let model = model.transpose()?.flatten();

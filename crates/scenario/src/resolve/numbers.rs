@@ -11,7 +11,10 @@ use crate::resolve::fill::fill_at;
 use crate::schema;
 
 /// A number from 0 to 1.
-pub(super) fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Result<f64, Problem> {
+///
+/// # Errors
+/// If it is not.
+pub fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Result<f64, Problem> {
     let p = *value.get_ref();
     if (0.0..=1.0).contains(&p) {
         return Ok(p);
@@ -24,7 +27,10 @@ pub(super) fn probability(cx: &Cx<'_>, value: &Spanned<f64>, what: &str) -> Resu
 }
 
 /// A quantity that is not zero.
-pub(super) fn above_zero<T: Copy + PartialEq + Default>(
+///
+/// # Errors
+/// If it is not.
+pub fn above_zero<T: Copy + PartialEq + Default>(
     cx: &Cx<'_>,
     value: &Spanned<T>,
     what: &str,
@@ -38,7 +44,10 @@ pub(super) fn above_zero<T: Copy + PartialEq + Default>(
 }
 
 /// A number within bounds.
-pub(super) fn within<T: Copy + PartialOrd + std::fmt::Display>(
+///
+/// # Errors
+/// If it is not.
+pub fn within<T: Copy + PartialOrd + std::fmt::Display>(
     cx: &Cx<'_>,
     slot: &mut Option<Spanned<T>>,
     default: T,
@@ -51,7 +60,10 @@ pub(super) fn within<T: Copy + PartialOrd + std::fmt::Display>(
 }
 
 /// The same of a number that is there.
-pub(super) fn check_within<T: Copy + PartialOrd + std::fmt::Display>(
+///
+/// # Errors
+/// If it is not.
+pub fn check_within<T: Copy + PartialOrd + std::fmt::Display>(
     cx: &Cx<'_>,
     value: &Spanned<T>,
     what: &str,

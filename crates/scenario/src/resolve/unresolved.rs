@@ -6,12 +6,11 @@ use std::num::NonZeroU32;
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId};
 use paceline_fabric::stream::source_port;
 use paceline_kernel::{Bytes, Span, Time};
-use paceline_parity::ib_omnet::Source;
 
 use crate::diagnostics::{Place, Problem};
 use crate::schema;
 use crate::topology::Net;
-use crate::traffic::Message;
+use crate::traffic::{Message, PacedSource};
 
 use super::Cx;
 use super::listed::Collective;
@@ -252,8 +251,8 @@ impl UnresolvedFlows {
     }
 
     /// What each host sends under credits, once they are in order; a problem where something else is to be sent.
-    pub(super) fn paced(&self) -> Result<Vec<Source>, Problem> {
-        let mut sources: Vec<(u32, Source)> = Vec::new();
+    pub(super) fn paced(&self) -> Result<Vec<PacedSource>, Problem> {
+        let mut sources: Vec<(u32, PacedSource)> = Vec::new();
         for (flow, draft) in (0..).zip(&self.list) {
             let block = self.block(draft);
             let Some(Paced { gap, until }) = block.paced else {
@@ -264,7 +263,7 @@ impl UnresolvedFlows {
                 Some((number, source)) if *number == draft.block => source.count += 1,
                 _ => sources.push((
                     draft.block,
-                    Source {
+                    PacedSource {
                         first: flow,
                         count: 1,
                         start: draft.message.start,

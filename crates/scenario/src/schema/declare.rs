@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use paceline_congestion::params::When;
 
 use crate::document::reader;
+pub use crate::document::writer::shown;
 
 /// A parameter of something built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct Entry {
 }
 
 /// A table of a scenario.
-pub(crate) trait Table {
+pub trait Table {
     /// What it is.
     const ABOUT: &'static str;
     /// Where its keys act.
@@ -48,7 +49,7 @@ pub(crate) trait Table {
 }
 
 /// The entry of a table, under the name that it has in a scenario.
-pub(crate) fn entry<T: Table>(name: &'static str) -> Entry {
+pub fn entry<T: Table>(name: &'static str) -> Entry {
     Entry {
         name,
         summary: T::ABOUT.trim_ascii_start(),
@@ -58,19 +59,25 @@ pub(crate) fn entry<T: Table>(name: &'static str) -> Entry {
 }
 
 /// What a declaration says of a key.
-pub(crate) struct Said {
-    pub(crate) field: &'static str,
-    pub(crate) rename: &'static str,
-    pub(crate) help: &'static str,
-    pub(crate) type_name: &'static str,
-    pub(crate) default: &'static str,
+pub struct Said {
+    /// The field that holds it.
+    pub field: &'static str,
+    /// Its name, if that is not the field's.
+    pub rename: &'static str,
+    /// What it is.
+    pub help: &'static str,
+    /// The type of its values.
+    pub type_name: &'static str,
+    /// The default as it is declared.
+    pub default: &'static str,
     /// The default as runs write it, if it does not depend on anything.
-    pub(crate) written: Option<String>,
-    pub(crate) when: When,
+    pub written: Option<String>,
+    /// Where it acts.
+    pub when: When,
 }
 
 /// The documentation of a key.
-pub(crate) fn parameter(said: Said) -> Parameter {
+pub fn parameter(said: Said) -> Parameter {
     Parameter {
         name: match said.rename {
             "" => said.field.replace('_', "-").leak(),
@@ -100,13 +107,14 @@ fn unit(type_name: &str) -> &'static str {
 ///
 /// # Panics
 /// If the type has no such value: a mistake in the declaration, which every test of the reference finds.
-pub(crate) fn default<T: DeserializeOwned>(text: &str) -> T {
+pub fn default<T: DeserializeOwned>(text: &str) -> T {
     reader::read_value(text).unwrap_or_else(|error| panic!("the declared default `{text}`: {error}"))
 }
 
 /// Tables whose keys are all optional. A key is declared with its documentation (no documentation: a table with an entry
 /// of its own), `name: type`, its default (`= "text"`, read as in a scenario; `=> "text"` where it depends on something
 /// else), and `, only(WHEN)` where it acts in some runs only.
+#[macro_export]
 macro_rules! tables {
     ($(
         $(#[doc = $about:literal])+
@@ -135,7 +143,7 @@ macro_rules! tables {
                 static DECLARED: std::sync::LazyLock<$name> = std::sync::LazyLock::new(|| $name {
                     $($field: {
                         let _default: Option<$type> = None;
-                        $(let _default = Some($crate::schema::declare::default::<$type>($default));)?
+                        $(let _default = Some($crate::declare::default::<$type>($default));)?
                         _default
                     },)*
                 });
@@ -143,7 +151,7 @@ macro_rules! tables {
             }
         }
 
-        $crate::schema::declare::documented! {
+        $crate::documented! {
             table $name, concat!($($about),+), [$($only)?], [$({
                 [$($help),*], $field: $type, [$($default)?], [$($depends)?], [$($when)?], [$($($meta)*)?]
             })*]
@@ -172,7 +180,7 @@ macro_rules! described {
             )*
         }
 
-        $crate::schema::declare::documented! {
+        $crate::documented! {
             table $name, concat!($($about),+), [], [$({
                 [$($help),*], $field: $type, [$($default)?], [$($depends)?], [$($when)?], [$($($meta)*)?]
             })*]
@@ -181,31 +189,33 @@ macro_rules! described {
 }
 
 /// The documentation of a table, whatever its type.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! documented {
     (table $name:ident, $about:expr, [$($only:expr)?], [$({
         [$($help:literal),*], $field:ident: $type:ty, [$($default:literal)?], [$($depends:literal)?], [$($when:expr)?],
         [$($meta:tt)*]
     })*]) => {
-        impl $crate::schema::declare::Table for $name {
+        impl $crate::declare::Table for $name {
             const ABOUT: &'static str = $about;
             const WHEN: paceline_congestion::params::When = {
                 let _when: paceline_congestion::params::When = &[];
                 $(let _when: paceline_congestion::params::When = $only;)?
                 _when
             };
-            fn keys() -> Vec<$crate::schema::declare::Parameter> {
+            fn keys() -> Vec<$crate::declare::Parameter> {
                 #[allow(unused_mut, reason = "a table without keys")]
-                let mut keys: Vec<$crate::schema::declare::Parameter> = Vec::new();
+                let mut keys: Vec<$crate::declare::Parameter> = Vec::new();
                 $({
                     let _help: &'static str = concat!("", $($help),*);
                     let _when: paceline_congestion::params::When = &[];
                     $(let _when: paceline_congestion::params::When = const { $when };)?
                     let _written: Option<String> = None;
-                    $(let _written = Some($crate::document::writer::shown(&$crate::schema::declare::default::<$type>($default)));)?
+                    $(let _written = Some($crate::declare::shown(&$crate::declare::default::<$type>($default)));)?
                     if !_help.is_empty() {
-                        keys.push($crate::schema::declare::parameter($crate::schema::declare::Said {
+                        keys.push($crate::declare::parameter($crate::declare::Said {
                             field: stringify!($field),
-                            rename: $crate::schema::declare::renamed!($($meta)*),
+                            rename: $crate::renamed!($($meta)*),
                             help: _help,
                             type_name: stringify!($type),
                             default: concat!("", $($default)? $($depends)?),
@@ -221,6 +231,8 @@ macro_rules! documented {
 }
 
 /// The name that serde is told.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! renamed {
     (rename = $name:literal) => {
         $name
@@ -230,4 +242,5 @@ macro_rules! renamed {
     };
 }
 
-pub(crate) use {described, documented, renamed, tables};
+pub(crate) use described;
+pub(crate) use tables;

@@ -27,7 +27,7 @@ pub const SIMAI: Fidelity = Fidelity(&PROFILES[2]);
 
 /// To what times are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Clock {
+pub enum Clock {
     /// Picoseconds.
     Picoseconds,
     /// Nanoseconds, cut, as early versions of ns-3 have them.
@@ -46,96 +46,111 @@ pub struct Formula {
 }
 
 /// Buffer and pauses of switches that a fidelity has: bytes, and how long a pause lasts.
-pub(crate) struct SwitchDefaults {
-    pub(crate) buffer: u64,
-    pub(crate) headroom: u64,
-    pub(crate) reserve: u64,
-    pub(crate) pause: Span,
-    pub(crate) xoff: u64,
-    pub(crate) xon: u64,
+pub struct SwitchDefaults {
+    /// The whole buffer.
+    pub buffer: u64,
+    /// Headroom of each port and class.
+    pub headroom: u64,
+    /// Reserve of each port.
+    pub reserve: u64,
+    /// How long a pause lasts.
+    pub pause: Span,
+    /// Pauses begin above this.
+    pub xoff: u64,
+    /// They end below this.
+    pub xon: u64,
 }
 
-/// The priority of acknowledgements of the simulator of TCD's authors: no flow's.
-const TCD_ACKS: u8 = 1;
-/// What that program calls a cell.
-const TCD_CELL: u64 = 1030;
-
 /// What a fidelity decides by itself.
-pub(crate) struct Profile {
+pub struct Profile {
     /// By what formula slowdowns are counted, where the authors have one of their own.
-    pub(crate) formula: Option<Formula>,
+    pub formula: Option<Formula>,
     /// As scenarios say it.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Whether the network is a model of its own, not the engine's.
-    pub(crate) own_network: bool,
+    pub own_network: bool,
     /// Whether transport and control are the simulator's, too, so that scenarios have no `[cc]`.
-    pub(crate) own_transport: bool,
+    pub own_transport: bool,
     /// Deviations from nature.
-    pub(crate) quirks: fn() -> Quirks,
+    pub quirks: fn() -> Quirks,
     /// Whether it is the engine without any: what only that has is allowed.
-    pub(crate) is_exact: bool,
+    pub is_exact: bool,
     /// To what times are read.
-    pub(crate) clock: Clock,
+    pub clock: Clock,
     /// Whether events of an instant run in the order in which they were scheduled.
-    pub(crate) by_insertion: bool,
+    pub by_insertion: bool,
     /// Seed and duration of a scenario that has none.
-    pub(crate) seed: u64,
-    pub(crate) duration: Span,
+    pub seed: u64,
+    /// See `seed`.
+    pub duration: Span,
 
-    // Packets.
-    pub(crate) mtu: u64,
-    pub(crate) pfc_frame: u64,
-    pub(crate) cnp: u64,
+    // Packets, in bytes.
+    /// Payload of a full packet.
+    pub mtu: u64,
+    /// A pause frame.
+    pub pfc_frame: u64,
+    /// A notification.
+    pub cnp: u64,
     /// Of data, of an acknowledgement, and the least that this is.
-    pub(crate) headers: (u64, u64, u64),
-    pub(crate) scheme_headers: bool,
-    pub(crate) framing: u64,
+    pub headers: (u64, u64, u64),
+    /// Whether schemes add their headers.
+    pub scheme_headers: bool,
+    /// What a packet takes on a wire alongside its bytes.
+    pub framing: u64,
 
     // Hosts.
-    pub(crate) ack: Ack,
-    pub(crate) ack_class: AckClass,
-    pub(crate) rto: Option<Span>,
+    /// When receivers acknowledge.
+    pub ack: Ack,
+    /// The class of acknowledgements.
+    pub ack_class: AckClass,
+    /// The retransmission timeout, if there is one.
+    pub rto: Option<Span>,
     /// Whether schemes have the parameters of HPCC's scripts.
-    pub(crate) script_defaults: bool,
+    pub script_defaults: bool,
 
     // Switches.
-    pub(crate) flow_control: FlowControlKind,
-    pub(crate) ecmp_hash: EcmpHash,
+    /// Hop-by-hop flow control.
+    pub flow_control: FlowControlKind,
+    /// What flows are hashed with.
+    pub ecmp_hash: EcmpHash,
     /// What the simulator's hash is like, where it has no other.
-    pub(crate) only_hash: Option<&'static str>,
+    pub only_hash: Option<&'static str>,
     /// Buffer and pauses of switches, where they are not the engine's.
-    pub(crate) switch: Option<SwitchDefaults>,
+    pub switch: Option<SwitchDefaults>,
     /// Whether the headroom has room for two packets more.
-    pub(crate) headroom_of_packets: bool,
+    pub headroom_of_packets: bool,
     /// Whether thresholds wrap where a buffer is too small, which is an error elsewhere.
-    pub(crate) thresholds_wrap: bool,
+    pub thresholds_wrap: bool,
     /// Whether tiers of switches may differ.
-    pub(crate) has_tiers: bool,
+    pub has_tiers: bool,
     /// Whether switches inside servers neither mark nor pause.
-    pub(crate) plain_servers: bool,
+    pub plain_servers: bool,
     /// Whether switches have detectors.
-    pub(crate) has_detectors: bool,
+    pub has_detectors: bool,
     /// Whether acknowledgements and queues without a curve are marked all the same.
-    pub(crate) marks_anyway: bool,
+    pub marks_anyway: bool,
     /// Whether marking thresholds and windows are compared with the network.
-    pub(crate) judges_thresholds: bool,
+    pub judges_thresholds: bool,
 
     // Traffic.
     /// Whether hosts send `messages`, one after the other, and nothing else.
-    pub(crate) paced_messages: bool,
+    pub paced_messages: bool,
     /// Whether the order matters in which flows were written.
-    pub(crate) keeps_order: bool,
+    pub keeps_order: bool,
 
     // Records.
     /// Whether ports have states under TCD alone, whatever detectors there are.
-    pub(crate) states_of_tcd: bool,
+    pub states_of_tcd: bool,
     /// Whether packets are traced in a file of that program's.
-    pub(crate) own_trace: bool,
-    pub(crate) accounts: bool,
-    pub(crate) accounts_by_default: bool,
-    pub(crate) latency: bool,
+    pub own_trace: bool,
+    /// Whether it accounts for where the time of flows goes.
+    pub accounts: bool,
+    /// Whether it does so unless it is told otherwise.
+    pub accounts_by_default: bool,
+    /// Whether latencies of packets are recorded.
+    pub latency: bool,
     /// Bins of ports by default, up to so many ports.
-    pub(crate) port_bins_up_to: usize,
+    pub port_bins_up_to: usize,
 }
 
 const ENGINE: Profile = Profile {
@@ -181,7 +196,7 @@ const ENGINE: Profile = Profile {
 };
 
 /// What the reproduced simulators have in common.
-const REPRODUCED: Profile = Profile {
+pub const REPRODUCED: Profile = Profile {
     is_exact: false,
     by_insertion: true,
     rto: None,
@@ -211,7 +226,7 @@ const HPCC: Profile = Profile {
     ..REPRODUCED
 };
 
-static PROFILES: [Profile; 7] = [
+static PROFILES: [Profile; 3] = [
     ENGINE,
     HPCC,
     Profile {
@@ -223,84 +238,23 @@ static PROFILES: [Profile; 7] = [
         plain_servers: true,
         ..HPCC
     },
-    Profile {
-        name: "bolt-ns3",
-        // HPCC's with a full packet, and its headers once more, per link.
-        formula: Some(Formula {
-            name: "bolt-formula",
-            author: "the formula of Bolt's authors",
-        }),
-        own_network: true,
-        quirks: Quirks::bolt_ns3,
-        mtu: 1459,
-        headers: (41, 41, 0),
-        scheme_headers: false,
-        framing: 2,
-        rto: Some(Span::from_us(10_000)),
-        flow_control: FlowControlKind::None,
-        has_tiers: false,
-        has_detectors: false,
-        ..REPRODUCED
-    },
-    Profile {
-        name: "tcd-ns3",
-        // What the application hears at 40 Gbit/s, and 8, 16 or 24 us for the way, by the numbers of the hosts.
-        formula: Some(Formula {
-            name: "tcd-formula",
-            author: "the formula of TCD's authors",
-        }),
-        own_network: true,
-        quirks: Quirks::tcd_ns3,
-        clock: Clock::Cut,
-        pfc_frame: 31,
-        cnp: 30,
-        headers: (20, 30, 0),
-        scheme_headers: false,
-        ack_class: AckClass(Some(TCD_ACKS)),
-        ecmp_hash: EcmpHash::Shared,
-        only_hash: Some("hashes alike at all switches, and has no salt"),
-        switch: Some(SwitchDefaults {
-            buffer: 18_000_000,
-            headroom: 0,
-            reserve: 0,
-            pause: Span::from_us(5),
-            xoff: 320 * TCD_CELL,
-            xon: 318 * TCD_CELL,
-        }),
-        has_tiers: false,
-        marks_anyway: true,
-        keeps_order: true,
-        states_of_tcd: true,
-        ..REPRODUCED
-    },
-    Profile {
-        name: "ib-omnet",
-        own_network: true,
-        mtu: 2048,
-        // A packet is its payload there.
-        headers: (0, 0, 0),
-        flow_control: FlowControlKind::Credits,
-        paced_messages: true,
-        accounts: true,
-        accounts_by_default: true,
-        port_bins_up_to: 1024,
-        ..REPRODUCED
-    },
-    Profile {
-        name: "uet-htsim",
-        own_network: true,
-        own_transport: true,
-        seed: 13,
-        duration: Span::from_us(1000),
-        mtu: 4086,
-        headers: (64, 64, 0),
-        scheme_headers: false,
-        flow_control: FlowControlKind::None,
-        has_tiers: false,
-        has_detectors: false,
-        ..REPRODUCED
-    },
 ];
+
+/// Rows of simulators that are not built in.
+static ADDED: OnceLock<Vec<Profile>> = OnceLock::new();
+
+/// Adds rows; returns false if fidelities have been looked up already.
+pub(crate) fn add(profiles: Vec<Profile>) -> bool {
+    ADDED.set(profiles).is_ok()
+}
+
+/// Fidelities that a program could have, each with what to do to have it.
+static LEFT_OUT: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
+
+/// Says what the program was built without; returns false if that was asked for already.
+pub(crate) fn leave_out(names: Vec<(&'static str, String)>) -> bool {
+    LEFT_OUT.set(names).is_ok()
+}
 
 impl Profile {
     /// The headroom of a link: three times what is on its way, and what had started on either side when the pause was sent
@@ -344,7 +298,7 @@ impl Profile {
 impl Fidelity {
     /// All that are known.
     fn all() -> impl Iterator<Item = Self> {
-        PROFILES.iter().map(Self)
+        PROFILES.iter().chain(ADDED.get_or_init(Vec::new)).map(Self)
     }
 
     /// The one of this name.
@@ -361,6 +315,13 @@ impl Fidelity {
     pub fn formula_named(name: &str) -> Option<Formula> {
         let mut formulas = Self::all().filter_map(Self::formula);
         formulas.find(|formula| formula.name == name)
+    }
+
+    /// What to do to have the fidelity of this name, if the program could have it and was built without.
+    pub fn left_out(name: &str) -> Option<&'static str> {
+        let all = LEFT_OUT.get_or_init(Vec::new);
+        let found = all.iter().find(|(known, _)| *known == name);
+        found.map(|(_, why)| why.as_str())
     }
 
     /// What it decides.
@@ -424,6 +385,9 @@ impl FromStr for Fidelity {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         Self::named(text).ok_or_else(|| {
+            if let Some(why) = Self::left_out(text) {
+                return format!("fidelity `{text}`: {why}");
+            }
             let names: Vec<String> = Self::names().iter().map(|name| format!("`{name}`")).collect();
             let (last, others) = names.split_last().expect("some are built in");
             format!(
@@ -455,7 +419,10 @@ impl<'de> Visitor<'de> for Word {
         f.write_str("the name of a fidelity")
     }
     fn visit_str<E: de::Error>(self, name: &str) -> Result<Fidelity, E> {
-        Fidelity::named(name).ok_or_else(|| E::unknown_variant(name, Fidelity::names()))
+        Fidelity::named(name).ok_or_else(|| match Fidelity::left_out(name) {
+            Some(why) => E::custom(format!("fidelity `{name}`: {why}")),
+            None => E::unknown_variant(name, Fidelity::names()),
+        })
     }
     fn visit_enum<A: de::EnumAccess<'de>>(self, data: A) -> Result<Fidelity, A::Error> {
         let (fidelity, content) = data.variant_seed(Self)?;

@@ -8,20 +8,25 @@ use toml::Spanned;
 
 /// A number or a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NodeItem {
+pub enum NodeItem {
+    /// A node by its number.
     Number(u32),
+    /// What names several.
     Text(String),
 }
 
 /// One of them, or a list.
 #[derive(Clone, Debug)]
-pub(crate) enum Nodes {
+pub enum Nodes {
+    /// One of these.
     One(NodeItem),
+    /// Several.
     List(Vec<Spanned<NodeItem>>),
 }
 
 impl Nodes {
-    pub(crate) fn all() -> Self {
+    /// All hosts.
+    pub fn all() -> Self {
         Self::One(NodeItem::Text("all".to_string()))
     }
 

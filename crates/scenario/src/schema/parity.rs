@@ -1,86 +1,196 @@
-//! `[parity]`: what simulators of others are told, each by its own fidelity.
+//! `[parity]`: settings of simulators of others, one table for each fidelity that brings one.
 
-use paceline_congestion::params::{if_so, is};
-use paceline_kernel::{Bytes, Time};
-use paceline_parity::bolt_ns3::DiscPorts;
+use std::any::Any;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize, Serializer};
 use toml::Spanned;
+use toml::de::DeValue;
 
-use super::{IbOmnet, OrAuto, UetHtsim, tables};
+use super::Fidelity;
+use super::declare::{Entry, Parameter, Table, entry};
+use crate::document::reader::{Error, Reader};
+use crate::document::writer::{self, Node};
 
-tables! {
-    /// Settings of simulators whose networks Paceline reproduces event by event. The fidelity of that name uses a
-    /// table; other fidelities ignore it, so that one scenario serves several.
-    struct Parity {
-        /// settings of the simulator of Bolt's authors
-        bolt_ns3: Spanned<BoltNs3>;
-        /// settings of the simulator of TCD's authors
-        tcd_ns3: Spanned<TcdNs3>;
-        /// settings of the InfiniBand simulator of RRCC's author
-        ib_omnet: Spanned<IbOmnet>;
-        /// settings of the simulator of Ultra Ethernet's transport
-        uet_htsim: Spanned<UetHtsim>;
+const ABOUT: &str = "Settings of simulators whose networks Paceline reproduces event by event. The fidelity of that name uses a table; other fidelities ignore it, so that one scenario serves several.";
+
+/// A table of a simulator's settings.
+pub trait OwnTable: Any + Debug + Send + Sync {
+    /// A copy.
+    fn copy(&self) -> Box<dyn OwnTable>;
+    /// What is written of it.
+    #[doc(hidden)]
+    fn node(&self) -> Result<Node, writer::Error>;
+}
+
+impl<T: Any + Debug + Send + Sync + Clone + Serialize> OwnTable for T {
+    fn copy(&self) -> Box<dyn OwnTable> {
+        Box::new(self.clone())
     }
-    /// Settings of the simulator of Bolt's authors, including deviations from its paper; used with `fidelity =
-    /// "bolt-ns3"` only.
-    struct BoltNs3 only(&[&[is("fidelity", &["bolt-ns3"])]]) {
-        /// ports with Bolt's queues: `all`, including hosts, or `between-switches`; others have a single FIFO
-        ports: DiscPorts = "all";
-        /// marking threshold of schemes without one (Swift); `auto`: a full packet
-        threshold: OrAuto<Bytes> = "auto", only(&[&[if_so("Swift")]]);
-        /// buffer of a port in packets; checked by congested ports only
-        buffer_packets: Spanned<u32> = "1000";
-        /// send one SRC per this many; counts SRCs sent, so any value above 1 means one per port and run
-        src_factor: Spanned<u32> = "1", only(&[&[if_so("Bolt")]]);
-        /// messages between the same hosts share flows (the authors' aggregation)
-        share_flows: bool = "false";
-        /// give up a flow after this many consecutive retransmission timeouts
-        strikes: Spanned<u32> = "5";
-        /// a window with room for part of a packet pauses its flow for a packet's share of the round-trip time, then
-        /// sends one packet
-        window_pause: bool = "true";
-        /// Bolt's SM token counts each packet one byte too small
-        sm_drift: bool = "true", only(&[&[is("cc.bolt.sm", &["true"])]]);
-        /// without SM, ports of hosts leave INC on packets without a token
-        inc_kept_by_hosts: bool = "true", only(&[&[is("cc.bolt.sm", &["false"])]]);
-        /// SRC carries the time to drain the queue in whole nanoseconds, instead of its bytes
-        src_drain_time: bool = "true", only(&[&[if_so("Bolt")]]);
-        /// each SRC halves a window of at most one packet, however soon after the last one
-        ungated_halving: bool = "true", only(&[&[if_so("Bolt")]]);
-        /// Swift's flow scaling adds what it should subtract: the target is 4us too high
-        swift_beta_sign: bool = "true", only(&[&[if_so("Swift"), is("cc.swift.flow-scaling", &["true"])]]);
-        /// an ACK of a packet that a switch marked for Bolt updates Swift's window twice
-        swift_double_update: bool = "true", only(&[&[if_so("Swift")]]);
+    fn node(&self) -> Result<Node, writer::Error> {
+        writer::node(self)
     }
-    /// Settings of the simulator of TCD's authors.
-    struct TcdNs3 only(&[&[is("fidelity", &["tcd-ns3"])]]) {
-        /// pause by the free buffer instead of `network.pfc.static`
-        dynamic_pfc: bool = "false";
-        /// spread flows over equal-cost paths by hash; otherwise all take the first
-        flow_ecmp: bool = "true";
-        /// if DCQCN's target is not clamped: a notification still sets it after an increase by time
-        clamp_after_timer: bool = "false", only(&[&[is("cc.dcqcn.clamp-target", &["false"])]]);
-        /// packets per acknowledgement; 0 acknowledges every packet
-        ack_interval: u32 = "256";
-        /// also acknowledge at each multiple of this many packets
-        ack_chunk: Spanned<u32> = "4000";
-        /// hosts without DCQCN, which neither send nor react to notifications
-        unmanaged: Vec<Spanned<u32>> = "[]";
-        /// hosts with fixed-rate applications: list of { host, factor }; factor 1 is a packet per 0.4 us (19.6 Gbit/s
-        /// of data), 4 a quarter of that
-        fixed_rate: Vec<Spanned<FixedRate>> = "[]";
-        /// when receivers stop
-        listen_until: Spanned<Time> => "duration";
-        /// flow slots of a receiver; each further flow takes over the slot of an earlier one, with its next
-        /// acknowledgements
-        flow_slots: Spanned<u32> = "12182";
-        /// record all changes of port states, pauses and sender rates
-        log: bool = "false";
+}
+
+/// A table that a simulator has in `[parity]`.
+pub struct TableRow {
+    name: &'static str,
+    about: &'static str,
+    read: fn(Reader<'_>) -> Result<Box<dyn OwnTable>, Error>,
+    empty: fn() -> Box<dyn OwnTable>,
+    entries: Vec<Entry>,
+}
+
+impl TableRow {
+    /// The table `[parity.NAME]`, whose keys these are.
+    pub fn of<T: OwnTable + Table + Default + DeserializeOwned>(
+        name: &'static str,
+        about: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            about,
+            read: |reader| Ok(Box::new(T::deserialize(reader)?)),
+            empty: || Box::new(T::default()),
+            entries: vec![entry::<T>(format!("parity.{name}").leak())],
+        }
     }
-    /// A host whose applications send at a fixed rate.
-    struct FixedRate {
-        /// the host
-        host: Spanned<u32>;
-        /// 1 is a packet per 0.4 us (19.6 Gbit/s of data), 4 a quarter of that
-        factor: Spanned<f64>;
+
+    /// The same with a table in it.
+    #[must_use]
+    pub fn with<T: Table>(mut self, name: &str) -> Self {
+        self.entries
+            .push(entry::<T>(format!("parity.{}.{name}", self.name).leak()));
+        self
+    }
+}
+
+static ROWS: OnceLock<Vec<TableRow>> = OnceLock::new();
+
+/// Adds tables; returns false if they have been looked up already.
+pub(crate) fn add(rows: Vec<TableRow>) -> bool {
+    ROWS.set(rows).is_ok()
+}
+
+fn rows() -> &'static [TableRow] {
+    ROWS.get_or_init(Vec::new)
+}
+
+/// What is documented of the table and of all in it.
+pub(crate) fn table_rows() -> Vec<Entry> {
+    let key = |row: &TableRow| Parameter {
+        name: row.name,
+        unit: "",
+        default: "",
+        help: row.about,
+        when: &[],
+        written: "",
+    };
+    let keys: Vec<Parameter> = rows().iter().map(key).collect();
+    let all = Entry {
+        name: "parity",
+        summary: ABOUT,
+        parameters: keys.leak(),
+        when: &[],
+    };
+    let own = rows().iter().flat_map(|row| row.entries.iter().copied());
+    std::iter::once(all).chain(own).collect()
+}
+
+/// The tables that a scenario has.
+#[derive(Debug, Default)]
+pub struct Parity(Vec<(&'static str, Spanned<Box<dyn OwnTable>>)>);
+
+impl Parity {
+    /// This table alone, written there.
+    pub(crate) fn of(name: &'static str, span: Range<usize>, table: Box<dyn OwnTable>) -> Self {
+        Self(vec![(name, Spanned::new(span, table))])
+    }
+
+    /// Whether nothing is written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reads all that is written.
+    pub(crate) fn read(written: Spanned<DeValue<'_>>) -> Result<Self, Error> {
+        static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+        let names = NAMES.get_or_init(|| rows().iter().map(|row| row.name).collect());
+        let mut tables = Vec::new();
+        for (key, value) in Reader::from(written).entries()? {
+            let Some(row) = rows().iter().find(|row| row.name == key.get_ref().as_ref()) else {
+                return Err(match Fidelity::left_out(key.get_ref()) {
+                    Some(why) => Error::at(format!("`[parity.{}]`: {why}", key.get_ref()), &key.span()),
+                    None => Error::unknown_key(&key, names),
+                });
+            };
+            let span = value.span();
+            let table = (row.read)(Reader::from(value)).map_err(|error| error.placed(&span))?;
+            tables.push((row.name, Spanned::new(span, table)));
+        }
+        let place = |name: &str| rows().iter().position(|row| row.name == name);
+        tables.sort_by_key(|(name, _)| place(name));
+        Ok(Self(tables))
+    }
+
+    /// The table of this name, if it is written.
+    pub fn get<T: OwnTable>(&self, name: &str) -> Option<&T> {
+        let (_, table) = self.0.iter().find(|(known, _)| *known == name)?;
+        (&**table.get_ref() as &dyn Any).downcast_ref()
+    }
+
+    /// The table of this name, where it is written; an empty one elsewhere.
+    ///
+    /// # Panics
+    /// If no such table was added with this type.
+    pub fn table<T: OwnTable>(&mut self, name: &str) -> (Range<usize>, &mut T) {
+        let rows = rows();
+        let place = rows.iter().position(|row| row.name == name);
+        let place = place.expect("the table was added");
+        let behind = |known: &str| rows.iter().position(|row| row.name == known) >= Some(place);
+        let at = self
+            .0
+            .iter()
+            .position(|(known, _)| behind(known))
+            .unwrap_or(self.0.len());
+        if self.0.get(at).is_none_or(|(known, _)| *known != name) {
+            let empty = Spanned::new(0..0, (rows[place].empty)());
+            self.0.insert(at, (rows[place].name, empty));
+        }
+        let table = &mut self.0[at].1;
+        let span = table.span();
+        let table = (&mut **table.get_mut() as &mut dyn Any).downcast_mut();
+        (span, table.expect("the table has its own type"))
+    }
+}
+
+impl Clone for Parity {
+    fn clone(&self) -> Self {
+        let copy = |(name, table): &(&'static str, Spanned<Box<dyn OwnTable>>)| {
+            (*name, Spanned::new(table.span(), table.get_ref().copy()))
+        };
+        Self(self.0.iter().map(copy).collect())
+    }
+}
+
+/// The tables are read by themselves ([`Parity::read`]), each into its own type.
+impl<'de> Deserialize<'de> for Parity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self::default())
+    }
+}
+
+impl Serialize for Parity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, table) in &self.0 {
+            let node = table.get_ref().node().map_err(serde::ser::Error::custom)?;
+            map.serialize_entry(name, &node)?;
+        }
+        map.end()
     }
 }

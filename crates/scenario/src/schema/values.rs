@@ -13,9 +13,12 @@ use serde::{Deserialize, Serialize, Serializer};
 /// Hop-by-hop flow control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum FlowControlKind {
+pub enum FlowControlKind {
+    /// Pauses.
     Pfc,
+    /// Credits.
     Credits,
+    /// None: packets may be dropped.
     None,
 }
 
@@ -98,8 +101,10 @@ pub(crate) enum AdaptivePer {
 /// When the receiver acknowledges: `ack.every-packets = 1`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Ack {
+pub enum Ack {
+    /// After so many packets.
     EveryPackets(std::num::NonZeroU32),
+    /// After so many bytes.
     EveryBytes(Bytes),
 }
 
@@ -190,7 +195,7 @@ macro_rules! or_word {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal;)*) => { $(
         $(#[doc = $doc])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) struct $name<T>(pub(crate) Option<T>);
+        pub struct $name<T>(pub Option<T>);
 
         impl<T: fmt::Display> Serialize for $name<T> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -272,7 +277,7 @@ impl<'de> Deserialize<'de> for PortBins {
 
 /// The class of ACKs: a number, or `"flow"` for the flow's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AckClass(pub(crate) Option<u8>);
+pub struct AckClass(pub Option<u8>);
 
 impl Serialize for AckClass {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

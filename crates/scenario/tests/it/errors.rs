@@ -157,7 +157,7 @@ snapshots! {
     toml_no_unit: star("hosts = 4", "hosts = 4\nrate = '100'");
     toml_wrong_type: star("hosts = 4", "hosts = 'four'");
     toml_host_of_no_rate: star("[cc]", "[network.endpoint]\nrate = '0Gbps'\n[cc]");
-    toml_bolt_ns3_other_scheme: star("name = ", "fidelity = 'bolt-ns3'\nname = ");
+    toml_bolt_other_scheme: star("name = ", "fidelity = 'bolt-ns3'\nname = ");
     toml_host_misspelt: star("[cc]", "[network.endpoint]\nper-paket = '50ns'\n[cc]");
     toml_zero_rate: star("hosts = 4", "hosts = 4\nrate = '0Gbps'");
     toml_no_topology: star("[topology.star]\nhosts = 4\n", "");

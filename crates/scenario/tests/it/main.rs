@@ -2,9 +2,9 @@
 
 mod acts;
 mod collectives;
-mod credits;
 mod defaults;
 mod errors;
+mod extents;
 mod generators;
 mod hosts;
 mod htsim;
@@ -26,9 +26,14 @@ mod simai;
 mod spec;
 mod streams;
 mod sweeps;
-mod tcd_ns3;
 mod thresholds;
 mod time_constants;
-mod uet_htsim;
 mod vendor_values;
 mod vendors;
+
+/// Tests have the simulators that a program adds before anything is looked up.
+#[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
+#[ctor::ctor(unsafe)]
+fn add_simulators() {
+    paceline_parity::install();
+}

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use paceline_fabric::spec::{FlowControl, LoadBalancing, PfcThreshold};
 use paceline_kernel::{BitRate, Bytes, Time};
-use paceline_scenario::{EXACT, Fidelity, InputFormat, Overrides, Resolved, SIMAI, load, load_text};
+use paceline_scenario::{EXACT, InputFormat, Overrides, Resolved, SIMAI, load, load_text};
 
 fn data(name: &str) -> String {
     format!("{}/tests/data/relatives/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -398,7 +398,7 @@ fn static_thresholds_of_ns3_rdma() {
     let error = load(
         folder.path().to_str().unwrap(),
         &Overrides {
-            fidelity: Fidelity::named("tcd-ns3"),
+            fidelity: "tcd-ns3".parse().ok(),
             ..as_format(InputFormat::Ns3Rdma)
         },
     )

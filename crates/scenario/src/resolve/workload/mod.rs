@@ -17,13 +17,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use paceline_fabric::spec::{ArrivalPattern, ArrivalSource, Arrivals, Dependency, FlowSpec, NodeId, Program};
 use paceline_kernel::{BitRate, Bytes, Span, Time};
-use paceline_parity::ib_omnet::Source;
 use toml::Spanned;
 
 use crate::diagnostics::{Place, Problem};
 use crate::schema;
 use crate::topology::Net;
-use crate::traffic::{self, Message, Seeds};
+use crate::traffic::{self, Message, PacedSource, Seeds};
 use crate::warning::WarningKind;
 use paceline_jobs::collective::Algorithm;
 
@@ -55,7 +54,7 @@ pub(super) struct Traffic {
     /// The places of flows in the order in which they were written, where that matters.
     pub(super) written: Vec<u32>,
     /// Under credits, what each host sends.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<PacedSource>,
     /// Workloads whose flows are drawn.
     pub(super) drawn: Vec<Drawn>,
 }

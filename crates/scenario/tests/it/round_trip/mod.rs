@@ -9,11 +9,9 @@ use std::path::Path;
 use paceline_fabric::RunSpec;
 use paceline_fabric::spec::Quirks;
 use paceline_kernel::{BitRate, Span};
-use paceline_parity::bolt_ns3::BoltNs3Spec;
 use paceline_scenario::warning::lines;
 use paceline_scenario::{
     EXACT, Fidelity, NS3_HPCC, Origin, Overrides, Resolved, Warning, WarningKind, load, load_shipped,
-    load_text,
 };
 
 fn data(path: &str) -> String {
@@ -197,15 +195,6 @@ fn a_quirk_alone_leaves_the_others_as_the_fidelity_has_them() {
         ..Quirks::default()
     };
     assert_eq!(with, expected);
-    // Written in the file it is the same.
-    let text = "fidelity = 'bolt-ns3'\n[topology.star]\n[cc]\nscheme = 'bolt'\n[parity.bolt-ns3]\nwindow-pause = false\n";
-    let resolved = load_text("one", text, &Overrides::default()).unwrap();
-    assert_eq!(resolved.run.quirks, Quirks::bolt_ns3());
-    let expected = BoltNs3Spec {
-        window_pause: false,
-        ..BoltNs3Spec::default()
-    };
-    assert_eq!(BoltNs3Spec::of(&resolved.run), Some(&expected));
 }
 
 #[test]

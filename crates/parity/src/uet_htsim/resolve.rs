@@ -5,23 +5,48 @@
 
 use std::ops::Range;
 
+use paceline_fabric::spec::Model;
 use paceline_kernel::{BitRate, Bytes, Span, Time};
-use paceline_parity::uet_htsim::{
-    Command, Derived, InputError, Matrix, Options, SenderControl, Start, Strategy, Tree, UetModel, UetSpec,
+use paceline_scenario::guest::{
+    Cx, Flow, FlowControlKind, Given, Guest, Matrix as Inputs, Net, OwnRun, Parity, Place, Problem, Profile,
+    REPRODUCED, Simulator, Source, TableRow, Wiring, suggestion,
 };
 use toml::Spanned;
 
-use paceline_fabric::spec::Model;
+use super::arguments::Command;
+use super::derived::Derived;
+use super::input::InputError;
+use super::keys::{OversubscribedCc, UetHtsim as Table};
+use super::model::UetModel;
+use super::spec::{Matrix, Options, SenderControl, Start, Strategy, Tree, UetSpec};
+use crate::filled;
 
-use super::Cx;
-use super::fill::filled;
-use super::simulator::{Given, OwnRun, Simulator};
-use crate::diagnostics::{Place, Problem, Source, suggestion};
-use crate::document::{Places, Texts};
-use crate::htsim::matrix;
-use crate::htsim::topology::Wiring;
-use crate::schema::{self, OversubscribedCc, UetHtsim as Table};
-use crate::topology::Net;
+/// The fidelity.
+pub(crate) fn guest() -> Guest {
+    Guest {
+        profile: PROFILE,
+        table: TableRow::of::<Table>(
+            "uet-htsim",
+            "settings of the simulator of Ultra Ethernet's transport",
+        ),
+        simulator: &Steps,
+    }
+}
+
+const PROFILE: Profile = Profile {
+    name: "uet-htsim",
+    own_network: true,
+    own_transport: true,
+    seed: 13,
+    duration: Span::from_us(1000),
+    mtu: 4086,
+    headers: (64, 64, 0),
+    scheme_headers: false,
+    flow_control: FlowControlKind::None,
+    has_tiers: false,
+    has_detectors: false,
+    ..REPRODUCED
+};
 
 /// What such a scenario may have.
 const KEYS: [&str; 11] = [
@@ -59,16 +84,16 @@ fn problem(error: &InputError, place: &Place) -> Problem {
 }
 
 /// The simulator of Ultra Ethernet's transport.
-pub(super) struct UetHtsim;
+pub(crate) struct Steps;
 
-impl Simulator for UetHtsim {
+impl Simulator for Steps {
     fn name(&self) -> &'static str {
         "uet-htsim"
     }
 
-    fn check_unused(&self, cx: &Cx<'_>, parity: &schema::Parity) -> Result<(), Problem> {
-        match &parity.uet_htsim {
-            Some(table) => take_keys(table.get_ref(), cx.texts).map(|_| ()),
+    fn check_unused(&self, cx: &Cx<'_>, parity: &Parity) -> Result<(), Problem> {
+        match parity.get::<Table>("uet-htsim") {
+            Some(table) => take_keys(table, cx).map(|_| ()),
             None => Ok(()),
         }
     }
@@ -80,25 +105,20 @@ impl Simulator for UetHtsim {
     fn own_run(
         &self,
         cx: &mut Cx<'_>,
-        parity: &mut schema::Parity,
+        parity: &mut Parity,
         duration: Option<&Spanned<Span>>,
     ) -> Result<Option<OwnRun>, Problem> {
-        let table = parity.uet_htsim.as_mut().map(Spanned::get_mut);
-        own_run(cx, table.expect("it was filled"), duration).map(Some)
+        let (_, table) = parity.table("uet-htsim");
+        own_run(cx, table, duration).map(Some)
     }
 }
 
 /// Reads the options. Those that arguments give become keys.
 fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
-    let texts = cx.texts;
-    refuse_others(texts, cx.places)?;
-    let table = given
-        .parity
-        .uet_htsim
-        .get_or_insert_with(|| unplaced(Table::default()))
-        .get_mut();
+    refuse_others(cx)?;
+    let (_, table) = given.parity.table::<Table>("uet-htsim");
     if let Some(text) = table.arguments.take() {
-        let place = texts.of_value(&text);
+        let place = cx.place(&text);
         let command = Command::read(text.get_ref())
             .map_err(|error| problem(&error, &place.part(error.span.clone())))?;
         take_arguments(table, &command, &text.span());
@@ -112,8 +132,8 @@ fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
             .duration
             .get_or_insert_with(|| unplaced(Span::from_ps(us * US)));
     }
-    refuse_both(table, texts)?;
-    let command = take_keys(table, texts)?;
+    refuse_both(table, cx)?;
+    let command = take_keys(table, cx)?;
     // A strategy may have chosen another number than usual.
     table.paths.get_or_insert_with(|| unplaced(command.options.paths));
     fill(table);
@@ -121,7 +141,7 @@ fn prepare(cx: &Cx<'_>, given: Given<'_>) -> Result<(), Problem> {
 }
 
 /// Settings of the engine's own networks and traffic mean nothing here.
-fn refuse_others(texts: &Texts, places: &Places) -> Result<(), Problem> {
+fn refuse_others(cx: &Cx<'_>) -> Result<(), Problem> {
     let is_known = |path: &str| {
         EMPTY.contains(&path)
             || KEYS.iter().any(|known| {
@@ -130,25 +150,25 @@ fn refuse_others(texts: &Texts, places: &Places) -> Result<(), Problem> {
                     || known.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
             })
     };
-    let Some((path, span)) = places.iter().find(|(path, _)| !is_known(path)) else {
+    let Some((path, span)) = cx.written().iter().find(|(path, _)| !is_known(path)) else {
         return Ok(());
     };
     let message = format!("`{path}` in uet-htsim fidelity: that simulator has options and files of its own");
     Err(Problem::new(message)
-        .at(&texts.at(span.clone()))
+        .at(&cx.place_at(span.clone()))
         .label("expected only `[parity.uet-htsim]`")
         .help("`paceline explain parity.uet-htsim` lists the keys"))
 }
 
 /// A key that another one leaves without effect.
-fn refuse_both(table: &Table, texts: &Texts) -> Result<(), Problem> {
+fn refuse_both(table: &Table, cx: &Cx<'_>) -> Result<(), Problem> {
     macro_rules! refuse {
         ($($key:ident by $other:ident: $why:literal;)*) => { $(
             if let (Some(value), Some(other)) = (&table.$key, &table.$other) {
                 return Err(Problem::new($why)
-                    .at(&texts.of_value(value))
+                    .at(&cx.place(value))
                     .label("expected one of both")
-                    .see(&texts.of_value(other), "the other one"));
+                    .see(&cx.place(other), "the other one"));
             }
         )* };
     }
@@ -222,14 +242,14 @@ fn take_arguments(table: &mut Table, command: &Command, at: &Range<usize>) {
 }
 
 /// What keys say, each as its option would.
-fn take_keys(table: &Table, texts: &Texts) -> Result<Command, Problem> {
+fn take_keys(table: &Table, cx: &Cx<'_>) -> Result<Command, Problem> {
     let mut command = Command::default();
     macro_rules! take {
         ($($key:ident: $flag:literal;)*) => { $(
             if let Some(value) = &table.$key {
                 let text = value.get_ref().to_string();
                 let taken = command.take($flag, &text);
-                taken.map_err(|error| problem(&error, &texts.of_value(value)))?;
+                taken.map_err(|error| problem(&error, &cx.place(value)))?;
             }
         )* };
     }
@@ -256,7 +276,7 @@ fn take_keys(table: &Table, texts: &Texts) -> Result<Command, Problem> {
         alpha: "-alpha";
     }
     if let Some(value) = &table.ecn {
-        let place = texts.of_value(value);
+        let place = cx.place(value);
         let [low, high] = value.get_ref()[..] else {
             return Err(Problem::new("`ecn` has not two thresholds")
                 .at(&place)
@@ -288,7 +308,7 @@ fn take_keys(table: &Table, texts: &Texts) -> Result<Command, Problem> {
 /// What is not written has its default in the resolved scenario.
 fn fill(table: &mut Table) {
     macro_rules! fill {
-        ($($key:ident)*) => { $( filled!(table.$key: UetHtsim); )* };
+        ($($key:ident)*) => { $( filled!(table.$key: Table); )* };
     }
     if table.topology.is_none() {
         fill!(tiers hop_latency switch_latency);
@@ -301,10 +321,10 @@ fn fill(table: &mut Table) {
 
 /// The run that the options describe.
 fn own_run(cx: &mut Cx<'_>, table: &mut Table, duration: Option<&Spanned<Span>>) -> Result<OwnRun, Problem> {
-    let mut command = take_keys(table, cx.texts)?;
-    let ends = cx.stop.as_ps();
+    let mut command = take_keys(table, cx)?;
+    let ends = cx.stop().as_ps();
     if !ends.is_multiple_of(US) {
-        let place = duration.map(|duration| cx.texts.of_value(duration));
+        let place = duration.map(|duration| cx.place(duration));
         let message = format!(
             "the duration is {}: that simulator has whole microseconds",
             Span::from_ps(ends)
@@ -313,26 +333,23 @@ fn own_run(cx: &mut Cx<'_>, table: &mut Table, duration: Option<&Spanned<Span>>)
         return Err(place.map_or_else(|| found.clone(), |place| found.clone().at(&place)));
     }
     command.options.end = ends / US;
-    command.options.seed = u32::try_from(cx.seed).map_err(|_| {
+    command.options.seed = u32::try_from(cx.seed()).map_err(|_| {
         Problem::new(format!(
             "the seed {} is too large: expected at most {}",
-            cx.seed,
+            cx.seed(),
             u32::MAX
         ))
     })?;
     let (connections, matrix) = connections(cx, table, &command)?;
     let (topology, tree) = tree(cx, table, &command, &matrix, &connections)?;
     let options = command.options;
-    let whole = cx.texts.main().end();
+    let whole = cx.end();
     let set = Derived::new(&options, &tree).map_err(|misfit| {
         let place = match misfit.flag {
-            "-ecn" => table.ecn.as_ref().map(|value| cx.texts.of_value(value)),
-            "-cwnd" => table.cwnd.as_ref().map(|value| cx.texts.of_value(value)),
-            "-trimsize" => table.trim_size.as_ref().map(|value| cx.texts.of_value(value)),
-            _ => table
-                .queue_bdp_factor
-                .as_ref()
-                .map(|value| cx.texts.of_value(value)),
+            "-ecn" => table.ecn.as_ref().map(|value| cx.place(value)),
+            "-cwnd" => table.cwnd.as_ref().map(|value| cx.place(value)),
+            "-trimsize" => table.trim_size.as_ref().map(|value| cx.place(value)),
+            _ => table.queue_bdp_factor.as_ref().map(|value| cx.place(value)),
         };
         Problem::new(misfit.message)
             .at(&place.unwrap_or(whole))
@@ -382,11 +399,10 @@ fn name(options: &Options) -> &'static str {
 fn connections(cx: &mut Cx<'_>, table: &Table, command: &Command) -> Result<(Source, Matrix), Problem> {
     let Some(path) = &table.connections else {
         return Err(Problem::new("the scenario has no connection matrix")
-            .at(&cx.texts.main().end())
+            .at(&cx.end())
             .help("set `connections = \"file.cm\"` in `[parity.uet-htsim]`, or `-tm file.cm` in its `arguments`"));
     };
-    let place = cx.texts.of_value(path);
-    let source = cx.files.read(path.get_ref(), "the connection matrix", &place)?;
+    let source = cx.read(path, "the connection matrix")?;
     let matrix = Matrix::read(source.text(), command.options.messages)
         .map_err(|error| problem(&error, &source.at(error.span.clone())))?;
     Ok((source, matrix))
@@ -410,8 +426,7 @@ fn tree(
         })?;
         return Ok((None, tree));
     };
-    let place = cx.texts.of_value(path);
-    let source = cx.files.read(path.get_ref(), "the topology", &place)?;
+    let source = cx.read(path, "the topology")?;
     let tree = Tree::read(source.text()).map_err(|error| problem(&error, &source.at(error.span.clone())))?;
     if tree.hosts != matrix.hosts {
         let message = format!(
@@ -443,8 +458,8 @@ fn network(tree: &Tree) -> Net {
 }
 
 /// The flows, and the place of each connection's among them: they are sorted by their start.
-fn flows(matrix: &Matrix) -> (Vec<u32>, matrix::Matrix) {
-    let mut list: Vec<matrix::Flow> = Vec::new();
+fn flows(matrix: &Matrix) -> (Vec<u32>, Inputs) {
+    let mut list: Vec<Flow> = Vec::new();
     let mut by_id = std::collections::BTreeMap::new();
     for line in &matrix.connections {
         let size = u64::from(line.size);
@@ -458,7 +473,7 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, matrix::Matrix) {
             Start::At(us) => us,
             Start::Trigger(_) => 0,
         };
-        list.push(matrix::Flow {
+        list.push(Flow {
             src: line.src,
             dst: line.dst,
             size: Bytes::new(size),
@@ -476,7 +491,7 @@ fn flows(matrix: &Matrix) -> (Vec<u32>, matrix::Matrix) {
     for (place, &i) in (0..).zip(&sorted) {
         order[i] = place;
     }
-    let flows = matrix::Matrix {
+    let flows = Inputs {
         hosts: matrix.hosts,
         flows: list,
         dependencies: Vec::new(),

@@ -1,10 +1,9 @@
 //! `[parity.uet-htsim]`: Ultra Ethernet's transport. Keys have the units of the simulator's command line.
 
 use paceline_congestion::params::{is, is_not};
+use paceline_scenario::tables;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
-
-use super::tables;
 
 /// Whether receivers' pacers follow congestion inside an oversubscribed network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

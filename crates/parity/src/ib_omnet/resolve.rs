@@ -5,24 +5,49 @@ use std::ops::RangeInclusive;
 use paceline_congestion::{ibcc::omnet as ibcc, rrcc::omnet as rrcc};
 use paceline_fabric::spec::{FlowControl, Model, Recovery, RunSpec};
 use paceline_kernel::{Span, Time};
-use paceline_parity::ib_omnet::{Control, CreditSpec, Source, Stall};
+use paceline_scenario::guest::{
+    Around, Cx, FlowControlKind, Guest, Net, Nodes, OrAuto, OrOff, Parity, Problem, Profile, REPRODUCED,
+    Simulator, TableRow, above_zero, check_within, fill_at, fill_value, hosts, one_way, probability, within,
+};
+use paceline_scenario::traffic::PacedSource;
 use toml::Spanned;
 
-use crate::diagnostics::Problem;
-use crate::schema::{self, ControlKind, Nodes, OrAuto, OrOff};
-use crate::topology::Net;
+use super::keys::{ControlKind, IbOmnet as Keys, Ibcc, Rrcc};
+use super::limits;
+use super::spec::{Control, CreditSpec, Stall};
 
-use super::fill::{fill_at, fill_value};
-use super::hosts::{self, Holds};
-use super::numbers::{above_zero, check_within, probability, within};
-use super::simulator::{Around, Simulator, one_way};
-use super::{Cx, limits};
+/// The fidelity.
+pub(crate) fn guest() -> Guest {
+    let table = TableRow::of::<Keys>(
+        "ib-omnet",
+        "settings of the InfiniBand simulator of RRCC's author",
+    );
+    Guest {
+        profile: PROFILE,
+        table: table.with::<Ibcc>("ibcc").with::<Rrcc>("rrcc"),
+        simulator: &Steps,
+    }
+}
+
+const PROFILE: Profile = Profile {
+    name: "ib-omnet",
+    own_network: true,
+    mtu: 2048,
+    // A packet is its payload there.
+    headers: (0, 0, 0),
+    flow_control: FlowControlKind::Credits,
+    paced_messages: true,
+    accounts: true,
+    accounts_by_default: true,
+    port_bins_up_to: 1024,
+    ..REPRODUCED
+};
 
 const UNDERSHOOT: RangeInclusive<f64> = 1.0..=100.0;
 const INCREASE: RangeInclusive<f64> = 0.0..=1e6;
 
 /// The fractions that a table has, whether they are used or not.
-fn check_fractions(cx: &Cx<'_>, table: &schema::Rrcc) -> Result<(), Problem> {
+fn check_fractions(cx: &Cx<'_>, table: &Rrcc) -> Result<(), Problem> {
     for (value, what, range) in [
         (&table.threshold, "the threshold", &(0.0..=1.0)),
         (&table.undershoot, "the undershoot", &UNDERSHOOT),
@@ -36,15 +61,15 @@ fn check_fractions(cx: &Cx<'_>, table: &schema::Rrcc) -> Result<(), Problem> {
 }
 
 /// The InfiniBand simulator of RRCC's author.
-pub(super) struct IbOmnet;
+pub(crate) struct Steps;
 
-impl Simulator for IbOmnet {
+impl Simulator for Steps {
     fn name(&self) -> &'static str {
         "ib-omnet"
     }
 
-    fn check_unused(&self, cx: &Cx<'_>, parity: &schema::Parity) -> Result<(), Problem> {
-        let table = parity.ib_omnet.as_ref().map(Spanned::get_ref);
+    fn check_unused(&self, cx: &Cx<'_>, parity: &Parity) -> Result<(), Problem> {
+        let table: Option<&Keys> = parity.get("ib-omnet");
         let rrcc = table.and_then(|table| table.rrcc.as_ref());
         rrcc.map_or(Ok(()), |rrcc| check_fractions(cx, rrcc))
     }
@@ -52,13 +77,12 @@ impl Simulator for IbOmnet {
     fn model(
         &self,
         cx: &mut Cx<'_>,
-        parity: &mut schema::Parity,
+        parity: &mut Parity,
         around: Around<'_>,
     ) -> Result<Option<Model>, Problem> {
         self.check_unused(cx, parity)?;
-        let sources = std::mem::take(&mut around.traffic.sources);
-        let credits = settings(cx, parity, around.net, sources)?;
-        limits::check(&credits, around.packet.mtu, around.links, &mut cx.warnings)?;
+        let credits = settings(cx, parity, around.net, around.sources)?;
+        limits::check(&credits, around.packet.mtu, around.links, cx)?;
         Ok(Some(Model::new(credits)))
     }
 
@@ -70,15 +94,12 @@ impl Simulator for IbOmnet {
 /// What a network under credits is told.
 fn settings(
     cx: &Cx<'_>,
-    parity: &mut schema::Parity,
+    parity: &mut Parity,
     net: &Net,
-    sources: Vec<Source>,
+    sources: Vec<PacedSource>,
 ) -> Result<CreditSpec, Problem> {
-    let table = parity
-        .ib_omnet
-        .get_or_insert_with(|| Spanned::new(0..0, schema::IbOmnet::default()));
-    let place = cx.texts.of_value(table);
-    let table = table.get_mut();
+    let (span, table) = parity.table::<Keys>("ib-omnet");
+    let place = cx.place_at(span);
     let span = |slot: &mut Option<Spanned<Span>>, default: Span, what: &str| {
         above_zero(cx, &fill_at(slot, default), what)
     };
@@ -99,7 +120,7 @@ fn settings(
             "{} weights for {lanes} virtual lanes: expected one each, above 0",
             weights.get_ref().len()
         );
-        return Err(Problem::new(message).at(&cx.texts.of_value(&weights)));
+        return Err(Problem::new(message).at(&cx.place(&weights)));
     }
     let control = control(cx, table)?;
     let rate = OrAuto(None);
@@ -109,8 +130,7 @@ fn settings(
         (None, Control::Ibcc(_)) => 3,
         (None, _) => 1,
     };
-    let set =
-        |slot: &mut Option<Spanned<Nodes>>| hosts::set(cx, net, &fill_at(slot, Nodes::all()), Holds::Hosts);
+    let set = |slot: &mut Option<Spanned<Nodes>>| hosts(cx, net, &fill_at(slot, Nodes::all()));
     let lasts = span(&mut table.stall, Span::from_ns(1), "a stall")?;
     let every = fill_value(
         &mut table.stall_every,
@@ -178,13 +198,13 @@ fn settings(
         notified: Some(set(&mut table.notified)?),
         sources,
         trace: match fill_value(&mut table.log, false) {
-            true => vec![(Time::ZERO, cx.stop)],
+            true => vec![(Time::ZERO, cx.stop())],
             false => Vec::new(),
         },
     })
 }
 
-fn control(cx: &Cx<'_>, table: &mut schema::IbOmnet) -> Result<Control, Problem> {
+fn control(cx: &Cx<'_>, table: &mut Keys) -> Result<Control, Problem> {
     Ok(match fill_value(&mut table.control, ControlKind::None) {
         ControlKind::None => Control::None,
         ControlKind::Ibcc => {

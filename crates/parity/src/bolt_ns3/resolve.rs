@@ -1,21 +1,62 @@
 //! `[parity.bolt-ns3]`, and what that simulator does not have.
 
 use paceline_congestion::registry::{SCHEMES, Scheme};
-use paceline_fabric::spec::{Accounted, FlowControl, Model, Recovery, RunSpec};
-use paceline_parity::bolt_ns3::{BoltNs3Spec, has_scheme};
+use paceline_fabric::spec::{Accounted, FlowControl, Model, Quirks, Recovery, RunSpec};
+use paceline_kernel::Span;
+use paceline_scenario::guest::{
+    Around, Cx, FlowControlKind, Formula, Guest, Parity, Problem, Profile, REPRODUCED, Simulator, TableRow,
+    fill_at, one_way,
+};
 use toml::Spanned;
 
-use crate::diagnostics::Problem;
-use crate::schema;
+use super::keys::Keys;
+use super::spec::{BoltNs3Spec, has_scheme};
+use crate::filled;
 
-use super::Cx;
-use super::fill::{fill_at, filled};
-use super::simulator::{Around, Simulator, one_way};
+/// Its deviations from nature.
+pub fn quirks() -> Quirks {
+    Quirks {
+        floor_to_ns: true,
+        ideal_by_formula: true,
+        gentle_failures: true,
+        hash_hosts_only: true,
+        ..Quirks::default()
+    }
+}
+
+/// The fidelity.
+pub(crate) fn guest() -> Guest {
+    Guest {
+        profile: PROFILE,
+        table: TableRow::of::<Keys>("bolt-ns3", "settings of the simulator of Bolt's authors"),
+        simulator: &Steps,
+    }
+}
+
+const PROFILE: Profile = Profile {
+    name: "bolt-ns3",
+    // HPCC's with a full packet, and its headers once more, per link.
+    formula: Some(Formula {
+        name: "bolt-formula",
+        author: "the formula of Bolt's authors",
+    }),
+    own_network: true,
+    quirks,
+    mtu: 1459,
+    headers: (41, 41, 0),
+    scheme_headers: false,
+    framing: 2,
+    rto: Some(Span::from_us(10_000)),
+    flow_control: FlowControlKind::None,
+    has_tiers: false,
+    has_detectors: false,
+    ..REPRODUCED
+};
 
 /// The simulator of Bolt's authors.
-pub(super) struct BoltNs3;
+pub(crate) struct Steps;
 
-impl Simulator for BoltNs3 {
+impl Simulator for Steps {
     fn name(&self) -> &'static str {
         "bolt-ns3"
     }
@@ -23,7 +64,7 @@ impl Simulator for BoltNs3 {
     fn model(
         &self,
         cx: &mut Cx<'_>,
-        parity: &mut schema::Parity,
+        parity: &mut Parity,
         _around: Around<'_>,
     ) -> Result<Option<Model>, Problem> {
         settings(cx, parity).map(|spec| Some(Model::new(spec)))
@@ -35,36 +76,32 @@ impl Simulator for BoltNs3 {
 }
 
 /// What the simulator is told.
-fn settings(cx: &Cx<'_>, parity: &mut schema::Parity) -> Result<BoltNs3Spec, Problem> {
+fn settings(cx: &Cx<'_>, parity: &mut Parity) -> Result<BoltNs3Spec, Problem> {
     let default = BoltNs3Spec::default();
-    let table = parity
-        .bolt_ns3
-        .get_or_insert_with(|| Spanned::new(0..0, schema::BoltNs3::default()))
-        .get_mut();
-    let texts = cx.texts;
+    let (_, table) = parity.table::<Keys>("bolt-ns3");
     let above_zero = |slot: &mut Option<Spanned<u32>>, default: u32, what: &str| {
         let value = fill_at(slot, default);
         match value.get_ref() {
             0 => Err(Problem::new(format!("{what} is zero"))
-                .at(&texts.of_value(&value))
+                .at(&cx.place(&value))
                 .label("expected at least 1")),
             _ => Ok(value.into_inner()),
         }
     };
     Ok(BoltNs3Spec {
-        ports: filled!(table.ports: BoltNs3),
-        threshold: filled!(table.threshold: BoltNs3).0,
+        ports: filled!(table.ports: Keys),
+        threshold: filled!(table.threshold: Keys).0,
         buffer_packets: above_zero(&mut table.buffer_packets, default.buffer_packets, "the buffer")?,
         src_factor: above_zero(&mut table.src_factor, default.src_factor, "the factor of SRCs")?,
-        share_flows: filled!(table.share_flows: BoltNs3),
+        share_flows: filled!(table.share_flows: Keys),
         strikes: above_zero(&mut table.strikes, default.strikes, "the number of strikes")?,
-        window_pause: filled!(table.window_pause: BoltNs3),
-        sm_drift: filled!(table.sm_drift: BoltNs3),
-        inc_kept_by_hosts: filled!(table.inc_kept_by_hosts: BoltNs3),
-        src_drain_time: filled!(table.src_drain_time: BoltNs3),
-        ungated_halving: filled!(table.ungated_halving: BoltNs3),
-        swift_beta_sign: filled!(table.swift_beta_sign: BoltNs3),
-        swift_double_update: filled!(table.swift_double_update: BoltNs3),
+        window_pause: filled!(table.window_pause: Keys),
+        sm_drift: filled!(table.sm_drift: Keys),
+        inc_kept_by_hosts: filled!(table.inc_kept_by_hosts: Keys),
+        src_drain_time: filled!(table.src_drain_time: Keys),
+        ungated_halving: filled!(table.ungated_halving: Keys),
+        swift_beta_sign: filled!(table.swift_beta_sign: Keys),
+        swift_double_update: filled!(table.swift_double_update: Keys),
     })
 }
 

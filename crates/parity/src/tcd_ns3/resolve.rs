@@ -2,23 +2,74 @@
 
 use paceline_congestion::registry::AnyParams;
 use paceline_fabric::spec::{
-    Accounted, FlowControl, FlowSpec, LinkSpec, Model, NodeId, NodeKind, PfcMode, Recovery, RunSpec,
+    Accounted, EcmpHash, FlowControl, FlowSpec, LinkSpec, Model, NodeId, NodeKind, PfcMode, Quirks, Recovery,
+    RunSpec,
 };
 use paceline_kernel::rng::Ns3Streams;
-use paceline_kernel::{Bytes, Time};
-use paceline_parity::tcd_ns3::TcdNs3Spec;
+use paceline_kernel::{Bytes, Span, Time};
+use paceline_scenario::Fidelity;
+use paceline_scenario::guest::{
+    AckClass, Around, Clock, Config, Cx, Formula, Guest, Net, OwnTable, Parity, Problem, Profile, REPRODUCED,
+    Simulator, SwitchDefaults, TableRow, above_zero, fill_at,
+};
 use toml::Spanned;
 
-use crate::diagnostics::Problem;
-use crate::schema;
-use crate::topology::Net;
+use super::keys::{FixedRate, Keys};
+use super::spec::TcdNs3Spec;
+use crate::filled;
 
-use super::Cx;
-use super::fill::{fill_at, filled};
-use super::numbers::above_zero;
-use super::simulator::{Around, Simulator};
-use super::workload::Traffic;
+/// Its deviations from nature, in networks of another make: its clock.
+pub fn quirks() -> Quirks {
+    Quirks {
+        truncate_to_ns: true,
+        ideal_by_formula: true,
+        ..Quirks::default()
+    }
+}
 
+/// The fidelity.
+pub(crate) fn guest() -> Guest {
+    Guest {
+        profile: PROFILE,
+        table: TableRow::of::<Keys>("tcd-ns3", "settings of the simulator of TCD's authors"),
+        simulator: &Steps,
+    }
+}
+
+const PROFILE: Profile = Profile {
+    name: "tcd-ns3",
+    // What the application hears at 40 Gbit/s, and 8, 16 or 24 us for the way, by the numbers of the hosts.
+    formula: Some(Formula {
+        name: "tcd-formula",
+        author: "the formula of TCD's authors",
+    }),
+    own_network: true,
+    quirks,
+    clock: Clock::Cut,
+    pfc_frame: 31,
+    cnp: 30,
+    headers: (20, 30, 0),
+    scheme_headers: false,
+    ack_class: AckClass(Some(ACKS)),
+    ecmp_hash: EcmpHash::Shared,
+    only_hash: Some("hashes alike at all switches, and has no salt"),
+    switch: Some(SwitchDefaults {
+        buffer: 18_000_000,
+        headroom: 0,
+        reserve: 0,
+        pause: Span::from_us(5),
+        xoff: 320 * CELL,
+        xon: 318 * CELL,
+    }),
+    has_tiers: false,
+    marks_anyway: true,
+    keeps_order: true,
+    states_of_tcd: true,
+    ..REPRODUCED
+};
+
+/// What that program calls a cell.
+const CELL: u64 = 1030;
 /// The priority of acknowledgements: no flow's.
 const ACKS: u8 = 1;
 /// The priority of notifications and pauses: no flow's.
@@ -36,17 +87,21 @@ const OF_ERRORS: u64 = 2;
 const MOST_PORTS: usize = 1 << 12;
 
 /// The simulator of TCD's authors.
-pub(super) struct TcdNs3;
+pub(crate) struct Steps;
 
-impl Simulator for TcdNs3 {
+impl Simulator for Steps {
     fn name(&self) -> &'static str {
         "tcd-ns3"
+    }
+
+    fn of_configuration(&self, config: &Config) -> Result<Option<Box<dyn OwnTable>>, Problem> {
+        Ok(Some(Box::new(of_configuration(config)?)))
     }
 
     fn model(
         &self,
         cx: &mut Cx<'_>,
-        parity: &mut schema::Parity,
+        parity: &mut Parity,
         around: Around<'_>,
     ) -> Result<Option<Model>, Problem> {
         settings(cx, parity, around).map(|spec| Some(Model::new(spec)))
@@ -58,35 +113,37 @@ impl Simulator for TcdNs3 {
 }
 
 /// What the simulator is told. Flows get their ports.
-fn settings(cx: &Cx<'_>, parity: &mut schema::Parity, around: Around<'_>) -> Result<TcdNs3Spec, Problem> {
+fn settings(cx: &Cx<'_>, parity: &mut Parity, around: Around<'_>) -> Result<TcdNs3Spec, Problem> {
     let Around {
-        net, links, traffic, ..
+        net,
+        links,
+        flows,
+        written,
+        stops,
+        ..
     } = around;
-    let setup_streams = give_ports(cx, net, links, traffic)?;
-    let table = parity
-        .tcd_ns3
-        .get_or_insert_with(|| Spanned::new(0..0, schema::TcdNs3::default()))
-        .get_mut();
-    let chunk = filled!(table.ack_chunk: TcdNs3);
+    let setup_streams = give_ports(cx, net, links, flows, written)?;
+    let (_, table) = parity.table::<Keys>("tcd-ns3");
+    let chunk = filled!(table.ack_chunk: Keys);
     if *chunk.get_ref() == 0 {
         let message = "ack-chunk is 0, which makes that simulator divide by zero";
-        return Err(Problem::new(message).at(&cx.texts.of_value(&chunk)));
+        return Err(Problem::new(message).at(&cx.place(&chunk)));
     }
     let host = |written: &Spanned<u32>| match net.topology.is_host(NodeId(*written.get_ref())) {
         true => Ok(NodeId(*written.get_ref())),
         false => Err(Problem::new(format!("node {} is no host", written.get_ref()))
-            .at(&cx.texts.of_value(written))
+            .at(&cx.place(written))
             .label("expected a host")),
     };
-    let unmanaged = filled!(table.unmanaged: TcdNs3);
-    let fixed = filled!(table.fixed_rate: TcdNs3);
-    let end = cx.stop;
+    let unmanaged = filled!(table.unmanaged: Keys);
+    let fixed = filled!(table.fixed_rate: Keys);
+    let end = cx.stop();
     let placed = |order: &[u32], stops: &[Time]| order.iter().map(|&i| stops[i as usize]).collect();
     Ok(TcdNs3Spec {
-        dynamic_pfc: filled!(table.dynamic_pfc: TcdNs3),
-        flow_ecmp: filled!(table.flow_ecmp: TcdNs3),
-        clamp_after_timer: filled!(table.clamp_after_timer: TcdNs3),
-        ack_interval: filled!(table.ack_interval: TcdNs3),
+        dynamic_pfc: filled!(table.dynamic_pfc: Keys),
+        flow_ecmp: filled!(table.flow_ecmp: Keys),
+        clamp_after_timer: filled!(table.clamp_after_timer: Keys),
+        ack_interval: filled!(table.ack_interval: Keys),
         ack_chunk: chunk.into_inner(),
         unmanaged: unmanaged.iter().map(host).collect::<Result<_, _>>()?,
         fixed_rate: fixed
@@ -94,26 +151,26 @@ fn settings(cx: &Cx<'_>, parity: &mut schema::Parity, around: Around<'_>) -> Res
             .map(|written| fixed_rate(cx, written, host))
             .collect::<Result<_, _>>()?,
         listen_until: fill_at(&mut table.listen_until, end).into_inner(),
-        stops: match cx.stops.len() == traffic.flows.len() {
-            true => placed(&traffic.written, &cx.stops),
+        stops: match stops.len() == flows.len() {
+            true => placed(written, stops),
             false => Vec::new(),
         },
         setup_streams,
         flow_slots: above_zero(
             cx,
-            &filled!(table.flow_slots: TcdNs3),
+            &filled!(table.flow_slots: Keys),
             "the number of slots for flows",
         )?,
-        log: filled!(table.log: TcdNs3),
+        log: filled!(table.log: Keys),
     })
 }
 
 fn fixed_rate(
     cx: &Cx<'_>,
-    written: &Spanned<schema::FixedRate>,
+    written: &Spanned<FixedRate>,
     host: impl Fn(&Spanned<u32>) -> Result<NodeId, Problem>,
 ) -> Result<(NodeId, f64), Problem> {
-    let place = cx.texts.of_value(written);
+    let place = cx.place(written);
     let missing = |what: &str| Problem::new(format!("the fixed rate has no `{what}`")).at(&place);
     let node = written.get_ref().host.as_ref().ok_or_else(|| missing("host"))?;
     let factor = written
@@ -130,23 +187,29 @@ fn fixed_rate(
         "the factor of a fixed rate is {}: expected more than 0 and less than {most:.2}, from which on nothing is sent",
         factor.get_ref()
     );
-    Err(Problem::new(message).at(&cx.texts.of_value(factor)))
+    Err(Problem::new(message).at(&cx.place(factor)))
 }
 
 /// Ports as that program gives them: receivers' at random, in the order of its flow file, senders' by count, in the order
 /// in which flows start. Returns how many random streams its set-up has taken then.
-fn give_ports(cx: &Cx<'_>, net: &Net, links: &[LinkSpec], traffic: &mut Traffic) -> Result<u64, Problem> {
-    let count = traffic.flows.len();
+fn give_ports(
+    cx: &Cx<'_>,
+    net: &Net,
+    links: &[LinkSpec],
+    flows: &mut [FlowSpec],
+    written: &[u32],
+) -> Result<u64, Problem> {
+    let count = flows.len();
     if count > PORTS {
         let message = format!("{count} flows in tcd-ns3 fidelity: that simulator has ports for {PORTS}");
         return Err(Problem::new(message).help("write `fidelity = \"exact\"`, or fewer flows"));
     }
-    let seed = match u32::try_from(cx.seed) {
+    let seed = match u32::try_from(cx.seed()) {
         Ok(seed) if seed > 0 => seed,
         _ => {
             let message = format!(
                 "the seed {} in tcd-ns3 fidelity: ns-3 takes 1 to {}",
-                cx.seed,
+                cx.seed(),
                 u32::MAX
             );
             return Err(Problem::new(message));
@@ -159,7 +222,7 @@ fn give_ports(cx: &Cx<'_>, net: &Net, links: &[LinkSpec], traffic: &mut Traffic)
     let mut streams = Ns3Streams::of_seed(seed, taken);
     let mut used = vec![false; PORTS];
     let mut places = vec![0; count];
-    for (place, &written) in (0u32..).zip(&traffic.written) {
+    for (place, &written) in (0u32..).zip(written) {
         places[written as usize] = place;
     }
     for place in places {
@@ -170,13 +233,13 @@ fn give_ports(cx: &Cx<'_>, net: &Net, links: &[LinkSpec], traffic: &mut Traffic)
                 break port;
             }
         };
-        traffic.flows[place as usize].dport = port as u16;
+        flows[place as usize].dport = port as u16;
         // Another goes into the jitter of its sender.
         streams.skip();
         taken += 1;
     }
     let mut counts = std::collections::BTreeMap::<NodeId, u32>::new();
-    for flow in &mut traffic.flows {
+    for flow in flows {
         let count = counts.entry(flow.src).or_default();
         *count += 1;
         flow.sport = (SOURCE_PORT + *count) as u16;
@@ -275,4 +338,69 @@ fn check_flow(flow: &FlowSpec) -> Result<(), Problem> {
         return Err(Problem::new(message));
     }
     Ok(())
+}
+
+/// Makes the table of the keys of a configuration.
+fn of_configuration(config: &Config) -> Result<Keys, Problem> {
+    let fidelity = Fidelity::named(PROFILE.name).unwrap_or_default();
+    let small = |key: &str, default: u64| {
+        let value = config.int(key, default);
+        u32::try_from(value)
+            .map_err(|_| config.problem(key, format!("{key} is {value}: expected {} at most", u32::MAX)))
+    };
+    Ok(Keys {
+        dynamic_pfc: Some(config.flag("USE_DYNAMIC_PFC_THRESHOLD", true)),
+        flow_ecmp: Some(config.flag("FLOW_LEVEL_ECMP", false)),
+        clamp_after_timer: Some(config.flag("CLAMP_TARGET_RATE_AFTER_TIMER", false)),
+        ack_interval: Some(small("L2_ACK_INTERVAL", 0)?),
+        ack_chunk: config.at("L2_CHUNK_SIZE", small("L2_CHUNK_SIZE", 0)?),
+        unmanaged: Some(unmanaged(config)?),
+        fixed_rate: Some(fixed_rates(config)?),
+        listen_until: config.at(
+            "APP_STOP_TIME",
+            Time::from_ps(config.seconds("APP_STOP_TIME", "3", fidelity).as_ps()),
+        ),
+        flow_slots: match config.given("X_SLOTS") {
+            true => config.at("X_SLOTS", small("X_SLOTS", 0)?),
+            false => None,
+        },
+        log: None,
+    })
+}
+
+/// `X_NOQCN`: hosts, with commas.
+fn unmanaged(config: &Config) -> Result<Vec<Spanned<u32>>, Problem> {
+    let text = config.text("X_NOQCN").unwrap_or_default();
+    let node = |word: &str| word.parse().ok().and_then(|node| config.at("X_NOQCN", node));
+    let list: Option<Vec<_>> = text
+        .split(',')
+        .filter(|word| !word.is_empty())
+        .map(node)
+        .collect();
+    list.ok_or_else(|| {
+        let message = format!("X_NOQCN is `{text}`: expected hosts with commas, such as 20,7");
+        config.problem("X_NOQCN", message)
+    })
+}
+
+/// `X_APP`: hosts and factors, with commas.
+fn fixed_rates(config: &Config) -> Result<Vec<Spanned<FixedRate>>, Problem> {
+    let text = config.text("X_APP").unwrap_or_default();
+    let rate = |word: &str| {
+        let (host, factor) = word.split_once(':')?;
+        let rate = FixedRate {
+            host: config.at("X_APP", host.parse().ok()?),
+            factor: config.at("X_APP", factor.parse().ok()?),
+        };
+        config.at("X_APP", rate)
+    };
+    let list: Option<Vec<_>> = text
+        .split(',')
+        .filter(|word| !word.is_empty())
+        .map(rate)
+        .collect();
+    list.ok_or_else(|| {
+        let message = format!("X_APP is `{text}`: expected host:factor with commas, such as 20:4,61:0.83");
+        config.problem("X_APP", message)
+    })
 }

@@ -2,10 +2,10 @@
 
 use paceline_fabric::spec::LinkSpec;
 use paceline_kernel::{BitRate, Bytes, Span};
-use paceline_parity::ib_omnet::CreditSpec;
+use paceline_scenario::WarningKind;
+use paceline_scenario::guest::{Cx, Problem};
 
-use crate::diagnostics::Problem;
-use crate::warning::{Warning, WarningKind};
+use super::spec::CreditSpec;
 
 /// A share of the link that flow-control packets may take before it is said.
 const UPDATES: f64 = 0.05;
@@ -18,13 +18,13 @@ pub(super) fn check(
     credits: &CreditSpec,
     mtu: Bytes,
     links: &[LinkSpec],
-    warnings: &mut Vec<Warning>,
+    cx: &mut Cx<'_>,
 ) -> Result<(), Problem> {
     let rates = links.iter().map(|link| link.rate);
     let (Some(slowest), Some(fastest)) = (rates.clone().min(), rates.max()) else {
         return Ok(());
     };
-    let mut warn = |text| warnings.push(Warning::new(WarningKind::CreditRate, text));
+    let mut warn = |text: String| cx.warn(WarningKind::CreditRate, None, text);
     let CreditSpec { period, buffer, .. } = *credits;
     let reached = gbps(u64::from(buffer) * mtu.get(), period);
     if reached < fastest.as_gbps_f64() {

@@ -1,0 +1,23 @@
+//! What is known of the scenarios that ship.
+
+use paceline_fabric::spec::NodeKind;
+use paceline_scenario::builtin::{GROUPS, scenarios};
+use paceline_scenario::{Overrides, load};
+
+/// How many packet-hops a run has only the run tells: those of the smallest are tested where runs are.
+#[test]
+fn hosts_and_flows_are_those_of_the_files() {
+    let all = || GROUPS.iter().flat_map(|group| group.scenarios);
+    assert_eq!(all().count(), scenarios().len());
+    for shipped in scenarios() {
+        let run = load(shipped.name, &Overrides::default()).unwrap().run;
+        let known = all().find(|extent| extent.name == shipped.name).unwrap();
+        let hosts = run.nodes.iter().filter(|&&node| node == NodeKind::Host);
+        assert_eq!(
+            (known.hosts, known.flows),
+            (hosts.count(), run.flows.len()),
+            "{}",
+            shipped.name
+        );
+    }
+}
