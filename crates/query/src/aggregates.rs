@@ -42,6 +42,15 @@ impl Rows {
         self.values.get(argument).copied()
     }
 
+    /// The second argument and the first, in order of the second: a question may group rows in any order.
+    fn points(&self) -> Vec<(f64, f64)> {
+        let mut points: Vec<(f64, f64)> = self.each(1).zip(self.each(0)).collect();
+        if !points.is_sorted_by(|a, b| a.0 <= b.0) {
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        points
+    }
+
     /// The first argument where the second is best.
     fn best(&self, better: fn(f64, f64) -> bool) -> Option<f64> {
         let mut rows = self.each(0).zip(self.each(1));
@@ -152,23 +161,21 @@ pub const AGGREGATES: &[Described] = &[
     Described {
         name: "time_average",
         arguments: "x, t, from, to",
-        meaning: "the mean over the time from .. to of a value x that holds from its time t until the next; rows in order of t",
+        meaning: "the mean over the time from .. to of a value x that holds from its time t until the next",
         width: 4,
         of: |rows| {
             let (from, to) = (rows.any(2)?, rows.any(3)?);
-            let points: Vec<(f64, f64)> = rows.each(1).zip(rows.each(0)).collect();
-            (from < to).then(|| step_mean(&points, from, to))
+            (from < to).then(|| step_mean(&rows.points(), from, to))
         },
     },
     Described {
         name: "time_percentile",
         arguments: "x, t, from, to, p",
-        meaning: "the least such value that it was not larger for a share p of the time from .. to; rows in order of t",
+        meaning: "the least such value that it was not larger for a share p of the time from .. to",
         width: 5,
         of: |rows| {
             let (from, to) = (rows.any(2)?, rows.any(3)?);
-            let points: Vec<(f64, f64)> = rows.each(1).zip(rows.each(0)).collect();
-            time_percentile(&points, from, to, rows.any(4)?)
+            time_percentile(&rows.points(), from, to, rows.any(4)?)
         },
     },
     Described {

@@ -186,6 +186,7 @@ fn aggregates_by_hand() {
     assert_eq!(over("busy(t, x, 0, 4)"), 6.0 / 4.0);
     // 4 for one, 1 for two, 3 for one.
     assert_eq!(over("time_average(x, t, 0, 4)"), 9.0 / 4.0);
+    assert_eq!(over("time_average(x, t, 0, 4 ORDER BY x)"), 9.0 / 4.0);
     assert!(over("median(x) FILTER (WHERE x > 9)").is_nan());
 }
 
