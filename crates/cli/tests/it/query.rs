@@ -144,6 +144,12 @@ fn experiments_have_measures_of_their_own() {
         ("\"latest\"", "\"latst\"", "did you mean `latest`"),
         ("AS whole", "AS first", "two columns have one name"),
         ("\"ends\", \"bins\"", "\"end\", \"bins\"", "did you mean `ends`"),
+        (", \"named\"]", "]", "no runs are asked the question `named`"),
+        (
+            "flow0 flow1",
+            "flow0 soonest",
+            "two of these have a measure `soonest`",
+        ),
     ] {
         fs::write(&file, EXPERIMENT.replacen(from, to, 1)).unwrap();
         let done = run(folder.path(), &["reproduce", "--check", "."]);

@@ -4,11 +4,11 @@ use paceline_congestion::registry::variant::{Variant, VariantError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use paceline_lab::measures::{SETS, find_set};
+use paceline_lab::measures::{MeasureSet, SETS, find_set};
 use paceline_scenario::diagnostics::{Place, Source};
 use paceline_scenario::{Diagnostics, EXACT, Problem};
 
-use super::names::{Axis, AxisCase, Bound, Grid, Names, unknown};
+use super::names::{Axis, AxisCase, Bound, Grid, Names, Own, unknown};
 use super::own::OwnMeasures;
 use super::published::cells;
 use super::schema::{Case, Common, File, Many, NamedOr, Runs, Text};
@@ -74,6 +74,7 @@ pub(super) fn read(
         }
         names.grids.push(grid);
     }
+    check_questions(file, source)?;
     check_names(&requests, source)?;
     Ok((names, requests))
 }
@@ -125,6 +126,27 @@ fn check_names(requests: &[RunRequest], source: &Source) -> Result<(), Problem> 
     Ok(())
 }
 
+/// What runs of a grid are asked.
+type Sets = (
+    Option<&'static MeasureSet>,
+    BTreeMap<String, Own>,
+    Vec<Arc<Question>>,
+);
+
+/// Questions that no runs are asked do nothing.
+fn check_questions(file: &File, source: &Source) -> Result<(), Problem> {
+    let measures = file.runs.0.iter().flat_map(|runs| &runs.measures);
+    let named: BTreeSet<&String> = measures.flat_map(|names| &names.get_ref().0).collect();
+    match file.question.iter().find(|(name, _)| !named.contains(name)) {
+        None => Ok(()),
+        Some((name, question)) => {
+            let problem = Problem::new(format!("no runs are asked the question `{name}`"));
+            let help = format!("[runs] measures = \"{name}\"");
+            Err(problem.at(&source.at(question.sql.span())).help(help))
+        }
+    }
+}
+
 /// Cases, by axis.
 type CasesByAxis = BTreeMap<usize, Vec<usize>>;
 
@@ -143,22 +165,7 @@ impl Reading<'_> {
     fn grid(&self, requests: &mut Vec<RunRequest>) -> Result<Grid, Problem> {
         let names = self.names;
         let axes = self.axes()?;
-        let mut set = None;
-        let mut own = self.own.everywhere.clone();
-        let mut asked: Vec<Arc<Question>> = Vec::new();
-        for name in self.runs.measures.iter().flat_map(|names| &names.get_ref().0) {
-            if let Some(found) = self.own.questions.get(name) {
-                asked.extend(found.first().map(|one| Arc::clone(&one.question)));
-                own.extend(
-                    found
-                        .iter()
-                        .map(|one| (one.measure.name.to_string(), one.clone())),
-                );
-                continue;
-            }
-            let first = find_set(name).filter(|_| set.is_none());
-            set = Some(first.ok_or_else(|| self.unknown_set(name))?);
-        }
+        let (set, own, asked) = self.measures()?;
         let only = self.cases_by_axis(&self.runs.only, &axes)?;
         let except = self.except(&axes)?;
         let mut runs = Vec::new();
@@ -190,6 +197,36 @@ impl Reading<'_> {
             partial: self.runs.partial,
             scheme: self.runs.scheme.as_ref().map(|scheme| scheme.get_ref().clone()),
         })
+    }
+
+    /// A built-in set, the experiment's own measures by name, and the questions that give all of theirs.
+    fn measures(&self) -> Result<Sets, Problem> {
+        let mut sets: Sets = (None, self.own.everywhere.clone(), Vec::new());
+        let (set, own, asked) = &mut sets;
+        let place = self.runs.measures.as_ref().map_or(0..0, toml::Spanned::span);
+        let twice = |name: &str| {
+            let text = format!("two of these have a measure `{name}`");
+            Problem::new(text).at(&self.source.at(place.clone()))
+        };
+        for name in self.runs.measures.iter().flat_map(|names| &names.get_ref().0) {
+            let Some(found) = self.own.questions.get(name) else {
+                let first = find_set(name).filter(|_| set.is_none());
+                *set = Some(first.ok_or_else(|| self.unknown_set(name))?);
+                continue;
+            };
+            asked.extend(found.first().map(|one| Arc::clone(&one.question)));
+            for one in found {
+                let name = one.measure.name.to_string();
+                if own.insert(name.clone(), one.clone()).is_some() {
+                    return Err(twice(&name));
+                }
+            }
+        }
+        let clash = set.and_then(|set| own.keys().find(|name| set.find(name).is_some()));
+        match clash {
+            Some(name) => Err(twice(name)),
+            None => Ok(sets),
+        }
     }
 
     fn unknown_set(&self, name: &str) -> Problem {
