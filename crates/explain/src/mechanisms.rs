@@ -388,10 +388,11 @@ mod tests {
     fn every_key_of_a_page_exists() {
         for mechanism in MECHANISMS {
             for (section, keys) in mechanism.keys {
-                let entry = builtin::sections()
-                    .iter()
-                    .find(|entry| entry.name == *section)
-                    .unwrap();
+                let Some(entry) = builtin::sections().iter().find(|entry| entry.name == *section) else {
+                    // Guests are not here.
+                    assert!(section.starts_with("parity."), "{section}");
+                    continue;
+                };
                 for key in *keys {
                     assert!(entry.parameters.iter().any(|p| p.name == *key), "{section}.{key}");
                 }

@@ -200,14 +200,3 @@ fn a_folder_is_its_scenario_or_configuration() {
     assert!(message(folder.path()).contains("unknown key `CC_MOD` (did you mean `CC_MODE`?)"));
 }
 
-#[test]
-fn flow_control_is_overridden_by_its_former_name_too() {
-    for key in ["network.flow_control", "network.flow-control"] {
-        let overrides = Overrides {
-            set: vec![format!("{key}=none")],
-            ..Overrides::default()
-        };
-        let run = reference("c_incast16/hpcc.txt", &overrides).run;
-        assert_eq!(run.switch.flow_control, FlowControl::None, "{key}");
-    }
-}
