@@ -25,6 +25,7 @@ mod say;
 mod args;
 mod commands;
 mod failure;
+mod features;
 mod input;
 mod interrupt;
 mod output;
@@ -45,38 +46,13 @@ static ALLOCATOR: paceline_kernel::memory::HugePages = paceline_kernel::memory::
 /// cannot be added is reported like a wrong argument.
 pub fn main_with(own: Extension) -> ExitCode {
     failure::guarded(|| {
-        let added = guests().and(own).add().map_err(failure::Failure::arguments);
+        let added = features::guests()
+            .and(own)
+            .add()
+            .map_err(failure::Failure::arguments);
         match added.and_then(|()| commands::dispatch()) {
             Ok(done) => done.into(),
             Err(failure) => failure.print(),
         }
     })
-}
-
-/// What this program was built with that its crates below do not have.
-#[cfg(feature = "parity")]
-fn guests() -> Extension {
-    paceline_parity::extension()
-}
-
-/// What this program was built without.
-#[cfg(not(feature = "parity"))]
-fn guests() -> Extension {
-    Extension {
-        left_out: SIMULATORS.map(|name| (name, without("parity"))).into(),
-        ..Extension::default()
-    }
-}
-
-/// Fidelities of simulators that come with the feature `parity`.
-#[cfg(not(feature = "parity"))]
-const SIMULATORS: [&str; 4] = ["bolt-ns3", "tcd-ns3", "ib-omnet", "uet-htsim"];
-
-/// What to say of something that this program was built without.
-#[cfg(not(all(feature = "parity", feature = "training")))]
-pub(crate) fn without(feature: &str) -> String {
-    format!(
-        "this paceline was built without `{feature}`: `cargo install --path crates/cli --features {feature}` builds one \
-         that has it"
-    )
 }

@@ -63,7 +63,7 @@ fn page_of_forest(args: &ExplainArgs, name: &str, path: &Path) -> Ended {
 fn page_of_forest(_: &ExplainArgs, _: &str, _: &Path) -> Ended {
     Err(Failure::arguments(format!(
         "--page: {}",
-        crate::without("training")
+        crate::features::without("training")
     )))
 }
 

@@ -166,7 +166,10 @@ fn left_out(error: &clap::Error) -> Option<String> {
     };
     #[cfg(not(feature = "training"))]
     if let Some(command @ ("train" | "forest")) = word(ContextKind::InvalidSubcommand) {
-        return Some(format!("`paceline {command}`: {}", crate::without("training")));
+        return Some(format!(
+            "`paceline {command}`: {}",
+            crate::features::without("training")
+        ));
     }
     let fidelity = word(ContextKind::InvalidValue)?;
     paceline_scenario::Fidelity::left_out(fidelity).map(|why| format!("fidelity `{fidelity}`: {why}"))

@@ -147,7 +147,7 @@ fn check_upload(args: &RunArgs, _input: &Resolved) -> Result<(), Failure> {
     match &args.upload {
         Some(_) => Err(Failure::arguments(format!(
             "--upload: {}",
-            crate::without("training")
+            crate::features::without("training")
         ))),
         None => Ok(()),
     }
