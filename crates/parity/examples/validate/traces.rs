@@ -34,7 +34,7 @@ const HEAD: &str = "\
 Samples of `crates/traces/tests/data`, run as jobs of a scenario, and what the programs of their formats made of them
 (`answers.csv` of each folder). The table is printed by
 
-    cargo run --release -p paceline-reproduce --example validate -- --reference-traces
+    cargo run --release -p paceline-parity --example validate -- --reference-traces
 ";
 
 const SUMMARY: &str = "
