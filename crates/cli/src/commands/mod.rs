@@ -128,8 +128,7 @@ fn parse() -> Command {
 /// Ends the program with what clap says, in words.
 fn in_words(error: &clap::Error) -> ! {
     if let Some(why) = left_out(error) {
-        crate::say::text(&format!("error: {why}
-"));
+        crate::say::text(&format!("error: {why}\n"));
         std::process::exit(error.exit_code());
     }
     const WORDS: [(&str, &str); 4] = [

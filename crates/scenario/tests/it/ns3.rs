@@ -199,4 +199,3 @@ fn a_folder_is_its_scenario_or_configuration() {
     std::fs::write(folder.path().join("config.txt"), "CC_MOD 3").unwrap();
     assert!(message(folder.path()).contains("unknown key `CC_MOD` (did you mean `CC_MODE`?)"));
 }
-
