@@ -7,6 +7,7 @@ use crate::core::digest::Digest;
 use crate::core::event::Event;
 use crate::core::link::Sent;
 use crate::core::packet::Packet;
+use crate::ids::PortId;
 use crate::world::World;
 use paceline_run::outcome::Counters;
 
@@ -137,9 +138,14 @@ impl Core {
     }
 
     /// Fetches what events that are soon to run will touch. Each look follows what the one before has fetched; `at_host` does
-    /// so for packets that come to a host.
+    /// so for packets that come to a host, and `at_switch` for those that will leave by a port.
     #[inline(always)]
-    pub(crate) fn fetch_upcoming(&self, world: &World, at_host: impl Fn(Look, &Packet)) {
+    pub(crate) fn fetch_upcoming(
+        &self,
+        world: &World,
+        at_host: impl Fn(Look, &Packet),
+        at_switch: impl Fn(PortId),
+    ) {
         self.agenda.queue.for_upcoming(|look, what| {
             let (port, packet) = match Event::arrival(what) {
                 Some((port, packet)) => (port, Some(packet)),
@@ -174,6 +180,7 @@ impl Core {
                 let egress = world.routing.port_at(at.ways, place);
                 self.ports.prefetch(egress);
                 self.queues.prefetch(egress);
+                at_switch(egress);
             }
         });
     }

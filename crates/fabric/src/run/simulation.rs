@@ -212,8 +212,12 @@ impl Simulation {
         {
             self.core.begin(event);
             if large {
-                let hosts = &self.hosts;
-                (self.core).fetch_upcoming(&self.world, |look, packet| hosts.prefetch(look, packet));
+                let (hosts, switches) = (&self.hosts, &self.switches);
+                self.core.fetch_upcoming(
+                    &self.world,
+                    |look, packet| hosts.prefetch(look, packet),
+                    |egress| switches.prefetch(egress),
+                );
             }
             match Event::arrival(event.what) {
                 Some((port, packet)) => self.arrive(port, packet),

@@ -31,6 +31,14 @@ impl Core {
 }
 
 impl Switches {
+    /// Fetches what is known of a port by which a packet will soon leave.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, egress: PortId) {
+        if let Some(ties) = &self.ties {
+            ties.prefetch(egress);
+        }
+    }
+
     /// A packet entered a switch.
     #[inline(always)]
     pub(crate) fn switch_receive(&mut self, world: &World, core: &mut Core, ingress: PortId, id: PacketId) {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use paceline_kernel::ids::List;
+use paceline_kernel::ids::{Id, List};
 
 use crate::ids::PortId;
 use paceline_run::outcome::{PortRef, TiedArrivals};
@@ -21,18 +21,66 @@ pub(super) struct TieWatch {
     drops: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+/// What has arrived for a port at one instant. A single packet, as there mostly is, takes no other memory.
+#[derive(Clone, Debug)]
 struct Instant {
     at: u64,
-    dropped: usize,
-    /// The ingress port of each packet, and whether it was dropped.
-    arrivals: Vec<(PortId, bool)>,
+    dropped: u32,
+    arrived: u32,
+    first: Arrival,
+    others: Option<Box<Vec<Arrival>>>,
+}
+
+const _: () = assert!(size_of::<Instant>() == 32);
+
+/// A packet's ingress port, and whether it was dropped.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    ingress: PortId,
+    dropped: bool,
+}
+
+impl Instant {
+    const NONE: Self = Self {
+        at: 0,
+        dropped: 0,
+        arrived: 0,
+        first: Arrival {
+            ingress: PortId::NONE,
+            dropped: false,
+        },
+        others: None,
+    };
+
+    fn push(&mut self, ingress: PortId) {
+        let arrival = Arrival {
+            ingress,
+            dropped: false,
+        };
+        match self.arrived {
+            0 => self.first = arrival,
+            _ => self.others.get_or_insert_default().push(arrival),
+        }
+        self.arrived += 1;
+    }
+
+    fn last(&mut self) -> &mut Arrival {
+        let others = self.others.as_mut().and_then(|others| others.last_mut());
+        others.unwrap_or(&mut self.first)
+    }
+
+    fn arrivals(&self) -> impl Iterator<Item = Arrival> {
+        let first = (self.arrived > 0).then_some(self.first);
+        first
+            .into_iter()
+            .chain(self.others.iter().flat_map(|others| others.iter().copied()))
+    }
 }
 
 impl TieWatch {
     pub(super) fn new(ports: usize) -> Box<Self> {
         Box::new(Self {
-            latest: (0..ports).map(|_| Instant::default()).collect(),
+            latest: (0..ports).map(|_| Instant::NONE).collect(),
             sides: BTreeMap::new(),
             drops: 0,
         })
@@ -44,14 +92,14 @@ impl TieWatch {
             self.settle(egress);
             self.latest[egress].at = now;
         }
-        self.latest[egress].arrivals.push((ingress, false));
+        self.latest[egress].push(ingress);
     }
 
     /// The packet that has just arrived is dropped.
     pub(super) fn drops(&mut self, egress: PortId) {
         let instant = &mut self.latest[egress];
-        if let Some((_, dropped)) = instant.arrivals.last_mut() {
-            *dropped = true;
+        if instant.arrived > 0 {
+            instant.last().dropped = true;
             instant.dropped += 1;
         }
     }
@@ -59,18 +107,25 @@ impl TieWatch {
     /// An instant is over.
     fn settle(&mut self, egress: PortId) {
         let instant = &mut self.latest[egress];
-        let count = instant.arrivals.len();
-        if instant.dropped > 0 && count > 1 {
-            self.drops += instant.dropped as u64;
-            if instant.dropped < count {
-                for &(ingress, dropped) in &instant.arrivals {
+        if instant.dropped > 0 && instant.arrived > 1 {
+            self.drops += u64::from(instant.dropped);
+            if instant.dropped < instant.arrived {
+                for Arrival { ingress, dropped } in instant.arrivals() {
                     let (taken, lost) = self.sides.entry((egress, ingress)).or_default();
                     *(if dropped { lost } else { taken }) += 1;
                 }
             }
         }
-        instant.dropped = 0;
-        instant.arrivals.clear();
+        (instant.dropped, instant.arrived) = (0, 0);
+        if let Some(others) = &mut instant.others {
+            others.clear();
+        }
+    }
+
+    /// Fetches what is known of a port.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, egress: PortId) {
+        self.latest.prefetch(egress);
     }
 
     /// Takes over a port of another part of the run.
