@@ -1,6 +1,7 @@
 //! Large blocks against the system's: what they hold, and what pages they lie in.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_macros, reason = "says what it does not test")]
 
 use std::alloc::{GlobalAlloc, Layout};
 

@@ -302,9 +302,16 @@ impl Workload {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "parity"))]
 mod tests {
     use super::*;
+
+    /// Tests have the simulators that a program adds before anything is looked up.
+    #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
+    #[ctor::ctor(unsafe)]
+    fn guests() {
+        paceline_parity::install();
+    }
 
     /// Wherever the user is: what a scenario refers to ships with it.
     #[test]
