@@ -177,7 +177,7 @@ impl Clone for Parity {
     }
 }
 
-/// The tables are read by themselves ([`Parity::read`]), each into its own type.
+/// The tables are read by themselves (`Parity::read`), each into its own type.
 impl<'de> Deserialize<'de> for Parity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         IgnoredAny::deserialize(deserializer).map(|_| Self::default())
