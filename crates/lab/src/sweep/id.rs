@@ -105,6 +105,13 @@ incast = { fan-in = 2, receiver = 3, size = "100KB" }
         assert_ne!(one, id_of(&input, 3, "1"));
     }
 
+    /// Tests have the simulators that a program adds before anything is looked up.
+    #[allow(unsafe_code, reason = "it runs before `main`, where nothing else does")]
+    #[ctor::ctor(unsafe)]
+    fn add_simulators() {
+        paceline_parity::install();
+    }
+
     /// A point is resolved with one seed, and its runs are told apart by theirs.
     #[test]
     fn resolved_scenarios_depend_on_the_seed_in_one_line() {
