@@ -147,6 +147,7 @@ const RECORDERS: &[&[(&str, &str)]] = &[
     &[
         ("ports", "ports = 'off'"),
         ("pcap", "pcap = true"),
+        ("drops", "drops = true"),
         ("trace", "trace = [1]"),
         ("trace-ports", "trace-ports = [[1, 0]]"),
         ("trace-from", "trace-from = '2us'"),
