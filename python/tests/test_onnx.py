@@ -789,7 +789,7 @@ def test_anything_else_is_refused_or_the_same(tmp_path: Path) -> None:
 def test_the_first_layer_tells_a_shape_that_is_missing(tmp_path: Path) -> None:
     weights = np.linspace(-1, 1, 3, dtype=np.float32).reshape(3, 1)
     recurrent = [np.full((1, 4, 3), 0.5, np.float32), np.full((1, 4, 1), 0.25, np.float32)]
-    cases = {
+    cases: dict[str, tuple[list[Any], list[Any]]] = {
         "matmul": ([helper.make_node("MatMul", ["x", "w"], ["y"])], [weights]),
         "gemm": ([helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)], [weights.T.copy()]),
         "lstm": ([helper.make_node("LSTM", ["x", "w", "r"], ["", "y"], hidden_size=1)], recurrent),
