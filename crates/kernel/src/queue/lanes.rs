@@ -9,7 +9,7 @@ use super::{LaneId, Timed};
 /// The wheel's place among the lanes.
 const WHEEL: usize = LaneId::WHEEL.0 as usize;
 /// A lane that has room for more events than this belongs to a network that the cache does not hold.
-const CACHE_HOLDS: usize = 2048;
+const CACHE_HOLDS: usize = 8192;
 /// Events of the current instant that are kept in order while others come to it. Of more, those behind wait in
 /// the wheel, so that in a crowd that meets in one instant each costs no more than in a small one.
 const IN_ORDER: usize = 128;
