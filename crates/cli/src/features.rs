@@ -1,14 +1,14 @@
-//! What this program was built with, and what to say of the rest.
+//! Features of this build: guests, and messages about those that are missing.
 
 use paceline_scenario::guest::Extension;
 
-/// What this program was built with that its crates below do not have.
+/// Returns the guests of this build.
 #[cfg(feature = "parity")]
 pub(crate) fn guests() -> Extension {
     paceline_parity::extension()
 }
 
-/// What this program was built without.
+/// Returns messages about the guests that this build lacks.
 #[cfg(not(feature = "parity"))]
 pub(crate) fn guests() -> Extension {
     Extension {
@@ -21,7 +21,7 @@ pub(crate) fn guests() -> Extension {
 #[cfg(not(feature = "parity"))]
 const SIMULATORS: [&str; 4] = ["bolt-ns3", "tcd-ns3", "ib-omnet", "uet-htsim"];
 
-/// What to say of something that this program was built without.
+/// Returns the message about a feature that this build lacks.
 #[cfg(not(all(feature = "parity", feature = "training")))]
 pub(crate) fn without(feature: &str) -> String {
     format!(

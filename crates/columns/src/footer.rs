@@ -1,4 +1,4 @@
-//! What a file says of itself, at its end.
+//! The footer of a file: its columns, where their pages are, keys and values.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -6,7 +6,7 @@ use crate::code::{self, MAGIC};
 use crate::error::Error;
 use crate::thrift::{Bytes, STRUCT};
 
-/// What a file says of itself.
+/// The footer of a file.
 #[derive(Default)]
 pub(crate) struct Footer {
     pub(crate) fields: Vec<Field>,
@@ -40,7 +40,7 @@ pub(crate) struct Chunk {
     pub(crate) length: u64,
 }
 
-/// What the metadata of a file have: keys and values, in their order.
+/// Reads the keys and values of a file, in their order.
 ///
 /// # Errors
 /// The file cannot be read, or is damaged.
@@ -126,7 +126,7 @@ fn pair(bytes: &mut Bytes<'_>, kind: u8) -> Result<Option<(String, String)>, Err
     Ok(key.zip(value))
 }
 
-/// What is not there and has to be.
+/// An error about a field that is missing.
 fn missing() -> Error {
     Error::damaged("its footer lacks a field")
 }

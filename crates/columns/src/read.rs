@@ -17,7 +17,7 @@ use crate::thrift::{Bytes, STRUCT};
 const ROOM: usize = 1 << 31;
 const SMALL: usize = 1 << 26;
 const UNPACKED: usize = 1 << 9;
-/// What a value takes, whatever its kind.
+/// Memory of a value of any type.
 const CELL: usize = size_of::<Option<Arc<str>>>();
 /// What a text takes that no row before has, above its bytes: its counts, its place among those that are known (half of
 /// these places are free), and what the system keeps of an allocation.

@@ -2,8 +2,6 @@
 
 use std::cmp::Ordering;
 
-use paceline_fabric::outcome::PortRef;
-
 /// A number with at most four digits that count; a dash for none.
 pub fn number(value: Option<f64>) -> String {
     let Some(value) = value else {
@@ -66,11 +64,6 @@ pub fn bytes(value: u64) -> String {
         1_000_000..1_000_000_000 => format!("{} MB", number(Some(value as f64 / 1e6))),
         _ => format!("{} GB", number(Some(value as f64 / 1e9))),
     }
-}
-
-/// A port as series name it: the direction from its node to its peer.
-pub fn port_name(port: &PortRef) -> String {
-    format!("port {}.{}->{}", port.node.0, port.interface, port.peer.0)
 }
 
 /// The order in which people look names up: whole numbers in them by value, `host-2` before `host-10`.

@@ -56,6 +56,17 @@ impl Cell {
     }
 }
 
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Null => Ok(()),
+            Self::Int(value) => value.fmt(f),
+            Self::Real(value) => value.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
 /// The rows that answer a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 
 /// A recorded table as it is declared.
 #[derive(Debug)]
@@ -303,16 +304,15 @@ pub fn read<R: Row>(
     Ok(Table::new(rows))
 }
 
-/// A table with its rows.
-#[derive(Debug)]
-pub struct Table(Box<dyn Rows>);
+/// A table with its rows, which copies share: there may be millions.
+#[derive(Clone, Debug)]
+pub struct Table(Arc<dyn Rows>);
 
 /// Rows of some type.
 trait Rows: Any + fmt::Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     fn declared(&self) -> &'static Declared;
     fn len(&self) -> usize;
     fn cell(&self, row: usize, column: usize) -> Cell<'_>;
-    fn copy(&self) -> Box<dyn Rows>;
     fn equals(&self, other: &dyn Any) -> bool;
 }
 
@@ -326,9 +326,6 @@ impl<R: Row> Rows for Vec<R> {
     fn cell(&self, row: usize, column: usize) -> Cell<'_> {
         self[row].cell(column)
     }
-    fn copy(&self) -> Box<dyn Rows> {
-        Box::new(self.clone())
-    }
     fn equals(&self, other: &dyn Any) -> bool {
         other.downcast_ref() == Some(self)
     }
@@ -337,7 +334,7 @@ impl<R: Row> Rows for Vec<R> {
 impl Table {
     /// A table of these rows.
     pub fn new<R: Row>(rows: Vec<R>) -> Self {
-        Self(Box::new(rows))
+        Self(Arc::new(rows))
     }
 
     /// Its declaration.
@@ -366,12 +363,6 @@ impl Table {
     /// Its rows, if they are of this type.
     pub fn rows<R: Row>(&self) -> Option<&[R]> {
         (&*self.0 as &dyn Any).downcast_ref::<Vec<R>>().map(Vec::as_slice)
-    }
-}
-
-impl Clone for Table {
-    fn clone(&self) -> Self {
-        Self(self.0.copy())
     }
 }
 

@@ -352,7 +352,7 @@ fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure>
                     ))
                 })?,
             };
-            let curve = row.get(2).map(text_of).unwrap_or_default();
+            let curve = row.get(2).map(Cell::to_string).unwrap_or_default();
             let curve = match (several, curve.is_empty()) {
                 (false, false) => curve,
                 (true, false) => format!("{name}, {curve}"),
@@ -367,15 +367,6 @@ fn answered(runs: Vec<(PathBuf, RunData)>, sql: &str) -> Result<Figure, Failure>
         return Err(wrong("expected the folder of a run".into()));
     };
     figure::of_rows(&rows, (x, y)).map_err(|error| wrong(error.to_string()))
-}
-
-fn text_of(cell: &Cell) -> String {
-    match cell {
-        Cell::Null => String::new(),
-        Cell::Int(value) => value.to_string(),
-        Cell::Real(value) => value.to_string(),
-        Cell::Text(text) => text.clone(),
-    }
 }
 
 /// What is missing of a sweep whose figure is drawn.

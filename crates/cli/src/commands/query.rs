@@ -72,7 +72,7 @@ fn tables(run: &Run) -> Result<String, Failure> {
                 .rows
                 .first()
                 .and_then(|row| row.first())
-                .map_or_else(String::new, |count| format!(" ({} rows)", cell(count))),
+                .map_or_else(String::new, |count| format!(" ({} rows)", count)),
             Err(error) if error.is_of_experiments() => String::new(),
             Err(error) => return Err(Failure::run(error)),
         };
@@ -98,7 +98,10 @@ fn tables(run: &Run) -> Result<String, Failure> {
 }
 
 fn table(answer: &Answer) -> String {
-    let rows = answer.rows.iter().map(|row| row.iter().map(cell).collect());
+    let rows = answer
+        .rows
+        .iter()
+        .map(|row| row.iter().map(Cell::to_string).collect());
     let all: Vec<Vec<String>> = std::iter::once(answer.columns.clone()).chain(rows).collect();
     layout::table(&all)
 }
@@ -115,7 +118,7 @@ fn csv(answer: &Answer) -> String {
     };
     let safe = |one: &Cell| match one {
         Cell::Text(text) => paceline_scenario::csv_cell(text).into_owned(),
-        other => cell(other),
+        other => other.to_string(),
     };
     let rows = answer.rows.iter().map(|row| line(row.iter().map(safe).collect()));
     line(answer.columns.clone()) + &rows.collect::<String>()
@@ -128,13 +131,4 @@ fn objects(answer: &Answer) -> Vec<serde_json::Map<String, serde_json::Value>> {
         answer.columns.iter().cloned().zip(values).collect()
     };
     answer.rows.iter().map(object).collect()
-}
-
-fn cell(cell: &Cell) -> String {
-    match cell {
-        Cell::Null => String::new(),
-        Cell::Int(value) => value.to_string(),
-        Cell::Real(value) => value.to_string(),
-        Cell::Text(text) => text.clone(),
-    }
 }

@@ -64,7 +64,7 @@ pub(super) fn read_runs(folders: &[PathBuf], beside: Option<&Path>) -> Result<Ve
         .collect())
 }
 
-/// The same with the folder of each run.
+/// Reads runs, each with its folder.
 pub(super) fn read_folders(
     folders: &[PathBuf],
     beside: Option<&Path>,

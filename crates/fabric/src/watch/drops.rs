@@ -42,6 +42,10 @@ impl Probe for Drops {
         Box::new(self.clone())
     }
 
+    fn follows_packets(&self) -> bool {
+        false
+    }
+
     fn see(&mut self, view: &dyn View, port: PortId, sight: Sight) {
         let Sight::Lost(id, why) = sight else { return };
         let packet = view.packet(id);

@@ -59,8 +59,8 @@ impl Watch {
         let record = &spec.record;
         let mut recorder = Recorder::new(spec, ports, profiles, classes);
         let probes = probes(record, ports);
-        // What is traced takes no short cuts through queues: closeups and probes see every step, too.
-        recorder.tracing |= !record.flow_probes.is_empty() || probes.on();
+        // What is traced takes no short cuts through queues: closeups and some probes see every step, too.
+        recorder.tracing |= !record.flow_probes.is_empty() || probes.follow_packets();
         let sizes = (ports.len(), classes.count());
         Self {
             recorder,

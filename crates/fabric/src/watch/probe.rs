@@ -44,6 +44,8 @@ pub(crate) enum Sight {
 pub(crate) trait Probe: Send + Sync {
     /// Copies it: a run can be forked.
     fn copy(&self) -> Box<dyn Probe>;
+    /// Whether it sees packets step by step ([`Sight::Packet`]): they then take no short cuts through queues.
+    fn follows_packets(&self) -> bool;
     /// Sees something happen at a port, before it changes the network.
     fn see(&mut self, view: &dyn View, port: PortId, sight: Sight);
     /// Hands over what it has recorded.
@@ -57,6 +59,10 @@ pub(crate) struct Probes(pub(super) Vec<Box<dyn Probe>>);
 impl Probes {
     pub(crate) fn add(&mut self, probe: impl Probe + 'static) {
         self.0.push(Box::new(probe));
+    }
+
+    pub(crate) fn follow_packets(&self) -> bool {
+        self.0.iter().any(|probe| probe.follows_packets())
     }
 
     #[inline]

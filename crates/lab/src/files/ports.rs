@@ -3,7 +3,6 @@
 use paceline_fabric::outcome::{PortBin, PortSeries};
 
 use super::Series;
-use crate::text::port_name;
 
 /// Share of the bin that starts at the time in which the port was sending, 0 to 1.
 pub const UTILISATION: &str = "utilisation";
@@ -47,10 +46,10 @@ pub(super) fn port_series(recorded: &PortSeries, asked: u64, held_back: &str, st
         for (metric, value) in metrics {
             let lasts = stands && [QUEUE_MAX, held_back].contains(&metric);
             let points = steps(recorded, recorded.of_port(port).map(value), lasts);
-            add(port_name(&recorded.ports[port]), metric, points);
+            add(recorded.ports[port].to_string(), metric, points);
         }
         let points = steps(recorded, recorded.paused_for(port).map(f64::from), stands);
-        add(port_name(&recorded.ports[port]), PAUSED_FOR, points);
+        add(recorded.ports[port].to_string(), PAUSED_FOR, points);
     }
     for (switch, node) in recorded.switches.iter().enumerate() {
         let points = steps(recorded, recorded.of_switch(switch).map(f64::from), stands);

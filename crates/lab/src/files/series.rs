@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::{Column, GROUP_ROWS, Values, groups, read_metadata, read_parquet};
 use super::ports::{PAUSED, WAITING, port_series};
-use crate::text::port_name;
 
 /// Ports whose queues are written: those with the largest samples.
 const PORTS_MAX: usize = 256;
@@ -303,7 +302,7 @@ fn sampled(entity: String, metric: &str, samples: &Binned, of: impl Fn(f64) -> f
 
 /// The time series of a run: queues in the order of ports, then flows.
 pub fn series_of(spec: &RunSpec, outcome: &Outcome) -> Vec<Series> {
-    let queue = |queue: &QueueRecord| sampled(port_name(&queue.port), QUEUE, &queue.series, |bytes| bytes);
+    let queue = |queue: &QueueRecord| sampled(queue.port.to_string(), QUEUE, &queue.series, |bytes| bytes);
     let mut all: Vec<Series> = largest_queues(outcome).into_iter().map(queue).collect();
     let named = if spec.lanes.is_some() { "lane" } else { "class" };
     all.extend(classes(&outcome.states, STATE, named));
@@ -352,7 +351,7 @@ fn classes(all: &[StateRecord], metric: &'static str, what: &'static str) -> imp
     let several = all.iter().any(|record| Some(record.priority) != first);
     let changed = all.iter().filter(|record| !record.series.is_empty());
     changed.map(move |record| {
-        let port = port_name(&record.port);
+        let port = record.port.to_string();
         let entity = match several {
             true => format!("{port} {what} {}", record.priority),
             false => port,

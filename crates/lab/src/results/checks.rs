@@ -8,7 +8,7 @@ use super::flows::{FlowState, IdealFct};
 use super::rows::FlowRows;
 use super::summary::RunStatus;
 use super::{deadlock, feedback, rate_scaling, send_floor};
-use crate::text::{duration_us, port_name};
+use crate::text::duration_us;
 use paceline_scenario::{Resolved, Warning, WarningKind};
 
 /// Fewer completed flows than this leave less than one beyond the 99th percentile.
@@ -25,7 +25,7 @@ fn storms(outcome: &Outcome) -> Option<String> {
     };
     Some(format!(
         "The PFC watchdog found {count} at {} after {}, and dropped {} packets in all. `paceline explain pfc` says what helps.",
-        port_name(&first.port),
+        first.port,
         duration_us(Some(first.detected.as_ps() as f64 / 1e6)),
         outcome.counters.watchdog_drops
     ))
@@ -220,7 +220,7 @@ fn one_sided_ties(outcome: &Outcome) -> Option<String> {
          instants with other arrivals for the same port. At {} those from node {} were dropped {} times of {}, those from node {} {} \
          times of {}. `--shuffle-ties 1` shows what depends on that order. With `ties = \"drawn\"`, the default of lossy \
          classes in fidelity `exact`, the seed draws it.",
-        port_name(&loser.egress),
+        loser.egress,
         loser.ingress.peer.0,
         loser.dropped,
         loser.dropped + loser.taken,

@@ -5,7 +5,7 @@ use paceline_fabric::spec::NodeId;
 use paceline_kernel::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::text::{duration_us, port_name};
+use crate::text::duration_us;
 
 /// Pauses that will never end: see [`outcome::Deadlock`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl Deadlock {
             since_s: found.since(cycle).as_secs_f64(),
         };
         let pause = |pause: &outcome::EndlessPause| EndlessPause {
-            port: port_name(&pause.port),
+            port: pause.port.to_string(),
             node: pause.port.node.0,
             by: pause.port.peer.0,
             priority: pause.class,

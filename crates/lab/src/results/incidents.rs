@@ -6,7 +6,7 @@ use paceline_kernel::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 use super::pauses::ports_of;
-use crate::text::{duration_us, port_name};
+use crate::text::duration_us;
 
 /// Something that happened to a link, a host or a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ pub(super) fn incidents(run: &RunSpec, outcome: &Outcome) -> Vec<Incident> {
     }
     let does = run.switch.watchdog.map(|watchdog| watchdog.action);
     for storm in &outcome.storms {
-        let port = port_name(&storm.port);
+        let port = storm.port.to_string();
         let what = match does {
             Some(WatchdogAction::Drop) => format!(
                 "watchdog drops class {}: {} packets",

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::pauses::{pauses, ports_of};
 use crate::stats::mean;
-use crate::text::port_name;
 
 /// A port and a share of the time, 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,7 +69,7 @@ pub(super) fn utilisation(recorded: &PortSeries, time: &Range<u64>) -> Option<Ut
             .map(|(n, value)| (recorded.begin(n).as_ps(), value))
             .collect();
         Some(PortShare {
-            port: port_name(port),
+            port: port.to_string(),
             share: mean_over(&points, time)?,
         })
     };
@@ -122,7 +121,7 @@ pub(super) fn pause_share(spec: &RunSpec, outcome: &Outcome, time: &Range<u64>) 
             peer: NodeId(peer),
         };
         ports.push(PortShare {
-            port: port_name(&port),
+            port: port.to_string(),
             share,
         });
     }

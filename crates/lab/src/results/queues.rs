@@ -5,7 +5,6 @@ use paceline_fabric::outcome::QueueRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::stats;
-use crate::text::port_name;
 
 /// Queues of switch ports, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -129,7 +128,7 @@ pub(super) fn busiest_port(queues: &[QueueRecord]) -> Option<BusiestPort> {
     let busiest = longest(queues)?;
     let max = busiest.max.get();
     Some(BusiestPort {
-        port: port_name(&busiest.port),
+        port: busiest.port.to_string(),
         mean: mean_of(busiest),
         p99: stats::quantile_of_kb_bins(&busiest.histogram_kb, 0.99).map_or(0, |p99| p99.min(max)),
         max,

@@ -5,13 +5,12 @@ use std::borrow::Cow;
 
 use paceline_fabric::Outcome;
 use paceline_fabric::flow_probe::{Cut, CutTotals, FlowProbe, Limits, Marks, Pauses, Shared};
-use paceline_fabric::outcome::PortRef;
 use paceline_fabric::spec::{Awaited, NodeKind, RunSpec};
 use paceline_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::results::FlowRows;
-use crate::text::{bytes, duration_us, number, port_name};
+use crate::text::{bytes, duration_us, number};
 
 mod text;
 
@@ -213,7 +212,7 @@ impl From<&FlowProbe> for Deeper {
 fn cause(of: &CutTotals) -> CauseRow {
     CauseRow {
         cause: of.cause.name().into(),
-        port: of.port.as_ref().map(port_name),
+        port: of.port.as_ref().map(ToString::to_string),
         count: of.count,
         first_ps: of.first.as_ps(),
         last_ps: of.last.as_ps(),
@@ -226,7 +225,7 @@ fn cut(of: &Cut) -> CutRow {
     CutRow {
         at_ps: of.at.as_ps(),
         cause: of.cause.name().into(),
-        port: of.port.as_ref().map(port_name),
+        port: of.port.as_ref().map(ToString::to_string),
         rate_bps: [of.before.rate.as_bps(), of.after.rate.as_bps()],
         window_bytes: [window(&of.before), window(&of.after)],
         rtt_ps: of.rtt.map(|rtt| rtt.as_ps()),
@@ -235,7 +234,7 @@ fn cut(of: &Cut) -> CutRow {
 
 fn mark(of: &Marks) -> MarkRow {
     MarkRow {
-        port: port_name(&of.port),
+        port: of.port.to_string(),
         packets: of.count,
         undetermined: of.undetermined,
         first_ps: of.first.as_ps(),
@@ -246,8 +245,8 @@ fn mark(of: &Marks) -> MarkRow {
 
 fn pause(of: &Pauses) -> PauseRow {
     PauseRow {
-        port: port_name(&of.port),
-        way: of.way.iter().map(|port: &PortRef| port_name(port)).collect(),
+        port: of.port.to_string(),
+        way: of.way.iter().map(ToString::to_string).collect(),
         count: of.count,
         time_ps: of.time.as_ps(),
         first_ps: of.first.as_ps(),
@@ -263,7 +262,7 @@ fn shared(of: &Shared) -> SharedRow {
         waited_ps: of.waited.as_ps(),
     };
     SharedRow {
-        port: port_name(&of.port),
+        port: of.port.to_string(),
         first_ps: of.first.as_ps(),
         last_ps: of.last.as_ps(),
         flows: of.flows.iter().map(row).collect(),

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use paceline_fabric::outcome::FlowStatus;
 use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved};
 
+use super::reference::text;
 use super::verdict::Verdict;
 
 /// The runs that ship with the project.
@@ -58,19 +58,6 @@ fn table(path: &Path) -> Option<Table> {
         names.iter().map(|name| (*name).to_string()).zip(fields).collect()
     };
     Some(lines.map(row).collect())
-}
-
-fn text(path: &Path) -> Option<String> {
-    if let Ok(text) = fs::read_to_string(path) {
-        return Some(text);
-    }
-    let mut packed = path.as_os_str().to_owned();
-    packed.push(".gz");
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(fs::File::open(packed).ok()?)
-        .read_to_string(&mut text)
-        .ok()?;
-    Some(text)
 }
 
 /// All runs in `root`, in order of name; a run of a scenario that `scenarios.tsv` does not have is an error with its name.

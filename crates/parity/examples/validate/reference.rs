@@ -9,6 +9,20 @@ use paceline_lab::run::{Control, Finished, execute};
 use paceline_scenario::{Overrides, Resolved};
 use sha2::{Digest as _, Sha256};
 
+/// A file's text, perhaps compressed.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    if let Ok(text) = fs::read_to_string(path) {
+        return Some(text);
+    }
+    let mut packed = path.as_os_str().to_owned();
+    packed.push(".gz");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(fs::File::open(packed).ok()?)
+        .read_to_string(&mut text)
+        .ok()?;
+    Some(text)
+}
+
 /// One run of the reference: a scenario under a scheme.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use paceline_fabric::spec::{NodeKind, RunSpec};
@@ -14,6 +13,7 @@ use paceline_lab::run::{Control, Finished, execute};
 use paceline_parity::tcd_ns3::{Change, TcdNs3Record, files};
 use paceline_scenario::{Overrides, Resolved};
 
+use super::reference::text;
 use super::verdict::Verdict;
 
 /// The runs that ship with the project.
@@ -43,20 +43,6 @@ pub(crate) struct TcdRun {
     /// `<scenario>/<mode>`.
     pub(crate) name: String,
     root: PathBuf,
-}
-
-/// A file's text, perhaps compressed.
-fn text(path: &Path) -> Option<String> {
-    if let Ok(text) = fs::read_to_string(path) {
-        return Some(text);
-    }
-    let mut packed = path.as_os_str().to_owned();
-    packed.push(".gz");
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(fs::File::open(packed).ok()?)
-        .read_to_string(&mut text)
-        .ok()?;
-    Some(text)
 }
 
 /// Names in a folder, in order.

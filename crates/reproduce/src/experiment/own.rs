@@ -25,25 +25,20 @@ impl OwnMeasures {
     pub(super) fn read(file: &File, common: &Common, source: &Source) -> Result<Self, Problem> {
         let mut found = Self::default();
         let run = Run::empty();
+        let named = |what, name, sql, is_own: bool| Named {
+            what,
+            name,
+            sql,
+            source: is_own.then_some(source),
+            end: source,
+        };
         for (name, measure) in common.measure.iter().chain(&file.measure) {
-            let at = Named {
-                what: "measure",
-                name,
-                sql: &measure.sql,
-                source: file.measure.contains_key(name).then_some(source),
-                end: source,
-            };
+            let at = named("measure", name, &measure.sql, file.measure.contains_key(name));
             let own = single(&run, measure, &at)?;
             found.everywhere.insert(name.clone(), own);
         }
         for (name, question) in common.question.iter().chain(&file.question) {
-            let at = Named {
-                what: "question",
-                name,
-                sql: &question.sql,
-                source: file.question.contains_key(name).then_some(source),
-                end: source,
-            };
+            let at = named("question", name, &question.sql, file.question.contains_key(name));
             found
                 .questions
                 .insert(name.clone(), several(&run, question, &at)?);

@@ -15,6 +15,10 @@ impl Probe for Blames {
         Box::new(self.clone())
     }
 
+    fn follows_packets(&self) -> bool {
+        true
+    }
+
     fn see(&mut self, view: &dyn View, port: PortId, sight: Sight) {
         let now = state_of(view, port);
         match sight {
