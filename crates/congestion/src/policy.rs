@@ -48,7 +48,7 @@ use crate::learned::stack::WIDEST;
 use crate::learned::stack::card::PolicyCard;
 use crate::learned::{Kind, Model, ModelHash, ModelRef, shipped};
 use crate::params::{Auto, ParamError, ParamValue, Parameters, Range};
-use crate::registry::{Definition, Scheme, WindowMode};
+use crate::registry::{Definition, Scheme, SchemeFactory, WindowMode};
 use crate::switch::{EgressPort, SwitchHalves, SwitchSupport};
 
 params! {
@@ -85,7 +85,7 @@ const SHIPPED: &str = "policy-mlp";
 
 /// What the names and quantities of a card mean.
 struct Wiring {
-    features: Vec<&'static Feature>,
+    features: Arc<[&'static Feature]>,
     action: Action,
     step: f64,
     asks: external::Params,
@@ -118,7 +118,7 @@ impl Wiring {
     fn of(card: &PolicyCard) -> Result<Self, String> {
         let named = |unknown: Unknown| unknown.to_string();
         let features = card.observation.iter().map(|name| Feature::find(name));
-        let features: Vec<&'static Feature> = features.collect::<Result<_, _>>().map_err(named)?;
+        let features: Arc<[&'static Feature]> = features.collect::<Result<_, _>>().map_err(named)?;
         let needs = |feedback: Feedback| features.iter().find(|feature| feature.feedback == feedback);
         let feedback = match (needs(Feedback::Int), needs(Feedback::SwitchAck)) {
             (Some(one), Some(other)) => {
@@ -159,6 +159,28 @@ impl Wiring {
         check.map_err(|message| format!("feedback: {message}"))?;
         Ok(wiring)
     }
+
+    /// Makes a sender for which `of` this policy decides.
+    fn sender<D: Decider>(
+        &self,
+        model: Arc<Model>,
+        path: &PathInfo,
+        of: impl FnOnce(Policy) -> D,
+    ) -> Inside<D> {
+        let (card, stack) = model.stack().expect("it has a card");
+        let policy = Policy {
+            features: self.features.clone(),
+            action: self.action,
+            step: self.step,
+            seen: vec![0.0; card.width()],
+            state: vec![0.0; stack.remembers()],
+            begun: false,
+            last: 0.0,
+            window: 0.0,
+            model,
+        };
+        Inside::new(&self.asks, path, of(policy))
+    }
 }
 
 /// A quantity of a card.
@@ -193,19 +215,7 @@ impl Params {
     /// As [`Policy::sender`].
     pub fn asks_of<D: Decider>(&self, path: &PathInfo, of: impl FnOnce(Policy) -> D) -> Inside<D> {
         let (model, wiring) = self.wiring().expect("parameters were validated with a policy");
-        let (card, stack) = model.stack().expect("it has a card");
-        let policy = Policy {
-            features: wiring.features,
-            action: wiring.action,
-            step: wiring.step,
-            seen: vec![0.0; card.width()],
-            state: vec![0.0; stack.remembers()],
-            begun: false,
-            last: 0.0,
-            window: 0.0,
-            model,
-        };
-        Inside::new(&wiring.asks, path, of(policy))
+        wiring.sender(model, path, of)
     }
 
     /// How a flow asks.
@@ -289,13 +299,20 @@ impl Definition for Params {
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl> {
         Box::new(Policy::sender(self, path))
     }
+
+    fn factory(&self) -> Option<SchemeFactory> {
+        let (model, wiring) = self.wiring()?;
+        Some(SchemeFactory::new(move |path| {
+            Box::new(wiring.sender(model.clone(), path, |policy| policy))
+        }))
+    }
 }
 
 /// What decides for a flow.
 #[derive(Clone, Debug)]
 pub struct Policy {
     model: Arc<Model>,
-    features: Vec<&'static Feature>,
+    features: Arc<[&'static Feature]>,
     action: Action,
     step: f64,
     /// What the network reads, the oldest first; nothing before the first decision.
@@ -354,7 +371,7 @@ impl Policy {
         let once = self.features.len();
         let from = self.seen.len() - once;
         self.seen.copy_within(once.., 0);
-        for (value, feature) in self.seen[from..].iter_mut().zip(&self.features) {
+        for (value, feature) in self.seen[from..].iter_mut().zip(self.features.iter()) {
             *value = feature.value(measured);
         }
         if !std::mem::replace(&mut self.begun, true) {

@@ -11,7 +11,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::{
     Definition, DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, ReactionTime, SCHEMES, Scheme,
-    SendFloor,
+    SchemeFactory, SendFloor,
 };
 use crate::api::{CongestionControl, Outgoing, PathInfo, Requirements};
 use crate::learned::ModelRef;
@@ -175,6 +175,7 @@ plain! {
     receiver_half() -> Option<Box<dyn ReceiverHalf>>;
     grant_scheduler(link: BitRate) -> Option<Box<dyn GrantScheduler>>;
     build(path: &PathInfo) -> Box<dyn CongestionControl>;
+    factory() -> Option<SchemeFactory>;
 }
 
 impl<P: Definition + Debug + PartialEq + Send + Sync + 'static> Erased for P {

@@ -151,6 +151,11 @@ impl SchemeConfig {
         with_params!(&self.params, params => params.build(path))
     }
 
+    /// Builds senders of many flows, if that is faster than one by one.
+    pub(super) fn factory(&self) -> Option<SchemeFactory> {
+        with_params!(&self.params, params => params.factory())
+    }
+
     /// The parameters.
     pub fn params(&self) -> &AnyParams {
         &self.params

@@ -3,7 +3,10 @@
 use paceline_kernel::BitRate;
 use paceline_kernel::rng::Rng;
 
-use super::{DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, ReactionTime, Scheme, SendFloor};
+use super::{
+    DelayLimit, Incompatible, Marking, NetworkFacts, RateScaled, ReactionTime, Scheme, SchemeFactory,
+    SendFloor,
+};
 use crate::api::{CongestionControl, PathInfo, Requirements};
 use crate::learned::ModelRef;
 use crate::params::{ParamError, Parameters};
@@ -129,4 +132,9 @@ pub trait Definition: Parameters + Default + Clone {
 
     /// The sender's half for a new flow.
     fn build(&self, path: &PathInfo) -> Box<dyn CongestionControl>;
+
+    /// Builds senders of many flows, for parameters that take time to read. `None`: [`Definition::build`] does.
+    fn factory(&self) -> Option<SchemeFactory> {
+        None
+    }
 }

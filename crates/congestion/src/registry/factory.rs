@@ -67,6 +67,7 @@ pub struct ActiveScheme {
 impl ActiveScheme {
     /// Of a configuration, and of what makes senders in its place.
     pub fn new(config: SchemeConfig, factory: Option<SchemeFactory>) -> Self {
+        let factory = factory.or_else(|| config.factory());
         Self { config, factory }
     }
 
