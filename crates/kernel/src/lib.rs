@@ -10,6 +10,7 @@
 
 pub mod ids;
 pub mod memory;
+pub mod merge;
 pub mod ns3;
 pub mod prefetch;
 pub mod queue;

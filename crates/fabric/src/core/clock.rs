@@ -131,10 +131,12 @@ impl Core {
         self.agenda.queue.is_empty()
     }
 
-    /// Whether it is worth while to fetch early what events touch.
+    /// True if the cache does not hold the network, so that it pays to fetch early what events touch.
     #[inline]
     pub(crate) fn is_large(&self) -> bool {
-        self.agenda.queue.is_large()
+        /// Events in a lane of a network that the cache holds; the parts of a run share the cache.
+        const CACHE_HOLDS: usize = 8192;
+        self.agenda.queue.longest_lane() * self.agenda.outboxes.len().max(1) > CACHE_HOLDS
     }
 
     /// Fetches what events that are soon to run will touch. Each look follows what the one before has fetched; `at_host` does

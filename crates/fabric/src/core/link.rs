@@ -9,6 +9,7 @@ use crate::ids::{PacketId, PortId};
 use crate::watch::probe::Sight;
 use crate::world::World;
 use crate::world::links::LinkProfile;
+use paceline_kernel::merge::merge_runs;
 use paceline_kernel::queue::{Entry, EventQueue, LaneId};
 use paceline_run::outcome::{Counters, PacketKind, TraceKind};
 use paceline_run::spec::{FlowControl, PfcMode};
@@ -61,10 +62,12 @@ pub(crate) struct EventSchedule {
     pub(super) queue: EventQueue,
     pub(super) ties: Ties,
     pub(super) sent: Sent,
-    /// Packets that are on their way to other parts of the run.
-    pub(super) outbox: Vec<Crossing>,
-    /// Where those from other parts are put in order.
+    /// Packets on their way to each other part of the run; empty if the run is not cut.
+    pub(super) outboxes: Vec<Vec<Crossing>>,
+    /// Packets from other parts, before they are in order.
     pub(super) trays: Vec<Inbox>,
+    /// Memory that [`EventSchedule::empty_trays`] merges in.
+    pub(super) spare: Vec<(u64, u64)>,
 }
 
 /// A packet on a link to another part of the run: when it arrives, and where, and the lane of packets like it.
@@ -76,22 +79,16 @@ pub(crate) struct Crossing {
     pub(super) lane: LaneId,
 }
 
-/// Packets from other parts that would share a lane if they were from here: what comes in one window is put in order,
-/// and comes before what comes in the next, so they have a lane too.
+/// Packets from other parts that would share a lane if they were from here. Those of one window come before those of the
+/// next, so that once they are in order they have a lane, too.
 #[derive(Clone, Debug)]
 pub(crate) struct Inbox {
     pub(super) of: LaneId,
     pub(super) lane: LaneId,
-    /// Time and event of each, as one word: those are compared without branches.
-    arrivals: Vec<u128>,
-}
-
-impl Inbox {
-    #[inline]
-    pub(super) fn put(&mut self, at: u64, event: Event) {
-        self.arrivals
-            .push(u128::from(at) << 64 | u128::from(event.encode()));
-    }
+    /// Time and event of each.
+    arrivals: Vec<(u64, u64)>,
+    /// Ends of what each part has sent, which is in order.
+    ends: Vec<usize>,
 }
 
 impl EventSchedule {
@@ -115,21 +112,62 @@ impl EventSchedule {
         }
         let lane = self.queue.add_lane(1);
         if lane != LaneId::WHEEL {
-            let arrivals = Vec::new();
-            self.trays.push(Inbox { of, lane, arrivals });
+            self.trays.push(Inbox {
+                of,
+                lane,
+                arrivals: Vec::new(),
+                ends: Vec::new(),
+            });
         }
     }
 
-    /// All of a window has come.
+    /// Takes in a packet of another part, in its new slot.
+    #[inline]
+    pub(super) fn receive(&mut self, crossing: &Crossing, packet: PacketId) {
+        let Crossing { at, port, lane, .. } = *crossing;
+        let what = Event::Arrive { port, packet }.encode();
+        match self.trays.iter_mut().find(|tray| tray.of == lane) {
+            Some(tray) => tray.arrivals.push((at, what)),
+            None => {
+                let tie = self.ties.next(at, what);
+                self.queue.push(LaneId::WHEEL, Entry { at, tie, what });
+            }
+        }
+    }
+
+    /// Notes that all packets of a part have come.
+    pub(super) fn end_run(&mut self) {
+        for tray in &mut self.trays {
+            tray.ends.push(tray.arrivals.len());
+        }
+    }
+
+    /// Schedules the packets of a window, once all have come.
     pub(super) fn empty_trays(&mut self) {
         for tray in &mut self.trays {
-            tray.arrivals.sort_unstable();
-            for arrival in tray.arrivals.drain(..) {
-                let (at, what) = ((arrival >> 64) as u64, arrival as u64);
+            // The order within an instant is that of ties, whatever the lane's.
+            merge_runs(&mut tray.arrivals, &mut tray.ends, &mut self.spare, |(at, _)| *at);
+            if let Some(mut queue) = self.queue.as_untied() {
+                for (at, what) in tray.arrivals.drain(..) {
+                    queue.push(tray.lane, at, what);
+                }
+            }
+            for (at, what) in tray.arrivals.drain(..) {
                 let tie = self.ties.next(at, what);
                 self.queue.push(tray.lane, Entry { at, tie, what });
             }
         }
+    }
+
+    /// Puts a packet that leaves by this port in the outbox of the part that it goes to.
+    #[inline]
+    fn cross(&mut self, port: &Port, at: u64, packet: PacketId, lane: LaneId) {
+        self.outboxes[usize::from(port.peer_part)].push(Crossing {
+            at,
+            port: port.peer,
+            packet,
+            lane,
+        });
     }
 
     /// A packet goes on the wire of a port: the end of its transmission, if `more` waits for that, and its
@@ -157,13 +195,8 @@ impl EventSchedule {
             if more {
                 queue.push(timing.tx_lane, p.free_at, done);
             }
-            if p.crosses {
-                self.outbox.push(Crossing {
-                    at: arrival,
-                    port: p.peer,
-                    packet,
-                    lane: timing.arrive_lane,
-                });
+            if p.crosses() {
+                self.cross(p, arrival, packet, timing.arrive_lane);
             } else {
                 queue.push(timing.arrive_lane, arrival, what);
             }
@@ -179,13 +212,8 @@ impl EventSchedule {
             };
             self.queue.push(timing.tx_lane, entry);
         }
-        if p.crosses {
-            self.outbox.push(Crossing {
-                at: arrival,
-                port: p.peer,
-                packet,
-                lane: timing.arrive_lane,
-            });
+        if p.crosses() {
+            self.cross(p, arrival, packet, timing.arrive_lane);
             return arrival;
         }
         let entry = Entry {

@@ -13,7 +13,7 @@ pub(crate) const WIRE_HOPS: usize = 5;
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Packet {
-    /// Next packet of the queue, or of the free list.
+    /// Next packet of the queue.
     pub next: PacketId,
     /// The flow that it belongs to.
     pub flow: FlowId,
@@ -178,7 +178,10 @@ pub struct PacketSlab {
     samples: usize,
     words: Vec<u64>,
     has_words: bool,
-    free: PacketId,
+    /// Free slots first, the one freed last behind the others; as many entries as slots, so that it never grows when a slot is
+    /// freed. A list through the slots would have to read one slot to know the next.
+    free: Vec<PacketId>,
+    free_count: usize,
     live: u32,
 }
 
@@ -194,7 +197,8 @@ impl PacketSlab {
             telemetry: Vec::with_capacity(expected * samples),
             words: Vec::new(),
             has_words,
-            free: PacketId::NONE,
+            free: Vec::new(),
+            free_count: 0,
             samples,
             live: 0,
         }
@@ -213,19 +217,19 @@ impl PacketSlab {
     #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
-        if self.free == PacketId::NONE {
+        if self.free_count == 0 {
             return self.add_slot(packet);
         }
-        let id = self.free;
-        let slot = &mut self.packets[id];
-        self.free = slot.next;
-        *slot = packet;
+        self.free_count -= 1;
+        let id = self.free[self.free_count];
+        self.packets[id] = packet;
         id
     }
 
     #[inline(never)]
     fn add_slot(&mut self, packet: Packet) -> PacketId {
         let id = self.packets.push(packet);
+        self.free.push(PacketId::NONE);
         self.telemetry
             .resize(self.packets.len() * self.samples, HopSample::default());
         if self.has_words {
@@ -259,8 +263,8 @@ impl PacketSlab {
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.live -= 1;
-        self.packets[id].next = self.free;
-        self.free = id;
+        self.free[self.free_count] = id;
+        self.free_count += 1;
     }
 
     /// A packet.
@@ -293,6 +297,11 @@ impl PacketSlab {
         &self.telemetry[first..first + count]
     }
 
+    /// True if packets have telemetry.
+    pub(super) fn has_samples(&self) -> bool {
+        self.samples > 0
+    }
+
     /// Gives a packet its telemetry, which is the first of `samples`; returns the others.
     pub(super) fn fill_hops<'a>(&mut self, id: PacketId, samples: &'a [HopSample]) -> &'a [HopSample] {
         let count = usize::from(self.get(id).hops).min(self.samples);
@@ -318,6 +327,14 @@ impl PacketSlab {
     pub(super) fn prefetch(&self, id: PacketId) {
         self.packets.prefetch(id);
         prefetch(&self.telemetry, id.index().wrapping_mul(self.samples));
+    }
+
+    /// Has the slot fetched into the cache that the packet inserted `ahead` packets after the next one will have.
+    #[inline]
+    pub(super) fn prefetch_free(&self, ahead: usize) {
+        if let Some(at) = self.free_count.checked_sub(ahead + 1) {
+            self.prefetch(self.free[at]);
+        }
     }
 
     /// Slots, in use or free.

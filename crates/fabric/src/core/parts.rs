@@ -1,43 +1,38 @@
 //! What parts of a run exchange while it goes, and how they become one again ([`crate::run::cut`]).
 
 use paceline_kernel::ids::{Id, List};
+use paceline_kernel::queue::LaneId;
 use std::sync::{Arc, MutexGuard};
 
 use paceline_congestion::HopSample;
-use paceline_kernel::queue::LaneId;
 
 use crate::core::event::Event;
 use crate::core::link::Crossing;
 use crate::core::packet::Packet;
-use crate::core::port::ClassQueue;
+use crate::core::port::{ClassQueue, Port};
 use crate::core::random::LinkErrors;
 use crate::core::{Core, Share};
-use crate::ids::{PacketId, PortId};
+use crate::ids::PacketId;
 use crate::watch::account::{Head, Step};
 use crate::world::World;
 use paceline_run::spec::NodeId;
 
-/// Packets on their way to another part, a list for each thing that is to be known of them.
+/// Packets on their way to another part, a list for each thing that the receiving part needs.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
-    ways: Vec<Way>,
+    crossings: Vec<Crossing>,
     packets: Vec<Packet>,
-    /// Telemetry of all, one after another.
+    /// Telemetry of all packets, one after another.
     samples: Vec<HopSample>,
-    /// The words of all, where packets have some.
+    /// Words of all packets, in runs where packets have words.
     words: Vec<u64>,
-    /// What is written down of the ways of those that have a journal.
+    /// Journals of the accounted packets.
     heads: Vec<Option<Head>>,
     steps: Vec<Step>,
 }
 
-/// When a packet arrives, and where.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    at: u64,
-    port: PortId,
-    lane: LaneId,
-}
+/// Packets whose slots are fetched ahead of the one that is taken in.
+const AHEAD: usize = 8;
 
 /// What a part has sent to others in a window.
 #[derive(Clone, Copy, Debug)]
@@ -55,72 +50,90 @@ impl Posted {
 }
 
 impl Core {
-    /// Hands over the packets that have left for other parts, of which there are `parts`; `open` opens the box of one.
-    pub(crate) fn post<'a>(&mut self, parts: usize, open: impl Fn(usize) -> MutexGuard<'a, Mail>) -> Posted {
-        // Other parts do not know the ways of this one's flows.
-        for place in 0..self.agenda.outbox.len() {
-            let Crossing { port, packet, .. } = self.agenda.outbox[place];
-            self.notify_before(port, packet);
-        }
+    /// Hands over the packets that have left for other parts; `open` opens the box of a part.
+    pub(crate) fn post<'a>(&mut self, open: impl Fn(usize) -> MutexGuard<'a, Mail>) -> Posted {
         let mut posted = Posted::NOTHING;
-        let Some(share) = &self.share else { return posted };
-        let mut boxes: Vec<Option<MutexGuard<'_, Mail>>> = (0..parts).map(|_| None).collect();
-        for crossing in self.agenda.outbox.drain(..) {
-            let Crossing {
-                at,
-                port,
-                packet: id,
-                lane,
-            } = crossing;
-            let to = usize::from(share.of_node[self.ports[port].node]);
-            let mail = &mut **boxes[to].get_or_insert_with(|| open(to));
-            let packet = *self.packets.get(id);
-            mail.samples.extend_from_slice(self.packets.hops(id));
+        for to in 0..self.agenda.outboxes.len() {
+            if self.agenda.outboxes[to].is_empty() {
+                continue;
+            }
+            let accounts = self.watch.accounts.on();
+            if accounts {
+                // Other parts do not know the paths of this one's flows.
+                for at in 0..self.agenda.outboxes[to].len() {
+                    let Crossing { port, packet, .. } = self.agenda.outboxes[to][at];
+                    self.notify_before(port, packet);
+                }
+            }
+            // The receiver has emptied the box, which goes on as the next window's outbox. Each list is filled in a pass of
+            // its own: a pass without branches waits for several packets at a time.
+            let mail = &mut *open(to);
+            std::mem::swap(&mut mail.crossings, &mut self.agenda.outboxes[to]);
+            let sent = &mail.crossings;
+            let packets = sent.iter().map(|crossing| *self.packets.get(crossing.packet));
+            mail.packets.extend(packets);
+            if self.packets.has_samples() {
+                for crossing in sent {
+                    mail.samples.extend_from_slice(self.packets.hops(crossing.packet));
+                }
+            }
             if self.packets.has_words() {
-                mail.words.push(self.packets.words(id));
+                let words = sent.iter().map(|crossing| self.packets.words(crossing.packet));
+                mail.words.extend(words);
             }
-            if packet.is_accounted() {
-                let head = self.watch.accounts.take(id, &mut mail.steps);
-                mail.heads.push(head);
+            if accounts {
+                for (crossing, packet) in sent.iter().zip(&mail.packets) {
+                    if packet.is_accounted() {
+                        let head = self.watch.accounts.take(crossing.packet, &mut mail.steps);
+                        mail.heads.push(head);
+                    }
+                }
             }
-            mail.ways.push(Way { at, port, lane });
-            mail.packets.push(packet);
-            self.packets.remove(id);
-            posted.count += 1;
-            posted.first = posted.first.min(at);
+            for crossing in sent {
+                self.packets.remove(crossing.packet);
+                posted.first = posted.first.min(crossing.at);
+            }
+            posted.count += sent.len() as u64;
         }
         posted
     }
 
     /// Takes the packets of another part that come here.
     pub(crate) fn collect(&mut self, mail: &mut Mail) {
-        let mut samples = mail.samples.as_slice();
-        let mut steps = mail.steps.as_slice();
-        let mut heads = mail.heads.drain(..);
-        let mut words = mail.words.drain(..);
-        for (way, packet) in mail.ways.drain(..).zip(mail.packets.drain(..)) {
-            let accounted = packet.is_accounted();
-            let packet = self.packets.insert(packet);
-            samples = self.packets.fill_hops(packet, samples);
-            if let Some(words) = words.next() {
-                self.packets.set_words(packet, words);
+        let Mail {
+            crossings,
+            packets,
+            samples,
+            words,
+            heads,
+            steps,
+        } = mail;
+        let (mut samples_left, mut steps_left) = (&samples[..], &steps[..]);
+        let mut words_left = words.iter();
+        let mut heads_left = heads.iter();
+        for (crossing, packet) in crossings.iter().zip(packets.iter()) {
+            self.packets.prefetch_free(AHEAD);
+            let id = self.packets.insert(*packet);
+            samples_left = self.packets.fill_hops(id, samples_left);
+            if let Some(words) = words_left.next() {
+                self.packets.set_words(id, *words);
             }
-            if accounted && let Some(head) = heads.next().flatten() {
-                let (own, others) = steps.split_at(head.count());
-                self.watch.accounts.put(packet, &head, own);
-                steps = others;
+            if packet.is_accounted()
+                && let Some(Some(head)) = heads_left.next()
+            {
+                let (own, others) = steps_left.split_at(head.count());
+                self.watch.accounts.put(id, head, own);
+                steps_left = others;
             }
-            let port = way.port;
-            let event = Event::Arrive { port, packet };
-            match self.agenda.trays.iter_mut().find(|tray| tray.of == way.lane) {
-                Some(tray) => tray.put(way.at, event),
-                None => self.schedule(LaneId::WHEEL, way.at, event),
-            }
+            self.agenda.receive(crossing, id);
         }
-        drop(heads);
-        drop(words);
-        mail.samples.clear();
-        mail.steps.clear();
+        self.agenda.end_run();
+        crossings.clear();
+        packets.clear();
+        samples.clear();
+        words.clear();
+        heads.clear();
+        steps.clear();
     }
 
     /// Takes a packet over from another part.
@@ -160,6 +173,7 @@ impl Core {
         &mut self,
         world: &World,
         part: u8,
+        parts: usize,
         of_node: Arc<List<NodeId, u8>>,
         is_here: impl Fn(&Self, Event) -> bool,
     ) {
@@ -168,12 +182,16 @@ impl Core {
         for port in self.ports.ids() {
             let peer = self.ports[port].peer;
             let (here, there) = (self.ports[port].node, self.ports[peer].node);
-            self.ports[port].crosses = part_of(here) != part_of(there);
+            self.ports[port].peer_part = match part_of(there) {
+                same if same == part_of(here) => Port::SAME_PART,
+                other => other,
+            };
         }
         let emptied = self.agenda.queue.emptied();
         let pending = std::mem::replace(&mut self.agenda.queue, emptied);
         self.share = Some(share);
-        for (port, _) in self.ports.numbered().filter(|(_, port)| port.crosses) {
+        self.agenda.outboxes.resize_with(parts, Vec::new);
+        for (port, _) in self.ports.numbered().filter(|(_, port)| port.crosses()) {
             for common in world.profiles_of(port).flat_map(|profile| &profile.common) {
                 self.agenda.add_tray(common.arrive_lane);
             }
@@ -190,11 +208,11 @@ impl Core {
     pub(crate) fn become_whole(&mut self) {
         self.share = None;
         for port in &mut self.ports {
-            port.crosses = false;
+            port.peer_part = Port::SAME_PART;
         }
     }
 
-    /// All that the others have sent in a window has come.
+    /// Schedules the packets that the other parts have sent in a window, once all have come.
     pub(crate) fn empty_trays(&mut self) {
         self.agenda.empty_trays();
     }

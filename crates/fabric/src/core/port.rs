@@ -46,13 +46,24 @@ pub struct Port {
     pub(crate) needs_slow_path: bool,
     /// Whether the end of the transmission is (already) an event.
     pub(crate) done_pending: bool,
-    /// Whether what it sends goes to another part of the run ([`crate::run::cut`]).
-    pub(crate) crosses: bool,
+    /// Part of the run that its peer belongs to ([`crate::run::cut`]), [`Port::SAME_PART`] if that is its own.
+    pub(crate) peer_part: u8,
     /// Largest queue that a packet found itself the last of, since the last sample.
     pub queue_max: u32,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
+
+impl Port {
+    /// No part has this number.
+    pub(crate) const SAME_PART: u8 = u8::MAX;
+
+    /// True if its packets leave for another part of the run.
+    #[inline]
+    pub(crate) fn crosses(&self) -> bool {
+        self.peer_part != Self::SAME_PART
+    }
+}
 
 /// What a port may do with its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

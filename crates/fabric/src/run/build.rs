@@ -306,7 +306,7 @@ fn build_ports(spec: &RunSpec, profile_of: &List<PortId, ProfileId>) -> Ports {
                 link: LinkState::Open,
                 needs_slow_path: fallible,
                 done_pending: false,
-                crosses: false,
+                peer_part: Port::SAME_PART,
                 queue_max: 0,
             });
         }

@@ -45,9 +45,9 @@ impl Simulation {
         let of_node: Arc<List<NodeId, u8>> = of_node.into();
         let mut others: Vec<OtherPart> = (1..parts).map(|_| OtherPart(self.clone())).collect();
         for (part, other) in (1..).zip(&mut others) {
-            other.become_part(part, of_node.clone());
+            other.become_part(part, parts, of_node.clone());
         }
-        self.become_part(0, of_node);
+        self.become_part(0, parts, of_node);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         self.parts = Some(Box::new(Parts {
             others,
@@ -118,10 +118,11 @@ impl Simulation {
     }
 
     /// Keeps what belongs to the nodes of one part.
-    fn become_part(&mut self, part: u8, of_node: Arc<List<NodeId, u8>>) {
+    fn become_part(&mut self, part: u8, parts: usize, of_node: Arc<List<NodeId, u8>>) {
         let world = &self.world;
-        self.core
-            .become_part(world, part, of_node, |core, event| is_here(world, core, event));
+        self.core.become_part(world, part, parts, of_node, |core, event| {
+            is_here(world, core, event)
+        });
     }
 
     /// Makes the parts of a run one again, to end it: records are closed.

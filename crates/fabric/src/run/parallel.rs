@@ -152,7 +152,7 @@ impl<'a> Table<'a> {
             } => part.sample_until(at, all_done, is_over),
             Task::Leave => {}
         }
-        let posted = part.core.post(parts, |to| lock(&write[me * parts + to]));
+        let posted = part.core.post(|to| lock(&write[me * parts + to]));
         self.notify(me, part, posted);
         true
     }

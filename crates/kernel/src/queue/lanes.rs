@@ -8,8 +8,6 @@ use super::{LaneId, Timed};
 
 /// The wheel's place among the lanes.
 const WHEEL: usize = LaneId::WHEEL.0 as usize;
-/// A lane that has room for more events than this belongs to a network that the cache does not hold.
-const CACHE_HOLDS: usize = 8192;
 /// Events of the current instant that are kept in order while others come to it. Of more, those behind wait in
 /// the wheel, so that in a crowd that meets in one instant each costs no more than in a small one.
 const IN_ORDER: usize = 128;
@@ -160,8 +158,8 @@ impl<E: Copy + Default + Ord> Lanes<E> {
         Some(Timed { at, event })
     }
 
-    pub(super) fn is_large(&self) -> bool {
-        self.lanes.iter().any(|ring| ring.capacity() > CACHE_HOLDS)
+    pub(super) fn longest_lane(&self) -> usize {
+        self.lanes.iter().map(Ring::capacity).max().unwrap_or(0)
     }
 
     #[inline(always)]

@@ -193,10 +193,9 @@ impl EventQueue {
         each!(&mut self.0, lanes => lanes.pop_before(end).map(Entry::from))
     }
 
-    /// Whether so many events are pending, or have been, that it pays to ask for
-    /// [`EventQueue::for_upcoming`] after each.
-    pub fn is_large(&self) -> bool {
-        each!(&self.0, lanes => lanes.is_large())
+    /// Events that the longest lane has room for: what there have been at most, up to the next power of two.
+    pub fn longest_lane(&self) -> usize {
+        each!(&self.0, lanes => lanes.longest_lane())
     }
 
     /// Shows what events will probably run soon, each from afar, then nearer, then as the next. What is left of an instant is
