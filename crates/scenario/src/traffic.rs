@@ -275,6 +275,21 @@ pub fn permutation(hosts: &[NodeId], size: Bytes, start: Time, seeds: Seeds) -> 
         .collect()
 }
 
+/// Returns flows from the i-th host to host i + `stride`, modulo the number of hosts (Hedera's `stride`, Al-Fares et al.,
+/// NSDI 2010).
+pub fn stride(hosts: &[NodeId], stride: usize, size: Bytes, start: Time) -> Vec<Message> {
+    let receivers = hosts.iter().cycle().skip(stride);
+    let pairs = hosts.iter().zip(receivers);
+    pairs
+        .map(|(&src, &dst)| Message {
+            src,
+            dst,
+            size,
+            start,
+        })
+        .collect()
+}
+
 /// What the senders of [`closed_loop`] do.
 #[derive(Clone, Copy, Debug)]
 pub struct ClosedLoop<'a> {

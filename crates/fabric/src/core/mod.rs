@@ -165,8 +165,8 @@ impl Core {
     }
 
     /// Whether links, or ports that apply pauses, have drawn from a stream of the seed: see `run/chance.rs`.
-    pub(crate) fn have_links_drawn(&self, seed: u64) -> bool {
-        self.link_errors.have_drawn(seed) || self.pauses.have_drawn(seed)
+    pub(crate) fn have_links_drawn(&self) -> bool {
+        self.link_errors.have_drawn() || self.pauses.have_drawn()
     }
 
     /// A flow of a stream comes to its start.

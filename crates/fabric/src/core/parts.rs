@@ -231,11 +231,11 @@ impl Core {
                 self.pauses.take_over(&other.pauses, place);
             }
             if let (LinkErrors::Ports(mine), LinkErrors::Ports(theirs)) =
-                (&mut self.link_errors, &mut other.link_errors)
+                (&mut self.link_errors, &other.link_errors)
             {
-                mine.exchange(theirs, port);
+                mine.take_over(theirs, port);
             }
-            self.pauses.exchange(&mut other.pauses, port);
+            self.pauses.take_over_stream(&other.pauses, port);
         }
         self.now = self.now.max(other.now);
         let mut pending = Vec::new();

@@ -3,12 +3,12 @@
 use crate::core::Core;
 use crate::core::event::Event;
 use crate::core::print::Print;
-use crate::core::random::have_moved;
+use crate::core::random::PortStreams;
 use crate::ids::{PacketId, PortId};
 use paceline_kernel::Span;
-use paceline_kernel::ids::{Grid, Id, List};
+use paceline_kernel::ids::{Grid, Id};
 use paceline_kernel::queue::LaneId;
-use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::rng::Purpose;
 use paceline_run::spec::{FlowControl, PfcResponse, RunSpec};
 
 /// Times of pauses by (port, class), in ps.
@@ -22,43 +22,41 @@ pub(super) struct Pauses {
     /// Where ports take their time: when the last frame that has arrived is heeded.
     pub(super) applied_at: Grid<PortId, u64>,
     /// A stream for each port from which that is drawn; none without jitter.
-    responses: List<PortId, Rng>,
+    responses: PortStreams,
 }
 
 impl Pauses {
     pub(super) fn new(spec: &RunSpec, ports: usize, classes: usize) -> Self {
-        let never = Grid::of(ports, classes, 0);
-        let stream = |port| Rng::stream(spec.seed, Purpose::PauseResponse, port);
+        // Each is made of its own: a copy would take memory before a port is paused.
+        let never = || Grid::of(ports, classes, 0);
         let jitters = match spec.switch.flow_control {
             FlowControl::Pfc(pfc) => pfc.response.jitter > Span::ZERO,
             FlowControl::None | FlowControl::Credits => false,
         };
         Self {
-            since: never.clone(),
-            until: never.clone(),
-            renew_at: never.clone(),
-            applied_at: never,
-            responses: (0..ports as u64).filter(|_| jitters).map(stream).collect(),
+            since: never(),
+            until: never(),
+            renew_at: never(),
+            applied_at: never(),
+            responses: PortStreams::new(spec.seed, Purpose::PauseResponse, if jitters { ports } else { 0 }),
         }
     }
 
     /// Whether a response has been drawn from a stream of the seed.
-    pub(super) fn have_drawn(&self, seed: u64) -> bool {
-        have_moved(&self.responses, seed, Purpose::PauseResponse)
+    pub(super) fn have_drawn(&self) -> bool {
+        self.responses.have_drawn()
     }
 
     /// Whether no frame is still to be heeded; where the streams of ports are.
     pub(super) fn note(&self, now: u64, print: &mut Print) -> bool {
-        for stream in &self.responses {
-            print.note_stream(stream);
-        }
+        self.responses.note(print);
         self.applied_at.numbered().all(|(_, &at)| at <= now)
     }
 
-    /// Exchanges a port's stream with another part of the run.
-    pub(super) fn exchange(&mut self, other: &mut Self, port: PortId) {
-        if !self.responses.is_empty() {
-            self.responses.exchange(&mut other.responses, port);
+    /// Takes over a port's stream from another part of the run.
+    pub(super) fn take_over_stream(&mut self, other: &Self, port: PortId) {
+        if self.responses.is_on() {
+            self.responses.take_over(&other.responses, port);
         }
     }
 
@@ -79,7 +77,7 @@ impl Core {
         }
         let jitter = match response.jitter {
             Span::ZERO => 0,
-            jitter => self.pauses.responses[port].below(jitter.as_ps() + 1),
+            jitter => self.pauses.responses.get(port).below(jitter.as_ps() + 1),
         };
         let last = &mut self.pauses.applied_at[(port, class)];
         *last = (self.now + response.least.as_ps() + jitter).max(*last + 1);

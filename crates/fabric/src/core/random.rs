@@ -28,11 +28,77 @@ impl SharedRandom {
     }
 }
 
+/// A random stream for each port, made when it is first drawn from: in most networks none is, and a large network has
+/// hundreds of thousands of ports.
+#[derive(Clone, Debug)]
+pub(crate) struct PortStreams {
+    seed: u64,
+    purpose: Purpose,
+    made: Vec<Rng>,
+    /// Number of each port's stream among those that are made, counted from 1; 0 if it has none.
+    number: List<PortId, u32>,
+}
+
+impl PortStreams {
+    /// Prepares the streams of `ports` ports.
+    pub(crate) fn new(seed: u64, purpose: Purpose, ports: usize) -> Self {
+        Self {
+            seed,
+            purpose,
+            made: Vec::new(),
+            number: List::of(ports, 0),
+        }
+    }
+
+    /// Returns true if ports have streams.
+    pub(crate) fn is_on(&self) -> bool {
+        !self.number.is_empty()
+    }
+
+    /// Returns the stream of a port, to be drawn from.
+    #[inline]
+    pub(crate) fn get(&mut self, port: PortId) -> &mut Rng {
+        if self.number[port] == 0 {
+            self.make(port);
+        }
+        &mut self.made[self.number[port] as usize - 1]
+    }
+
+    #[cold]
+    fn make(&mut self, port: PortId) {
+        let stream = Rng::stream(self.seed, self.purpose, port.index() as u64);
+        self.made.push(stream);
+        self.number[port] = self.made.len() as u32;
+    }
+
+    /// Returns true if something has been drawn.
+    pub(crate) fn have_drawn(&self) -> bool {
+        !self.made.is_empty()
+    }
+
+    /// Notes the states of all streams.
+    pub(crate) fn note(&self, print: &mut Print) {
+        if self.have_drawn() {
+            for (port, number) in self.number.numbered().filter(|(_, number)| **number > 0) {
+                print.note(port.index() as u64);
+                print.note_stream(&self.made[*number as usize - 1]);
+            }
+        }
+    }
+
+    /// Takes over a port's stream from another part of the run.
+    pub(crate) fn take_over(&mut self, other: &Self, port: PortId) {
+        if let Some(made) = other.number[port].checked_sub(1) {
+            self.get(port).clone_from(&other.made[made as usize]);
+        }
+    }
+}
+
 /// Decides which packets links lose.
 #[derive(Clone, Debug)]
 pub(super) enum LinkErrors {
     /// A stream for each port, of the packets that arrive there: each direction of a link has its own.
-    Ports(List<PortId, Rng>),
+    Ports(PortStreams),
     /// ns-3's generators: one for each link, or the reference's one for all.
     Links(List<LinkId, Mrg32k3a>),
 }
@@ -62,14 +128,14 @@ impl SharedRandom {
 
 impl LinkErrors {
     /// Whether it has drawn from a stream of the seed. (The reference's generators know no seed of ours.)
-    pub(super) fn have_drawn(&self, seed: u64) -> bool {
-        matches!(self, Self::Ports(streams) if have_moved(streams, seed, Purpose::LinkError))
+    pub(super) fn have_drawn(&self) -> bool {
+        matches!(self, Self::Ports(streams) if streams.have_drawn())
     }
 
     pub(super) fn of(spec: &RunSpec) -> Self {
         if !spec.quirks.ns3_random {
-            let stream = |port| Rng::stream(spec.seed, Purpose::LinkError, port as u64);
-            return Self::Ports((0..2 * spec.links.len()).map(stream).collect());
+            let ports = 2 * spec.links.len();
+            return Self::Ports(PortStreams::new(spec.seed, Purpose::LinkError, ports));
         }
         let generators = if shares_error_model(spec) {
             1
@@ -82,7 +148,7 @@ impl LinkErrors {
     /// A number for a packet that arrives at `port` of `link`.
     pub(super) fn next_f64(&mut self, port: PortId, link: LinkId) -> f64 {
         match self {
-            Self::Ports(streams) => streams[port].next_f64(),
+            Self::Ports(streams) => streams.get(port).next_f64(),
             Self::Links(generators) => {
                 let last = LinkId::new(generators.len() - 1);
                 generators[last.min(link)].next_f64()

@@ -17,7 +17,7 @@ impl Simulation {
             || self.kind.draws()
             || self.hosts.have_drawn(&self.world)
             || self.world.routing.chose_by_seed()
-            || self.core.have_links_drawn(seed)
+            || self.core.have_links_drawn()
             || self.switches.have_drawn(seed)
     }
 }

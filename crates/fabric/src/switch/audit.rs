@@ -47,9 +47,7 @@ impl Switches {
     /// Whether buffers are empty; what of switches matters for what comes then.
     pub(crate) fn are_at_rest(&self, core: &Core, print: &mut Print) -> bool {
         print.begin(Part::Streams);
-        for stream in &self.mark_rng {
-            print.note_stream(stream);
-        }
+        self.mark_rng.note(print);
         print.begin(Part::Ports);
         if let (true, Some((unit, _))) = (self.telemetry.on, self.telemetry.wire_units) {
             for port in &core.ports {
@@ -65,9 +63,7 @@ impl Switches {
             return Err("packets carry telemetry");
         }
         print.begin(Part::Streams);
-        for stream in &self.mark_rng {
-            print.note_stream(stream);
-        }
+        self.mark_rng.note(print);
         print.begin(Part::Ports);
         for buffer in &self.buffers {
             print.note(u64::from(buffer.shared_used));

@@ -3,9 +3,10 @@
 use paceline_congestion::registry::ActiveScheme;
 use paceline_kernel::Span;
 use paceline_kernel::ids::List;
-use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::rng::Purpose;
 
 use crate::core::port::Ports;
+use crate::core::random::PortStreams;
 use crate::ids::SwitchId;
 use crate::switch::Switches;
 use crate::switch::assist::Assists;
@@ -47,7 +48,7 @@ impl Switches {
             assists.arrivals || ties.is_some() || !spec.reconvergence.is_zero() || watchdog.is_some();
         let straight = rules.alike && pint.is_none() && !traced;
         let marks = profiles.iter().any(|profile| profile.red.is_on());
-        let marking = if marks { ports.len() as u64 } else { 0 };
+        let marking = if marks { ports.len() } else { 0 };
         Self {
             rules,
             buffers: buffers(spec, ports, profiles),
@@ -59,9 +60,7 @@ impl Switches {
             ties,
             watchdog,
             assists,
-            mark_rng: (0..marking)
-                .map(|port| Rng::stream(seed, Purpose::Mark, port))
-                .collect(),
+            mark_rng: PortStreams::new(seed, Purpose::Mark, marking),
         }
     }
 }

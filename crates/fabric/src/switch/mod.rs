@@ -16,10 +16,10 @@ mod watchdog;
 mod ways;
 
 use paceline_congestion::IntFormat;
-use paceline_kernel::rng::{Purpose, Rng};
+use paceline_kernel::rng::Purpose;
 
 use crate::core::Core;
-use crate::core::random::have_moved;
+use crate::core::random::{PortStreams, have_moved};
 use crate::ids::{PortId, SwitchId};
 use crate::switch::assist::Assists;
 use crate::switch::shared_buffer::{BufferRules, SwitchBuffer};
@@ -56,7 +56,7 @@ pub struct Switches {
     /// What ends pauses that last too long.
     watchdog: Option<Box<Watchdog>>,
     /// Streams of the ports' marking decisions.
-    mark_rng: List<PortId, Rng>,
+    mark_rng: PortStreams,
 }
 
 impl Switches {
@@ -99,7 +99,7 @@ impl Switches {
     /// Whether switches have drawn from a stream of the seed, or chose by it: see `run/chance.rs`.
     pub(crate) fn have_drawn(&self, seed: u64) -> bool {
         let pint = self.telemetry.pint.as_ref();
-        have_moved(&self.mark_rng, seed, Purpose::Mark)
+        self.mark_rng.have_drawn()
             || have_moved(self.assists.rngs(), seed, Purpose::Switch)
             // Draws before anything happens: hashes of flowlets.
             || self.spreading.is_on()

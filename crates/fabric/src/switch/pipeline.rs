@@ -406,7 +406,7 @@ impl Switches {
         }
         let marks = profile.red.marks(left, || match core.shared_rng.ns3() {
             Some(ns3) => ns3.next_f64(),
-            None => self.mark_rng[egress].next_f64(),
+            None => self.mark_rng.get(egress).next_f64(),
         });
         if marks && is_data {
             core.mark(egress, id, Mark::Congested);

@@ -1,6 +1,5 @@
 //! Thresholds that cannot act: marks above what pauses or drops allow, headroom below what a cable needs.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use paceline_fabric::spec::{
@@ -52,15 +51,16 @@ pub(super) fn warn(cx: &mut Cx<'_>, run: &RunSpec, written: [Option<Range<usize>
 }
 
 fn switches(run: &RunSpec) -> Vec<Switch<'_>> {
-    let mut of_node: BTreeMap<NodeId, Vec<&LinkSpec>> = BTreeMap::new();
+    let is_switch = |node: NodeId| run.nodes[node.0 as usize] == paceline_fabric::spec::NodeKind::Switch;
+    let mut of_node: Vec<Vec<&LinkSpec>> = vec![Vec::new(); run.nodes.len()];
     for link in &run.links {
-        for end in [link.a, link.b] {
-            of_node.entry(end).or_default().push(link);
+        for end in [link.a, link.b].into_iter().filter(|end| is_switch(*end)) {
+            of_node[end.0 as usize].push(link);
         }
     }
-    let is_switch = |node: NodeId| run.nodes[node.0 as usize] == paceline_fabric::spec::NodeKind::Switch;
-    let of_node = of_node.into_iter().filter(|&(node, _)| is_switch(node));
+    let of_node = (0..).map(NodeId).zip(of_node);
     of_node
+        .filter(|(_, links)| !links.is_empty())
         .map(|(node, links)| {
             let tiers = &run.switch.tiers;
             let tier = tiers.iter().find(|tier| tier.switches.contains(&node));

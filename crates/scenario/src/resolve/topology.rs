@@ -11,7 +11,7 @@ use toml::Spanned;
 use crate::diagnostics::Problem;
 use crate::htsim;
 use crate::schema;
-use crate::topology::{self, FatTreeRates, Net, Topology};
+use crate::topology::{self, FatTreeRates, Net, Topology, ends};
 use crate::warning::WarningKind;
 
 use super::Cx;
@@ -219,27 +219,35 @@ fn graph(cx: &Cx<'_>, graph: &mut schema::Graph) -> Result<Net, Problem> {
 
 /// No link without a rate, from a node to itself, or (unless allowed) twice.
 fn check_links(cx: &mut Cx<'_>, net: &Net, parallel: bool) -> Result<(), Problem> {
-    let mut seen = std::collections::BTreeMap::new();
+    let links = net.topology.links.iter().enumerate();
+    let mut by_ends: Vec<_> = links.map(|(i, link)| (ends(link.a, link.b), i)).collect();
+    by_ends.sort_unstable();
+    // By link, the one before it between the same nodes.
+    let twice = by_ends.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+    let before: std::collections::BTreeMap<usize, usize> = twice.map(|pair| (pair[1].1, pair[0].1)).collect();
     for (i, link) in net.topology.links.iter().enumerate() {
         let place = || net.places.get(i).cloned();
         let at = |problem: Problem| match place() {
             Some(place) => problem.at(&place),
             None => problem,
         };
-        let ends = (link.a.0.min(link.b.0), link.a.0.max(link.b.0));
+        let ends = ends(link.a, link.b);
         if link.rate.as_bps() == 0 {
             return Err(at(Problem::new("a link with a rate of zero carries nothing")));
         }
         if ends.0 == ends.1 {
             return Err(at(Problem::new(format!(
                 "the link goes from node {} to itself",
-                ends.0
+                ends.0.0
             ))));
         }
-        let Some(first) = seen.insert(ends, i) else {
+        let Some(&first) = before.get(&i) else {
             continue;
         };
-        let message = format!("there is a second link between nodes {} and {}", ends.0, ends.1);
+        let message = format!(
+            "there is a second link between nodes {} and {}",
+            ends.0.0, ends.1.0
+        );
         if !parallel {
             let problem = at(Problem::new(message)).help("set `topology.parallel = true` if that is meant");
             return Err(match net.places.get(first) {

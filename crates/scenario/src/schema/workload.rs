@@ -118,10 +118,12 @@ tables! {
         /// end of arrivals
         to: Spanned<Time> => "the duration";
     }
-    /// Every host sends to one other host and receives from one, chosen at random.
+    /// Every host sends to one other host and receives from one, chosen at random or with a fixed stride.
     struct Permutation {
         /// participating hosts: a set of hosts
         hosts: Spanned<Nodes> = "all";
+        /// the i-th host sends to host i + `stride`, modulo the number of hosts
+        stride: Spanned<u32> => "random receivers";
         /// payload of each flow
         size: Spanned<Bytes> = "1MB";
         /// start of the flows

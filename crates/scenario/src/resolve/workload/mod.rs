@@ -302,6 +302,26 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
+    /// Returns the flows of a permutation, random or with a stride.
+    fn permutation(&mut self, block: &mut schema::Permutation) -> Result<Vec<Message>, Problem> {
+        let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
+        let hosts = self.hosts(&mut block.hosts)?;
+        let Some(stride) = &block.stride else {
+            return Ok(traffic::permutation(&hosts, size, start, self.seeds));
+        };
+        let most = hosts.len().saturating_sub(1);
+        match *stride.get_ref() as usize {
+            own if own == 0 || own > most => {
+                let message = format!(
+                    "a stride of {own} among {} hosts; expected 1 to {most}: a host does not send to itself",
+                    hosts.len()
+                );
+                Err(Problem::new(message).at(&self.cx.texts.of_value(stride)))
+            }
+            stride => Ok(traffic::stride(&hosts, stride, size, start)),
+        }
+    }
+
     /// The flows of the block called `name`.
     fn block(&mut self, name: &str, written: &mut schema::Workload) -> Result<Made, Problem> {
         Ok(match name {
@@ -309,12 +329,7 @@ impl Maker<'_, '_> {
             "incast" => self.incast(written.incast.get_or_insert_default())?.into(),
             "poisson" => self.poisson(written.poisson.get_or_insert_default())?,
             "incast-poisson" => self.incast_poisson(written.incast_poisson.get_or_insert_default())?,
-            "permutation" => {
-                let block = written.permutation.get_or_insert_default();
-                let (size, start) = self.size_and_start(&mut block.size, &mut block.start)?;
-                let hosts = self.hosts(&mut block.hosts)?;
-                traffic::permutation(&hosts, size, start, self.seeds).into()
-            }
+            "permutation" => self.permutation(written.permutation.get_or_insert_default())?.into(),
             "closed-loop" => self.closed_loop(written.closed_loop.get_or_insert_default())?,
             "all-to-all" => {
                 self.collective(Operation::AllToAll(written.all_to_all.get_or_insert_default()))?
